@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why it hung: evidence of each sample weighed over the hang. Pure functions on plain structs.
+ */
+#ifndef HD_CAUSE_H
+#define HD_CAUSE_H
+
+#include "types.h"
+
+enum hd_cause_kind {
+    HD_CAUSE_CPU,
+    HD_CAUSE_LOCK,
+    HD_CAUSE_DISK,
+    HD_CAUSE_NETWORK,
+    HD_CAUSE_SLEEP,
+    HD_CAUSE_CHILD,
+    HD_CAUSE_PAGE_FAULT,
+    HD_CAUSE_STARVED,
+    HD_CAUSE_UI,
+    HD_CAUSE_UNKNOWN,
+    HD_CAUSE_KINDS,
+};
+
+/* What a descriptor is, as its link in /proc says. */
+enum hd_fd_kind { HD_FD_NONE, HD_FD_FILE, HD_FD_INET, HD_FD_UNIX, HD_FD_PIPE, HD_FD_EPOLL, HD_FD_EVENT, HD_FD_TTY, HD_FD_OTHER };
+
+/* One sample's evidence, gathered by the worker. */
+struct hd_evidence {
+    uint64_t for_ns;         /* how long this sample stands for */
+    uint64_t cpu_ns;         /* growth of the thread's CPU time over it */
+    uint64_t delay_ns;       /* growth of its run-queue delay */
+    uint8_t state;           /* enum hd_run_state */
+    int32_t syscall_nr;      /* HD_SYSCALL_NONE */
+    uint8_t fd_kind;         /* of the descriptor in the call, or of those waited for (enum hd_fd_kind) */
+    bool has_fds;            /* a poll, select or epoll that waits for any descriptor at all */
+    bool child_alive;        /* a child process started during this turn is alive */
+    int32_t child_pid;       /* of it, or of a wait for one; 0 */
+    char path[64];           /* base name of the file; empty */
+    char peer[64];           /* peer of the socket; empty */
+    uint64_t lock_address;   /* futex */
+    int32_t lock_owner_tid;  /* 0: none is claimed */
+};
+
+struct hd_cause {
+    uint8_t kind;            /* enum hd_cause_kind */
+    double share;
+    int32_t syscall_nr;      /* the one that weighed most within the kind */
+    char path[64], peer[64];
+    int32_t child_pid;
+    uint64_t run_delay_ns, throttled_ns, major_faults;
+    uint64_t lock_address;
+    int32_t lock_owner_tid;
+    int32_t deadlock[8];
+    uint32_t deadlock_count;
+    char detail[192];        /* one sentence for a person */
+};
+
+/* Running sums of one hang; zero-initialise. */
+struct hd_cause_sums {
+    uint64_t ns[HD_CAUSE_KINDS];
+    uint64_t total_ns, delay_ns;
+    struct {
+        uint64_t ns;             /* of the evidence kept, the heaviest of its kind */
+        struct hd_evidence evidence;
+    } best[HD_CAUSE_KINDS];
+};
+
+void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e);
+void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out);
+const char *hd_cause_name(enum hd_cause_kind kind); /* as in report.schema.json */
+
+/* Name of a system call of this machine, NULL when not in the table. */
+const char *hd_syscall_name(int32_t nr);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The call tree of a hang: every sample merged by function, with times. Pure; memory is the caller's.
+ * Nodes of all open hangs come from one pool, so that a second hang at the same time has room too.
+ */
+#ifndef HD_TREE_H
+#define HD_TREE_H
+
+#include "types.h"
+
+#define HD_TREE_NONE UINT32_MAX
+#define HD_TREE_POOL_NODES 3072u
+#define HD_TREE_DEPTH_MAX 256u
+
+struct hd_tree_node {
+    struct hd_frame frame;   /* most recent pc of this function on this path */
+    uint64_t time_ns;        /* in this function or below it */
+    uint64_t last_ns;        /* when it was last seen */
+    uint32_t parent, child, sibling; /* first callee, next callee of the same caller; HD_TREE_NONE */
+    uint32_t samples;
+};
+
+struct hd_tree_pool {
+    uint32_t free; /* list through `sibling` */
+    uint32_t used;
+    struct hd_tree_node node[HD_TREE_POOL_NODES];
+};
+
+struct hd_tree {
+    struct hd_tree_pool *pool;
+    uint32_t roots;   /* first outermost function, HD_TREE_NONE */
+    uint32_t nodes;
+    uint64_t time_ns; /* all of it */
+    uint32_t samples;
+    uint32_t lost;    /* samples cut short because the pool was empty */
+};
+
+void hd_tree_pool_init(struct hd_tree_pool *pool);
+void hd_tree_init(struct hd_tree *t, struct hd_tree_pool *pool);
+void hd_tree_free(struct hd_tree *t); /* nodes go back to the pool */
+
+/* Adds one stack, innermost first, without time. Returns its leaf's node (HD_TREE_NONE: empty stack or no room). */
+uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t count, uint64_t at_ns);
+/* Charges time to a leaf and all its callers. */
+void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
+/* True when both leaves stand for equal stacks (the same node). */
+
+/* The heaviest path from the outermost frame: at each frame the callee with the most time, among equals the most
+ * recent. It ends where the function's own time is more than any callee's. Writes node indices, OUTERMOST first;
+ * returns how many. */
+uint32_t hd_tree_hot_path(const struct hd_tree *t, uint32_t *nodes, uint32_t max);
+
+#endif

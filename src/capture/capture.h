@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One thread's registers and stack bytes at one instant, by the first rung of the ladder that works:
+ * frozen (blocked: read in place, no signal), signalled (running: our handler copies), kernel (no answer).
+ * Nothing here allocates, locks or looks anything up on the watched thread.
+ */
+#ifndef HD_CAPTURE_H
+#define HD_CAPTURE_H
+
+#include "types.h"
+
+#define HD_STACK_BYTES_MAX (64u * 1024u) /* most that one capture copies */
+
+/* Figures of the capture itself, summed since the target was opened. */
+struct hd_capture_cost {
+    uint64_t samples;              /* captures that gave a stack, or proved the one before */
+    uint64_t signals;              /* sent */
+    uint64_t restarted_syscalls;   /* broken by our signal and moved back by the handler */
+    uint64_t interrupted_syscalls; /* broken, seen, and not mended */
+    uint64_t pause_max_ns;         /* in the handler, by its own clock */
+    uint64_t pause_total_ns;
+    uint64_t no_answers;
+};
+
+struct hd_mailbox; /* what the handler and the monitor share; in capture/mailbox.h */
+
+/* A thread that can be captured. Zero-initialise, then open. */
+struct hd_target {
+    int tid;
+    bool watched; /* only watched threads are ever signalled and copied by plain memory reads */
+    int syscall_fd, schedstat_fd, status_fd, stat_fd, wchan_fd; /* kept open in the monitor's table; -1: not to be had */
+    uint64_t stack_lo, stack_hi; /* the thread's own stack mapping, 0 0 when not known */
+    struct hd_sched last;        /* at the last capture that gave a stack */
+    bool last_valid;
+    struct hd_mailbox *mailbox; /* watched only */
+    int signal;                 /* 0: rung 2 is closed */
+    struct hd_capture_cost cost;
+};
+
+/* Opens the files of thread `tid` of this process. `near_sp` is an address on its stack (0: not known).
+ * Call on the monitor (its descriptor table holds the files). A thread whose `syscall` file cannot be opened:
+ * the errno of that, and the target holds what could be opened (close it). */
+int hd_target_open(struct hd_target *t, int tid, uint64_t near_sp);
+void hd_target_close(struct hd_target *t);
+
+/* Set-up of rung 2, once per process, before any watch: installs the handler for `signal` if its
+ * disposition is default or ignore (else -EBUSY, nothing installed). Idempotent. The handler stays. */
+int hd_capture_signal_init(int signal);
+
+/* On the watched thread itself, when it begins to be watched: gives it an alternate stack of ours (unless the
+ * program has one) and notes the mailbox as its own. `memory` of hd_capture_thread_bytes() lives as long as
+ * the watch. Called before the monitor opens the target. */
+size_t hd_capture_thread_bytes(void);
+int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
+void hd_capture_thread_leave(struct hd_mailbox *m);
+
+/* Takes one capture. `stack` has HD_STACK_BYTES_MAX bytes, mapped and touched. Always fills *out:
+ * `same` when scheduling figures prove that the thread has not run since the last capture (nothing copied);
+ * way kernel when no stack could be had. Up to 5 ms for the rung-1 retries plus `answer_ns` (50 ms) for the signal.
+ * 0; -ESRCH: the thread is gone. Monitor only. */
+int hd_capture_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
+
+/* Only rung 1, by process_vm_readv or /proc/self/mem: for threads that are not watched. -EAGAIN: it runs. */
+int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
+
+/* Scheduling figures alone: the light look. */
+int hd_capture_sched(const struct hd_target *t, struct hd_sched *out);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loaded modules: path, build-id, address range, load bias, where their unwind tables are. Found without the
+ * loader's lock (_dl_find_object) and read only through fallible reads, so that a module that is unloaded under our
+ * eyes gives an error, never a fault. No allocation. Worker only.
+ */
+#ifndef HD_IMAGE_H
+#define HD_IMAGE_H
+
+#include "types.h"
+
+/* Fallible memory. Returns 0, or a negative errno when not all of it can be read. */
+struct hd_memory {
+    int (*read)(void *ctx, uint64_t addr, void *dst, size_t n);
+    void *ctx;
+};
+
+#define HD_BUILD_ID_MAX 32
+
+struct hd_module {
+    uint64_t lo, hi;       /* mapped range in memory */
+    uint64_t bias;         /* memory address minus address in the file's own numbering */
+    uint64_t eh_frame_hdr; /* address in memory, 0: none */
+    uint64_t handle;       /* the loader's own record; another one at the same place is another module */
+    uint32_t path;         /* offset into the path arena */
+    uint8_t build_id[HD_BUILD_ID_MAX];
+    uint8_t build_id_bytes; /* 0: none */
+    bool main_program;
+};
+
+#define HD_MODULES_MAX 384u
+#define HD_MODULE_PATHS_BYTES (24u * 1024u)
+
+/* Finds what is mapped at pc: fills lo, hi, eh_frame_hdr, handle, and bias and path through `memory`.
+ * -ENOENT: nothing that the loader knows (JIT code, stack, ...). The live one uses _dl_find_object. */
+struct hd_modules {
+    struct hd_memory memory;
+    int (*find)(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes);
+    void *find_ctx;
+    uint32_t count;      /* modules are appended and keep their index until hd_modules_reset */
+    uint32_t path_bytes; /* used */
+    uint32_t last;       /* most recent hit */
+    uint64_t lost;       /* found but no room for */
+    struct hd_module module[HD_MODULES_MAX];
+    char paths[HD_MODULE_PATHS_BYTES];
+};
+
+/* The live process, memory read through `mem_fd` (/proc/self/mem, kept open). */
+void hd_modules_init_live(struct hd_modules *m, int mem_fd);
+
+/* Index of the module that holds pc, or -ENOENT. Looks it up at first sight and remembers. */
+int hd_modules_at(struct hd_modules *m, uint64_t pc);
+
+/* True when every remembered module is still the loader's; else forgets all and returns false (flush the unwinder). */
+bool hd_modules_still_valid(struct hd_modules *m);
+
+static inline const char *hd_module_path(const struct hd_modules *m, uint32_t index) {
+    return m->paths + m->module[index].path;
+}
+
+/* Address in memory of an exported (dynamic) function of module `index`, through its hash table, 0: none.
+ * And the nearest exported function at or below pc: its name (copied, cut) and start in memory; -ENOENT. */
+uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name);
+int hd_module_nearest(struct hd_modules *m, uint32_t index, uint64_t pc, char *name, size_t name_bytes, uint64_t *start);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * All that differs by system: system calls, clock, threads. The same header for every system.
+ *
+ * System calls go through one table, so that a test can make the nth one fail and so that no
+ * interposer (ours, a sanitizer's, libfaketime's) stands between the library and the kernel.
+ * Every member returns a negative errno value on failure, never sets errno, is not a
+ * cancellation point, and is async-signal-safe.
+ */
+#ifndef HD_OS_H
+#define HD_OS_H
+
+#include "types.h"
+
+struct timespec;
+
+struct hd_os_calls {
+    int (*open_at)(int dir, const char *path, int flags, int mode);
+    int (*close)(int fd);
+    long (*read)(int fd, void *buf, size_t n);
+    long (*pread)(int fd, void *buf, size_t n, uint64_t offset);
+    long (*write)(int fd, const void *buf, size_t n);
+    int (*fsync)(int fd);
+    int (*rename_at)(int dir, const char *from, const char *to);
+    int (*unlink_at)(int dir, const char *path);
+    int (*mkdir_at)(int dir, const char *path, int mode);
+    int (*ftruncate)(int fd, uint64_t size);
+    int (*flock)(int fd, int operation);
+    long (*readlink_at)(int dir, const char *path, char *buf, size_t n); /* not terminated */
+    long (*getdents)(int fd, void *buf, size_t n);
+    int (*stat_at)(int dir, const char *path, void *st, int flags); /* struct stat */
+    void *(*map)(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset); /* or hd_os_map_error() */
+    int (*unmap)(void *addr, size_t n);
+    int (*advise)(void *addr, size_t n, int advice);
+    /* Waits while *word == expected, until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: for ever).
+     * 0 woken, -EAGAIN the word differed, -ETIMEDOUT, -EINTR. `shared` for memory shared with others. */
+    int (*futex_wait)(uint32_t *word, uint32_t expected, uint64_t until_ns, bool shared);
+    int (*futex_wake)(uint32_t *word, int count, bool shared);
+    int (*signal_thread)(int pid, int tid, int signal, uint64_t value); /* rt_tgsigqueueinfo */
+    int (*signal_action)(int signal, const void *new_action, void *old_action); /* kernel's own struct */
+    int (*alt_stack)(const void *new_stack, void *old_stack);                   /* stack_t */
+    int (*close_all_unshared)(void); /* a descriptor table of this thread's own, emptied */
+    int (*set_thread_name)(const char *name);
+    int (*get_pid)(void);
+    int (*get_tid)(void);
+    long (*get_random)(void *buf, size_t n);
+    int (*wall_clock)(uint64_t *ns); /* CLOCK_REALTIME */
+    int (*boot_clock)(uint64_t *ns); /* CLOCK_BOOTTIME: goes on while suspended */
+};
+
+/* The table in use. Tests replace members; nobody else writes to it after start. */
+extern struct hd_os_calls hd_os;
+
+/* CLOCK_MONOTONIC in nanoseconds, from the vDSO found once in hd_os_clock_init (never through
+ * libc, which may be interposed). Async-signal-safe. */
+uint64_t hd_os_now_ns(void);
+
+/* CPU time of the calling thread in ns. Async-signal-safe. */
+uint64_t hd_os_thread_cpu_ns(void);
+
+/* Finds the clock. Call once before anything else; cheap; idempotent. */
+void hd_os_clock_init(void);
+
+/* True when the time-stamp counter is the kernel's own clock source: only then may it stamp marks. */
+bool hd_os_ticks_usable(void);
+
+/* ---- what only the set-up file may do (src/os/linux/setup.c) -------------------------------- */
+
+/* Anonymous memory, zeroed, wiped in a forked child. NULL when there is none. */
+void *hd_os_memory_take(size_t bytes);
+void hd_os_memory_give(void *p, size_t bytes);
+
+/* A thread with every signal blocked, on the caller's stack memory. */
+struct hd_os_thread {
+    uint64_t handle[1]; /* pthread_t */
+    bool started;
+};
+int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *), void *arg);
+void hd_os_thread_join(struct hd_os_thread *t);
+
+#endif

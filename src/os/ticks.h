@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cheapest clock there is: the processor's time-stamp counter. Runs anywhere, wait-free.
+ * Its unit and origin are the processor's; the monitor re-anchors it to CLOCK_MONOTONIC.
+ */
+#ifndef HD_TICKS_H
+#define HD_TICKS_H
+
+#include <stdint.h>
+
+#if defined(__x86_64__)
+static inline uint64_t hd_ticks_read(void) {
+    return __builtin_ia32_rdtsc();
+}
+#elif defined(__aarch64__)
+static inline uint64_t hd_ticks_read(void) {
+    uint64_t v;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+    return v;
+}
+#else
+#error "no time-stamp counter known for this machine: add it here"
+#endif
+
+#endif

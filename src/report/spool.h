@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The spool folder: DIR/ID.json, each written whole to a temporary name, synced, renamed. A torn file cannot appear.
+ * Worker only (it may wait for the disk); no allocation. Everything is relative to a kept descriptor of the folder.
+ */
+#ifndef HD_SPOOL_H
+#define HD_SPOOL_H
+
+#include "report/report.h"
+#include "types.h"
+
+struct hd_spool {
+    int dir_fd;
+    uint32_t max_reports; /* 0: no limit */
+    uint64_t max_bytes;   /* 0: no limit */
+    uint64_t dropped;     /* oldest ones removed for the limits */
+    uint64_t failed;      /* writes that failed; the last one's errno is `error` */
+    int error;
+};
+
+/* Opens the folder, making it and its parents when missing (0700), and sweeps temporary files whose writer is dead.
+ * 0 or a negative errno value with dir_fd -1. */
+int hd_spool_open(struct hd_spool *s, const char *path);
+void hd_spool_close(struct hd_spool *s);
+
+/* Writes report r as ID.json (held: as .ID.held, which readers do not list, until released). An earlier file of the
+ * same id is replaced atomically. On failure nothing of it is left and what stood there stays. */
+int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch, bool held);
+int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
+int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
+
+/* Reports with a modification time after `since_wall_ns`: for the cap of reports a day. */
+int hd_spool_count_since(struct hd_spool *s, uint64_t since_wall_ns, uint32_t *count);
+
+#endif
