@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+#
+# The link check: part of every release build, see src/allowed-symbols.txt.
+
+if(core_sources AND CMAKE_BUILD_TYPE STREQUAL Release AND HANGDOG_SANITIZER STREQUAL "")
+  set(stamp ${CMAKE_BINARY_DIR}/link-check.stamp)
+  set(objects ${CMAKE_BINARY_DIR}/hd_core.objects)
+  file(GENERATE OUTPUT ${objects} CONTENT "$<JOIN:$<TARGET_OBJECTS:hd_core>,\n>\n")
+  set(libraries "")
+  foreach(library hangdog-shared hangdog-preload)
+    if(TARGET ${library})
+      list(APPEND libraries $<TARGET_FILE:${library}>)
+    endif()
+  endforeach()
+  add_custom_command(
+    OUTPUT ${stamp}
+    COMMAND ${CMAKE_COMMAND} -E env NM=${CMAKE_NM} LD=${CMAKE_LINKER} READELF=${CMAKE_READELF}
+            ${CMAKE_SOURCE_DIR}/scripts/check-symbols ${objects} ${libraries}
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS $<TARGET_OBJECTS:hd_core> ${objects} ${libraries}
+            src/allowed-symbols.txt scripts/check-symbols
+    COMMENT "Checking what the library leaves undefined"
+    VERBATIM)
+  add_custom_target(link-check ALL DEPENDS ${stamp})
+endif()

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+#
+# Which source files belong to a target: all of a room, less those for another processor. Signal handlers are
+# taken out of the sanitizers' instrumentation here.
+
+# hd_sources(variable pattern...): the matching files, with their properties set.
+function(hd_sources out)
+  set(files "")
+  foreach(pattern ${ARGN})
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${pattern})
+    list(APPEND files ${found})
+  endforeach()
+  list(REMOVE_DUPLICATES files)
+  foreach(processor x86_64 aarch64)
+    if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL processor)
+      list(FILTER files EXCLUDE REGEX "_${processor}\\.(c|cc|S)$")
+    endif()
+  endforeach()
+  foreach(file ${files})
+    if(file MATCHES "_handler(_x86_64|_aarch64)?\\.c$")
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
+    endif()
+  endforeach()
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()

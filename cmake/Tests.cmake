@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+#
+# Tests: one CTest test for each file of tests/unit, tests/scenario, tests/real and tests/cli, named for it.
+# Exit status 77 is a test that could not run here; it says why.
+
+enable_testing()
+if(core_sources)
+  hd_package(cmocka test)
+  hd_package(libunwind test)
+  enable_language(CXX)
+endif()
+
+set(test_environment
+  HANGDOG_BUILD=${CMAKE_BINARY_DIR}
+  HANGDOG_SOURCE=${CMAKE_SOURCE_DIR}
+  HANGDOG_SANITIZER=${HANGDOG_SANITIZER}
+  PYTHONDONTWRITEBYTECODE=1
+  PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support)
+set(slower 1)
+if(HANGDOG_SANITIZER)
+  set(slower 3)
+  # A program that nobody rebuilt needs the sanitizer's runtime before the instrumented preload: the tests put this
+  # file into LD_PRELOAD of what they start under `hangdog run`.
+  set(runtime_name libasan.so)
+  if(HANGDOG_SANITIZER STREQUAL thread)
+    set(runtime_name libtsan.so)
+  endif()
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=${runtime_name}
+    OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+  file(REAL_PATH "${runtime}" runtime)
+  list(APPEND test_environment
+    HANGDOG_SANITIZER_RUNTIME=${runtime}
+    ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1
+    UBSAN_OPTIONS=print_stacktrace=1
+    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1)
+endif()
+
+# hd_test(kind name timeout command...)
+function(hd_test kind name timeout)
+  math(EXPR timeout "${timeout} * ${slower}")
+  add_test(NAME ${kind}-${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_tests_properties(${kind}-${name} PROPERTIES
+    LABELS ${kind} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "${test_environment}")
+  if(NOT kind STREQUAL unit)
+    set_tests_properties(${kind}-${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
+
+# hd_test_program(target file...): a program of the tests. It may use anything of the tree; what it does not use is
+# not linked.
+function(hd_test_program target)
+  add_executable(${target} ${ARGN})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
+  target_link_libraries(${target} PRIVATE
+    $<TARGET_NAME_IF_EXISTS:hd_test_support> $<TARGET_NAME_IF_EXISTS:hd_cli> $<TARGET_NAME_IF_EXISTS:hd_symbolizer>
+    hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
+endfunction()
+
+# hd_scripts(kind timeout): the Python tests of one room; a file that is not run itself is a helper of the others.
+function(hd_scripts kind timeout)
+  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${kind}/*.py)
+  foreach(script ${scripts})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
+    file(STRINGS ${script} main REGEX "__main__")
+    if(main)
+      cmake_path(GET script STEM name)
+      hd_test(${kind} ${name} ${timeout} /usr/bin/python3 ${script})
+    endif()
+  endforeach()
+endfunction()
+
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+if(core_sources)
+  hd_sources(support_sources tests/support/*.c)
+  if(support_sources)
+    add_library(hd_test_support STATIC ${support_sources})
+    target_include_directories(hd_test_support PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
+    target_link_libraries(hd_test_support PRIVATE hangdog-static PkgConfig::cmocka PkgConfig::libunwind)
+  endif()
+
+  hd_sources(unit_sources tests/unit/*.c)
+  foreach(source ${unit_sources})
+    cmake_path(GET source STEM name)
+    hd_test_program(unit-${name} ${source})
+    if(name MATCHES "^preload" AND TARGET hd_preload)
+      target_sources(unit-${name} PRIVATE $<TARGET_OBJECTS:hd_preload>)
+      target_include_directories(unit-${name} PRIVATE preload)
+    endif()
+    hd_test(unit ${name} 60 unit-${name})
+  endforeach()
+
+  hd_sources(scenario_sources tests/scenario/*.c)
+  foreach(source ${scenario_sources})
+    cmake_path(GET source STEM name)
+    hd_test_program(scenario-${name} ${source})
+    hd_test(scenario ${name} 300 scenario-${name})
+  endforeach()
+
+  # Programs with a known hang, which scenarios and scripts start.
+  hd_sources(program_sources tests/scenario/programs/*.c tests/scenario/programs/*.cc)
+  if(program_sources)
+    pkg_check_modules(fuse3 QUIET IMPORTED_TARGET fuse3)
+  endif()
+  foreach(source ${program_sources})
+    cmake_path(GET source STEM name)
+    add_executable(program-${name} ${source})
+    set_target_properties(program-${name} PROPERTIES
+      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
+    target_link_libraries(program-${name} PRIVATE
+      $<TARGET_NAME_IF_EXISTS:PkgConfig::fuse3> hangdog-static m dl)
+  endforeach()
+
+  hd_sources(example_sources examples/*.c)
+  foreach(source ${example_sources})
+    cmake_path(GET source STEM name)
+    add_executable(example-${name} ${source})
+    set_target_properties(example-${name} PROPERTIES
+      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+    target_link_libraries(example-${name} PRIVATE hangdog-static)
+  endforeach()
+endif()
+
+hd_scripts(cli 600)
+hd_scripts(real 600)
