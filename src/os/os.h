@@ -29,14 +29,15 @@ struct hd_os_calls {
     long (*readlink_at)(int dir, const char *path, char *buf, size_t n); /* not terminated */
     long (*getdents)(int fd, void *buf, size_t n);
     int (*stat_at)(int dir, const char *path, void *st, int flags); /* struct stat */
-    void *(*map)(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset); /* or hd_os_map_error() */
+    void *(*map)(void *addr, size_t n, int prot, int flags, int fd,
+                 uint64_t offset); /* see hd_os_map_error */
     int (*unmap)(void *addr, size_t n);
     int (*advise)(void *addr, size_t n, int advice);
     /* Waits while *word == expected, until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: for ever).
      * 0 woken, -EAGAIN the word differed, -ETIMEDOUT, -EINTR. `shared` for memory shared with others. */
     int (*futex_wait)(uint32_t *word, uint32_t expected, uint64_t until_ns, bool shared);
     int (*futex_wake)(uint32_t *word, int count, bool shared);
-    int (*signal_thread)(int pid, int tid, int signal, uint64_t value); /* rt_tgsigqueueinfo */
+    int (*signal_thread)(int pid, int tid, int signal, uint64_t value);         /* rt_tgsigqueueinfo */
     int (*signal_action)(int signal, const void *new_action, void *old_action); /* kernel's own struct */
     int (*alt_stack)(const void *new_stack, void *old_stack);                   /* stack_t */
     int (*close_all_unshared)(void); /* a descriptor table of this thread's own, emptied */
@@ -46,7 +47,14 @@ struct hd_os_calls {
     long (*get_random)(void *buf, size_t n);
     int (*wall_clock)(uint64_t *ns); /* CLOCK_REALTIME */
     int (*boot_clock)(uint64_t *ns); /* CLOCK_BOOTTIME: goes on while suspended */
+    /* Memory of a process (also this one) that may not be there: bytes read, may be short, or -EFAULT. */
+    long (*read_memory)(int pid, uint64_t addr, void *buf, size_t n); /* process_vm_readv */
 };
+
+/* What hd_os.map returned, as an error: 0 when it is memory. */
+static inline int hd_os_map_error(const void *p) {
+    return (uintptr_t)p >= (uintptr_t)-4095 ? (int)(intptr_t)p : 0;
+}
 
 /* The table in use. Tests replace members; nobody else writes to it after start. */
 extern struct hd_os_calls hd_os;
@@ -70,12 +78,25 @@ bool hd_os_ticks_usable(void);
 void *hd_os_memory_take(size_t bytes);
 void hd_os_memory_give(void *p, size_t bytes);
 
+/* What a thread's stack needs besides what its code does: the thread sanitizer refuses less. */
+#if defined(__SANITIZE_THREAD__)
+#define HD_OS_STACK_EXTRA (2u << 20)
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HD_OS_STACK_EXTRA (2u << 20)
+#endif
+#endif
+#ifndef HD_OS_STACK_EXTRA
+#define HD_OS_STACK_EXTRA 0u
+#endif
+
 /* A thread with every signal blocked, on the caller's stack memory. */
 struct hd_os_thread {
     uint64_t handle[1]; /* pthread_t */
     bool started;
 };
-int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *), void *arg);
+int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
+                       void *arg);
 void hd_os_thread_join(struct hd_os_thread *t);
 
 #endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The clock, from the vDSO that the kernel maps into every process. Never libc's clock_gettime: that may be
+ * interposed (libfaketime, a sanitizer, a test harness), and then time would be somebody else's.
+ * Reading runs anywhere, async-signal-safe; hd_os_clock_init is ordinary code without allocation.
+ */
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#include <fcntl.h>
+
+#include "os/linux/syscall.h"
+#include "os/os.h"
+
+typedef int (*clock_function)(clockid_t clock, struct timespec *ts);
+
+static clock_function vdso_clock; /* NULL: there is none, or it has not been looked for yet */
+
+struct vdso {
+    const char *base;
+    uint64_t bias; /* what to add to the addresses in its headers */
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    const uint32_t *sysv_hash;
+    const uint32_t *gnu_hash;
+};
+
+static bool vdso_read_headers(struct vdso *v, const char *base) {
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(const void *)base;
+    const ElfW(Dyn) *dynamic = NULL;
+    bool loaded = false;
+
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) {
+        return false;
+    }
+    memset(v, 0, sizeof *v);
+    v->base = base;
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        const ElfW(Phdr) *p = (const ElfW(Phdr) *)(const void *)(base + header->e_phoff + i * sizeof *p);
+        if (p->p_type == PT_LOAD && !loaded) {
+            loaded = true;
+            v->bias = (uint64_t)base + p->p_offset - p->p_vaddr;
+        } else if (p->p_type == PT_DYNAMIC) {
+            dynamic = (const ElfW(Dyn) *)(const void *)(base + p->p_offset);
+        }
+    }
+    if (!loaded || dynamic == NULL) {
+        return false;
+    }
+    for (; dynamic->d_tag != DT_NULL; dynamic++) {
+        const void *address = (const void *)(v->bias + dynamic->d_un.d_ptr);
+        switch (dynamic->d_tag) {
+        case DT_SYMTAB:
+            v->symbols = address;
+            break;
+        case DT_STRTAB:
+            v->strings = address;
+            break;
+        case DT_HASH:
+            v->sysv_hash = address;
+            break;
+        case DT_GNU_HASH:
+            v->gnu_hash = address;
+            break;
+        default:
+            break;
+        }
+    }
+    return v->symbols != NULL && v->strings != NULL;
+}
+
+/* No header tells how many symbols there are; the hash tables do. Either may be missing. */
+static uint32_t vdso_symbol_count(const struct vdso *v) {
+    if (v->sysv_hash != NULL) {
+        return v->sysv_hash[1];
+    }
+    if (v->gnu_hash == NULL) {
+        return 0;
+    }
+    uint32_t buckets = v->gnu_hash[0];
+    uint32_t first = v->gnu_hash[1];
+    const uint32_t *bucket = v->gnu_hash + 4 + (size_t)v->gnu_hash[2] * (sizeof(ElfW(Addr)) / 4);
+    const uint32_t *chain = bucket + buckets;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < buckets; i++) {
+        last = bucket[i] > last ? bucket[i] : last;
+    }
+    if (last < first) {
+        return first;
+    }
+    while ((chain[last - first] & 1) == 0) { /* bit 0 ends a chain */
+        last++;
+    }
+    return last + 1;
+}
+
+static clock_function vdso_find_clock(const char *base) {
+    struct vdso v;
+    if (base == NULL || !vdso_read_headers(&v, base)) {
+        return NULL;
+    }
+    uint32_t count = vdso_symbol_count(&v);
+    for (uint32_t i = 0; i < count; i++) {
+        const ElfW(Sym) *s = &v.symbols[i];
+        if (s->st_shndx != SHN_UNDEF && s->st_value != 0 &&
+            strcmp(v.strings + s->st_name, HD_VDSO_CLOCK) == 0) {
+            return (clock_function)(v.bias + s->st_value);
+        }
+    }
+    return NULL;
+}
+
+void hd_os_clock_init(void) {
+    /* Racing callers store the same value. */
+    clock_function found = vdso_find_clock((const char *)getauxval(AT_SYSINFO_EHDR));
+    __atomic_store_n(&vdso_clock, found, __ATOMIC_RELAXED);
+}
+
+static uint64_t to_ns(const struct timespec *ts) {
+    return (uint64_t)ts->tv_sec * HD_NS_PER_S + (uint64_t)ts->tv_nsec;
+}
+
+uint64_t hd_os_now_ns(void) {
+    clock_function clock = __atomic_load_n(&vdso_clock, __ATOMIC_RELAXED);
+    struct timespec ts = {0};
+    if (clock == NULL || clock(CLOCK_MONOTONIC, &ts) != 0) {
+        hd_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+    }
+    return to_ns(&ts);
+}
+
+uint64_t hd_os_thread_cpu_ns(void) {
+    struct timespec ts = {0};
+    hd_syscall2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
+    return to_ns(&ts);
+}
+
+bool hd_os_ticks_usable(void) {
+    static const char path[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    static const char wanted[] = HD_TICKS_CLOCKSOURCE "\n";
+    char name[32];
+
+    int fd = hd_os.open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return false;
+    }
+    long n = hd_os.read(fd, name, sizeof name);
+    hd_os.close(fd);
+    return n == (long)sizeof wanted - 1 && memcmp(name, wanted, (size_t)n) == 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Raw system calls for the files of this folder and for signal handlers. Everybody else goes through hd_os.
+ * Async-signal-safe; never sets errno; not a cancellation point.
+ */
+#ifndef HD_SYSCALL_H
+#define HD_SYSCALL_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#include "os/linux/syscall_x86_64.h"
+#elif defined(__aarch64__)
+#include "os/linux/syscall_aarch64.h"
+#else
+#error "no system call instruction known for this machine: add a header here"
+#endif
+
+#define hd_syscall0(nr)             hd_syscall6(nr, 0, 0, 0, 0, 0, 0)
+#define hd_syscall1(nr, a)          hd_syscall6(nr, (long)(a), 0, 0, 0, 0, 0)
+#define hd_syscall2(nr, a, b)       hd_syscall6(nr, (long)(a), (long)(b), 0, 0, 0, 0)
+#define hd_syscall3(nr, a, b, c)    hd_syscall6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define hd_syscall4(nr, a, b, c, d) hd_syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+/* The kernel's signal mask is 64 bits, whatever libc's sigset_t is. */
+#define HD_KERNEL_SIGSET_BYTES 8
+
+#endif

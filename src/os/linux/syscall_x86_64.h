@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The system call instruction of x86-64 Linux, and the little that differs by machine around it.
+ * Runs anywhere: wait-free as far as the call itself is; async-signal-safe.
+ */
+#ifndef HD_SYSCALL_X86_64_H
+#define HD_SYSCALL_X86_64_H
+
+#define HD_VDSO_CLOCK        "__vdso_clock_gettime"
+#define HD_TICKS_CLOCKSOURCE "tsc"
+
+/* Returns what the kernel returns: -4095 to -1 is a negative errno value. */
+__attribute__((always_inline)) static inline long hd_syscall6(long nr, long a, long b, long c, long d, long e,
+                                                              long f) {
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#endif
