@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+#
+# The short commands. What they do is in scripts/ and CMakeLists.txt.
+
+PREFIX ?= /usr/local
+
+.PHONY: build demo test bench lint format install clean
+
+build:
+	scripts/install-dependencies build bench
+	scripts/build release -DHANGDOG_BUILD_BENCH=ON
+
+demo:
+	scripts/install-dependencies demo
+	scripts/build --only hangdog --only hangdog-preload release
+	scripts/demo
+
+test:
+	scripts/install-dependencies test
+	scripts/run-tests release
+
+bench:
+	scripts/install-dependencies bench
+	scripts/build release -DHANGDOG_BUILD_BENCH=ON
+	build/bin/hangdog-bench --table
+
+lint:
+	scripts/install-dependencies lint test bench
+	scripts/lint
+
+format:
+	scripts/install-dependencies lint
+	git ls-files -z --cached --others --exclude-standard -- '*.c' '*.h' '*.cc' | xargs -0 -r clang-format -i
+
+install: build
+	cmake --install build --prefix $(PREFIX)
+
+clean:
+	rm -rf build
