@@ -59,15 +59,42 @@ struct hd_cause {
 struct hd_cause_sums {
     uint64_t ns[HD_CAUSE_KINDS];
     uint64_t total_ns, delay_ns;
+    uint64_t assumed_ns; /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
-        uint64_t ns;             /* of the evidence kept, the heaviest of its kind */
+        uint64_t ns;             /* lead of the evidence kept over all other evidence of its kind */
         struct hd_evidence evidence;
     } best[HD_CAUSE_KINDS];
 };
 
 void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e);
+/* Writes all of *out but throttled_ns, major_faults and deadlock, which are zeroed. */
 void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out);
 const char *hd_cause_name(enum hd_cause_kind kind); /* as in report.schema.json */
+
+/* What the time of a thread that does not run goes to. */
+enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e);
+
+/* One thread waits for a lock that another one holds. */
+struct hd_waits_for {
+    int32_t tid, owner;
+};
+/* Follows the owners from `tid`. When they form a ring, writes it to c->deadlock and says so in c->detail: true. */
+bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid);
+
+/* What a thread that is blocked in a system call waits for. */
+enum hd_wait {
+    HD_WAIT_OTHER,
+    HD_WAIT_DESCRIPTOR, /* the first argument; what it is decides */
+    HD_WAIT_FILE,
+    HD_WAIT_SOCKET, /* the first argument */
+    HD_WAIT_ANY,    /* any of several descriptors: poll, select, epoll */
+    HD_WAIT_TIME,
+    HD_WAIT_SIGNAL,
+    HD_WAIT_CHILD,
+    HD_WAIT_LOCK,
+    HD_WAIT_MEMORY,
+};
+enum hd_wait hd_syscall_wait(int32_t nr);
 
 /* Name of a system call of this machine, NULL when not in the table. */
 const char *hd_syscall_name(int32_t nr);

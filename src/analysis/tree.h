@@ -39,11 +39,13 @@ void hd_tree_pool_init(struct hd_tree_pool *pool);
 void hd_tree_init(struct hd_tree *t, struct hd_tree_pool *pool);
 void hd_tree_free(struct hd_tree *t); /* nodes go back to the pool */
 
-/* Adds one stack, innermost first, without time. Returns its leaf's node (HD_TREE_NONE: empty stack or no room). */
+/* Adds one stack, innermost first, without time. Returns its leaf's node: equal stacks have the same one.
+ * HD_TREE_NONE: an empty stack, or no room for any of it; with room for a part, the innermost caller that has a node. */
 uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t count, uint64_t at_ns);
-/* Charges time to a leaf and all its callers. */
+/* One more sample of a stack that is in the tree (a capture that proves the one before). */
+void hd_tree_again(struct hd_tree *t, uint32_t leaf, uint64_t at_ns);
+/* Charges time to a leaf and all its callers; HD_TREE_NONE: only to the tree's total. */
 void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
-/* True when both leaves stand for equal stacks (the same node). */
 
 /* The heaviest path from the outermost frame: at each frame the callee with the most time, among equals the most
  * recent. It ends where the function's own time is more than any callee's. Writes node indices, OUTERMOST first;

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why it hung: what each sample's time went to, summed by kind, and the kind with the most of it. Pure.
+ * Worker code: may run while a hang is on; no allocation.
+ */
+#include "analysis/cause.h"
+
+#include "analysis/text.h"
+
+#include <string.h>
+
+static const char *const names[HD_CAUSE_KINDS] = {
+    [HD_CAUSE_CPU] = "cpu",
+    [HD_CAUSE_LOCK] = "lock",
+    [HD_CAUSE_DISK] = "disk",
+    [HD_CAUSE_NETWORK] = "network",
+    [HD_CAUSE_SLEEP] = "sleep",
+    [HD_CAUSE_CHILD] = "child",
+    [HD_CAUSE_PAGE_FAULT] = "page-fault",
+    [HD_CAUSE_STARVED] = "starved",
+    [HD_CAUSE_UI] = "ui",
+    [HD_CAUSE_UNKNOWN] = "unknown",
+};
+
+const char *hd_cause_name(enum hd_cause_kind kind) {
+    return (unsigned)kind < HD_CAUSE_KINDS ? names[kind] : names[HD_CAUSE_UNKNOWN];
+}
+
+/* ---- one sample --------------------------------------------------------------------------- */
+
+static enum hd_cause_kind of_descriptor(const struct hd_evidence *e) {
+    switch ((enum hd_fd_kind)e->fd_kind) {
+    case HD_FD_FILE:
+        return HD_CAUSE_DISK;
+    case HD_FD_INET:
+        return HD_CAUSE_NETWORK;
+    case HD_FD_UNIX: /* a local service answers over a socket as a remote one does */
+        return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
+    case HD_FD_PIPE:
+        return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
+    case HD_FD_NONE:
+    case HD_FD_EPOLL:
+    case HD_FD_EVENT:
+    case HD_FD_TTY:
+    case HD_FD_OTHER:
+        break;
+    }
+    return e->state == HD_RUN_UNINTERRUPTIBLE ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
+}
+
+static enum hd_cause_kind of_any_descriptor(const struct hd_evidence *e) {
+    if (!e->has_fds)
+        return HD_CAUSE_SLEEP; /* poll(NULL, 0, ms): an old way to sleep */
+    if (e->fd_kind == HD_FD_INET)
+        return HD_CAUSE_NETWORK;
+    if (e->child_alive)
+        return HD_CAUSE_CHILD;
+    return e->fd_kind == HD_FD_UNIX ? HD_CAUSE_NETWORK : HD_CAUSE_UNKNOWN;
+}
+
+enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
+    bool uninterruptible = e->state == HD_RUN_UNINTERRUPTIBLE;
+    if (e->syscall_nr == HD_SYSCALL_NONE)
+        return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
+    switch (hd_syscall_wait(e->syscall_nr)) {
+    case HD_WAIT_DESCRIPTOR:
+        return of_descriptor(e);
+    case HD_WAIT_FILE:
+        return HD_CAUSE_DISK;
+    case HD_WAIT_SOCKET:
+        return e->fd_kind == HD_FD_UNIX && e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
+    case HD_WAIT_ANY:
+        return of_any_descriptor(e);
+    case HD_WAIT_TIME:
+        return HD_CAUSE_SLEEP;
+    case HD_WAIT_SIGNAL: /* with a child, the signal that is waited for is SIGCHLD */
+        return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_SLEEP;
+    case HD_WAIT_CHILD:
+        return HD_CAUSE_CHILD;
+    case HD_WAIT_LOCK:
+        return HD_CAUSE_LOCK;
+    case HD_WAIT_MEMORY:
+        return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
+    case HD_WAIT_OTHER:
+        break;
+    }
+    return uninterruptible ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
+}
+
+/* Texts from /proc end with a NUL, and what follows it is not defined. */
+static size_t text_bytes(const char *s, size_t size) {
+    size_t n = 0;
+    while (n < size && s[n] != 0)
+        n++;
+    return n;
+}
+
+static bool same_text(const char *a, const char *b, size_t size) {
+    size_t n = text_bytes(a, size);
+    return n == text_bytes(b, size) && memcmp(a, b, n) == 0;
+}
+
+static bool same_wait(const struct hd_evidence *a, const struct hd_evidence *b) {
+    return a->syscall_nr == b->syscall_nr && a->lock_address == b->lock_address && a->fd_kind == b->fd_kind &&
+           same_text(a->path, b->path, sizeof a->path) && same_text(a->peer, b->peer, sizeof a->peer);
+}
+
+/* Adds time to a kind and keeps the evidence that has most of it: a vote by weight, which keeps one
+ * candidate. */
+static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t ns,
+                     const struct hd_evidence *e) {
+    if (ns == 0)
+        return;
+    bool first = s->ns[kind] == 0;
+    s->ns[kind] += ns;
+    if (!first && same_wait(&s->best[kind].evidence, e)) {
+        s->best[kind].ns += ns;
+        if (e->lock_owner_tid != 0)
+            s->best[kind].evidence.lock_owner_tid = e->lock_owner_tid;
+        if (e->child_pid != 0)
+            s->best[kind].evidence.child_pid = e->child_pid;
+    } else if (first || ns > s->best[kind].ns) {
+        s->best[kind].ns = first ? ns : ns - s->best[kind].ns;
+        s->best[kind].evidence = *e;
+    } else {
+        s->best[kind].ns -= ns;
+    }
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e) {
+    uint64_t delay_ns = least(e->delay_ns, e->for_ns);
+    uint64_t cpu_ns = least(e->cpu_ns, e->for_ns - delay_ns);
+    uint64_t rest_ns = e->for_ns - delay_ns - cpu_ns;
+    s->total_ns += e->for_ns;
+    s->delay_ns += e->delay_ns;
+    add_time(s, HD_CAUSE_STARVED, delay_ns, e);
+    add_time(s, HD_CAUSE_CPU, cpu_ns, e);
+
+    /* The kernel adds to its figures when it switches, not while a thread runs or waits to run: what exceeds
+     * this sample belongs to an earlier one, whose rest was taken for running. */
+    uint64_t late_delay_ns = least(e->delay_ns - delay_ns, s->assumed_ns);
+    if (late_delay_ns != 0) {
+        s->assumed_ns -= late_delay_ns;
+        s->ns[HD_CAUSE_CPU] -= late_delay_ns;
+        add_time(s, HD_CAUSE_STARVED, late_delay_ns, e);
+    }
+    s->assumed_ns -= least(e->cpu_ns - cpu_ns, s->assumed_ns);
+
+    switch ((enum hd_run_state)e->state) {
+    case HD_RUN_RUNNING:
+    case HD_RUN_RUNNABLE:
+        add_time(s, HD_CAUSE_CPU, rest_ns, e);
+        s->assumed_ns += rest_ns;
+        break;
+    case HD_RUN_BLOCKED:
+    case HD_RUN_UNINTERRUPTIBLE:
+        add_time(s, hd_cause_of_block(e), rest_ns, e);
+        break;
+    case HD_RUN_STOPPED:
+    case HD_RUN_GONE:
+        add_time(s, HD_CAUSE_UNKNOWN, rest_ns, e);
+        break;
+    }
+}
+
+/* ---- the sentence ------------------------------------------------------------------------- */
+
+static const char *descriptor_name(uint8_t kind) {
+    static const char *const text[] = {
+        [HD_FD_NONE] = NULL,
+        [HD_FD_FILE] = "a file",
+        [HD_FD_INET] = "a network socket",
+        [HD_FD_UNIX] = "a local socket",
+        [HD_FD_PIPE] = "a pipe",
+        [HD_FD_EPOLL] = "an epoll set",
+        [HD_FD_EVENT] = "an event descriptor",
+        [HD_FD_TTY] = "the terminal",
+        [HD_FD_OTHER] = "a descriptor",
+    };
+    return kind < sizeof text / sizeof text[0] ? text[kind] : NULL;
+}
+
+static void add_field(struct hd_text *t, const char *field, size_t size) {
+    hd_text_mem(t, field, text_bytes(field, size));
+}
+
+static void say_call(struct hd_text *t, const char *verb, const struct hd_evidence *e) {
+    const char *call = e->syscall_nr == HD_SYSCALL_NONE ? NULL : hd_syscall_name(e->syscall_nr);
+    hd_text_str(t, verb);
+    if (call != NULL) {
+        hd_text_str(t, " in ");
+        hd_text_str(t, call);
+    } else if (e->syscall_nr != HD_SYSCALL_NONE) {
+        hd_text_str(t, " in system call ");
+        hd_text_i64(t, e->syscall_nr);
+    }
+}
+
+static void say_object(struct hd_text *t, const struct hd_evidence *e) {
+    const char *kind = descriptor_name(e->fd_kind);
+    if (e->path[0] != 0) {
+        hd_text_str(t, " on ");
+        add_field(t, e->path, sizeof e->path);
+    } else if (e->peer[0] != 0) {
+        hd_text_str(t, " with ");
+        add_field(t, e->peer, sizeof e->peer);
+    } else if (kind != NULL) {
+        hd_text_str(t, " on ");
+        hd_text_str(t, kind);
+    }
+}
+
+/* " for 1.980 s of 2.000 s" */
+static void say_time(struct hd_text *t, uint64_t ns, uint64_t total_ns) {
+    hd_text_str(t, " for ");
+    hd_text_duration(t, ns);
+    if (total_ns - ns < total_ns / 100)
+        return; /* as good as all of it */
+    hd_text_str(t, " of ");
+    hd_text_duration(t, total_ns);
+}
+
+static void say_lock(struct hd_text *t, const struct hd_evidence *e) {
+    if (e->lock_address == 0) {
+        say_call(t, "waited for a lock", e);
+        say_object(t, e);
+    } else if (e->lock_owner_tid == 0) {
+        say_call(t, "blocked", e);
+        hd_text_str(t, " at ");
+        hd_text_hex(t, e->lock_address);
+    } else {
+        hd_text_str(t, "waited for the mutex at ");
+        hd_text_hex(t, e->lock_address);
+        hd_text_str(t, ", held by thread ");
+        hd_text_i64(t, e->lock_owner_tid);
+        hd_text_str(t, ",");
+    }
+}
+
+static void say_child(struct hd_text *t, const struct hd_evidence *e) {
+    hd_text_str(t, "waited for ");
+    if (e->child_pid > 0) {
+        hd_text_str(t, "child process ");
+        hd_text_i64(t, e->child_pid);
+    } else {
+        hd_text_str(t, "a child process");
+    }
+    say_call(t, "", e);
+}
+
+static void say_detail(struct hd_text *t, enum hd_cause_kind kind, const struct hd_evidence *e) {
+    switch (kind) {
+    case HD_CAUSE_CPU:
+        hd_text_str(t, "ran");
+        break;
+    case HD_CAUSE_STARVED:
+        hd_text_str(t, "was ready to run and got no processor");
+        break;
+    case HD_CAUSE_LOCK:
+        say_lock(t, e);
+        break;
+    case HD_CAUSE_CHILD:
+        say_child(t, e);
+        break;
+    case HD_CAUSE_SLEEP:
+        say_call(t, "blocked", e);
+        break;
+    case HD_CAUSE_PAGE_FAULT:
+        hd_text_str(t, "waited for a page of memory to be read");
+        break;
+    case HD_CAUSE_DISK:
+    case HD_CAUSE_NETWORK:
+    case HD_CAUSE_UI:
+    case HD_CAUSE_UNKNOWN:
+    case HD_CAUSE_KINDS:
+        say_call(t, "blocked", e);
+        say_object(t, e);
+        break;
+    }
+}
+
+void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
+    enum hd_cause_kind kind = HD_CAUSE_UNKNOWN;
+    struct hd_text t;
+    memset(out, 0, sizeof *out);
+    out->syscall_nr = HD_SYSCALL_NONE;
+    out->run_delay_ns = s->delay_ns;
+    for (int i = HD_CAUSE_KINDS - 1; i >= 0; i--) /* among equals the first in the enum, the better known */
+        if (s->ns[i] != 0 && s->ns[i] >= s->ns[kind])
+            kind = (enum hd_cause_kind)i;
+    out->kind = (uint8_t)kind;
+    hd_text_init(&t, out->detail, sizeof out->detail);
+    if (s->ns[kind] == 0) {
+        hd_text_str(&t, "nothing was seen of it");
+        return;
+    }
+    const struct hd_evidence *e = &s->best[kind].evidence;
+    out->share = (double)s->ns[kind] / (double)s->total_ns;
+    if (kind != HD_CAUSE_CPU && kind != HD_CAUSE_STARVED) {
+        out->syscall_nr = e->syscall_nr;
+        memcpy(out->path, e->path, sizeof out->path);
+        memcpy(out->peer, e->peer, sizeof out->peer);
+    }
+    if (kind == HD_CAUSE_CHILD)
+        out->child_pid = e->child_pid;
+    if (kind == HD_CAUSE_LOCK) {
+        out->lock_address = e->lock_address;
+        out->lock_owner_tid = e->lock_owner_tid;
+    }
+    say_detail(&t, kind, e);
+    say_time(&t, s->ns[kind], s->total_ns);
+}
+
+/* ---- deadlocks ---------------------------------------------------------------------------- */
+
+static int32_t owner_of(const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
+    for (uint32_t i = 0; i < count; i++)
+        if (edges[i].tid == tid)
+            return edges[i].owner;
+    return 0;
+}
+
+bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
+    const uint32_t max = sizeof c->deadlock / sizeof c->deadlock[0];
+    int32_t on_ring = tid;
+    uint32_t n = 0;
+    struct hd_text t;
+    for (uint32_t i = 0; i < count && on_ring != 0;
+         i++) /* after as many steps as there are edges: on it, if any */
+        on_ring = owner_of(edges, count, on_ring);
+    if (on_ring == 0)
+        return false;
+    int32_t ring[sizeof c->deadlock / sizeof c->deadlock[0]], at = on_ring;
+    do {
+        if (n == max || at == 0)
+            return false;
+        ring[n++] = at;
+        at = owner_of(edges, count, at);
+    } while (at != on_ring);
+    memcpy(c->deadlock, ring, n * sizeof ring[0]);
+    c->deadlock_count = n;
+
+    hd_text_init(&t, c->detail, sizeof c->detail);
+    if (n == 1) {
+        hd_text_str(&t, "deadlock: the thread waits for a lock that it holds itself");
+        return true;
+    }
+    hd_text_str(&t, "deadlock: thread ");
+    for (uint32_t i = 0; i < n; i++) {
+        hd_text_i64(&t, ring[i]);
+        hd_text_str(&t, " waits for ");
+    }
+    hd_text_i64(&t, ring[0]);
+    return true;
+}
