@@ -87,22 +87,9 @@ enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
     return uninterruptible ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
 }
 
-/* Texts from /proc end with a NUL, and what follows it is not defined. */
-static size_t text_bytes(const char *s, size_t size) {
-    size_t n = 0;
-    while (n < size && s[n] != 0)
-        n++;
-    return n;
-}
-
-static bool same_text(const char *a, const char *b, size_t size) {
-    size_t n = text_bytes(a, size);
-    return n == text_bytes(b, size) && memcmp(a, b, n) == 0;
-}
-
 static bool same_wait(const struct hd_evidence *a, const struct hd_evidence *b) {
     return a->syscall_nr == b->syscall_nr && a->lock_address == b->lock_address && a->fd_kind == b->fd_kind &&
-           same_text(a->path, b->path, sizeof a->path) && same_text(a->peer, b->peer, sizeof a->peer);
+           strncmp(a->path, b->path, sizeof a->path) == 0 && strncmp(a->peer, b->peer, sizeof a->peer) == 0;
 }
 
 /* Adds time to a kind and keeps the evidence that has most of it: a vote by weight, which keeps one
@@ -185,7 +172,7 @@ static const char *descriptor_name(uint8_t kind) {
 }
 
 static void add_field(struct hd_text *t, const char *field, size_t size) {
-    hd_text_mem(t, field, text_bytes(field, size));
+    hd_text_mem(t, field, strnlen(field, size));
 }
 
 static void say_call(struct hd_text *t, const char *verb, const struct hd_evidence *e) {

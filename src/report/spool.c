@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The spool folder: opening it, and reports that appear whole or not at all. Worker code: may wait for the
+ * disk; no allocation.
+ */
+#include "report/spool.h"
+
+#include "os/os.h"
+#include "report/spool_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define LOCK_TRIES 3
+
+/* ---- the folder --------------------------------------------------------------------------- */
+
+/* Opens folder `name` in `dir`, making it when it is missing. */
+static int enter_folder(int dir, const char *name) {
+    const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    int fd = hd_os.open_at(dir, name, flags, 0);
+    if (fd != -ENOENT)
+        return fd;
+    int r = hd_os.mkdir_at(dir, name, 0700);
+    if (r < 0 && r != -EEXIST)
+        return r;
+    return hd_os.open_at(dir, name, flags, 0);
+}
+
+/* Follows `path` component by component: a path of any length needs no buffer but one name's. */
+static int enter_path(const char *path) {
+    char name[NAME_MAX + 1];
+    int fd = hd_os.open_at(AT_FDCWD, path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    while (fd >= 0) {
+        while (*path == '/')
+            path++;
+        if (*path == 0)
+            break;
+        size_t n = 0;
+        while (path[n] != 0 && path[n] != '/')
+            n++;
+        int next = -ENAMETOOLONG;
+        if (n < sizeof name) {
+            memcpy(name, path, n);
+            name[n] = 0;
+            next = enter_folder(fd, name);
+        }
+        hd_os.close(fd);
+        fd = next;
+        path += n;
+    }
+    return fd;
+}
+
+int hd_spool_open(struct hd_spool *s, const char *path) {
+    s->dir_fd = -1;
+    if (path[0] == 0)
+        return -ENOENT;
+    int place = enter_path(path);
+    if (place < 0)
+        return place;
+    int fd = hd_os.open_at(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    hd_os.close(place);
+    if (fd < 0)
+        return fd;
+    s->dir_fd = fd;
+    hd_spool_sweep(fd);
+    return 0;
+}
+
+void hd_spool_close(struct hd_spool *s) {
+    if (s->dir_fd >= 0)
+        hd_os.close(s->dir_fd);
+    s->dir_fd = -1;
+}
+
+/* ---- one report --------------------------------------------------------------------------- */
+
+/* Opens the temporary file and locks it. Another writer's, or one that a sweeper is about to remove, is not
+ * ours. */
+static int open_temp(int dir_fd, const char *temp) {
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        struct stat st;
+        int fd = hd_os.open_at(dir_fd, temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+            return fd;
+        int r = hd_os.flock(fd, LOCK_EX | LOCK_NB); /* other errors: a file system without locks */
+        if (r != -EWOULDBLOCK) {
+            r = hd_os.stat_at(fd, "", &st, AT_EMPTY_PATH);
+            if (r == 0 && st.st_nlink != 0) {
+                r = hd_os.ftruncate(fd, 0);
+                if (r == 0)
+                    return fd;
+            }
+            if (r < 0) {
+                hd_os.unlink_at(dir_fd, temp);
+                hd_os.close(fd);
+                return r;
+            }
+        }
+        hd_os.close(fd);
+    }
+    return -EBUSY;
+}
+
+static int put_in_file(void *ctx, const char *bytes, size_t n) {
+    const int *fd = ctx;
+    while (n != 0) {
+        long written = hd_os.write(*fd, bytes, n);
+        if (written == -EINTR)
+            continue;
+        if (written <= 0)
+            return written < 0 ? (int)written : -EIO;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return 0;
+}
+
+static int note_failure(struct hd_spool *s, int error) {
+    if (error < 0) {
+        s->failed++;
+        s->error = -error;
+    }
+    return error;
+}
+
+/* After a rename: the report stands, whatever comes. That it would not survive a power cut is only noted. */
+static void settle(struct hd_spool *s, const char *name) {
+    int r = hd_os.fsync(s->dir_fd);
+    int trimmed = hd_spool_what(name) == HD_SPOOL_REPORT ? hd_spool_trim(s, name) : 0;
+    if (trimmed < 0)
+        r = trimmed;
+    if (r < 0)
+        s->error = -r;
+}
+
+static int write_file(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
+                      const char *temp, const char *name) {
+    int fd = open_temp(s->dir_fd, temp);
+    if (fd < 0)
+        return fd;
+    int result = hd_report_write(r, scratch, (struct hd_sink){.put = put_in_file, .ctx = &fd});
+    if (result == 0)
+        result = hd_os.fsync(fd);
+    if (result == 0)
+        result = hd_os.rename_at(s->dir_fd, temp, name);
+    if (result < 0)
+        hd_os.unlink_at(s->dir_fd, temp);
+    hd_os.close(fd); /* only now: its lock keeps sweepers away from the temporary name */
+    return result;
+}
+
+int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
+                   bool held) {
+    char temp[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
+    if (s->dir_fd < 0)
+        return note_failure(s, -EBADF);
+    hd_spool_name(temp, r->id, HD_SPOOL_TEMP);
+    hd_spool_name(name, r->id, held ? HD_SPOOL_HELD : HD_SPOOL_REPORT);
+    int result = write_file(s, r, scratch, temp, name);
+    if (result < 0)
+        return note_failure(s, result);
+    settle(s, name);
+    return 0;
+}
+
+int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
+    char held[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(held, id, HD_SPOOL_HELD);
+    hd_spool_name(name, id, HD_SPOOL_REPORT);
+    int result = hd_os.rename_at(s->dir_fd, held, name);
+    if (result < 0)
+        return note_failure(s, result);
+    settle(s, name);
+    return 0;
+}
+
+int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
+    char name[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(name, id, HD_SPOOL_HELD);
+    int result = hd_os.unlink_at(s->dir_fd, name);
+    if (result == -ENOENT) { /* released before it was known to be none */
+        hd_spool_name(name, id, HD_SPOOL_REPORT);
+        result = hd_os.unlink_at(s->dir_fd, name);
+    }
+    return note_failure(s, result);
+}
+
+int hd_spool_writable(struct hd_spool *s) {
+    uint8_t id[HD_UUID_BYTES];
+    char temp[HD_SPOOL_NAME_BYTES];
+    uint64_t wall_ns = 0;
+    (void)hd_os.wall_clock(&wall_ns);
+    hd_uuid_make(id, wall_ns);
+    hd_spool_name(temp, id, HD_SPOOL_TEMP);
+    int fd = open_temp(s->dir_fd, temp);
+    if (fd < 0)
+        return fd;
+    int result = put_in_file(&fd, "\n", 1);
+    int removed = hd_os.unlink_at(s->dir_fd, temp);
+    hd_os.close(fd);
+    return result < 0 ? result : removed;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A report as the JSON document that report.schema.json describes. Worker code: may run while a hang is on;
+ * no allocation.
+ */
+#include "report/writer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define ARCH "x86_64"
+#elif defined(__aarch64__)
+#define ARCH "aarch64"
+#endif
+
+static const char *const kinds[] = {
+    [HD_REPORT_HANG] = "hang",
+    [HD_REPORT_LAUNCH] = "launch",
+    [HD_REPORT_BACKGROUND_HANG] = "background-hang",
+    [HD_REPORT_TOO_MANY_THREADS] = "too-many-threads",
+    [HD_REPORT_CPU] = "cpu",
+    [HD_REPORT_FRAME_DROP] = "frame-drop",
+    [HD_REPORT_FATAL_HANG] = "fatal-hang",
+    [HD_REPORT_CRASH] = "crash",
+    [HD_REPORT_LIVE] = "live",
+    [HD_REPORT_SESSION] = "session",
+};
+
+const char *hd_report_kind_name(enum hd_report_kind kind) {
+    return (size_t)kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "hang";
+}
+
+size_t hd_report_scratch_bytes(void) {
+    return sizeof(struct hd_report_scratch);
+}
+
+static bool is_set(const uint8_t id[HD_UUID_BYTES]) {
+    for (unsigned i = 0; i < HD_UUID_BYTES; i++)
+        if (id[i] != 0)
+            return true;
+    return false;
+}
+
+/* A text of a fixed size, which need not end with a NUL; empty: left out. */
+static void write_field(struct hd_json *j, const char *name, const char *s, size_t size) {
+    size_t n = strnlen(s, size);
+    if (n != 0)
+        hd_json_mem(j, name, s, n);
+}
+
+static void write_nonzero(struct hd_json *j, const char *name, uint64_t v) {
+    if (v != 0)
+        hd_json_u64(j, name, v);
+}
+
+/* ---- parts -------------------------------------------------------------------------------- */
+
+static void write_head(const struct hd_report *r, struct hd_json *j) {
+    hd_json_str(j, "format", "hangdog-report/1");
+    hd_json_uuid(j, "id", r->id);
+    hd_json_str(j, "kind", hd_report_kind_name(r->kind));
+    hd_json_time(j, "started_at", r->started_wall_ns);
+    hd_json_u64(j, "duration_ns", r->duration_ns);
+    hd_json_u64(j, "excluded_ns", r->excluded_ns);
+    write_nonzero(j, "threshold_ns", r->threshold_ns);
+    hd_json_bool(j, "complete", r->complete);
+    if (is_set(r->repeat_of))
+        hd_json_uuid(j, "repeat_of", r->repeat_of);
+    if (r->fingerprint != 0) {
+        uint8_t bytes[8];
+        for (unsigned i = 0; i < 8; i++)
+            bytes[i] = (uint8_t)(r->fingerprint >> (56 - 8 * i));
+        hd_json_hex_bytes(j, "fingerprint", bytes, sizeof bytes);
+    }
+}
+
+static void write_app(const struct hd_app *a, struct hd_json *j) {
+    hd_json_object(j, "app");
+    hd_json_str(j, "name", a->name != NULL ? a->name : "");
+    hd_json_str(j, "version", a->version);
+    hd_json_str(j, "environment", a->environment);
+    hd_json_str(j, "executable", a->executable);
+    if (a->build_id_bytes != 0)
+        hd_json_hex_bytes(j, "build_id", a->build_id, a->build_id_bytes);
+    hd_json_i64(j, "pid", a->pid);
+    if (a->started_wall_ns != 0)
+        hd_json_time(j, "started_at", a->started_wall_ns);
+    if (is_set(a->session))
+        hd_json_uuid(j, "session", a->session);
+    hd_json_end_object(j);
+}
+
+static void write_host(const struct hd_host *h, struct hd_json *j) {
+    hd_json_object(j, "host");
+    hd_json_str(j, "os", "linux");
+    hd_json_str(j, "os_version", h->os_version);
+    hd_json_str(j, "kernel", h->kernel);
+    hd_json_str(j, "arch", ARCH);
+    if (h->cpus > 0)
+        hd_json_i64(j, "cpus", h->cpus);
+    write_nonzero(j, "memory_bytes", h->memory_bytes);
+    hd_json_end_object(j);
+}
+
+static void write_process(const struct hd_report *r, struct hd_json *j) {
+    hd_json_object(j, "process");
+    if (r->cpu_percent >= 0)
+        hd_json_fixed(j, "cpu_percent", r->cpu_percent, 1);
+    write_nonzero(j, "rss_bytes", r->rss_bytes);
+    if (r->thread_count > 0)
+        hd_json_i64(j, "thread_count", r->thread_count);
+    if (r->debugger)
+        hd_json_bool(j, "debugger", true);
+    hd_json_end_object(j);
+}
+
+static void write_loop(const struct hd_report *r, struct hd_json *j) {
+    hd_json_object(j, "loop");
+    hd_json_str(j, "name", r->loop_name);
+    hd_json_i64(j, "tid", r->loop_tid);
+    hd_json_str(j, "activity", r->loop_activity);
+    hd_json_str(j, "state", r->loop_state);
+    hd_json_str(j, "scheme", r->loop_scheme);
+    hd_json_end_object(j);
+}
+
+static void write_cause(const struct hd_cause *c, struct hd_json *j) {
+    uint32_t ring = c->deadlock_count;
+    const uint32_t ring_max = sizeof c->deadlock / sizeof c->deadlock[0];
+    hd_json_object(j, "cause");
+    hd_json_str(j, "kind", hd_cause_name((enum hd_cause_kind)c->kind));
+    hd_json_fixed(j, "share", c->share < 0 ? 0 : c->share > 1 ? 1 : c->share, 4);
+    write_field(j, "detail", c->detail, sizeof c->detail);
+    hd_write_syscall(j, c->syscall_nr);
+    write_field(j, "path", c->path, sizeof c->path);
+    write_field(j, "peer", c->peer, sizeof c->peer);
+    if (c->child_pid != 0)
+        hd_json_i64(j, "child_pid", c->child_pid);
+    write_nonzero(j, "run_delay_ns", c->run_delay_ns);
+    write_nonzero(j, "throttled_ns", c->throttled_ns);
+    write_nonzero(j, "major_faults", c->major_faults);
+    if (c->lock_address != 0)
+        hd_json_hex(j, "lock_address", c->lock_address);
+    if (c->lock_owner_tid != 0)
+        hd_json_i64(j, "lock_owner_tid", c->lock_owner_tid);
+    if (ring != 0) {
+        hd_json_array(j, "deadlock");
+        for (uint32_t i = 0; i < ring && i < ring_max; i++)
+            hd_json_i64(j, NULL, c->deadlock[i]);
+        hd_json_end_array(j);
+    }
+    hd_json_end_object(j);
+}
+
+/* "error 13" where the kernel's reason has no name here: strerror allocates. */
+static void write_error(struct hd_json *j, int error) {
+    char text[24];
+    struct hd_text t;
+    hd_text_init(&t, text, sizeof text);
+    hd_text_str(&t, "error ");
+    hd_text_i64(&t, error);
+    switch (error) {
+    case EPERM:
+    case EACCES:
+        hd_json_str(j, "error", "permission denied");
+        break;
+    case ENOENT:
+    case ESRCH:
+        hd_json_str(j, "error", "the thread has ended");
+        break;
+    case EAGAIN:
+        hd_json_str(j, "error", "the thread was running");
+        break;
+    case ETIME:
+    case ETIMEDOUT:
+        hd_json_str(j, "error", "no answer in time");
+        break;
+    default:
+        hd_json_str(j, "error", text);
+    }
+}
+
+static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
+                         const struct hd_thread_record *t) {
+    struct hd_json *j = &w->json;
+    hd_json_object(j, NULL);
+    hd_json_i64(j, "tid", t->tid);
+    write_field(j, "name", t->name, sizeof t->name);
+    if (t->watched)
+        hd_json_bool(j, "watched", true);
+    if (t->cpu_percent >= 0)
+        hd_json_fixed(j, "cpu_percent", t->cpu_percent, 1);
+    hd_json_str(j, "state", t->state < HD_RUN_GONE ? hd_state_names[t->state] : "gone");
+    if (t->state != HD_RUN_RUNNING)
+        hd_write_syscall(j, t->syscall_nr);
+    if (t->waits_for_tid != 0)
+        hd_json_i64(j, "waits_for_tid", t->waits_for_tid);
+    if (t->error != 0)
+        write_error(j, t->error < 0 ? -t->error : t->error);
+    if (t->count != 0) {
+        hd_json_object(j, "stack");
+        hd_json_array(j, "frames");
+        for (uint32_t i = 0; i < t->count; i++)
+            hd_write_frame(r, w, &r->thread_frames[t->first + i], -1);
+        hd_json_end_array(j);
+        hd_write_walk(j, t->stop, t->cut, t->way);
+        hd_json_end_object(j);
+    }
+    hd_json_end_object(j);
+}
+
+static void write_threads(const struct hd_report *r, struct hd_report_scratch *w) {
+    hd_json_array(&w->json, "threads");
+    for (uint32_t i = 0; i < r->thread_records; i++)
+        write_thread(r, w, &r->threads[i]);
+    hd_json_end_array(&w->json);
+    write_nonzero(&w->json, "threads_left_out", r->threads_left_out);
+}
+
+/* After all frames: only the modules that they are in. */
+static void write_modules(const struct hd_report *r, struct hd_report_scratch *w) {
+    struct hd_json *j = &w->json;
+    hd_json_array(j, "modules");
+    for (uint32_t i = 0; i < w->modules_used; i++) {
+        const struct hd_module *m = &r->modules->module[w->module_order[i]];
+        hd_json_object(j, NULL);
+        hd_json_str(j, "path", hd_module_path(r->modules, w->module_order[i]));
+        hd_json_hex(j, "base", m->lo);
+        hd_json_u64(j, "size", m->hi - m->lo);
+        if (m->build_id_bytes != 0)
+            hd_json_hex_bytes(j, "build_id", m->build_id, m->build_id_bytes);
+        hd_json_end_object(j);
+    }
+    hd_json_end_array(j);
+}
+
+static void write_monitor(const struct hd_monitor_cost *m, struct hd_json *j) {
+    hd_json_object(j, "monitor");
+    hd_json_u64(j, "samples", m->samples);
+    hd_json_u64(j, "interrupted_syscalls", m->interrupted_syscalls);
+    hd_json_u64(j, "restarted_syscalls", m->restarted_syscalls);
+    hd_json_u64(j, "pause_max_ns", m->pause_max_ns);
+    hd_json_u64(j, "pause_total_ns", m->pause_total_ns);
+    hd_json_u64(j, "cpu_ns", m->cpu_ns);
+    hd_json_u64(j, "late_max_ns", m->late_max_ns);
+    write_nonzero(j, "suppressed", m->suppressed);
+    hd_json_bool(j, "degraded", m->degraded);
+    hd_json_end_object(j);
+}
+
+static void write_histogram(const struct hd_session *s, struct hd_json *j) {
+    uint32_t used = HD_TURN_BUCKETS;
+    while (used != 0 && s->turn_histogram[used - 1] == 0)
+        used--;
+    hd_json_array(j, "turn_histogram");
+    for (uint32_t i = 0; i < used; i++)
+        hd_json_u64(j, NULL, s->turn_histogram[i]);
+    hd_json_end_array(j);
+}
+
+static void write_session(const struct hd_session *s, struct hd_json *j) {
+    hd_json_object(j, "session");
+    hd_json_u64(j, "used_ns", s->used_ns);
+    write_nonzero(j, "foreground_ns", s->foreground_ns);
+    write_nonzero(j, "launch_ns", s->launch_ns);
+    hd_json_u64(j, "idle_ns", s->idle_ns);
+    hd_json_u64(j, "hangs", s->hangs);
+    hd_json_u64(j, "hang_ns", s->hang_ns);
+    hd_json_u64(j, "turns", s->turns);
+    write_histogram(s, j);
+    write_nonzero(j, "reports_dropped", s->reports_dropped);
+    if (s->suppressed_count != 0) {
+        hd_json_array(j, "suppressed");
+        hd_json_object(j, NULL);
+        hd_json_u64(j, "count", s->suppressed_count);
+        hd_json_u64(j, "total_ns", s->suppressed_total_ns);
+        hd_json_u64(j, "max_ns", s->suppressed_max_ns);
+        hd_json_end_object(j);
+        hd_json_end_array(j);
+    }
+    hd_json_str(j, "previous_end", s->previous_end);
+    hd_json_end_object(j);
+}
+
+/* ---- the document ------------------------------------------------------------------------- */
+
+int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, struct hd_sink sink) {
+    static const struct hd_app no_app;
+    static const struct hd_host no_host;
+    struct hd_json *j = &w->json;
+    hd_json_init(j, w->buffer, sizeof w->buffer, sink);
+    w->modules_used = 0;
+    memset(w->module_place, 0xff, sizeof w->module_place);
+
+    hd_json_object(j, NULL);
+    write_head(r, j);
+    write_app(r->app != NULL ? r->app : &no_app, j);
+    write_host(r->host != NULL ? r->host : &no_host, j);
+    write_process(r, j);
+    if (r->loop_name != NULL)
+        write_loop(r, j);
+    if (r->cause != NULL)
+        write_cause(r->cause, j);
+    if (r->tree != NULL)
+        hd_write_hot_stack(r, w);
+    if (r->tree != NULL && !r->brief)
+        hd_write_samples(r, w);
+    if (r->thread_records != 0 && !r->brief)
+        write_threads(r, w);
+    if (w->modules_used != 0)
+        write_modules(r, w);
+    if (r->monitor != NULL)
+        write_monitor(r->monitor, j);
+    if (r->session != NULL)
+        write_session(r->session, j);
+    hd_json_end_object(j);
+    return hd_json_finish(j);
+}

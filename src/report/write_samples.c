@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Frames, the hot stack, the timeline with its distinct stacks, and the call tree, as JSON. Worker code: may
+ * run while a hang is on; no allocation.
+ */
+#include "report/writer.h"
+
+#include <string.h>
+
+const char *const hd_trust_names[] = {
+    [HD_TRUST_CONTEXT] = "context", [HD_TRUST_CFI] = "cfi",
+    [HD_TRUST_SIGNAL] = "signal",   [HD_TRUST_FRAME_POINTER] = "frame-pointer",
+    [HD_TRUST_SCAN] = "scan",       [HD_TRUST_INFERRED] = "inferred",
+};
+const char *const hd_stop_names[] = {
+    [HD_STOP_ROOT] = "root",
+    [HD_STOP_NO_UNWIND_INFORMATION] = "no-unwind-information",
+    [HD_STOP_UNREADABLE] = "unreadable",
+    [HD_STOP_NO_PROGRESS] = "no-progress",
+    [HD_STOP_LIMIT] = "limit",
+    [HD_STOP_NO_ANSWER] = "no-answer",
+    [HD_STOP_EXITED] = "exited",
+};
+const char *const hd_way_names[] = {
+    [HD_WAY_FROZEN] = "frozen",
+    [HD_WAY_SIGNALLED] = "signalled",
+    [HD_WAY_SUSPENDED] = "suspended",
+    [HD_WAY_KERNEL] = "kernel",
+};
+const char *const hd_state_names[] = {
+    [HD_RUN_RUNNING] = "running", [HD_RUN_RUNNABLE] = "runnable",
+    [HD_RUN_BLOCKED] = "blocked", [HD_RUN_UNINTERRUPTIBLE] = "uninterruptible",
+    [HD_RUN_STOPPED] = "stopped", [HD_RUN_GONE] = NULL, /* the schema has no word for it in a timeline */
+};
+
+#define NAME_OF(table, value) ((size_t)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : NULL)
+
+/* ---- frames ------------------------------------------------------------------------------- */
+
+/* Where the module of `pc` stands in the document; it is put there when it is new. */
+static uint16_t place_of_module(const struct hd_report *r, struct hd_report_scratch *w, uint64_t pc,
+                                int *index) {
+    *index = r->modules == NULL ? -1 : hd_modules_at(r->modules, pc);
+    if (*index < 0 || *index >= (int)HD_MODULES_MAX)
+        return HD_WRITER_NONE;
+    if (w->module_place[*index] == HD_WRITER_NONE) {
+        w->module_order[w->modules_used] = (uint16_t)*index;
+        w->module_place[*index] = (uint16_t)w->modules_used++;
+    }
+    return w->module_place[*index];
+}
+
+void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
+                    double share) {
+    struct hd_json *j = &w->json;
+    int index;
+    uint16_t place = place_of_module(r, w, hd_frame_lookup_pc(f), &index);
+    hd_json_object(j, NULL);
+    hd_json_hex(j, "pc", f->pc);
+    if (place != HD_WRITER_NONE) {
+        const struct hd_module *m = &r->modules->module[index];
+        hd_json_u64(j, "module", place);
+        hd_json_hex(j, "offset", f->pc - m->bias);
+        if (f->start >= m->lo && f->start < m->hi)
+            hd_json_hex(j, "start", f->start - m->bias);
+    }
+    if (share >= 0)
+        hd_json_fixed(j, "share", share, 4);
+    hd_json_str(j, "trust", NAME_OF(hd_trust_names, f->trust));
+    hd_json_end_object(j);
+}
+
+void hd_write_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way) {
+    hd_json_str(j, "stop", NAME_OF(hd_stop_names, stop));
+    if (cut != 0)
+        hd_json_u64(j, "cut", cut);
+    hd_json_str(j, "capture", NAME_OF(hd_way_names, way));
+}
+
+void hd_write_syscall(struct hd_json *j, int32_t nr) {
+    const char *name = hd_syscall_name(nr);
+    char text[16];
+    struct hd_text t;
+    if (nr == HD_SYSCALL_NONE)
+        return;
+    hd_text_init(&t, text, sizeof text);
+    hd_text_i64(&t, nr);
+    hd_json_str(j, "syscall", name != NULL ? name : text);
+}
+
+/* ---- hot stack ---------------------------------------------------------------------------- */
+
+static double share_of(uint64_t part, uint64_t whole) {
+    return whole == 0 ? 0 : part >= whole ? 1 : (double)part / (double)whole;
+}
+
+void hd_write_hot_stack(const struct hd_report *r, struct hd_report_scratch *w) {
+    const struct hd_tree *tree = r->tree;
+    struct hd_json *j = &w->json;
+    uint32_t count = hd_tree_hot_path(tree, w->path, HD_TREE_DEPTH_MAX);
+    if (count == 0)
+        return;
+    const struct hd_tree_node *leaf = &tree->pool->node[w->path[count - 1]];
+    hd_json_object(j, "hot_stack");
+    hd_json_array(j, "frames");
+    for (uint32_t i = count; i-- != 0;) {
+        const struct hd_tree_node *n = &tree->pool->node[w->path[i]];
+        hd_write_frame(r, w, &n->frame, share_of(n->time_ns, tree->time_ns));
+    }
+    hd_json_end_array(j);
+    hd_write_walk(j, r->hot_stop, r->hot_cut, r->hot_way);
+    hd_json_u64(j, "samples", leaf->samples);
+    hd_json_u64(j, "duration_ns", leaf->time_ns);
+    hd_json_fixed(j, "share", share_of(leaf->time_ns, tree->time_ns), 4);
+    hd_json_end_object(j);
+}
+
+/* ---- timeline ----------------------------------------------------------------------------- */
+
+static const struct hd_timeline_entry *timeline_at(const struct hd_report *r, uint32_t i) {
+    return &r->timeline[(r->timeline_first + i) % r->timeline_size];
+}
+
+static void write_stacks(const struct hd_report *r, struct hd_report_scratch *w) {
+    struct hd_json *j = &w->json;
+    uint16_t stacks = 0;
+    memset(w->stack_place, 0xff, sizeof w->stack_place);
+    hd_json_array(j, "stacks");
+    for (uint32_t i = 0; i < r->timeline_count; i++) {
+        const struct hd_timeline_entry *e = timeline_at(r, i);
+        if (e->leaf >= HD_TREE_POOL_NODES || w->stack_place[e->leaf] != HD_WRITER_NONE)
+            continue;
+        w->stack_place[e->leaf] = stacks++;
+        hd_json_object(j, NULL);
+        hd_json_array(j, "frames");
+        for (uint32_t n = e->leaf; n != HD_TREE_NONE; n = r->tree->pool->node[n].parent)
+            hd_write_frame(r, w, &r->tree->pool->node[n].frame, -1);
+        hd_json_end_array(j);
+        hd_write_walk(j, e->stop, 0, e->way);
+        hd_json_end_object(j);
+    }
+    hd_json_end_array(j);
+}
+
+static void write_timeline(const struct hd_report *r, struct hd_report_scratch *w) {
+    struct hd_json *j = &w->json;
+    hd_json_array(j, "timeline");
+    for (uint32_t i = 0; i < r->timeline_count; i++) {
+        const struct hd_timeline_entry *e = timeline_at(r, i);
+        hd_json_object(j, NULL);
+        hd_json_u64(j, "at_ns", e->at_ns > r->started_ns ? e->at_ns - r->started_ns : 0);
+        hd_json_u64(j, "for_ns", e->for_ns);
+        if (e->leaf < HD_TREE_POOL_NODES)
+            hd_json_u64(j, "stack", w->stack_place[e->leaf]);
+        hd_json_str(j, "state", NAME_OF(hd_state_names, e->state));
+        if (e->state != HD_RUN_RUNNING)
+            hd_write_syscall(j, e->syscall_nr);
+        hd_json_end_object(j);
+    }
+    hd_json_end_array(j);
+}
+
+/* ---- tree --------------------------------------------------------------------------------- */
+
+/* The node after `at`, each before its callees. */
+static uint32_t next_node(const struct hd_tree_pool *pool, uint32_t at) {
+    if (pool->node[at].child != HD_TREE_NONE)
+        return pool->node[at].child;
+    while (at != HD_TREE_NONE && pool->node[at].sibling == HD_TREE_NONE)
+        at = pool->node[at].parent;
+    return at == HD_TREE_NONE ? at : pool->node[at].sibling;
+}
+
+/* A node that shows the same function as node `at` and came first; `at` itself when it is the first. */
+static uint32_t first_of_function(const struct hd_tree_pool *pool, struct hd_report_scratch *w, uint32_t at) {
+    uint64_t key = hd_frame_key(&pool->node[at].frame);
+    uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15 >> 52) % HD_WRITER_HASH;
+    while (w->function[slot] != HD_WRITER_NONE) {
+        if (hd_frame_key(&pool->node[w->function[slot]].frame) == key)
+            return w->function[slot];
+        slot = (slot + 1) % HD_WRITER_HASH;
+    }
+    w->function[slot] = (uint16_t)at;
+    return at;
+}
+
+static void write_tree_frames(const struct hd_report *r, struct hd_report_scratch *w) {
+    const struct hd_tree_pool *pool = r->tree->pool;
+    uint16_t frames = 0;
+    memset(w->function, 0xff, sizeof w->function);
+    hd_json_array(&w->json, "frames");
+    for (uint32_t n = r->tree->roots; n != HD_TREE_NONE; n = next_node(pool, n)) {
+        uint32_t first = first_of_function(pool, w, n);
+        if (first == n) {
+            w->frame_place[n] = frames++;
+            hd_write_frame(r, w, &pool->node[n].frame, -1);
+        } else {
+            w->frame_place[n] = w->frame_place[first];
+        }
+    }
+    hd_json_end_array(&w->json);
+}
+
+static void write_tree(const struct hd_report *r, struct hd_report_scratch *w) {
+    const struct hd_tree_pool *pool = r->tree->pool;
+    struct hd_json *j = &w->json;
+    uint16_t nodes = 0;
+    hd_json_object(j, "tree");
+    write_tree_frames(r, w);
+    hd_json_array(j, "nodes");
+    for (uint32_t i = r->tree->roots; i != HD_TREE_NONE; i = next_node(pool, i)) {
+        const struct hd_tree_node *n = &pool->node[i];
+        w->node_place[i] = nodes++;
+        hd_json_object(j, NULL);
+        hd_json_u64(j, "frame", w->frame_place[i]);
+        hd_json_i64(j, "parent", n->parent == HD_TREE_NONE ? -1 : (int64_t)w->node_place[n->parent]);
+        hd_json_u64(j, "time_ns", n->time_ns);
+        hd_json_u64(j, "samples", n->samples);
+        hd_json_end_object(j);
+    }
+    hd_json_end_array(j);
+    hd_json_end_object(j);
+}
+
+void hd_write_samples(const struct hd_report *r, struct hd_report_scratch *w) {
+    struct hd_json *j = &w->json;
+    hd_json_object(j, "samples");
+    hd_json_u64(j, "interval_ns", r->interval_ns);
+    hd_json_u64(j, "taken", r->taken);
+    if (r->timeline != NULL && r->timeline_size != 0) {
+        write_stacks(r, w);
+        write_timeline(r, w);
+    }
+    write_tree(r, w);
+    hd_json_end_object(j);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the report's writer share; nobody else includes this.
+ */
+#ifndef HD_WRITER_H
+#define HD_WRITER_H
+
+#include "report/json.h"
+#include "report/report.h"
+
+#define HD_WRITER_NONE UINT16_MAX
+#define HD_WRITER_HASH 4096u /* a power of two, more than HD_TREE_POOL_NODES */
+
+struct hd_report_scratch {
+    struct hd_json json;
+    uint32_t modules_used;
+    uint16_t module_place[HD_MODULES_MAX];    /* in the document, HD_WRITER_NONE: not in it */
+    uint16_t module_order[HD_MODULES_MAX];    /* the other way round */
+    uint32_t path[HD_TREE_DEPTH_MAX];         /* tree nodes of the hot stack, outermost first */
+    uint16_t stack_place[HD_TREE_POOL_NODES]; /* by leaf: index into stacks */
+    uint16_t frame_place[HD_TREE_POOL_NODES]; /* by node: index into the tree's frames */
+    uint16_t node_place[HD_TREE_POOL_NODES];  /* by node: index into the tree's nodes */
+    uint16_t function[HD_WRITER_HASH];        /* by hash of the function: a node that shows it */
+    char buffer[8192];
+};
+
+extern const char *const hd_trust_names[];
+extern const char *const hd_stop_names[];
+extern const char *const hd_way_names[];
+extern const char *const hd_state_names[];
+
+/* One frame of a "frames" array. `share` < 0: left out. */
+void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
+                    double share);
+/* "stop", "cut" (when not 0) and "capture" of a stack. */
+void hd_write_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way);
+/* "syscall", unless the thread was in none. */
+void hd_write_syscall(struct hd_json *j, int32_t nr);
+void hd_write_hot_stack(const struct hd_report *r, struct hd_report_scratch *w);
+void hd_write_samples(const struct hd_report *r, struct hd_report_scratch *w);
+
+#endif
