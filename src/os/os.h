@@ -27,6 +27,7 @@ struct hd_os_calls {
     int (*ftruncate)(int fd, uint64_t size);
     int (*flock)(int fd, int operation);
     long (*readlink_at)(int dir, const char *path, char *buf, size_t n); /* not terminated */
+    long (*get_xattr)(const char *path, const char *name, void *value, size_t n); /* follows links */
     long (*getdents)(int fd, void *buf, size_t n);
     int (*stat_at)(int dir, const char *path, void *st, int flags); /* struct stat */
     void *(*map)(void *addr, size_t n, int prot, int flags, int fd,

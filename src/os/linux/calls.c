@@ -67,6 +67,10 @@ static long sys_readlink_at(int dir, const char *path, char *buf, size_t n) {
     return hd_syscall4(SYS_readlinkat, dir, path, buf, n);
 }
 
+static long sys_get_xattr(const char *path, const char *name, void *value, size_t n) {
+    return hd_syscall4(SYS_getxattr, path, name, value, n);
+}
+
 static long sys_getdents(int fd, void *buf, size_t n) {
     return hd_syscall3(SYS_getdents64, fd, buf, n);
 }
@@ -174,6 +178,7 @@ struct hd_os_calls hd_os = {
     .ftruncate = sys_ftruncate,
     .flock = sys_flock,
     .readlink_at = sys_readlink_at,
+    .get_xattr = sys_get_xattr,
     .getdents = sys_getdents,
     .stat_at = sys_stat_at,
     .map = sys_map,

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The interposed wait functions. Watched thread: they add two marks around the real call and change nothing else: errno,
+ * results, cancellation and exceptions pass through. Other threads take one look at a thread-local and go on.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <time.h>
+
+#include "interpose.h"
+#include "waits.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define SET_FDS_MAX 16
+
+/* The real functions: looked up before any constructor of the program's needs them, at the latest at the first call. */
+static struct {
+    int (*poll)(struct pollfd *, nfds_t, int);
+    int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+    int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);
+    int (*ppoll_chk)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
+    int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+    int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
+    int (*epoll_wait)(int, struct epoll_event *, int, int);
+    int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
+    int (*epoll_pwait2)(int, struct epoll_event *, int, const struct timespec *, const sigset_t *);
+} real;
+
+static void *look_up(const char *name) {
+    int saved = errno;
+    void *found = dlsym(RTLD_NEXT, name);
+    errno = saved;
+    return found;
+}
+
+/* Two threads may both do it: they store the same. */
+#define REAL(member, name) (real.member != NULL ? real.member : (real.member = (__typeof__(real.member))look_up(name)))
+
+void hd_interpose_resolve(void) {
+    REAL(poll, "poll");
+    REAL(ppoll, "ppoll");
+    REAL(poll_chk, "__poll_chk");
+    REAL(ppoll_chk, "__ppoll_chk");
+    REAL(select, "select");
+    REAL(pselect, "pselect");
+    REAL(epoll_wait, "epoll_wait");
+    REAL(epoll_pwait, "epoll_pwait");
+    REAL(epoll_pwait2, "epoll_pwait2");
+}
+
+/* ---- identity of a set: the descriptor numbers (the array's address moves as it grows) --------- */
+
+static uint64_t id_of_poll(const struct pollfd *fds, nfds_t n) {
+    uint64_t id = 0x9e3779b97f4a7c15ULL;
+    for (nfds_t i = 0; i < n && i < SET_FDS_MAX; i++) {
+        id = (id ^ (uint32_t)fds[i].fd) * 0xff51afd7ed558ccdULL;
+    }
+    return (id >> 2) | 1;
+}
+
+static uint64_t id_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
+    uint64_t id = 0x9e3779b97f4a7c15ULL;
+    const fd_set *sets[] = {r, w, e};
+    for (unsigned s = 0; s < 3; s++) {
+        const unsigned long *words = (const unsigned long *)(const void *)sets[s];
+        for (int i = 0; words != NULL && i * 64 < n && i < SET_FDS_MAX; i++) {
+            unsigned long valid = n - i * 64 >= 64 ? ~0UL : (1UL << (n - i * 64)) - 1;
+            id = (id ^ (words[i] & valid)) * 0xff51afd7ed558ccdULL;
+        }
+        id += s;
+    }
+    return (id >> 2) | 1;
+}
+
+static bool blocks_for(const struct timespec *t) {
+    return t == NULL || t->tv_sec != 0 || t->tv_nsec != 0;
+}
+
+/* `call` between begin and end; the result is an int of that name. */
+#define AROUND(result, id, blocks, call)                                                                               \
+    struct hd_wait hd_w;                                                                                               \
+    hd_wait_begin(&hd_w, id, blocks, __builtin_frame_address(0));                                                      \
+    int result = call;                                                                                                 \
+    hd_wait_end(&hd_w)
+
+static inline bool watched(void) {
+    return hd_waits_self != NULL;
+}
+
+/* ---- the functions ----------------------------------------------------------------------------- */
+
+EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout) {
+    if (!watched()) {
+        return REAL(poll, "poll")(fds, n, timeout);
+    }
+    AROUND(rc, id_of_poll(fds, n), timeout != 0, REAL(poll, "poll")(fds, n, timeout));
+    return rc;
+}
+
+EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout);
+EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout) {
+    return poll(fds, n, timeout);
+}
+
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size);
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
+    if (!watched()) {
+        return REAL(poll_chk, "__poll_chk")(fds, n, timeout, size);
+    }
+    AROUND(rc, id_of_poll(fds, n), timeout != 0, REAL(poll_chk, "__poll_chk")(fds, n, timeout, size));
+    return rc;
+}
+
+EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask) {
+    if (!watched()) {
+        return REAL(ppoll, "ppoll")(fds, n, timeout, mask);
+    }
+    AROUND(rc, id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll, "ppoll")(fds, n, timeout, mask));
+    return rc;
+}
+
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size);
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size) {
+    if (!watched()) {
+        return REAL(ppoll_chk, "__ppoll_chk")(fds, n, timeout, mask, size);
+    }
+    AROUND(rc, id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll_chk, "__ppoll_chk")(fds, n, timeout, mask, size));
+    return rc;
+}
+
+EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout) {
+    if (!watched()) {
+        return REAL(select, "select")(n, r, w, e, timeout);
+    }
+    bool blocks = timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0;
+    AROUND(rc, id_of_select(n, r, w, e), blocks, REAL(select, "select")(n, r, w, e, timeout));
+    return rc;
+}
+
+EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout);
+EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout) {
+    return select(n, r, w, e, timeout);
+}
+
+EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout, const sigset_t *mask) {
+    if (!watched()) {
+        return REAL(pselect, "pselect")(n, r, w, e, timeout, mask);
+    }
+    AROUND(rc, id_of_select(n, r, w, e), blocks_for(timeout), REAL(pselect, "pselect")(n, r, w, e, timeout, mask));
+    return rc;
+}
+
+EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout) {
+    if (!watched()) {
+        return REAL(epoll_wait, "epoll_wait")(epfd, events, max, timeout);
+    }
+    AROUND(rc, hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_wait, "epoll_wait")(epfd, events, max, timeout));
+    return rc;
+}
+
+EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask) {
+    if (!watched()) {
+        return REAL(epoll_pwait, "epoll_pwait")(epfd, events, max, timeout, mask);
+    }
+    AROUND(rc, hd_wait_id_epoll(epfd), timeout != 0,
+           REAL(epoll_pwait, "epoll_pwait")(epfd, events, max, timeout, mask));
+    return rc;
+}
+
+EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+                        const sigset_t *mask) {
+    if (!watched()) {
+        return REAL(epoll_pwait2, "epoll_pwait2")(epfd, events, max, timeout, mask);
+    }
+    AROUND(rc, hd_wait_id_epoll(epfd), blocks_for(timeout),
+           REAL(epoll_pwait2, "epoll_pwait2")(epfd, events, max, timeout, mask));
+    return rc;
+}

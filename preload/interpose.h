@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Looking up the real functions behind the interposed ones.
+ */
+#ifndef HD_INTERPOSE_H
+#define HD_INTERPOSE_H
+
+/* Before any of them is called, where possible. Ordinary code. */
+void hd_interpose_resolve(void);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: the preload's constructor. It takes the runner's memory file, removes every trace of itself from the
+ * environment, starts the monitor and watches the main thread. Whatever fails, the program runs as it would without us.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "interpose.h"
+#include "waits.h"
+
+#define LINK_VARIABLE "HANGDOG_LINK="
+#define PRELOAD_VARIABLE "LD_PRELOAD="
+#define PRELOAD_NAME "libhangdog-preload.so"
+#define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
+
+extern char **environ;
+
+static char **find_variable(const char *name_and_equals) {
+    size_t n = strlen(name_and_equals);
+    for (char **e = environ; e != NULL && *e != NULL; e++) {
+        if (strncmp(*e, name_and_equals, n) == 0) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static void drop_variable(char **e) {
+    for (; *e != NULL; e++) {
+        e[0] = e[1];
+    }
+}
+
+/* Ours leaves LD_PRELOAD, and what the runner put before it for our sake; the user's own stay, in their order. The string
+ * is changed in place: no lock, no allocation. */
+static void clean_preload(void) {
+    char **e = find_variable(PRELOAD_VARIABLE);
+    if (e == NULL) {
+        return;
+    }
+    char *value = *e + strlen(PRELOAD_VARIABLE);
+    char *own = strstr(value, PRELOAD_NAME);
+    if (own == NULL) {
+        return;
+    }
+    char *rest = own + strlen(PRELOAD_NAME);
+    if (*rest == ':' || *rest == ' ') {
+        memmove(value, rest + 1, strlen(rest + 1) + 1);
+    } else {
+        drop_variable(e);
+    }
+}
+
+/* The runner's memory file, mapped; its descriptor is closed. NULL: there is none, or it is not ours. */
+static struct hd_record *take_link(void) {
+    char **e = find_variable(LINK_VARIABLE);
+    if (e == NULL) {
+        return NULL;
+    }
+    int fd = atoi(*e + strlen(LINK_VARIABLE));
+    drop_variable(e);
+    struct stat st;
+    if (fd < 3 || fstat(fd, &st) != 0 || (uint64_t)st.st_size < sizeof(struct hd_record)) {
+        return NULL;
+    }
+    struct hd_record *r = hd_os.map(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (hd_os_map_error(r) != 0) {
+        return NULL;
+    }
+    if (r->magic != HD_RECORD_MAGIC || r->bytes != sizeof *r) {
+        hd_os.unmap(r, sizeof *r);
+        return NULL;
+    }
+    hd_os.advise(r, sizeof *r, MADV_DONTFORK);
+    hd_os.close(fd);
+    return r;
+}
+
+static void copy_string(char *to, size_t size, const char *from) {
+    size_t n = strnlen(from, size - 1);
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
+static struct hd_settings settings_of(const struct hd_record_options *o) {
+    struct hd_settings s = hd_settings_default();
+    s.held = true;
+    s.interval_ns = o->interval_ns;
+    s.threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
+    s.threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
+    s.reports_per_day = o->reports_per_day;
+    s.reports_per_fingerprint = o->reports_per_fingerprint;
+    s.spool_reports = UINT32_MAX;
+    s.sample_launch_ns = SAMPLE_LAUNCH_NS;
+    copy_string(s.app_name, sizeof s.app_name, o->app_name);
+    copy_string(s.spool, sizeof s.spool, o->spool);
+    return s;
+}
+
+static void watch_main_thread(struct hd_monitor *m, struct hd_record *r) {
+    struct hd_waits *t = hd_os_memory_take(sizeof *t);
+    if (t == NULL) {
+        return;
+    }
+    t->record = r;
+    t->watch = hd_watch_add(m, "main", 0, r->options.started_ns);
+    hd_waits_self = t;
+}
+
+__attribute__((constructor(101))) static void begin(void) {
+    int saved = errno;
+    hd_interpose_resolve();
+    struct hd_record *r = take_link();
+    clean_preload();
+    if (r != NULL) {
+        atomic_store(&r->attached, 1);
+        struct hd_settings settings = settings_of(&r->options);
+        struct hd_monitor *m;
+        if (hd_monitor_start(&settings, r, &m) == 0) {
+            atomic_store(&r->attached, 2);
+            watch_main_thread(m, r);
+        }
+    }
+    errno = saved;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Watched thread: wait-free. The seldom halves of the mark.
+ */
+#include "loop/loop.h"
+
+static void wake_monitor(struct hd_loop *l) {
+    if (l->wake == NULL) {
+        return; /* a forked child: its memory was wiped and nobody watches */
+    }
+    atomic_fetch_add_explicit(l->wake, 1, memory_order_seq_cst);
+    hd_os.futex_wake((uint32_t *)l->wake, 1, false);
+}
+
+void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool running, uint64_t ticks) {
+    uint32_t answered = 0;
+    if ((flags & HD_FLAG_TRACKED) != 0 && turn_ended) {
+        atomic_store_explicit(&l->tracked_end, ticks, memory_order_relaxed);
+        answered |= HD_FLAG_TRACKED;
+    }
+    if ((flags & HD_FLAG_PARKED) != 0 && running) {
+        answered |= HD_FLAG_PARKED;
+    }
+    /* Whoever exchanges the flag off wakes: one does, however many loops are asked. */
+    if (answered != 0 && (atomic_fetch_and_explicit(&l->flags, ~answered, memory_order_seq_cst) & answered) != 0) {
+        wake_monitor(l);
+    }
+}
+
+void hd_loop_enter(struct hd_loop *l) {
+    l->depth++;
+    hd_loop_mark(l, HANGDOG_ENTRY);
+}
+
+void hd_loop_exit(struct hd_loop *l) {
+    if (l->depth > 0) {
+        l->depth--;
+    }
+    if (l->depth > 0) {
+        hd_loop_mark(l, HANGDOG_AFTER_WAITING); /* the outer turn starts anew */
+    } else {
+        hd_loop_mark(l, HANGDOG_EXIT);
+    }
+}
+
+void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
+    uint64_t word;
+    uint64_t turn;
+    do { /* the owner may be marking: the same word twice means that what lies between belongs to it */
+        word = atomic_load_explicit(&l->word, memory_order_seq_cst);
+        turn = atomic_load_explicit(&l->turn_ticks, memory_order_acquire);
+    } while (word != atomic_load_explicit(&l->word, memory_order_acquire));
+    uint64_t marked = word >> HD_ACTIVITY_BITS;
+    out->word = word;
+    out->activity = (unsigned)(word & HD_ACTIVITY_MASK);
+    out->running = !hd_activity_is_idle(out->activity);
+    /* turn_ticks is stored before the word: a later one belongs to a mark that is not there yet */
+    out->turn_ticks = turn <= marked ? turn : marked;
+    if (out->activity == HANGDOG_ENTRY || out->activity == HANGDOG_AFTER_WAITING) {
+        out->turn_ticks = marked;
+    }
+}
+
+void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks_are_tsc, uint64_t ns_per_tick_32,
+                  uint64_t start_ticks, bool running) {
+    *l = (struct hd_loop){0};
+    l->wake = wake;
+    l->tid = tid;
+    l->ticks_are_tsc = ticks_are_tsc;
+    atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
+    atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
+    atomic_store_explicit(&l->word, start_ticks << HD_ACTIVITY_BITS | (running ? HANGDOG_ENTRY : HANGDOG_EXIT),
+                          memory_order_seq_cst);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The public functions: options checked, handles turned into watches. The marks are watched-thread code (wait-free); the
+ * rest is ordinary.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/text.h"
+#include "monitor/monitor.h"
+
+struct hangdog_loop {
+    struct hd_watch watch;
+};
+
+static struct hd_watch *watch_of(hangdog_loop *loop) {
+    return &loop->watch;
+}
+
+const char *hangdog_version(void) {
+    return HANGDOG_VERSION;
+}
+
+/* ---- start and stop ------------------------------------------------------------------------- */
+
+extern char **environ;
+
+static const char *environment(const char *name) {
+    size_t n = strlen(name);
+    for (char **e = environ; e != NULL && *e != NULL; e++) {
+        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1] != '\0') {
+            return *e + n + 1;
+        }
+    }
+    return NULL;
+}
+
+static void program_name(char *out, size_t size) {
+    char link[512];
+    long n = hd_os.readlink_at(-100, "/proc/self/exe", link, sizeof link - 1);
+    link[n > 0 ? n : 0] = '\0';
+    const char *base = link;
+    for (const char *p = link; *p != '\0'; p++) {
+        base = *p == '/' ? p + 1 : base;
+    }
+    struct hd_text t;
+    hd_text_init(&t, out, size);
+    hd_text_str(&t, base);
+}
+
+/* $XDG_STATE_HOME/hangdog/APP, else ~/.local/state/hangdog/APP, else /var/tmp/hangdog/APP. */
+static void default_spool(struct hd_settings *s) {
+    const char *state = environment("XDG_STATE_HOME");
+    const char *home = environment("HOME");
+    struct hd_text t;
+    hd_text_init(&t, s->spool, sizeof s->spool);
+    if (state != NULL && state[0] == '/') {
+        hd_text_str(&t, state);
+    } else if (home != NULL) {
+        hd_text_str(&t, home);
+        hd_text_str(&t, "/.local/state");
+    } else {
+        hd_text_str(&t, "/var/tmp");
+    }
+    hd_text_str(&t, "/hangdog/");
+    hd_text_str(&t, s->app_name);
+}
+
+static bool take_string(char *to, size_t size, const char *from) {
+    if (from == NULL) {
+        return true;
+    }
+    size_t n = strnlen(from, size);
+    if (n == size) {
+        return false;
+    }
+    memcpy(to, from, n + 1);
+    return true;
+}
+
+static bool signal_allowed(int signal) {
+    return signal == 17 || signal == 23 || signal == 28; /* SIGCHLD, SIGURG, SIGWINCH: ignored by default */
+}
+
+static int settings_of(const hangdog_options *o, struct hd_settings *s) {
+    *s = hd_settings_default();
+    hangdog_options given = {0};
+    if (o != NULL) {
+        if (o->size < sizeof o->size) {
+            return -EINVAL;
+        }
+        memcpy(&given, o, o->size < sizeof given ? o->size : sizeof given); /* an older program's struct is shorter */
+    }
+    if (!take_string(s->app_name, sizeof s->app_name, given.app_name) ||
+        !take_string(s->app_version, sizeof s->app_version, given.app_version) ||
+        !take_string(s->environment, sizeof s->environment, given.environment) ||
+        !take_string(s->spool, sizeof s->spool, given.spool)) {
+        return -ENAMETOOLONG;
+    }
+    s->interval_ns = given.interval_ns != 0 ? given.interval_ns : s->interval_ns;
+    s->signal = given.signal != 0 ? given.signal : s->signal;
+    if (s->interval_ns < HD_NS_PER_MS || s->interval_ns > HD_NS_PER_S || !signal_allowed(s->signal)) {
+        return -EINVAL;
+    }
+    for (unsigned i = 0; i < HANGDOG_STATES; i++) {
+        s->threshold_ns[i] = given.threshold_ns[i] != 0 ? given.threshold_ns[i] : s->threshold_ns[i];
+    }
+    s->reports_per_day = given.reports_per_day != 0 ? given.reports_per_day : s->reports_per_day;
+    s->reports_per_fingerprint =
+        given.reports_per_fingerprint != 0 ? given.reports_per_fingerprint : s->reports_per_fingerprint;
+    s->spool_reports = given.spool_reports != 0 ? given.spool_reports : s->spool_reports;
+    if (s->app_name[0] == '\0') {
+        program_name(s->app_name, sizeof s->app_name);
+    }
+    if (s->spool[0] == '\0') {
+        default_spool(s);
+    }
+    return 0;
+}
+
+int hangdog_start(const hangdog_options *options) {
+    struct hd_settings settings;
+    struct hd_monitor *m;
+    int rc = settings_of(options, &settings);
+    return rc != 0 ? rc : hd_monitor_start(&settings, NULL, &m);
+}
+
+int hangdog_stop(void) {
+    return hd_monitor_stop();
+}
+
+/* ---- loops ---------------------------------------------------------------------------------- */
+
+hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (m == NULL) {
+        return NULL;
+    }
+    return (hangdog_loop *)(void *)hd_watch_add(m, name != NULL ? name : "loop", threshold_ns, hd_os_now_ns());
+}
+
+void hangdog_loop_unwatch(hangdog_loop *loop) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (loop != NULL && m != NULL) {
+        hd_watch_remove(m, watch_of(loop));
+    }
+}
+
+void hangdog_before_wait(hangdog_loop *loop) {
+    if (loop != NULL) {
+        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_BEFORE_WAITING);
+    }
+}
+
+void hangdog_after_wait(hangdog_loop *loop) {
+    if (loop != NULL) {
+        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_AFTER_WAITING);
+    }
+}
+
+void hangdog_turn(hangdog_loop *loop) {
+    hangdog_after_wait(loop); /* after waiting while running: one turn ends, the next starts */
+}
+
+void hangdog_mark(hangdog_loop *loop, hangdog_activity activity) {
+    if (loop == NULL) {
+        return;
+    }
+    struct hd_loop *l = &watch_of(loop)->loop;
+    switch (activity) {
+    case HANGDOG_ENTRY:
+        hd_loop_enter(l);
+        break;
+    case HANGDOG_BEFORE_TIMERS:
+        hd_loop_mark(l, HANGDOG_BEFORE_TIMERS);
+        break;
+    case HANGDOG_BEFORE_SOURCES:
+        hd_loop_mark(l, HANGDOG_BEFORE_SOURCES);
+        break;
+    case HANGDOG_BEFORE_WAITING:
+        hd_loop_mark(l, HANGDOG_BEFORE_WAITING);
+        break;
+    case HANGDOG_AFTER_WAITING:
+        hd_loop_mark(l, HANGDOG_AFTER_WAITING);
+        break;
+    case HANGDOG_EXIT:
+        hd_loop_exit(l);
+        break;
+    }
+}
+
+void hangdog_expect_block(hangdog_loop *loop) {
+    if (loop != NULL) {
+        atomic_fetch_add(&watch_of(loop)->loop.expected, 1);
+    }
+}
+
+void hangdog_expect_block_end(hangdog_loop *loop) {
+    if (loop != NULL) {
+        atomic_fetch_sub(&watch_of(loop)->loop.expected, 1);
+        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_AFTER_WAITING); /* the turn starts anew */
+    }
+}
+
+void hangdog_pause(void) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (m != NULL) {
+        atomic_fetch_add(&m->paused, 1);
+    }
+}
+
+void hangdog_resume(void) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (m != NULL && atomic_load(&m->paused) > 0) {
+        atomic_fetch_sub(&m->paused, 1);
+        hd_monitor_wake(m);
+    }
+}
+
+void hangdog_set_state(hangdog_state state) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (m != NULL && (unsigned)state < HANGDOG_STATES) {
+        atomic_store(&m->state, state);
+    }
+}

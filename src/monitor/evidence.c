@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: what a blocked call waits for, from /proc of this process: the descriptor's kind, a child, a mutex's owner.
+ * No allocation. Everything here may be gone the next moment: an unanswered question is no evidence, never an error.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "analysis/text.h"
+#include "monitor/worker.h"
+
+#define DESCRIPTORS_MAX 16
+#define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* start times in /proc count in hundredths of a second */
+
+/* ---- descriptors ---------------------------------------------------------------------------- */
+
+static bool starts_with(const char *s, const char *prefix) {
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static void fd_path(int tid, const char *folder, int fd, char *path, size_t size) {
+    struct hd_text t;
+    hd_text_init(&t, path, size);
+    hd_text_str(&t, "task/");
+    hd_text_i64(&t, tid);
+    hd_text_str(&t, folder);
+    hd_text_i64(&t, fd);
+}
+
+static void keep_base_name(char *out, size_t size, const char *path) {
+    const char *base = path;
+    for (const char *p = path; *p != '\0'; p++) {
+        base = *p == '/' && p[1] != '\0' ? p + 1 : base;
+    }
+    struct hd_text t;
+    hd_text_init(&t, out, size);
+    hd_text_str(&t, base);
+}
+
+static enum hd_fd_kind socket_kind(const char *path_in_self) {
+    char path[64], name[16] = {0};
+    struct hd_text t;
+    hd_text_init(&t, path, sizeof path);
+    hd_text_str(&t, "/proc/self/");
+    hd_text_str(&t, path_in_self);
+    long n = hd_os.get_xattr(path, "system.sockprotoname", name, sizeof name - 1);
+    return n > 0 && starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_INET;
+}
+
+static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struct hd_evidence *out) {
+    char path[48], link[256];
+    fd_path(tid, "/fd/", fd, path, sizeof path);
+    long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link - 1);
+    if (n <= 0) {
+        return HD_FD_NONE;
+    }
+    link[n] = '\0';
+    if (starts_with(link, "socket:")) {
+        return socket_kind(path);
+    }
+    if (starts_with(link, "pipe:")) {
+        return HD_FD_PIPE;
+    }
+    if (starts_with(link, "anon_inode:")) {
+        return strcmp(link, "anon_inode:[eventpoll]") == 0 ? HD_FD_EPOLL : HD_FD_EVENT;
+    }
+    if (starts_with(link, "/dev/")) {
+        return starts_with(link, "/dev/pts/") || starts_with(link, "/dev/tty") ? HD_FD_TTY : HD_FD_OTHER;
+    }
+    if (link[0] != '/') {
+        return HD_FD_OTHER;
+    }
+    keep_base_name(out->path, sizeof out->path, link);
+    return HD_FD_FILE;
+}
+
+/* Members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". */
+static unsigned epoll_members(const struct hd_worker *k, int tid, int epfd, int *fds) {
+    char path[48], text[2048];
+    fd_path(tid, "/fdinfo/", epfd, path, sizeof path);
+    int fd = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return 0;
+    }
+    long n = hd_os.read(fd, text, sizeof text - 1);
+    hd_os.close(fd);
+    unsigned count = 0;
+    text[n > 0 ? n : 0] = '\0';
+    for (const char *p = text; *p != '\0' && count < DESCRIPTORS_MAX; p++) {
+        if ((p == text || p[-1] == '\n') && starts_with(p, "tfd:")) {
+            for (p += 4; *p == ' ' || *p == '\t'; p++) {
+            }
+            int value = 0;
+            for (; *p >= '0' && *p <= '9'; p++) {
+                value = value * 10 + (*p - '0');
+            }
+            fds[count++] = value;
+        }
+    }
+    return count;
+}
+
+static unsigned poll_members(const struct hd_worker *k, const struct hd_capture *c, int *fds) {
+    struct pollfd set[DESCRIPTORS_MAX];
+    uint64_t n = c->syscall_args[1] < DESCRIPTORS_MAX ? c->syscall_args[1] : DESCRIPTORS_MAX;
+    if (n == 0 || hd_os.pread(k->mem_fd, set, n * sizeof set[0], c->syscall_args[0]) != (long)(n * sizeof set[0])) {
+        return 0;
+    }
+    unsigned count = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (set[i].fd >= 0) {
+            fds[count++] = set[i].fd;
+        }
+    }
+    return count;
+}
+
+static unsigned select_members(const struct hd_worker *k, const struct hd_capture *c, int *fds) {
+    unsigned count = 0;
+    for (unsigned set = 1; set <= 3; set++) {
+        uint8_t bits[128] = {0};
+        uint64_t n = (c->syscall_args[0] + 7) / 8;
+        n = n < sizeof bits ? n : sizeof bits;
+        if (c->syscall_args[set] == 0 || hd_os.pread(k->mem_fd, bits, n, c->syscall_args[set]) != (long)n) {
+            continue;
+        }
+        for (unsigned fd = 0; fd < n * 8 && count < DESCRIPTORS_MAX; fd++) {
+            if ((bits[fd / 8] >> (fd % 8) & 1) != 0) {
+                fds[count++] = (int)fd;
+            }
+        }
+    }
+    return count;
+}
+
+static unsigned members(const struct hd_worker *k, int tid, const struct hd_capture *c, int *fds) {
+    switch (c->syscall_nr) {
+#ifdef SYS_poll
+    case SYS_poll:
+#endif
+    case SYS_ppoll:
+        return poll_members(k, c, fds);
+#ifdef SYS_select
+    case SYS_select:
+#endif
+    case SYS_pselect6:
+        return select_members(k, c, fds);
+    default:
+        return epoll_members(k, tid, (int)c->syscall_args[0], fds);
+    }
+}
+
+/* One word for a set of descriptors: a peer over the network before a local one, that before a pipe. */
+static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capture *c, struct hd_evidence *out) {
+    static const uint8_t rank[] = {[HD_FD_INET] = 5, [HD_FD_UNIX] = 4, [HD_FD_PIPE] = 3, [HD_FD_FILE] = 2,
+                                   [HD_FD_TTY] = 2,  [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1, [HD_FD_EPOLL] = 1,
+                                   [HD_FD_NONE] = 0};
+    int fds[DESCRIPTORS_MAX];
+    unsigned count = members(k, tid, c, fds);
+    out->has_fds = count > 0;
+    for (unsigned i = 0; i < count; i++) {
+        enum hd_fd_kind kind = fd_kind(k, tid, fds[i], out);
+        out->fd_kind = rank[kind] > rank[out->fd_kind] ? (uint8_t)kind : out->fd_kind;
+    }
+    out->path[0] = '\0'; /* several descriptors: no one file is the cause */
+}
+
+/* ---- children ------------------------------------------------------------------------------- */
+
+static long read_small(const struct hd_worker *k, const char *path, char *text, size_t size) {
+    int fd = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    long n = hd_os.read(fd, text, size - 1);
+    hd_os.close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+static const char *parse_u64(const char *p, uint64_t *out) {
+    uint64_t v = 0;
+    for (; *p == ' '; p++) {
+    }
+    for (; *p >= '0' && *p <= '9'; p++) {
+        v = v * 10 + (uint64_t)(*p - '0');
+    }
+    *out = v;
+    return p;
+}
+
+/* When process pid was started (CLOCK_BOOTTIME, 10 ms steps), 0: gone, or a zombie. */
+static uint64_t started_boot_ns(const struct hd_worker *k, uint64_t pid) {
+    char path[32], text[512];
+    struct hd_text t;
+    hd_text_init(&t, path, sizeof path);
+    hd_text_str(&t, "../");
+    hd_text_u64(&t, pid);
+    hd_text_str(&t, "/stat");
+    if (read_small(k, path, text, sizeof text) <= 0) {
+        return 0;
+    }
+    const char *p = text + strlen(text);
+    for (; p > text && *p != ')'; p--) {
+    }
+    if (p == text || p[1] == '\0' || p[2] == 'Z' || p[2] == 'X') {
+        return 0;
+    }
+    p += 2; /* field 3 */
+    for (unsigned field = 3; field < 22 && *p != '\0'; p++) { /* field 22: starttime */
+        field += *p == ' ';
+    }
+    uint64_t hundredths;
+    parse_u64(p, &hundredths);
+    return hundredths * (HD_NS_PER_S / 100);
+}
+
+/* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives. */
+static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out) {
+    char path[48], text[512];
+    struct hd_text t;
+    hd_text_init(&t, path, sizeof path);
+    hd_text_str(&t, "task/");
+    hd_text_i64(&t, tid);
+    hd_text_str(&t, "/children");
+    if (read_small(k, path, text, sizeof text) <= 0) {
+        return;
+    }
+    uint64_t boot_ns = 0;
+    hd_os.boot_clock(&boot_ns);
+    uint64_t ago_ns = hd_os_now_ns() - since_ns + CHILD_SLACK_NS;
+    for (const char *p = text; *p >= '0' && *p <= '9';) {
+        uint64_t pid;
+        p = parse_u64(p, &pid);
+        for (; *p == ' ' || *p == '\n'; p++) {
+        }
+        uint64_t started_ns = started_boot_ns(k, pid);
+        if (started_ns != 0 && started_ns + ago_ns >= boot_ns) {
+            out->child_alive = true;
+            out->child_pid = (int32_t)pid;
+        }
+    }
+}
+
+/* ---- locks ---------------------------------------------------------------------------------- */
+
+static bool thread_lives(const struct hd_worker *k, uint32_t tid) {
+    char path[32], text[64];
+    struct hd_text t;
+    hd_text_init(&t, path, sizeof path);
+    hd_text_str(&t, "task/");
+    hd_text_u64(&t, tid);
+    hd_text_str(&t, "/comm");
+    return read_small(k, path, text, sizeof text) > 0;
+}
+
+int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames, uint32_t count) {
+    enum { FUTEX_CONTENDED = 2, OWNER_WORD = 2 }; /* glibc's lll_lock and pthread_mutex_t (nptl/lowlevellock.h) */
+    if (!c->futex_read || c->futex_words[0] != FUTEX_CONTENDED) {
+        return 0;
+    }
+    bool in_lock = false; /* innermost: the lock itself, or its slow path called by it */
+    for (uint32_t i = 0; i < count && i < 2 && !in_lock; i++) {
+        for (unsigned n = 0; n < sizeof k->mutex_lock / sizeof k->mutex_lock[0]; n++) {
+            in_lock = in_lock || (k->mutex_lock[n] != 0 && frames[i].start == k->mutex_lock[n]);
+        }
+    }
+    uint32_t owner = c->futex_words[OWNER_WORD];
+    return in_lock && owner != 0 && thread_lives(k, owner) ? (int)owner : 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c, const struct hd_frame *frames,
+                        uint32_t count, uint64_t turn_ns, struct hd_evidence *out) {
+    *out = (struct hd_evidence){.state = c->state, .syscall_nr = c->syscall_nr};
+    if (c->syscall_nr == HD_SYSCALL_NONE) {
+        return;
+    }
+    switch (hd_syscall_wait(c->syscall_nr)) {
+    case HD_WAIT_DESCRIPTOR:
+    case HD_WAIT_SOCKET:
+    case HD_WAIT_FILE:
+        out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
+        break;
+    case HD_WAIT_ANY:
+        kind_of_set(k, tid, c, out);
+        break;
+    case HD_WAIT_LOCK:
+        out->lock_address = c->syscall_args[0];
+        out->lock_owner_tid = hd_mutex_owner(k, c, frames, count);
+        return;
+    case HD_WAIT_TIME:
+    case HD_WAIT_MEMORY:
+    case HD_WAIT_OTHER:
+        return;
+    case HD_WAIT_SIGNAL:
+    case HD_WAIT_CHILD:
+        break;
+    }
+    find_child(k, tid, turn_ns, out);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code, run once on the monitor thread at start: what the report says of the machine and the program, the kept
+ * descriptors, the worker's buffers.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "analysis/text.h"
+#include "monitor/worker.h"
+
+static long read_file(int dir, const char *path, char *text, size_t size) {
+    int fd = hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        text[0] = '\0';
+        return fd;
+    }
+    long n = hd_os.read(fd, text, size - 1);
+    hd_os.close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+static void cut_line(char *text) {
+    for (; *text != '\0'; text++) {
+        if (*text == '\n' || *text == '"') {
+            *text = '\0';
+            return;
+        }
+    }
+}
+
+/* The value behind `key` at the start of a line, up to the line's end; empty when it is not there. */
+static void find_value(const char *text, const char *key, char *out, size_t size) {
+    size_t n = strlen(key);
+    struct hd_text t;
+    hd_text_init(&t, out, size);
+    for (const char *p = text; *p != '\0'; p++) {
+        if ((p == text || p[-1] == '\n') && strncmp(p, key, n) == 0) {
+            for (p += n; *p == ' ' || *p == '"'; p++) {
+            }
+            hd_text_str(&t, p);
+            cut_line(out);
+            return;
+        }
+    }
+}
+
+static uint64_t number(const char *p) {
+    uint64_t v = 0;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        v = v * 10 + (uint64_t)(*p - '0');
+    }
+    return v;
+}
+
+static void fill_host(struct hd_worker *k) {
+    char text[2048], value[32];
+    read_file(AT_FDCWD, "/etc/os-release", text, sizeof text);
+    find_value(text, "PRETTY_NAME=", k->os_version, sizeof k->os_version);
+    read_file(AT_FDCWD, "/proc/sys/kernel/osrelease", k->kernel, sizeof k->kernel);
+    cut_line(k->kernel);
+    read_file(AT_FDCWD, "/proc/meminfo", text, sizeof text);
+    find_value(text, "MemTotal:", value, sizeof value);
+    k->host.memory_bytes = number(value) * 1024;
+    read_file(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof text); /* "0-7", "0" */
+    const char *last = text;
+    for (const char *p = text; *p != '\0'; p++) {
+        last = *p == '-' || *p == ',' ? p + 1 : last;
+    }
+    k->host.cpus = text[0] != '\0' ? (int)number(last) + 1 : 0;
+    k->host.os_version = k->os_version[0] != '\0' ? k->os_version : NULL;
+    k->host.kernel = k->kernel[0] != '\0' ? k->kernel : NULL;
+}
+
+static void fill_app(struct hd_monitor *m, struct hd_worker *k) {
+    char link[512];
+    long n = hd_os.readlink_at(k->proc_fd, "exe", link, sizeof link - 1);
+    link[n > 0 ? n : 0] = '\0';
+    const char *base = link;
+    for (const char *p = link; *p != '\0'; p++) {
+        base = *p == '/' ? p + 1 : base;
+    }
+    struct hd_text t;
+    hd_text_init(&t, k->executable, sizeof k->executable);
+    hd_text_str(&t, base);
+    const struct hd_settings *s = &m->settings;
+    k->app = (struct hd_app){.name = s->app_name[0] != '\0' ? s->app_name : k->executable,
+                             .version = s->app_version[0] != '\0' ? s->app_version : NULL,
+                             .environment = s->environment[0] != '\0' ? s->environment : NULL,
+                             .executable = k->executable,
+                             .pid = hd_os.get_pid(),
+                             .started_wall_ns = m->record->options.started_wall_ns};
+    memcpy(k->app.session, m->record->options.session, HD_UUID_BYTES);
+    int index = hd_modules_at(&k->modules, getauxval(AT_ENTRY));
+    if (index >= 0) {
+        k->app.build_id_bytes = k->modules.module[index].build_id_bytes;
+        memcpy(k->app.build_id, k->modules.module[index].build_id, k->app.build_id_bytes);
+    }
+}
+
+static void find_mutex_locks(struct hd_worker *k) {
+    static const char *const names[] = {"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock"};
+    int index = hd_modules_at(&k->modules, (uint64_t)(uintptr_t)&getauxval);
+    for (unsigned i = 0; index >= 0 && i < sizeof names / sizeof names[0]; i++) {
+        k->mutex_lock[i] = hd_module_symbol(&k->modules, (uint32_t)index, names[i]);
+    }
+}
+
+static size_t round_up(size_t n) {
+    return (n + 63) & ~(size_t)63;
+}
+
+size_t hd_worker_bytes(void) {
+    return round_up(sizeof(struct hd_worker)) + round_up(hd_report_scratch_bytes()) + round_up(hd_unwinder_bytes());
+}
+
+int hd_worker_init(struct hd_monitor *m, void *memory) {
+    struct hd_worker *k = memory;
+    uint8_t *more = (uint8_t *)memory + round_up(sizeof *k);
+    k->scratch = (struct hd_report_scratch *)(void *)more;
+    k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
+    k->monitor_tid = hd_os.get_tid();
+    k->proc_fd = hd_os.open_at(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    k->mem_fd = hd_os.open_at(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+    hd_modules_init_live(&k->modules, k->mem_fd);
+    hd_unwinder_init(k->unwinder, &k->modules);
+    hd_tree_pool_init(&k->pool);
+    fill_host(k);
+    fill_app(m, k);
+    find_mutex_locks(k);
+    int rc = hd_spool_open(&k->spool, m->settings.spool);
+    k->spool.max_reports = m->settings.spool_reports == UINT32_MAX ? 0 : m->settings.spool_reports;
+    if (rc != 0) { /* noted once; the program goes on */
+        atomic_fetch_add_explicit(&m->record->spool_failed, 1, memory_order_relaxed);
+        atomic_store_explicit(&m->record->spool_error, -rc, memory_order_relaxed);
+    }
+    return 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Monitor: pure. The table of a hang's life, and the back-off of its samples.
+ */
+#include "monitor/life.h"
+
+#define EQUAL_BEFORE_BACKOFF_NS (2 * HD_NS_PER_S)
+#define STEP_MAX_NS (60 * HD_NS_PER_S)
+#define LOOKS_CLOSE_NS (10 * HD_NS_PER_S)
+#define LOOKS_FAR_NS (1 * HD_NS_PER_S)
+#define YOUNG_INTERVALS 2
+
+enum event { EV_GONE, EV_YOUNG, EV_OLD, EV_OVER, EVENTS };
+
+struct row {
+    uint8_t next;
+    uint8_t actions;
+};
+
+/* [state][event]. EV_GONE: the turn that the state is about has ended, its duration below the threshold unless
+ * hanging (ended() makes sure of the rest). */
+static const struct row table[HD_LIFE_STATES][EVENTS] = {
+    [HD_LIFE_IDLE] = {[EV_GONE] = {HD_LIFE_IDLE, 0},
+                      [EV_YOUNG] = {HD_LIFE_RUNNING, 0},
+                      [EV_OLD] = {HD_LIFE_TRACKED, HD_ACT_TRACK | HD_ACT_SAMPLE},
+                      [EV_OVER] = {HD_LIFE_HANGING, HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN}},
+    [HD_LIFE_RUNNING] = {[EV_GONE] = {HD_LIFE_IDLE, 0},
+                         [EV_YOUNG] = {HD_LIFE_RUNNING, 0},
+                         [EV_OLD] = {HD_LIFE_TRACKED, HD_ACT_TRACK | HD_ACT_SAMPLE},
+                         [EV_OVER] = {HD_LIFE_HANGING, HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN}},
+    [HD_LIFE_TRACKED] = {[EV_GONE] = {HD_LIFE_IDLE, HD_ACT_FORGET},
+                         [EV_YOUNG] = {HD_LIFE_TRACKED, 0}, /* younger again: time was taken off */
+                         [EV_OLD] = {HD_LIFE_TRACKED, HD_ACT_SAMPLE},
+                         [EV_OVER] = {HD_LIFE_HANGING, HD_ACT_SAMPLE | HD_ACT_OPEN}},
+    [HD_LIFE_HANGING] = {[EV_GONE] = {HD_LIFE_IDLE, HD_ACT_END},
+                         [EV_YOUNG] = {HD_LIFE_HANGING, 0},
+                         [EV_OLD] = {HD_LIFE_HANGING, HD_ACT_SAMPLE},
+                         [EV_OVER] = {HD_LIFE_HANGING, HD_ACT_SAMPLE}},
+};
+
+static bool same_turn(const struct hd_life *life, const struct hd_look *look) {
+    return life->state != HD_LIFE_IDLE && look->running && !look->ended_known && look->turn == life->turn;
+}
+
+/* The turn is over: how long it was. Without the loop's own word for the end (it was forgotten, or paused), the look
+ * is the end. */
+static unsigned ended(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
+    life->end_ns = look->ended_known && look->ended_ns >= life->turn_ns ? look->ended_ns : look->now_ns;
+    if (look->ended_known && look->excluded_ns > 0 && look->now_ns - look->excluded_ns > life->end_ns) {
+        /* the process was stopped after the turn's end: that was none of its time */
+        life->excluded_ns -= look->excluded_ns < life->excluded_ns ? look->excluded_ns : life->excluded_ns;
+    }
+    life->duration_ns = hd_life_age(life, life->end_ns);
+    unsigned actions = table[life->state][EV_GONE].actions;
+    if (life->state == HD_LIFE_TRACKED && life->duration_ns >= limits->threshold_ns) {
+        actions = HD_ACT_OPEN | HD_ACT_END; /* over between two looks */
+    }
+    life->state = HD_LIFE_IDLE;
+    return actions;
+}
+
+static void begin(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
+    /* Lateness of this look belongs to the turn only as far as the turn was there. */
+    uint64_t age = look->now_ns > look->turn_ns ? look->now_ns - look->turn_ns : 0;
+    *life = (struct hd_life){
+        .state = HD_LIFE_IDLE,
+        .turn = look->turn,
+        .turn_ns = look->turn_ns,
+        .excluded_ns = look->excluded_ns < age ? look->excluded_ns : age,
+        .changed_ns = look->turn_ns,
+        .step_ns = limits->interval_ns,
+        .fib = 1,
+        .fib_before = 1,
+    };
+}
+
+/* The distance of samples: one interval until the stack has been equal for 2 s, then 1, 1, 2, 3, 5, 8 ... intervals,
+ * never more than a tenth of the time that it has been equal. */
+static void back_off(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
+    if (look->changed_ns > life->changed_ns) {
+        life->changed_ns = look->changed_ns;
+        life->fib = life->fib_before = 1;
+        life->step_ns = limits->interval_ns;
+        life->forced = false;
+        return;
+    }
+    uint64_t equal_ns = look->now_ns > life->changed_ns ? look->now_ns - life->changed_ns : 0;
+    if (equal_ns < EQUAL_BEFORE_BACKOFF_NS) {
+        return;
+    }
+    uint64_t step = life->fib * limits->interval_ns;
+    step = step < equal_ns / 10 ? step : equal_ns / 10;
+    step = step < STEP_MAX_NS ? step : STEP_MAX_NS;
+    life->step_ns = step > limits->interval_ns ? step : limits->interval_ns;
+    if (step < STEP_MAX_NS) {
+        uint32_t sum = life->fib + life->fib_before;
+        life->fib_before = life->fib;
+        life->fib = sum;
+    }
+}
+
+static bool sample_due(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
+    if (limits->sample_until_ns != 0 && hd_life_age(life, look->now_ns) > limits->sample_until_ns) {
+        return false;
+    }
+    if (look->changed_ns > life->changed_ns) {
+        back_off(life, look, limits);
+    }
+    /* an eighth of an interval early is due: the next look would be a whole interval late */
+    uint64_t slack = limits->interval_ns / 8;
+    if (life->sampled_ns == 0 || look->now_ns + slack >= life->sampled_ns + life->step_ns) {
+        return true;
+    }
+    if (look->moved && !life->forced) {
+        life->forced = true; /* once: a thread that moves at each look and comes to the same stack is annealed too */
+        return true;
+    }
+    return false;
+}
+
+unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
+    unsigned actions = 0;
+    if (life->state != HD_LIFE_IDLE) {
+        life->excluded_ns += look->excluded_ns;
+        if (!same_turn(life, look)) {
+            actions = ended(life, look, limits);
+            if (actions != 0 || !look->running) {
+                return actions; /* a new turn is for the next look, which follows at once */
+            }
+        }
+    }
+    if (!look->running) {
+        return actions;
+    }
+    if (life->state == HD_LIFE_IDLE) {
+        begin(life, look, limits);
+    }
+    uint64_t age = hd_life_age(life, look->now_ns);
+    enum event event = age >= limits->threshold_ns                         ? EV_OVER
+                       : age >= YOUNG_INTERVALS * limits->interval_ns ? EV_OLD
+                                                                           : EV_YOUNG;
+    const struct row *row = &table[life->state][event];
+    actions = row->actions;
+    life->state = row->next;
+    if ((actions & HD_ACT_SAMPLE) != 0) {
+        if (sample_due(life, look, limits)) {
+            back_off(life, look, limits);
+            life->sampled_ns = look->now_ns;
+        } else {
+            actions &= ~(unsigned)HD_ACT_SAMPLE;
+        }
+    }
+    return actions;
+}
+
+uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, const struct hd_limits *limits) {
+    uint64_t step = hd_life_age(life, now_ns) < LOOKS_CLOSE_NS ? limits->interval_ns : LOOKS_FAR_NS;
+    if (life->state == HD_LIFE_IDLE || life->state == HD_LIFE_RUNNING) {
+        uint64_t old_ns = life->turn_ns + life->excluded_ns + YOUNG_INTERVALS * limits->interval_ns;
+        bool sooner = life->state == HD_LIFE_RUNNING && old_ns > now_ns && old_ns < now_ns + limits->interval_ns;
+        return sooner ? old_ns : now_ns + limits->interval_ns;
+    }
+    uint64_t next = now_ns + step;
+    uint64_t sample = life->sampled_ns + life->step_ns;
+    /* a grid from the turn's start would bunch after a late look; the next look counts from the one that was due */
+    if (step == limits->interval_ns && life->sampled_ns != 0 && life->sampled_ns + step > now_ns) {
+        next = life->sampled_ns + step;
+    }
+    if (sample > now_ns && sample < next) {
+        next = sample;
+    }
+    return next;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the monitor tells the worker, in the order in which it happened.
+ */
+#ifndef HD_MESSAGE_H
+#define HD_MESSAGE_H
+
+#include "types.h"
+
+enum hd_message_type {
+    HD_MSG_TRACK,  /* a turn begins to be sampled: at_ns is its start */
+    HD_MSG_SAMPLE, /* followed by struct hd_capture and its stack bytes */
+    HD_MSG_OPEN,   /* the threshold passed */
+    HD_MSG_END,    /* a hang ended at at_ns after duration_ns */
+    HD_MSG_FORGET, /* a tracked turn ended below the threshold */
+    HD_MSG_DRY,    /* as SAMPLE, but only to warm what the first real one will need */
+    HD_MSG_SURE,   /* the loop is the program's beyond doubt: held reports are released */
+    HD_MSG_STOP,   /* finish: the last message */
+};
+
+struct hd_message {
+    uint8_t type; /* enum hd_message_type */
+    uint8_t loop; /* index of the watch */
+    uint8_t state; /* hangdog_state, with TRACK and OPEN */
+    uint8_t activity;
+    uint32_t generation; /* of the watch's slot: it may have been given to another loop since */
+    uint64_t at_ns;
+    uint64_t duration_ns, excluded_ns, threshold_ns;
+};
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The monitor thread: keeps the time, looks, captures, and tells the worker. It touches no file but kept /proc
+ * descriptors and never waits for anybody. No allocation.
+ */
+#include "monitor/monitor.h"
+
+#include <string.h>
+
+#define LATE_NS (100 * HD_NS_PER_MS)     /* a look later than this asks why */
+#define TICK_JUMP_NS (1 * HD_NS_PER_MS)  /* the counter and the clock disagree by more: its stamps are worth nothing */
+#define FOR_EVER UINT64_MAX
+
+void hd_monitor_wake(struct hd_monitor *m) {
+    atomic_fetch_add_explicit(&m->wake, 1, memory_order_seq_cst);
+    hd_os.futex_wake((uint32_t *)&m->wake, 1, false);
+}
+
+/* ---- clock ---------------------------------------------------------------------------------- */
+
+static uint64_t ticks_now(const struct hd_monitor *m) {
+    return m->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
+}
+
+static uint64_t ticks_to_clock(const struct hd_monitor *m, uint64_t ticks) {
+    if (ticks <= m->anchor_ticks) {
+        return m->anchor_ns - hd_ticks_to_ns(m->anchor_ticks - ticks, m->ns_per_tick_32);
+    }
+    return m->anchor_ns + hd_ticks_to_ns(ticks - m->anchor_ticks, m->ns_per_tick_32);
+}
+
+/* Pairs the counter with the clock anew. The rate is measured over the time since the first pair, so it only gets better. */
+static void anchor(struct hd_monitor *m, uint64_t *now_ns) {
+    uint64_t ticks = ticks_now(m);
+    *now_ns = hd_os_now_ns();
+    if (!m->ticks_are_tsc) {
+        m->anchor_ticks = m->anchor_ns = *now_ns;
+        return;
+    }
+    uint64_t since_ticks = ticks - m->anchor_ticks;
+    uint64_t since_ns = *now_ns - m->anchor_ns;
+    uint64_t told = hd_ticks_to_ns(since_ticks, m->ns_per_tick_32);
+    uint64_t off = told > since_ns ? told - since_ns : since_ns - told;
+    if (since_ns >= 20 * HD_NS_PER_MS && off < since_ns / 64 + TICK_JUMP_NS) {
+        uint64_t rate = (uint64_t)(((unsigned __int128)since_ns << 32) / since_ticks);
+        m->ns_per_tick_32 = rate;
+        for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+            atomic_store_explicit(&m->watch[i].loop.ns_per_tick_32, rate, memory_order_relaxed);
+        }
+    }
+    m->anchor_ticks = ticks;
+    m->anchor_ns = *now_ns;
+}
+
+/* ---- telling the worker --------------------------------------------------------------------- */
+
+static void tell_worker(struct hd_monitor *m) {
+    atomic_fetch_add_explicit(&m->worker_wake, 1, memory_order_seq_cst);
+    hd_os.futex_wake((uint32_t *)&m->worker_wake, 1, false);
+}
+
+static void tell(struct hd_monitor *m, const struct hd_message *message) {
+    struct hd_message *room = hd_ring_reserve(&m->ring, sizeof *room, 0);
+    if (room != NULL) {
+        *room = *message;
+        hd_ring_commit(&m->ring, sizeof *room);
+    }
+    tell_worker(m);
+}
+
+/* One capture, sent to the worker with its bytes. */
+static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
+    struct hd_capture capture;
+    if (hd_capture_take(&w->target, m->sample_stack, &capture) != 0) {
+        return;
+    }
+    w->blocked = capture.way == HD_WAY_FROZEN;
+    w->sched = capture.sched;
+    w->sched_valid = true;
+    uint32_t bytes = (uint32_t)(sizeof(struct hd_message) + sizeof capture) + capture.stack_bytes;
+    uint8_t *room = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
+    if (room == NULL) {
+        return; /* the worker is behind: this sample's time goes to the one before */
+    }
+    struct hd_message *head = (struct hd_message *)(void *)room;
+    *head = (struct hd_message){
+        .type = (uint8_t)type, .loop = (uint8_t)(w - m->watch), .generation = w->generation, .at_ns = capture.at_ns};
+    memcpy(head + 1, &capture, sizeof capture);
+    memcpy(room + sizeof *head + sizeof capture, m->sample_stack, capture.stack_bytes);
+    hd_ring_commit(&m->ring, bytes);
+    tell_worker(m);
+}
+
+/* ---- one loop, one look --------------------------------------------------------------------- */
+
+static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch *w) {
+    if (!w->launched) {
+        return HANGDOG_STATE_LAUNCH;
+    }
+    uint32_t told = atomic_load_explicit(&m->state, memory_order_relaxed);
+    return told == HANGDOG_STATE_LAUNCH || told >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND : (hangdog_state)told;
+}
+
+static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_watch *w) {
+    hangdog_state state = state_of(m, w);
+    struct hd_limits limits = {.interval_ns = m->settings.interval_ns, .threshold_ns = m->settings.threshold_ns[state]};
+    if (state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0) {
+        limits.threshold_ns = w->threshold_ns;
+    }
+    if (state == HANGDOG_STATE_LAUNCH) {
+        limits.sample_until_ns = m->settings.sample_launch_ns;
+    }
+    return limits;
+}
+
+static void untrack(struct hd_watch *w) {
+    atomic_fetch_and_explicit(&w->loop.flags, ~HD_FLAG_TRACKED, memory_order_seq_cst);
+    w->tracked_turn = 0;
+}
+
+/* Asks the loop to tell when this turn ends. False when it has ended meanwhile. */
+static bool track(struct hd_watch *w, uint64_t turn) {
+    struct hd_loop_view view;
+    w->tracked_turn = turn;
+    atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_TRACKED, memory_order_seq_cst);
+    hd_loop_view(&w->loop, &view);
+    if (view.running && view.turn_ticks == turn) {
+        return true;
+    }
+    untrack(w);
+    return false;
+}
+
+static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
+    struct hd_loop_view view;
+    hd_loop_view(&w->loop, &view);
+    bool meant = atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
+                 atomic_load_explicit(&m->paused, memory_order_relaxed) != 0;
+    *look = (struct hd_look){.now_ns = now_ns,
+                             .running = view.running && !meant,
+                             .turn = view.turn_ticks,
+                             .turn_ns = ticks_to_clock(m, view.turn_ticks),
+                             .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
+    if (!view.running) {
+        w->launched = true;
+    }
+    if (w->tracked_turn != 0 &&
+        (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
+        look->ended_known = true;
+        look->ended_ns = ticks_to_clock(m, atomic_load_explicit(&w->loop.tracked_end, memory_order_relaxed));
+        w->tracked_turn = 0;
+    }
+}
+
+/* Time in which nothing of the process could run: a stop, a frozen cgroup, a breakpoint. Only lateness that neither our
+ * own wait for a processor nor the watched thread's running accounts for. */
+static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
+                         uint64_t own_delay_ns) {
+    struct hd_sched before = w->sched;
+    bool known = w->sched_valid;
+    w->sched_valid = hd_capture_sched(&w->target, &w->sched) == 0;
+    if (late_ns <= LATE_NS || !known || !w->sched_valid) {
+        return 0;
+    }
+    uint64_t ran_ns = (w->sched.cpu_ns - before.cpu_ns) + (w->sched.delay_ns - before.delay_ns);
+    uint64_t window_ns = now_ns - m->looked_ns;
+    uint64_t explained_ns = own_delay_ns > ran_ns ? own_delay_ns : ran_ns;
+    if (window_ns <= explained_ns || late_ns <= own_delay_ns + LATE_NS || window_ns - explained_ns <= LATE_NS) {
+        return 0;
+    }
+    if (ran_ns > HD_NS_PER_MS) {
+        return window_ns - explained_ns; /* it ran until the stop: exact */
+    }
+    uint64_t half_ns = (window_ns - late_ns) / 2; /* a blocked one: the stop began somewhere between two looks */
+    return late_ns - own_delay_ns + half_ns;
+}
+
+static void act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look, const struct hd_limits *limits,
+                unsigned actions) {
+    struct hd_message message = {.loop = (uint8_t)(w - m->watch),
+                                 .generation = w->generation,
+                                 .state = (uint8_t)state_of(m, w),
+                                 .threshold_ns = limits->threshold_ns,
+                                 .excluded_ns = w->life.excluded_ns,
+                                 .activity =
+                                     (uint8_t)(atomic_load_explicit(&w->loop.word, memory_order_relaxed) & HD_ACTIVITY_MASK)};
+    if ((actions & HD_ACT_TRACK) != 0) {
+        message.type = HD_MSG_TRACK;
+        message.at_ns = look->turn_ns;
+        tell(m, &message);
+    }
+    if ((actions & HD_ACT_SAMPLE) != 0) {
+        sample(m, w, HD_MSG_SAMPLE);
+    }
+    if ((actions & HD_ACT_OPEN) != 0) {
+        message.type = HD_MSG_OPEN;
+        message.at_ns = look->now_ns;
+        message.duration_ns = hd_life_age(&w->life, look->now_ns);
+        tell(m, &message);
+    }
+    if ((actions & (HD_ACT_END | HD_ACT_FORGET)) != 0) {
+        message.type = (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET;
+        message.at_ns = w->life.end_ns;
+        message.duration_ns = w->life.duration_ns;
+        if (w->tracked_turn != 0) {
+            untrack(w);
+        }
+        tell(m, &message);
+    }
+}
+
+/* Looks at one loop. True when it runs: the monitor may not park. */
+static bool look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns, uint64_t own_delay_ns) {
+    struct hd_look look;
+    struct hd_limits limits = limits_of(m, w);
+    bool first = true;
+    do {
+        fill_look(m, w, now_ns, &look);
+        if (!look.running && w->life.state == HD_LIFE_IDLE) {
+            return false;
+        }
+        if (first) {
+            struct hd_sched before = w->sched;
+            bool known = w->sched_valid;
+            look.excluded_ns = excluded(m, w, now_ns, late_ns, own_delay_ns);
+            look.moved = w->blocked && known && w->sched.slices != before.slices;
+        }
+        first = false;
+        unsigned actions = hd_life_look(&w->life, &look, &limits);
+        if ((actions & HD_ACT_TRACK) != 0 && !track(w, look.turn)) {
+            w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
+            continue;
+        }
+        act(m, w, &look, &limits, actions);
+    } while (w->life.state == HD_LIFE_IDLE && look.running);
+    if (w->life.state == HD_LIFE_HANGING && m->record != NULL) {
+        atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns), memory_order_relaxed);
+    }
+    w->next_ns = hd_life_next_ns(&w->life, hd_os_now_ns(), &limits);
+    return w->life.state != HD_LIFE_IDLE;
+}
+
+/* ---- coming and going ----------------------------------------------------------------------- */
+
+static void open_watch(struct hd_monitor *m, struct hd_watch *w) {
+    w->target = (struct hd_target){.mailbox = w->mailbox, .signal = m->settings.signal, .watched = true};
+    w->life = (struct hd_life){0};
+    w->sched_valid = w->blocked = w->sure_told = w->launched = false;
+    w->tracked_turn = 0;
+    atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
+    hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */
+    atomic_store_explicit(&w->use, HD_WATCH_ON, memory_order_release);
+    sample(m, w, HD_MSG_DRY);
+}
+
+static void close_watch(struct hd_monitor *m, struct hd_watch *w) {
+    if (w->life.state == HD_LIFE_HANGING || w->life.state == HD_LIFE_TRACKED) {
+        struct hd_limits limits = limits_of(m, w);
+        struct hd_look look = {.now_ns = hd_os_now_ns()};
+        act(m, w, &look, &limits, hd_life_look(&w->life, &look, &limits));
+    }
+    hd_target_close(&w->target);
+    atomic_store_explicit(&w->use, HD_WATCH_FREE, memory_order_release);
+    hd_os.futex_wake((uint32_t *)&w->use, 1, false);
+}
+
+static void tell_when_sure(struct hd_monitor *m, struct hd_watch *w) {
+    if (!w->sure_told && atomic_load_explicit(&w->loop.sure, memory_order_relaxed)) {
+        w->sure_told = true;
+        tell(m, &(struct hd_message){.type = HD_MSG_SURE, .loop = (uint8_t)(w - m->watch), .generation = w->generation});
+    }
+}
+
+/* ---- figures that must survive the process --------------------------------------------------- */
+
+static void publish_figures(struct hd_monitor *m) {
+    struct hd_record *r = m->record;
+    uint64_t busy = 0, idle = 0;
+    struct hd_capture_cost cost = {0};
+    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
+        uint64_t n = 0;
+        for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+            n += atomic_load_explicit(&m->watch[i].loop.histogram[b], memory_order_relaxed);
+        }
+        atomic_store_explicit(&r->turn_histogram[b], n, memory_order_relaxed);
+    }
+    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+        const struct hd_capture_cost *c = &m->watch[i].target.cost;
+        busy += atomic_load_explicit(&m->watch[i].loop.busy_ticks, memory_order_relaxed);
+        idle += atomic_load_explicit(&m->watch[i].loop.idle_ticks, memory_order_relaxed);
+        cost.samples += c->samples;
+        cost.signals += c->signals;
+        cost.interrupted_syscalls += c->interrupted_syscalls;
+        cost.restarted_syscalls += c->restarted_syscalls;
+        cost.pause_total_ns += c->pause_total_ns;
+        cost.pause_max_ns = c->pause_max_ns > cost.pause_max_ns ? c->pause_max_ns : cost.pause_max_ns;
+    }
+    atomic_store_explicit(&r->busy_ns, hd_ticks_to_ns(busy, m->ns_per_tick_32), memory_order_relaxed);
+    atomic_store_explicit(&r->idle_ns, hd_ticks_to_ns(idle, m->ns_per_tick_32), memory_order_relaxed);
+    atomic_store_explicit(&r->samples, cost.samples, memory_order_relaxed);
+    atomic_store_explicit(&r->signals, cost.signals, memory_order_relaxed);
+    atomic_store_explicit(&r->interrupted_syscalls, cost.interrupted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->restarted_syscalls, cost.restarted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->pause_total_ns, cost.pause_total_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->pause_max_ns, cost.pause_max_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->late_max_ns, m->late_max_ns, memory_order_relaxed);
+    uint64_t cpu_ns = hd_os_thread_cpu_ns();
+    atomic_store_explicit(&m->monitor_cpu_ns, cpu_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->cpu_ns, cpu_ns + atomic_load_explicit(&m->worker_cpu_ns, memory_order_relaxed),
+                          memory_order_relaxed);
+}
+
+/* ---- the thread ----------------------------------------------------------------------------- */
+
+static uint64_t own_delay(struct hd_monitor *m) {
+    struct hd_sched now;
+    struct hd_target own = {.schedstat_fd = m->own_schedstat_fd};
+    if (hd_capture_sched(&own, &now) != 0) {
+        return 0;
+    }
+    uint64_t delay_ns = now.delay_ns - m->own_sched.delay_ns;
+    m->own_sched = now;
+    return delay_ns;
+}
+
+/* All loops, one pass. The time of the next look, FOR_EVER when every loop is idle. */
+static uint64_t look(struct hd_monitor *m) {
+    uint64_t now_ns;
+    anchor(m, &now_ns);
+    uint64_t late_ns = m->planned_ns != 0 && now_ns > m->planned_ns ? now_ns - m->planned_ns : 0;
+    uint64_t delay_ns = late_ns > LATE_NS ? own_delay(m) : 0;
+    m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
+    uint64_t next_ns = FOR_EVER;
+    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+        struct hd_watch *w = &m->watch[i];
+        uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
+        if (use == HD_WATCH_NEW) {
+            open_watch(m, w);
+        } else if (use == HD_WATCH_LEAVING) {
+            close_watch(m, w);
+            continue;
+        } else if (use != HD_WATCH_ON) {
+            continue;
+        }
+        tell_when_sure(m, w);
+        if (look_at(m, w, now_ns, late_ns, delay_ns) && w->next_ns < next_ns) {
+            next_ns = w->next_ns;
+        }
+    }
+    m->looked_ns = now_ns;
+    if (delay_ns == 0 && next_ns != FOR_EVER) {
+        own_delay(m);
+    }
+    return next_ns;
+}
+
+/* Asks every loop to wake us, and only then looks whether one runs already. True: all are idle. */
+static bool park(struct hd_monitor *m) {
+    bool idle = true;
+    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+        struct hd_watch *w = &m->watch[i];
+        uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
+        if (use == HD_WATCH_ON) {
+            atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
+            struct hd_loop_view view;
+            hd_loop_view(&w->loop, &view);
+            bool meant = atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
+                         atomic_load_explicit(&m->paused, memory_order_relaxed) != 0;
+            idle = idle && (!view.running || meant);
+        } else if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING) {
+            idle = false;
+        }
+    }
+    return idle;
+}
+
+static void unpark(struct hd_monitor *m) {
+    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
+            atomic_fetch_and_explicit(&m->watch[i].loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
+        }
+    }
+}
+
+static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
+    m->planned_ns = 0;
+    if (next_ns == FOR_EVER) {
+        publish_figures(m);
+        if (park(m)) {
+            hd_os.futex_wait((uint32_t *)&m->wake, seen, FOR_EVER, false);
+        }
+        unpark(m);
+        m->looked_ns = hd_os_now_ns();
+        return;
+    }
+    hd_os.futex_wait((uint32_t *)&m->wake, seen, next_ns, false);
+    m->planned_ns = next_ns; /* a look before it is due is early, not late: woken by a turn's end */
+}
+
+static int open_own(struct hd_monitor *m) {
+    struct hd_target own = {0};
+    int rc = hd_target_open(&own, hd_os.get_tid(), 0);
+    m->own_schedstat_fd = own.schedstat_fd; /* kept; the others are closed with the table when the thread ends */
+    own.schedstat_fd = -1;
+    hd_target_close(&own);
+    return rc;
+}
+
+void *hd_monitor_run(void *monitor) {
+    struct hd_monitor *m = monitor;
+    hd_os.set_thread_name("hangdog");
+    hd_os.close_all_unshared(); /* where it fails, ours are numbers of the program's table: high ones are not needed to be right */
+    open_own(m);
+    if (hd_worker_init(m, m->worker) == 0) {
+        hd_os_thread_start(&m->worker_thread, m->worker_stack, sizeof m->worker_stack, hd_worker_run, m);
+    }
+    while (!atomic_load_explicit(&m->stopping, memory_order_acquire)) {
+        uint32_t seen = atomic_load_explicit(&m->wake, memory_order_seq_cst);
+        uint64_t next_ns = look(m);
+        m->wakeups++;
+        wait(m, seen, next_ns);
+    }
+    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) >= HD_WATCH_NEW) {
+            close_watch(m, &m->watch[i]);
+        }
+    }
+    publish_figures(m);
+    tell(m, &(struct hd_message){.type = HD_MSG_STOP});
+    return NULL;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The state of the monitor and its worker: one struct in one mapping, taken at start, wiped in forked children. Each member
+ * says who writes it. While a hang is on, neither thread allocates, nor takes a lock that the watched thread could hold.
+ */
+#ifndef HD_MONITOR_H
+#define HD_MONITOR_H
+
+#include "capture/capture.h"
+#include "loop/loop.h"
+#include "monitor/life.h"
+#include "monitor/message.h"
+#include "monitor/record.h"
+#include "monitor/ring.h"
+#include "report/report.h"
+#include "report/spool.h"
+
+#define HD_LOOPS_MAX 16
+#define HD_MONITOR_STACK_BYTES (64u * 1024u)
+
+enum hd_watch_use {
+    HD_WATCH_FREE,
+    HD_WATCH_CLAIMED, /* its thread is filling it */
+    HD_WATCH_NEW,     /* the monitor is to open its files */
+    HD_WATCH_ON,
+    HD_WATCH_LEAVING, /* its thread waits for FREE */
+};
+
+/* One watched loop. */
+struct hd_watch {
+    struct hd_loop loop;       /* first: the public handle */
+    _Atomic uint32_t use;      /* enum hd_watch_use; a futex word for the leaver */
+    _Atomic uint64_t changed_ns; /* the worker: when a sample last differed from the one before it */
+    uint32_t generation;
+    char name[32];
+    uint64_t threshold_ns; /* foreground; 0: the option's */
+    uint64_t near_sp;      /* an address on its stack */
+    void *thread_memory;   /* hd_capture_thread_bytes() */
+    struct hd_mailbox *mailbox;
+    /* the monitor's from here on */
+    struct hd_target target;
+    struct hd_life life;
+    struct hd_sched sched;   /* at the last look */
+    bool sched_valid;
+    bool blocked;            /* the last sample found it blocked */
+    bool sure_told;
+    bool launched;           /* it was idle once */
+    uint64_t tracked_turn;   /* ticks, while TRACKED is set; 0 */
+    uint64_t next_ns;
+};
+
+struct hd_settings {
+    uint64_t interval_ns;
+    uint64_t threshold_ns[HANGDOG_STATES];
+    uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
+    int signal;
+    bool held;             /* reports wait until the loop is beyond doubt (preload) */
+    uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
+    char app_name[HD_RECORD_STRING], app_version[64], environment[64];
+    char spool[4 * HD_RECORD_STRING];
+};
+
+struct hd_worker; /* monitor/worker.h */
+
+struct hd_monitor {
+    struct hd_settings settings;
+    struct hd_record *record;
+    _Atomic uint32_t wake;        /* the monitor's futex word: anyone adds one and wakes */
+    _Atomic uint32_t worker_wake; /* the worker's: the monitor adds one */
+    _Atomic bool stopping;
+    _Atomic uint32_t worker_done; /* futex word: 1 once the worker has finished */
+    _Atomic uint32_t state;       /* hangdog_state as the program told it */
+    _Atomic uint32_t paused;      /* depth */
+    _Atomic bool quiet;           /* an impossible state was seen: no more looks */
+    /* clock pair, the monitor's */
+    bool ticks_are_tsc;
+    uint64_t anchor_ticks, anchor_ns, ns_per_tick_32;
+    uint64_t looked_ns, planned_ns; /* the last look, and when the next was due */
+    struct hd_sched own_sched;
+    int own_schedstat_fd;
+    uint64_t late_max_ns;
+    _Atomic uint64_t monitor_cpu_ns, worker_cpu_ns; /* each thread its own */
+    uint64_t wakeups;
+    struct hd_os_thread monitor_thread, worker_thread;
+    struct hd_watch watch[HD_LOOPS_MAX];
+    struct hd_worker *worker;
+    struct hd_ring ring;
+    uint8_t sample_stack[HD_STACK_BYTES_MAX];
+    uint8_t monitor_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
+    uint8_t worker_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
+};
+
+/* The monitor thread. */
+void *hd_monitor_run(void *monitor);
+
+/* The worker thread. */
+void *hd_worker_run(void *monitor);
+size_t hd_worker_bytes(void);
+int hd_worker_init(struct hd_monitor *m, void *memory); /* on the monitor thread: its descriptors are of that table */
+
+/* Wakes the monitor. Any thread; async-signal-safe. */
+void hd_monitor_wake(struct hd_monitor *m);
+
+/* Starts with ready settings; the record may be NULL (memory of our own is used then). Internal half of hangdog_start,
+ * used by the preload too. *out: the monitor. */
+int hd_monitor_start(const struct hd_settings *settings, struct hd_record *record, struct hd_monitor **out);
+int hd_monitor_stop(void);
+struct hd_monitor *hd_monitor_current(void);
+struct hd_settings hd_settings_default(void);
+
+/* Watches the calling thread's loop from `start_ns` on, as running. NULL: no slot or no memory. */
+struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns, uint64_t start_ns);
+void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: what is known of a hang becomes a report in the spool: fingerprint, repeats, caps, and reports that wait for their
+ * loop to be sure. May wait for the disk. No allocation.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "monitor/worker.h"
+
+#define FINGERPRINT_RULE 1
+#define FINGERPRINT_FRAMES 5
+#define THREADS_MANY 64
+#define BUCKET_REFILL_NS (600 * HD_NS_PER_S)
+#define DAY_NS (24 * 3600 * HD_NS_PER_S)
+#define DAY_CHECK_NS (60 * HD_NS_PER_S)
+
+static const char *const state_name[HANGDOG_STATES] = {"launch", "foreground", "background", "resume", "suspend", "quit"};
+static const char *const activity_name[] = {"entry",          "before-timers", "before-sources",
+                                            "before-waiting", "after-waiting", "exit"};
+
+/* ---- fingerprint ---------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
+    const uint8_t *p = bytes;
+    for (size_t i = 0; i < n; i++) {
+        hash = (hash ^ p[i]) * 0x100000001b3ULL; /* FNV-1a */
+    }
+    return hash;
+}
+
+static bool of_the_system(const char *path) {
+    return strncmp(path, "/lib", 4) == 0 || strncmp(path, "/usr/lib", 8) == 0 || path[0] == '[' ||
+           strncmp(path, "linux-vdso", 10) == 0;
+}
+
+static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_frame *f, bool own_only, bool *used) {
+    int index = hd_modules_at(&k->modules, hd_frame_lookup_pc(f));
+    *used = false;
+    if (index < 0 || f->start == 0 || (own_only && of_the_system(hd_module_path(&k->modules, (uint32_t)index)))) {
+        return hash;
+    }
+    const struct hd_module *mod = &k->modules.module[index];
+    uint64_t start = f->start - mod->bias;
+    *used = true;
+    hash = mix(hash, mod->build_id, mod->build_id_bytes);
+    return mix(hash, &start, sizeof start);
+}
+
+/* Of the cause and the innermost functions of the hot stack that are the app's own; where it has none, of all. */
+static uint64_t fingerprint(struct hd_worker *k, const struct hd_hang *h, const struct hd_cause *cause) {
+    uint32_t path[HD_TREE_DEPTH_MAX];
+    uint32_t n = hd_tree_hot_path(&h->tree, path, HD_TREE_DEPTH_MAX);
+    uint8_t rule = FINGERPRINT_RULE;
+    uint64_t hash = mix(mix(0xcbf29ce484222325ULL, &rule, 1), &cause->kind, 1);
+    for (int own_only = 1; own_only >= 0; own_only--) {
+        unsigned used = 0;
+        uint64_t sum = hash;
+        for (uint32_t i = n; i > 0 && used < FINGERPRINT_FRAMES; i--) {
+            bool counts;
+            sum = mix_frame(k, sum, &k->pool.node[path[i - 1]].frame, own_only != 0, &counts);
+            used += counts;
+        }
+        if (used > 0) {
+            return sum;
+        }
+    }
+    return hash;
+}
+
+/* ---- caps ----------------------------------------------------------------------------------- */
+
+static bool bucket_allows(struct hd_monitor *m, struct hd_worker *k, uint64_t print) {
+    uint32_t burst = m->settings.reports_per_fingerprint;
+    uint64_t now_ns = hd_os_now_ns();
+    if (burst == UINT32_MAX) {
+        return true;
+    }
+    struct hd_bucket *b = &k->bucket[0];
+    for (unsigned i = 0; i < HD_BUCKETS_MAX; i++) {
+        struct hd_bucket *c = &k->bucket[i];
+        if (c->fingerprint == print) {
+            b = c;
+            break;
+        }
+        b = c->filled_ns < b->filled_ns ? c : b; /* else the one that was filled longest ago */
+    }
+    if (b->fingerprint != print) {
+        *b = (struct hd_bucket){.fingerprint = print, .filled_ns = now_ns, .tokens = burst};
+    }
+    uint64_t more = (now_ns - b->filled_ns) / BUCKET_REFILL_NS;
+    if (more > 0) {
+        b->tokens = b->tokens + more > burst ? burst : b->tokens + (uint32_t)more;
+        b->filled_ns += more * BUCKET_REFILL_NS;
+    }
+    if (b->tokens == 0) {
+        return false;
+    }
+    b->tokens--;
+    return true;
+}
+
+/* Counted in the spool by time, so that a restart loop cannot escape. */
+static bool day_allows(struct hd_monitor *m, struct hd_worker *k) {
+    if (m->settings.reports_per_day == UINT32_MAX) {
+        return true;
+    }
+    uint64_t now_ns = hd_os_now_ns();
+    if (k->day_checked_ns == 0 || now_ns - k->day_checked_ns > DAY_CHECK_NS) {
+        uint64_t wall_ns = 0;
+        hd_os.wall_clock(&wall_ns);
+        if (hd_spool_count_since(&k->spool, wall_ns - DAY_NS, &k->day_count) != 0) {
+            k->day_count = 0;
+        }
+        k->day_checked_ns = now_ns;
+    }
+    return k->day_count < m->settings.reports_per_day;
+}
+
+static void suppress(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h) {
+    struct hd_record *r = m->record;
+    k->suppressed++;
+    atomic_fetch_add_explicit(&r->suppressed, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->suppressed_ns, h->duration_ns, memory_order_relaxed);
+    if (h->duration_ns > atomic_load_explicit(&r->suppressed_max_ns, memory_order_relaxed)) {
+        atomic_store_explicit(&r->suppressed_max_ns, h->duration_ns, memory_order_relaxed);
+    }
+}
+
+/* ---- the document --------------------------------------------------------------------------- */
+
+static void find_ring(const struct hd_worker *k, const struct hd_hang *h, int tid, struct hd_cause *cause) {
+    struct hd_waits_for edges[HD_THREADS_MAX + 1];
+    uint32_t count = 0;
+    if (cause->kind != HD_CAUSE_LOCK || cause->lock_owner_tid == 0) {
+        return;
+    }
+    edges[count++] = (struct hd_waits_for){tid, cause->lock_owner_tid};
+    for (uint32_t i = 0; h->whole && i < k->threads; i++) {
+        if (k->thread[i].waits_for_tid != 0) {
+            edges[count++] = (struct hd_waits_for){k->thread[i].tid, k->thread[i].waits_for_tid};
+        }
+    }
+    hd_cause_find_ring(cause, edges, count, tid);
+}
+
+static void fill_cost(const struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h,
+                      struct hd_monitor_cost *out) {
+    const struct hd_capture_cost *now = &m->watch[h->loop].target.cost;
+    *out = (struct hd_monitor_cost){
+        .samples = now->samples - h->cost.samples,
+        .interrupted_syscalls = now->interrupted_syscalls - h->cost.interrupted_syscalls,
+        .restarted_syscalls = now->restarted_syscalls - h->cost.restarted_syscalls,
+        .pause_max_ns = now->pause_max_ns,
+        .pause_total_ns = now->pause_total_ns - h->cost.pause_total_ns,
+        .cpu_ns = atomic_load_explicit(&m->monitor_cpu_ns, memory_order_relaxed) - h->cpu_ns + hd_os_thread_cpu_ns() -
+                  h->worker_cpu_ns,
+        .late_max_ns = m->late_max_ns,
+        .suppressed = k->suppressed,
+    };
+}
+
+static enum hd_report_kind kind_of(const struct hd_worker *k, const struct hd_hang *h) {
+    if (h->state == HANGDOG_STATE_LAUNCH) {
+        return HD_REPORT_LAUNCH;
+    }
+    if (h->whole && k->threads + k->threads_left_out + 1 > THREADS_MANY) {
+        return HD_REPORT_TOO_MANY_THREADS;
+    }
+    return h->state == HANGDOG_STATE_BACKGROUND ? HD_REPORT_BACKGROUND_HANG : HD_REPORT_HANG;
+}
+
+static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, struct hd_report *r) {
+    const struct hd_watch *w = &m->watch[h->loop];
+    *r = (struct hd_report){
+        .kind = kind_of(k, h),
+        .started_wall_ns = h->start_wall_ns,
+        .started_ns = h->start_ns,
+        .duration_ns = h->duration_ns,
+        .excluded_ns = h->excluded_ns,
+        .threshold_ns = h->threshold_ns,
+        .app = &k->app,
+        .host = &k->host,
+        .cpu_percent = -1,
+        .thread_count = h->whole ? (int)(k->threads + k->threads_left_out + 1) : 0,
+        .loop_name = w->name,
+        .loop_tid = w->loop.tid,
+        .loop_activity = activity_name[h->activity <= HANGDOG_EXIT ? h->activity : HANGDOG_EXIT],
+        .loop_state = state_name[h->state < HANGDOG_STATES ? h->state : HANGDOG_STATE_FOREGROUND],
+        .loop_scheme = "activity",
+        .tree = &h->tree,
+        .hot_way = h->last.way,
+        .hot_stop = h->last.stop,
+        .hot_cut = h->last.cut,
+        .interval_ns = m->settings.interval_ns,
+        .taken = h->taken,
+        .timeline = h->timeline,
+        .timeline_size = HD_TIMELINE,
+        .timeline_count = h->timeline_count < HD_TIMELINE ? h->timeline_count : HD_TIMELINE,
+        .timeline_first = h->timeline_count < HD_TIMELINE ? 0 : h->timeline_count % HD_TIMELINE,
+        .threads = h->whole ? k->thread : NULL,
+        .thread_records = h->whole ? k->threads : 0,
+        .threads_left_out = h->whole ? k->threads_left_out : 0,
+        .thread_frames = k->thread_frames,
+        .modules = &k->modules,
+    };
+    memcpy(r->id, h->id, sizeof r->id);
+}
+
+static void hold(struct hd_worker *k, const struct hd_hang *h) {
+    for (uint32_t i = 0; i < k->held_count; i++) {
+        if (memcmp(k->held[i], h->id, HD_UUID_BYTES) == 0) {
+            return;
+        }
+    }
+    if (k->held_count < HD_HELD_MAX) {
+        memcpy(k->held[k->held_count], h->id, HD_UUID_BYTES);
+        k->held_loop[k->held_count++] = h->loop;
+    }
+}
+
+void hd_publish_held(struct hd_worker *k, uint8_t loop) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < k->held_count; i++) {
+        if (k->held_loop[i] == loop) {
+            hd_spool_release(&k->spool, k->held[i]);
+        } else {
+            memmove(k->held[left], k->held[i], HD_UUID_BYTES);
+            k->held_loop[left++] = k->held_loop[i];
+        }
+    }
+    k->held_count = left;
+}
+
+static void write_out(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h, const struct hd_report *r) {
+    bool held = m->settings.held && !k->sure[h->loop];
+    int rc = hd_spool_write(&k->spool, r, k->scratch, held);
+    if (rc == 0 && held) {
+        hold(k, h);
+    }
+    if (rc != 0) {
+        atomic_fetch_add_explicit(&m->record->spool_failed, 1, memory_order_relaxed);
+        atomic_store_explicit(&m->record->spool_error, -rc, memory_order_relaxed);
+    }
+    atomic_store_explicit(&m->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
+}
+
+static void note_open(struct hd_monitor *m, const struct hd_hang *h, bool complete) {
+    struct hd_record *r = m->record;
+    if (complete) {
+        atomic_store_explicit(&r->hang_open, 0, memory_order_release);
+        atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&r->hang_ns, h->duration_ns, memory_order_relaxed);
+    } else if (atomic_load_explicit(&r->hang_open, memory_order_relaxed) == 0) {
+        memcpy(r->open_id, h->id, sizeof r->open_id);
+        atomic_store_explicit(&r->open_duration_ns, h->duration_ns, memory_order_relaxed);
+        atomic_store_explicit(&r->hang_open, 1, memory_order_release);
+    }
+}
+
+void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete) {
+    struct hd_report r;
+    struct hd_cause cause;
+    struct hd_monitor_cost cost;
+    fill(m, k, h, &r);
+    hd_cause_decide(&h->sums, &cause);
+    find_ring(k, h, r.loop_tid, &cause);
+    fill_cost(m, k, h, &cost);
+    r.cause = &cause;
+    r.monitor = &cost;
+    r.complete = complete;
+    r.fingerprint = fingerprint(k, h, &cause);
+    bool first = h->written_age_ns == 0;
+    h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
+    note_open(m, h, complete);
+    if (complete && r.fingerprint == k->before_fingerprint) {
+        r.brief = true;
+        memcpy(r.repeat_of, k->before_id, sizeof r.repeat_of);
+    }
+    if (first && !h->kept) {
+        h->kept = day_allows(m, k);
+        k->day_count += h->kept;
+    }
+    bool allowed = h->kept && (!complete || bucket_allows(m, k, r.fingerprint));
+    if (allowed) {
+        write_out(m, k, h, &r);
+        k->suppressed = 0;
+    } else if (complete) {
+        hd_spool_withdraw(&k->spool, h->id);
+        suppress(m, k, h);
+    }
+    if (complete && allowed) {
+        k->before_fingerprint = r.fingerprint;
+        memcpy(k->before_id, h->id, sizeof k->before_id);
+    }
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
+    struct hd_record *c = m->record;
+    if (m->settings.held) {
+        return; /* the runner writes it, whatever ended the program */
+    }
+    struct hd_session s = {.hangs = atomic_load(&c->hangs),
+                           .hang_ns = atomic_load(&c->hang_ns),
+                           .idle_ns = atomic_load(&c->idle_ns),
+                           .used_ns = hd_os_now_ns() - c->options.started_ns,
+                           .reports_dropped = k->spool.dropped,
+                           .suppressed_count = atomic_load(&c->suppressed),
+                           .suppressed_total_ns = atomic_load(&c->suppressed_ns),
+                           .suppressed_max_ns = atomic_load(&c->suppressed_max_ns)};
+    for (unsigned i = 0; i < HD_TURN_BUCKETS; i++) {
+        s.turn_histogram[i] = atomic_load_explicit(&c->turn_histogram[i], memory_order_relaxed);
+        s.turns += s.turn_histogram[i];
+    }
+    if (s.turns == 0) {
+        return; /* a run without a loop */
+    }
+    struct hd_monitor_cost cost = {.samples = atomic_load(&c->samples),
+                                   .interrupted_syscalls = atomic_load(&c->interrupted_syscalls),
+                                   .restarted_syscalls = atomic_load(&c->restarted_syscalls),
+                                   .pause_max_ns = atomic_load(&c->pause_max_ns),
+                                   .pause_total_ns = atomic_load(&c->pause_total_ns),
+                                   .cpu_ns = atomic_load(&c->cpu_ns),
+                                   .late_max_ns = m->late_max_ns};
+    struct hd_report r = {.kind = HD_REPORT_SESSION,
+                          .started_wall_ns = c->options.started_wall_ns,
+                          .duration_ns = s.used_ns,
+                          .complete = true,
+                          .app = &k->app,
+                          .host = &k->host,
+                          .cpu_percent = -1,
+                          .monitor = &cost,
+                          .session = &s};
+    hd_uuid_make(r.id, c->options.started_wall_ns + s.used_ns);
+    int rc = hd_spool_write(&k->spool, &r, k->scratch, false);
+    if (rc != 0) {
+        atomic_store_explicit(&c->spool_error, -rc, memory_order_relaxed);
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The bounded ring that joins monitor and worker: records of any size, one writer, one reader, no lock. When it is full the
+ * writer drops what may be dropped (samples) and never waits. No allocation, no calls.
+ */
+#ifndef HD_RING_H
+#define HD_RING_H
+
+#include <stdatomic.h>
+
+#include "types.h"
+
+#define HD_RING_BYTES (256u * 1024u)
+/* Kept free for what must not be lost: begins, ends, openings. */
+#define HD_RING_RESERVE (16u * 1024u)
+
+struct hd_ring {
+    _Atomic uint64_t head; /* bytes ever written; the writer's */
+    _Atomic uint64_t tail; /* bytes ever read; the reader's */
+    uint64_t dropped;      /* the writer's */
+    _Alignas(16) uint8_t bytes[HD_RING_BYTES];
+};
+
+/* Room for a record of up to `bytes`, in one piece, with `keep` bytes left over; NULL when there is none (counted).
+ * Nothing is visible to the reader before the commit of the size that was used (at most `bytes`). Writer only. */
+void *hd_ring_reserve(struct hd_ring *r, uint32_t bytes, uint32_t keep);
+void hd_ring_commit(struct hd_ring *r, uint32_t bytes);
+
+/* The oldest record, or NULL; it stays until released. Reader only. */
+const void *hd_ring_peek(struct hd_ring *r, uint32_t *bytes);
+void hd_ring_release(struct hd_ring *r);
+
+#endif

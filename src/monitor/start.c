@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: starting and stopping the monitor, watching a loop. At any moment, in any order, from any thread; less than
+ * 100 ms. One monitor per process. Nothing is allocated but by the two mappings taken here.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "monitor/monitor.h"
+
+#define STOP_NS (80 * HD_NS_PER_MS)  /* how long stop waits for the worker before it abandons it */
+#define TURN_NS (100 * HD_NS_PER_MS) /* how long one start or stop waits for another */
+
+enum phase { STOPPED, CHANGING, RUNNING };
+
+/* The only statics: a forked child finds them as they were, and its pid differs. */
+static _Atomic uint32_t phase;
+static _Atomic int owner_pid;
+static struct hd_monitor *_Atomic monitor;
+static bool abandoned; /* the worker of `monitor` may still be at work: its memory is never used again */
+
+struct hd_monitor *hd_monitor_current(void) {
+    struct hd_monitor *m = atomic_load_explicit(&monitor, memory_order_acquire);
+    bool on = atomic_load_explicit(&phase, memory_order_acquire) == RUNNING;
+    return on && atomic_load_explicit(&owner_pid, memory_order_relaxed) == hd_os.get_pid() ? m : NULL;
+}
+
+/* Becomes the one who changes things. The phase that was, or -EBUSY. */
+static int begin_change(void) {
+    if (atomic_load(&owner_pid) != hd_os.get_pid()) { /* a forked child starts from nothing */
+        atomic_store(&owner_pid, hd_os.get_pid());
+        atomic_store(&phase, STOPPED);
+    }
+    uint64_t until_ns = hd_os_now_ns() + TURN_NS;
+    for (;;) {
+        uint32_t was = atomic_load(&phase);
+        if (was != CHANGING && atomic_compare_exchange_strong(&phase, &was, CHANGING)) {
+            return (int)was;
+        }
+        if (was == CHANGING && hd_os.futex_wait((uint32_t *)&phase, CHANGING, until_ns, false) == -ETIMEDOUT) {
+            return -EBUSY;
+        }
+    }
+}
+
+static void end_change(enum phase now) {
+    atomic_store_explicit(&phase, now, memory_order_release);
+    hd_os.futex_wake((uint32_t *)&phase, INT_MAX, false);
+}
+
+struct hd_settings hd_settings_default(void) {
+    return (struct hd_settings){
+        .interval_ns = 50 * HD_NS_PER_MS,
+        .threshold_ns = {[HANGDOG_STATE_LAUNCH] = 10 * HD_NS_PER_S,
+                         [HANGDOG_STATE_FOREGROUND] = 2 * HD_NS_PER_S,
+                         [HANGDOG_STATE_BACKGROUND] = 3 * HD_NS_PER_S,
+                         [HANGDOG_STATE_RESUME] = 3 * HD_NS_PER_S,
+                         [HANGDOG_STATE_SUSPEND] = 3 * HD_NS_PER_S,
+                         [HANGDOG_STATE_QUIT] = 3 * HD_NS_PER_S},
+        .reports_per_day = 100,
+        .reports_per_fingerprint = 5,
+        .spool_reports = 500,
+        .signal = 23, /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
+    };
+}
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
+static size_t round_up(size_t n) {
+    return (n + 4095) & ~(size_t)4095;
+}
+
+static size_t memory_bytes(void) {
+    return round_up(sizeof(struct hd_monitor)) + round_up(hd_worker_bytes()) + round_up(sizeof(struct hd_record));
+}
+
+/* The first rate of the counter; each look betters it. */
+static void init_clock(struct hd_monitor *m) {
+    hd_os_clock_init();
+    m->ticks_are_tsc = hd_os_ticks_usable();
+    m->ns_per_tick_32 = 1ULL << 32;
+    m->anchor_ns = hd_os_now_ns();
+    m->anchor_ticks = m->ticks_are_tsc ? hd_ticks_read() : m->anchor_ns;
+    if (!m->ticks_are_tsc) {
+        return;
+    }
+    uint64_t now_ns;
+    do {
+        now_ns = hd_os_now_ns();
+    } while (now_ns - m->anchor_ns < 200 * HD_NS_PER_US);
+    m->ns_per_tick_32 = (uint64_t)(((unsigned __int128)(now_ns - m->anchor_ns) << 32) / (hd_ticks_read() - m->anchor_ticks));
+}
+
+static struct hd_monitor *take_memory(void) {
+    struct hd_monitor *m = atomic_load(&monitor);
+    if (m != NULL && !abandoned) {
+        /* Marks on handles of the run before may go on while this is zeroed: they find flags and word at zero. */
+        memset(m, 0, offsetof(struct hd_monitor, monitor_stack));
+        memset((uint8_t *)m + round_up(sizeof *m), 0, memory_bytes() - round_up(sizeof *m));
+        return m;
+    }
+    abandoned = false;
+    return hd_os_memory_take(memory_bytes());
+}
+
+static void own_record(struct hd_record *r) {
+    r->magic = HD_RECORD_MAGIC;
+    r->bytes = sizeof *r;
+    r->options.started_ns = hd_os_now_ns();
+    hd_os.wall_clock(&r->options.started_wall_ns);
+    hd_uuid_make(r->options.session, r->options.started_wall_ns);
+}
+
+int hd_monitor_start(const struct hd_settings *settings, struct hd_record *record, struct hd_monitor **out) {
+    hd_os_clock_init();
+    int was = begin_change();
+    if (was < 0 || was == RUNNING) {
+        if (was == RUNNING) {
+            end_change(RUNNING);
+        }
+        return was < 0 ? was : -EALREADY;
+    }
+    struct hd_monitor *m = take_memory();
+    if (m == NULL) {
+        end_change(STOPPED);
+        return -ENOMEM;
+    }
+    uint8_t *more = (uint8_t *)m + round_up(sizeof *m);
+    m->settings = *settings;
+    m->worker = (struct hd_worker *)(void *)more;
+    m->record = record != NULL ? record : (struct hd_record *)(void *)(more + round_up(hd_worker_bytes()));
+    if (record == NULL) {
+        own_record(m->record);
+    }
+    atomic_store(&m->state, HANGDOG_STATE_FOREGROUND);
+    init_clock(m);
+    hd_capture_signal_init(settings->signal); /* where it fails, running threads have no stack, and say why */
+    atomic_store(&monitor, m);
+    int rc = hd_os_thread_start(&m->monitor_thread, m->monitor_stack, sizeof m->monitor_stack, hd_monitor_run, m);
+    end_change(rc == 0 ? RUNNING : STOPPED);
+    *out = m;
+    return rc;
+}
+
+/* ---- stop ----------------------------------------------------------------------------------- */
+
+/* True when the worker has finished: else it is at a disk that does not answer, and is left there. */
+static bool worker_finished(struct hd_monitor *m) {
+    uint64_t until_ns = hd_os_now_ns() + STOP_NS;
+    while (m->worker_thread.started && atomic_load(&m->worker_done) == 0) {
+        if (hd_os.futex_wait((uint32_t *)&m->worker_done, 0, until_ns, false) == -ETIMEDOUT) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int hd_monitor_stop(void) {
+    int was = begin_change();
+    if (was != RUNNING) {
+        if (was >= 0) {
+            end_change((enum phase)was);
+        }
+        return was < 0 ? was : 0;
+    }
+    struct hd_monitor *m = atomic_load(&monitor);
+    atomic_store(&m->stopping, true);
+    hd_monitor_wake(m);
+    hd_os_thread_join(&m->monitor_thread);
+    abandoned = !worker_finished(m);
+    if (!abandoned && m->worker_thread.started) {
+        hd_os_thread_join(&m->worker_thread);
+    }
+    atomic_store_explicit(&m->record->clean, 1, memory_order_release);
+    end_change(STOPPED);
+    return 0;
+}
+
+/* A program that exits without hangdog_stop still gets its session report. */
+__attribute__((destructor)) static void at_exit(void) {
+    if (hd_monitor_current() != NULL) {
+        hd_monitor_stop();
+    }
+}
+
+/* ---- loops ---------------------------------------------------------------------------------- */
+
+static struct hd_watch *claim(struct hd_monitor *m) {
+    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+        uint32_t free = HD_WATCH_FREE;
+        if (atomic_compare_exchange_strong(&m->watch[i].use, &free, HD_WATCH_CLAIMED)) {
+            return &m->watch[i];
+        }
+    }
+    return NULL;
+}
+
+struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns, uint64_t start_ns) {
+    struct hd_watch *w = claim(m);
+    if (w == NULL) {
+        return NULL;
+    }
+    size_t bytes = hd_capture_thread_bytes();
+    w->thread_memory = hd_os_memory_take(bytes);
+    if (w->thread_memory == NULL || hd_capture_thread_enter(w->thread_memory, &w->mailbox) != 0) {
+        if (w->thread_memory != NULL) {
+            hd_os_memory_give(w->thread_memory, bytes);
+        }
+        atomic_store(&w->use, HD_WATCH_FREE);
+        return NULL;
+    }
+    w->generation++;
+    w->threshold_ns = threshold_ns;
+    w->near_sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    size_t n = strnlen(name, sizeof w->name - 1);
+    memcpy(w->name, name, n);
+    w->name[n] = '\0';
+    uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
+    uint64_t ago_ns = hd_os_now_ns() > start_ns ? hd_os_now_ns() - start_ns : 0;
+    uint64_t ago_ticks = (uint64_t)(((unsigned __int128)ago_ns << 32) / m->ns_per_tick_32);
+    hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, m->ns_per_tick_32, ticks - ago_ticks, true);
+    atomic_store_explicit(&w->use, HD_WATCH_NEW, memory_order_release);
+    hd_monitor_wake(m);
+    return w;
+}
+
+void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
+    uint32_t use = atomic_load(&w->use);
+    while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
+        if (atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING)) {
+            hd_monitor_wake(m);
+            uint64_t until_ns = hd_os_now_ns() + TURN_NS;
+            while (atomic_load(&w->use) == HD_WATCH_LEAVING) {
+                if (hd_os.futex_wait((uint32_t *)&w->use, HD_WATCH_LEAVING, until_ns, false) == -ETIMEDOUT) {
+                    break;
+                }
+            }
+        }
+    }
+    hd_capture_thread_leave(w->mailbox);
+    if (atomic_load(&w->use) == HD_WATCH_FREE) { /* else the monitor is at it: better lost than freed under it */
+        hd_os_memory_give(w->thread_memory, hd_capture_thread_bytes());
+    }
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: every other thread of the process, captured once when a hang opens, without a signal. A running one is told with
+ * its share of a processor and no frames. No allocation.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "analysis/text.h"
+#include "monitor/worker.h"
+
+#define BUDGET_NS (25 * HD_NS_PER_MS)
+#define RETRY_NS (20 * HD_NS_PER_MS)
+#define FRAMES_PER_THREAD 128
+
+struct linux_dirent { /* linux/dirent.h */
+    uint64_t ino;
+    int64_t off;
+    uint16_t reclen;
+    uint8_t type;
+    char name[];
+};
+
+static void add_tid(struct hd_worker *k, int tid, int watched_tid) {
+    if (tid == watched_tid || tid == k->own_tid || tid == k->monitor_tid) {
+        return;
+    }
+    for (uint32_t i = 0; i < k->threads; i++) {
+        if (k->thread[i].tid == tid) {
+            return;
+        }
+    }
+    if (k->threads == HD_THREADS_MAX) {
+        k->threads_left_out++;
+        return;
+    }
+    k->thread[k->threads++] = (struct hd_thread_record){
+        .tid = tid, .cpu_percent = -1, .syscall_nr = HD_SYSCALL_NONE, .error = EAGAIN, .way = HD_WAY_FROZEN};
+}
+
+static void list_threads(struct hd_worker *k, int watched_tid, int first_tid) {
+    k->threads = k->threads_left_out = k->thread_frames_used = 0;
+    int fd = hd_os.open_at(k->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return;
+    }
+    if (first_tid != 0) {
+        add_tid(k, first_tid, watched_tid);
+    }
+    _Alignas(8) char buf[2048];
+    for (long n; (n = hd_os.getdents(fd, buf, sizeof buf)) > 0;) {
+        for (long at = 0; at < n;) {
+            const struct linux_dirent *d = (const struct linux_dirent *)(const void *)(buf + at);
+            int tid = 0;
+            for (const char *p = d->name; *p >= '0' && *p <= '9'; p++) {
+                tid = tid * 10 + (*p - '0');
+            }
+            if (tid > 0) {
+                add_tid(k, tid, watched_tid);
+            }
+            at += d->reclen;
+        }
+    }
+    hd_os.close(fd);
+}
+
+static void read_name(const struct hd_worker *k, struct hd_thread_record *r) {
+    char path[32];
+    struct hd_text t;
+    hd_text_init(&t, path, sizeof path);
+    hd_text_str(&t, "task/");
+    hd_text_i64(&t, r->tid);
+    hd_text_str(&t, "/comm");
+    int fd = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return;
+    }
+    long n = hd_os.read(fd, r->name, sizeof r->name);
+    hd_os.close(fd);
+    r->name[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
+}
+
+static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const struct hd_capture *c) {
+    struct hd_walk walk;
+    uint32_t room = HD_THREAD_FRAMES_MAX - k->thread_frames_used;
+    uint32_t max = room < FRAMES_PER_THREAD ? room : FRAMES_PER_THREAD;
+    r->state = c->state;
+    r->syscall_nr = c->syscall_nr;
+    r->error = 0;
+    if (max < 2) {
+        r->error = ENOBUFS;
+        return;
+    }
+    hd_unwind(k->unwinder, &c->regs, k->thread_stack, c->stack_addr, c->stack_bytes, 0, k->frames, max, &walk);
+    memcpy(&k->thread_frames[k->thread_frames_used], k->frames, walk.count * sizeof k->frames[0]);
+    r->first = k->thread_frames_used;
+    r->count = walk.count;
+    r->cut = walk.cut;
+    r->stop = walk.stop;
+    r->waits_for_tid = hd_mutex_owner(k, c, k->frames, walk.count);
+    k->thread_frames_used += walk.count;
+}
+
+/* One try. False when it is worth another one. */
+static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_sched *first, bool first_try) {
+    struct hd_target target = {0};
+    struct hd_capture c;
+    int rc = hd_target_open(&target, r->tid, 0);
+    if (rc == 0) {
+        rc = hd_capture_frozen(&target, k->thread_stack, &c);
+    }
+    struct hd_sched sched;
+    if (hd_capture_sched(&target, &sched) == 0 && first_try) {
+        *first = sched;
+    } else if (rc == -EAGAIN) {
+        r->cpu_percent = (double)(sched.cpu_ns - first->cpu_ns) * 100.0 / RETRY_NS;
+        r->state = HD_RUN_RUNNING;
+    }
+    hd_target_close(&target);
+    if (rc == 0) {
+        keep_stack(k, r, &c);
+        r->cpu_percent = -1;
+        return true;
+    }
+    r->error = -rc;
+    r->state = rc == -ESRCH ? HD_RUN_GONE : HD_RUN_RUNNING;
+    return rc != -EAGAIN;
+}
+
+static void wait_until(uint64_t until_ns) {
+    uint32_t word = 0;
+    hd_os.futex_wait(&word, 0, until_ns, false);
+}
+
+void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid) {
+    uint64_t begin_ns = hd_os_now_ns();
+    list_threads(k, watched_tid, first_tid);
+    bool again = false;
+    for (uint32_t i = 0; i < k->threads; i++) {
+        if (hd_os_now_ns() - begin_ns > BUDGET_NS) {
+            k->threads_left_out += k->threads - i;
+            k->threads = i;
+            break;
+        }
+        read_name(k, &k->thread[i]);
+        again = !try_thread(k, &k->thread[i], &k->thread_sched[i], true) || again;
+    }
+    if (!again) {
+        return;
+    }
+    wait_until(begin_ns + RETRY_NS);
+    for (uint32_t i = 0; i < k->threads; i++) {
+        if (k->thread[i].error == EAGAIN && hd_os_now_ns() - begin_ns < RETRY_NS + BUDGET_NS) {
+            try_thread(k, &k->thread[i], &k->thread_sched[i], false);
+        }
+    }
+}

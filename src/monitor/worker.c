@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The worker thread: unwinds what the monitor captured, merges it into the hang's call tree, writes reports. It may wait for
+ * a disk. No allocation; nothing here is called by the watched thread.
+ */
+#include "monitor/worker.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint64_t wall_now(void) {
+    uint64_t ns = 0;
+    hd_os.wall_clock(&ns);
+    return ns;
+}
+
+static struct hd_hang *hang_of(struct hd_worker *k, const struct hd_message *msg) {
+    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
+        if (k->hang[i].used && k->hang[i].loop == msg->loop && k->hang[i].generation == msg->generation) {
+            return &k->hang[i];
+        }
+    }
+    return NULL;
+}
+
+static void hang_free(struct hd_hang *h) {
+    hd_tree_free(&h->tree);
+    h->used = false;
+}
+
+/* A fifth hang at the same time is not followed; its loop is told by the session's histogram. */
+static struct hd_hang *hang_begin(struct hd_monitor *m, struct hd_worker *k, const struct hd_message *msg) {
+    struct hd_hang *h = hang_of(k, msg);
+    for (unsigned i = 0; h == NULL && i < HD_HANGS_MAX; i++) {
+        h = !k->hang[i].used ? &k->hang[i] : NULL;
+    }
+    if (h == NULL) {
+        return NULL;
+    }
+    if (h->used) {
+        hang_free(h);
+    }
+    memset(h, 0, sizeof *h);
+    uint64_t now_ns = hd_os_now_ns();
+    h->used = true;
+    h->loop = msg->loop;
+    h->generation = msg->generation;
+    h->state = msg->state;
+    h->activity = msg->activity;
+    h->start_ns = msg->at_ns;
+    h->start_wall_ns = wall_now() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
+    h->threshold_ns = msg->threshold_ns;
+    h->cost = m->watch[msg->loop].target.cost;
+    h->cpu_ns = atomic_load_explicit(&m->monitor_cpu_ns, memory_order_relaxed);
+    h->worker_cpu_ns = hd_os_thread_cpu_ns();
+    hd_tree_init(&h->tree, &k->pool);
+    return h;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+/* The newest sample's time is known now: until `until_ns`. */
+static void settle(struct hd_hang *h, uint64_t until_ns, const struct hd_sched *sched) {
+    struct hd_last_sample *last = &h->last;
+    if (!last->valid || until_ns <= last->at_ns) {
+        return;
+    }
+    uint64_t ns = until_ns - last->at_ns;
+    hd_tree_charge(&h->tree, last->leaf, ns);
+    last->evidence.for_ns = ns;
+    last->evidence.cpu_ns = last->evidence.delay_ns = 0;
+    if (sched != NULL) {
+        last->evidence.cpu_ns = sched->cpu_ns - last->sched.cpu_ns;
+        last->evidence.delay_ns = sched->delay_ns - last->sched.delay_ns;
+    }
+    hd_cause_add(&h->sums, &last->evidence);
+    if (h->timeline_count > 0) {
+        h->timeline[(h->timeline_count - 1) % HD_TIMELINE].for_ns = ns;
+    }
+}
+
+/* Time from the turn's start to its first sample: what the first sample saw is the best guess there is. */
+static void settle_start(struct hd_hang *h, uint64_t first_ns) {
+    if (first_ns > h->start_ns) {
+        uint64_t ns = first_ns - h->start_ns;
+        hd_tree_charge(&h->tree, h->last.leaf, ns);
+        struct hd_evidence e = h->last.evidence;
+        e.for_ns = ns;
+        e.cpu_ns = e.delay_ns = 0;
+        hd_cause_add(&h->sums, &e);
+    }
+}
+
+static void note(struct hd_hang *h, const struct hd_capture *c) {
+    h->timeline[h->timeline_count++ % HD_TIMELINE] = (struct hd_timeline_entry){.at_ns = c->at_ns,
+                                                                                .leaf = h->last.leaf,
+                                                                                .syscall_nr = c->syscall_nr,
+                                                                                .state = c->state,
+                                                                                .way = h->last.way,
+                                                                                .stop = h->last.stop};
+    h->taken++;
+}
+
+static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, const uint8_t *stack, struct hd_walk *walk) {
+    if (c->way == HD_WAY_KERNEL || c->stack_bytes == 0) {
+        *walk = (struct hd_walk){.stop = c->state == HD_RUN_GONE ? HD_STOP_EXITED : HD_STOP_NO_ANSWER};
+        return;
+    }
+    hd_unwind(k->unwinder, &c->regs, stack, c->stack_addr, c->stack_bytes, 0, k->frames, HD_FRAMES_MAX, walk);
+}
+
+static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
+                      const uint8_t *stack) {
+    struct hd_watch *w = &m->watch[h->loop];
+    bool first = !h->last.valid;
+    uint32_t leaf_before = h->last.leaf;
+    settle(h, c->at_ns, &c->sched);
+    if (!c->same || first) {
+        struct hd_walk walk;
+        unwind_sample(k, c, stack, &walk);
+        h->last.leaf = hd_tree_add(&h->tree, k->frames, walk.count, c->at_ns);
+        h->last.way = c->way;
+        h->last.stop = walk.stop;
+        h->last.cut = walk.cut;
+        hd_evidence_gather(k, w->loop.tid, c, k->frames, walk.count, h->start_ns, &h->last.evidence);
+    }
+    h->last.valid = true;
+    h->last.at_ns = c->at_ns;
+    h->last.sched = c->sched;
+    h->last.state = c->state;
+    note(h, c);
+    if (first) {
+        settle_start(h, c->at_ns);
+    }
+    if (first || h->last.leaf != leaf_before) {
+        atomic_store_explicit(&w->changed_ns, c->at_ns, memory_order_relaxed);
+    }
+    uint64_t age_ns = c->at_ns - h->start_ns;
+    if (h->opened && age_ns >= 2 * h->written_age_ns) {
+        h->duration_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
+        hd_publish(m, k, h, false);
+    }
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg) {
+    h->opened = true;
+    h->state = msg->state;
+    h->threshold_ns = msg->threshold_ns;
+    h->duration_ns = msg->duration_ns;
+    h->excluded_ns = msg->excluded_ns;
+    hd_uuid_make(h->id, wall_now());
+    int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
+    hd_threads_capture(k, m->watch[h->loop].loop.tid, owner);
+    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
+        k->hang[i].whole = &k->hang[i] == h; /* one set of thread records: the newest hang's */
+    }
+    hd_publish(m, k, h, false);
+}
+
+static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg) {
+    settle(h, msg->at_ns, NULL);
+    h->duration_ns = msg->duration_ns;
+    h->excluded_ns = msg->excluded_ns;
+    if (h->opened) {
+        hd_publish(m, k, h, true);
+    }
+    hang_free(h);
+}
+
+static void on_dry(struct hd_worker *k, const struct hd_capture *c, const uint8_t *stack) {
+    struct hd_walk walk;
+    struct hd_evidence evidence;
+    unwind_sample(k, c, stack, &walk);
+    hd_evidence_gather(k, k->monitor_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
+}
+
+/* False: the last message was there. */
+static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_message *msg) {
+    const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
+    const uint8_t *stack = (const uint8_t *)(capture + 1);
+    struct hd_hang *h = hang_of(k, msg);
+    switch ((enum hd_message_type)msg->type) {
+    case HD_MSG_STOP:
+        return false;
+    case HD_MSG_DRY:
+        on_dry(k, capture, stack);
+        break;
+    case HD_MSG_SURE:
+        k->sure[msg->loop] = true;
+        hd_publish_held(k, msg->loop);
+        break;
+    case HD_MSG_TRACK:
+        if (!hd_modules_still_valid(&k->modules)) {
+            hd_unwinder_flush(k->unwinder);
+        }
+        hang_begin(m, k, msg);
+        break;
+    case HD_MSG_SAMPLE:
+        if (h != NULL) {
+            on_sample(m, k, h, capture, stack);
+        }
+        break;
+    case HD_MSG_OPEN:
+        if (h != NULL && !h->opened) {
+            on_open(m, k, h, msg);
+        }
+        break;
+    case HD_MSG_END:
+        if (h != NULL) {
+            on_end(m, k, h, msg);
+        }
+        break;
+    case HD_MSG_FORGET:
+        if (h != NULL) {
+            hang_free(h);
+        }
+        break;
+    }
+    return true;
+}
+
+void *hd_worker_run(void *monitor) {
+    struct hd_monitor *m = monitor;
+    struct hd_worker *k = m->worker;
+    hd_os.set_thread_name("hangdog-worker");
+    k->own_tid = hd_os.get_tid();
+    for (bool on = true; on;) {
+        uint32_t seen = atomic_load_explicit(&m->worker_wake, memory_order_seq_cst);
+        uint32_t bytes;
+        const struct hd_message *msg;
+        while (on && (msg = hd_ring_peek(&m->ring, &bytes)) != NULL) {
+            on = handle(m, k, msg);
+            hd_ring_release(&m->ring);
+            atomic_store_explicit(&m->worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);
+        }
+        if (on) {
+            hd_os.futex_wait((uint32_t *)&m->worker_wake, seen, UINT64_MAX, false);
+        }
+    }
+    hd_publish_session(m, k);
+    hd_spool_close(&k->spool);
+    atomic_store_explicit(&m->worker_done, 1, memory_order_release);
+    hd_os.futex_wake((uint32_t *)&m->worker_done, INT32_MAX, false);
+    return NULL;
+}

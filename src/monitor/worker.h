@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The worker's state: what is known of each open hang, and the buffers that unwinding, analysis and writing share. The worker
+ * may block on a sick disk; nobody waits for it. No allocation.
+ */
+#ifndef HD_WORKER_H
+#define HD_WORKER_H
+
+#include "analysis/cause.h"
+#include "analysis/tree.h"
+#include "monitor/monitor.h"
+#include "unwind/unwind.h"
+
+#define HD_HANGS_MAX 4
+#define HD_TIMELINE 100
+#define HD_FRAMES_MAX 256
+#define HD_THREADS_MAX 256
+#define HD_THREAD_FRAMES_MAX 4096
+#define HD_HELD_MAX 64
+#define HD_BUCKETS_MAX 64 /* fingerprints whose reports are counted */
+
+/* The newest sample: it stands until the next one comes. */
+struct hd_last_sample {
+    bool valid;
+    uint64_t at_ns;
+    uint32_t leaf;
+    struct hd_sched sched;
+    struct hd_evidence evidence;
+    uint8_t state, way, stop;
+    uint32_t cut;
+};
+
+/* A tracked turn; a hang once it is opened. */
+struct hd_hang {
+    bool used, opened, kept, whole; /* whole: threads were captured for it */
+    uint8_t loop, state, activity;
+    uint32_t generation;
+    uint64_t start_ns, start_wall_ns;
+    uint64_t duration_ns, excluded_ns, threshold_ns;
+    uint64_t written_age_ns; /* at the last write; the next at twice that */
+    uint8_t id[HD_UUID_BYTES];
+    struct hd_tree tree;
+    struct hd_cause_sums sums;
+    struct hd_last_sample last;
+    struct hd_timeline_entry timeline[HD_TIMELINE];
+    uint32_t timeline_count; /* ever */
+    uint32_t taken;
+    struct hd_capture_cost cost; /* the target's, when tracking began */
+    uint64_t cpu_ns, worker_cpu_ns;
+};
+
+/* A token bucket of one fingerprint. */
+struct hd_bucket {
+    uint64_t fingerprint;
+    uint64_t filled_ns;
+    uint32_t tokens;
+};
+
+struct hd_worker {
+    int proc_fd; /* /proc/self, kept */
+    int mem_fd;
+    int own_tid, monitor_tid;
+    struct hd_spool spool;
+    struct hd_app app;
+    struct hd_host host;
+    char os_version[64], kernel[64], executable[64];
+    struct hd_hang hang[HD_HANGS_MAX];
+    bool sure[HD_LOOPS_MAX];
+    uint64_t mutex_lock[3]; /* starts of glibc's mutex locks, 0: none */
+    /* reports written but not shown before their loop is sure */
+    uint8_t held[HD_HELD_MAX][HD_UUID_BYTES];
+    uint8_t held_loop[HD_HELD_MAX];
+    uint32_t held_count;
+    /* the report before: a repeat is brief */
+    uint64_t before_fingerprint;
+    uint8_t before_id[HD_UUID_BYTES];
+    struct hd_bucket bucket[HD_BUCKETS_MAX];
+    uint32_t day_count; /* reports in the spool younger than a day, as counted at day_checked_ns */
+    uint64_t day_checked_ns;
+    uint64_t suppressed;
+    /* shared buffers */
+    struct hd_tree_pool pool;
+    struct hd_frame frames[HD_FRAMES_MAX];
+    struct hd_thread_record thread[HD_THREADS_MAX];
+    struct hd_sched thread_sched[HD_THREADS_MAX]; /* at the first try */
+    uint32_t threads, threads_left_out, thread_frames_used;
+    struct hd_frame thread_frames[HD_THREAD_FRAMES_MAX];
+    uint8_t thread_stack[HD_STACK_BYTES_MAX];
+    struct hd_modules modules;
+    struct hd_report_scratch *scratch;
+    struct hd_unwinder *unwinder;
+};
+
+/* Evidence of one capture: what the call waits for. Reads /proc of this process only. */
+void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c, const struct hd_frame *frames,
+                        uint32_t count, uint64_t turn_ns, struct hd_evidence *out);
+
+/* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
+int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames, uint32_t count);
+
+/* Captures every other thread of the process once, `first_tid` first: within 25 ms, retried over 20. */
+void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid);
+
+/* Writes what is known of hang h: as it stands, or complete. */
+void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete);
+void hd_publish_held(struct hd_worker *k, uint8_t loop); /* its loop is sure: shown from now on */
+void hd_publish_session(struct hd_monitor *m, struct hd_worker *k);
+
+#endif
