@@ -38,19 +38,21 @@ static void *look_up(const char *name) {
 }
 
 /* Two threads may both do it: they store the same. */
-#define REAL(member, name) (real.member != NULL ? real.member : (real.member = (__typeof__(real.member))look_up(name)))
-
 void hd_interpose_resolve(void) {
-    REAL(poll, "poll");
-    REAL(ppoll, "ppoll");
-    REAL(poll_chk, "__poll_chk");
-    REAL(ppoll_chk, "__ppoll_chk");
-    REAL(select, "select");
-    REAL(pselect, "pselect");
-    REAL(epoll_wait, "epoll_wait");
-    REAL(epoll_pwait, "epoll_pwait");
-    REAL(epoll_pwait2, "epoll_pwait2");
+#define RESOLVE(member, name) real.member = (__typeof__(real.member))look_up(name)
+    RESOLVE(poll, "poll");
+    RESOLVE(ppoll, "ppoll");
+    RESOLVE(poll_chk, "__poll_chk");
+    RESOLVE(ppoll_chk, "__ppoll_chk");
+    RESOLVE(select, "select");
+    RESOLVE(pselect, "pselect");
+    RESOLVE(epoll_wait, "epoll_wait");
+    RESOLVE(epoll_pwait, "epoll_pwait");
+    RESOLVE(epoll_pwait2, "epoll_pwait2");
+#undef RESOLVE
 }
+
+#define REAL(member) (real.poll != NULL ? (void)0 : hd_interpose_resolve(), real.member)
 
 /* ---- identity of a set: the descriptor numbers (the array's address moves as it grows) --------- */
 
@@ -82,7 +84,7 @@ static bool blocks_for(const struct timespec *t) {
 
 /* `call` between begin and end; the result is an int of that name. */
 #define AROUND(result, id, blocks, call)                                                                               \
-    struct hd_wait hd_w;                                                                                               \
+    struct hd_waiting hd_w;                                                                                               \
     hd_wait_begin(&hd_w, id, blocks, __builtin_frame_address(0));                                                      \
     int result = call;                                                                                                 \
     hd_wait_end(&hd_w)
@@ -95,9 +97,9 @@ static inline bool watched(void) {
 
 EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout) {
     if (!watched()) {
-        return REAL(poll, "poll")(fds, n, timeout);
+        return REAL(poll)(fds, n, timeout);
     }
-    AROUND(rc, id_of_poll(fds, n), timeout != 0, REAL(poll, "poll")(fds, n, timeout));
+    AROUND(rc, id_of_poll(fds, n), timeout != 0, REAL(poll)(fds, n, timeout));
     return rc;
 }
 
@@ -109,35 +111,35 @@ EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout) {
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size);
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
     if (!watched()) {
-        return REAL(poll_chk, "__poll_chk")(fds, n, timeout, size);
+        return REAL(poll_chk)(fds, n, timeout, size);
     }
-    AROUND(rc, id_of_poll(fds, n), timeout != 0, REAL(poll_chk, "__poll_chk")(fds, n, timeout, size));
+    AROUND(rc, id_of_poll(fds, n), timeout != 0, REAL(poll_chk)(fds, n, timeout, size));
     return rc;
 }
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask) {
     if (!watched()) {
-        return REAL(ppoll, "ppoll")(fds, n, timeout, mask);
+        return REAL(ppoll)(fds, n, timeout, mask);
     }
-    AROUND(rc, id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll, "ppoll")(fds, n, timeout, mask));
+    AROUND(rc, id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll)(fds, n, timeout, mask));
     return rc;
 }
 
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size);
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size) {
     if (!watched()) {
-        return REAL(ppoll_chk, "__ppoll_chk")(fds, n, timeout, mask, size);
+        return REAL(ppoll_chk)(fds, n, timeout, mask, size);
     }
-    AROUND(rc, id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll_chk, "__ppoll_chk")(fds, n, timeout, mask, size));
+    AROUND(rc, id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll_chk)(fds, n, timeout, mask, size));
     return rc;
 }
 
 EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout) {
     if (!watched()) {
-        return REAL(select, "select")(n, r, w, e, timeout);
+        return REAL(select)(n, r, w, e, timeout);
     }
     bool blocks = timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0;
-    AROUND(rc, id_of_select(n, r, w, e), blocks, REAL(select, "select")(n, r, w, e, timeout));
+    AROUND(rc, id_of_select(n, r, w, e), blocks, REAL(select)(n, r, w, e, timeout));
     return rc;
 }
 
@@ -148,35 +150,35 @@ EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *time
 
 EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout, const sigset_t *mask) {
     if (!watched()) {
-        return REAL(pselect, "pselect")(n, r, w, e, timeout, mask);
+        return REAL(pselect)(n, r, w, e, timeout, mask);
     }
-    AROUND(rc, id_of_select(n, r, w, e), blocks_for(timeout), REAL(pselect, "pselect")(n, r, w, e, timeout, mask));
+    AROUND(rc, id_of_select(n, r, w, e), blocks_for(timeout), REAL(pselect)(n, r, w, e, timeout, mask));
     return rc;
 }
 
 EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout) {
     if (!watched()) {
-        return REAL(epoll_wait, "epoll_wait")(epfd, events, max, timeout);
+        return REAL(epoll_wait)(epfd, events, max, timeout);
     }
-    AROUND(rc, hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_wait, "epoll_wait")(epfd, events, max, timeout));
+    AROUND(rc, hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_wait)(epfd, events, max, timeout));
     return rc;
 }
 
 EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask) {
     if (!watched()) {
-        return REAL(epoll_pwait, "epoll_pwait")(epfd, events, max, timeout, mask);
+        return REAL(epoll_pwait)(epfd, events, max, timeout, mask);
     }
     AROUND(rc, hd_wait_id_epoll(epfd), timeout != 0,
-           REAL(epoll_pwait, "epoll_pwait")(epfd, events, max, timeout, mask));
+           REAL(epoll_pwait)(epfd, events, max, timeout, mask));
     return rc;
 }
 
 EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
                         const sigset_t *mask) {
     if (!watched()) {
-        return REAL(epoll_pwait2, "epoll_pwait2")(epfd, events, max, timeout, mask);
+        return REAL(epoll_pwait2)(epfd, events, max, timeout, mask);
     }
     AROUND(rc, hd_wait_id_epoll(epfd), blocks_for(timeout),
-           REAL(epoll_pwait2, "epoll_pwait2")(epfd, events, max, timeout, mask));
+           REAL(epoll_pwait2)(epfd, events, max, timeout, mask));
     return rc;
 }

@@ -61,7 +61,7 @@ static void make_sure(struct hd_waits *t) {
     }
 }
 
-void hd_waits_learn(struct hd_waits *t, const struct hd_wait *w, uint64_t waited_ns) {
+void hd_waits_learn(struct hd_waits *t, const struct hd_waiting *w, uint64_t waited_ns) {
     struct hd_group *g = group_of(t, w->id);
     g->waited_ns += waited_ns;
     t->total_ns += waited_ns;

@@ -32,21 +32,21 @@ struct hd_waits {
 
 extern _Thread_local struct hd_waits *hd_waits_self;
 
-struct hd_wait {
+struct hd_waiting {
     struct hd_waits *waits; /* NULL: this thread is not watched */
     uint64_t id, frame, began; /* ticks */
     bool blocks, idle;
 };
 
 /* Learns from a wait that ended, and chooses the loop anew. Not on the fast path of a loop that is sure. */
-void hd_waits_learn(struct hd_waits *t, const struct hd_wait *w, uint64_t waited_ns);
+void hd_waits_learn(struct hd_waits *t, const struct hd_waiting *w, uint64_t waited_ns);
 
 static inline uint64_t hd_wait_id_epoll(int epfd) {
     return 1ULL << 63 | (uint32_t)epfd;
 }
 
 /* Around the real call: begin marks the loop idle when the wait is its own, end marks it running. errno is not touched. */
-static inline void hd_wait_begin(struct hd_wait *w, uint64_t id, bool blocks, void *frame) {
+static inline void hd_wait_begin(struct hd_waiting *w, uint64_t id, bool blocks, void *frame) {
     struct hd_waits *t = hd_waits_self;
     if (t == NULL || t->watch == NULL) {
         w->waits = NULL;
@@ -64,7 +64,7 @@ static inline void hd_wait_begin(struct hd_wait *w, uint64_t id, bool blocks, vo
     w->began = w->idle ? hd_loop_mark(&t->watch->loop, HANGDOG_BEFORE_WAITING) : hd_loop_ticks(&t->watch->loop);
 }
 
-static inline void hd_wait_end(struct hd_wait *w) {
+static inline void hd_wait_end(struct hd_waiting *w) {
     struct hd_waits *t = w->waits;
     if (t == NULL || t->watch == NULL) {
         return; /* a forked child: wiped while it waited */
