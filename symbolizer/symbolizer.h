@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a place in a module to functions, files and lines. The module's file must be the one that ran: its
+ * build-id has to be the report's. Files come from anywhere; a missing or hostile one gives an error.
+ * Ordinary code, for one thread.
+ */
+#ifndef SYMBOLIZER_H
+#define SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbolizer;
+
+struct symbolizer_options {
+    /* Where separate debug files are looked for, as in elfutils and gdb: colon-separated, NULL for
+     * ":.debug:/usr/lib/debug". */
+    const char *debug_path;
+    /* Ask the servers of $DEBUGINFOD_URLS too. Can take as long as a network does. */
+    bool debuginfod;
+};
+
+struct symbol_query {
+    const char *path;     /* the module's file */
+    const char *build_id; /* lower-case hex; NULL: the module has none */
+    uint64_t offset;      /* in the file's own numbering: the address in memory less the load bias */
+    uint64_t start;       /* of the function, in the same numbering; 0: not known */
+    bool exact; /* offset is an instruction; else a return address, which is looked up at its call */
+};
+
+/* One function at a place. The strings live as long as the symbolizer. */
+struct symbol {
+    const char *function; /* demangled; NULL: not known */
+    const char *file;     /* NULL: not known */
+    int line;             /* 0: not known */
+    bool inlined;         /* into the function that follows */
+};
+
+#define SYMBOLS_MAX 64 /* functions at one place */
+
+/* NULL: no memory. */
+struct symbolizer *symbolizer_create(const struct symbolizer_options *o);
+void symbolizer_destroy(struct symbolizer *s);
+
+/* Fills `out`, innermost first; the last one is the function itself, those before it were inlined. Returns
+ * how many; 0: nothing is known of this place, and *reason says why when it is the whole module that cannot
+ * be read (a text that lives as long as the symbolizer), else it is NULL. */
+int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],
+                       const char **reason);
+
+/* A name for a person: C++ and Rust (the older mangling) are demangled, what is not mangled or not
+ * well-formed is copied. Rust's v0 mangling is left as it is. Caller frees; NULL: no memory. */
+char *symbolizer_demangle(const char *name);
+
+#endif
