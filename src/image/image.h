@@ -35,18 +35,23 @@ struct hd_module {
  * -ENOENT: nothing that the loader knows (JIT code, stack, ...). The live one uses _dl_find_object. */
 struct hd_modules {
     struct hd_memory memory;
+    /* `path` may be NULL: only the rest is wanted then. */
     int (*find)(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes);
     void *find_ctx;
     uint32_t count;      /* modules are appended and keep their index until hd_modules_reset */
     uint32_t path_bytes; /* used */
     uint32_t last;       /* most recent hit */
-    uint64_t lost;       /* found but no room for */
+    uint64_t lost;       /* looked up in a module that there was no room for */
+    uint16_t order[HD_MODULES_MAX]; /* indices by address */
     struct hd_module module[HD_MODULES_MAX];
     char paths[HD_MODULE_PATHS_BYTES];
 };
 
 /* The live process, memory read through `mem_fd` (/proc/self/mem, kept open). */
 void hd_modules_init_live(struct hd_modules *m, int mem_fd);
+
+/* Forgets all modules; indices given before are void (flush the unwinder). */
+void hd_modules_reset(struct hd_modules *m);
 
 /* Index of the module that holds pc, or -ENOENT. Looks it up at first sight and remembers. */
 int hd_modules_at(struct hd_modules *m, uint64_t pc);

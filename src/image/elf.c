@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ELF headers and notes of a module in memory. Worker: may run while a hang is on, no allocation.
+ */
+#include "image/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#define PROGRAM_HEADERS_MAX 64u
+#define NOTES_BYTES_MAX 1024u
+#define PAGE 4096u /* strings are read in pieces that do not cross one: what follows may not be mapped */
+
+static int read_at(const struct hd_memory *memory, uint64_t at, void *dst, size_t n) {
+    return memory->read(memory->ctx, at, dst, n) == 0 ? 0 : -EFAULT;
+}
+
+int hd_memory_string(const struct hd_memory *memory, uint64_t address, char *dst, size_t n) {
+    size_t have = 0;
+    if (n == 0)
+        return -EFAULT;
+    dst[0] = 0;
+    while (have < n - 1) {
+        size_t piece = PAGE - (size_t)((address + have) % PAGE);
+        if (piece > 256)
+            piece = 256;
+        if (piece > n - 1 - have)
+            piece = n - 1 - have;
+        if (read_at(memory, address + have, dst + have, piece) != 0) {
+            dst[have] = 0;
+            return have != 0 ? 0 : -EFAULT;
+        }
+        if (strnlen(dst + have, piece) < piece)
+            return 0;
+        have += piece;
+    }
+    dst[have] = 0;
+    return 0;
+}
+
+/* The NT_GNU_BUILD_ID note among the notes at `at`. */
+static void build_id(const struct hd_memory *memory, uint64_t at, uint64_t bytes, uint64_t align,
+                     struct hd_module *m) {
+    uint8_t notes[NOTES_BYTES_MAX];
+    Elf64_Nhdr note;
+    if (bytes > sizeof notes)
+        bytes = sizeof notes;
+    if (read_at(memory, at, notes, bytes) != 0)
+        return;
+    uint64_t pad = align == 8 ? 7 : 3;
+    for (uint64_t p = 0; bytes - p >= sizeof note;) {
+        memcpy(&note, notes + p, sizeof note);
+        uint64_t name = p + sizeof note;
+        uint64_t desc = name + ((note.n_namesz + pad) & ~pad);
+        uint64_t next = desc + ((note.n_descsz + pad) & ~pad);
+        if (desc > bytes || note.n_descsz > bytes - desc)
+            return;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0) {
+            m->build_id_bytes = (uint8_t)(note.n_descsz < HD_BUILD_ID_MAX ? note.n_descsz : HD_BUILD_ID_MAX);
+            memcpy(m->build_id, notes + desc, m->build_id_bytes);
+            return;
+        }
+        if (next > bytes || next <= p)
+            return;
+        p = next;
+    }
+}
+
+/* The program headers. Returns how many, or a negative errno. */
+static int program_headers(const struct hd_memory *memory, uint64_t header, Elf64_Phdr *out) {
+    Elf64_Ehdr e;
+    if (read_at(memory, header, &e, sizeof e) != 0)
+        return -EFAULT;
+    if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
+        e.e_ident[EI_DATA] != ELFDATA2LSB || e.e_phentsize != sizeof(Elf64_Phdr))
+        return -EINVAL;
+    unsigned n = e.e_phnum < PROGRAM_HEADERS_MAX ? e.e_phnum : PROGRAM_HEADERS_MAX;
+    if (read_at(memory, header + e.e_phoff, out, n * sizeof *out) != 0)
+        return -EFAULT;
+    return (int)n;
+}
+
+int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
+    Elf64_Phdr ph[PROGRAM_HEADERS_MAX];
+    int n = program_headers(memory, m->lo, ph);
+    if (n < 0)
+        return n;
+    for (int i = 0; i < n; i++) {
+        uint64_t at = m->bias + ph[i].p_vaddr;
+        if (ph[i].p_type == PT_NOTE && m->build_id_bytes == 0)
+            build_id(memory, at, ph[i].p_filesz, ph[i].p_align, m);
+        else if (ph[i].p_type == PT_GNU_EH_FRAME && m->eh_frame_hdr == 0)
+            m->eh_frame_hdr = at;
+    }
+    return 0;
+}
+
+int hd_elf_bias(const struct hd_memory *memory, uint64_t header, uint64_t *bias) {
+    Elf64_Phdr ph[PROGRAM_HEADERS_MAX];
+    int n = program_headers(memory, header, ph);
+    if (n < 0)
+        return n;
+    for (int i = 0; i < n; i++)
+        if (ph[i].p_type == PT_LOAD && ph[i].p_offset == 0) {
+            *bias = header - ph[i].p_vaddr;
+            return 0;
+        }
+    return -EINVAL;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * .eh_frame_hdr, CIE and FDE records. Worker: may run while a hang is on, no allocation.
+ */
+#include "unwind/eh_frame.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unwind/reader.h"
+
+#define ENTRY_BYTES 8u                     /* of the sorted table: two 32-bit offsets */
+#define CHUNK_ENTRIES 64u                  /* searched in one read at the end */
+#define TABLE_ENCODING (HD_PE_DATAREL | HD_PE_SDATA4)
+#define RECORD_BYTES_MAX (16u << 20)       /* a larger record is taken for garbage */
+
+/* Length field of a record: *end is set behind the record, *id_at to where its CIE id is. False: the end of the
+ * section, or garbage (then r->bad). */
+static bool record_bounds(struct hd_reader *r, uint64_t limit, uint64_t *id_at, uint64_t *end) {
+    uint64_t length = hd_rd_u32(r);
+    if (length == UINT32_MAX)
+        length = hd_rd_u64(r);
+    if (r->bad || length == 0)
+        return false;
+    if (length < 4 || length > RECORD_BYTES_MAX || r->at > limit || length > limit - r->at) {
+        r->bad = true;
+        return false;
+    }
+    *id_at = r->at;
+    *end = r->at + length;
+    return true;
+}
+
+/* Augmentation data, letter by letter. An unknown letter ends it: its length is known, and what follows
+ * cannot change how a frame is unwound. */
+static void cie_augmentation(struct hd_reader *r, const char *letters, struct hd_cie *cie) {
+    for (const char *p = letters + 1; *p != 0; p++) {
+        if (*p == 'R')
+            cie->fde_encoding = hd_rd_u8(r);
+        else if (*p == 'L')
+            (void)hd_rd_u8(r);
+        else if (*p == 'S')
+            cie->signal_frame = true;
+        else if (*p == 'P') {
+            /* Only stepped over: an indirect one must not be followed, its page may not be there. */
+            uint8_t enc = hd_rd_u8(r);
+            struct hd_pe_bases any = {.text = 1, .data = 1, .func = 1};
+            if (enc == HD_PE_OMIT)
+                continue;
+            (void)hd_rd_pointer(r, enc == HD_PE_ALIGNED ? enc : (uint8_t)(enc & 0x7f), &any);
+        } else if (*p != 'B' && *p != 'G') /* arm64: B key, tagged stack */
+            return;
+    }
+}
+
+static int cie_parse(const struct hd_memory *memory, uint64_t address, uint64_t limit, struct hd_cie *out) {
+    struct hd_reader r;
+    struct hd_cie cie = {.address = address, .fde_encoding = HD_PE_ABSPTR};
+    uint64_t id_at, end;
+    hd_rd_init(&r, memory, address, limit);
+    if (!record_bounds(&r, limit, &id_at, &end) || hd_rd_u32(&r) != 0)
+        return -EINVAL;
+    r.end = end;
+    uint8_t version = hd_rd_u8(&r);
+    char letters[16];
+    size_t n = 0;
+    while ((letters[n] = (char)hd_rd_u8(&r)) != 0)
+        if (++n == sizeof letters)
+            return -EINVAL;
+    if (letters[0] == 'e' && letters[1] == 'h') /* gcc 2: a pointer to an exception table */
+        hd_rd_skip(&r, 8);
+    if (version == 4 && (hd_rd_u8(&r) != 8 || hd_rd_u8(&r) != 0)) /* address and segment selector size */
+        return -EINVAL;
+    cie.code_align = hd_rd_uleb(&r);
+    cie.data_align = hd_rd_sleb(&r);
+    uint64_t column = version == 1 ? hd_rd_u8(&r) : hd_rd_uleb(&r);
+    cie.return_column = column > UINT32_MAX ? UINT32_MAX : (uint32_t)column;
+    if (letters[0] == 'z') {
+        uint64_t bytes = hd_rd_uleb(&r);
+        if (r.bad || bytes > r.end - r.at)
+            return -EINVAL;
+        uint64_t after = r.at + bytes;
+        cie.sized_augmentation = true;
+        r.end = after;
+        cie_augmentation(&r, letters, &cie);
+        r.end = end;
+        hd_rd_seek(&r, after);
+    } else if (letters[0] != 0 && !(letters[0] == 'e' && letters[1] == 'h'))
+        return -EINVAL; /* data of unknown length follows */
+    if (r.bad || (version != 1 && version != 3 && version != 4))
+        return -EINVAL;
+    cie.program = r.at;
+    cie.end = end;
+    *out = cie;
+    return 0;
+}
+
+/* The record at `address`: an FDE (0), a CIE (-EAGAIN), the end (-ENOENT), or garbage. *next is behind it for the first two.
+ * `known`: a CIE that was read before, so that a scan does not read it again for every FDE; may be NULL. */
+static int record_parse(struct hd_reader *r, uint64_t limit, const struct hd_cie *known, uint64_t *next,
+                        struct hd_fde *fde) {
+    uint64_t id_at, end;
+    fde->address = r->at;
+    if (!record_bounds(r, limit, &id_at, &end))
+        return r->bad ? -EINVAL : -ENOENT;
+    *next = end;
+    uint32_t back = hd_rd_u32(r);
+    if (r->bad)
+        return -EINVAL;
+    if (back == 0)
+        return -EAGAIN;
+    if (back > id_at)
+        return -EINVAL;
+    if (known != NULL && known->program != 0 && known->address == id_at - back)
+        fde->cie = *known;
+    else if (cie_parse(r->memory, id_at - back, limit, &fde->cie) != 0)
+        return -EINVAL;
+    static const struct hd_pe_bases none;
+    uint64_t whole = r->end;
+    r->end = end;
+    fde->start = hd_rd_pointer(r, fde->cie.fde_encoding, &none);
+    uint64_t length = hd_rd_pointer(r, fde->cie.fde_encoding & 0x0f, &none);
+    if (fde->cie.sized_augmentation)
+        hd_rd_skip(r, hd_rd_uleb(r));
+    fde->program = r->at;
+    fde->end = end;
+    r->end = whole;
+    if (r->bad || length > UINT64_MAX - fde->start)
+        return -EINVAL;
+    fde->stop = fde->start + length;
+    return 0;
+}
+
+int hd_eh_frame_next(const struct hd_memory *memory, uint64_t *at, uint64_t limit, struct hd_fde *out) {
+    struct hd_reader r;
+    struct hd_fde fde;
+    uint64_t next = 0;
+    for (;;) {
+        hd_rd_init(&r, memory, *at, limit);
+        int rc = record_parse(&r, limit, &out->cie, &next, &fde);
+        if (rc != 0 && rc != -EAGAIN)
+            return rc;
+        *at = next;
+        if (rc == 0) {
+            *out = fde;
+            return 0;
+        }
+    }
+}
+
+int hd_eh_table_open(const struct hd_memory *memory, uint64_t eh_frame_hdr, uint64_t limit, struct hd_eh_table *out) {
+    struct hd_reader r;
+    if (eh_frame_hdr == 0)
+        return -ENOENT;
+    hd_rd_init(&r, memory, eh_frame_hdr, limit);
+    struct hd_pe_bases bases = {.data = eh_frame_hdr};
+    uint8_t version = hd_rd_u8(&r);
+    uint8_t frames_enc = hd_rd_u8(&r), count_enc = hd_rd_u8(&r), table_enc = hd_rd_u8(&r);
+    if (r.bad)
+        return -EFAULT;
+    if (version != 1)
+        return -EINVAL;
+    struct hd_eh_table t = {.hdr = eh_frame_hdr, .limit = limit};
+    t.frames = hd_rd_pointer(&r, frames_enc, &bases);
+    t.count = hd_rd_pointer(&r, count_enc, &bases);
+    if (!r.bad && table_enc == TABLE_ENCODING && count_enc != HD_PE_OMIT) {
+        t.entries = r.at;
+        if (t.count > (limit - r.at) / ENTRY_BYTES)
+            return -EINVAL;
+    }
+    if (r.bad)
+        return -EINVAL;
+    *out = t;
+    return 0;
+}
+
+static int read_entries(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t index, int32_t *out,
+                        uint64_t n) {
+    return memory->read(memory->ctx, t->entries + index * ENTRY_BYTES, out, n * ENTRY_BYTES);
+}
+
+/* Address of the FDE with the greatest start at or below pc. A read of live memory is a system call, so the search
+ * halves the table only until what is left can be read at once. */
+static int table_search(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc, uint64_t *fde) {
+    int32_t entry[CHUNK_ENTRIES * 2];
+    uint64_t lo = 0, n = t->count;
+    int64_t want = (int64_t)(pc - t->hdr);
+    while (n > CHUNK_ENTRIES) {
+        uint64_t half = n / 2;
+        if (read_entries(memory, t, lo + half, entry, 1) != 0)
+            return -EFAULT;
+        if (entry[0] <= want) {
+            lo += half;
+            n -= half;
+        } else
+            n = half;
+    }
+    if (n == 0)
+        return -ENOENT;
+    if (read_entries(memory, t, lo, entry, n) != 0)
+        return -EFAULT;
+    uint64_t first = 0;
+    while (n > 1) {
+        uint64_t half = n / 2;
+        if (entry[(first + half) * 2] <= want) {
+            first += half;
+            n -= half;
+        } else
+            n = half;
+    }
+    if (entry[first * 2] > want)
+        return -ENOENT;
+    *fde = t->hdr + (uint64_t)(int64_t)entry[first * 2 + 1];
+    return 0;
+}
+
+static int scan(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc, struct hd_fde *out) {
+    struct hd_fde fde;
+    memset(&fde, 0, sizeof fde);
+    uint64_t at = t->frames;
+    for (;;) {
+        int rc = hd_eh_frame_next(memory, &at, t->limit, &fde);
+        if (rc != 0)
+            return rc;
+        if (pc >= fde.start && pc < fde.stop && fde.start != 0) {
+            *out = fde;
+            return 0;
+        }
+    }
+}
+
+int hd_eh_table_find(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc, struct hd_fde *out) {
+    struct hd_reader r;
+    struct hd_fde fde;
+    uint64_t at, next;
+    if (t->entries == 0)
+        return t->frames != 0 ? scan(memory, t, pc, out) : -ENOENT;
+    int rc = table_search(memory, t, pc, &at);
+    if (rc != 0)
+        return rc;
+    hd_rd_init(&r, memory, at, t->limit);
+    if (record_parse(&r, t->limit, NULL, &next, &fde) != 0)
+        return -EINVAL;
+    if (pc < fde.start || pc >= fde.stop)
+        return -ENOENT;
+    *out = fde;
+    return 0;
+}

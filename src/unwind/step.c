@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps that are no plain rule: whole rows (signal frames, expressions), frame records, code that nothing describes.
+ * Worker: may run while a hang is on, no allocation.
+ *
+ * Code that nothing describes is either in a module (hand-written assembly, crt stubs) or in none (a just-in-time
+ * compiler's). It is walked by frame records: the pair (caller's frame pointer, return address) at the frame pointer must lie in the
+ * stack, above the stack pointer, point further up, and its return address must be plausible: covered by a module's tables, or
+ * else right after a call instruction, whether a module holds it or not. Nobody but the kernel's memory map could tell that such memory is
+ * executable, and that is too slow to ask; data that follows a byte pattern of a call is rare enough.
+ */
+#include <errno.h>
+
+#include "unwind/walk.h"
+
+#define LOWEST_CODE 65536u /* nothing is mapped below (vm.mmap_min_addr) */
+
+bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target) {
+    *target = 0;
+    if (ra < LOWEST_CODE || ra - w->stack.address < w->stack.size)
+        return false;
+    const struct hd_cached_rule *known = hd_unwinder_probe(w->u, ra - 1);
+    bool foreign = hd_modules_at(w->u->modules, ra - 1) < 0;
+    if (!strict) {
+        if (foreign && known != NULL && known->rule.kind == HD_RULE_FOREIGN)
+            return true;
+        if (!foreign && hd_unwinder_rule(w->u, ra - 1)->rule.kind != HD_RULE_NO_CFI)
+            return true;
+    }
+    if (!hd_arch_after_call(&w->u->modules->memory, ra, target))
+        return false;
+    if (foreign && known == NULL)
+        hd_unwinder_note_foreign(w->u, ra - 1);
+    return true;
+}
+
+uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
+    uint64_t pair[2], target;
+    if (record % 8 != 0 || record < w->regs.sp || !hd_stack_read(&w->stack, record, pair, sizeof pair))
+        return HD_STOP_NO_UNWIND_INFORMATION;
+    uint64_t ra = hd_arch_strip(pair[1]);
+    if (pair[0] == 0 && ra == 0)
+        return HD_STOP_ROOT;
+    if ((pair[0] != 0 && pair[0] <= record) || !hd_return_is_plausible(w, ra, false, &target))
+        return HD_STOP_NO_UNWIND_INFORMATION;
+    w->regs.pc = ra;
+    w->regs.sp = record + 16;
+    w->regs.r[HD_ARCH_FP] = pair[0];
+    w->regs.valid = UINT64_C(1) << HD_ARCH_FP; /* whatever else this code saved, nothing says where */
+    w->trust = (uint8_t)trust;
+    return HD_STEP_ON;
+}
+
+/* ---- whole rows ----------------------------------------------------------------------------- */
+
+/* A register's value in the frame itself. */
+static bool own_value(const struct hd_regs *regs, uint64_t reg, uint64_t *value) {
+    if (reg == HD_ARCH_SP)
+        *value = regs->sp;
+    else if (reg == HD_ARCH_PC)
+        *value = regs->pc;
+    else if (reg < HD_REGS_MAX && (regs->valid >> reg & 1) != 0)
+        *value = regs->r[reg];
+    else
+        return false;
+    return true;
+}
+
+static int row_expression(const struct hd_walker *w, int64_t code, uint32_t bytes, const uint64_t *first,
+                          uint64_t *value, uint32_t *missing) {
+    return hd_expression(&w->u->modules->memory, (uint64_t)code, bytes, &w->regs, &w->stack, first, value, missing);
+}
+
+static int row_cfa(const struct hd_walker *w, const struct hd_row *row, uint64_t *cfa, uint32_t *missing) {
+    if (!row->cfa_known)
+        return -EINVAL;
+    if (row->cfa_expression)
+        return row_expression(w, (int64_t)row->cfa_code, row->cfa_bytes, NULL, cfa, missing);
+    if (!own_value(&w->regs, row->cfa_register, cfa)) {
+        *missing = row->cfa_register;
+        return -ENODATA;
+    }
+    *cfa += (uint64_t)row->cfa_offset;
+    return 0;
+}
+
+/* The caller's value of register `reg`. 0; -ENOENT: the caller has none; -EFAULT, -EINVAL, -ENODATA. */
+static int row_register(const struct hd_walker *w, const struct hd_row *row, uint32_t reg, uint64_t cfa,
+                        uint64_t *value) {
+    const struct hd_register_rule *rule = &row->reg[reg];
+    uint64_t address = cfa + (uint64_t)rule->value;
+    uint32_t missing;
+    int rc = 0;
+    switch (rule->how) {
+    case HD_HOW_UNDEFINED:
+        return -ENOENT;
+    case HD_HOW_UNSPECIFIED: /* the ABI decides: a caller cannot have relied on a scratch register */
+        if (!row->signal_frame && (HD_ARCH_CALLEE_SAVED >> reg & 1) == 0 && reg != row->return_column)
+            return -ENOENT;
+        return own_value(&w->regs, reg, value) ? 0 : -ENOENT;
+    case HD_HOW_SAME:
+        return own_value(&w->regs, reg, value) ? 0 : -ENOENT;
+    case HD_HOW_VAL_OFFSET:
+        *value = address;
+        return 0;
+    case HD_HOW_REGISTER:
+        return own_value(&w->regs, (uint64_t)rule->value, value) ? 0 : -ENODATA;
+    case HD_HOW_VAL_EXPRESSION:
+        return row_expression(w, rule->value, rule->bytes, &cfa, value, &missing);
+    case HD_HOW_EXPRESSION:
+        rc = row_expression(w, rule->value, rule->bytes, &cfa, &address, &missing);
+        break;
+    default:
+        break;
+    }
+    if (rc == 0 && !hd_stack_read(&w->stack, address, value, 8))
+        rc = -EFAULT;
+    return rc;
+}
+
+static uint8_t stop_of(int error) {
+    if (error == -EFAULT)
+        return HD_STOP_UNREADABLE;
+    return HD_STOP_NO_UNWIND_INFORMATION;
+}
+
+/* All registers by their rules. One that cannot be read is only unknown, but for the return address. */
+static uint8_t row_registers(struct hd_walker *w, const struct hd_row *row, uint64_t cfa) {
+    struct hd_regs next = {.sp = cfa};
+    uint64_t value;
+    if (row->return_column >= HD_ARCH_REGS)
+        return HD_STOP_NO_UNWIND_INFORMATION;
+    int rc = row_register(w, row, row->return_column, cfa, &value);
+    if (rc == -ENOENT)
+        return row->reg[row->return_column].how == HD_HOW_UNDEFINED ? HD_STOP_ROOT : HD_STOP_NO_UNWIND_INFORMATION;
+    if (rc != 0)
+        return stop_of(rc);
+    next.pc = hd_arch_strip(value);
+    for (uint32_t reg = 0; reg < HD_ARCH_REGS; reg++) {
+        if (reg == HD_ARCH_PC || (reg == HD_ARCH_SP && row->reg[reg].how == HD_HOW_UNSPECIFIED) ||
+            row_register(w, row, reg, cfa, &value) != 0)
+            continue;
+        if (reg == HD_ARCH_SP)
+            next.sp = value;
+        else {
+            next.r[reg] = value;
+            next.valid |= UINT64_C(1) << reg;
+        }
+    }
+    if (!row->signal_frame)
+        next.valid &= ~(UINT64_C(1) << row->return_column);
+    /* A signal's handler may run on a stack of its own, anywhere. */
+    if (!row->signal_frame && next.sp <= w->regs.sp)
+        return HD_STOP_NO_PROGRESS;
+    w->regs = next;
+    w->trust = row->signal_frame ? HD_TRUST_SIGNAL : HD_TRUST_CFI;
+    return HD_STEP_ON;
+}
+
+static uint8_t step_row(struct hd_walker *w, uint64_t start) {
+    const struct hd_row *row = hd_unwinder_row(w->u, w->regs.pc - !hd_pc_is_exact(w->trust));
+    uint32_t missing = HD_REGS_MAX;
+    uint64_t cfa;
+    if (row == NULL)
+        return HD_STOP_NO_UNWIND_INFORMATION;
+    int rc = row_cfa(w, row, &cfa, &missing);
+    if (rc == -ENODATA && missing == HD_ARCH_FP && hd_scan(w, start)) {
+        row = hd_unwinder_row(w->u, w->regs.pc - !hd_pc_is_exact(w->trust));
+        rc = row != NULL ? row_cfa(w, row, &cfa, &missing) : -EINVAL;
+        if (rc == 0) {
+            uint8_t stop = row_registers(w, row, cfa);
+            if (stop == HD_STEP_ON && w->trust == HD_TRUST_CFI)
+                w->trust = HD_TRUST_SCAN;
+            return stop;
+        }
+    }
+    return rc == 0 ? row_registers(w, row, cfa) : stop_of(rc);
+}
+
+/* ---- code that nothing describes -------------------------------------------------------------- */
+
+static bool accept(struct hd_walker *w, const struct hd_regs *next, bool strict) {
+    uint64_t target;
+    if (next->pc == 0 || !hd_return_is_plausible(w, next->pc, strict, &target))
+        return false;
+    w->regs = *next;
+    w->trust = HD_TRUST_FRAME_POINTER;
+    return true;
+}
+
+/* The innermost function may have no frame yet, no more, or never. */
+static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
+    const struct hd_memory *memory = &w->u->modules->memory;
+    struct hd_regs next;
+    uint8_t byte;
+    if (hd_arch_step_bare(memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, false))
+        return true;
+    /* In a module: a leaf. In none: code of a compiler has frames, but a jump to nowhere pushed only its return address. */
+    if (kind == HD_RULE_NO_CFI || memory->read(memory->ctx, w->regs.pc, &byte, 1) != 0)
+        return hd_arch_step_leaf(&w->stack, &w->regs, &next) == 1 && accept(w, &next, true);
+    return false;
+}
+
+static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
+    if (kind == HD_RULE_NO_CFI) {
+        struct hd_regs next = w->regs;
+        int rc = hd_arch_step_signal(&w->u->modules->memory, &w->stack, &w->regs, &next);
+        if (rc == 1) {
+            w->regs = next;
+            w->trust = HD_TRUST_SIGNAL;
+            return HD_STEP_ON;
+        }
+        if (rc < 0)
+            return stop_of(rc);
+    }
+    if (hd_pc_is_exact(w->trust) && step_without_frame(w, kind))
+        return HD_STEP_ON;
+    if ((w->regs.valid >> HD_ARCH_FP & 1) != 0) {
+        uint8_t stop = hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_FRAME_POINTER);
+        if (stop != HD_STOP_NO_UNWIND_INFORMATION)
+            return stop;
+    }
+    if (hd_scan(w, 0))
+        return hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_SCAN);
+    return HD_STOP_NO_UNWIND_INFORMATION;
+}
+
+/* A plain rule by a frame pointer that is not known. */
+static uint8_t step_lost_fp(struct hd_walker *w, uint64_t start) {
+    if (!hd_scan(w, start))
+        return HD_STOP_NO_UNWIND_INFORMATION;
+    uint8_t stop = step_row(w, start);
+    if (stop == HD_STEP_ON && w->trust == HD_TRUST_CFI)
+        w->trust = HD_TRUST_SCAN;
+    return stop;
+}
+
+uint8_t hd_step(struct hd_walker *w, enum hd_rule_kind kind, uint64_t start) {
+    switch (kind) {
+    case HD_RULE_ROOT:
+        return HD_STOP_ROOT;
+    case HD_RULE_ROW:
+        return step_row(w, start);
+    case HD_RULE_SP:
+    case HD_RULE_FP:
+        return step_lost_fp(w, start);
+    case HD_RULE_FOREIGN:
+        if (hd_modules_at(w->u->modules, w->regs.pc - !hd_pc_is_exact(w->trust)) < 0)
+            return step_undescribed(w, kind);
+        return step_row(w, start); /* a module came where generated code was */
+    case HD_RULE_NO_CFI:
+    case HD_RULE_EMPTY:
+    default:
+        return step_undescribed(w, kind);
+    }
+}

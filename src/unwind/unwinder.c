@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From an address to its rule: module, FDE, row, rule, and the caches of the last two.
+ * Worker: may run while a hang is on, no allocation.
+ */
+#include "unwind/unwinder.h"
+
+#include <errno.h>
+#include <string.h>
+
+size_t hd_unwinder_bytes(void) {
+    return sizeof(struct hd_unwinder);
+}
+
+void hd_unwinder_init(struct hd_unwinder *u, struct hd_modules *modules) {
+    u->modules = modules;
+    hd_unwinder_flush(u);
+}
+
+void hd_unwinder_flush(struct hd_unwinder *u) {
+    for (uint32_t i = 0; i < HD_RULE_CACHE_ENTRIES; i++)
+        u->rule[i] = (struct hd_cached_rule){.pc = 0, .start_back = UINT32_MAX, .rule = {.kind = HD_RULE_EMPTY}};
+    for (uint32_t i = 0; i < HD_ROW_CACHE_ENTRIES; i++)
+        u->row[i].pc = 0;
+}
+
+/* Row and function start for pc in module `index`. -ENOENT: the module's tables say nothing of it. */
+static int evaluate(struct hd_unwinder *u, const struct hd_module *module, uint64_t pc, struct hd_row *row,
+                    uint64_t *start) {
+    struct hd_eh_table table;
+    struct hd_fde fde;
+    const struct hd_memory *memory = &u->modules->memory;
+    int rc = hd_eh_table_open(memory, module->eh_frame_hdr, module->hi, &table);
+    if (rc == 0)
+        rc = hd_eh_table_find(memory, &table, pc, &fde);
+    if (rc == 0)
+        rc = hd_cfa_row(memory, &fde, pc, &u->scratch, row);
+    if (rc == 0)
+        *start = fde.start;
+    return rc;
+}
+
+static struct hd_cached_row *row_slot(struct hd_unwinder *u, uint64_t pc) {
+    return &u->row[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 60 & (HD_ROW_CACHE_ENTRIES - 1)];
+}
+
+const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc) {
+    struct hd_cached_row *slot = row_slot(u, pc);
+    uint64_t start;
+    if (slot->pc == pc)
+        return &slot->row;
+    int index = hd_modules_at(u->modules, pc);
+    slot->pc = 0;
+    if (index < 0 || evaluate(u, &u->modules->module[index], pc, &slot->row, &start) != 0)
+        return NULL;
+    slot->pc = pc;
+    return &slot->row;
+}
+
+/* The newest of a set comes first: it is looked at first, and goes last. */
+static struct hd_cached_rule *insert(struct hd_unwinder *u, uint64_t pc) {
+    struct hd_cached_rule *set = hd_unwinder_set(u, pc);
+    if (set[0].pc != pc)
+        set[1] = set[0];
+    return &set[0];
+}
+
+static struct hd_cached_rule *fill_kind(struct hd_cached_rule *e, uint64_t pc, enum hd_rule_kind kind) {
+    *e = (struct hd_cached_rule){.pc = pc, .start_back = UINT32_MAX, .rule = {.kind = (uint8_t)kind}};
+    return e;
+}
+
+void hd_unwinder_note_foreign(struct hd_unwinder *u, uint64_t pc) {
+    fill_kind(insert(u, pc), pc, HD_RULE_FOREIGN);
+}
+
+const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc) {
+    int index = hd_modules_at(u->modules, pc);
+    if (index < 0) /* not kept: a module may be loaded there later */
+        return fill_kind(&u->single, pc, HD_RULE_FOREIGN);
+    uint64_t start;
+    int rc = evaluate(u, &u->modules->module[index], pc, &u->one, &start);
+    if (rc == -EFAULT) /* it may be on its way out: what cannot be read now says nothing about later */
+        return fill_kind(&u->single, pc, HD_RULE_NO_CFI);
+    struct hd_cached_rule *e = insert(u, pc);
+    fill_kind(e, pc, HD_RULE_NO_CFI);
+    if (rc != 0)
+        return e;
+    if (pc - start < UINT32_MAX)
+        e->start_back = (uint32_t)(pc - start);
+    hd_rule_from_row(&u->one, &e->rule);
+    if (e->rule.kind == HD_RULE_ROW) {
+        struct hd_cached_row *slot = row_slot(u, pc);
+        slot->row = u->one;
+        slot->pc = pc;
+    }
+    return e;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The unwinder's own memory: the rule cache and what fills it. Private to src/unwind.
+ * Worker: may run while a hang is on, no allocation.
+ */
+#ifndef HD_UNWIND_UNWINDER_H
+#define HD_UNWIND_UNWINDER_H
+
+#include "unwind/cfa.h"
+#include "unwind/expression.h"
+#include "unwind/rule.h"
+#include "unwind/unwind.h"
+
+#define HD_ROW_CACHE_ENTRIES 16u
+
+struct hd_cached_row {
+    uint64_t pc; /* 0: unused */
+    struct hd_row row;
+};
+
+struct hd_unwinder {
+    struct hd_modules *modules;
+    struct hd_cached_rule single; /* for answers that are not kept */
+    struct hd_cached_rule rule[HD_RULE_CACHE_ENTRIES]; /* sets of two */
+    struct hd_cached_row row[HD_ROW_CACHE_ENTRIES];    /* rows that no rule can say, by address */
+    struct hd_row one;
+    struct hd_cfa_scratch scratch;
+};
+
+/* Finds what is not cached. Never NULL; valid until the next call. */
+const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc);
+
+/* Notes that pc is code that no module holds. */
+void hd_unwinder_note_foreign(struct hd_unwinder *u, uint64_t pc);
+
+/* The whole row for pc, NULL when there is none. Valid until the next call. */
+const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc);
+
+static inline struct hd_cached_rule *hd_unwinder_set(struct hd_unwinder *u, uint64_t pc) {
+    _Static_assert((HD_RULE_CACHE_ENTRIES & (HD_RULE_CACHE_ENTRIES - 1)) == 0, "a power of two");
+    uint64_t hash = pc * UINT64_C(0x9e3779b97f4a7c15);
+    return &u->rule[hash >> 32 & (HD_RULE_CACHE_ENTRIES - 2)];
+}
+
+/* The cached rule for pc, or NULL. */
+static inline const struct hd_cached_rule *hd_unwinder_probe(struct hd_unwinder *u, uint64_t pc) {
+    const struct hd_cached_rule *set = hd_unwinder_set(u, pc);
+    if (__builtin_expect(set[0].pc == pc, 1))
+        return &set[0];
+    return set[1].pc == pc ? &set[1] : NULL;
+}
+
+static inline const struct hd_cached_rule *hd_unwinder_rule(struct hd_unwinder *u, uint64_t pc) {
+    const struct hd_cached_rule *e = hd_unwinder_probe(u, pc);
+    return __builtin_expect(e != NULL, 1) ? e : hd_unwinder_fill(u, pc);
+}
+
+#endif
