@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walks of this process's own stacks, compared frame by frame with libunwind's: plain calls, callbacks from libc, signal
+ * frames, the vDSO, blocked threads with all registers and with two.
+ */
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unwind_live.h"
+
+static struct unwind_capture capture;
+static struct hd_frame frames[UNWIND_FRAMES];
+static struct hd_walk walk;
+
+static void compare(void) {
+    unwind_walk(&capture, false, 0, frames, UNWIND_FRAMES, &walk);
+    unwind_assert_same(&capture, frames, &walk);
+}
+
+static void own_stack_is_walked_to_its_root(void **state) {
+    (void)state;
+    unwind_capture_here(&capture);
+    compare();
+    assert_int_equal(frames[0].trust, HD_TRUST_CONTEXT);
+    assert_int_equal(frames[1].trust, HD_TRUST_CFI);
+    assert_true(walk.root != 0);
+    assert_int_equal(walk.cut, 0);
+    assert_false(walk.used_scan);
+}
+
+static int captured;
+
+static int compare_ints(const void *a, const void *b) {
+    if (!captured) {
+        captured = 1;
+        unwind_capture_here(&capture);
+    }
+    return *(const int *)a - *(const int *)b;
+}
+
+static void callback_from_libc_is_walked(void **state) {
+    (void)state;
+    int numbers[64];
+    for (int i = 0; i < 64; i++)
+        numbers[i] = i * 37 % 64;
+    captured = 0;
+    qsort(numbers, 64, sizeof numbers[0], compare_ints);
+    compare();
+    assert_true(walk.count > 4);
+}
+
+static void on_usr2(int number) {
+    (void)number;
+    unwind_capture_here(&capture);
+}
+
+static void handler_is_walked_through_its_signal_frame(void **state) {
+    (void)state;
+    signal(SIGUSR2, on_usr2);
+    raise(SIGUSR2);
+    compare();
+    bool through = false;
+    for (uint32_t i = 0; i < walk.count; i++)
+        through |= frames[i].trust == HD_TRUST_SIGNAL;
+    assert_true(through);
+}
+
+/* ---- blocked threads ---------------------------------------------------------------------------- */
+
+enum block { BLOCK_NANOSLEEP, BLOCK_READ, BLOCK_POLL, BLOCK_FUTEX, BLOCK_CONDITION, BLOCK_MUTEX, BLOCKS };
+
+static struct {
+    enum block block;
+    int tid;
+    int pipe[2];
+    uint32_t word;
+    pthread_mutex_t mutex;
+    pthread_cond_t condition;
+    bool stop;
+} blocked;
+
+/* With a frame pointer, without one, with a frame of unknown size, and with one that is realigned. */
+#if defined(__clang__)
+#define AS_WRITTEN __attribute__((noinline))
+#define NO_FRAME_POINTER
+#else
+#define AS_WRITTEN __attribute__((noipa))
+#define NO_FRAME_POINTER __attribute__((optimize("omit-frame-pointer")))
+#endif
+#define DEPTH 12
+
+AS_WRITTEN static void block(enum block how) {
+    char c;
+    __atomic_store_n(&blocked.tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    switch (how) {
+    case BLOCK_NANOSLEEP:
+        while (!__atomic_load_n(&blocked.stop, __ATOMIC_ACQUIRE))
+            nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+        break;
+    case BLOCK_READ:
+        while (read(blocked.pipe[0], &c, 1) < 0)
+            ;
+        break;
+    case BLOCK_POLL:
+        while (poll(&(struct pollfd){.fd = blocked.pipe[0], .events = POLLIN}, 1, -1) < 0)
+            ;
+        break;
+    case BLOCK_FUTEX:
+        while (__atomic_load_n(&blocked.word, __ATOMIC_ACQUIRE) == 0)
+            syscall(SYS_futex, &blocked.word, FUTEX_WAIT, 0, NULL, NULL, 0);
+        break;
+    case BLOCK_CONDITION:
+        pthread_mutex_lock(&blocked.mutex);
+        while (!blocked.stop)
+            pthread_cond_wait(&blocked.condition, &blocked.mutex);
+        pthread_mutex_unlock(&blocked.mutex);
+        break;
+    case BLOCK_MUTEX:
+        pthread_mutex_lock(&blocked.mutex);
+        pthread_mutex_unlock(&blocked.mutex);
+        break;
+    default:
+        break;
+    }
+}
+
+static void unblock(void) {
+    if (blocked.block != BLOCK_MUTEX)
+        pthread_mutex_lock(&blocked.mutex);
+    __atomic_store_n(&blocked.stop, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&blocked.word, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &blocked.word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    pthread_cond_broadcast(&blocked.condition);
+    assert_int_equal(write(blocked.pipe[1], "x", 1), 1);
+    pthread_mutex_unlock(&blocked.mutex);
+}
+
+static void *volatile sink;
+
+AS_WRITTEN static int with_frame_pointer(int depth, enum block how);
+
+AS_WRITTEN NO_FRAME_POINTER static int without_frame_pointer(int depth, enum block how) {
+    char local[48];
+    __asm__ volatile("" : : "r"(local) : "memory");
+    int r = with_frame_pointer(depth - 1, how);
+    __asm__ volatile("" : : "r"(local) : "memory");
+    return r + 1;
+}
+
+AS_WRITTEN static int with_alloca(int depth, enum block how) {
+    char *local = __builtin_alloca((size_t)depth * 16 + 16);
+    sink = local;
+    int r = without_frame_pointer(depth - 1, how);
+    sink = local;
+    return r + 1;
+}
+
+AS_WRITTEN static int with_realignment(int depth, enum block how) {
+    _Alignas(64) char local[64];
+    sink = local;
+    int r = with_alloca(depth - 1, how);
+    sink = local;
+    return r + 1;
+}
+
+AS_WRITTEN static int with_frame_pointer(int depth, enum block how) {
+    int r = 0;
+    if (depth <= 0)
+        block(how);
+    else
+        r = with_realignment(depth - 1, how);
+    __asm__ volatile("");
+    return r + 1;
+}
+
+static void *blocked_thread(void *arg) {
+    (void)arg;
+    with_frame_pointer(DEPTH, blocked.block);
+    return NULL;
+}
+
+static pthread_t start_blocked(enum block how) {
+    pthread_t thread;
+    memset(&blocked, 0, sizeof blocked);
+    blocked.block = how;
+    assert_int_equal(pipe(blocked.pipe), 0);
+    pthread_mutex_init(&blocked.mutex, NULL);
+    pthread_cond_init(&blocked.condition, NULL);
+    if (how == BLOCK_MUTEX)
+        pthread_mutex_lock(&blocked.mutex);
+    assert_int_equal(pthread_create(&thread, NULL, blocked_thread, NULL), 0);
+    while (__atomic_load_n(&blocked.tid, __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
+    assert_true(unwind_wait_blocked(blocked.tid));
+    return thread;
+}
+
+static void blocked_threads_are_walked_to_their_root(void **state) {
+    (void)state;
+    for (int how = 0; how < BLOCKS; how++) {
+        pthread_t thread = start_blocked((enum block)how);
+        unwind_capture_thread(&capture, thread);
+        compare();
+        assert_true(walk.count > DEPTH);
+        unblock();
+        pthread_join(thread, NULL);
+    }
+}
+
+static void stack_pointer_and_program_counter_are_enough(void **state) {
+    (void)state;
+    for (int how = 0; how < BLOCKS; how++) {
+        pthread_t thread = start_blocked((enum block)how);
+        unwind_capture_thread(&capture, thread);
+        compare();
+        uint64_t root = walk.root;
+        unwind_walk(&capture, true, root, frames, UNWIND_FRAMES, &walk);
+        unwind_assert_same(&capture, frames, &walk);
+        assert_int_equal(walk.root, root);
+        unwind_walk(&capture, true, 0, frames, UNWIND_FRAMES, &walk);
+        unwind_assert_same(&capture, frames, &walk);
+        unblock();
+        pthread_join(thread, NULL);
+    }
+}
+
+static void a_deep_stack_keeps_both_its_ends(void **state) {
+    static struct hd_frame few[10];
+    (void)state;
+    pthread_t thread = start_blocked(BLOCK_READ);
+    unwind_capture_thread(&capture, thread);
+    compare();
+    uint32_t all = walk.count;
+    for (uint32_t max = 0; max <= 10; max++) {
+        unwind_walk(&capture, false, 0, few, max, &walk);
+        assert_int_equal(walk.stop, HD_STOP_ROOT);
+        assert_int_equal(walk.count, max);
+        assert_int_equal(walk.count + walk.cut, all);
+        for (uint32_t i = 0; i < max; i++)
+            assert_int_equal(few[i].pc, i < max - max / 2 ? frames[i].pc : frames[all - (max - i)].pc);
+    }
+    unblock();
+    pthread_join(thread, NULL);
+}
+
+static void a_cut_copy_ends_the_walk_as_unreadable(void **state) {
+    (void)state;
+    unwind_capture_here(&capture);
+    uint32_t whole = capture.stack_bytes;
+    for (uint32_t bytes = 0; bytes < whole && bytes < 4096; bytes += 8) {
+        capture.stack_bytes = bytes;
+        unwind_walk(&capture, false, 0, frames, UNWIND_FRAMES, &walk);
+        if (walk.stop != HD_STOP_ROOT)
+            assert_int_equal(walk.stop, HD_STOP_UNREADABLE);
+        for (uint32_t i = 0; i < walk.count; i++)
+            assert_int_equal(frames[i].pc, capture.peer[i]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_stack_is_walked_to_its_root),
+        cmocka_unit_test(callback_from_libc_is_walked),
+        cmocka_unit_test(handler_is_walked_through_its_signal_frame),
+        cmocka_unit_test(blocked_threads_are_walked_to_their_root),
+        cmocka_unit_test(stack_pointer_and_program_counter_are_enough),
+        cmocka_unit_test(a_deep_stack_keeps_both_its_ends),
+        cmocka_unit_test(a_cut_copy_ends_the_walk_as_unreadable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
