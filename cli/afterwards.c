@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: closing the books of a run.
+ */
+#include "cli/afterwards.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/reports.h"
+#include "report/spool.h"
+
+static bool is_of_session(const char *path, const char *session) {
+    struct problem why;
+    json_t *report = report_load(path, &why);
+    const char *of = json_string_value(json_object_get(json_object_get(report, "app"), "session"));
+    bool same = of != NULL && strcmp(of, session) == 0;
+    json_decref(report);
+    return same;
+}
+
+/* Held reports are files named .ID.held. */
+static void settle_held(const char *spool, const char *session, bool loop_seen) {
+    DIR *dir = opendir(spool);
+    if (dir == NULL) {
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        size_t n = strlen(e->d_name);
+        if (n != 1 + 36 + 5 || e->d_name[0] != '.' || strcmp(e->d_name + 37, ".held") != 0) {
+            continue;
+        }
+        char from[4096], to[4096];
+        snprintf(from, sizeof from, "%s/%s", spool, e->d_name);
+        snprintf(to, sizeof to, "%s/%.36s.json", spool, e->d_name + 1);
+        if (!is_of_session(from, session)) {
+            continue;
+        }
+        if (loop_seen) {
+            rename(from, to);
+        } else {
+            unlink(from);
+        }
+    }
+    closedir(dir);
+}
+
+/* Replaces the report by one that is complete on disk before it has the name. */
+static void replace(const char *spool, const char *id, const json_t *report) {
+    char from[4096], to[4096];
+    snprintf(from, sizeof from, "%s/.%s.tmp", spool, id);
+    snprintf(to, sizeof to, "%s/%s.json", spool, id);
+    int fd = open(from, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool whole = out != NULL && json_dumpf(report, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF &&
+                 fflush(out) == 0 && fsync(fd) == 0;
+    if (out != NULL) {
+        whole = fclose(out) == 0 && whole;
+    }
+    if (!whole || rename(from, to) != 0) {
+        unlink(from);
+    }
+}
+
+/* The duration in the record is newer than the one in the report: it was kept until the end. */
+static void close_open_hang(const struct runner *r, const char *spool) {
+    char id[37], path[4096];
+    struct problem why;
+    if (atomic_load(&r->record->hang_open) == 0 || atomic_load(&r->record->clean) != 0) {
+        return;
+    }
+    hd_uuid_text(r->record->open_id, id);
+    snprintf(path, sizeof path, "%s/%s.json", spool, id);
+    json_t *report = report_load(path, &why);
+    if (report == NULL) {
+        return;
+    }
+    uint64_t duration_ns = atomic_load(&r->record->open_duration_ns);
+    json_object_set_new(report, "kind", json_string(WIFSIGNALED(r->status) ? "fatal-hang" : "hang"));
+    json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
+    if (!WIFSIGNALED(r->status)) {
+        json_object_set_new(report, "complete", json_true()); /* it left by itself: a clean exit in a hang is not fatal */
+    }
+    replace(spool, id, report);
+    json_decref(report);
+}
+
+static void write_session(const struct runner *r, const char *spool) {
+    struct hd_record *c = r->record;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t now_ns = (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
+    struct hd_session s = {.used_ns = now_ns - c->options.started_ns - atomic_load(&c->stopped_ns),
+                           .idle_ns = atomic_load(&c->idle_ns),
+                           .hangs = atomic_load(&c->hangs),
+                           .hang_ns = atomic_load(&c->hang_ns),
+                           .reports_dropped = atomic_load(&c->reports_dropped),
+                           .suppressed_count = atomic_load(&c->suppressed),
+                           .suppressed_total_ns = atomic_load(&c->suppressed_ns),
+                           .suppressed_max_ns = atomic_load(&c->suppressed_max_ns)};
+    for (unsigned i = 0; i < HD_TURN_BUCKETS; i++) {
+        s.turn_histogram[i] = atomic_load(&c->turn_histogram[i]);
+        s.turns += s.turn_histogram[i];
+    }
+    struct hd_app app = {.name = c->options.app_name, .pid = r->child, .started_wall_ns = c->options.started_wall_ns};
+    memcpy(app.session, c->options.session, sizeof app.session);
+    struct hd_host host = {.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+    struct hd_monitor_cost cost = {.samples = atomic_load(&c->samples),
+                                   .interrupted_syscalls = atomic_load(&c->interrupted_syscalls),
+                                   .restarted_syscalls = atomic_load(&c->restarted_syscalls),
+                                   .pause_max_ns = atomic_load(&c->pause_max_ns),
+                                   .pause_total_ns = atomic_load(&c->pause_total_ns),
+                                   .cpu_ns = atomic_load(&c->cpu_ns),
+                                   .late_max_ns = atomic_load(&c->late_max_ns)};
+    struct hd_report report = {.kind = HD_REPORT_SESSION,
+                               .started_wall_ns = c->options.started_wall_ns,
+                               .duration_ns = s.used_ns,
+                               .complete = true,
+                               .app = &app,
+                               .host = &host,
+                               .cpu_percent = -1,
+                               .monitor = &cost,
+                               .session = &s};
+    hd_uuid_make(report.id, c->options.started_wall_ns + s.used_ns);
+    struct hd_spool folder;
+    struct hd_report_scratch *scratch = calloc(1, hd_report_scratch_bytes());
+    if (scratch != NULL && hd_spool_open(&folder, spool) == 0) {
+        hd_spool_write(&folder, &report, scratch, false);
+        hd_spool_close(&folder);
+    }
+    free(scratch);
+}
+
+void afterwards(const struct runner *r) {
+    char session[37];
+    const char *spool = r->record->options.spool;
+    bool loop_seen = atomic_load(&r->record->loop_seen) != 0;
+    hd_uuid_text(r->record->options.session, session);
+    settle_held(spool, session, loop_seen);
+    close_open_hang(r, spool);
+    if (loop_seen) {
+        write_session(r, spool);
+    }
+}

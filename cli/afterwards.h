@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is left to do when a watched program has ended, whatever ended it. Ordinary code.
+ */
+#ifndef CLI_AFTERWARDS_H
+#define CLI_AFTERWARDS_H
+
+#include "cli/runner.h"
+
+/* Reports that waited for their loop to be sure are shown when there was a loop, else withdrawn; a hang that the program died
+ * in becomes a fatal hang; the session report is written. */
+void afterwards(const struct runner *r);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The runner: parent of a watched program. It starts it with the preload, keeps out of its way, and tells
+ * what ended it. Ordinary code.
+ */
+#ifndef HD_RUNNER_H
+#define HD_RUNNER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "monitor/record.h"
+
+struct runner {
+    pid_t child;
+    int signal_fd;            /* SIGCHLD and what is forwarded */
+    int record_fd;            /* the memory file */
+    struct hd_record *record; /* mapped, shared with the program */
+    bool ended;
+    int status;             /* as waitpid gives it, once ended */
+    uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
+};
+
+/* Makes the memory file and blocks the signals that are forwarded. 0 or a negative errno value. */
+int runner_prepare(struct runner *r);
+
+/* Starts argv[0], found as a shell would, under `preload` (a path list). 0, or a negative errno value when it
+ * could not be started at all (-ENOENT: no such program). */
+int runner_start(struct runner *r, char *const argv[], const char *preload);
+
+/* Takes what signal_fd has: forwards signals, notes stops, sets `ended`. */
+void runner_handle_signals(struct runner *r);
+
+/* Ends this process as the program ended: its exit status, or its signal. */
+_Noreturn void runner_end_alike(int status);
+
+#endif

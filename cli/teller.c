@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: telling hangs as they end, and when they begin to be long.
+ */
+#include "cli/teller.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/render.h"
+#include "report/report.h"
+
+#define LONG_NS (5 * HD_NS_PER_S)
+#define FRAMES_TOLD 24
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+int teller_open(struct teller *t, const char *spool, const uint8_t session[16]) {
+    t->spool = spool;
+    t->seen_count = 0;
+    hd_uuid_text(session, t->session);
+    t->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
+    t->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (t->notify_fd >= 0 && inotify_add_watch(t->notify_fd, spool, IN_MOVED_TO) < 0) {
+        close(t->notify_fd);
+        t->notify_fd = -1;
+    }
+    return t->symbolizer != NULL ? 0 : -ENOMEM;
+}
+
+void teller_close(struct teller *t) {
+    symbolizer_destroy(t->symbolizer);
+    if (t->notify_fd >= 0) {
+        close(t->notify_fd);
+    }
+}
+
+/* ---- one report ----------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}
+
+static json_t *load(const struct teller *t, const char *id) {
+    char path[4096];
+    struct problem why;
+    snprintf(path, sizeof path, "%s/%s.json", t->spool, id);
+    return report_load(path, &why); /* gone, or not ours: nothing to tell */
+}
+
+static void tell_ended(const struct teller *t, json_t *report) {
+    json_t *notes = NULL;
+    report_symbolicate(report, t->symbolizer, &notes);
+    if (t->json) {
+        char *line = json_dumps(report, JSON_COMPACT);
+        fprintf(stderr, "%s\n", line != NULL ? line : "{}");
+        free(line);
+    } else {
+        struct render_options o = {.colour = render_wants_colour(stderr), .notes = notes, .max_frames = FRAMES_TOLD};
+        render_report(stderr, report, &o);
+        fputc('\n', stderr);
+    }
+    json_decref(notes);
+    fflush(stderr);
+}
+
+static void tell_long(const struct teller *t, json_t *report) {
+    report_symbolicate(report, t->symbolizer, NULL);
+    const char *function = text_of(report_own_frame(report), "function");
+    if (!t->json) {
+        fprintf(stderr, "hangdog: ");
+        render_text(stderr, text_of(json_object_get(report, "app"), "name"));
+        fprintf(stderr, " has been hanging for 5 s%s", function[0] != '\0' ? " in " : "");
+        render_text(stderr, function);
+        fputc('\n', stderr);
+    }
+    fflush(stderr);
+}
+
+/* The place of a report that was seen, a new one, or NULL when there are too many at once. */
+static size_t place_of(struct teller *t, const char *id) {
+    size_t oldest_ended = 0;
+    for (size_t i = 0; i < t->seen_count; i++) {
+        if (strcmp(t->seen[i].id, id) == 0) {
+            return i;
+        }
+        oldest_ended = t->seen[i].ended ? i : oldest_ended;
+    }
+    size_t i = t->seen_count < sizeof t->seen / sizeof t->seen[0] ? t->seen_count++ : oldest_ended;
+    memset(&t->seen[i], 0, sizeof t->seen[i]);
+    snprintf(t->seen[i].id, sizeof t->seen[i].id, "%s", id);
+    t->seen[i].begin_due_ns = now_ns() + LONG_NS;
+    return i;
+}
+
+static void on_report(struct teller *t, const char *name) {
+    size_t n = strlen(name);
+    char id[37];
+    if (n != 36 + 5 || strcmp(name + 36, ".json") != 0) {
+        return;
+    }
+    snprintf(id, sizeof id, "%.36s", name);
+    json_t *report = load(t, id);
+    if (report == NULL || strcmp(text_of(json_object_get(report, "app"), "session"), t->session) != 0 ||
+        strcmp(text_of(report, "kind"), "session") == 0) {
+        json_decref(report);
+        return;
+    }
+    size_t i = place_of(t, id);
+    json_int_t lasted_ns = json_integer_value(json_object_get(report, "duration_ns"));
+    bool final = json_is_true(json_object_get(report, "complete")) || strcmp(text_of(report, "kind"), "fatal-hang") == 0;
+    if (final && !t->seen[i].ended) {
+        t->seen[i].ended = true;
+        t->seen[i].begin_due_ns = 0;
+        if (!t->quiet) {
+            tell_ended(t, report);
+        }
+    } else if (!final && t->seen[i].begin_due_ns != 0 && lasted_ns > 0 && (uint64_t)lasted_ns < LONG_NS) {
+        t->seen[i].begin_due_ns = now_ns() + LONG_NS - (uint64_t)lasted_ns;
+    }
+    json_decref(report);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+void teller_handle(struct teller *t) {
+    char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    for (ssize_t n; (n = read(t->notify_fd, buf, sizeof buf)) > 0;) {
+        for (char *p = buf; p < buf + n;) {
+            const struct inotify_event *e = (const struct inotify_event *)(void *)p;
+            if (e->len > 0) {
+                on_report(t, e->name);
+            }
+            p += sizeof *e + e->len;
+        }
+    }
+}
+
+uint64_t teller_tick(struct teller *t, uint64_t now) {
+    uint64_t next = UINT64_MAX;
+    for (size_t i = 0; i < t->seen_count; i++) {
+        uint64_t due = t->seen[i].begin_due_ns;
+        if (t->seen[i].ended || due == 0) {
+            continue;
+        }
+        if (due > now) {
+            next = due < next ? due : next;
+            continue;
+        }
+        t->seen[i].begin_due_ns = 0;
+        json_t *report = load(t, t->seen[i].id);
+        if (report != NULL && !t->quiet && !json_is_true(json_object_get(report, "complete"))) {
+            tell_long(t, report);
+        }
+        json_decref(report);
+    }
+    return next;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void teller_finish(struct teller *t) {
+    char **names = NULL;
+    size_t count = 0;
+    DIR *dir = opendir(t->spool);
+    if (dir == NULL) {
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        char **more = realloc(names, (count + 1) * sizeof *names);
+        if (more == NULL) {
+            break;
+        }
+        names = more;
+        names[count] = strdup(e->d_name);
+        count += names[count] != NULL;
+    }
+    closedir(dir);
+    if (count > 0) {
+        qsort(names, count, sizeof *names, by_name); /* ids begin with their time */
+    }
+    for (size_t i = 0; i < count; i++) {
+        on_report(t, names[i]);
+        free(names[i]);
+    }
+    free(names);
+}

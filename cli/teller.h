@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tells a person of each hang of one run: watches the spool folder for reports of the run's session. Ordinary code.
+ */
+#ifndef CLI_TELLER_H
+#define CLI_TELLER_H
+
+#include "cli/reports.h"
+
+#include <stdint.h>
+
+struct teller {
+    const char *spool;
+    char session[37];
+    bool json, quiet;
+    int notify_fd; /* inotify; -1: the folder cannot be watched, all is told at the end */
+    struct symbolizer *symbolizer;
+    struct {
+        char id[37];
+        uint64_t begin_due_ns; /* when to tell that it goes on, 0: told, or not due */
+        bool ended;
+    } seen[64];
+    size_t seen_count;
+};
+
+int teller_open(struct teller *t, const char *spool, const uint8_t session[16]);
+void teller_close(struct teller *t);
+
+/* Reads what notify_fd has and tells what is new. */
+void teller_handle(struct teller *t);
+/* Tells of hangs that have lasted for 5 s; the time of the next such, UINT64_MAX: none. */
+uint64_t teller_tick(struct teller *t, uint64_t now_ns);
+/* The program has ended: looks through the whole folder once. */
+void teller_finish(struct teller *t);
+
+#endif
