@@ -24,40 +24,64 @@ struct hd_capture_cost {
 
 struct hd_mailbox; /* what the handler and the monitor share; in capture/mailbox.h */
 
-/* A thread that can be captured. Zero-initialise, then open. */
+/* What the last frozen capture said, for as long as scheduling figures prove that it still holds. */
+struct hd_still {
+    uint64_t pc, sp;
+    uint64_t args[6];
+    int32_t syscall_nr;
+    uint8_t state; /* enum hd_run_state */
+};
+
+/* A thread that can be captured. Zero-initialise; for a watched thread set `watched`, `mailbox` and `signal`;
+ * then open (they may also be set later: until then the thread is treated as any other). */
 struct hd_target {
     int tid;
     bool watched; /* only watched threads are ever signalled and copied by plain memory reads */
-    int syscall_fd, schedstat_fd, status_fd, stat_fd, wchan_fd; /* kept open in the monitor's table; -1: not to be had */
+    int syscall_fd, schedstat_fd, status_fd, stat_fd,
+        wchan_fd;                /* kept open in the monitor's table; -1: not to be had */
     uint64_t stack_lo, stack_hi; /* the thread's own stack mapping, 0 0 when not known */
-    struct hd_sched last;        /* at the last capture that gave a stack */
+    struct hd_sched last;        /* at the last frozen capture */
     bool last_valid;
+    struct hd_still still; /* of that capture */
+    uint64_t voluntary;    /* its voluntary context switches when they were last looked at */
+    bool voluntary_valid;
     struct hd_mailbox *mailbox; /* watched only */
-    int signal;                 /* 0: rung 2 is closed */
+    int signal; /* 0: rung 2 is closed; becomes 0 when the program takes the signal for itself */
     struct hd_capture_cost cost;
 };
 
-/* Opens the files of thread `tid` of this process. `near_sp` is an address on its stack (0: not known).
- * Call on the monitor (its descriptor table holds the files). A thread whose `syscall` file cannot be opened:
- * the errno of that, and the target holds what could be opened (close it). */
+/* On the monitor, before any target is opened: keeps /proc/self/task and /proc/self/mem, so that a chroot or
+ * dropped privileges later do not matter. Without it (or where it fails) full paths and process_vm_readv
+ * serve. */
+int hd_capture_files_open(void);
+void hd_capture_files_close(void);
+
+/* Opens the files of thread `tid` of this process. `near_sp` is an address on its stack (0: not known; a
+ * mailbox knows one). Call on the monitor (its descriptor table holds the files). A thread whose `syscall`
+ * file cannot be opened: the errno of that, and the target holds what could be opened (close it). */
 int hd_target_open(struct hd_target *t, int tid, uint64_t near_sp);
 void hd_target_close(struct hd_target *t);
 
 /* Set-up of rung 2, once per process, before any watch: installs the handler for `signal` if its
- * disposition is default or ignore (else -EBUSY, nothing installed). Idempotent. The handler stays. */
+ * disposition is default or ignore (else -EBUSY, nothing installed). -EINVAL: a signal whose default action
+ * is not to be ignored. Idempotent. The handler stays. */
 int hd_capture_signal_init(int signal);
 
 /* On the watched thread itself, when it begins to be watched: gives it an alternate stack of ours (unless the
- * program has one) and notes the mailbox as its own. `memory` of hd_capture_thread_bytes() lives as long as
- * the watch. Called before the monitor opens the target. */
+ * program has one), notes the mailbox as its own, and takes the dry sample. `memory` of
+ * hd_capture_thread_bytes(), aligned to a page, lives as long as the watch: until leave, and until the
+ * monitor has closed the target (in whichever order). It holds a guard page: give it back by
+ * hd_os_memory_give only. Leave waits for some microseconds if the monitor is just reading this thread's
+ * stack; the thread may end after it. -EBUSY from leave: the call came from a handler that runs on the
+ * alternate stack, so the memory must stay. */
 size_t hd_capture_thread_bytes(void);
 int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
-void hd_capture_thread_leave(struct hd_mailbox *m);
+int hd_capture_thread_leave(struct hd_mailbox *m);
 
 /* Takes one capture. `stack` has HD_STACK_BYTES_MAX bytes, mapped and touched. Always fills *out:
  * `same` when scheduling figures prove that the thread has not run since the last capture (nothing copied);
- * way kernel when no stack could be had. Up to 5 ms for the rung-1 retries plus `answer_ns` (50 ms) for the signal.
- * 0; -ESRCH: the thread is gone. Monitor only. */
+ * way kernel when no stack could be had. Up to 5 ms for the rung-1 retries plus `answer_ns` (50 ms) for the
+ * signal. 0; -ESRCH: the thread is gone. Monitor only. */
 int hd_capture_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
 
 /* Only rung 1, by process_vm_readv or /proc/self/mem: for threads that are not watched. -EAGAIN: it runs. */

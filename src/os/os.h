@@ -26,7 +26,7 @@ struct hd_os_calls {
     int (*mkdir_at)(int dir, const char *path, int mode);
     int (*ftruncate)(int fd, uint64_t size);
     int (*flock)(int fd, int operation);
-    long (*readlink_at)(int dir, const char *path, char *buf, size_t n); /* not terminated */
+    long (*readlink_at)(int dir, const char *path, char *buf, size_t n);          /* not terminated */
     long (*get_xattr)(const char *path, const char *name, void *value, size_t n); /* follows links */
     long (*getdents)(int fd, void *buf, size_t n);
     int (*stat_at)(int dir, const char *path, void *st, int flags); /* struct stat */
@@ -34,6 +34,7 @@ struct hd_os_calls {
                  uint64_t offset); /* see hd_os_map_error */
     int (*unmap)(void *addr, size_t n);
     int (*advise)(void *addr, size_t n, int advice);
+    int (*protect)(void *addr, size_t n, int prot);
     /* Waits while *word == expected, until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: for ever).
      * 0 woken, -EAGAIN the word differed, -ETIMEDOUT, -EINTR. `shared` for memory shared with others. */
     int (*futex_wait)(uint32_t *word, uint32_t expected, uint64_t until_ns, bool shared);
@@ -41,7 +42,9 @@ struct hd_os_calls {
     int (*signal_thread)(int pid, int tid, int signal, uint64_t value);         /* rt_tgsigqueueinfo */
     int (*signal_action)(int signal, const void *new_action, void *old_action); /* kernel's own struct */
     int (*alt_stack)(const void *new_stack, void *old_stack);                   /* stack_t */
-    int (*close_all_unshared)(void); /* a descriptor table of this thread's own, emptied */
+    int (*signal_mask)(int how, const uint64_t *set,
+                       uint64_t *old); /* this thread's; bit n - 1 is signal n */
+    int (*close_all_unshared)(void);   /* a descriptor table of this thread's own, emptied */
     int (*set_thread_name)(const char *name);
     int (*get_pid)(void);
     int (*get_tid)(void);

@@ -91,6 +91,10 @@ static int sys_advise(void *addr, size_t n, int advice) {
     return (int)hd_syscall3(SYS_madvise, addr, n, advice);
 }
 
+static int sys_protect(void *addr, size_t n, int prot) {
+    return (int)hd_syscall3(SYS_mprotect, addr, n, prot);
+}
+
 static int sys_futex_wait(uint32_t *word, uint32_t expected, uint64_t until_ns, bool shared) {
     struct timespec until = {.tv_sec = (time_t)(until_ns / HD_NS_PER_S),
                              .tv_nsec = (long)(until_ns % HD_NS_PER_S)};
@@ -119,6 +123,10 @@ static int sys_signal_action(int signal, const void *new_action, void *old_actio
 
 static int sys_alt_stack(const void *new_stack, void *old_stack) {
     return (int)hd_syscall2(SYS_sigaltstack, new_stack, old_stack);
+}
+
+static int sys_signal_mask(int how, const uint64_t *set, uint64_t *old) {
+    return (int)hd_syscall4(SYS_rt_sigprocmask, how, set, old, HD_KERNEL_SIGSET_BYTES);
 }
 
 static int sys_close_all_unshared(void) {
@@ -184,11 +192,13 @@ struct hd_os_calls hd_os = {
     .map = sys_map,
     .unmap = sys_unmap,
     .advise = sys_advise,
+    .protect = sys_protect,
     .futex_wait = sys_futex_wait,
     .futex_wake = sys_futex_wake,
     .signal_thread = sys_signal_thread,
     .signal_action = sys_signal_action,
     .alt_stack = sys_alt_stack,
+    .signal_mask = sys_signal_mask,
     .close_all_unshared = sys_close_all_unshared,
     .set_thread_name = sys_set_thread_name,
     .get_pid = sys_get_pid,

@@ -17,10 +17,10 @@
 #error "no system call instruction known for this machine: add a header here"
 #endif
 
-#define hd_syscall0(nr)             hd_syscall6(nr, 0, 0, 0, 0, 0, 0)
-#define hd_syscall1(nr, a)          hd_syscall6(nr, (long)(a), 0, 0, 0, 0, 0)
-#define hd_syscall2(nr, a, b)       hd_syscall6(nr, (long)(a), (long)(b), 0, 0, 0, 0)
-#define hd_syscall3(nr, a, b, c)    hd_syscall6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define hd_syscall0(nr) hd_syscall6(nr, 0, 0, 0, 0, 0, 0)
+#define hd_syscall1(nr, a) hd_syscall6(nr, (long)(a), 0, 0, 0, 0, 0)
+#define hd_syscall2(nr, a, b) hd_syscall6(nr, (long)(a), (long)(b), 0, 0, 0, 0)
+#define hd_syscall3(nr, a, b, c) hd_syscall6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define hd_syscall4(nr, a, b, c, d) hd_syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
 /* The kernel's signal mask is 64 bits, whatever libc's sigset_t is. */

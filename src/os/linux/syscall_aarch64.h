@@ -6,7 +6,7 @@
 #ifndef HD_SYSCALL_AARCH64_H
 #define HD_SYSCALL_AARCH64_H
 
-#define HD_VDSO_CLOCK        "__kernel_clock_gettime"
+#define HD_VDSO_CLOCK "__kernel_clock_gettime"
 #define HD_TICKS_CLOCKSOURCE "arch_sys_counter"
 
 /* Returns what the kernel returns: -4095 to -1 is a negative errno value. */

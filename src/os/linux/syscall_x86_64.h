@@ -6,7 +6,7 @@
 #ifndef HD_SYSCALL_X86_64_H
 #define HD_SYSCALL_X86_64_H
 
-#define HD_VDSO_CLOCK        "__vdso_clock_gettime"
+#define HD_VDSO_CLOCK "__vdso_clock_gettime"
 #define HD_TICKS_CLOCKSOURCE "tsc"
 
 /* Returns what the kernel returns: -4095 to -1 is a negative errno value. */

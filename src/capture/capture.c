@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ladder: frozen, signalled, kernel; the first rung that works. Monitor: no allocation, no lock.
+ */
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "capture/frozen.h"
+#include "capture/signalled.h"
+#include "capture/target.h"
+#include "os/os.h"
+
+#define RETRY_NS (5 * HD_NS_PER_MS) /* for a thread that is neither blocked nor known to keep running */
+#define BETWEEN_NS (500 * HD_NS_PER_US)
+
+static void clear(struct hd_capture *out) {
+    memset(out, 0, sizeof *out);
+    out->syscall_nr = HD_SYSCALL_NONE;
+}
+
+static int gone(struct hd_capture *out) {
+    uint64_t at_ns = out->at_ns;
+    clear(out);
+    out->at_ns = at_ns;
+    out->way = HD_WAY_KERNEL;
+    out->state = HD_RUN_GONE;
+    return -ESRCH;
+}
+
+/* Rung 3: what the kernel says of it, and no frames. */
+static int by_kernel(struct hd_target *t, struct hd_capture *out) {
+    struct hd_proc_syscall call;
+    char text[HD_PROC_SYSCALL_BYTES];
+    struct hd_sched before = out->sched, now = before;
+    enum hd_run_state state = HD_RUN_RUNNABLE;
+
+    clear(out);
+    out->at_ns = hd_os_now_ns();
+    out->way = HD_WAY_KERNEL;
+    if (hd_target_state(t, &state) == -ESRCH || state == HD_RUN_GONE || hd_capture_sched(t, &now) == -ESRCH) {
+        return gone(out);
+    }
+    out->sched = now;
+    /* R is both; a thread that got no time since the look before was waiting for a processor. */
+    bool ran = now.cpu_ns != before.cpu_ns || now.slices != before.slices;
+    out->state = (uint8_t)(state == HD_RUN_RUNNABLE && ran ? HD_RUN_RUNNING : state);
+    if (hd_target_syscall(t, text, &call) > 0 && call.where == HD_PROC_BLOCKED) {
+        out->syscall_nr = call.nr;
+        memcpy(out->syscall_args, call.args, sizeof out->syscall_args);
+    }
+    hd_target_wchan(t, out->wchan, sizeof out->wchan);
+    t->cost.no_answers++;
+    return 0;
+}
+
+/* The last look before the signal: still on the processor, and never off it since the figures were read. */
+static bool keeps_running(const struct hd_target *t, const struct hd_sched *since) {
+    struct hd_proc_syscall call;
+    char text[HD_PROC_SYSCALL_BYTES];
+    struct hd_sched now;
+    enum hd_run_state state;
+
+    if (hd_capture_sched(t, &now) < 0 || now.slices != since->slices) {
+        return false;
+    }
+    if (t->syscall_fd >= 0) {
+        return hd_target_syscall(t, text, &call) > 0 && call.where == HD_PROC_RUNNING;
+    }
+    return hd_target_state(t, &state) == 0 && state == HD_RUN_RUNNABLE;
+}
+
+/* One attempt at the first two rungs. 0, -ESRCH, -ETIMEDOUT (asked, no answer), or -EAGAIN. */
+static int attempt(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
+    clear(out);
+    int rc = hd_frozen_take(t, stack, out);
+    if (rc == 0 || rc == -ESRCH) {
+        return rc;
+    }
+    struct hd_sched since = out->sched;
+    uint64_t at_ns = out->at_ns;
+    clear(out);
+    out->sched = since;
+    out->at_ns = at_ns;
+    if (!hd_signalled_allowed(t) || !keeps_running(t, &since)) {
+        return -EAGAIN;
+    }
+    rc = hd_signalled_take(t, stack, out);
+    return rc == 0 || rc == -ESRCH || rc == -ETIMEDOUT ? rc : -EAGAIN;
+}
+
+int hd_capture_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
+    uint64_t until = hd_os_now_ns() + RETRY_NS;
+    int rc = attempt(t, stack, out);
+
+    while (rc == -EAGAIN && hd_os_now_ns() < until) {
+        hd_capture_nap(BETWEEN_NS);
+        rc = attempt(t, stack, out);
+    }
+    if (rc == 0) {
+        t->cost.samples++;
+        return 0;
+    }
+    return rc == -ESRCH ? gone(out) : by_kernel(t, out);
+}
+
+int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
+    clear(out);
+    int rc = hd_frozen_take(t, stack, out);
+    if (rc == 0) {
+        t->cost.samples++;
+        return 0;
+    }
+    if (rc == -ESRCH) {
+        return gone(out);
+    }
+    out->way = HD_WAY_KERNEL;
+    out->stack_bytes = 0;
+    out->state = HD_RUN_RUNNING;
+    return rc;
+}

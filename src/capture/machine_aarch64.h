@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What capturing needs to know of arm64 Linux. A call that our signal broke cannot be undone here: the kernel
+ * puts the result into x0, where the first argument was, and the context does not keep it. It is counted
+ * instead. Watched thread, handler: wait-free, async-signal-safe.
+ */
+#ifndef HD_MACHINE_AARCH64_H
+#define HD_MACHINE_AARCH64_H
+
+#include <errno.h>
+#include <sys/ucontext.h>
+
+#include "types.h"
+
+#define HD_RED_ZONE 0
+#define HD_STALE_REGS 1
+
+static inline void hd_machine_copy(void *to, const void *from, size_t n) {
+    uint64_t word;
+    __asm__ volatile("1: cmp %[n], #8\n"
+                     "   b.lo 2f\n"
+                     "   ldr %[w], [%[from]], #8\n"
+                     "   str %[w], [%[to]], #8\n"
+                     "   sub %[n], %[n], #8\n"
+                     "   b 1b\n"
+                     "2: cbz %[n], 3f\n"
+                     "   ldrb %w[w], [%[from]], #1\n"
+                     "   strb %w[w], [%[to]], #1\n"
+                     "   sub %[n], %[n], #1\n"
+                     "   b 2b\n"
+                     "3:\n"
+                     : [to] "+r"(to), [from] "+r"(from), [n] "+r"(n), [w] "=&r"(word)
+                     :
+                     : "memory", "cc");
+}
+
+static inline void hd_machine_relax(void) {
+    __asm__ volatile("yield");
+}
+
+static inline uint64_t hd_machine_thread_pointer(void) {
+    return (uint64_t)__builtin_thread_pointer();
+}
+
+static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
+    for (unsigned i = 0; i < 6; i++) { /* x0 may have been replaced since; the kernel tells the original */
+        regs->r[i] = args[i];
+        regs->valid |= 1ULL << i;
+    }
+}
+
+static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_t *context) {
+    for (unsigned i = 0; i < 31; i++) {
+        regs->r[i] = context->uc_mcontext.regs[i];
+    }
+    regs->pc = context->uc_mcontext.pc;
+    regs->sp = context->uc_mcontext.sp;
+    regs->valid = 0x7fffffff;
+}
+
+typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
+
+enum hd_machine_call { HD_CALL_NONE, HD_CALL_ENDED, HD_CALL_RESTARTED };
+
+static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
+                                                      long *nr) {
+    uint32_t code = 0;
+
+    *nr = -1;
+    if ((long)context->uc_mcontext.regs[0] != -EINTR || read(context->uc_mcontext.pc - 4, &code, 4) != 4) {
+        return HD_CALL_NONE;
+    }
+    return code == 0xd4000001U ? HD_CALL_ENDED : HD_CALL_NONE; /* svc #0 */
+}
+
+static inline void hd_machine_call_again(ucontext_t *context, long nr) {
+    (void)context;
+    (void)nr;
+}
+
+static inline void hd_machine_call_end(ucontext_t *context) {
+    (void)context;
+}
+
+static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
+    (void)context;
+    return 0;
+}
+
+static inline bool hd_machine_same_place(const ucontext_t *context, const uint64_t stale[HD_STALE_REGS]) {
+    (void)context;
+    (void)stale;
+    return false;
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The text of /proc as values. Pure functions on bytes that may be cut anywhere, and the few that read them.
+ * Monitor: no allocation, no lock. Async-signal-safe.
+ */
+#ifndef HD_PROCFS_H
+#define HD_PROCFS_H
+
+#include "types.h"
+
+#define HD_PROC_SYSCALL_BYTES 256 /* 9 numbers of at most 20 characters */
+#define HD_PROC_SCHED_BYTES 80
+
+enum hd_proc_where {
+    HD_PROC_RUNNING, /* on a processor, or waiting for one */
+    HD_PROC_BLOCKED, /* off it: sp and pc are known */
+    HD_PROC_ENDED,   /* it has no stack any more */
+};
+
+struct hd_proc_syscall {
+    enum hd_proc_where where;
+    int32_t nr; /* HD_SYSCALL_NONE: blocked elsewhere, a page fault say */
+    uint64_t args[6];
+    uint64_t sp;
+    uint64_t pc;
+};
+
+struct hd_proc_status {
+    uint64_t blocked;   /* bit n - 1: signal n */
+    uint64_t pending;   /* the thread's own and the process's */
+    uint64_t voluntary; /* context switches */
+    uint64_t involuntary;
+};
+
+struct hd_proc_mapping {
+    uint64_t start, end;
+    bool readable, writable;
+    bool main_stack; /* named [stack] */
+};
+
+/* Each returns false for text that is not of its form, and leaves *out alone then. */
+bool hd_proc_parse_syscall(const char *text, size_t n, struct hd_proc_syscall *out);
+bool hd_proc_parse_schedstat(const char *text, size_t n, struct hd_sched *out);
+bool hd_proc_parse_stat_state(const char *text, size_t n, char *out);
+bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out);
+bool hd_proc_parse_mapping(const char *line, size_t n, struct hd_proc_mapping *out);
+
+/* What the letter of `stat` says; R is told as runnable, since only the scheduling figures know more. */
+enum hd_run_state hd_proc_run_state(char letter);
+
+/* The stack that holds address `near` of this process: the main thread's, or a mapping with a guard below,
+ * which is what a thread's own stack looks like. -ENOENT: no such mapping, or one that may hold other things
+ * as well. */
+int hd_proc_find_stack(int maps_fd, uint64_t near, uint64_t *lo, uint64_t *hi);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which system calls may be made again after -EINTR as though nothing had been: those that have done nothing
+ * yet when they end so. Not close (the descriptor is gone), not connect (it goes on by itself).
+ * Async-signal-safe.
+ */
+#ifndef HD_RESTARTABLE_H
+#define HD_RESTARTABLE_H
+
+#include <stdbool.h>
+#include <sys/syscall.h>
+
+static inline bool hd_restartable(long nr) {
+    switch (nr) {
+#ifdef SYS_poll
+    case SYS_poll:
+#endif
+#ifdef SYS_select
+    case SYS_select:
+#endif
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+#ifdef SYS_pause
+    case SYS_pause:
+#endif
+#ifdef SYS_epoll_pwait2
+    case SYS_epoll_pwait2:
+#endif
+#ifdef SYS_futex_waitv
+    case SYS_futex_waitv:
+#endif
+#ifdef SYS_io_pgetevents
+    case SYS_io_pgetevents:
+#endif
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_futex:
+    case SYS_read:
+    case SYS_readv:
+    case SYS_pread64:
+    case SYS_preadv:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_flock:
+    case SYS_fcntl:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_msgrcv:
+    case SYS_msgsnd:
+    case SYS_mq_timedreceive:
+    case SYS_mq_timedsend:
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait:
+    case SYS_io_getevents:
+    case SYS_getrandom:
+        return true;
+    default:
+        return false;
+    }
+}
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What runs on a watched thread when it is asked for its stack: copies registers and stack bytes, undoes what
+ * the signal broke, returns. Handler: wait-free, async-signal-safe; looks nothing up, calls no function of
+ * libc, touches no errno (its few system calls are raw). Compiled without sanitizers, and installed without
+ * libc: the thread sanitizer would put it off for as long as a thread computes.
+ */
+#include <signal.h>
+#include <sys/uio.h>
+
+#include "capture/capture.h"
+#include "capture/machine.h"
+#include "capture/mailbox.h"
+#include "capture/restartable.h"
+#include "os/linux/syscall.h"
+#include "os/ticks.h"
+
+/* Initial-exec (or local): reading it allocates nothing. */
+static __thread struct hd_mailbox *volatile own_mailbox __attribute__((tls_model("initial-exec")));
+
+#if defined(__x86_64__)
+/* The same bytes as libc's, by which debuggers and unwinders know a signal's frame. */
+__asm__(".text\n"
+        ".p2align 4\n"
+        "nop\n" /* unwinders look one byte before a return address */
+        ".globl hd_capture_restorer\n"
+        ".hidden hd_capture_restorer\n"
+        ".type hd_capture_restorer, @function\n"
+        "hd_capture_restorer:\n"
+        "    mov $15, %rax\n"
+        "    syscall\n"
+        ".size hd_capture_restorer, . - hd_capture_restorer\n");
+#else
+__asm__(".text\n"
+        ".p2align 4\n"
+        "nop\n"
+        ".globl hd_capture_restorer\n"
+        ".hidden hd_capture_restorer\n"
+        ".type hd_capture_restorer, %function\n"
+        "hd_capture_restorer:\n"
+        "    mov x8, #139\n"
+        "    svc #0\n"
+        ".size hd_capture_restorer, . - hd_capture_restorer\n");
+#endif
+
+void hd_capture_set_mailbox(struct hd_mailbox *m) {
+    own_mailbox = m;
+}
+
+static long read_own_memory(uint64_t addr, void *buf, size_t n) {
+    struct iovec local = {.iov_base = buf, .iov_len = n};
+    struct iovec remote = {.iov_base = (void *)addr, .iov_len = n};
+    return hd_syscall6(SYS_process_vm_readv, hd_syscall0(SYS_getpid), (long)&local, 1, (long)&remote, 1, 0);
+}
+
+static void copy_stack(struct hd_mailbox *m) {
+    uint64_t lo = __atomic_load_n(&m->stack_lo, __ATOMIC_RELAXED);
+    uint64_t hi = __atomic_load_n(&m->stack_hi, __ATOMIC_RELAXED);
+    uint64_t sp = m->regs.sp;
+    uint64_t from = sp - HD_RED_ZONE;
+
+    if (sp < lo || sp >= hi) { /* a coroutine's stack, say: it may end anywhere */
+        long n = read_own_memory(from, m->bytes, HD_OUTSIDE_BYTES);
+        if (n < 0) {
+            from = sp;
+            n = read_own_memory(from, m->bytes, 4096 - (sp & 4095));
+        }
+        m->stack_addr = from;
+        m->stack_bytes = n > 0 ? (uint32_t)n : 0;
+        m->truncated = true;
+        return;
+    }
+    from = from < lo ? lo : from;
+    uint64_t n = hi - from;
+    m->truncated = n > HD_STACK_BYTES_MAX;
+    n = m->truncated ? HD_STACK_BYTES_MAX : n;
+    hd_machine_copy(m->bytes, (const void *)from, n);
+    m->stack_addr = from;
+    m->stack_bytes = (uint32_t)n;
+}
+
+/* Whether this signal, pending, will run a handler; *restarts: which lets calls be made again. */
+static bool has_handler(int signal, bool *restarts) {
+    struct hd_kernel_action action = {0};
+    if (hd_syscall4(SYS_rt_sigaction, signal, NULL, &action, HD_KERNEL_SIGSET_BYTES) < 0) {
+        return false;
+    }
+    *restarts = (action.flags & SA_RESTART) != 0;
+    return action.handler != (void *)SIG_DFL && action.handler != (void *)SIG_IGN;
+}
+
+/* Whether a signal of the program's own waits behind ours, to be handled as soon as the context's mask is
+ * back: it ends the call (any handler), or ends it unless the call is one that its handler lets restart. A
+ * signal that the context's mask keeps out does not count: where the call itself lets it in (ppoll,
+ * sigsuspend), making the call again ends it at once. Nor does one that nobody handles: it is blocked now, so
+ * the kernel keeps even those. */
+static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it_restarts) {
+    uint64_t pending = 0;
+
+    if (hd_syscall2(SYS_rt_sigpending, &pending, HD_KERNEL_SIGSET_BYTES) < 0) {
+        return true;
+    }
+    pending &= ~context_mask & ~(1ULL << (own - 1));
+    while (pending != 0) {
+        int signal = __builtin_ctzll(pending) + 1;
+        bool restarts = false;
+        if (has_handler(signal, &restarts) && (even_if_it_restarts || !restarts)) {
+            return true;
+        }
+        pending &= pending - 1;
+    }
+    return false;
+}
+
+/* Whether a signal of the program's own had ended the call before ours came: ours was held back by that
+ * handler's mask and is delivered as the handler returns, to the very context that the handler had
+ * interrupted. Its frame is then still there, just below the stack. (A program with such a frame at this very
+ * place has had -EINTR from this very call: it can take another, so an old frame, from an earlier turn, does
+ * no harm.) */
+static bool program_signal_was_here(const ucontext_t *context) {
+    uint64_t stale[HD_STALE_REGS] = {0};
+    uint64_t at = hd_machine_stale_frame(context);
+    return at != 0 && read_own_memory(at, stale, sizeof stale) == (long)sizeof stale &&
+           hd_machine_same_place(context, stale);
+}
+
+static void count(struct hd_mailbox *m, bool mended) {
+    if (m != NULL) {
+        __atomic_fetch_add(mended ? &m->restarted_syscalls : &m->interrupted_syscalls, 1, __ATOMIC_RELAXED);
+    }
+}
+
+/* SA_RESTART makes the kernel repeat some calls; the others (poll, epoll_wait, nanosleep, …) end with -EINTR.
+ */
+static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
+    uint64_t mask;
+    long nr;
+    enum hd_machine_call call = hd_machine_call_at(context, read_own_memory, &nr);
+
+    if (call == HD_CALL_NONE || (call == HD_CALL_RESTARTED && !hd_restartable(nr))) {
+        return;
+    }
+    hd_machine_copy(&mask, &context->uc_sigmask, sizeof mask);
+    if (call == HD_CALL_RESTARTED) {
+        if (program_signal_waits(own, mask, false)) {
+            hd_machine_call_end(context);
+        }
+        return;
+    }
+    if (program_signal_waits(own, mask, true) || program_signal_was_here(context)) {
+        return; /* the call ends as it would without us */
+    }
+    if (nr < 0 || !hd_restartable(nr)) {
+        count(m, false);
+        return;
+    }
+    hd_machine_call_again(context, nr);
+    count(m, true);
+}
+
+void hd_capture_on_signal(int signal, void *info, void *context) {
+    uint64_t begin = hd_ticks_read();
+    const siginfo_t *why = info;
+    struct hd_mailbox *m = own_mailbox;
+    bool answer = false;
+    uint32_t sequence = 0;
+
+    if (m != NULL && why->si_code == SI_QUEUE) {
+        sequence = (uint32_t)(uintptr_t)why->si_value.sival_ptr;
+        uint64_t asked = hd_mail_word(sequence, HD_MAIL_ASKED);
+        answer = __atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(sequence, HD_MAIL_COPYING), false,
+                                             __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    }
+    if (answer) {
+        hd_machine_context_regs(&m->regs, context);
+        copy_stack(m);
+    }
+    mend_call(signal, m, context);
+    if (answer) {
+        m->ticks_begin = begin;
+        m->ticks_end = hd_ticks_read();
+        __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_DONE), __ATOMIC_RELEASE);
+    }
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rung 2, the monitor's side: asks, waits, takes the answer. Monitor: no allocation, no lock.
+ */
+#include "capture/signalled.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "capture/machine.h"
+#include "capture/mailbox.h"
+#include "capture/procfs.h"
+#include "capture/target.h"
+#include "os/os.h"
+#include "os/ticks.h"
+
+#define ANSWER_NS (50 * HD_NS_PER_MS)
+#define FIRST_NAP_NS \
+    (60 * HD_NS_PER_US) /* a signal takes some 15 µs there; naps need no wake-up call by the handler */
+#define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
+
+/* One buffer for all: an answer is copied out of it at once. It belongs to the library and not to the caller,
+ * since a handler that was put off in mid-copy for longer than anybody waits would write into whatever the
+ * caller's has become. */
+static struct {
+    uint8_t *bytes;
+    int signal;
+    const struct hd_mailbox *held; /* that handler's; the rung stays closed until it is done */
+    uint32_t sequence;
+    uint64_t ticks, at_ns; /* one instant by both clocks */
+} shared;
+
+int hd_signalled_prepare(int signal) {
+    if (shared.bytes == NULL) {
+        uint8_t *bytes = hd_os_memory_take(HD_STACK_BYTES_MAX);
+        if (bytes == NULL) {
+            return -ENOMEM;
+        }
+        memset(bytes, 0xff,
+               HD_STACK_BYTES_MAX); /* touched: a fault in the handler costs more than the copy */
+        shared.bytes = bytes;
+        shared.ticks = hd_ticks_read();
+        shared.at_ns = hd_os_now_ns();
+    }
+    shared.signal = signal;
+    return 0;
+}
+
+int hd_signalled_signal(void) {
+    return shared.signal;
+}
+
+uint8_t *hd_signalled_buffer(void) {
+    return shared.bytes;
+}
+
+void hd_signalled_forget(const struct hd_mailbox *m) {
+    if (shared.held == m) {
+        shared.held = NULL;
+    }
+}
+
+void hd_capture_nap(uint64_t ns) {
+    static uint32_t never;
+    (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + ns, false);
+}
+
+static enum hd_mail_phase phase_of(uint64_t word) {
+    return (enum hd_mail_phase)(word & 3);
+}
+
+/* The buffer is free unless a handler that nobody waited for is still at it. */
+static bool buffer_free(void) {
+    if (shared.held == NULL) {
+        return shared.bytes != NULL;
+    }
+    if (phase_of(__atomic_load_n(&shared.held->word, __ATOMIC_ACQUIRE)) == HD_MAIL_COPYING) {
+        return false;
+    }
+    shared.held = NULL;
+    return true;
+}
+
+bool hd_signalled_allowed(struct hd_target *t) {
+    struct hd_kernel_action action = {0};
+    struct hd_proc_status status;
+
+    if (!t->watched || t->mailbox == NULL || t->signal <= 0 || hd_target_status(t, &status) < 0) {
+        return false;
+    }
+    bool quiet = t->voluntary_valid && status.voluntary == t->voluntary;
+    t->voluntary = status.voluntary;
+    t->voluntary_valid = true;
+    if (!quiet || ((status.blocked | status.pending) >> (t->signal - 1) & 1) != 0) {
+        return false;
+    }
+    if (hd_os.signal_action(t->signal, NULL, &action) < 0 || action.handler != (void *)hd_capture_on_signal) {
+        t->signal = 0; /* the program has taken it: it is the program's from now on */
+        return false;
+    }
+    return buffer_free() && __atomic_load_n(&t->mailbox->left, __ATOMIC_RELAXED) == 0;
+}
+
+/* Waits until the phase is DONE. False: no answer, and none will be taken any more. */
+static bool wait_for_answer(struct hd_mailbox *m, uint32_t sequence) {
+    uint64_t until = hd_os_now_ns() + ANSWER_NS;
+    uint64_t nap = FIRST_NAP_NS;
+
+    do {
+        hd_capture_nap(nap);
+        if (__atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == hd_mail_word(sequence, HD_MAIL_DONE)) {
+            return true;
+        }
+        nap = nap * 2 < LONGEST_NAP_NS ? nap * 2 : LONGEST_NAP_NS;
+    } while (hd_os_now_ns() < until && __atomic_load_n(&m->left, __ATOMIC_RELAXED) == 0);
+
+    uint64_t asked = hd_mail_word(sequence, HD_MAIL_ASKED);
+    if (__atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(sequence, HD_MAIL_IDLE), false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        return false;
+    }
+    if (phase_of(asked) == HD_MAIL_DONE) {
+        return true;
+    }
+    shared.held = m; /* put off in mid-copy */
+    return false;
+}
+
+/* The instant of a time stamp, in ns before `now_ns`; the rate is taken over the time since the start. */
+static uint64_t ticks_to_ns(uint64_t ticks, uint64_t ticks_now, uint64_t now_ns) {
+    uint64_t elapsed = ticks_now - shared.ticks;
+    if (ticks_now <= shared.ticks || now_ns <= shared.at_ns || elapsed == 0) {
+        return 0;
+    }
+    return (uint64_t)((double)ticks * (double)(now_ns - shared.at_ns) / (double)elapsed);
+}
+
+static void note_times(struct hd_target *t, const struct hd_mailbox *m, uint64_t sent_ns,
+                       struct hd_capture *out) {
+    uint64_t now_ns = hd_os_now_ns();
+    uint64_t ticks = hd_ticks_read();
+    uint64_t trip = now_ns - sent_ns;
+    /* Stamps of an unsteady counter say anything: nothing took longer than the whole trip. */
+    uint64_t pause = ticks_to_ns(m->ticks_end - m->ticks_begin, ticks, now_ns);
+    uint64_t ago = ticks_to_ns(ticks - m->ticks_begin, ticks, now_ns);
+
+    pause = pause < trip ? pause : trip;
+    t->cost.pause_total_ns += pause;
+    t->cost.pause_max_ns = pause > t->cost.pause_max_ns ? pause : t->cost.pause_max_ns;
+    out->at_ns = now_ns - (ago < trip ? ago : trip);
+}
+
+static void note_calls(struct hd_target *t, const struct hd_mailbox *m) {
+    t->cost.restarted_syscalls = __atomic_load_n(&m->restarted_syscalls, __ATOMIC_RELAXED);
+    t->cost.interrupted_syscalls = __atomic_load_n(&m->interrupted_syscalls, __ATOMIC_RELAXED);
+}
+
+int hd_signalled_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
+    struct hd_mailbox *m = t->mailbox;
+    uint32_t sequence = ++shared.sequence;
+
+    m->bytes = shared.bytes;
+    hd_target_tell_bounds(t);
+    __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_ASKED), __ATOMIC_RELEASE);
+    uint64_t sent_ns = hd_os_now_ns();
+    int rc = hd_os.signal_thread(hd_os.get_pid(), t->tid, t->signal, sequence);
+    if (rc < 0) {
+        __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_IDLE), __ATOMIC_RELAXED);
+        return rc;
+    }
+    t->cost.signals++;
+    bool answered = wait_for_answer(m, sequence);
+    note_calls(t, m);
+    if (!answered) {
+        return -ETIMEDOUT;
+    }
+    out->regs = m->regs;
+    out->stack_addr = m->stack_addr;
+    out->stack_bytes = m->stack_bytes < HD_STACK_BYTES_MAX ? m->stack_bytes : HD_STACK_BYTES_MAX;
+    out->truncated = m->truncated;
+    hd_machine_copy(stack, m->bytes, out->stack_bytes);
+    out->way = HD_WAY_SIGNALLED;
+    out->state = HD_RUN_RUNNING;
+    out->syscall_nr = HD_SYSCALL_NONE;
+    note_times(t, m, sent_ns, out);
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rung 2: a running thread is asked by a signal. Monitor: no allocation, no lock.
+ */
+#ifndef HD_SIGNALLED_H
+#define HD_SIGNALLED_H
+
+#include "capture/capture.h"
+
+/* Takes the buffer that answers are written to; once per process, kept for its life. */
+int hd_signalled_prepare(int signal);
+int hd_signalled_signal(void); /* 0: not prepared */
+uint8_t *hd_signalled_buffer(void);
+
+/* Whether the thread may be sent the signal now: our handler is installed, the signal is neither blocked nor
+ * pending, and the thread has not given up its processor since it was last looked at. */
+bool hd_signalled_allowed(struct hd_target *t);
+
+/* Sends it and waits for the answer. 0; -ETIMEDOUT: none came; -ESRCH: the thread is gone. */
+int hd_signalled_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
+
+/* Before a target's mailbox may be freed. */
+void hd_signalled_forget(const struct hd_mailbox *m);
+
+/* Plain waiting, on the monitor. */
+void hd_capture_nap(uint64_t ns);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One target's files: opened once, kept, read again and again. Monitor (its descriptor table holds the
+ * files): no allocation, no lock.
+ */
+#include "capture/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "capture/mailbox.h"
+#include "capture/signalled.h"
+#include "os/os.h"
+
+static struct {
+    int task_dir; /* each is the descriptor + 1, so that zero says none */
+    int mem;
+} kept;
+
+int hd_capture_files_open(void) {
+    int dir = hd_os.open_at(AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (dir < 0) {
+        return dir;
+    }
+    int mem = hd_os.open_at(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+    hd_capture_files_close();
+    kept.task_dir = dir + 1;
+    kept.mem = mem < 0 ? 0 : mem + 1;
+    return 0;
+}
+
+void hd_capture_files_close(void) {
+    if (kept.task_dir > 0) {
+        hd_os.close(kept.task_dir - 1);
+    }
+    if (kept.mem > 0) {
+        hd_os.close(kept.mem - 1);
+    }
+    kept.task_dir = 0;
+    kept.mem = 0;
+}
+
+long hd_target_read_memory(uint64_t addr, void *to, size_t n) {
+    /* A seccomp filter that forbids process_vm_readv may kill; pread is one of the calls that remain. */
+    if (kept.mem > 0) {
+        return hd_os.pread(kept.mem - 1, to, n, addr);
+    }
+    return hd_os.read_memory(hd_os.get_pid(), addr, to, n);
+}
+
+static size_t put_text(char *to, size_t at, size_t bytes, const char *text) {
+    size_t n = strlen(text);
+    if (at + n >= bytes) {
+        return at;
+    }
+    memcpy(to + at, text, n + 1);
+    return at + n;
+}
+
+static size_t put_number(char *to, size_t at, size_t bytes, int value) {
+    char digits[12];
+    size_t n = sizeof digits;
+
+    digits[--n] = '\0';
+    do {
+        digits[--n] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0 && n > 0);
+    return put_text(to, at, bytes, digits + n);
+}
+
+static int open_file(int tid, const char *name) {
+    char path[64];
+    size_t at = 0;
+    int dir = kept.task_dir > 0 ? kept.task_dir - 1 : AT_FDCWD;
+
+    if (dir == AT_FDCWD) {
+        at = put_text(path, at, sizeof path, "/proc/self/task/");
+    }
+    at = put_number(path, at, sizeof path, tid);
+    at = put_text(path, at, sizeof path, "/");
+    put_text(path, at, sizeof path, name);
+    return hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+static int find_bounds(struct hd_target *t, uint64_t near) {
+    uint64_t lo, hi;
+    int fd = open_file(t->tid, "maps");
+    if (fd < 0) {
+        return fd;
+    }
+    int rc = hd_proc_find_stack(fd, near, &lo, &hi);
+    hd_os.close(fd);
+    if (rc == 0) {
+        t->stack_lo = lo;
+        t->stack_hi = hi;
+    }
+    return rc;
+}
+
+int hd_target_open(struct hd_target *t, int tid, uint64_t near_sp) {
+    t->tid = tid;
+    t->syscall_fd = open_file(tid, "syscall");
+    t->schedstat_fd = open_file(tid, "schedstat");
+    t->status_fd = open_file(tid, "status");
+    t->stat_fd = open_file(tid, "stat");
+    t->wchan_fd = open_file(tid, "wchan");
+    t->stack_lo = 0;
+    t->stack_hi = 0;
+    t->last_valid = false;
+    t->voluntary_valid = false;
+    if (near_sp == 0 && t->mailbox != NULL) {
+        near_sp = t->mailbox->near_sp;
+    }
+    if (near_sp != 0) {
+        (void)find_bounds(t, near_sp); /* without bounds the stack is read by fallible calls */
+    }
+    return t->syscall_fd < 0 ? t->syscall_fd : 0;
+}
+
+void hd_target_close(struct hd_target *t) {
+    int *files[] = {&t->syscall_fd, &t->schedstat_fd, &t->status_fd, &t->stat_fd, &t->wchan_fd};
+
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (*files[i] >= 0) {
+            hd_os.close(*files[i]);
+        }
+        *files[i] = -1;
+    }
+    hd_signalled_forget(t->mailbox);
+    t->mailbox = NULL;
+    t->watched = false;
+    t->last_valid = false;
+}
+
+/* Bytes, at least one. A file of a thread that has ended reads as nothing, or as -ESRCH. */
+static long read_text(int fd, char *text, size_t bytes) {
+    long n = fd < 0 ? -ENOENT : hd_os.pread(fd, text, bytes, 0);
+    return n == 0 ? -ESRCH : n;
+}
+
+int hd_target_status(const struct hd_target *t, struct hd_proc_status *out) {
+    char text[4096];
+    long n = read_text(t->status_fd, text, sizeof text);
+    if (n < 0) {
+        return (int)n;
+    }
+    return hd_proc_parse_status(text, (size_t)n, out) ? 0 : -EPROTO;
+}
+
+int hd_target_state(const struct hd_target *t, enum hd_run_state *out) {
+    char text[128]; /* the state is the third field */
+    char letter;
+    long n = read_text(t->stat_fd, text, sizeof text);
+    if (n < 0) {
+        return (int)n;
+    }
+    if (!hd_proc_parse_stat_state(text, (size_t)n, &letter)) {
+        return -EPROTO;
+    }
+    *out = hd_proc_run_state(letter);
+    return 0;
+}
+
+long hd_target_syscall(const struct hd_target *t, char text[HD_PROC_SYSCALL_BYTES],
+                       struct hd_proc_syscall *out) {
+    long n = read_text(t->syscall_fd, text, HD_PROC_SYSCALL_BYTES);
+    if (n < 0) {
+        return n;
+    }
+    if (!hd_proc_parse_syscall(text, (size_t)n, out)) {
+        return -EPROTO;
+    }
+    return out->where == HD_PROC_ENDED ? -ESRCH : n;
+}
+
+void hd_target_wchan(const struct hd_target *t, char *name, size_t bytes) {
+    long n = read_text(t->wchan_fd, name, bytes - 1);
+    if (n < 0 || (n == 1 && name[0] == '0')) {
+        n = 0;
+    }
+    name[n] = '\0';
+}
+
+int hd_capture_sched(const struct hd_target *t, struct hd_sched *out) {
+    char text[HD_PROC_SCHED_BYTES];
+    struct hd_proc_status status;
+    long n = read_text(t->schedstat_fd, text, sizeof text);
+
+    if (n == -ESRCH) {
+        return -ESRCH;
+    }
+    if (n > 0 && hd_proc_parse_schedstat(text, (size_t)n, out) && out->slices != 0) {
+        return 0;
+    }
+    /* A kernel without these figures says "0 0 0": switches prove as well that a thread has not run. */
+    int rc = hd_target_status(t, &status);
+    if (rc < 0) {
+        return rc;
+    }
+    *out = (struct hd_sched){.slices = status.voluntary + status.involuntary};
+    return 0;
+}
+
+/* Above the thread pointer of a thread that libc made lie no frames, but perhaps a mapping of somebody else's
+ * that the kernel shows as one with the stack. */
+static uint64_t clipped_hi(const struct hd_target *t) {
+    uint64_t tp = t->mailbox != NULL ? t->mailbox->thread_pointer : 0;
+    return tp > t->stack_lo && tp < t->stack_hi ? tp : t->stack_hi;
+}
+
+bool hd_target_bounds(struct hd_target *t, uint64_t sp, uint64_t *lo, uint64_t *hi) {
+    uint64_t top = t->stack_hi;
+
+    if (!t->watched || t->mailbox == NULL || top == 0) {
+        return false;
+    }
+    if (sp < t->stack_lo &&
+        t->stack_lo - sp < (1ULL << 30)) { /* the main thread's stack grows as it is used */
+        if (find_bounds(t, sp) < 0) {
+            return false;
+        }
+        if (t->stack_hi != top) { /* another stack: a coroutine's, which may be unmapped at any time */
+            (void)find_bounds(t, top - 1);
+            return false;
+        }
+    }
+    *lo = t->stack_lo;
+    *hi = clipped_hi(t);
+    return sp >= *lo && sp < *hi;
+}
+
+void hd_target_tell_bounds(const struct hd_target *t) {
+    __atomic_store_n(&t->mailbox->stack_lo, t->stack_lo, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->mailbox->stack_hi, clipped_hi(t), __ATOMIC_RELAXED);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Looks at one target's files and at the bounds of its stack. Monitor: no allocation, no lock.
+ */
+#ifndef HD_TARGET_H
+#define HD_TARGET_H
+
+#include "capture/capture.h"
+#include "capture/procfs.h"
+
+/* Each: 0; -ESRCH the thread is gone; or what reading said; -EPROTO for text that is not of its form. */
+int hd_target_status(const struct hd_target *t, struct hd_proc_status *out);
+int hd_target_state(const struct hd_target *t, enum hd_run_state *out);
+/* Gives the length of the text. */
+long hd_target_syscall(const struct hd_target *t, char text[HD_PROC_SYSCALL_BYTES],
+                       struct hd_proc_syscall *out);
+void hd_target_wchan(const struct hd_target *t, char *name, size_t bytes);
+
+/* The stack that `sp` is on, if it is the thread's own and plain reads of it are safe. Looks anew where the
+ * stack has grown below what was known. */
+bool hd_target_bounds(struct hd_target *t, uint64_t sp, uint64_t *lo, uint64_t *hi);
+
+/* Puts what is known of the bounds into the mailbox. */
+void hd_target_tell_bounds(const struct hd_target *t);
+
+/* Memory of this process that may not be there: bytes read, may be short, or negative. */
+long hd_target_read_memory(uint64_t addr, void *to, size_t n);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The watched thread's own part: the handler for the process, an alternate stack and a mailbox for the
+ * thread. Ordinary code, at the begin and the end of a watch.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "capture/capture.h"
+#include "capture/machine.h"
+#include "capture/mailbox.h"
+#include "capture/signalled.h"
+#include "os/os.h"
+
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000
+#endif
+
+#define PAGE_BYTES 4096u /* a guard of at least a page of the smallest kind; rounded up to the system's */
+
+_Static_assert(sizeof(struct hd_mailbox) <= PAGE_BYTES, "the mailbox fits its page");
+
+static size_t page_bytes(void) {
+    size_t n = getauxval(AT_PAGESZ);
+    return n < PAGE_BYTES ? PAGE_BYTES : n;
+}
+
+/* Signals whose default is to be ignored: one that comes late, or to a child that resets it, harms nobody. */
+static bool may_be_used(int signal) {
+    return signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD;
+}
+
+int hd_capture_signal_init(int signal) {
+    struct hd_kernel_action ours = {
+        .handler = (void *)hd_capture_on_signal,
+        .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER,
+        .restorer = (void *)hd_capture_restorer,
+        .mask = ~0ULL, /* nothing comes between: a handler of the program's would see a half-mended context */
+    };
+    struct hd_kernel_action before = {0};
+
+    if (!may_be_used(signal)) {
+        return -EINVAL;
+    }
+    int rc = hd_os.signal_action(signal, NULL, &before);
+    if (rc < 0) {
+        return rc;
+    }
+    if (before.handler != (void *)hd_capture_on_signal) {
+        if (before.handler != (void *)SIG_DFL && before.handler != (void *)SIG_IGN) {
+            return -EBUSY;
+        }
+        rc = hd_signalled_prepare(signal);
+        if (rc < 0) {
+            return rc;
+        }
+        rc = hd_os.signal_action(signal, &ours, &before);
+        if (rc < 0) {
+            return rc;
+        }
+        if (before.handler != (void *)SIG_DFL && before.handler != (void *)SIG_IGN) {
+            hd_os.signal_action(signal, &before, NULL); /* the program set one between the two calls */
+            return -EBUSY;
+        }
+    }
+    return hd_signalled_prepare(signal);
+}
+
+/* guard page | alternate stack | mailbox */
+size_t hd_capture_thread_bytes(void) {
+    return 2 * page_bytes() + HD_ALT_STACK_BYTES;
+}
+
+static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
+    size_t page = page_bytes();
+    uint8_t *bytes = memory + page;
+    stack_t now = {0};
+    stack_t ours = {.ss_sp = bytes, .ss_size = HD_ALT_STACK_BYTES};
+
+    int rc = hd_os.alt_stack(NULL, &now);
+    if (rc < 0 || (now.ss_flags & SS_DISABLE) == 0) {
+        return rc;
+    }
+    if (getauxval(AT_MINSIGSTKSZ) > HD_ALT_STACK_BYTES / 2) {
+        return -ENOMEM; /* a machine whose registers fill it */
+    }
+    /* A handler of the program's may fork while on it: the child goes on there, so it must not be wiped.
+     * Kernels too old to know the advice have not wiped it either. */
+    (void)hd_os.advise(bytes, HD_ALT_STACK_BYTES, MADV_KEEPONFORK);
+    rc = hd_os.protect(memory, page, PROT_NONE);
+    if (rc < 0) {
+        return rc;
+    }
+    memset(bytes + HD_ALT_STACK_BYTES - 4 * (size_t)PAGE_BYTES, 0,
+           4 * (size_t)PAGE_BYTES); /* what a frame of ours needs */
+    rc = hd_os.alt_stack(&ours, NULL);
+    if (rc == 0) {
+        m->alt_stack = bytes;
+    }
+    return rc;
+}
+
+/* The first signal finds code and stack cold (page faults cost more than everything else): the thread sends
+ * it to itself, where no call can be broken by it. */
+static void dry_sample(struct hd_mailbox *m) {
+    int signal = hd_signalled_signal();
+    struct hd_kernel_action now = {0};
+    uint64_t blocked = 0;
+    uint64_t here = (uint64_t)__builtin_frame_address(0);
+
+    if (signal == 0 || hd_os.signal_mask(0, NULL, &blocked) < 0 || (blocked >> (signal - 1) & 1) != 0 ||
+        hd_os.signal_action(signal, NULL, &now) < 0 || now.handler != (void *)hd_capture_on_signal) {
+        return;
+    }
+    m->stack_lo =
+        here & ~(uint64_t)(PAGE_BYTES - 1); /* the page that this function runs on is there for sure */
+    m->stack_hi = m->stack_lo + PAGE_BYTES;
+    m->bytes = hd_signalled_buffer();
+    __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_ASKED), __ATOMIC_RELEASE);
+    (void)hd_os.signal_thread(hd_os.get_pid(), m->tid, signal, 0);
+    __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_IDLE), __ATOMIC_RELEASE);
+    m->stack_lo = 0;
+    m->stack_hi = 0;
+}
+
+int hd_capture_thread_enter(void *memory, struct hd_mailbox **out) {
+    struct hd_mailbox *m = (void *)((uint8_t *)memory + hd_capture_thread_bytes() - page_bytes());
+
+    memset(m, 0, sizeof *m);
+    m->tid = hd_os.get_tid();
+    m->thread_pointer = hd_machine_thread_pointer();
+    m->near_sp = (uint64_t)__builtin_frame_address(0);
+    int rc = set_alt_stack(m, memory);
+    if (rc < 0) {
+        return rc;
+    }
+    hd_capture_set_mailbox(m);
+    dry_sample(m);
+    *out = m;
+    return 0;
+}
+
+int hd_capture_thread_leave(struct hd_mailbox *m) {
+    stack_t now = {0};
+    stack_t none = {.ss_flags = SS_DISABLE};
+
+    hd_capture_set_mailbox(NULL);
+    __atomic_store_n(&m->left, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&m->reading, __ATOMIC_SEQ_CST) != 0) {
+        /* The monitor is copying our stack, some microseconds; it must not vanish under it. */
+        (void)hd_os.futex_wait(&m->reading, 1, hd_os_now_ns() + HD_NS_PER_MS, false);
+    }
+    if (m->alt_stack == NULL || hd_os.alt_stack(NULL, &now) < 0 || now.ss_sp != m->alt_stack) {
+        return 0;
+    }
+    /* -EPERM: we were called from a handler that runs on it. */
+    return hd_os.alt_stack(&none, NULL) < 0 ? -EBUSY : 0;
+}
