@@ -38,7 +38,7 @@ struct hd_target {
     int tid;
     bool watched; /* only watched threads are ever signalled and copied by plain memory reads */
     int syscall_fd, schedstat_fd, status_fd, stat_fd,
-        wchan_fd;                /* kept open in the monitor's table; -1: not to be had */
+        wchan_fd;                /* in the monitor's table; -1: not to be had */
     uint64_t stack_lo, stack_hi; /* the thread's own stack mapping, 0 0 when not known */
     struct hd_sched last;        /* at the last frozen capture */
     bool last_valid;
@@ -50,9 +50,9 @@ struct hd_target {
     struct hd_capture_cost cost;
 };
 
-/* On the monitor, before any target is opened: keeps /proc/self/task and /proc/self/mem, so that a chroot or
- * dropped privileges later do not matter. Without it (or where it fails) full paths and process_vm_readv
- * serve. */
+/* On a thread of ours, before it opens any target: keeps /proc/self/task and /proc/self/mem, so that a chroot
+ * or dropped privileges later do not matter. Without it (or where it fails) full paths and process_vm_readv
+ * serve. For the calling thread only, since each has a descriptor table of its own. */
 int hd_capture_files_open(void);
 void hd_capture_files_close(void);
 

@@ -20,6 +20,14 @@ static void skip_blanks(struct cursor *c) {
     }
 }
 
+/* memchr, which the library does without. */
+static const char *find_newline(const char *text, const char *end) {
+    while (text < end && *text != '\n') {
+        text++;
+    }
+    return text < end ? text : NULL;
+}
+
 static int digit_value(char c) {
     if (c >= '0' && c <= '9') {
         return c - '0';
@@ -48,7 +56,7 @@ static bool take_number(struct cursor *c, unsigned base, uint64_t *out) {
         value = next;
         c->p++;
     }
-    if (c->p == begin || c->p == c->end) {
+    if (c->p == begin || c->p == c->end || (*c->p != ' ' && *c->p != '\n' && *c->p != '-')) {
         return false;
     }
     *out = value;
@@ -127,7 +135,7 @@ bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out
     unsigned seen = 0;
 
     for (const char *end = text + n; text < end;) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *newline = find_newline(text, end);
         if (newline == NULL) {
             break;
         }
@@ -227,9 +235,9 @@ int hd_proc_find_stack(int maps_fd, uint64_t near, uint64_t *lo, uint64_t *hi) {
         }
         offset += (uint64_t)n;
         have += (size_t)n;
-        char *line = text;
-        char *newline;
-        while ((newline = memchr(line, '\n', have - (size_t)(line - text))) != NULL) {
+        const char *line = text;
+        const char *newline;
+        while ((newline = find_newline(line, text + have)) != NULL) {
             if (consider_mapping(line, (size_t)(newline - line) + 1, near, &before, &found, &exact)) {
                 if (!exact) {
                     return -ENOENT;

@@ -13,7 +13,8 @@
 #include "capture/signalled.h"
 #include "os/os.h"
 
-static struct {
+/* Each thread of ours has a descriptor table of its own, and so its own of these. */
+static __thread struct {
     int task_dir; /* each is the descriptor + 1, so that zero says none */
     int mem;
 } kept;
