@@ -159,6 +159,8 @@ void hd_json_str(struct hd_json *j, const char *name, const char *s) {
 /* ---- values that need no escape ----------------------------------------------------------- */
 
 void hd_json_u64(struct hd_json *j, const char *name, uint64_t v) {
+    if (v > INT64_MAX)
+        v = INT64_MAX; /* readers hold 63 bits */
     char c[24];
     struct hd_text t;
     hd_text_init(&t, c, sizeof c);

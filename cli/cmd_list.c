@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog list: one line for each report, newest last. Ordinary code.
+ */
+#include "cli/commands.h"
+#include "cli/render.h"
+#include "cli/reports.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ID_WIDTH_MIN 13 /* "01a1fb7d-045d": the time to the millisecond */
+
+static void print_help(void) {
+    fputs(
+        "Lists the reports, newest last: id, when, kind, duration, cause, the app's own function on top, app.\n\n"
+        "usage: hangdog list [OPTIONS]\n\n"
+        "  --spool DIR    the reports in DIR, not those in every spool of yours\n"
+        "  --json         as a JSON array\n"
+        "  --no-symbols   modules and offsets in place of functions: faster\n"
+        "  --help         this text\n\n"
+        "Without --spool: the folders in $XDG_STATE_HOME/hangdog, else in ~/.local/state/hangdog.\n",
+        stdout);
+}
+
+struct options {
+    const char *spool;
+    bool json, no_symbols;
+};
+
+static int parse_options(int argc, char **argv, struct options *o, int *status) {
+    static const struct option options[] = {
+        {"spool", required_argument, NULL, 's'},
+        {"json", no_argument, NULL, 'j'},
+        {"no-symbols", no_argument, NULL, 'n'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int c;
+    opterr = 0;
+    optind = 0;
+    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        switch (c) {
+        case 's':
+            o->spool = optarg;
+            break;
+        case 'j':
+            o->json = true;
+            break;
+        case 'n':
+            o->no_symbols = true;
+            break;
+        case 'h':
+            print_help();
+            *status = 0;
+            return -1;
+        case ':':
+            *status = complain_usage("list", "'%s' needs a value", argv[optind - 1]);
+            return -1;
+        default:
+            *status = complain_usage("list", "there is no option '%s'", argv[optind - 1]);
+            return -1;
+        }
+    }
+    if (optind != argc) {
+        *status = complain_usage("list", "'%s' is too much", argv[optind]);
+        return -1;
+    }
+    return 0;
+}
+
+/* What is listed of one report. */
+static json_t *summary_of(const json_t *report, const struct report_file *file) {
+    const json_t *app = json_object_get(report, "app"), *own = report_own_frame(report);
+    json_t *out = json_object();
+    json_object_set(out, "id", json_object_get(report, "id"));
+    json_object_set_new(out, "file", json_string(file->path));
+    json_object_set(out, "kind", json_object_get(report, "kind"));
+    json_object_set(out, "started_at", json_object_get(report, "started_at"));
+    json_object_set(out, "duration_ns", json_object_get(report, "duration_ns"));
+    json_object_set(out, "cause", json_object_get(json_object_get(report, "cause"), "kind"));
+    json_object_set(out, "function", json_object_get(own, "function"));
+    if (own != NULL && report_module_name(report, own) != NULL)
+        json_object_set_new(out, "place",
+                            json_sprintf("%s+%s", report_module_name(report, own),
+                                         json_string_value(json_object_get(own, "offset"))));
+    json_object_set(out, "app", json_object_get(app, "name"));
+    json_object_set(out, "pid", json_object_get(app, "pid"));
+    return out;
+}
+
+/* Summaries of all that can be read; what cannot is told on stderr and makes the status 1. */
+static json_t *read_all(const struct report_files *files, const struct options *o, int *status) {
+    struct symbolizer *symbolizer = o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){0});
+    json_t *all = json_array();
+    for (size_t i = 0; i < files->count; i++) {
+        struct problem why;
+        json_t *report = report_load(files->file[i].path, &why);
+        if (report == NULL) {
+            *status = complain("%s", why.text);
+            continue;
+        }
+        if (symbolizer != NULL)
+            report_symbolicate_hot(report, symbolizer, NULL);
+        json_array_append_new(all, summary_of(report, &files->file[i]));
+        json_decref(report);
+    }
+    symbolizer_destroy(symbolizer);
+    return all;
+}
+
+/* As many characters of the ids as tell them apart: neighbours are the most alike, since they are sorted. */
+static int id_width(const struct report_files *files) {
+    int width = ID_WIDTH_MIN;
+    for (size_t i = 1; i < files->count; i++) {
+        const char *a = files->file[i - 1].id, *b = files->file[i].id;
+        int same = 0;
+        while (a[same] != 0 && a[same] == b[same])
+            same++;
+        if (a[same] != b[same] && same + 1 > width)
+            width = same + 1;
+    }
+    return width;
+}
+
+static const char *text_of(const json_t *summary, const char *name) {
+    const char *text = json_string_value(json_object_get(summary, name));
+    return text != NULL && text[0] != 0 ? text : "-";
+}
+
+/* A column: text without control characters, padded to `width` characters. */
+static void print_column(const char *text, int width) {
+    int used = 0;
+    for (const char *c = text; *c != 0; c++)
+        used += ((unsigned char)*c & 0xc0) != 0x80;
+    render_text(stdout, text);
+    printf("%*s", (used < width ? width - used : 0) + 2, "");
+}
+
+static void print_line(const json_t *summary, int width) {
+    char time[RENDER_TIME_BYTES], duration[RENDER_DURATION_BYTES], id[40];
+    bool named = json_object_get(summary, "function") != NULL;
+    snprintf(id, sizeof id, "%.*s", width, text_of(summary, "id"));
+    print_column(id, width);
+    print_column(render_time(time, text_of(summary, "started_at")), 19);
+    print_column(text_of(summary, "kind"), 7);
+    print_column(render_duration(duration, json_integer_value(json_object_get(summary, "duration_ns"))), 9);
+    print_column(text_of(summary, "cause"), 7);
+    print_column(text_of(summary, named ? "function" : "place"), 28);
+    render_text(stdout, text_of(summary, "app"));
+    fputc('\n', stdout);
+}
+
+static void print_table(const json_t *all, int width) {
+    for (size_t i = 0; i < json_array_size(all); i++)
+        print_line(json_array_get(all, i), width);
+}
+
+int cmd_list(int argc, char **argv) {
+    struct options o = {0};
+    struct report_files files;
+    struct problem why;
+    int status = 0;
+    if (parse_options(argc, argv, &o, &status) != 0)
+        return status;
+    if (reports_find(o.spool, &files, &why) != 0)
+        return complain("%s", why.text);
+    json_t *all = read_all(&files, &o, &status);
+    if (o.json) {
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        fputc('\n', stdout);
+    } else if (files.count == 0) {
+        printf("no reports in %s\n", files.where);
+    } else {
+        print_table(all, id_width(&files));
+    }
+    json_decref(all);
+    reports_free(&files);
+    if (fflush(stdout) != 0)
+        status = complain("writing the list: %s", strerror(errno));
+    return status;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog show: one report, for a person or as JSON with symbols. Ordinary code.
+ */
+#include "cli/commands.h"
+#include "cli/render.h"
+#include "cli/reports.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+struct options {
+    const char *spool; /* NULL: those of every app */
+    bool json, threads, no_symbols;
+};
+
+static void print_help(void) {
+    fputs(
+        "Shows one report: what hung, for how long, and why.\n\n"
+        "usage: hangdog show [OPTIONS] ID|FILE|latest\n\n"
+        "  ID        of the report, or the beginning of one: see hangdog list\n"
+        "  FILE      a report's file (a name with a / in it, or that ends with .json)\n"
+        "  latest    the newest report that is not of a session\n\n"
+        "  --spool DIR     look for the report in DIR, not in every spool of yours\n"
+        "  --json          the whole report as JSON, with functions, files and lines\n"
+        "  --threads       each thread with its stack, too\n"
+        "  --no-symbols    modules and offsets only: faster\n"
+        "  --help          this text\n\n"
+        "Lines and inlined functions need debug information: that of the program's file, or a file of it below\n"
+        "/usr/lib/debug, or a server named in DEBUGINFOD_URLS.\n",
+        stdout);
+}
+
+/* 0, or -1 with the exit status in *status. */
+static int parse_options(int argc, char **argv, struct options *o, int *status) {
+    static const struct option options[] = {
+        {"spool", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
+        {"threads", no_argument, NULL, 't'},     {"no-symbols", no_argument, NULL, 'n'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+    };
+    int c;
+    opterr = 0;
+    optind = 0;
+    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        switch (c) {
+        case 's':
+            o->spool = optarg;
+            break;
+        case 'j':
+            o->json = true;
+            break;
+        case 't':
+            o->threads = true;
+            break;
+        case 'n':
+            o->no_symbols = true;
+            break;
+        case 'h':
+            print_help();
+            *status = 0;
+            return -1;
+        case ':':
+            *status = complain_usage("show", "'%s' needs a value", argv[optind - 1]);
+            return -1;
+        default:
+            *status = complain_usage("show", "there is no option '%s'", argv[optind - 1]);
+            return -1;
+        }
+    }
+    if (argc - optind != 1) {
+        *status = argc == optind
+                      ? complain_usage("show", "which report? An ID, a FILE, or latest")
+                      : complain_usage("show", "one report at a time, not '%s' too", argv[optind + 1]);
+        return -1;
+    }
+    return 0;
+}
+
+static int print_json(const json_t *report) {
+    const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_PRESERVE_ORDER;
+    if (json_dumpf(report, stdout, flags) != 0 || fputc('\n', stdout) == EOF || fflush(stdout) != 0)
+        return complain("writing the report: %s", strerror(errno));
+    return 0;
+}
+
+static int print_text(const json_t *report, const json_t *notes, const struct options *o) {
+    struct render_options render = {
+        .colour = render_wants_colour(stdout), .threads = o->threads, .notes = notes};
+    if (render_report(stdout, report, &render) != 0)
+        return complain("writing the report: %s", strerror(errno));
+    return 0;
+}
+
+int cmd_show(int argc, char **argv) {
+    struct options o = {0};
+    struct problem why;
+    int status = 0;
+    if (parse_options(argc, argv, &o, &status) != 0)
+        return status;
+    json_t *report = reports_pick(o.spool, argv[optind], &why);
+    if (report == NULL)
+        return complain("%s", why.text);
+    json_t *notes = NULL;
+    struct symbolizer *symbolizer = NULL;
+    if (!o.no_symbols) {
+        symbolizer = symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
+        if (symbolizer == NULL) {
+            json_decref(report);
+            return complain("adding symbols: out of memory; try --no-symbols");
+        }
+        if (o.json || o.threads)
+            report_symbolicate(report, symbolizer, &notes);
+        else
+            report_symbolicate_hot(report, symbolizer, &notes);
+    }
+    status = o.json ? print_json(report) : print_text(report, notes, &o);
+    symbolizer_destroy(symbolizer);
+    json_decref(notes);
+    json_decref(report);
+    return status;
+}

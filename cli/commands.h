@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The subcommands, and what they share about errors. Ordinary code.
+ */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+enum { EXIT_ERROR = 1, EXIT_USAGE = 2 };
+
+/* One subcommand each: argv[0] is its name. Returns the exit status. */
+int cmd_run(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+
+/* Why something could not be done, as one line: what was being done: why; what to do. */
+struct problem {
+    char text[1024];
+};
+void problem_set(struct problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "hangdog: TEXT" on stderr. Return the exit status for it: 1, and 2 for a wrong use, which points to --help.
+ */
+int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int complain_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The hangdog command: a table of its subcommands. Ordinary code.
+ */
+#include "cli/commands.h"
+#include "hangdog/hangdog.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+    {"run", cmd_run, "run a program and report its hangs"},
+    {"list", cmd_list, "list the reports"},
+    {"show", cmd_show, "show one report"},
+};
+
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static void print_help(FILE *out) {
+    fputs("hangdog watches a program's event loop and tells which code hung it.\n\n"
+          "usage: hangdog COMMAND [OPTIONS]\n\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].summary);
+    fputs("  help   this text, or that of a command: hangdog help run\n\n"
+          "  --version   the version\n"
+          "  --help      of the command before it\n\n"
+          "To begin:  hangdog run -- PROGRAM ARGS...\n",
+          out);
+}
+
+static int run_command(const char *name, int argc, char **argv) {
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return commands[i].run(argc, argv);
+    return complain_usage(NULL, "there is no command '%s'", name);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        puts("hangdog " HANGDOG_VERSION);
+        return 0;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(name, "help") == 0) {
+        char option[] = "--help";
+        char *of_command[] = {argv[2], option, NULL};
+        return run_command(argv[2], 2, of_command);
+    }
+    if (name[0] == '-')
+        return complain_usage(NULL, "there is no option '%s'", name);
+    return run_command(name, argc - 1, argv + 1);
+}

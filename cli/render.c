@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One report as text: the line that sums it up, the sentence that explains it, the hot stack, the threads.
+ * Ordinary code.
+ */
+#include "cli/render_parts.h"
+#include "cli/reports.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static bool is_kind(const json_t *report, const char *kind) {
+    const char *have = member_text(report, "kind");
+    return have != NULL && strcmp(have, kind) == 0;
+}
+
+/* hang  2.003 s  redis-server[1234]  sleep  2026-01-31 12:00:00 */
+static void put_head(const struct page *p) {
+    char duration[RENDER_DURATION_BYTES], time[RENDER_TIME_BYTES];
+    const json_t *app = json_object_get(p->report, "app"), *cause = json_object_get(p->report, "cause");
+    fputs(p->style.alarm, p->out);
+    render_text(p->out, member_text(p->report, "kind"));
+    fprintf(p->out, "  %s%s  ", render_duration(duration, member_int(p->report, "duration_ns")),
+            p->style.end);
+    render_text(p->out, member_text(app, "name"));
+    fprintf(p->out, "[%" PRId64 "]", member_int(app, "pid"));
+    if (cause != NULL) {
+        fputs("  ", p->out);
+        render_text(p->out, member_text(cause, "kind"));
+    }
+    fputs("  ", p->out);
+    render_text(p->out, render_time(time, member_text(p->report, "started_at")));
+    fputc('\n', p->out);
+}
+
+static const char *verb_of(const json_t *report) {
+    if (is_kind(report, "launch"))
+        return "the launch took";
+    if (is_kind(report, "live"))
+        return "running for";
+    if (is_kind(report, "fatal-hang"))
+        return "hung until the process died, for";
+    return json_is_false(json_object_get(report, "complete")) ? "hangs, so far for" : "hung for";
+}
+
+static const char *name_of(const json_t *frame) {
+    const char *name = member_text(frame, "function");
+    return name != NULL && name[0] != 0 ? name : NULL;
+}
+
+/* hung for 2.003 s in clock_nanosleep, called by debugCommand */
+static void put_sentence(const struct page *p) {
+    char duration[RENDER_DURATION_BYTES];
+    const json_t *frames = json_object_get(json_object_get(p->report, "hot_stack"), "frames");
+    const json_t *own = report_own_frame(p->report), *top = json_array_get(frames, 0);
+    fprintf(p->out, "  %s %s", verb_of(p->report),
+            render_duration(duration, member_int(p->report, "duration_ns")));
+    if (name_of(top) != NULL && own != top && name_of(own) != NULL) {
+        fputs(" in ", p->out);
+        render_text(p->out, name_of(top));
+        fprintf(p->out, ", called by %s", p->style.bold);
+        render_text(p->out, name_of(own));
+        fputs(p->style.end, p->out);
+    } else if (name_of(top) != NULL || name_of(own) != NULL) {
+        fprintf(p->out, " in %s", p->style.bold);
+        render_text(p->out, name_of(own) != NULL ? name_of(own) : name_of(top));
+        fputs(p->style.end, p->out);
+    }
+    fputc('\n', p->out);
+}
+
+static void put_cause(const struct page *p) {
+    const json_t *cause = json_object_get(p->report, "cause");
+    int64_t delay = member_int(cause, "run_delay_ns");
+    char duration[RENDER_DURATION_BYTES];
+    if (cause == NULL)
+        return;
+    fprintf(p->out, "  cause: %s", p->style.bold);
+    render_text(p->out, member_text(cause, "kind"));
+    fputs(p->style.end, p->out);
+    if (member_text(cause, "detail") != NULL) {
+        fputs(": ", p->out);
+        render_text(p->out, member_text(cause, "detail"));
+    }
+    fputc('\n', p->out);
+    if (delay > member_int(p->report, "duration_ns") / 10)
+        fprintf(p->out, "  %s of it ready to run without a processor\n", render_duration(duration, delay));
+}
+
+static void put_remarks(const struct page *p) {
+    char duration[RENDER_DURATION_BYTES];
+    if (member_int(p->report, "excluded_ns") > 0)
+        fprintf(p->out, "  %s in which the process was stopped are taken off\n",
+                render_duration(duration, member_int(p->report, "excluded_ns")));
+    if (member_text(p->report, "repeat_of") != NULL) {
+        fputs("  the same hang again, in brief; the whole report: hangdog show ", p->out);
+        render_text(p->out, member_text(p->report, "repeat_of"));
+        fputc('\n', p->out);
+    }
+}
+
+static void put_notes(const struct page *p) {
+    for (size_t i = 0; i < json_array_size(p->options->notes); i++) {
+        fprintf(p->out, "%s    (", p->style.dim);
+        render_text(p->out, json_string_value(json_array_get(p->options->notes, i)));
+        fprintf(p->out, ")%s\n", p->style.end);
+    }
+}
+
+static void put_monitor(const struct page *p) {
+    char pause[RENDER_DURATION_BYTES];
+    const json_t *monitor = json_object_get(p->report, "monitor");
+    if (monitor == NULL)
+        return;
+    fprintf(p->out,
+            "\n%s  watched with %" PRId64 " samples, the longest pause %s, %" PRId64
+            " system calls interrupted%s\n",
+            p->style.dim, member_int(monitor, "samples"),
+            render_duration(pause, member_int(monitor, "pause_max_ns")),
+            member_int(monitor, "interrupted_syscalls"), p->style.end);
+}
+
+int render_report(FILE *out, const json_t *report, const struct render_options *o) {
+    struct page p = {.out = out, .report = report, .options = o, .style = render_style(o->colour)};
+    const json_t *hot = json_object_get(report, "hot_stack");
+    put_head(&p);
+    if (is_kind(report, "session")) {
+        render_session(&p);
+    } else {
+        put_sentence(&p);
+        put_cause(&p);
+        put_remarks(&p);
+    }
+    if (hot != NULL) {
+        fputc('\n', out);
+        render_stack(&p, hot, true);
+    }
+    put_notes(&p);
+    if (!o->brief)
+        render_threads(&p);
+    if (!o->brief)
+        put_monitor(&p);
+    if (fflush(out) != 0 || ferror(out)) {
+        if (errno == 0)
+            errno = EIO;
+        return -1;
+    }
+    return 0;
+}

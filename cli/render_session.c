@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A session report as text: what the run was like. Ordinary code.
+ */
+#include "cli/render_parts.h"
+
+#include <inttypes.h>
+
+/* The upper end of the bucket below which `part` of all turns are; 0 without turns. */
+static int64_t turn_within(const json_t *histogram, double part) {
+    int64_t all = 0, seen = 0;
+    for (size_t i = 0; i < json_array_size(histogram); i++)
+        all += json_integer_value(json_array_get(histogram, i));
+    for (size_t i = 0; i < json_array_size(histogram) && i < 62; i++) {
+        seen += json_integer_value(json_array_get(histogram, i));
+        if (all > 0 && (double)seen >= part * (double)all)
+            return INT64_C(1) << (i + 1);
+    }
+    return 0;
+}
+
+static void put_turns(const struct page *p, const json_t *session) {
+    char half[RENDER_DURATION_BYTES], most[RENDER_DURATION_BYTES];
+    const json_t *histogram = json_object_get(session, "turn_histogram");
+    fprintf(p->out, "  %" PRId64 " turns of the loop", member_int(session, "turns"));
+    if (turn_within(histogram, 0.5) != 0)
+        fprintf(p->out, ", half of them under %s, 99 %% under %s",
+                render_duration(half, turn_within(histogram, 0.5)),
+                render_duration(most, turn_within(histogram, 0.99)));
+    fputc('\n', p->out);
+}
+
+static void put_suppressed(const struct page *p, const json_t *session) {
+    char longest[RENDER_DURATION_BYTES];
+    const json_t *list = json_object_get(session, "suppressed");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        fprintf(p->out, "  %" PRId64 " more hangs were held back by a cap, the longest %s\n",
+                member_int(one, "count"), render_duration(longest, member_int(one, "max_ns")));
+    }
+    if (member_int(session, "reports_dropped") > 0)
+        fprintf(p->out, "  %" PRId64 " old reports were removed for the spool's limits\n",
+                member_int(session, "reports_dropped"));
+}
+
+void render_session(const struct page *p) {
+    char time[RENDER_DURATION_BYTES];
+    const json_t *session = json_object_get(p->report, "session");
+    int64_t used = member_int(session, "used_ns"), idle = member_int(session, "idle_ns");
+    int64_t hangs = member_int(session, "hangs");
+    if (session == NULL)
+        return;
+    fprintf(p->out, "\n  ran for %s", render_duration(time, used));
+    if (used > 0 && idle <= used)
+        fprintf(p->out, ", %.0f %% of it idle", 100.0 * (double)idle / (double)used);
+    fputc('\n', p->out);
+    put_turns(p, session);
+    if (hangs == 0)
+        fputs("  no hang\n", p->out);
+    else
+        fprintf(p->out, "  %" PRId64 " hang%s, %s in all\n", hangs, hangs == 1 ? "" : "s",
+                render_duration(time, member_int(session, "hang_ns")));
+    put_suppressed(p, session);
+    if (member_text(session, "previous_end") != NULL) {
+        fputs("  the run before ended: ", p->out);
+        render_text(p->out, member_text(session, "previous_end"));
+        fputc('\n', p->out);
+    }
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A stack as columns: share, function, file and line, module and offset. Ordinary code.
+ */
+#include "cli/render_parts.h"
+#include "cli/reports.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FUNCTION_WIDTH_MAX = 44, PLACE_WIDTH_MAX = 40 };
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Columns on a terminal: characters, not bytes. */
+static int width_of(const char *text) {
+    int width = 0;
+    for (; *text != 0; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* "name", "name (inlined)"; without symbols where the function begins, as far as that is known. */
+static char *function_text(const json_t *frame) {
+    const char *name = member_text(frame, "function"), *trust = member_text(frame, "trust");
+    const char *mark = json_is_true(json_object_get(frame, "inlined")) ? " (inlined)"
+                       : trust == NULL                                 ? ""
+                       : strcmp(trust, "scan") == 0                    ? " (found by scan)"
+                       : strcmp(trust, "inferred") == 0                ? " (inferred)"
+                                                                       : "";
+    char *text;
+    return asprintf(&text, "%s%s", name != NULL ? name : "?", mark) < 0 ? NULL : text;
+}
+
+static char *place_text(const json_t *frame) {
+    const char *file = member_text(frame, "file");
+    char *text;
+    if (file == NULL)
+        return strdup("");
+    if (member_int(frame, "line") <= 0)
+        return strdup(base_name(file));
+    return asprintf(&text, "%s:%d", base_name(file), (int)member_int(frame, "line")) < 0 ? NULL : text;
+}
+
+static char *module_text(const json_t *report, const json_t *frame) {
+    const char *module = report_module_name(report, frame), *offset = member_text(frame, "offset");
+    char *text;
+    if (module == NULL || offset == NULL)
+        return strdup(member_text(frame, "pc") != NULL ? member_text(frame, "pc") : "?");
+    return asprintf(&text, "%s+%s", module, offset) < 0 ? NULL : text;
+}
+
+struct columns {
+    int function, place;
+    bool share;
+};
+
+static void widen(int *width, char *text, int max) {
+    int w = text == NULL ? 0 : width_of(text);
+    if (w > *width && w <= max)
+        *width = w;
+    free(text);
+}
+
+static struct columns measure(const json_t *frames, size_t count) {
+    struct columns c = {.function = 16};
+    for (size_t i = 0; i < count; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        widen(&c.function, function_text(frame), FUNCTION_WIDTH_MAX);
+        widen(&c.place, place_text(frame), PLACE_WIDTH_MAX);
+        c.share |= json_object_get(frame, "share") != NULL;
+    }
+    return c;
+}
+
+static void put_column(const struct page *p, const char *style, char *text, int width) {
+    int w = text == NULL ? 0 : width_of(text);
+    fputs(style, p->out);
+    render_text(p->out, text);
+    fputs(style[0] != 0 ? p->style.end : "", p->out);
+    fprintf(p->out, "%*s", (w < width ? width - w : 0) + 2, "");
+    free(text);
+}
+
+static void put_frame(const struct page *p, const json_t *frame, const struct columns *c, bool bold) {
+    const json_t *share = json_object_get(frame, "share");
+    if (share != NULL)
+        fprintf(p->out, "%6.0f %%  ", json_number_value(share) * 100);
+    else
+        fprintf(p->out, "%s", c->share ? "          " : "    ");
+    put_column(p, bold ? p->style.bold : "", function_text(frame), c->function);
+    if (c->place != 0)
+        put_column(p, "", place_text(frame), c->place);
+    char *module = module_text(p->report, frame);
+    fputs(p->style.dim, p->out);
+    render_text(p->out, module);
+    fprintf(p->out, "%s\n", p->style.end);
+    free(module);
+}
+
+static void put_stop(const struct page *p, const json_t *stack) {
+    static const struct {
+        const char *word, *text;
+    } stops[] = {
+        {"no-unwind-information", "there is no unwind information for the last frame"},
+        {"unreadable", "the stack could not be read any further"},
+        {"no-progress", "the stack is damaged, or the unwind information is wrong"},
+        {"limit", "more frames than are looked at"},
+        {"no-answer", "the thread gave no answer"},
+        {"exited", "the thread ended"},
+    };
+    const char *stop = member_text(stack, "stop");
+    if (member_int(stack, "cut") > 0)
+        fprintf(p->out, "    (%lld frames of the middle were left out)\n",
+                (long long)member_int(stack, "cut"));
+    for (size_t i = 0; stop != NULL && i < sizeof stops / sizeof stops[0]; i++)
+        if (strcmp(stop, stops[i].word) == 0)
+            fprintf(p->out, "    (not a whole stack: %s)\n", stops[i].text);
+}
+
+void render_stack(const struct page *p, const json_t *stack, bool own_bold) {
+    const json_t *frames = json_object_get(stack, "frames");
+    const json_t *own = own_bold ? report_own_frame(p->report) : NULL;
+    size_t count = json_array_size(frames), shown = count;
+    if (p->options->max_frames != 0 && shown > p->options->max_frames)
+        shown = p->options->max_frames;
+    struct columns c = measure(frames, shown);
+    for (size_t i = 0; i < shown; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        put_frame(p, frame, &c, frame == own);
+    }
+    if (shown < count)
+        fprintf(p->out, "    (%zu more)\n", count - shown);
+    put_stop(p, stack);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Finding reports in spool folders, and reading one. Ordinary code.
+ */
+#include "cli/reports.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FORMAT "hangdog-report/1"
+#define FORMAT_PREFIX "hangdog-report/"
+#define FILE_BYTES_MAX (256u << 20) /* more than any report, less than memory */
+
+/* ---- finding ------------------------------------------------------------------------------ */
+
+char *reports_default_folder(struct problem *why) {
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char *folder = NULL;
+    int n = -1;
+    if (state != NULL && state[0] == '/') /* the specification: a relative one is ignored */
+        n = asprintf(&folder, "%s/hangdog", state);
+    else if (home != NULL && home[0] == '/')
+        n = asprintf(&folder, "%s/.local/state/hangdog", home);
+    else {
+        problem_set(
+            why, "looking for reports: neither XDG_STATE_HOME nor HOME is set; name the folder with --spool");
+        return NULL;
+    }
+    if (n < 0) {
+        problem_set(why, "looking for reports: out of memory");
+        return NULL;
+    }
+    return folder;
+}
+
+static bool is_report_name(const char *name) {
+    size_t n = strlen(name);
+    return name[0] != '.' && n > 5 && strcmp(name + n - 5, ".json") == 0;
+}
+
+static int add_file(struct report_files *out, const char *folder, const char *name) {
+    struct report_file *file = realloc(out->file, (out->count + 1) * sizeof *file);
+    if (file == NULL)
+        return -ENOMEM;
+    out->file = file;
+    file += out->count;
+    if (asprintf(&file->path, "%s/%s", folder, name) < 0)
+        return -ENOMEM;
+    snprintf(file->id, sizeof file->id, "%.*s", (int)(strlen(name) - 5), name);
+    out->count++;
+    return 0;
+}
+
+/* Adds the reports of one folder. 0 or a negative errno value. */
+static int add_folder(struct report_files *out, const char *folder) {
+    DIR *dir = opendir(folder);
+    const struct dirent *e;
+    int result = 0;
+    if (dir == NULL)
+        return -errno;
+    errno = 0;
+    while (result == 0 && (e = readdir(dir)) != NULL) {
+        if (is_report_name(e->d_name))
+            result = add_file(out, folder, e->d_name);
+        errno = 0;
+    }
+    if (result == 0)
+        result = -errno;
+    closedir(dir);
+    return result;
+}
+
+/* Adds the reports of every folder in `base`, one of each app. */
+static int add_apps(struct report_files *out, const char *base) {
+    DIR *dir = opendir(base);
+    const struct dirent *e;
+    int result = 0;
+    if (dir == NULL)
+        return errno == ENOENT ? 0 : -errno;
+    while (result == 0 && (e = readdir(dir)) != NULL) {
+        char *folder;
+        if (e->d_name[0] == '.')
+            continue;
+        if (asprintf(&folder, "%s/%s", base, e->d_name) < 0)
+            result = -ENOMEM;
+        else {
+            result = add_folder(out, folder);
+            if (result == -ENOTDIR || result == -ENOENT)
+                result = 0;
+            free(folder);
+        }
+    }
+    closedir(dir);
+    return result;
+}
+
+static int compare_files(const void *a, const void *b) {
+    const struct report_file *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+    return order != 0 ? order : strcmp(x->path, y->path);
+}
+
+int reports_find(const char *folder, struct report_files *out, struct problem *why) {
+    memset(out, 0, sizeof *out);
+    out->where = folder != NULL ? strdup(folder) : reports_default_folder(why);
+    if (out->where == NULL)
+        return -1;
+    int result = folder != NULL ? add_folder(out, folder) : add_apps(out, out->where);
+    if (result < 0) {
+        problem_set(why, "reading the spool %s: %s; %s", out->where, strerror(-result),
+                    result == -EACCES ? "ask for the right to read it"
+                                      : "name the folder of the reports with --spool");
+        reports_free(out);
+        return -1;
+    }
+    if (out->count != 0)
+        qsort(out->file, out->count, sizeof out->file[0], compare_files);
+    return 0;
+}
+
+void reports_free(struct report_files *files) {
+    for (size_t i = 0; i < files->count; i++)
+        free(files->file[i].path);
+    free(files->file);
+    free(files->where);
+    memset(files, 0, sizeof *files);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* The whole file, which must be an ordinary one: another kind could block for ever. */
+static char *read_file(const char *path, size_t *bytes, struct problem *why) {
+    struct stat st;
+    size_t used = 0;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        problem_set(why, "reading the report %s: %s; see: hangdog list", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    if (!S_ISREG(st.st_mode) || st.st_size > FILE_BYTES_MAX) {
+        problem_set(why, "reading the report %s: it is %s; name a file that hangdog wrote", path,
+                    !S_ISREG(st.st_mode) ? "no ordinary file" : "too large to be one");
+        close(fd);
+        return NULL;
+    }
+    char *text = malloc((size_t)st.st_size + 1);
+    ssize_t n = -1;
+    while (text != NULL && used < (size_t)st.st_size &&
+           (n = read(fd, text + used, (size_t)st.st_size - used)) > 0)
+        used += (size_t)n;
+    if (text == NULL || (n < 0 && used < (size_t)st.st_size)) {
+        problem_set(why, "reading the report %s: %s", path, strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    close(fd);
+    *bytes = used;
+    return text;
+}
+
+static json_t *parse(const char *path, const char *text, size_t bytes, struct problem *why) {
+    json_error_t error;
+    if (bytes == 0) {
+        problem_set(why, "reading the report %s: it is empty; remove it, its content is lost", path);
+        return NULL;
+    }
+    json_t *report = json_loadb(text, bytes, 0, &error);
+    if (report != NULL)
+        return report;
+    if (json_error_code(&error) == json_error_premature_end_of_input)
+        problem_set(why,
+                    "reading the report %s: it is torn: it ends within line %d; copy it again, or remove it",
+                    path, error.line);
+    else if (json_error_code(&error) == json_error_out_of_memory)
+        problem_set(why, "reading the report %s: out of memory", path);
+    else
+        problem_set(
+            why,
+            "reading the report %s: it is not JSON (line %d, column %d: %s); name a file that hangdog wrote",
+            path, error.line, error.column, error.text);
+    return NULL;
+}
+
+/* NULL when the report has what every report has, else the name of what is missing. */
+static const char *missing_member(const json_t *report) {
+    static const struct {
+        const char *name;
+        json_type type;
+    } members[] = {{"id", JSON_STRING},           {"kind", JSON_STRING}, {"started_at", JSON_STRING},
+                   {"duration_ns", JSON_INTEGER}, {"app", JSON_OBJECT},  {"host", JSON_OBJECT},
+                   {"process", JSON_OBJECT}};
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        const json_t *member = json_object_get(report, members[i].name);
+        if (member == NULL || json_typeof(member) != members[i].type)
+            return members[i].name;
+    }
+    return NULL;
+}
+
+static bool is_understood(const char *path, const json_t *report, struct problem *why) {
+    const char *format = json_string_value(json_object_get(report, "format"));
+    if (format == NULL || strncmp(format, FORMAT_PREFIX, sizeof FORMAT_PREFIX - 1) != 0) {
+        problem_set(
+            why,
+            "reading the report %s: it is JSON, but no report of hangdog; name a file that hangdog wrote",
+            path);
+        return false;
+    }
+    if (strcmp(format, FORMAT) != 0) {
+        problem_set(
+            why,
+            "reading the report %s: its format is %s, and only %s is understood; use the hangdog that wrote it",
+            path, format, FORMAT);
+        return false;
+    }
+    const char *missing = missing_member(report);
+    if (missing != NULL)
+        problem_set(why,
+                    "reading the report %s: it is damaged: '%s' is missing or of another type; remove it",
+                    path, missing);
+    return missing == NULL;
+}
+
+json_t *report_load(const char *path, struct problem *why) {
+    size_t bytes;
+    char *text = read_file(path, &bytes, why);
+    if (text == NULL)
+        return NULL;
+    json_t *report = parse(path, text, bytes, why);
+    free(text);
+    if (report != NULL && !is_understood(path, report, why)) {
+        json_decref(report);
+        return NULL;
+    }
+    return report;
+}
+
+/* ---- picking ------------------------------------------------------------------------------ */
+
+/* The newest report that is not of a session (each run ends with one); of sessions only, the newest. */
+static json_t *pick_latest(const struct report_files *files, struct problem *why) {
+    json_t *session = NULL;
+    for (size_t i = files->count; i-- != 0;) {
+        json_t *report = report_load(files->file[i].path, why);
+        if (report == NULL) {
+            json_decref(session);
+            return NULL;
+        }
+        if (strcmp(json_string_value(json_object_get(report, "kind")), "session") != 0) {
+            json_decref(session);
+            return report;
+        }
+        if (session == NULL)
+            session = report;
+        else
+            json_decref(report);
+    }
+    if (session == NULL)
+        problem_set(
+            why, "looking for the latest report: there is none in %s; make one with: hangdog run -- PROGRAM",
+            files->where);
+    return session;
+}
+
+static json_t *pick_by_id(const struct report_files *files, const char *name, struct problem *why) {
+    const struct report_file *found = NULL;
+    size_t matches = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        if (strncmp(files->file[i].id, name, strlen(name)) != 0)
+            continue;
+        if (found == NULL || strcmp(found->id, files->file[i].id) != 0)
+            matches++;
+        found = &files->file[i];
+    }
+    if (matches == 1)
+        return report_load(found->path, why);
+    if (matches == 0)
+        problem_set(why, "looking for the report %s: no id in %s begins with it; see: hangdog list", name,
+                    files->where);
+    else
+        problem_set(why,
+                    "looking for the report %s: %zu ids in %s begin with it; type more of the one you mean",
+                    name, matches, files->where);
+    return NULL;
+}
+
+json_t *reports_pick(const char *folder, const char *name, struct problem *why) {
+    struct report_files files;
+    if (strchr(name, '/') != NULL || is_report_name(name))
+        return report_load(name, why);
+    if (name[0] == 0) {
+        problem_set(why, "looking for a report: its id is empty; see: hangdog list");
+        return NULL;
+    }
+    if (reports_find(folder, &files, why) != 0)
+        return NULL;
+    json_t *report = strcmp(name, "latest") == 0 ? pick_latest(&files, why) : pick_by_id(&files, name, why);
+    reports_free(&files);
+    return report;
+}

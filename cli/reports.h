@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reports as JSON: finding them, reading them, adding symbols. Ordinary code.
+ */
+#ifndef CLI_REPORTS_H
+#define CLI_REPORTS_H
+
+#include "cli/commands.h"
+#include "symbolizer/symbolizer.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The folder below which each app has its spool: $XDG_STATE_HOME/hangdog, else ~/.local/state/hangdog. Caller
+ * frees. NULL, and why: no home folder is known. */
+char *reports_default_folder(struct problem *why);
+
+struct report_file {
+    char *path;
+    char id[37]; /* the file's name; may be any text */
+};
+
+struct report_files {
+    struct report_file *file; /* by id, so by time: newest last */
+    size_t count;
+    char *where; /* the folder that was looked through, for messages */
+};
+
+/* All reports of spool `folder`, or with NULL those of every app. A default folder that is missing has no
+ * reports; any other one that cannot be read is an error: -1 and why. */
+int reports_find(const char *folder, struct report_files *out, struct problem *why);
+void reports_free(struct report_files *files);
+
+/* The report that a person means by `name`: an id or the beginning of one, a file, or "latest" (the newest
+ * that is not of a session, if there is one). NULL, and why. The report itself; json_decref it. */
+json_t *reports_pick(const char *folder, const char *name, struct problem *why);
+
+/* Reads a report and checks that it is one and of a version that is understood. NULL, and why. */
+json_t *report_load(const char *path, struct problem *why);
+
+/* Adds function, file, line and inlined frames to every frame of the report; nothing else changes. Reasons
+ * why a module has no symbols are in `notes` when it is not NULL: an array of texts, json_decref it. */
+void report_symbolicate(json_t *report, struct symbolizer *s, json_t **notes);
+/* The same for the hot stack alone, which takes less time. */
+void report_symbolicate_hot(json_t *report, struct symbolizer *s, json_t **notes);
+
+/* The innermost frame of the hot stack that is in the app's own code, else outside of the system's libraries,
+ * else the innermost. NULL: no hot stack. Borrowed. */
+json_t *report_own_frame(const json_t *report);
+/* Base name of the frame's module, NULL when it has none. Borrowed. */
+const char *report_module_name(const json_t *report, const json_t *frame);
+
+#endif

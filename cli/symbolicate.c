@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Symbols for the frames of a report, and which frame is the app's own. Ordinary code. Reports come from
+ * anywhere: jansson gives NULL, 0 or an empty array for what is missing or of another type, and that is
+ * relied on.
+ */
+#include "cli/reports.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    const json_t *modules;
+    struct symbolizer *symbolizer;
+    json_t
+        *known; /* "module offset" → array of {function, file, line, inlined}: stacks repeat their frames */
+    json_t *notes; /* by module index as text */
+};
+
+/* ---- one frame ---------------------------------------------------------------------------- */
+
+static bool read_address(const json_t *object, const char *name, uint64_t *out) {
+    const char *text = json_string_value(json_object_get(object, name));
+    char *end;
+    if (text == NULL || strncmp(text, "0x", 2) != 0)
+        return false;
+    *out = strtoull(text + 2, &end, 16);
+    return *end == 0;
+}
+
+static const json_t *module_of(const json_t *modules, const json_t *frame) {
+    const json_t *index = json_object_get(frame, "module");
+    if (!json_is_integer(index) || json_integer_value(index) < 0)
+        return NULL;
+    return json_array_get(modules, (size_t)json_integer_value(index));
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The kernel's own module has no file, which is no news to anybody. */
+static void note_reason(struct work *w, const json_t *module, const char *reason) {
+    const char *path = json_string_value(json_object_get(module, "path"));
+    if (path == NULL || strstr(path, "vdso") != NULL || json_object_get(w->notes, path) != NULL)
+        return;
+    json_object_set_new(w->notes, path, json_sprintf("no symbols for %s: %s", base_name(path), reason));
+}
+
+static json_t *describe(const struct symbol *symbol) {
+    json_t *out = json_object();
+    if (symbol->function != NULL)
+        json_object_set_new(out, "function", json_string(symbol->function));
+    if (symbol->file != NULL)
+        json_object_set_new(out, "file", json_string(symbol->file));
+    if (symbol->file != NULL && symbol->line > 0)
+        json_object_set_new(out, "line", json_integer(symbol->line));
+    if (symbol->inlined)
+        json_object_set_new(out, "inlined", json_true());
+    return out;
+}
+
+/* What is known of a frame: an array as symbolizer_resolve gives it. Borrowed. */
+static const json_t *symbols_of(struct work *w, const json_t *frame) {
+    struct symbol symbols[SYMBOLS_MAX];
+    char key[64];
+    const char *reason;
+    const json_t *module = module_of(w->modules, frame);
+    const char *trust = json_string_value(json_object_get(frame, "trust"));
+    struct symbol_query q = {
+        .path = json_string_value(json_object_get(module, "path")),
+        .build_id = json_string_value(json_object_get(module, "build_id")),
+        .exact = trust != NULL && (strcmp(trust, "context") == 0 || strcmp(trust, "signal") == 0),
+    };
+    if (q.path == NULL || !read_address(frame, "offset", &q.offset))
+        return NULL;
+    (void)read_address(frame, "start", &q.start);
+    snprintf(key, sizeof key, "%" JSON_INTEGER_FORMAT " %" PRIx64 " %d",
+             json_integer_value(json_object_get(frame, "module")), q.offset, q.exact);
+    json_t *known = json_object_get(w->known, key);
+    if (known != NULL)
+        return known;
+    int n = symbolizer_resolve(w->symbolizer, &q, symbols, &reason);
+    if (reason != NULL)
+        note_reason(w, module, reason);
+    known = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(known, describe(&symbols[i]));
+    json_object_set_new(w->known, key, known);
+    return known;
+}
+
+/* ---- arrays of frames --------------------------------------------------------------------- */
+
+static bool is_done(const json_t *frame) {
+    return !json_is_object(frame) || json_object_get(frame, "function") != NULL;
+}
+
+/* Adds what is known, and puts a frame for each inlined function before the one it was inlined into. */
+static void expand_frames(struct work *w, json_t *frames) {
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        json_t *frame = json_array_get(frames, i);
+        const json_t *symbols = is_done(frame) ? NULL : symbols_of(w, frame);
+        size_t n = json_array_size(symbols);
+        for (size_t k = 0; k + 1 < n; k++) {
+            json_t *inlined = json_copy(frame);
+            json_object_update(inlined, json_array_get(symbols, k));
+            json_array_insert_new(frames, i++, inlined);
+        }
+        if (n != 0)
+            json_object_update(frame, json_array_get(symbols, n - 1));
+    }
+}
+
+/* The tree's frames are found by their index: none is put between them. */
+static void name_frames(struct work *w, json_t *frames) {
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        json_t *frame = json_array_get(frames, i);
+        const json_t *symbols = is_done(frame) ? NULL : symbols_of(w, frame);
+        if (json_array_size(symbols) != 0)
+            json_object_update(frame, json_array_get(symbols, json_array_size(symbols) - 1));
+    }
+}
+
+static void expand_stacks(struct work *w, json_t *stacks, const char *member) {
+    for (size_t i = 0; i < json_array_size(stacks); i++) {
+        json_t *at = json_array_get(stacks, i);
+        expand_frames(w, json_object_get(member != NULL ? json_object_get(at, member) : at, "frames"));
+    }
+}
+
+static void begin(struct work *w, const json_t *report, struct symbolizer *s) {
+    *w = (struct work){
+        .modules = json_object_get(report, "modules"),
+        .symbolizer = s,
+        .known = json_object(),
+        .notes = json_object(),
+    };
+}
+
+static void end(struct work *w, json_t **notes) {
+    if (notes != NULL) {
+        const char *key;
+        json_t *note;
+        *notes = json_array();
+        json_object_foreach(w->notes, key, note) {
+            json_array_append(*notes, note);
+        }
+    }
+    json_decref(w->known);
+    json_decref(w->notes);
+}
+
+void report_symbolicate_hot(json_t *report, struct symbolizer *s, json_t **notes) {
+    struct work w;
+    begin(&w, report, s);
+    expand_frames(&w, json_object_get(json_object_get(report, "hot_stack"), "frames"));
+    end(&w, notes);
+}
+
+void report_symbolicate(json_t *report, struct symbolizer *s, json_t **notes) {
+    struct work w;
+    const json_t *samples = json_object_get(report, "samples");
+    begin(&w, report, s);
+    expand_frames(&w, json_object_get(json_object_get(report, "hot_stack"), "frames"));
+    expand_stacks(&w, json_object_get(samples, "stacks"), NULL);
+    name_frames(&w, json_object_get(json_object_get(samples, "tree"), "frames"));
+    expand_stacks(&w, json_object_get(report, "threads"), "stack");
+    end(&w, notes);
+}
+
+/* ---- the app's own frame ------------------------------------------------------------------ */
+
+const char *report_module_name(const json_t *report, const json_t *frame) {
+    const json_t *module = module_of(json_object_get(report, "modules"), frame);
+    return base_name(json_string_value(json_object_get(module, "path")));
+}
+
+static bool is_system(const char *path) {
+    return path == NULL || path[0] != '/' || strncmp(path, "/lib", 4) == 0 ||
+           strncmp(path, "/usr/lib", 8) == 0;
+}
+
+json_t *report_own_frame(const json_t *report) {
+    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+    const json_t *modules = json_object_get(report, "modules");
+    const char *executable =
+        base_name(json_string_value(json_object_get(json_object_get(report, "app"), "executable")));
+    json_t *outside = NULL;
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        json_t *frame = json_array_get(frames, i);
+        const char *path = json_string_value(json_object_get(module_of(modules, frame), "path"));
+        if (path != NULL && executable != NULL && strcmp(base_name(path), executable) == 0)
+            return frame;
+        if (outside == NULL && !is_system(path))
+            outside = frame;
+    }
+    return outside != NULL ? outside : json_array_get(frames, 0);
+}
