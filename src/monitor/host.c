@@ -56,6 +56,15 @@ static uint64_t number(const char *p) {
     return v;
 }
 
+void hd_process_figures(struct hd_worker *k) {
+    char text[4096], value[32];
+    read_file(k->proc_fd, "status", text, sizeof text);
+    find_value(text, "VmRSS:\t", value, sizeof value);
+    k->rss_bytes = number(value) * 1024;
+    find_value(text, "TracerPid:\t", value, sizeof value);
+    k->debugger = number(value) != 0;
+}
+
 static void fill_host(struct hd_worker *k) {
     char text[2048], value[32];
     read_file(AT_FDCWD, "/etc/os-release", text, sizeof text);

@@ -45,7 +45,9 @@ static void anchor(struct hd_monitor *m, uint64_t *now_ns) {
         uint64_t rate = (uint64_t)(((unsigned __int128)since_ns << 32) / since_ticks);
         m->ns_per_tick_32 = rate;
         for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
-            atomic_store_explicit(&m->watch[i].loop.ns_per_tick_32, rate, memory_order_relaxed);
+            if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
+                atomic_store_explicit(&m->watch[i].loop.ns_per_tick_32, rate, memory_order_relaxed);
+            }
         }
     }
     m->anchor_ticks = ticks;
@@ -59,10 +61,18 @@ static void tell_worker(struct hd_monitor *m) {
     hd_os.futex_wake((uint32_t *)&m->worker_wake, 1, false);
 }
 
+/* The worker reads nothing that the monitor writes but what it is told. */
+static void add_figures(const struct hd_monitor *m, struct hd_message *message) {
+    message->cost = m->watch[message->loop].target.cost;
+    message->cpu_ns = hd_os_thread_cpu_ns();
+    message->late_max_ns = m->late_max_ns;
+}
+
 static void tell(struct hd_monitor *m, const struct hd_message *message) {
     struct hd_message *room = hd_ring_reserve(&m->ring, sizeof *room, 0);
     if (room != NULL) {
         *room = *message;
+        add_figures(m, room);
         hd_ring_commit(&m->ring, sizeof *room);
     }
     tell_worker(m);
@@ -85,6 +95,7 @@ static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_typ
     struct hd_message *head = (struct hd_message *)(void *)room;
     *head = (struct hd_message){
         .type = (uint8_t)type, .loop = (uint8_t)(w - m->watch), .generation = w->generation, .at_ns = capture.at_ns};
+    add_figures(m, head);
     memcpy(head + 1, &capture, sizeof capture);
     memcpy(room + sizeof *head + sizeof capture, m->sample_stack, capture.stack_bytes);
     hd_ring_commit(&m->ring, bytes);
@@ -240,6 +251,57 @@ static bool look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, u
     return w->life.state != HD_LIFE_IDLE;
 }
 
+/* ---- figures that must survive the process --------------------------------------------------- */
+
+static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *c) {
+    sum->samples += c->samples;
+    sum->signals += c->signals;
+    sum->interrupted_syscalls += c->interrupted_syscalls;
+    sum->restarted_syscalls += c->restarted_syscalls;
+    sum->pause_total_ns += c->pause_total_ns;
+    sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
+}
+
+/* A watch is over, or its slot is about to be read: its figures are added to `past`-like sums. */
+static void add_watch(__typeof__(((struct hd_monitor *)0)->past) *sum, const struct hd_watch *w) {
+    for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
+        sum->histogram[b] += atomic_load_explicit(&w->loop.histogram[b], memory_order_relaxed);
+    }
+    sum->busy_ticks += atomic_load_explicit(&w->loop.busy_ticks, memory_order_relaxed);
+    sum->idle_ticks += atomic_load_explicit(&w->loop.idle_ticks, memory_order_relaxed);
+    add_cost(&sum->cost, &w->target.cost);
+}
+
+static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *cost) {
+    struct hd_record *r = m->record;
+    atomic_store_explicit(&r->samples, cost->samples, memory_order_relaxed);
+    atomic_store_explicit(&r->signals, cost->signals, memory_order_relaxed);
+    atomic_store_explicit(&r->interrupted_syscalls, cost->interrupted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->restarted_syscalls, cost->restarted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->pause_total_ns, cost->pause_total_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->pause_max_ns, cost->pause_max_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->late_max_ns, m->late_max_ns, memory_order_relaxed);
+    uint64_t cpu_ns = hd_os_thread_cpu_ns();
+    atomic_store_explicit(&r->cpu_ns, cpu_ns + atomic_load_explicit(&m->worker_cpu_ns, memory_order_relaxed),
+                          memory_order_relaxed);
+}
+
+static void publish_figures(struct hd_monitor *m) {
+    struct hd_record *r = m->record;
+    __typeof__(m->past) sum = m->past;
+    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
+            add_watch(&sum, &m->watch[i]);
+        }
+    }
+    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
+        atomic_store_explicit(&r->turn_histogram[b], sum.histogram[b], memory_order_relaxed);
+    }
+    atomic_store_explicit(&r->busy_ns, hd_ticks_to_ns(sum.busy_ticks, m->ns_per_tick_32), memory_order_relaxed);
+    atomic_store_explicit(&r->idle_ns, hd_ticks_to_ns(sum.idle_ticks, m->ns_per_tick_32), memory_order_relaxed);
+    publish_costs(m, &sum.cost);
+}
+
 /* ---- coming and going ----------------------------------------------------------------------- */
 
 static void open_watch(struct hd_monitor *m, struct hd_watch *w) {
@@ -259,7 +321,9 @@ static void close_watch(struct hd_monitor *m, struct hd_watch *w) {
         struct hd_look look = {.now_ns = hd_os_now_ns()};
         act(m, w, &look, &limits, hd_life_look(&w->life, &look, &limits));
     }
+    add_watch(&m->past, w);
     hd_target_close(&w->target);
+    w->mailbox = NULL;
     atomic_store_explicit(&w->use, HD_WATCH_FREE, memory_order_release);
     hd_os.futex_wake((uint32_t *)&w->use, 1, false);
 }
@@ -269,45 +333,6 @@ static void tell_when_sure(struct hd_monitor *m, struct hd_watch *w) {
         w->sure_told = true;
         tell(m, &(struct hd_message){.type = HD_MSG_SURE, .loop = (uint8_t)(w - m->watch), .generation = w->generation});
     }
-}
-
-/* ---- figures that must survive the process --------------------------------------------------- */
-
-static void publish_figures(struct hd_monitor *m) {
-    struct hd_record *r = m->record;
-    uint64_t busy = 0, idle = 0;
-    struct hd_capture_cost cost = {0};
-    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
-        uint64_t n = 0;
-        for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
-            n += atomic_load_explicit(&m->watch[i].loop.histogram[b], memory_order_relaxed);
-        }
-        atomic_store_explicit(&r->turn_histogram[b], n, memory_order_relaxed);
-    }
-    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
-        const struct hd_capture_cost *c = &m->watch[i].target.cost;
-        busy += atomic_load_explicit(&m->watch[i].loop.busy_ticks, memory_order_relaxed);
-        idle += atomic_load_explicit(&m->watch[i].loop.idle_ticks, memory_order_relaxed);
-        cost.samples += c->samples;
-        cost.signals += c->signals;
-        cost.interrupted_syscalls += c->interrupted_syscalls;
-        cost.restarted_syscalls += c->restarted_syscalls;
-        cost.pause_total_ns += c->pause_total_ns;
-        cost.pause_max_ns = c->pause_max_ns > cost.pause_max_ns ? c->pause_max_ns : cost.pause_max_ns;
-    }
-    atomic_store_explicit(&r->busy_ns, hd_ticks_to_ns(busy, m->ns_per_tick_32), memory_order_relaxed);
-    atomic_store_explicit(&r->idle_ns, hd_ticks_to_ns(idle, m->ns_per_tick_32), memory_order_relaxed);
-    atomic_store_explicit(&r->samples, cost.samples, memory_order_relaxed);
-    atomic_store_explicit(&r->signals, cost.signals, memory_order_relaxed);
-    atomic_store_explicit(&r->interrupted_syscalls, cost.interrupted_syscalls, memory_order_relaxed);
-    atomic_store_explicit(&r->restarted_syscalls, cost.restarted_syscalls, memory_order_relaxed);
-    atomic_store_explicit(&r->pause_total_ns, cost.pause_total_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->pause_max_ns, cost.pause_max_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->late_max_ns, m->late_max_ns, memory_order_relaxed);
-    uint64_t cpu_ns = hd_os_thread_cpu_ns();
-    atomic_store_explicit(&m->monitor_cpu_ns, cpu_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->cpu_ns, cpu_ns + atomic_load_explicit(&m->worker_cpu_ns, memory_order_relaxed),
-                          memory_order_relaxed);
 }
 
 /* ---- the thread ----------------------------------------------------------------------------- */
@@ -384,8 +409,8 @@ static void unpark(struct hd_monitor *m) {
 
 static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
     m->planned_ns = 0;
+    publish_figures(m);
     if (next_ns == FOR_EVER) {
-        publish_figures(m);
         if (park(m)) {
             hd_os.futex_wait((uint32_t *)&m->wake, seen, FOR_EVER, false);
         }
@@ -410,6 +435,7 @@ void *hd_monitor_run(void *monitor) {
     struct hd_monitor *m = monitor;
     hd_os.set_thread_name("hangdog");
     hd_os.close_all_unshared(); /* where it fails, ours are numbers of the program's table: high ones are not needed to be right */
+    hd_capture_files_open();
     open_own(m);
     if (hd_worker_init(m, m->worker) == 0) {
         hd_os_thread_start(&m->worker_thread, m->worker_stack, sizeof m->worker_stack, hd_worker_run, m);

@@ -16,7 +16,7 @@
 #include "report/spool.h"
 
 #define HD_LOOPS_MAX 16
-#define HD_MONITOR_STACK_BYTES (64u * 1024u)
+#define HD_MONITOR_STACK_BYTES (64u * 1024u + HD_OS_STACK_EXTRA)
 
 enum hd_watch_use {
     HD_WATCH_FREE,
@@ -79,8 +79,14 @@ struct hd_monitor {
     struct hd_sched own_sched;
     int own_schedstat_fd;
     uint64_t late_max_ns;
-    _Atomic uint64_t monitor_cpu_ns, worker_cpu_ns; /* each thread its own */
+    _Atomic uint64_t worker_cpu_ns;
+    /* of watches that are over */
+    struct {
+        uint64_t histogram[HD_TURN_HISTOGRAM], busy_ticks, idle_ticks;
+        struct hd_capture_cost cost;
+    } past;
     uint64_t wakeups;
+    int tid;
     struct hd_os_thread monitor_thread, worker_thread;
     struct hd_watch watch[HD_LOOPS_MAX];
     struct hd_worker *worker;

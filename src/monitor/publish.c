@@ -144,18 +144,15 @@ static void find_ring(const struct hd_worker *k, const struct hd_hang *h, int ti
     hd_cause_find_ring(cause, edges, count, tid);
 }
 
-static void fill_cost(const struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h,
-                      struct hd_monitor_cost *out) {
-    const struct hd_capture_cost *now = &m->watch[h->loop].target.cost;
+static void fill_cost(const struct hd_worker *k, const struct hd_hang *h, struct hd_monitor_cost *out) {
     *out = (struct hd_monitor_cost){
-        .samples = now->samples - h->cost.samples,
-        .interrupted_syscalls = now->interrupted_syscalls - h->cost.interrupted_syscalls,
-        .restarted_syscalls = now->restarted_syscalls - h->cost.restarted_syscalls,
-        .pause_max_ns = now->pause_max_ns,
-        .pause_total_ns = now->pause_total_ns - h->cost.pause_total_ns,
-        .cpu_ns = atomic_load_explicit(&m->monitor_cpu_ns, memory_order_relaxed) - h->cpu_ns + hd_os_thread_cpu_ns() -
-                  h->worker_cpu_ns,
-        .late_max_ns = m->late_max_ns,
+        .samples = h->cost.samples - h->cost_before.samples,
+        .interrupted_syscalls = h->cost.interrupted_syscalls - h->cost_before.interrupted_syscalls,
+        .restarted_syscalls = h->cost.restarted_syscalls - h->cost_before.restarted_syscalls,
+        .pause_max_ns = h->cost.pause_max_ns,
+        .pause_total_ns = h->cost.pause_total_ns - h->cost_before.pause_total_ns,
+        .cpu_ns = h->cpu_ns - h->cpu_before_ns + hd_os_thread_cpu_ns() - h->worker_cpu_before_ns,
+        .late_max_ns = h->late_max_ns,
         .suppressed = k->suppressed,
     };
 }
@@ -182,6 +179,8 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, s
         .app = &k->app,
         .host = &k->host,
         .cpu_percent = -1,
+        .rss_bytes = k->rss_bytes,
+        .debugger = k->debugger,
         .thread_count = h->whole ? (int)(k->threads + k->threads_left_out + 1) : 0,
         .loop_name = w->name,
         .loop_tid = w->loop.tid,
@@ -265,7 +264,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     fill(m, k, h, &r);
     hd_cause_decide(&h->sums, &cause);
     find_ring(k, h, r.loop_tid, &cause);
-    fill_cost(m, k, h, &cost);
+    fill_cost(k, h, &cost);
     r.cause = &cause;
     r.monitor = &cost;
     r.complete = complete;
@@ -323,7 +322,7 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
                                    .pause_max_ns = atomic_load(&c->pause_max_ns),
                                    .pause_total_ns = atomic_load(&c->pause_total_ns),
                                    .cpu_ns = atomic_load(&c->cpu_ns),
-                                   .late_max_ns = m->late_max_ns};
+                                   .late_max_ns = atomic_load(&c->late_max_ns)};
     struct hd_report r = {.kind = HD_REPORT_SESSION,
                           .started_wall_ns = c->options.started_wall_ns,
                           .duration_ns = s.used_ns,

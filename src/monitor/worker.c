@@ -29,7 +29,7 @@ static void hang_free(struct hd_hang *h) {
 }
 
 /* A fifth hang at the same time is not followed; its loop is told by the session's histogram. */
-static struct hd_hang *hang_begin(struct hd_monitor *m, struct hd_worker *k, const struct hd_message *msg) {
+static struct hd_hang *hang_begin(struct hd_worker *k, const struct hd_message *msg) {
     struct hd_hang *h = hang_of(k, msg);
     for (unsigned i = 0; h == NULL && i < HD_HANGS_MAX; i++) {
         h = !k->hang[i].used ? &k->hang[i] : NULL;
@@ -50,9 +50,9 @@ static struct hd_hang *hang_begin(struct hd_monitor *m, struct hd_worker *k, con
     h->start_ns = msg->at_ns;
     h->start_wall_ns = wall_now() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
     h->threshold_ns = msg->threshold_ns;
-    h->cost = m->watch[msg->loop].target.cost;
-    h->cpu_ns = atomic_load_explicit(&m->monitor_cpu_ns, memory_order_relaxed);
-    h->worker_cpu_ns = hd_os_thread_cpu_ns();
+    h->cost_before = msg->cost;
+    h->cpu_before_ns = msg->cpu_ns;
+    h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
     hd_tree_init(&h->tree, &k->pool);
     return h;
 }
@@ -124,6 +124,9 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         h->last.cut = walk.cut;
         hd_evidence_gather(k, w->loop.tid, c, k->frames, walk.count, h->start_ns, &h->last.evidence);
     }
+    if (c->same && !first) {
+        hd_tree_again(&h->tree, h->last.leaf, c->at_ns);
+    }
     h->last.valid = true;
     h->last.at_ns = c->at_ns;
     h->last.sched = c->sched;
@@ -152,6 +155,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->excluded_ns = msg->excluded_ns;
     hd_uuid_make(h->id, wall_now());
     int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
+    hd_process_figures(k);
     hd_threads_capture(k, m->watch[h->loop].loop.tid, owner);
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         k->hang[i].whole = &k->hang[i] == h; /* one set of thread records: the newest hang's */
@@ -181,6 +185,11 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
     const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
     const uint8_t *stack = (const uint8_t *)(capture + 1);
     struct hd_hang *h = hang_of(k, msg);
+    if (h != NULL) {
+        h->cost = msg->cost;
+        h->cpu_ns = msg->cpu_ns;
+        h->late_max_ns = msg->late_max_ns;
+    }
     switch ((enum hd_message_type)msg->type) {
     case HD_MSG_STOP:
         return false;
@@ -195,7 +204,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         if (!hd_modules_still_valid(&k->modules)) {
             hd_unwinder_flush(k->unwinder);
         }
-        hang_begin(m, k, msg);
+        hang_begin(k, msg);
         break;
     case HD_MSG_SAMPLE:
         if (h != NULL) {
@@ -226,6 +235,7 @@ void *hd_worker_run(void *monitor) {
     struct hd_worker *k = m->worker;
     hd_os.set_thread_name("hangdog-worker");
     k->own_tid = hd_os.get_tid();
+    hd_capture_files_open();
     for (bool on = true; on;) {
         uint32_t seen = atomic_load_explicit(&m->worker_wake, memory_order_seq_cst);
         uint32_t bytes;

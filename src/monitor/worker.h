@@ -45,8 +45,9 @@ struct hd_hang {
     struct hd_timeline_entry timeline[HD_TIMELINE];
     uint32_t timeline_count; /* ever */
     uint32_t taken;
-    struct hd_capture_cost cost; /* the target's, when tracking began */
-    uint64_t cpu_ns, worker_cpu_ns;
+    struct hd_capture_cost cost, cost_before; /* the loop's captures: now, and when tracking began */
+    uint64_t cpu_ns, cpu_before_ns;           /* of the monitor */
+    uint64_t worker_cpu_before_ns, late_max_ns;
 };
 
 /* A token bucket of one fingerprint. */
@@ -64,6 +65,8 @@ struct hd_worker {
     struct hd_app app;
     struct hd_host host;
     char os_version[64], kernel[64], executable[64];
+    uint64_t rss_bytes; /* when the newest hang opened */
+    bool debugger;
     struct hd_hang hang[HD_HANGS_MAX];
     bool sure[HD_LOOPS_MAX];
     uint64_t mutex_lock[3]; /* starts of glibc's mutex locks, 0: none */
@@ -97,6 +100,9 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
 
 /* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
 int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames, uint32_t count);
+
+/* Resident memory, and whether a debugger is attached. */
+void hd_process_figures(struct hd_worker *k);
 
 /* Captures every other thread of the process once, `first_tid` first: within 25 ms, retried over 20. */
 void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid);
