@@ -39,7 +39,7 @@ static void put_suppressed(const struct page *p, const json_t *session) {
                 member_int(one, "count"), render_duration(longest, member_int(one, "max_ns")));
     }
     if (member_int(session, "reports_dropped") > 0)
-        fprintf(p->out, "  %" PRId64 " old reports were removed for the spool's limits\n",
+        fprintf(p->out, "  %" PRId64 " of the oldest reports removed for the spool's limits\n",
                 member_int(session, "reports_dropped"));
 }
 

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "analysis/tree.h"
+
+/* A function is a letter; a stack is a text, outermost first. */
+#define MAIN "M"
+
+static struct hd_tree_pool pool;
+static struct hd_tree tree;
+
+static int fresh(void **state) {
+    (void)state;
+    hd_tree_pool_init(&pool);
+    hd_tree_init(&tree, &pool);
+    return 0;
+}
+
+static struct hd_frame frame_of(char function, uint64_t offset) {
+    return (struct hd_frame){.pc = (uint64_t)function * 0x1000 + offset,
+                             .start = (uint64_t)function * 0x1000};
+}
+
+static uint32_t add_at(const char *stack, uint64_t at_ns, uint64_t offset) {
+    struct hd_frame frames[64];
+    uint32_t n = (uint32_t)strlen(stack);
+    for (uint32_t i = 0; i < n; i++)
+        frames[i] = frame_of(stack[n - 1 - i], offset);
+    return hd_tree_add(&tree, frames, n, at_ns);
+}
+
+static uint32_t sample(const char *stack, uint64_t at_ns, uint64_t for_ns) {
+    uint32_t leaf = add_at(stack, at_ns, at_ns % 100);
+    hd_tree_charge(&tree, leaf, for_ns);
+    return leaf;
+}
+
+static void assert_hot(const char *expected) {
+    uint32_t path[HD_TREE_DEPTH_MAX];
+    char text[HD_TREE_DEPTH_MAX + 1] = {0};
+    uint32_t n = hd_tree_hot_path(&tree, path, HD_TREE_DEPTH_MAX);
+    for (uint32_t i = 0; i < n; i++)
+        text[i] = (char)(pool.node[path[i]].frame.start / 0x1000);
+    assert_string_equal(text, expected);
+}
+
+static void most_of_the_time_wins_over_the_last_sample(void **state) {
+    (void)state;
+    for (uint64_t i = 0; i < 8; i++)
+        sample(MAIN "A", i, 10);
+    for (uint64_t i = 8; i < 10; i++)
+        sample(MAIN "B", i, 10);
+    assert_hot(MAIN "A");
+}
+
+static void two_callers_blocked_in_one_function_are_told_apart(void **state) {
+    (void)state;
+    sample(MAIN "Ar", 1, 70);
+    sample(MAIN "Br", 2, 10);
+    sample(MAIN "Br", 3, 20);
+    assert_hot(MAIN "Ar");
+}
+
+static void a_caller_of_many_functions_outweighs_one_long_function(void **state) {
+    (void)state;
+    sample(MAIN "Ap", 1, 20);
+    sample(MAIN "Aq", 2, 20);
+    sample(MAIN "Ar", 3, 21);
+    sample(MAIN "B", 4, 39);
+    assert_hot(MAIN "Ar");
+}
+
+static void among_equals_the_most_recent_wins(void **state) {
+    (void)state;
+    sample(MAIN "A", 1, 50);
+    sample(MAIN "B", 2, 50);
+    assert_hot(MAIN "B");
+    sample(MAIN "A", 3, 0);
+    assert_hot(MAIN "A");
+}
+
+static void the_path_ends_where_own_time_exceeds_any_callees(void **state) {
+    (void)state;
+    sample(MAIN "A", 1, 51);
+    sample(MAIN "Ax", 2, 50);
+    sample(MAIN "Ay", 3, 30);
+    assert_hot(MAIN "A");
+    sample(MAIN "Ax", 4, 1);
+    assert_hot(MAIN "Ax"); /* equal is not more */
+}
+
+static void without_any_time_yet_the_path_is_the_latest_stack(void **state) {
+    (void)state;
+    assert_hot("");
+    sample(MAIN "Ab", 1, 0);
+    sample(MAIN "Cd", 2, 0);
+    assert_hot(MAIN "Cd");
+}
+
+static void recursion_is_a_longer_path(void **state) {
+    (void)state;
+    sample(MAIN "AAA", 1, 10);
+    sample(MAIN "AA", 2, 5);
+    assert_hot(MAIN "AAA");
+    assert_int_equal(tree.nodes, 4);
+}
+
+static void equal_functions_make_equal_leaves_and_the_latest_place_is_kept(void **state) {
+    (void)state;
+    uint32_t a = add_at(MAIN "A", 1, 5), b = add_at(MAIN "A", 2, 9);
+    assert_int_equal(a, b);
+    assert_int_equal(pool.node[a].frame.pc, (uint64_t)'A' * 0x1000 + 9);
+    assert_int_equal(pool.node[a].samples, 2);
+    hd_tree_again(&tree, a, 7);
+    assert_int_equal(pool.node[a].samples, 3);
+    assert_int_equal(pool.node[pool.node[a].parent].last_ns, 7);
+    assert_int_equal(tree.samples, 3);
+}
+
+static void a_frame_without_a_known_function_is_its_address(void **state) {
+    (void)state;
+    struct hd_frame a = {.pc = 100}, b = {.pc = 101};
+    assert_int_not_equal(hd_tree_add(&tree, &a, 1, 1), hd_tree_add(&tree, &b, 1, 2));
+}
+
+static void a_stack_that_is_too_deep_keeps_both_ends(void **state) {
+    (void)state;
+    static struct hd_frame frames[HD_TREE_DEPTH_MAX + 100];
+    uint32_t count = sizeof frames / sizeof frames[0], path[HD_TREE_DEPTH_MAX];
+    for (uint32_t i = 0; i < count; i++)
+        frames[i].start = frames[i].pc = i + 1;
+    uint32_t leaf = hd_tree_add(&tree, frames, count, 1);
+    hd_tree_charge(&tree, leaf, 1);
+    assert_int_equal(hd_tree_hot_path(&tree, path, HD_TREE_DEPTH_MAX), HD_TREE_DEPTH_MAX);
+    assert_int_equal(pool.node[path[0]].frame.pc, count);
+    assert_int_equal(pool.node[path[HD_TREE_DEPTH_MAX - 1]].frame.pc, 1);
+    assert_int_equal(pool.node[path[HD_TREE_DEPTH_MAX / 2]].frame.pc, HD_TREE_DEPTH_MAX / 2);
+}
+
+static void an_empty_pool_cuts_stacks_short_and_loses_no_time(void **state) {
+    (void)state;
+    struct hd_tree other;
+    hd_tree_init(&other, &pool);
+    for (uint64_t i = 0; i < HD_TREE_POOL_NODES - 2; i++) {
+        struct hd_frame f = {.pc = i + 1};
+        assert_int_not_equal(hd_tree_add(&other, &f, 1, i), HD_TREE_NONE);
+    }
+    uint32_t leaf = sample(MAIN "AB", 1, 10);
+    assert_int_equal(pool.node[leaf].frame.start, (uint64_t)'A' * 0x1000);
+    assert_int_equal(tree.lost, 1);
+    assert_int_equal(sample("X", 2, 5), HD_TREE_NONE);
+    assert_int_equal(tree.time_ns, 15);
+    assert_hot(MAIN "A");
+
+    hd_tree_free(&other);
+    assert_int_equal(pool.used, 2);
+    sample(MAIN "AB", 3, 100);
+    assert_hot(MAIN "AB");
+}
+
+static void freed_nodes_are_all_there_again(void **state) {
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < 500; i++) {
+            char stack[] = {'M', (char)('a' + i % 7), (char)('a' + i % 11), (char)('a' + i % 13), 0};
+            sample(stack, i, 1);
+        }
+        assert_int_equal(tree.nodes, pool.used);
+        hd_tree_free(&tree);
+        assert_int_equal(pool.used, 0);
+    }
+    uint32_t n = 0;
+    for (uint32_t i = pool.free; i != HD_TREE_NONE; i = pool.node[i].sibling)
+        n++;
+    assert_int_equal(n, HD_TREE_POOL_NODES);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, fresh)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(most_of_the_time_wins_over_the_last_sample),
+        TEST(two_callers_blocked_in_one_function_are_told_apart),
+        TEST(a_caller_of_many_functions_outweighs_one_long_function),
+        TEST(among_equals_the_most_recent_wins),
+        TEST(the_path_ends_where_own_time_exceeds_any_callees),
+        TEST(without_any_time_yet_the_path_is_the_latest_stack),
+        TEST(recursion_is_a_longer_path),
+        TEST(equal_functions_make_equal_leaves_and_the_latest_place_is_kept),
+        TEST(a_frame_without_a_known_function_is_its_address),
+        TEST(a_stack_that_is_too_deep_keeps_both_ends),
+        TEST(an_empty_pool_cuts_stacks_short_and_loses_no_time),
+        TEST(freed_nodes_are_all_there_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
