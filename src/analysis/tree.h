@@ -9,7 +9,7 @@
 #include "types.h"
 
 #define HD_TREE_NONE UINT32_MAX
-#define HD_TREE_POOL_NODES 3072u
+#define HD_TREE_POOL_NODES 2048u
 #define HD_TREE_DEPTH_MAX 256u
 
 struct hd_tree_node {

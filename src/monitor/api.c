@@ -206,6 +206,7 @@ void hangdog_pause(void) {
     struct hd_monitor *m = hd_monitor_current();
     if (m != NULL) {
         atomic_fetch_add(&m->paused, 1);
+        hd_monitor_wake(m);
     }
 }
 

@@ -5,7 +5,6 @@
  */
 #include "monitor/monitor.h"
 
-#include <string.h>
 
 #define LATE_NS (100 * HD_NS_PER_MS)     /* a look later than this asks why */
 #define TICK_JUMP_NS (1 * HD_NS_PER_MS)  /* the counter and the clock disagree by more: its stamps are worth nothing */
@@ -78,27 +77,24 @@ static void tell(struct hd_monitor *m, const struct hd_message *message) {
     tell_worker(m);
 }
 
-/* One capture, sent to the worker with its bytes. */
+/* One capture, taken straight into the ring. */
 static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
-    struct hd_capture capture;
-    if (hd_capture_take(&w->target, m->sample_stack, &capture) != 0) {
-        return;
-    }
-    w->blocked = capture.way == HD_WAY_FROZEN;
-    w->sched = capture.sched;
-    w->sched_valid = true;
-    uint32_t bytes = (uint32_t)(sizeof(struct hd_message) + sizeof capture) + capture.stack_bytes;
-    uint8_t *room = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
-    if (room == NULL) {
+    struct hd_message *head =
+        hd_ring_reserve(&m->ring, (uint32_t)(sizeof *head + sizeof(struct hd_capture)) + HD_STACK_BYTES_MAX, HD_RING_RESERVE);
+    if (head == NULL) {
         return; /* the worker is behind: this sample's time goes to the one before */
     }
-    struct hd_message *head = (struct hd_message *)(void *)room;
+    struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
+    if (hd_capture_take(&w->target, (uint8_t *)(capture + 1), capture) != 0) {
+        return; /* nothing is committed */
+    }
     *head = (struct hd_message){
-        .type = (uint8_t)type, .loop = (uint8_t)(w - m->watch), .generation = w->generation, .at_ns = capture.at_ns};
+        .type = (uint8_t)type, .loop = (uint8_t)(w - m->watch), .generation = w->generation, .at_ns = capture->at_ns};
     add_figures(m, head);
-    memcpy(head + 1, &capture, sizeof capture);
-    memcpy(room + sizeof *head + sizeof capture, m->sample_stack, capture.stack_bytes);
-    hd_ring_commit(&m->ring, bytes);
+    w->blocked = capture->way == HD_WAY_FROZEN;
+    w->sched = capture->sched;
+    w->sched_valid = true;
+    hd_ring_commit(&m->ring, (uint32_t)(sizeof *head + sizeof *capture) + capture->stack_bytes);
     tell_worker(m);
 }
 
@@ -112,8 +108,7 @@ static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch 
     return told == HANGDOG_STATE_LAUNCH || told >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND : (hangdog_state)told;
 }
 
-static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_watch *w) {
-    hangdog_state state = state_of(m, w);
+static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_watch *w, hangdog_state state) {
     struct hd_limits limits = {.interval_ns = m->settings.interval_ns, .threshold_ns = m->settings.threshold_ns[state]};
     if (state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0) {
         limits.threshold_ns = w->threshold_ns;
@@ -152,7 +147,8 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
                              .turn = view.turn_ticks,
                              .turn_ns = ticks_to_clock(m, view.turn_ticks),
                              .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
-    if (!view.running) {
+    look->turn_ns = look->turn_ns > m->resumed_ns ? look->turn_ns : m->resumed_ns;
+    if (!view.running || view.activity == HANGDOG_AFTER_WAITING) {
         w->launched = true;
     }
     if (w->tracked_turn != 0 &&
@@ -186,11 +182,11 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
     return late_ns - own_delay_ns + half_ns;
 }
 
-static void act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look, const struct hd_limits *limits,
-                unsigned actions) {
+static void act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
+                const struct hd_limits *limits, unsigned actions) {
     struct hd_message message = {.loop = (uint8_t)(w - m->watch),
                                  .generation = w->generation,
-                                 .state = (uint8_t)state_of(m, w),
+                                 .state = (uint8_t)state,
                                  .threshold_ns = limits->threshold_ns,
                                  .excluded_ns = w->life.excluded_ns,
                                  .activity =
@@ -223,9 +219,11 @@ static void act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *
 /* Looks at one loop. True when it runs: the monitor may not park. */
 static bool look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns, uint64_t own_delay_ns) {
     struct hd_look look;
-    struct hd_limits limits = limits_of(m, w);
+    struct hd_limits limits;
     bool first = true;
     do {
+        hangdog_state state = state_of(m, w); /* of the turn that is looked at: before the look may end its launch */
+        limits = limits_of(m, w, state);
         fill_look(m, w, now_ns, &look);
         if (!look.running && w->life.state == HD_LIFE_IDLE) {
             return false;
@@ -242,7 +240,7 @@ static bool look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, u
             w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
             continue;
         }
-        act(m, w, &look, &limits, actions);
+        act(m, w, state, &look, &limits, actions);
     } while (w->life.state == HD_LIFE_IDLE && look.running);
     if (w->life.state == HD_LIFE_HANGING && m->record != NULL) {
         atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns), memory_order_relaxed);
@@ -317,9 +315,10 @@ static void open_watch(struct hd_monitor *m, struct hd_watch *w) {
 
 static void close_watch(struct hd_monitor *m, struct hd_watch *w) {
     if (w->life.state == HD_LIFE_HANGING || w->life.state == HD_LIFE_TRACKED) {
-        struct hd_limits limits = limits_of(m, w);
+        hangdog_state state = state_of(m, w);
+        struct hd_limits limits = limits_of(m, w, state);
         struct hd_look look = {.now_ns = hd_os_now_ns()};
-        act(m, w, &look, &limits, hd_life_look(&w->life, &look, &limits));
+        act(m, w, state, &look, &limits, hd_life_look(&w->life, &look, &limits));
     }
     add_watch(&m->past, w);
     hd_target_close(&w->target);
@@ -348,6 +347,15 @@ static uint64_t own_delay(struct hd_monitor *m) {
     return delay_ns;
 }
 
+/* Turns that were running when watching was resumed count from there. */
+static void note_pause(struct hd_monitor *m, uint64_t now_ns) {
+    bool paused = atomic_load_explicit(&m->paused, memory_order_relaxed) != 0;
+    if (m->was_paused && !paused) {
+        m->resumed_ns = now_ns;
+    }
+    m->was_paused = paused;
+}
+
 /* All loops, one pass. The time of the next look, FOR_EVER when every loop is idle. */
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns;
@@ -356,6 +364,7 @@ static uint64_t look(struct hd_monitor *m) {
     uint64_t delay_ns = late_ns > LATE_NS ? own_delay(m) : 0;
     m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
     uint64_t next_ns = FOR_EVER;
+    note_pause(m, now_ns);
     for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
         struct hd_watch *w = &m->watch[i];
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);

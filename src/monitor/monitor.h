@@ -75,6 +75,8 @@ struct hd_monitor {
     /* clock pair, the monitor's */
     bool ticks_are_tsc;
     uint64_t anchor_ticks, anchor_ns, ns_per_tick_32;
+    bool was_paused;
+    uint64_t resumed_ns;
     uint64_t looked_ns, planned_ns; /* the last look, and when the next was due */
     struct hd_sched own_sched;
     int own_schedstat_fd;
@@ -86,12 +88,10 @@ struct hd_monitor {
         struct hd_capture_cost cost;
     } past;
     uint64_t wakeups;
-    int tid;
     struct hd_os_thread monitor_thread, worker_thread;
     struct hd_watch watch[HD_LOOPS_MAX];
     struct hd_worker *worker;
     struct hd_ring ring;
-    uint8_t sample_stack[HD_STACK_BYTES_MAX];
     uint8_t monitor_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
     uint8_t worker_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
 };

@@ -10,7 +10,7 @@
 
 #include "types.h"
 
-#define HD_RING_BYTES (256u * 1024u)
+#define HD_RING_BYTES (192u * 1024u)
 /* Kept free for what must not be lost: begins, ends, openings. */
 #define HD_RING_RESERVE (16u * 1024u)
 
