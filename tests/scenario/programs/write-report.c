@@ -11,8 +11,7 @@
 #include "os/os.h"
 #include "report/spool.h"
 
-#include <elf.h>
-#include <link.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,54 +63,6 @@ __attribute__((noinline)) static void hot_function(struct stack *stack) {
 __attribute__((noinline)) static void other_function(struct stack *stack) {
     take_stack(stack);
     __asm__ volatile("");
-}
-
-/* ---- real modules ------------------------------------------------------------------------- */
-
-static int no_such_module(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t n) {
-    (void)m, (void)pc, (void)out, (void)path, (void)n;
-    return -2; /* -ENOENT */
-}
-
-static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * p, struct hd_module *m) {
-    const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
-    while (at + sizeof(ElfW(Nhdr)) <= end) {
-        ElfW(Nhdr) note;
-        memcpy(&note, at, sizeof note);
-        const char *name = at + sizeof note, *desc = name + ((note.n_namesz + 3) & ~3u);
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= HD_BUILD_ID_MAX) {
-            memcpy(m->build_id, desc, note.n_descsz);
-            m->build_id_bytes = (uint8_t)note.n_descsz;
-        }
-        at = desc + ((note.n_descsz + 3) & ~3u);
-    }
-}
-
-static int add_module(struct dl_phdr_info *info, size_t size, void *ctx) {
-    struct hd_module *m = &modules.module[modules.count];
-    char self[512];
-    const char *path = info->dlpi_name;
-    (void)size, (void)ctx;
-    if (path[0] == 0) {
-        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[n > 0 ? n : 0] = 0;
-        path = modules.count == 0 ? self : "linux-vdso.so.1";
-    }
-    *m = (struct hd_module){.lo = UINT64_MAX, .bias = info->dlpi_addr, .path = modules.path_bytes};
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
-        if (p->p_type == PT_LOAD && lo < m->lo)
-            m->lo = lo;
-        if (p->p_type == PT_LOAD && hi > m->hi)
-            m->hi = hi;
-        if (p->p_type == PT_NOTE)
-            read_build_id(info, p, m);
-    }
-    memcpy(modules.paths + modules.path_bytes, path, strlen(path) + 1);
-    modules.path_bytes += (uint32_t)strlen(path) + 1;
-    modules.count++;
-    return 0;
 }
 
 /* ---- reports ------------------------------------------------------------------------------ */
@@ -302,8 +253,7 @@ int main(int argc, char **argv) {
     if (argc < 3 || scratch == NULL)
         return 2;
     hd_os_clock_init();
-    modules.find = no_such_module;
-    dl_iterate_phdr(add_module, NULL);
+    hd_modules_init_live(&modules, open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
     hd_tree_pool_init(&pool);
     if (hd_spool_open(&spool, argv[1]) != 0)
         return 1;
