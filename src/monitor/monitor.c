@@ -8,6 +8,7 @@
 
 #define LATE_NS (100 * HD_NS_PER_MS)     /* a look later than this asks why */
 #define TICK_JUMP_NS (1 * HD_NS_PER_MS)  /* the counter and the clock disagree by more: its stamps are worth nothing */
+#define TELL_SAME_NS (1 * HD_NS_PER_S)   /* a proven stack is no news: the worker is not woken for each */
 #define FOR_EVER UINT64_MAX
 
 void hd_monitor_wake(struct hd_monitor *m) {
@@ -56,6 +57,7 @@ static void anchor(struct hd_monitor *m, uint64_t *now_ns) {
 /* ---- telling the worker --------------------------------------------------------------------- */
 
 static void tell_worker(struct hd_monitor *m) {
+    m->told_ns = m->anchor_ns;
     atomic_fetch_add_explicit(&m->worker_wake, 1, memory_order_seq_cst);
     hd_os.futex_wake((uint32_t *)&m->worker_wake, 1, false);
 }
@@ -95,7 +97,9 @@ static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_typ
     w->sched = capture->sched;
     w->sched_valid = true;
     hd_ring_commit(&m->ring, (uint32_t)(sizeof *head + sizeof *capture) + capture->stack_bytes);
-    tell_worker(m);
+    if (!capture->same || m->anchor_ns - m->told_ns >= TELL_SAME_NS) {
+        tell_worker(m);
+    }
 }
 
 /* ---- one loop, one look --------------------------------------------------------------------- */

@@ -77,6 +77,7 @@ struct hd_monitor {
     uint64_t anchor_ticks, anchor_ns, ns_per_tick_32;
     bool was_paused;
     uint64_t resumed_ns;
+    uint64_t told_ns; /* when the worker was last woken */
     uint64_t looked_ns, planned_ns; /* the last look, and when the next was due */
     struct hd_sched own_sched;
     int own_schedstat_fd;
