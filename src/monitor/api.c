@@ -4,6 +4,7 @@
  * rest is ordinary.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "analysis/text.h"
@@ -37,7 +38,7 @@ static const char *environment(const char *name) {
 
 static void program_name(char *out, size_t size) {
     char link[512];
-    long n = hd_os.readlink_at(-100, "/proc/self/exe", link, sizeof link - 1);
+    long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", link, sizeof link - 1);
     link[n > 0 ? n : 0] = '\0';
     const char *base = link;
     for (const char *p = link; *p != '\0'; p++) {

@@ -152,8 +152,11 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
                              .turn_ns = ticks_to_clock(m, view.turn_ticks),
                              .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
     look->turn_ns = look->turn_ns > m->resumed_ns ? look->turn_ns : m->resumed_ns;
-    if (!view.running || view.activity == HANGDOG_AFTER_WAITING) {
+    if (!w->launched && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
         w->launched = true;
+        uint64_t idle_ns = ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS);
+        uint64_t none = 0;
+        atomic_compare_exchange_strong(&m->record->launch_ns, &none, idle_ns - m->record->options.started_ns);
     }
     if (w->tracked_turn != 0 &&
         (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {

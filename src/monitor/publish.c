@@ -304,6 +304,7 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     struct hd_session s = {.hangs = atomic_load(&c->hangs),
                            .hang_ns = atomic_load(&c->hang_ns),
                            .idle_ns = atomic_load(&c->idle_ns),
+                           .launch_ns = atomic_load(&c->launch_ns),
                            .used_ns = hd_os_now_ns() - c->options.started_ns,
                            .reports_dropped = k->spool.dropped,
                            .suppressed_count = atomic_load(&c->suppressed),

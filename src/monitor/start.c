@@ -10,7 +10,7 @@
 
 #include "monitor/monitor.h"
 
-#define STOP_NS (80 * HD_NS_PER_MS)  /* how long stop waits for the worker before it abandons it */
+#define STOP_NS (90 * HD_NS_PER_MS)  /* from the call of stop until it abandons a worker that has not finished */
 #define TURN_NS (100 * HD_NS_PER_MS) /* how long one start or stop waits for another */
 
 enum phase { STOPPED, CHANGING, RUNNING };
@@ -147,8 +147,7 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
 /* ---- stop ----------------------------------------------------------------------------------- */
 
 /* True when the worker has finished: else it is at a disk that does not answer, and is left there. */
-static bool worker_finished(struct hd_monitor *m) {
-    uint64_t until_ns = hd_os_now_ns() + STOP_NS;
+static bool worker_finished(struct hd_monitor *m, uint64_t until_ns) {
     while (m->worker_thread.started && atomic_load(&m->worker_done) == 0) {
         if (hd_os.futex_wait((uint32_t *)&m->worker_done, 0, until_ns, false) == -ETIMEDOUT) {
             return false;
@@ -165,11 +164,12 @@ int hd_monitor_stop(void) {
         }
         return was < 0 ? was : 0;
     }
+    uint64_t until_ns = hd_os_now_ns() + STOP_NS;
     struct hd_monitor *m = atomic_load(&monitor);
     atomic_store(&m->stopping, true);
     hd_monitor_wake(m);
     hd_os_thread_join(&m->monitor_thread);
-    abandoned = !worker_finished(m);
+    abandoned = !worker_finished(m, until_ns);
     if (!abandoned && m->worker_thread.started) {
         hd_os_thread_join(&m->worker_thread);
     }
