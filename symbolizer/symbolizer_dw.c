@@ -204,15 +204,59 @@ static const char *keep_demangled(struct symbolizer *s, const char *name) {
     return kept;
 }
 
+static bool is_mangled(const char *name) {
+    return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
+}
+
 static const char *name_of(struct symbolizer *s, Dwarf_Die *die) {
     Dwarf_Attribute memory;
     Dwarf_Attribute *attribute = dwarf_attr_integrate(die, DW_AT_linkage_name, &memory);
     if (attribute == NULL)
         attribute = dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &memory);
     const char *name = attribute != NULL ? dwarf_formstring(attribute) : NULL;
-    if (name == NULL)
+    if (name == NULL || !is_mangled(name)) /* C's are the linker's matter: __GI___poll */
         name = dwarf_diename(die);
     return name != NULL ? keep_demangled(s, name) : NULL;
+}
+
+static size_t underscores(const char *name) {
+    return strspn(name, "_");
+}
+
+static size_t bare_length(const char *name) {
+    return strcspn(name, "@"); /* without a symbol version */
+}
+
+/* True when `a` is the name that people know, of two for one function: read, not __libc_read. */
+static bool is_plainer(const char *a, const char *b) {
+    if (underscores(a) != underscores(b))
+        return underscores(a) < underscores(b);
+    if (bare_length(a) != bare_length(b))
+        return bare_length(a) < bare_length(b);
+    return strncmp(a, b, bare_length(a)) < 0;
+}
+
+/* The plainest of the exported names of the function that begins at `entry`; `name` when there is no plainer
+ * one. */
+static const char *plainest_name(struct symbolizer *s, struct module *m, const char *name, GElf_Addr entry) {
+    const char *best = name;
+    char bare[256];
+    int count = dwfl_module_getsymtab(m->module);
+    for (int i = 1; i < count; i++) {
+        GElf_Sym symbol;
+        GElf_Addr at;
+        const char *other = dwfl_module_getsym_info(m->module, i, &symbol, &at, NULL, NULL, NULL);
+        if (other == NULL || at != entry || bare_length(other) == 0 ||
+            GELF_ST_BIND(symbol.st_info) == STB_LOCAL)
+            continue;
+        int type = GELF_ST_TYPE(symbol.st_info);
+        if ((type == STT_FUNC || type == STT_GNU_IFUNC) && is_plainer(other, best))
+            best = other;
+    }
+    if (best == name || bare_length(best) >= sizeof bare)
+        return name;
+    snprintf(bare, sizeof bare, "%.*s", (int)bare_length(best), best);
+    return strings_keep(&s->strings, bare);
 }
 
 /* Where an inlined function was called: the place in the function that follows. */
@@ -274,7 +318,9 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
     return n;
 }
 
-static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_Addr addr, uint64_t start) {
+/* The function that the symbol tables name for an address, and where it begins. */
+static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_Addr addr, uint64_t start,
+                                  GElf_Addr *entry) {
     GElf_Off offset;
     GElf_Sym symbol;
     const char *name = dwfl_module_addrinfo(m->module, addr, &offset, &symbol, NULL, NULL, NULL);
@@ -284,6 +330,7 @@ static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_
      * function. */
     if (symbol.st_size == 0 && start != 0 && addr - offset < start + m->bias)
         return NULL;
+    *entry = addr - offset;
     return keep_demangled(s, name);
 }
 
@@ -294,15 +341,19 @@ int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struc
     if (*reason != NULL)
         return 0;
     Dwarf_Addr addr = q->offset - (!q->exact && q->offset != 0) + m->bias;
+    GElf_Addr entry = 0;
     int n = resolve_by_dwarf(s, m, addr, out);
-    if (n == 0 || out[n - 1].function == NULL) {
-        const char *name = name_by_symbol(s, m, addr, q->start);
-        if (n == 0 && name == NULL)
-            return 0;
-        if (n == 0)
-            out[n++] = (struct symbol){0};
-        out[n - 1].function = name;
-    }
+    const char *name = name_by_symbol(s, m, addr, q->start, &entry);
+    if (n == 0 && name == NULL)
+        return 0;
+    if (n == 0)
+        out[n++] = (struct symbol){0};
+    struct symbol *whole = &out[n - 1];
+    if (whole->function == NULL)
+        whole->function = name;
+    if (whole->function != NULL && entry != 0 && !whole->inlined && whole->function[0] == '_' &&
+        !is_mangled(whole->function))
+        whole->function = plainest_name(s, m, whole->function, entry);
     return n;
 }
 
