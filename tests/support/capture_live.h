@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A watched thread for tests of capture: it enters, runs a body, and can be captured by the test's own
+ * thread.
+ */
+#ifndef HD_CAPTURE_LIVE_H
+#define HD_CAPTURE_LIVE_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/capture.h"
+#include "os/os.h"
+
+struct live {
+    void (*body)(struct live *);
+    void *arg;
+    pthread_t thread;
+    void *memory;
+    struct hd_mailbox *mailbox;
+    struct hd_target target;
+    int tid;
+    int enter_rc, leave_rc;
+    int ready, stop, returned; /* atomic */
+};
+
+static uint8_t live_stack[HD_STACK_BYTES_MAX];
+
+static inline int live_get(const int *flag) {
+    return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+static inline void live_set(int *flag, int value) {
+    __atomic_store_n(flag, value, __ATOMIC_RELEASE);
+}
+
+static inline void live_nap(uint64_t ns) {
+    static uint32_t never;
+    hd_os.futex_wait(&never, 0, hd_os_now_ns() + ns, false);
+}
+
+/* Waits for a flag, for ten seconds. */
+static inline bool live_wait(const int *flag) {
+    for (int i = 0; i < 10000 && live_get(flag) == 0; i++) {
+        live_nap(HD_NS_PER_MS);
+    }
+    return live_get(flag) != 0;
+}
+
+static inline void *live_run(void *arg) {
+    struct live *l = arg;
+    l->tid = hd_os.get_tid();
+    l->enter_rc = hd_capture_thread_enter(l->memory, &l->mailbox);
+    live_set(&l->ready, 1);
+    l->body(l);
+    live_set(&l->returned, 1);
+    if (l->enter_rc == 0) {
+        l->leave_rc = hd_capture_thread_leave(l->mailbox);
+    }
+    return NULL;
+}
+
+/* Computes, in code that no sanitizer slows or moves, until l->stop. Its code lies between the two symbols.
+ */
+extern const char live_spin_begin[], live_spin_end[];
+void live_spin(const int *stop);
+#if defined(__x86_64__)
+__asm__(".text\n"
+        ".globl live_spin\n.type live_spin, @function\n"
+        ".globl live_spin_begin\n.globl live_spin_end\n"
+        "live_spin:\nlive_spin_begin:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "1: cmpl $0, (%rdi)\n"
+        "   je 1b\n"
+        "   ret\n"
+        ".cfi_endproc\n"
+        "live_spin_end:\n"
+        ".size live_spin, . - live_spin\n");
+#endif
+
+static inline bool live_in_spin(uint64_t pc) {
+    return pc >= (uint64_t)live_spin_begin && pc < (uint64_t)live_spin_end;
+}
+
+static inline void live_body_spin(struct live *l) {
+    live_spin(&l->stop);
+}
+
+/* Starts it and opens the target. False: something failed. */
+static inline bool live_start(struct live *l, void (*body)(struct live *)) {
+    l->body = body;
+    if (hd_capture_signal_init(SIGURG) != 0) {
+        return false;
+    }
+    memset(live_stack, 0x5a, sizeof live_stack);
+    l->memory = hd_os_memory_take(hd_capture_thread_bytes());
+    if (l->memory == NULL || pthread_create(&l->thread, NULL, live_run, l) != 0 || !live_wait(&l->ready) ||
+        l->enter_rc != 0) {
+        return false;
+    }
+    l->target.watched = true;
+    l->target.mailbox = l->mailbox;
+    l->target.signal = SIGURG;
+    return hd_target_open(&l->target, l->tid, 0) == 0;
+}
+
+/* For a thread that is in a call for ever: closed, and left to the end of the process. */
+static inline void live_abandon(struct live *l) {
+    hd_target_close(&l->target);
+    pthread_detach(l->thread);
+}
+
+static inline void live_end(struct live *l) {
+    live_set(&l->stop, 1);
+    pthread_join(l->thread, NULL);
+    hd_target_close(&l->target);
+    hd_os_memory_give(l->memory, hd_capture_thread_bytes());
+}
+
+/* Captures until the way is `way`, for ten seconds: the thread may be on its way into a call. */
+static inline bool live_capture_by(struct live *l, enum hd_way way, struct hd_capture *out) {
+    for (int i = 0; i < 2000; i++) {
+        if (hd_capture_take(&l->target, live_stack, out) != 0) {
+            return false;
+        }
+        if (out->way == way) {
+            return true;
+        }
+        live_nap(5 * HD_NS_PER_MS);
+    }
+    return false;
+}
+
+/* Captures until it is read in place inside call `nr`. */
+static inline bool live_capture_in(struct live *l, int nr, struct hd_capture *out) {
+    for (int i = 0; i < 2000; i++) {
+        if (!live_capture_by(l, HD_WAY_FROZEN, out)) {
+            return false;
+        }
+        if (out->syscall_nr == nr) {
+            return true;
+        }
+        live_nap(HD_NS_PER_MS);
+    }
+    return false;
+}
+
+#endif

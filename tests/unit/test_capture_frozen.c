@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "capture_live.h"
+
+/* ---- twelve kinds of waiting ---------------------------------------------------------------- */
+
+static void in_poll(struct live *l) {
+    (void)l;
+    poll(NULL, 0, -1);
+}
+
+static void in_epoll_wait(struct live *l) {
+    struct epoll_event e;
+    (void)l;
+    epoll_wait(epoll_create1(EPOLL_CLOEXEC), &e, 1, -1);
+}
+
+static void in_select(struct live *l) {
+    (void)l;
+    select(0, NULL, NULL, NULL, NULL);
+}
+
+static void in_nanosleep(struct live *l) {
+    struct timespec long_time = {1000, 0};
+    (void)l;
+    nanosleep(&long_time, NULL);
+}
+
+static void in_read(struct live *l) {
+    uint64_t value;
+    (void)l;
+    if (read(eventfd(0, EFD_CLOEXEC), &value, sizeof value) < 0) {
+        perror("read");
+    }
+}
+
+static void in_accept(struct live *l) {
+    struct sockaddr_un name = {.sun_family = AF_UNIX}; /* bound to no name: the kernel picks one */
+    int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    (void)l;
+    bind(s, (struct sockaddr *)&name, sizeof name.sun_family);
+    listen(s, 1);
+    accept(s, NULL, NULL);
+}
+
+static void in_recv(struct live *l) {
+    int pair[2];
+    char c;
+    (void)l;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
+        recv(pair[0], &c, 1, 0);
+    }
+}
+
+static void in_mutex(struct live *l) {
+    pthread_mutex_lock(l->arg);
+}
+
+static void in_cond_wait(struct live *l) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+    (void)l;
+    pthread_mutex_lock(&mutex);
+    pthread_cond_wait(&cond, &mutex);
+}
+
+static void in_sem_wait(struct live *l) {
+    static sem_t sem;
+    (void)l;
+    sem_init(&sem, 0, 0);
+    sem_wait(&sem);
+}
+
+static void in_semop(struct live *l) {
+    struct sembuf down = {0, -1, 0};
+    int *id = l->arg;
+    semop(*id, &down, 1);
+}
+
+static void in_pause(struct live *l) {
+    (void)l;
+    pause();
+}
+
+static void check_blocked_in(void (*body)(struct live *), void *arg, int nr) {
+    struct live *l = calloc(1, sizeof *l); /* outlives the test: its thread stays in the call */
+    struct hd_capture c;
+    assert_non_null(l);
+    l->arg = arg;
+    assert_true(live_start(l, body));
+    assert_true(live_capture_in(l, nr, &c));
+    uint64_t bounds[2] = {l->target.stack_lo, l->target.stack_hi};
+    assert_true(bounds[0] < c.regs.sp && c.regs.sp < bounds[1]);
+    assert_int_equal(c.state, HD_RUN_BLOCKED);
+    assert_memory_equal((const uint8_t *)c.regs.pc - 2, "\x0f\x05", 2); /* right behind a system call */
+    for (int i = 0; i < 20; i++) {
+        l->target.last_valid = false; /* not "same": the copy itself, again and again */
+        assert_int_equal(hd_capture_take(&l->target, live_stack, &c), 0);
+        assert_int_equal(c.way, HD_WAY_FROZEN);
+        assert_false(c.same);
+        assert_true(c.stack_addr <= c.regs.sp && c.regs.sp < c.stack_addr + c.stack_bytes);
+        uint64_t at_sp;
+        memcpy(&at_sp, live_stack + (c.regs.sp - c.stack_addr), sizeof at_sp);
+        assert_int_equal(at_sp, *(const uint64_t *)c.regs.sp);
+    }
+    assert_int_equal(l->target.cost.signals, 0);
+    assert_int_equal(live_get(&l->returned), 0);
+    live_abandon(l);
+}
+
+static void a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls(void **state) {
+    static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+    static int sem_id;
+    (void)state;
+    pthread_mutex_lock(&held);
+    sem_id = semget(IPC_PRIVATE, 1, 0600);
+    check_blocked_in(in_poll, NULL, SYS_poll);
+    check_blocked_in(in_epoll_wait, NULL, SYS_epoll_wait);
+    check_blocked_in(in_select, NULL, SYS_select);
+    check_blocked_in(in_nanosleep, NULL, SYS_clock_nanosleep);
+    check_blocked_in(in_read, NULL, SYS_read);
+    check_blocked_in(in_accept, NULL, SYS_accept);
+    check_blocked_in(in_recv, NULL, SYS_recvfrom);
+    check_blocked_in(in_mutex, &held, SYS_futex);
+    check_blocked_in(in_cond_wait, NULL, SYS_futex);
+    check_blocked_in(in_sem_wait, NULL, SYS_futex);
+    if (sem_id >= 0) {
+        check_blocked_in(in_semop, &sem_id, SYS_semtimedop);
+        semctl(sem_id, 0, IPC_RMID);
+    }
+    check_blocked_in(in_pause, NULL, SYS_pause);
+}
+
+/* ---- what else a frozen capture tells --------------------------------------------------------- */
+
+static void in_read_of_arg(struct live *l) {
+    uint64_t value;
+    while (live_get(&l->stop) == 0) {
+        if (read(*(int *)l->arg, &value, sizeof value) < 0) {
+            return;
+        }
+    }
+}
+
+static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
+    (void)state;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    struct live l = {.arg = &fd};
+    struct hd_capture first, second;
+    uint64_t one = 1;
+    assert_true(live_start(&l, in_read_of_arg));
+    assert_true(live_capture_in(&l, SYS_read, &first));
+    assert_int_equal(hd_capture_take(&l.target, live_stack, &second), 0);
+    assert_true(second.same);
+    assert_int_equal(second.stack_bytes, 0);
+    assert_int_equal(second.regs.pc, first.regs.pc);
+    assert_int_equal(second.regs.sp, first.regs.sp);
+    assert_int_equal(second.syscall_nr, SYS_read);
+    assert_int_equal(second.syscall_args[0], fd);
+    assert_int_equal(second.state, HD_RUN_BLOCKED);
+    assert_true(second.at_ns > first.at_ns);
+
+    assert_int_equal(write(fd, &one, sizeof one),
+                     sizeof one); /* it wakes, and blocks again at the same place */
+    uint64_t slices = second.sched.slices;
+    for (int i = 0; i < 10000 && second.sched.slices == slices; i++) {
+        live_nap(HD_NS_PER_MS);
+        assert_int_equal(hd_capture_take(&l.target, live_stack, &second), 0);
+    }
+    assert_false(second.same);
+    assert_true(second.stack_bytes > 0);
+    live_set(&l.stop, 1);
+    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
+    live_end(&l);
+    close(fd);
+}
+
+static void a_mutex_waited_for_tells_its_owner(void **state) {
+    (void)state;
+    static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+    struct live l = {.arg = &held};
+    struct hd_capture c;
+    pthread_mutex_lock(&held);
+    assert_true(live_start(&l, in_mutex));
+    assert_true(live_capture_in(&l, SYS_futex, &c));
+    assert_int_equal(c.syscall_args[0], (uint64_t)&held);
+    assert_true(c.futex_read);
+    assert_int_equal(c.futex_words[2], hd_os.get_tid());
+    pthread_mutex_unlock(&held);
+    live_end(&l);
+}
+
+static struct live *switching;
+static int switch_fd;
+
+static void on_other_stack(void) {
+    in_read_of_arg(switching);
+}
+
+static void in_coroutine(struct live *l) {
+    static uint8_t *other;
+    static ucontext_t here, there;
+    other = malloc(256 * 1024); /* nothing tells where it ends */
+    getcontext(&there);
+    there.uc_stack.ss_sp = other;
+    there.uc_stack.ss_size = 256 * 1024;
+    there.uc_link = &here;
+    switching = l;
+    makecontext(&there, on_other_stack, 0);
+    swapcontext(&here, &there);
+    free(other);
+}
+
+static void a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls(void **state) {
+    (void)state;
+    struct live l = {.arg = &switch_fd};
+    struct hd_capture c;
+    uint64_t one = 1;
+    switch_fd = eventfd(0, EFD_CLOEXEC);
+    assert_true(live_start(&l, in_coroutine));
+    assert_true(live_capture_in(&l, SYS_read, &c));
+    assert_false(c.regs.sp >= l.target.stack_lo && c.regs.sp < l.target.stack_hi);
+    assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 64 < c.stack_addr + c.stack_bytes);
+    assert_memory_equal(live_stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 64);
+    live_set(&l.stop, 1);
+    assert_int_equal(write(switch_fd, &one, sizeof one), sizeof one);
+    live_end(&l);
+    close(switch_fd);
+}
+
+static void an_unwatched_thread_is_read_too(void **state) {
+    (void)state;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    struct live l = {.arg = &fd};
+    struct hd_target other = {0};
+    struct hd_capture c;
+    uint64_t one = 1;
+    assert_true(live_start(&l, in_read_of_arg));
+    assert_int_equal(hd_target_open(&other, l.tid, 0), 0);
+    int rc;
+    do {
+        rc = hd_capture_frozen(&other, live_stack, &c);
+    } while (rc == -EAGAIN || (rc == 0 && c.syscall_nr != SYS_read));
+    assert_int_equal(rc, 0);
+    assert_true(c.stack_bytes > 0 || c.same);
+    other.last_valid = false;
+    assert_int_equal(hd_capture_files_open(), 0); /* by /proc/self/mem now */
+    assert_int_equal(hd_capture_frozen(&other, live_stack, &c), 0);
+    hd_capture_files_close();
+    assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 64 < c.stack_addr + c.stack_bytes);
+    assert_memory_equal(live_stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 64);
+    hd_target_close(&other);
+    live_set(&l.stop, 1);
+    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
+    live_end(&l);
+    close(fd);
+}
+
+static void a_thread_that_is_gone_is_told_so(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, live_body_spin));
+    live_set(&l.stop, 1);
+    pthread_join(l.thread, NULL);
+    /* The kernel may be a little later than pthread_join. */
+    int rc;
+    for (int i = 0; (rc = hd_capture_take(&l.target, live_stack, &c)) == 0 && i < 1000; i++) {
+        live_nap(HD_NS_PER_MS);
+    }
+    assert_int_equal(rc, -ESRCH);
+    assert_int_equal(c.state, HD_RUN_GONE);
+    assert_int_equal(c.stack_bytes, 0);
+    assert_int_equal(hd_capture_frozen(&l.target, live_stack, &c), -ESRCH);
+    struct hd_sched sched;
+    assert_int_equal(hd_capture_sched(&l.target, &sched), -ESRCH);
+    hd_target_close(&l.target);
+    hd_os_memory_give(l.memory, hd_capture_thread_bytes());
+}
+
+/* ---- what the kernel may refuse --------------------------------------------------------------- */
+
+static struct hd_os_calls real;
+static int no_sched_fd = -1, fake_syscall_fd = -1;
+static const char *fake_syscall_text;
+
+static long pread_without_sched(int fd, void *buf, size_t n, uint64_t offset) {
+    if (fd == no_sched_fd) {
+        memcpy(buf, "0 0 0\n", 6);
+        return 6;
+    }
+    if (fd == fake_syscall_fd) {
+        size_t length = strlen(fake_syscall_text);
+        memcpy(buf, fake_syscall_text, length);
+        return (long)length;
+    }
+    return real.pread(fd, buf, n, offset);
+}
+
+static long refuse_memory(int pid, uint64_t addr, void *buf, size_t n) {
+    (void)pid;
+    (void)addr;
+    (void)buf;
+    (void)n;
+    return -EPERM;
+}
+
+static int refuse_open(int dir, const char *path, int flags, int mode) {
+    size_t n = strlen(path);
+    if (n > 8 && strcmp(path + n - 8, "/syscall") == 0) {
+        return -EACCES;
+    }
+    return real.open_at(dir, path, flags, mode);
+}
+
+static void without_scheduling_figures_switches_serve(void **state) {
+    (void)state;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    struct live l = {.arg = &fd};
+    struct hd_capture c;
+    uint64_t one = 1;
+    assert_true(live_start(&l, in_read_of_arg));
+    real = hd_os;
+    no_sched_fd = l.target.schedstat_fd;
+    hd_os.pread = pread_without_sched;
+    assert_true(live_capture_in(&l, SYS_read, &c));
+    assert_true(c.sched.slices > 0);
+    assert_int_equal(hd_capture_take(&l.target, live_stack, &c), 0);
+    assert_true(c.same);
+    hd_os = real;
+    no_sched_fd = -1;
+    live_set(&l.stop, 1);
+    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
+    live_end(&l);
+    close(fd);
+}
+
+static void a_stack_that_cannot_be_read_leaves_the_place_known(void **state) {
+    (void)state;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    struct live l = {.arg = &fd};
+    struct hd_target other = {0};
+    struct hd_capture c;
+    uint64_t one = 1;
+    assert_true(live_start(&l, in_read_of_arg));
+    assert_int_equal(hd_target_open(&other, l.tid, 0), 0);
+    real = hd_os;
+    hd_os.read_memory = refuse_memory;
+    int rc;
+    do {
+        rc = hd_capture_frozen(&other, live_stack, &c);
+    } while (rc == -EAGAIN || (rc == 0 && c.syscall_nr != SYS_read));
+    hd_os = real;
+    assert_int_equal(rc, 0);
+    assert_int_equal(c.stack_bytes, 0);
+    assert_true(c.regs.pc != 0);
+    hd_target_close(&other);
+    live_set(&l.stop, 1);
+    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
+    live_end(&l);
+    close(fd);
+}
+
+static void a_page_fault_is_frozen_and_no_call(void **state) {
+    (void)state;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    struct live l = {.arg = &fd};
+    struct hd_capture c;
+    char text[80];
+    uint64_t one = 1;
+    assert_true(live_start(&l, in_read_of_arg));
+    assert_true(live_capture_in(&l, SYS_read, &c));
+    real = hd_os;
+    snprintf(text, sizeof text, "-1 0x%lx 0x%lx\n", c.regs.sp, (unsigned long)live_spin_begin);
+    fake_syscall_text = text;
+    fake_syscall_fd = l.target.syscall_fd;
+    hd_os.pread = pread_without_sched;
+    l.target.last_valid = false;
+    int rc = hd_capture_take(&l.target, live_stack, &c);
+    hd_os = real;
+    fake_syscall_fd = -1;
+    assert_int_equal(rc, 0);
+    assert_int_equal(c.way, HD_WAY_FROZEN);
+    assert_int_equal(c.syscall_nr, HD_SYSCALL_NONE);
+    assert_int_equal(c.regs.pc, (uint64_t)live_spin_begin);
+    assert_int_equal(c.regs.valid, 0);
+    assert_true(c.stack_bytes > 0);
+    live_set(&l.stop, 1);
+    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
+    live_end(&l);
+    close(fd);
+}
+
+static void files_that_cannot_be_opened_are_told_and_the_rest_serves(void **state) {
+    (void)state;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    struct live l = {.arg = &fd};
+    struct hd_target other = {0};
+    struct hd_capture c;
+    struct hd_sched sched;
+    uint64_t one = 1;
+    assert_true(live_start(&l, in_read_of_arg));
+    real = hd_os;
+    hd_os.open_at = refuse_open;
+    int rc = hd_target_open(&other, l.tid, 0);
+    hd_os = real;
+    assert_int_equal(rc, -EACCES);
+    assert_int_equal(hd_capture_sched(&other, &sched), 0);
+    assert_true(hd_capture_frozen(&other, live_stack, &c) < 0);
+    assert_int_equal(hd_capture_take(&other, live_stack, &c), 0); /* the kernel's word */
+    assert_int_equal(c.way, HD_WAY_KERNEL);
+    assert_int_equal(c.stack_bytes, 0);
+    assert_int_equal(c.state, HD_RUN_BLOCKED);
+    assert_int_equal(other.cost.no_answers, 1);
+    hd_target_close(&other);
+    assert_int_equal(hd_capture_sched(&other, &sched) < 0, 1);
+    live_set(&l.stop, 1);
+    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
+    live_end(&l);
+    close(fd);
+}
+
+/* ---- the end of a watch ------------------------------------------------------------------------ */
+
+static void *capture_until_gone(void *arg) {
+    struct live *l = arg;
+    static uint8_t bytes[HD_STACK_BYTES_MAX];
+    struct hd_capture c;
+    do {
+        l->target.last_valid = false;
+    } while (hd_capture_take(&l->target, bytes, &c) == 0);
+    return NULL;
+}
+
+static void in_short_naps(struct live *l) {
+    struct timespec nap = {0, 200000};
+    for (int i = 0; i < 10; i++) {
+        nanosleep(&nap, NULL);
+    }
+    (void)l;
+}
+
+static void a_thread_may_end_while_it_is_being_captured(void **state) {
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        struct live l = {0};
+        pthread_t monitor;
+        assert_true(live_start(&l, in_short_naps));
+        assert_int_equal(pthread_create(&monitor, NULL, capture_until_gone, &l), 0);
+        pthread_join(l.thread, NULL);
+        assert_int_equal(l.leave_rc, 0);
+        pthread_join(monitor, NULL);
+        hd_target_close(&l.target);
+        hd_os_memory_give(l.memory, hd_capture_thread_bytes());
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls),
+        cmocka_unit_test(equal_figures_prove_the_stack_and_nothing_is_copied),
+        cmocka_unit_test(a_mutex_waited_for_tells_its_owner),
+        cmocka_unit_test(a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls),
+        cmocka_unit_test(an_unwatched_thread_is_read_too),
+        cmocka_unit_test(a_thread_that_is_gone_is_told_so),
+        cmocka_unit_test(without_scheduling_figures_switches_serve),
+        cmocka_unit_test(a_stack_that_cannot_be_read_leaves_the_place_known),
+        cmocka_unit_test(a_page_fault_is_frozen_and_no_call),
+        cmocka_unit_test(files_that_cannot_be_opened_are_told_and_the_rest_serves),
+        cmocka_unit_test(a_thread_may_end_while_it_is_being_captured),
+    };
+    hd_os_clock_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
