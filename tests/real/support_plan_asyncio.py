@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+#
+# The program of test_asyncio.py: one callback of the event loop for each step of its plan.
+
+import asyncio
+import hashlib
+import json
+import sys
+import time
+
+
+def pbkdf2(rounds):
+    hashlib.pbkdf2_hmac("sha256", b"password", b"salt", rounds)
+
+
+def rounds_of(seconds):
+    """As many as take about so long on this machine."""
+    begin = time.perf_counter()
+    pbkdf2(200000)
+    return int(200000 * seconds / (time.perf_counter() - begin))
+
+
+def block(kind, seconds, rounds):
+    if kind == "sleep":
+        time.sleep(seconds)
+    else:
+        pbkdf2(rounds)
+
+
+async def main(truth, plan):
+    steps = [(step, *step.split(":")) for step in plan]
+    rounds = {step: rounds_of(float(seconds)) for step, kind, seconds in steps if kind == "pbkdf2"}
+
+    def note(**line):
+        truth.write(json.dumps(line) + "\n")
+        truth.flush()
+
+    def callback(step, kind, seconds, done):
+        note(step=step)
+        begin = time.monotonic_ns()
+        block(kind, float(seconds), rounds.get(step))
+        note(step=step, ns=time.monotonic_ns() - begin)
+        done.set_result(None)
+
+    loop = asyncio.get_running_loop()
+    for step, kind, seconds in steps:
+        print("step", step, flush=True)
+        if kind == "idle":
+            note(step=step)
+            # the loop wakes a few times before it idles in one piece
+            for _ in range(5):
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(float(seconds) - 0.1)
+        else:
+            done = loop.create_future()
+            loop.call_later(0.05, callback, step, kind, seconds, done)
+            await done
+    print("the plan is done", file=sys.stderr)
+    return 3
+
+
+with open(sys.argv[1], "w", encoding="utf-8") as truth_file:
+    STATUS = asyncio.run(main(truth_file, sys.argv[2:]))
+sys.exit(STATUS)

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: MIT
+#
+# Programs under `hangdog run`, each in a folder of its own: starting, stopping and ending them, the reports that they
+# leave, and what must be true of one.
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+SOURCE = os.environ.get("HANGDOG_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+BUILD = os.environ.get("HANGDOG_BUILD") or os.path.join(SOURCE, "build")
+HANGDOG = os.path.join(BUILD, "bin/hangdog")
+MS = 1000 * 1000
+S = 1000 * MS
+
+
+def cached(name):
+    """A variable of the build's configuration."""
+    try:
+        with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
+            found = re.search(r"^%s:\w+=(.*)$" % name, cache.read(), re.MULTILINE)
+    except FileNotFoundError:
+        found = None
+    return found.group(1) if found else ""
+
+
+SANITIZER = cached("HANGDOG_SANITIZER")
+RELEASE = not SANITIZER and cached("CMAKE_BUILD_TYPE") == "Release"
+PATIENCE = 60 if RELEASE else 180  # seconds: what a test waits for something that must come
+TOLERANCE_NS = 60 * MS if RELEASE else 1500 * MS  # of a duration, against the program's own clock
+
+
+# ---- waiting -------------------------------------------------------------------------------------------------
+
+def wait_until(condition, what, limit=None):
+    """The first true value of condition()."""
+    end = time.monotonic() + (limit or PATIENCE)
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError("waited in vain for " + what)
+        time.sleep(0.01)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def state_of(pid):
+    """The state letter of a process, "" when it is gone."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def children_of(pid):
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as children:
+            return [int(child) for child in children.read().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+# ---- one program ---------------------------------------------------------------------------------------------
+
+class Program:
+    """One program in a folder of its own: under `hangdog run`, or plain, to compare with."""
+
+    def __init__(self, argv, options=(), watched=True, env=None, folder=None):
+        self.folder = folder or tempfile.mkdtemp(prefix="hangdog-test-")
+        self.spool = os.path.join(self.folder, "spool")
+        self.watched = watched
+        head = [HANGDOG, "run", "--spool", self.spool, *options, "--"] if watched else []
+        self.output_path = os.path.join(self.folder, "stdout")
+        self.errors_path = os.path.join(self.folder, "stderr")
+        with open(self.output_path, "wb") as out, open(self.errors_path, "wb") as err:
+            # pylint: disable=consider-using-with
+            self.process = subprocess.Popen([*head, *argv], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                            cwd=self.folder, env=environment(env))
+        self._pid = None
+
+    @property
+    def pid(self):
+        """Of the program itself. First asked while it runs; waits for its exec."""
+        if not self._pid:
+            self._pid = self.process.pid if not self.watched else wait_until(self._started, "the program")
+        return self._pid
+
+    def _started(self):
+        own = os.readlink("/proc/%d/exe" % self.process.pid)
+        for child in children_of(self.process.pid):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if os.readlink("/proc/%d/exe" % child) != own:
+                    return child
+        if self.process.poll() is not None:
+            raise AssertionError("ended with %d before it began: %s" % (self.process.returncode, self.errors))
+        return None
+
+    @property
+    def output(self):
+        with open(self.output_path, encoding="utf-8", errors="replace") as out:
+            return out.read()
+
+    @property
+    def errors(self):
+        with open(self.errors_path, encoding="utf-8", errors="replace") as err:
+            return err.read()
+
+    @property
+    def told(self):
+        """The lines that `hangdog run` itself says at the end."""
+        return [line for line in self.errors.splitlines() if line.startswith("hangdog: ")]
+
+    def wait(self, limit=None):
+        return self.process.wait(limit or PATIENCE)
+
+    def stop_for(self, seconds):
+        """Stops the program; how long it was stopped, in ns."""
+        os.kill(self.pid, signal.SIGSTOP)
+        wait_until(lambda: state_of(self.pid) == "T", "the program's stop")
+        begin = time.monotonic_ns()
+        time.sleep(seconds)
+        os.kill(self.pid, signal.SIGCONT)
+        return time.monotonic_ns() - begin
+
+    def names(self):
+        """The spool's files, held ones too."""
+        with contextlib.suppress(FileNotFoundError):
+            return sorted(os.listdir(self.spool))
+        return []
+
+    def reports(self, *kinds):
+        """Whole documents in the spool, in the order in which they were begun; of `kinds`, or all."""
+        found = []
+        for name in self.names():
+            if name.endswith(".json") and not name.startswith("."):
+                with open(os.path.join(self.spool, name), encoding="utf-8") as file:
+                    found.append(json.load(file))
+        return [report for report in found if not kinds or report["kind"] in kinds]
+
+    def wait_for_hang(self):
+        """Until a hang's report was begun: shown, or held until the loop is sure."""
+        wait_until(lambda: [n for n in self.names() if n.endswith(".held") or n.endswith(".json")],
+                   "the report of a hang that lasts")
+
+    def close(self):
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, AssertionError):
+                os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(5)
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def environment(more=None):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("XDG_") and k != "LD_PRELOAD"}
+    env["LC_ALL"] = "C.UTF-8"
+    env.update(more or {})
+    return env
+
+
+def runs_under_sanitizer(argv):
+    """None when this program can run with the sanitizer's runtime alone, without Hangdog; else what it said."""
+    runtime = os.environ.get("HANGDOG_SANITIZER_RUNTIME")
+    if not SANITIZER or not runtime:
+        return None
+    done = subprocess.run(argv, env=environment({"LD_PRELOAD": runtime}), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
+    return None if done.returncode == 0 else "status %d: %s" % (done.returncode, done.stdout.decode()[-400:])
+
+
+class Together:
+    """Calls that go on at the same time; the results by name, once all are there."""
+
+    def __init__(self):
+        self.results, self.errors, self.threads = {}, {}, []
+
+    def start(self, name, call, *args):
+        def run():
+            try:
+                self.results[name] = call(*args)
+            except BaseException:  # pylint: disable=broad-exception-caught
+                self.errors[name] = sys.exc_info()
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        thread.start()
+        self.threads.append(thread)
+
+    def join(self):
+        for thread in self.threads:
+            thread.join()
+        return self
+
+    def __getitem__(self, name):
+        if name in self.errors:
+            raise self.errors[name][1]
+        return self.results[name]
+
+
+# ---- what must be true of a report ---------------------------------------------------------------------------
+
+def schema_errors(report):
+    try:
+        import jsonschema  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        return ["python3-jsonschema is not installed: scripts/install-dependencies test"]
+    with open(os.path.join(SOURCE, "docs/report.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    del schema["$id"]  # no address: Debian 12's jsonschema would look "#/$defs/..." up there
+    validator = jsonschema.Draft202012Validator(schema)
+    return ["%s: %s" % ("/".join(str(part) for part in error.absolute_path), error.message)
+            for error in validator.iter_errors(report)]
+
+
+def symbolicated(program, report):
+    """The report as `hangdog show --json` gives it: with functions."""
+    done = subprocess.run([HANGDOG, "show", report["id"], "--spool", program.spool, "--json"], check=True,
+                          stdout=subprocess.PIPE, env=environment(), timeout=PATIENCE)
+    return json.loads(done.stdout)
+
+
+def hot_functions(report):
+    return [frame.get("function", "") for frame in report["hot_stack"]["frames"]]
+
+
+def hot_modules(report):
+    """Base names of the modules in the hot stack, innermost first."""
+    return [os.path.basename(report["modules"][frame["module"]]["path"])
+            for frame in report["hot_stack"]["frames"] if "module" in frame]
+
+
+class RealCase(unittest.TestCase):
+    """Assertions about the reports of one program."""
+
+    maxDiff = None
+
+    def assert_valid(self, report):
+        self.assertEqual([], schema_errors(report), "report %s is not of the schema" % report["id"])
+
+    def assert_one_hang(self, program, cause):
+        """Exactly one report of a hang, of this cause, and the session's; the first, symbolicated."""
+        reports = program.reports()
+        for report in reports:
+            self.assert_valid(report)
+        kinds = [report["kind"] for report in reports]
+        self.assertEqual(["hang", "session"], sorted(kinds), program.errors)
+        hang = symbolicated(program, next(r for r in reports if r["kind"] == "hang"))
+        self.assertEqual(cause, hang["cause"]["kind"], hang["cause"])
+        self.assertTrue(hang["complete"])
+        self.assertEqual(500 * MS, hang["threshold_ns"])
+        self.assertEqual(program.pid, hang["app"]["pid"])
+        self.assertEqual(program.pid, hang["loop"]["tid"])
+        self.assertEqual("foreground", hang["loop"]["state"])
+        self.assertEqual(1, next(r for r in reports if r["kind"] == "session")["session"]["hangs"])
+        self.assertEqual([], [n for n in program.names() if n.startswith(".")], "left over in the spool")
+        return hang
+
+    def assert_no_hang(self, program):
+        """No report but the session's, and that was said."""
+        for report in program.reports():
+            self.assert_valid(report)
+        self.assertEqual(["session"], [r["kind"] for r in program.reports()], program.errors)
+        self.assertRegex(program.told[-1], r"; no hang of 500 ms or more$")
+
+    def assert_duration(self, report, truth_ns):
+        """The duration within 60 ms of the truth by the program's own clock."""
+        off = report["duration_ns"] - truth_ns
+        print("%s: %s %.1f ms, by the program's clock %.1f ms: off by %+.1f ms" % (
+            self.id().rsplit(".", 1)[1], report["cause"]["kind"], report["duration_ns"] / MS, truth_ns / MS, off / MS))
+        self.assertLessEqual(abs(off), TOLERANCE_NS,
+                             "%d ns was reported for %d ns" % (report["duration_ns"], truth_ns))
+
+    def assert_excluded(self, report, stopped_ns):
+        self.assertLessEqual(abs(report["excluded_ns"] - stopped_ns), TOLERANCE_NS,
+                             "%d ns was taken off for a stop of %d ns" % (report["excluded_ns"], stopped_ns))
+
+    def assert_in_hot_stack(self, name, report):
+        self.assertTrue([f for f in hot_functions(report) if name in f],
+                        "no %s in %s" % (name, list(zip(hot_functions(report), hot_modules(report)))))

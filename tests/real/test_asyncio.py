@@ -1,0 +1,75 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# asyncio on Debian's python3 under `hangdog run`: time.sleep in a callback is `sleep`, hashlib.pbkdf2_hmac is `cpu` in
+# libcrypto; idle, and stopped, it is not hanging; its output and its exit status are its own.
+
+import os
+import unittest
+
+from support_plan import STATUS, close_all, run_all
+from support_run import SOURCE, RealCase, hot_functions, hot_modules, runs_under_sanitizer
+
+PYTHON = ["/usr/bin/python3", "-I"]
+SCRIPT = os.path.join(SOURCE, "tests/real/support_plan_asyncio.py")
+EVERY = None
+
+
+def setUpModule():
+    global EVERY  # pylint: disable=global-statement
+    why = runs_under_sanitizer([*PYTHON, "-c", "import asyncio; asyncio.run(asyncio.sleep(0.1))"])
+    if why:
+        raise unittest.SkipTest("python3 itself does not run with this sanitizer's runtime: " + why)
+    EVERY = run_all(PYTHON, SCRIPT, "sleep", "pbkdf2")
+
+
+def tearDownModule():
+    close_all(EVERY)
+
+
+class Asyncio(RealCase):
+    def test_a_sleep_in_a_callback_is_one_hang_of_cause_sleep(self):
+        program = EVERY["blocked"]
+        report = self.assert_one_hang(program, "sleep")
+        self.assertRegex(hot_functions(report)[0], "nanosleep")
+        self.assert_in_hot_stack("_PyEval_EvalFrameDefault", report)
+        self.assert_in_hot_stack("Py_RunMain", report)
+        self.assertEqual("root", report["hot_stack"]["stop"])
+        self.assert_duration(report, program.truth_ns("sleep"))
+        self.assertEqual(0, report["excluded_ns"])
+        self.assertEqual(0, report["monitor"]["interrupted_syscalls"])
+
+    def test_pbkdf2_is_one_hang_of_cause_cpu_in_libcrypto(self):
+        program = EVERY["cpu"][0]
+        report = self.assert_one_hang(program, "cpu")
+        self.assertRegex(hot_modules(report)[1], r"^libcrypto\.so")  # the first may be libc: memcpy
+        self.assert_in_hot_stack("PBKDF2_HMAC", report)
+        self.assert_in_hot_stack("Py_RunMain", report)
+        self.assert_duration(report, program.truth_ns("pbkdf2"))
+        self.assertEqual(0, report["excluded_ns"])
+
+    def test_idle_for_10_s_and_stopped_for_3_s_it_does_not_hang(self):
+        self.assert_no_hang(EVERY["idle"])
+
+    def test_a_stop_in_a_sleep_is_taken_off(self):
+        program = EVERY["stopped"]
+        report = self.assert_one_hang(program, "sleep")
+        self.assert_duration(report, program.truth_ns("sleep") - program.stopped_ns)
+        self.assert_excluded(report, program.stopped_ns)
+
+    def test_a_stop_in_a_computation_is_taken_off(self):
+        program = EVERY["cpu"][1]
+        report = self.assert_one_hang(program, "cpu")
+        self.assert_duration(report, program.truth_ns("pbkdf2") - program.stopped_ns)
+        self.assert_excluded(report, program.stopped_ns)
+
+    def test_its_output_and_its_exit_status_are_its_own(self):
+        plain, watched = EVERY["plain"], EVERY["blocked"]
+        self.assertEqual((STATUS, STATUS), (plain.status, watched.status))
+        self.assertEqual(plain.output, watched.output)
+        self.assertIn(plain.errors, watched.errors)
+        self.assertRegex(watched.told[-1], r"^hangdog: python3 ran for .*; 1 hang, \d")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
