@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The interposed wait functions. Watched thread: they add two marks around the real call and change nothing else: errno,
- * results, cancellation and exceptions pass through. Other threads take one look at a thread-local and go on.
+ * The interposed wait functions. Watched thread: they add two marks around the real call and change nothing
+ * else: errno, results, cancellation and exceptions pass through. Other threads take one look at a
+ * thread-local and go on.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,7 +18,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #define SET_FDS_MAX 16
 
-/* The real functions: looked up before any constructor of the program's needs them, at the latest at the first call. */
+/* The real functions: looked up before any constructor of the program's needs them, at the latest at the
+ * first call. */
 static struct {
     int (*poll)(struct pollfd *, nfds_t, int);
     int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
@@ -83,10 +85,10 @@ static bool blocks_for(const struct timespec *t) {
 }
 
 /* `call` between begin and end; the result is an int of that name. */
-#define AROUND(result, id, blocks, call)                                                                               \
-    struct hd_waiting hd_w;                                                                                               \
-    hd_wait_begin(&hd_w, id, blocks, __builtin_frame_address(0));                                                      \
-    int result = call;                                                                                                 \
+#define AROUND(result, id, blocks, call)                          \
+    struct hd_waiting hd_w;                                       \
+    hd_wait_begin(&hd_w, id, blocks, __builtin_frame_address(0)); \
+    int result = call;                                            \
     hd_wait_end(&hd_w)
 
 static inline bool watched(void) {
@@ -125,8 +127,10 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, c
     return rc;
 }
 
-EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size);
-EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size) {
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+                       size_t size);
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+                       size_t size) {
     if (!watched()) {
         return REAL(ppoll_chk)(fds, n, timeout, mask, size);
     }
@@ -148,7 +152,8 @@ EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *time
     return select(n, r, w, e, timeout);
 }
 
-EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout, const sigset_t *mask) {
+EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout,
+                   const sigset_t *mask) {
     if (!watched()) {
         return REAL(pselect)(n, r, w, e, timeout, mask);
     }
@@ -168,8 +173,7 @@ EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeou
     if (!watched()) {
         return REAL(epoll_pwait)(epfd, events, max, timeout, mask);
     }
-    AROUND(rc, hd_wait_id_epoll(epfd), timeout != 0,
-           REAL(epoll_pwait)(epfd, events, max, timeout, mask));
+    AROUND(rc, hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_pwait)(epfd, events, max, timeout, mask));
     return rc;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code: the preload's constructor. It takes the runner's memory file, removes every trace of itself from the
- * environment, starts the monitor and watches the main thread. Whatever fails, the program runs as it would without us.
+ * Ordinary code: the preload's constructor. It takes the runner's memory file, removes every trace of itself
+ * from the environment, starts the monitor and watches the main thread. Whatever fails, the program runs as
+ * it would without us.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,8 +37,8 @@ static void drop_variable(char **e) {
     }
 }
 
-/* Ours leaves LD_PRELOAD, and what the runner put before it for our sake; the user's own stay, in their order. The string
- * is changed in place: no lock, no allocation. */
+/* Ours leaves LD_PRELOAD, and what the runner put before it for our sake; the user's own stay, in their
+ * order. The string is changed in place: no lock, no allocation. */
 static void clean_preload(void) {
     char **e = find_variable(PRELOAD_VARIABLE);
     if (e == NULL) {

@@ -53,7 +53,8 @@ static void choose(struct hd_waits *t, struct hd_group *g) {
 
 static void make_sure(struct hd_waits *t) {
     const struct hd_group *g = t->loop;
-    bool by_weight = g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns > t->total_ns / 10 * 9;
+    bool by_weight =
+        g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns > t->total_ns / 10 * 9;
     if (by_weight || hd_os_now_ns() - t->since_ns >= SURE_AFTER_NS) {
         t->sure = true;
         atomic_store_explicit(&t->watch->loop.sure, true, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watched thread: wait-free. Which of a thread's waits is its loop's? For now: the set of descriptors (or epoll instance)
- * that has most of the thread's waiting time, from its third wait and 100 ms on.
+ * Watched thread: wait-free. Which of a thread's waits is its loop's? For now: the set of descriptors (or
+ * epoll instance) that has most of the thread's waiting time, from its third wait and 100 ms on.
  */
 #ifndef HD_WAITS_H
 #define HD_WAITS_H
@@ -33,7 +33,7 @@ struct hd_waits {
 extern _Thread_local struct hd_waits *hd_waits_self;
 
 struct hd_waiting {
-    struct hd_waits *waits; /* NULL: this thread is not watched */
+    struct hd_waits *waits;    /* NULL: this thread is not watched */
     uint64_t id, frame, began; /* ticks */
     bool blocks, idle;
 };
@@ -45,7 +45,8 @@ static inline uint64_t hd_wait_id_epoll(int epfd) {
     return 1ULL << 63 | (uint32_t)epfd;
 }
 
-/* Around the real call: begin marks the loop idle when the wait is its own, end marks it running. errno is not touched. */
+/* Around the real call: begin marks the loop idle when the wait is its own, end marks it running. errno is
+ * not touched. */
 static inline void hd_wait_begin(struct hd_waiting *w, uint64_t id, bool blocks, void *frame) {
     struct hd_waits *t = hd_waits_self;
     if (t == NULL || t->watch == NULL) {
@@ -61,7 +62,8 @@ static inline void hd_wait_begin(struct hd_waiting *w, uint64_t id, bool blocks,
     if (!blocks) {
         return;
     }
-    w->began = w->idle ? hd_loop_mark(&t->watch->loop, HANGDOG_BEFORE_WAITING) : hd_loop_ticks(&t->watch->loop);
+    w->began =
+        w->idle ? hd_loop_mark(&t->watch->loop, HANGDOG_BEFORE_WAITING) : hd_loop_ticks(&t->watch->loop);
 }
 
 static inline void hd_wait_end(struct hd_waiting *w) {

@@ -12,9 +12,9 @@
  *         dispatch(n);
  *     }
  *
- * Functions return 0 or a negative errno value unless they say otherwise; they never abort, print or exit, and a
- * failure changes nothing. Times are nanoseconds. Unless a line says so, a function may be called from any thread and
- * not from a signal handler.
+ * Functions return 0 or a negative errno value unless they say otherwise; they never abort, print or exit,
+ * and a failure changes nothing. Times are nanoseconds. Unless a line says so, a function may be called from
+ * any thread and not from a signal handler.
  */
 #ifndef HANGDOG_H
 #define HANGDOG_H
@@ -71,31 +71,33 @@ typedef struct hangdog_options {
     uint64_t interval_ns;                  /* between samples; default 50 ms; 1 ms to 1 s */
     uint64_t threshold_ns[HANGDOG_STATES]; /* by hangdog_state; defaults 10, 2, 3, 3, 3, 3 s */
     uint32_t reports_per_day;              /* default 100; UINT32_MAX: no limit */
-    uint32_t reports_per_fingerprint;      /* burst, one more every 10 minutes; default 5; UINT32_MAX: no limit */
-    uint32_t spool_reports;                /* most files kept; default 500; UINT32_MAX: no limit */
-    int signal;                            /* that samples a running thread; default SIGURG; only a signal whose
-                                              default action is to be ignored: SIGURG, SIGCHLD, SIGWINCH */
+    uint32_t reports_per_fingerprint; /* burst, one more every 10 minutes; default 5; UINT32_MAX: no limit */
+    uint32_t spool_reports;           /* most files kept; default 500; UINT32_MAX: no limit */
+    int signal;                       /* that samples a running thread; default SIGURG; only a signal whose
+                                         default action is to be ignored: SIGURG, SIGCHLD, SIGWINCH */
 } hangdog_options;
 
 /* Starts the monitor of this process: two threads, at most 1 MiB of memory. NULL: all defaults.
- * -EALREADY: it runs already. -EINVAL, -ENOMEM, -EAGAIN: not started. A spool that cannot be written is no error here: it is
- * noted once and hangs are detected all the same. Less than 100 ms. */
+ * -EALREADY: it runs already. -EINVAL, -ENOMEM, -EAGAIN: not started. A spool that cannot be written is no
+ * error here: it is noted once and hangs are detected all the same. Less than 100 ms. */
 HANGDOG_API int hangdog_start(const hangdog_options *options);
 
-/* Stops it and writes the session report. A worker stuck on a disk is abandoned: less than 100 ms. Watched loops become
- * unwatched; their handles stay valid for marks, which then do nothing, until the next start. 0 also when it was not running. */
+/* Stops it and writes the session report. A worker stuck on a disk is abandoned: less than 100 ms. Watched
+ * loops become unwatched; their handles stay valid for marks, which then do nothing, until the next start. 0
+ * also when it was not running. */
 HANGDOG_API int hangdog_stop(void);
 
 typedef struct hangdog_loop hangdog_loop;
 
 /* Watches the event loop of the calling thread, which must unwatch it before it ends. `name` is copied.
  * `threshold_ns`: for the foreground state, 0 for the option's. The loop counts as running from here on.
- * NULL when no monitor runs or 16 loops are watched already. A NULL loop may be given to every function below. */
+ * NULL when no monitor runs or 16 loops are watched already. A NULL loop may be given to every function
+ * below. */
 HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns);
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);
 
-/* Tells the point that the loop has reached. Only on the loop's own thread. Wait-free: one read of the clock, one
- * atomic exchange. Async-signal-safe. */
+/* Tells the point that the loop has reached. Only on the loop's own thread. Wait-free: one read of the clock,
+ * one atomic exchange. Async-signal-safe. */
 HANGDOG_API void hangdog_mark(hangdog_loop *loop, hangdog_activity activity);
 
 /* The two calls that a hand-written loop needs, around its wait. As hangdog_mark. */
@@ -105,7 +107,8 @@ HANGDOG_API void hangdog_after_wait(hangdog_loop *loop);
 /* Instead of those two, for a wait with zero timeout: one turn ends and the next starts. As hangdog_mark. */
 HANGDOG_API void hangdog_turn(hangdog_loop *loop);
 
-/* A block that is meant (a modal system dialog, a long load): no hang until the end. Nests. The loop's own thread. */
+/* A block that is meant (a modal system dialog, a long load): no hang until the end. Nests. The loop's own
+ * thread. */
 HANGDOG_API void hangdog_expect_block(hangdog_loop *loop);
 HANGDOG_API void hangdog_expect_block_end(hangdog_loop *loop);
 

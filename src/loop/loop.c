@@ -22,7 +22,8 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
         answered |= HD_FLAG_PARKED;
     }
     /* Whoever exchanges the flag off wakes: one does, however many loops are asked. */
-    if (answered != 0 && (atomic_fetch_and_explicit(&l->flags, ~answered, memory_order_seq_cst) & answered) != 0) {
+    if (answered != 0 &&
+        (atomic_fetch_and_explicit(&l->flags, ~answered, memory_order_seq_cst) & answered) != 0) {
         wake_monitor(l);
     }
 }
@@ -61,14 +62,15 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     }
 }
 
-void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks_are_tsc, uint64_t ns_per_tick_32,
-                  uint64_t start_ticks, bool running) {
+void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks_are_tsc,
+                  uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
     *l = (struct hd_loop){0};
     l->wake = wake;
     l->tid = tid;
     l->ticks_are_tsc = ticks_are_tsc;
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
-    atomic_store_explicit(&l->word, start_ticks << HD_ACTIVITY_BITS | (running ? HANGDOG_ENTRY : HANGDOG_EXIT),
+    atomic_store_explicit(&l->word,
+                          start_ticks << HD_ACTIVITY_BITS | (running ? HANGDOG_ENTRY : HANGDOG_EXIT),
                           memory_order_seq_cst);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watched thread: wait-free. The mark, the turn and its histogram. Nothing here blocks, allocates or makes a system call,
- * but for the wake of a monitor that asked for it.
+ * Watched thread: wait-free. The mark, the turn and its histogram. Nothing here blocks, allocates or makes a
+ * system call, but for the wake of a monitor that asked for it.
  */
 #ifndef HD_LOOP_H
 #define HD_LOOP_H
@@ -15,8 +15,9 @@
 
 #define HD_TURN_HISTOGRAM 48
 
-/* Flags that the monitor sets and only then re-reads the word; the mark stores the word and only then loads them. One of
- * the two sees the other: a plain store on either side lost 14,885 of 2,048,000 wake-ups in a trial. */
+/* Flags that the monitor sets and only then re-reads the word; the mark stores the word and only then loads
+ * them. One of the two sees the other: a plain store on either side lost 14,885 of 2,048,000 wake-ups in a
+ * trial. */
 #define HD_FLAG_PARKED 1u  /* the monitor sleeps until somebody runs */
 #define HD_FLAG_TRACKED 2u /* the monitor wants to know when this turn ends */
 
@@ -58,14 +59,15 @@ static inline uint64_t hd_ticks_to_ns(uint64_t ticks, uint64_t ns_per_tick_32) {
 /* A turn starts at entry, after waiting, and before the timers when the loop came round without waiting. */
 static inline bool hd_turn_starts(unsigned old, unsigned activity) {
     return activity == HANGDOG_AFTER_WAITING || activity == HANGDOG_ENTRY ||
-           (activity == HANGDOG_BEFORE_TIMERS && (old == HANGDOG_BEFORE_SOURCES || old == HANGDOG_BEFORE_TIMERS));
+           (activity == HANGDOG_BEFORE_TIMERS &&
+            (old == HANGDOG_BEFORE_SOURCES || old == HANGDOG_BEFORE_TIMERS));
 }
 
 /* The slow half of a mark, when the monitor asked for something. Async-signal-safe. */
 void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool running, uint64_t ticks);
 
-#define HD_OWNER_ADD(field, amount)                                                                                    \
-    atomic_store_explicit(&(field), atomic_load_explicit(&(field), memory_order_relaxed) + (amount),                   \
+#define HD_OWNER_ADD(field, amount)                                                                  \
+    atomic_store_explicit(&(field), atomic_load_explicit(&(field), memory_order_relaxed) + (amount), \
                           memory_order_relaxed)
 
 static inline void hd_turn_account(struct hd_loop *l, uint64_t ticks) {
@@ -81,8 +83,8 @@ static inline void hd_turn_account(struct hd_loop *l, uint64_t ticks) {
     }
 }
 
-/* The mark. Owner only. Async-signal-safe. Returns its time. `activity` is a constant at each call, so that most of this
- * folds away. */
+/* The mark. Owner only. Async-signal-safe. Returns its time. `activity` is a constant at each call, so that
+ * most of this folds away. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loop *l, unsigned activity) {
     uint64_t now = hd_loop_ticks(l);
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
@@ -106,7 +108,8 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loo
     return now;
 }
 
-/* Entry and exit of loops that may nest: the outer turn starts anew when an inner loop is left. Owner only. */
+/* Entry and exit of loops that may nest: the outer turn starts anew when an inner loop is left. Owner only.
+ */
 void hd_loop_enter(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
 
@@ -120,7 +123,7 @@ struct hd_loop_view {
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out);
 
 /* Before anything else is done with it. Counts as running from `start_ticks` when `running`. */
-void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks_are_tsc, uint64_t ns_per_tick_32,
-                  uint64_t start_ticks, bool running);
+void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks_are_tsc,
+                  uint64_t ns_per_tick_32, uint64_t start_ticks, bool running);
 
 #endif

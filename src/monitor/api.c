@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The public functions: options checked, handles turned into watches. The marks are watched-thread code (wait-free); the
- * rest is ordinary.
+ * The public functions: options checked, handles turned into watches. The marks are watched-thread code
+ * (wait-free); the rest is ordinary.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +90,8 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
         if (o->size < sizeof o->size) {
             return -EINVAL;
         }
-        memcpy(&given, o, o->size < sizeof given ? o->size : sizeof given); /* an older program's struct is shorter */
+        memcpy(&given, o,
+               o->size < sizeof given ? o->size : sizeof given); /* an older program's struct is shorter */
     }
     if (!take_string(s->app_name, sizeof s->app_name, given.app_name) ||
         !take_string(s->app_version, sizeof s->app_version, given.app_version) ||
@@ -137,7 +138,8 @@ hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
     if (m == NULL) {
         return NULL;
     }
-    return (hangdog_loop *)(void *)hd_watch_add(m, name != NULL ? name : "loop", threshold_ns, hd_os_now_ns());
+    return (hangdog_loop *)(void *)hd_watch_add(m, name != NULL ? name : "loop", threshold_ns,
+                                                hd_os_now_ns());
 }
 
 void hangdog_loop_unwatch(hangdog_loop *loop) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: what a blocked call waits for, from /proc of this process: the descriptor's kind, a child, a mutex's owner.
- * No allocation. Everything here may be gone the next moment: an unanswered question is no evidence, never an error.
+ * Worker: what a blocked call waits for, from /proc of this process: the descriptor's kind, a child, a
+ * mutex's owner. No allocation. Everything here may be gone the next moment: an unanswered question is no
+ * evidence, never an error.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -105,7 +106,8 @@ static unsigned epoll_members(const struct hd_worker *k, int tid, int epfd, int 
 static unsigned poll_members(const struct hd_worker *k, const struct hd_capture *c, int *fds) {
     struct pollfd set[DESCRIPTORS_MAX];
     uint64_t n = c->syscall_args[1] < DESCRIPTORS_MAX ? c->syscall_args[1] : DESCRIPTORS_MAX;
-    if (n == 0 || hd_os.pread(k->mem_fd, set, n * sizeof set[0], c->syscall_args[0]) != (long)(n * sizeof set[0])) {
+    if (n == 0 ||
+        hd_os.pread(k->mem_fd, set, n * sizeof set[0], c->syscall_args[0]) != (long)(n * sizeof set[0])) {
         return 0;
     }
     unsigned count = 0;
@@ -153,10 +155,11 @@ static unsigned members(const struct hd_worker *k, int tid, const struct hd_capt
 }
 
 /* One word for a set of descriptors: a peer over the network before a local one, that before a pipe. */
-static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capture *c, struct hd_evidence *out) {
-    static const uint8_t rank[] = {[HD_FD_INET] = 5, [HD_FD_UNIX] = 4, [HD_FD_PIPE] = 3, [HD_FD_FILE] = 2,
-                                   [HD_FD_TTY] = 2,  [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1, [HD_FD_EPOLL] = 1,
-                                   [HD_FD_NONE] = 0};
+static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capture *c,
+                        struct hd_evidence *out) {
+    static const uint8_t rank[] = {
+        [HD_FD_INET] = 5,  [HD_FD_UNIX] = 4,  [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2, [HD_FD_TTY] = 2,
+        [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1, [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
     int fds[DESCRIPTORS_MAX];
     unsigned count = members(k, tid, c, fds);
     out->has_fds = count > 0;
@@ -208,7 +211,7 @@ static uint64_t started_boot_ns(const struct hd_worker *k, uint64_t pid) {
     if (p == text || p[1] == '\0' || p[2] == 'Z' || p[2] == 'X') {
         return 0;
     }
-    p += 2; /* field 3 */
+    p += 2;                                                   /* field 3 */
     for (unsigned field = 3; field < 22 && *p != '\0'; p++) { /* field 22: starttime */
         field += *p == ' ';
     }
@@ -256,8 +259,12 @@ static bool thread_lives(const struct hd_worker *k, uint32_t tid) {
     return read_small(k, path, text, sizeof text) > 0;
 }
 
-int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames, uint32_t count) {
-    enum { FUTEX_CONTENDED = 2, OWNER_WORD = 2 }; /* glibc's lll_lock and pthread_mutex_t (nptl/lowlevellock.h) */
+int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,
+                   uint32_t count) {
+    enum {
+        FUTEX_CONTENDED = 2,
+        OWNER_WORD = 2
+    }; /* glibc's lll_lock and pthread_mutex_t (nptl/lowlevellock.h) */
     if (!c->futex_read || c->futex_words[0] != FUTEX_CONTENDED) {
         return 0;
     }
@@ -273,8 +280,9 @@ int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const 
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c, const struct hd_frame *frames,
-                        uint32_t count, uint64_t turn_ns, struct hd_evidence *out) {
+void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
+                        const struct hd_frame *frames, uint32_t count, uint64_t turn_ns,
+                        struct hd_evidence *out) {
     *out = (struct hd_evidence){.state = c->state, .syscall_nr = c->syscall_nr};
     if (c->syscall_nr == HD_SYSCALL_NONE) {
         return;

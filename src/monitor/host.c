@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code, run once on the monitor thread at start: what the report says of the machine and the program, the kept
- * descriptors, the worker's buffers.
+ * Ordinary code, run once on the monitor thread at start: what the report says of the machine and the
+ * program, the kept descriptors, the worker's buffers.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -111,7 +111,8 @@ static void fill_app(struct hd_monitor *m, struct hd_worker *k) {
 }
 
 static void find_mutex_locks(struct hd_worker *k) {
-    static const char *const names[] = {"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock"};
+    static const char *const names[] = {"pthread_mutex_lock", "pthread_mutex_timedlock",
+                                        "pthread_mutex_clocklock"};
     int index = hd_modules_at(&k->modules, (uint64_t)(uintptr_t)&getauxval);
     for (unsigned i = 0; index >= 0 && i < sizeof names / sizeof names[0]; i++) {
         k->mutex_lock[i] = hd_module_symbol(&k->modules, (uint32_t)index, names[i]);
@@ -123,7 +124,8 @@ static size_t round_up(size_t n) {
 }
 
 size_t hd_worker_bytes(void) {
-    return round_up(sizeof(struct hd_worker)) + round_up(hd_report_scratch_bytes()) + round_up(hd_unwinder_bytes());
+    return round_up(sizeof(struct hd_worker)) + round_up(hd_report_scratch_bytes()) +
+           round_up(hd_unwinder_bytes());
 }
 
 int hd_worker_init(struct hd_monitor *m, void *memory) {

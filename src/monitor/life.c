@@ -17,8 +17,8 @@ struct row {
     uint8_t actions;
 };
 
-/* [state][event]. EV_GONE: the turn that the state is about has ended, its duration below the threshold unless
- * hanging (ended() makes sure of the rest). */
+/* [state][event]. EV_GONE: the turn that the state is about has ended, its duration below the threshold
+ * unless hanging (ended() makes sure of the rest). */
 static const struct row table[HD_LIFE_STATES][EVENTS] = {
     [HD_LIFE_IDLE] = {[EV_GONE] = {HD_LIFE_IDLE, 0},
                       [EV_YOUNG] = {HD_LIFE_RUNNING, 0},
@@ -42,8 +42,8 @@ static bool same_turn(const struct hd_life *life, const struct hd_look *look) {
     return life->state != HD_LIFE_IDLE && look->running && !look->ended_known && look->turn == life->turn;
 }
 
-/* The turn is over: how long it was. Without the loop's own word for the end (it was forgotten, or paused), the look
- * is the end. */
+/* The turn is over: how long it was. Without the loop's own word for the end (it was forgotten, or paused),
+ * the look is the end. */
 static unsigned ended(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
     life->end_ns = look->ended_known && look->ended_ns >= life->turn_ns ? look->ended_ns : look->now_ns;
     if (look->ended_known && look->excluded_ns > 0 && look->now_ns - look->excluded_ns > life->end_ns) {
@@ -74,8 +74,8 @@ static void begin(struct hd_life *life, const struct hd_look *look, const struct
     };
 }
 
-/* The distance of samples: one interval until the stack has been equal for 2 s, then 1, 1, 2, 3, 5, 8 ... intervals,
- * never more than a tenth of the time that it has been equal. */
+/* The distance of samples: one interval until the stack has been equal for 2 s, then 1, 1, 2, 3, 5, 8 ...
+ * intervals, never more than a tenth of the time that it has been equal. */
 static void back_off(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
     if (look->changed_ns > life->changed_ns) {
         life->changed_ns = look->changed_ns;
@@ -112,7 +112,8 @@ static bool sample_due(struct hd_life *life, const struct hd_look *look, const s
         return true;
     }
     if (look->moved && !life->forced) {
-        life->forced = true; /* once: a thread that moves at each look and comes to the same stack is annealed too */
+        life->forced =
+            true; /* once: a thread that moves at each look and comes to the same stack is annealed too */
         return true;
     }
     return false;
@@ -136,9 +137,9 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
         begin(life, look, limits);
     }
     uint64_t age = hd_life_age(life, look->now_ns);
-    enum event event = age >= limits->threshold_ns                         ? EV_OVER
+    enum event event = age >= limits->threshold_ns                    ? EV_OVER
                        : age >= YOUNG_INTERVALS * limits->interval_ns ? EV_OLD
-                                                                           : EV_YOUNG;
+                                                                      : EV_YOUNG;
     const struct row *row = &table[life->state][event];
     actions = row->actions;
     life->state = row->next;
@@ -157,12 +158,14 @@ uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, const stru
     uint64_t step = hd_life_age(life, now_ns) < LOOKS_CLOSE_NS ? limits->interval_ns : LOOKS_FAR_NS;
     if (life->state == HD_LIFE_IDLE || life->state == HD_LIFE_RUNNING) {
         uint64_t old_ns = life->turn_ns + life->excluded_ns + YOUNG_INTERVALS * limits->interval_ns;
-        bool sooner = life->state == HD_LIFE_RUNNING && old_ns > now_ns && old_ns < now_ns + limits->interval_ns;
+        bool sooner =
+            life->state == HD_LIFE_RUNNING && old_ns > now_ns && old_ns < now_ns + limits->interval_ns;
         return sooner ? old_ns : now_ns + limits->interval_ns;
     }
     uint64_t next = now_ns + step;
     uint64_t sample = life->sampled_ns + life->step_ns;
-    /* a grid from the turn's start would bunch after a late look; the next look counts from the one that was due */
+    /* a grid from the turn's start would bunch after a late look; the next look counts from the one that was
+     * due */
     if (step == limits->interval_ns && life->sampled_ns != 0 && life->sampled_ns + step > now_ns) {
         next = life->sampled_ns + step;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life of a hang, as one table of states: idle, running, tracked, hanging. Pure: the clock and the limits are arguments,
- * so that tests drive it without threads. Monitor; no allocation, no calls.
+ * The life of a hang, as one table of states: idle, running, tracked, hanging. Pure: the clock and the limits
+ * are arguments, so that tests drive it without threads. Monitor; no allocation, no calls.
  */
 #ifndef HD_LIFE_H
 #define HD_LIFE_H
@@ -27,20 +27,20 @@ enum {
 
 struct hd_limits {
     uint64_t interval_ns;
-    uint64_t threshold_ns;       /* a turn that lasts exactly this long is a hang */
-    uint64_t sample_until_ns;    /* age after which a turn is no longer sampled, 0: never */
+    uint64_t threshold_ns;    /* a turn that lasts exactly this long is a hang */
+    uint64_t sample_until_ns; /* age after which a turn is no longer sampled, 0: never */
 };
 
 struct hd_look {
     uint64_t now_ns;
-    bool running;           /* false: idle, paused, or a block that is meant */
-    uint64_t turn_ns;       /* start of the running turn */
-    uint64_t turn;          /* identity of the running turn (its start in ticks) */
-    bool ended_known;       /* the tracked turn ended, exactly at ended_ns */
+    bool running;     /* false: idle, paused, or a block that is meant */
+    uint64_t turn_ns; /* start of the running turn */
+    uint64_t turn;    /* identity of the running turn (its start in ticks) */
+    bool ended_known; /* the tracked turn ended, exactly at ended_ns */
     uint64_t ended_ns;
-    uint64_t excluded_ns;   /* since the look before: time in which nothing of the process could run */
-    bool moved;             /* the thread ran since its last sample, which found it blocked */
-    uint64_t changed_ns;    /* when a sample last differed from the one before it (worker's word) */
+    uint64_t excluded_ns; /* since the look before: time in which nothing of the process could run */
+    bool moved;           /* the thread ran since its last sample, which found it blocked */
+    uint64_t changed_ns;  /* when a sample last differed from the one before it (worker's word) */
 };
 
 struct hd_life {
@@ -49,9 +49,9 @@ struct hd_life {
     uint64_t excluded_ns;
     uint64_t sampled_ns; /* last sample, 0: none */
     uint64_t changed_ns;
-    uint64_t step_ns;    /* distance of samples now; Fibonacci once the stack has been equal for 2 s */
+    uint64_t step_ns; /* distance of samples now; Fibonacci once the stack has been equal for 2 s */
     uint32_t fib, fib_before;
-    bool forced;         /* the last sample was taken early because the thread moved, and was equal */
+    bool forced; /* the last sample was taken early because the thread moved, and was equal */
     uint64_t duration_ns, end_ns; /* with HD_ACT_END and HD_ACT_FORGET */
 };
 

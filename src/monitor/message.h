@@ -20,14 +20,14 @@ enum hd_message_type {
 };
 
 struct hd_message {
-    uint8_t type; /* enum hd_message_type */
-    uint8_t loop; /* index of the watch */
+    uint8_t type;  /* enum hd_message_type */
+    uint8_t loop;  /* index of the watch */
     uint8_t state; /* hangdog_state, with TRACK and OPEN */
     uint8_t activity;
     uint32_t generation; /* of the watch's slot: it may have been given to another loop since */
     uint64_t at_ns;
     uint64_t duration_ns, excluded_ns, threshold_ns;
-    struct hd_capture_cost cost; /* of the loop's captures so far */
+    struct hd_capture_cost cost;  /* of the loop's captures so far */
     uint64_t cpu_ns, late_max_ns; /* the monitor's own so far */
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor thread: keeps the time, looks, captures, and tells the worker. It touches no file but kept /proc
- * descriptors and never waits for anybody. No allocation.
+ * The monitor thread: keeps the time, looks, captures, and tells the worker. It touches no file but kept
+ * /proc descriptors and never waits for anybody. No allocation.
  */
 #include "monitor/monitor.h"
 
-
-#define LATE_NS (100 * HD_NS_PER_MS)     /* a look later than this asks why */
-#define TICK_JUMP_NS (1 * HD_NS_PER_MS)  /* the counter and the clock disagree by more: its stamps are worth nothing */
-#define TELL_SAME_NS (1 * HD_NS_PER_S)   /* a proven stack is no news: the worker is not woken for each */
+#define LATE_NS (100 * HD_NS_PER_MS) /* a look later than this asks why */
+#define TICK_JUMP_NS \
+    (1 * HD_NS_PER_MS) /* the counter and the clock disagree by more: its stamps are worth nothing */
+#define TELL_SAME_NS (1 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
 #define FOR_EVER UINT64_MAX
 
 void hd_monitor_wake(struct hd_monitor *m) {
@@ -29,7 +29,8 @@ static uint64_t ticks_to_clock(const struct hd_monitor *m, uint64_t ticks) {
     return m->anchor_ns + hd_ticks_to_ns(ticks - m->anchor_ticks, m->ns_per_tick_32);
 }
 
-/* Pairs the counter with the clock anew. The rate is measured over the time since the first pair, so it only gets better. */
+/* Pairs the counter with the clock anew. The rate is measured over the time since the first pair, so it only
+ * gets better. */
 static void anchor(struct hd_monitor *m, uint64_t *now_ns) {
     uint64_t ticks = ticks_now(m);
     *now_ns = hd_os_now_ns();
@@ -81,8 +82,8 @@ static void tell(struct hd_monitor *m, const struct hd_message *message) {
 
 /* One capture, taken straight into the ring. */
 static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
-    struct hd_message *head =
-        hd_ring_reserve(&m->ring, (uint32_t)(sizeof *head + sizeof(struct hd_capture)) + HD_STACK_BYTES_MAX, HD_RING_RESERVE);
+    struct hd_message *head = hd_ring_reserve(
+        &m->ring, (uint32_t)(sizeof *head + sizeof(struct hd_capture)) + HD_STACK_BYTES_MAX, HD_RING_RESERVE);
     if (head == NULL) {
         return; /* the worker is behind: this sample's time goes to the one before */
     }
@@ -90,8 +91,10 @@ static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_typ
     if (hd_capture_take(&w->target, (uint8_t *)(capture + 1), capture) != 0) {
         return; /* nothing is committed */
     }
-    *head = (struct hd_message){
-        .type = (uint8_t)type, .loop = (uint8_t)(w - m->watch), .generation = w->generation, .at_ns = capture->at_ns};
+    *head = (struct hd_message){.type = (uint8_t)type,
+                                .loop = (uint8_t)(w - m->watch),
+                                .generation = w->generation,
+                                .at_ns = capture->at_ns};
     add_figures(m, head);
     w->blocked = capture->way == HD_WAY_FROZEN;
     w->sched = capture->sched;
@@ -109,11 +112,13 @@ static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch 
         return HANGDOG_STATE_LAUNCH;
     }
     uint32_t told = atomic_load_explicit(&m->state, memory_order_relaxed);
-    return told == HANGDOG_STATE_LAUNCH || told >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND : (hangdog_state)told;
+    return told == HANGDOG_STATE_LAUNCH || told >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND
+                                                                  : (hangdog_state)told;
 }
 
 static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_watch *w, hangdog_state state) {
-    struct hd_limits limits = {.interval_ns = m->settings.interval_ns, .threshold_ns = m->settings.threshold_ns[state]};
+    struct hd_limits limits = {.interval_ns = m->settings.interval_ns,
+                               .threshold_ns = m->settings.threshold_ns[state]};
     if (state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0) {
         limits.threshold_ns = w->threshold_ns;
     }
@@ -166,8 +171,8 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     }
 }
 
-/* Time in which nothing of the process could run: a stop, a frozen cgroup, a breakpoint. Only lateness that neither our
- * own wait for a processor nor the watched thread's running accounts for. */
+/* Time in which nothing of the process could run: a stop, a frozen cgroup, a breakpoint. Only lateness that
+ * neither our own wait for a processor nor the watched thread's running accounts for. */
 static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
                          uint64_t own_delay_ns) {
     struct hd_sched before = w->sched;
@@ -179,25 +184,27 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
     uint64_t ran_ns = (w->sched.cpu_ns - before.cpu_ns) + (w->sched.delay_ns - before.delay_ns);
     uint64_t window_ns = now_ns - m->looked_ns;
     uint64_t explained_ns = own_delay_ns > ran_ns ? own_delay_ns : ran_ns;
-    if (window_ns <= explained_ns || late_ns <= own_delay_ns + LATE_NS || window_ns - explained_ns <= LATE_NS) {
+    if (window_ns <= explained_ns || late_ns <= own_delay_ns + LATE_NS ||
+        window_ns - explained_ns <= LATE_NS) {
         return 0;
     }
     if (ran_ns > HD_NS_PER_MS) {
         return window_ns - explained_ns; /* it ran until the stop: exact */
     }
-    uint64_t half_ns = (window_ns - late_ns) / 2; /* a blocked one: the stop began somewhere between two looks */
+    uint64_t half_ns =
+        (window_ns - late_ns) / 2; /* a blocked one: the stop began somewhere between two looks */
     return late_ns - own_delay_ns + half_ns;
 }
 
 static void act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
                 const struct hd_limits *limits, unsigned actions) {
-    struct hd_message message = {.loop = (uint8_t)(w - m->watch),
-                                 .generation = w->generation,
-                                 .state = (uint8_t)state,
-                                 .threshold_ns = limits->threshold_ns,
-                                 .excluded_ns = w->life.excluded_ns,
-                                 .activity =
-                                     (uint8_t)(atomic_load_explicit(&w->loop.word, memory_order_relaxed) & HD_ACTIVITY_MASK)};
+    struct hd_message message = {
+        .loop = (uint8_t)(w - m->watch),
+        .generation = w->generation,
+        .state = (uint8_t)state,
+        .threshold_ns = limits->threshold_ns,
+        .excluded_ns = w->life.excluded_ns,
+        .activity = (uint8_t)(atomic_load_explicit(&w->loop.word, memory_order_relaxed) & HD_ACTIVITY_MASK)};
     if ((actions & HD_ACT_TRACK) != 0) {
         message.type = HD_MSG_TRACK;
         message.at_ns = look->turn_ns;
@@ -224,12 +231,14 @@ static void act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, c
 }
 
 /* Looks at one loop. True when it runs: the monitor may not park. */
-static bool look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns, uint64_t own_delay_ns) {
+static bool look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
+                    uint64_t own_delay_ns) {
     struct hd_look look;
     struct hd_limits limits;
     bool first = true;
     do {
-        hangdog_state state = state_of(m, w); /* of the turn that is looked at: before the look may end its launch */
+        hangdog_state state =
+            state_of(m, w); /* of the turn that is looked at: before the look may end its launch */
         limits = limits_of(m, w, state);
         fill_look(m, w, now_ns, &look);
         if (!look.running && w->life.state == HD_LIFE_IDLE) {
@@ -250,7 +259,8 @@ static bool look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, u
         act(m, w, state, &look, &limits, actions);
     } while (w->life.state == HD_LIFE_IDLE && look.running);
     if (w->life.state == HD_LIFE_HANGING && m->record != NULL) {
-        atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns), memory_order_relaxed);
+        atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns),
+                              memory_order_relaxed);
     }
     w->next_ns = hd_life_next_ns(&w->life, hd_os_now_ns(), &limits);
     return w->life.state != HD_LIFE_IDLE;
@@ -302,8 +312,10 @@ static void publish_figures(struct hd_monitor *m) {
     for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
         atomic_store_explicit(&r->turn_histogram[b], sum.histogram[b], memory_order_relaxed);
     }
-    atomic_store_explicit(&r->busy_ns, hd_ticks_to_ns(sum.busy_ticks, m->ns_per_tick_32), memory_order_relaxed);
-    atomic_store_explicit(&r->idle_ns, hd_ticks_to_ns(sum.idle_ticks, m->ns_per_tick_32), memory_order_relaxed);
+    atomic_store_explicit(&r->busy_ns, hd_ticks_to_ns(sum.busy_ticks, m->ns_per_tick_32),
+                          memory_order_relaxed);
+    atomic_store_explicit(&r->idle_ns, hd_ticks_to_ns(sum.idle_ticks, m->ns_per_tick_32),
+                          memory_order_relaxed);
     publish_costs(m, &sum.cost);
 }
 
@@ -337,7 +349,8 @@ static void close_watch(struct hd_monitor *m, struct hd_watch *w) {
 static void tell_when_sure(struct hd_monitor *m, struct hd_watch *w) {
     if (!w->sure_told && atomic_load_explicit(&w->loop.sure, memory_order_relaxed)) {
         w->sure_told = true;
-        tell(m, &(struct hd_message){.type = HD_MSG_SURE, .loop = (uint8_t)(w - m->watch), .generation = w->generation});
+        tell(m, &(struct hd_message){
+                    .type = HD_MSG_SURE, .loop = (uint8_t)(w - m->watch), .generation = w->generation});
     }
 }
 
@@ -441,7 +454,8 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
 static int open_own(struct hd_monitor *m) {
     struct hd_target own = {0};
     int rc = hd_target_open(&own, hd_os.get_tid(), 0);
-    m->own_schedstat_fd = own.schedstat_fd; /* kept; the others are closed with the table when the thread ends */
+    m->own_schedstat_fd =
+        own.schedstat_fd; /* kept; the others are closed with the table when the thread ends */
     own.schedstat_fd = -1;
     hd_target_close(&own);
     return rc;
@@ -450,7 +464,8 @@ static int open_own(struct hd_monitor *m) {
 void *hd_monitor_run(void *monitor) {
     struct hd_monitor *m = monitor;
     hd_os.set_thread_name("hangdog");
-    hd_os.close_all_unshared(); /* where it fails, ours are numbers of the program's table: high ones are not needed to be right */
+    hd_os.close_all_unshared(); /* where it fails, ours are numbers of the program's table: high ones are not
+                                   needed to be right */
     hd_capture_files_open();
     open_own(m);
     if (hd_worker_init(m, m->worker) == 0) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The state of the monitor and its worker: one struct in one mapping, taken at start, wiped in forked children. Each member
- * says who writes it. While a hang is on, neither thread allocates, nor takes a lock that the watched thread could hold.
+ * The state of the monitor and its worker: one struct in one mapping, taken at start, wiped in forked
+ * children. Each member says who writes it. While a hang is on, neither thread allocates, nor takes a lock
+ * that the watched thread could hold.
  */
 #ifndef HD_MONITOR_H
 #define HD_MONITOR_H
@@ -28,8 +29,8 @@ enum hd_watch_use {
 
 /* One watched loop. */
 struct hd_watch {
-    struct hd_loop loop;       /* first: the public handle */
-    _Atomic uint32_t use;      /* enum hd_watch_use; a futex word for the leaver */
+    struct hd_loop loop;         /* first: the public handle */
+    _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the leaver */
     _Atomic uint64_t changed_ns; /* the worker: when a sample last differed from the one before it */
     uint32_t generation;
     char name[32];
@@ -40,12 +41,12 @@ struct hd_watch {
     /* the monitor's from here on */
     struct hd_target target;
     struct hd_life life;
-    struct hd_sched sched;   /* at the last look */
+    struct hd_sched sched; /* at the last look */
     bool sched_valid;
-    bool blocked;            /* the last sample found it blocked */
+    bool blocked; /* the last sample found it blocked */
     bool sure_told;
-    bool launched;           /* it was idle once */
-    uint64_t tracked_turn;   /* ticks, while TRACKED is set; 0 */
+    bool launched;         /* it was idle once */
+    uint64_t tracked_turn; /* ticks, while TRACKED is set; 0 */
     uint64_t next_ns;
 };
 
@@ -54,7 +55,7 @@ struct hd_settings {
     uint64_t threshold_ns[HANGDOG_STATES];
     uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
     int signal;
-    bool held;             /* reports wait until the loop is beyond doubt (preload) */
+    bool held;                 /* reports wait until the loop is beyond doubt (preload) */
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
@@ -77,7 +78,7 @@ struct hd_monitor {
     uint64_t anchor_ticks, anchor_ns, ns_per_tick_32;
     bool was_paused;
     uint64_t resumed_ns;
-    uint64_t told_ns; /* when the worker was last woken */
+    uint64_t told_ns;               /* when the worker was last woken */
     uint64_t looked_ns, planned_ns; /* the last look, and when the next was due */
     struct hd_sched own_sched;
     int own_schedstat_fd;
@@ -103,20 +104,22 @@ void *hd_monitor_run(void *monitor);
 /* The worker thread. */
 void *hd_worker_run(void *monitor);
 size_t hd_worker_bytes(void);
-int hd_worker_init(struct hd_monitor *m, void *memory); /* on the monitor thread: its descriptors are of that table */
+int hd_worker_init(struct hd_monitor *m,
+                   void *memory); /* on the monitor thread: its descriptors are of that table */
 
 /* Wakes the monitor. Any thread; async-signal-safe. */
 void hd_monitor_wake(struct hd_monitor *m);
 
-/* Starts with ready settings; the record may be NULL (memory of our own is used then). Internal half of hangdog_start,
- * used by the preload too. *out: the monitor. */
+/* Starts with ready settings; the record may be NULL (memory of our own is used then). Internal half of
+ * hangdog_start, used by the preload too. *out: the monitor. */
 int hd_monitor_start(const struct hd_settings *settings, struct hd_record *record, struct hd_monitor **out);
 int hd_monitor_stop(void);
 struct hd_monitor *hd_monitor_current(void);
 struct hd_settings hd_settings_default(void);
 
 /* Watches the calling thread's loop from `start_ns` on, as running. NULL: no slot or no memory. */
-struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns, uint64_t start_ns);
+struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
+                              uint64_t start_ns);
 void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: what is known of a hang becomes a report in the spool: fingerprint, repeats, caps, and reports that wait for their
- * loop to be sure. May wait for the disk. No allocation.
+ * Worker: what is known of a hang becomes a report in the spool: fingerprint, repeats, caps, and reports that
+ * wait for their loop to be sure. May wait for the disk. No allocation.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,8 @@
 #define DAY_NS (24 * 3600 * HD_NS_PER_S)
 #define DAY_CHECK_NS (60 * HD_NS_PER_S)
 
-static const char *const state_name[HANGDOG_STATES] = {"launch", "foreground", "background", "resume", "suspend", "quit"};
+static const char *const state_name[HANGDOG_STATES] = {"launch", "foreground", "background",
+                                                       "resume", "suspend",    "quit"};
 static const char *const activity_name[] = {"entry",          "before-timers", "before-sources",
                                             "before-waiting", "after-waiting", "exit"};
 
@@ -34,10 +35,12 @@ static bool of_the_system(const char *path) {
            strncmp(path, "linux-vdso", 10) == 0;
 }
 
-static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_frame *f, bool own_only, bool *used) {
+static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_frame *f, bool own_only,
+                          bool *used) {
     int index = hd_modules_at(&k->modules, hd_frame_lookup_pc(f));
     *used = false;
-    if (index < 0 || f->start == 0 || (own_only && of_the_system(hd_module_path(&k->modules, (uint32_t)index)))) {
+    if (index < 0 || f->start == 0 ||
+        (own_only && of_the_system(hd_module_path(&k->modules, (uint32_t)index)))) {
         return hash;
     }
     const struct hd_module *mod = &k->modules.module[index];
@@ -47,7 +50,8 @@ static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_fr
     return mix(hash, &start, sizeof start);
 }
 
-/* Of the cause and the innermost functions of the hot stack that are the app's own; where it has none, of all. */
+/* Of the cause and the innermost functions of the hot stack that are the app's own; where it has none, of
+ * all. */
 static uint64_t fingerprint(struct hd_worker *k, const struct hd_hang *h, const struct hd_cause *cause) {
     uint32_t path[HD_TREE_DEPTH_MAX];
     uint32_t n = hd_tree_hot_path(&h->tree, path, HD_TREE_DEPTH_MAX);
@@ -231,7 +235,8 @@ void hd_publish_held(struct hd_worker *k, uint8_t loop) {
     k->held_count = left;
 }
 
-static void write_out(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h, const struct hd_report *r) {
+static void write_out(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h,
+                      const struct hd_report *r) {
     bool held = m->settings.held && !k->sure[h->loop];
     int rc = hd_spool_write(&k->spool, r, k->scratch, held);
     if (rc == 0 && held) {

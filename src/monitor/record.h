@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one shared mapping that outlives the process: what it was doing when it died. A memory file that the runner holds, or
- * memory of our own. Keeping it current is a plain store, so SIGKILL loses nothing. Fixed-width fields, one version.
+ * The one shared mapping that outlives the process: what it was doing when it died. A memory file that the
+ * runner holds, or memory of our own. Keeping it current is a plain store, so SIGKILL loses nothing.
+ * Fixed-width fields, one version.
  */
 #ifndef HD_RECORD_H
 #define HD_RECORD_H
@@ -29,16 +30,17 @@ struct hd_record {
     uint64_t bytes; /* of this struct */
     struct hd_record_options options;
     /* written by the process */
-    _Atomic uint32_t attached;    /* 1: the preload took the record; 2: its monitor runs */
-    _Atomic uint32_t clean;       /* the monitor was stopped: what follows is final */
-    _Atomic uint32_t loop_seen;   /* 1: a loop was recognised; 2: beyond doubt */
-    _Atomic uint32_t hang_open;   /* a hang is open: its report is open_id */
+    _Atomic uint32_t attached;  /* 1: the preload took the record; 2: its monitor runs */
+    _Atomic uint32_t clean;     /* the monitor was stopped: what follows is final */
+    _Atomic uint32_t loop_seen; /* 1: a loop was recognised; 2: beyond doubt */
+    _Atomic uint32_t hang_open; /* a hang is open: its report is open_id */
     uint8_t open_id[HD_UUID_BYTES];
     _Atomic uint64_t open_duration_ns;
     _Atomic uint64_t hangs, hang_ns;
     _Atomic uint64_t idle_ns, busy_ns, launch_ns, foreground_ns;
     _Atomic uint64_t turn_histogram[HD_TURN_BUCKETS];
-    _Atomic uint64_t samples, signals, interrupted_syscalls, restarted_syscalls, pause_max_ns, pause_total_ns, cpu_ns, late_max_ns;
+    _Atomic uint64_t samples, signals, interrupted_syscalls, restarted_syscalls, pause_max_ns, pause_total_ns,
+        cpu_ns, late_max_ns;
     _Atomic uint64_t spool_failed, reports_dropped, suppressed, suppressed_ns, suppressed_max_ns;
     _Atomic uint64_t withdrawn;
     _Atomic int32_t spool_error; /* errno value of the first failure */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Monitor and worker: lock-free, no allocation. A record is a 16-byte head (its whole size, its own size) and its bytes,
- * padded to 16; one that would wrap is preceded by padding to the end.
+ * Monitor and worker: lock-free, no allocation. A record is a 16-byte head (its whole size, its own size) and
+ * its bytes, padded to 16; one that would wrap is preceded by padding to the end.
  */
 #include "monitor/ring.h"
 

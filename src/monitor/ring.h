@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bounded ring that joins monitor and worker: records of any size, one writer, one reader, no lock. When it is full the
- * writer drops what may be dropped (samples) and never waits. No allocation, no calls.
+ * The bounded ring that joins monitor and worker: records of any size, one writer, one reader, no lock. When
+ * it is full the writer drops what may be dropped (samples) and never waits. No allocation, no calls.
  */
 #ifndef HD_RING_H
 #define HD_RING_H
@@ -21,8 +21,9 @@ struct hd_ring {
     _Alignas(16) uint8_t bytes[HD_RING_BYTES];
 };
 
-/* Room for a record of up to `bytes`, in one piece, with `keep` bytes left over; NULL when there is none (counted).
- * Nothing is visible to the reader before the commit of the size that was used (at most `bytes`). Writer only. */
+/* Room for a record of up to `bytes`, in one piece, with `keep` bytes left over; NULL when there is none
+ * (counted). Nothing is visible to the reader before the commit of the size that was used (at most `bytes`).
+ * Writer only. */
 void *hd_ring_reserve(struct hd_ring *r, uint32_t bytes, uint32_t keep);
 void hd_ring_commit(struct hd_ring *r, uint32_t bytes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code: starting and stopping the monitor, watching a loop. At any moment, in any order, from any thread; less than
- * 100 ms. One monitor per process. Nothing is allocated but by the two mappings taken here.
+ * Ordinary code: starting and stopping the monitor, watching a loop. At any moment, in any order, from any
+ * thread; less than 100 ms. One monitor per process. Nothing is allocated but by the two mappings taken here.
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +10,8 @@
 
 #include "monitor/monitor.h"
 
-#define STOP_NS (90 * HD_NS_PER_MS)  /* from the call of stop until it abandons a worker that has not finished */
+#define STOP_NS \
+    (90 * HD_NS_PER_MS) /* from the call of stop until it abandons a worker that has not finished */
 #define TURN_NS (100 * HD_NS_PER_MS) /* how long one start or stop waits for another */
 
 enum phase { STOPPED, CHANGING, RUNNING };
@@ -39,7 +40,8 @@ static int begin_change(void) {
         if (was != CHANGING && atomic_compare_exchange_strong(&phase, &was, CHANGING)) {
             return (int)was;
         }
-        if (was == CHANGING && hd_os.futex_wait((uint32_t *)&phase, CHANGING, until_ns, false) == -ETIMEDOUT) {
+        if (was == CHANGING &&
+            hd_os.futex_wait((uint32_t *)&phase, CHANGING, until_ns, false) == -ETIMEDOUT) {
             return -EBUSY;
         }
     }
@@ -73,7 +75,8 @@ static size_t round_up(size_t n) {
 }
 
 static size_t memory_bytes(void) {
-    return round_up(sizeof(struct hd_monitor)) + round_up(hd_worker_bytes()) + round_up(sizeof(struct hd_record));
+    return round_up(sizeof(struct hd_monitor)) + round_up(hd_worker_bytes()) +
+           round_up(sizeof(struct hd_record));
 }
 
 /* The first rate of the counter; each look betters it. */
@@ -90,13 +93,15 @@ static void init_clock(struct hd_monitor *m) {
     do {
         now_ns = hd_os_now_ns();
     } while (now_ns - m->anchor_ns < 200 * HD_NS_PER_US);
-    m->ns_per_tick_32 = (uint64_t)(((unsigned __int128)(now_ns - m->anchor_ns) << 32) / (hd_ticks_read() - m->anchor_ticks));
+    m->ns_per_tick_32 =
+        (uint64_t)(((unsigned __int128)(now_ns - m->anchor_ns) << 32) / (hd_ticks_read() - m->anchor_ticks));
 }
 
 static struct hd_monitor *take_memory(void) {
     struct hd_monitor *m = atomic_load(&monitor);
     if (m != NULL && !abandoned) {
-        /* Marks on handles of the run before may go on while this is zeroed: they find flags and word at zero. */
+        /* Marks on handles of the run before may go on while this is zeroed: they find flags and word at
+         * zero. */
         memset(m, 0, offsetof(struct hd_monitor, monitor_stack));
         memset((uint8_t *)m + round_up(sizeof *m), 0, memory_bytes() - round_up(sizeof *m));
         return m;
@@ -138,7 +143,8 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
     init_clock(m);
     hd_capture_signal_init(settings->signal); /* where it fails, running threads have no stack, and say why */
     atomic_store(&monitor, m);
-    int rc = hd_os_thread_start(&m->monitor_thread, m->monitor_stack, sizeof m->monitor_stack, hd_monitor_run, m);
+    int rc =
+        hd_os_thread_start(&m->monitor_thread, m->monitor_stack, sizeof m->monitor_stack, hd_monitor_run, m);
     end_change(rc == 0 ? RUNNING : STOPPED);
     *out = m;
     return rc;
@@ -197,7 +203,8 @@ static struct hd_watch *claim(struct hd_monitor *m) {
     return NULL;
 }
 
-struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns, uint64_t start_ns) {
+struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
+                              uint64_t start_ns) {
     struct hd_watch *w = claim(m);
     if (w == NULL) {
         return NULL;
@@ -220,7 +227,8 @@ struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t t
     uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
     uint64_t ago_ns = hd_os_now_ns() > start_ns ? hd_os_now_ns() - start_ns : 0;
     uint64_t ago_ticks = (uint64_t)(((unsigned __int128)ago_ns << 32) / m->ns_per_tick_32);
-    hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, m->ns_per_tick_32, ticks - ago_ticks, true);
+    hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, m->ns_per_tick_32, ticks - ago_ticks,
+                 true);
     atomic_store_explicit(&w->use, HD_WATCH_NEW, memory_order_release);
     hd_monitor_wake(m);
     return w;
@@ -240,7 +248,8 @@ void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
         }
     }
     hd_capture_thread_leave(w->mailbox);
-    if (atomic_load(&w->use) == HD_WATCH_FREE) { /* else the monitor is at it: better lost than freed under it */
+    if (atomic_load(&w->use) ==
+        HD_WATCH_FREE) { /* else the monitor is at it: better lost than freed under it */
         hd_os_memory_give(w->thread_memory, hd_capture_thread_bytes());
     }
 }

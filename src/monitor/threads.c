@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: every other thread of the process, captured once when a hang opens, without a signal. A running one is told with
- * its share of a processor and no frames. No allocation.
+ * Worker: every other thread of the process, captured once when a hang opens, without a signal. A running one
+ * is told with its share of a processor and no frames. No allocation.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +92,8 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
         r->error = ENOBUFS;
         return;
     }
-    hd_unwind(k->unwinder, &c->regs, k->thread_stack, c->stack_addr, c->stack_bytes, 0, k->frames, max, &walk);
+    hd_unwind(k->unwinder, &c->regs, k->thread_stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
+              &walk);
     memcpy(&k->thread_frames[k->thread_frames_used], k->frames, walk.count * sizeof k->frames[0]);
     r->first = k->thread_frames_used;
     r->count = walk.count;
@@ -103,7 +104,8 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
 }
 
 /* One try. False when it is worth another one. */
-static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_sched *first, bool first_try) {
+static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_sched *first,
+                       bool first_try) {
     struct hd_target target = {0};
     struct hd_capture c;
     int rc = hd_target_open(&target, r->tid, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker thread: unwinds what the monitor captured, merges it into the hang's call tree, writes reports. It may wait for
- * a disk. No allocation; nothing here is called by the watched thread.
+ * The worker thread: unwinds what the monitor captured, merges it into the hang's call tree, writes reports.
+ * It may wait for a disk. No allocation; nothing here is called by the watched thread.
  */
 #include "monitor/worker.h"
 
@@ -101,7 +101,8 @@ static void note(struct hd_hang *h, const struct hd_capture *c) {
     h->taken++;
 }
 
-static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, const uint8_t *stack, struct hd_walk *walk) {
+static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, const uint8_t *stack,
+                          struct hd_walk *walk) {
     if (c->way == HD_WAY_KERNEL || c->stack_bytes == 0) {
         *walk = (struct hd_walk){.stop = c->state == HD_RUN_GONE ? HD_STOP_EXITED : HD_STOP_NO_ANSWER};
         return;
@@ -109,8 +110,8 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, const
     hd_unwind(k->unwinder, &c->regs, stack, c->stack_addr, c->stack_bytes, 0, k->frames, HD_FRAMES_MAX, walk);
 }
 
-static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
-                      const uint8_t *stack) {
+static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
+                      const struct hd_capture *c, const uint8_t *stack) {
     struct hd_watch *w = &m->watch[h->loop];
     bool first = !h->last.valid;
     uint32_t leaf_before = h->last.leaf;
@@ -147,7 +148,8 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg) {
+static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
+                    const struct hd_message *msg) {
     h->opened = true;
     h->state = msg->state;
     h->threshold_ns = msg->threshold_ns;
@@ -163,7 +165,8 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     hd_publish(m, k, h, false);
 }
 
-static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg) {
+static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
+                   const struct hd_message *msg) {
     settle(h, msg->at_ns, NULL);
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;

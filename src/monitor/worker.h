@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's state: what is known of each open hang, and the buffers that unwinding, analysis and writing share. The worker
- * may block on a sick disk; nobody waits for it. No allocation.
+ * The worker's state: what is known of each open hang, and the buffers that unwinding, analysis and writing
+ * share. The worker may block on a sick disk; nobody waits for it. No allocation.
  */
 #ifndef HD_WORKER_H
 #define HD_WORKER_H
@@ -95,11 +95,13 @@ struct hd_worker {
 };
 
 /* Evidence of one capture: what the call waits for. Reads /proc of this process only. */
-void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c, const struct hd_frame *frames,
-                        uint32_t count, uint64_t turn_ns, struct hd_evidence *out);
+void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
+                        const struct hd_frame *frames, uint32_t count, uint64_t turn_ns,
+                        struct hd_evidence *out);
 
 /* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
-int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames, uint32_t count);
+int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,
+                   uint32_t count);
 
 /* Resident memory, and whether a debugger is attached. */
 void hd_process_figures(struct hd_worker *k);

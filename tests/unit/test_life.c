@@ -55,7 +55,8 @@ static void run_for(struct run *r, uint64_t ns) {
 
 static void end_turn(struct run *r, uint64_t after_ns) {
     r->running = false;
-    look(r, (struct hd_look){.ended_known = r->life.state >= HD_LIFE_TRACKED, .ended_ns = r->turn_ns + after_ns});
+    look(r, (struct hd_look){.ended_known = r->life.state >= HD_LIFE_TRACKED,
+                             .ended_ns = r->turn_ns + after_ns});
 }
 
 static void a_short_turn_leaves_no_trace(void **state) {
