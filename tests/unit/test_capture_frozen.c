@@ -104,7 +104,8 @@ static void in_pause(struct live *l) {
     pause();
 }
 
-static void check_blocked_in(void (*body)(struct live *), void *arg, int nr) {
+/* The thread stays in the call. */
+static struct live *check_blocked_in(void (*body)(struct live *), void *arg, int nr) {
     struct live *l = calloc(1, sizeof *l); /* outlives the test: its thread stays in the call */
     struct hd_capture c;
     assert_non_null(l);
@@ -129,7 +130,11 @@ static void check_blocked_in(void (*body)(struct live *), void *arg, int nr) {
     }
     assert_int_equal(l->target.cost.signals, 0);
     assert_int_equal(live_get(&l->returned), 0);
-    live_abandon(l);
+    return l;
+}
+
+static void check_blocked_for_ever_in(void (*body)(struct live *), void *arg, int nr) {
+    live_abandon(check_blocked_in(body, arg, nr));
 }
 
 static void a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls(void **state) {
@@ -138,21 +143,23 @@ static void a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls(void **st
     (void)state;
     pthread_mutex_lock(&held);
     sem_id = semget(IPC_PRIVATE, 1, 0600);
-    check_blocked_in(in_poll, NULL, SYS_poll);
-    check_blocked_in(in_epoll_wait, NULL, SYS_epoll_wait);
-    check_blocked_in(in_select, NULL, SYS_pselect6); /* as libc makes it */
-    check_blocked_in(in_nanosleep, NULL, SYS_clock_nanosleep);
-    check_blocked_in(in_read, NULL, SYS_read);
-    check_blocked_in(in_accept, NULL, SYS_accept);
-    check_blocked_in(in_recv, NULL, SYS_recvfrom);
-    check_blocked_in(in_mutex, &held, SYS_futex);
-    check_blocked_in(in_cond_wait, NULL, SYS_futex);
-    check_blocked_in(in_sem_wait, NULL, SYS_futex);
+    check_blocked_for_ever_in(in_poll, NULL, SYS_poll);
+    check_blocked_for_ever_in(in_epoll_wait, NULL, SYS_epoll_wait);
+    check_blocked_for_ever_in(in_select, NULL, SYS_pselect6); /* as libc makes it */
+    check_blocked_for_ever_in(in_nanosleep, NULL, SYS_clock_nanosleep);
+    check_blocked_for_ever_in(in_read, NULL, SYS_read);
+    check_blocked_for_ever_in(in_accept, NULL, SYS_accept);
+    check_blocked_for_ever_in(in_recv, NULL, SYS_recvfrom);
+    check_blocked_for_ever_in(in_mutex, &held, SYS_futex);
+    check_blocked_for_ever_in(in_cond_wait, NULL, SYS_futex);
+    check_blocked_for_ever_in(in_sem_wait, NULL, SYS_futex);
     if (sem_id >= 0) {
-        check_blocked_in(in_semop, &sem_id, SYS_semtimedop);
-        semctl(sem_id, 0, IPC_RMID);
+        struct live *l = check_blocked_in(in_semop, &sem_id, SYS_semtimedop);
+        semctl(sem_id, 0, IPC_RMID); /* wakes it */
+        live_end(l);
+        free(l);
     }
-    check_blocked_in(in_pause, NULL, SYS_pause);
+    check_blocked_for_ever_in(in_pause, NULL, SYS_pause);
 }
 
 /* ---- what else a frozen capture tells --------------------------------------------------------- */
@@ -458,19 +465,21 @@ static void *capture_until_gone(void *arg) {
 
 static void in_short_naps(struct live *l) {
     struct timespec nap = {0, 200000};
+    live_wait(l->arg);
     for (int i = 0; i < 10; i++) {
         nanosleep(&nap, NULL);
     }
-    (void)l;
 }
 
 static void a_thread_may_end_while_it_is_being_captured(void **state) {
     (void)state;
     for (int i = 0; i < 30; i++) {
-        struct live l = {0};
+        int go = 0;
+        struct live l = {.arg = &go};
         pthread_t monitor;
         assert_true(live_start(&l, in_short_naps));
         assert_int_equal(pthread_create(&monitor, NULL, capture_until_gone, &l), 0);
+        live_set(&go, 1);
         pthread_join(l.thread, NULL);
         assert_int_equal(l.leave_rc, 0);
         pthread_join(monitor, NULL);
