@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The spool folder: reports whole or not at all, whatever fails; limits; leftovers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "report/spool.h"
+#include "report/spool_files.h"
+
+static char folder[64];
+static struct hd_spool spool;
+static struct hd_report_scratch *scratch;
+static struct hd_os_calls real;
+
+/* ---- a call that fails -------------------------------------------------------------------- */
+
+static int fail_at, fail_with; /* the nth call from now on; 0: none */
+static int calls;
+
+static bool fails(void) {
+    calls++;
+    return fail_at != 0 && calls == fail_at;
+}
+
+static int open_at(int dir, const char *path, int flags, int mode) {
+    return fails() ? fail_with : real.open_at(dir, path, flags, mode);
+}
+static long write_some(int fd, const void *buf, size_t n) {
+    return fails() ? fail_with : real.write(fd, buf, n > 100 ? 100 : n); /* and never all at once */
+}
+static int fsync_file(int fd) {
+    return fails() ? fail_with : real.fsync(fd);
+}
+static int rename_at(int dir, const char *from, const char *to) {
+    return fails() ? fail_with : real.rename_at(dir, from, to);
+}
+static int unlink_at(int dir, const char *path) {
+    return fails() ? fail_with : real.unlink_at(dir, path);
+}
+static int mkdir_at(int dir, const char *path, int mode) {
+    return fails() ? fail_with : real.mkdir_at(dir, path, mode);
+}
+static int truncate_file(int fd, uint64_t size) {
+    return fails() ? fail_with : real.ftruncate(fd, size);
+}
+static int lock_file(int fd, int operation) {
+    return fails() ? fail_with : real.flock(fd, operation);
+}
+static long list(int fd, void *buf, size_t n) {
+    return fails() ? fail_with : real.getdents(fd, buf, n);
+}
+static int stat_file(int dir, const char *path, void *st, int flags) {
+    return fails() ? fail_with : real.stat_at(dir, path, st, flags);
+}
+
+static void let_calls_fail(void) {
+    hd_os.open_at = open_at;
+    hd_os.write = write_some;
+    hd_os.fsync = fsync_file;
+    hd_os.rename_at = rename_at;
+    hd_os.unlink_at = unlink_at;
+    hd_os.mkdir_at = mkdir_at;
+    hd_os.ftruncate = truncate_file;
+    hd_os.flock = lock_file;
+    hd_os.getdents = list;
+    hd_os.stat_at = stat_file;
+}
+
+/* ---- the folder, seen from outside -------------------------------------------------------- */
+
+static int open_descriptors(void) {
+    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* Names in the folder whose end is `end`; with NULL all. */
+static int files(const char *end) {
+    int n = 0;
+    DIR *dir = opendir(folder);
+    const struct dirent *e;
+    while ((e = readdir(dir)) != NULL) {
+        size_t length = strlen(e->d_name);
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        n += end == NULL || (length >= strlen(end) && strcmp(e->d_name + length - strlen(end), end) == 0);
+    }
+    closedir(dir);
+    return n;
+}
+
+static void path_of(char path[160], const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what) {
+    char name[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(name, id, what);
+    snprintf(path, 160, "%s/%s", folder, name);
+}
+
+static bool exists(const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what) {
+    char path[160];
+    path_of(path, id, what);
+    return access(path, F_OK) == 0;
+}
+
+static int64_t duration_in(const uint8_t id[HD_UUID_BYTES]) {
+    char path[160];
+    path_of(path, id, HD_SPOOL_REPORT);
+    json_t *report = json_load_file(path, 0, NULL);
+    int64_t duration = report == NULL ? -1 : json_integer_value(json_object_get(report, "duration_ns"));
+    json_decref(report);
+    return duration;
+}
+
+static void remove_folder(void) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static int fresh(void **state) {
+    (void)state;
+    hd_os = real;
+    fail_at = 0;
+    fail_with = -EIO;
+    strcpy(folder, "/tmp/hangdog-spool-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    memset(&spool, 0, sizeof spool);
+    assert_int_equal(hd_spool_open(&spool, folder), 0);
+    return 0;
+}
+
+static int clean(void **state) {
+    (void)state;
+    hd_os = real;
+    hd_spool_close(&spool);
+    remove_folder();
+    return 0;
+}
+
+static struct hd_report report_of(uint64_t wall_ns, uint64_t duration_ns) {
+    struct hd_report r = {.started_wall_ns = wall_ns, .duration_ns = duration_ns, .cpu_percent = -1};
+    hd_uuid_make(r.id, wall_ns);
+    return r;
+}
+
+static struct hd_report write_one(uint64_t duration_ns) {
+    uint64_t wall_ns;
+    hd_os.wall_clock(&wall_ns);
+    struct hd_report r = report_of(wall_ns, duration_ns);
+    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), 0);
+    return r;
+}
+
+/* ---- tests -------------------------------------------------------------------------------- */
+
+static void folders_are_made_as_deep_as_asked(void **state) {
+    (void)state;
+    char path[256];
+    struct hd_spool other = {.max_reports = 7};
+    struct stat st;
+    snprintf(path, sizeof path, "%s//a/b/./c/", folder);
+    assert_int_equal(hd_spool_open(&other, path), 0);
+    assert_int_equal(other.max_reports, 7);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    hd_spool_close(&other);
+    assert_int_equal(hd_spool_open(&other, ""), -ENOENT);
+    assert_int_equal(other.dir_fd, -1);
+    hd_spool_close(&other);
+}
+
+static void a_file_in_the_way_is_told(void **state) {
+    (void)state;
+    char path[256];
+    struct hd_spool other = {0};
+    snprintf(path, sizeof path, "%s/file", folder);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(hd_spool_open(&other, path), -ENOTDIR);
+    assert_int_equal(other.dir_fd, -1);
+}
+
+static void a_report_appears_under_its_id_and_nothing_else(void **state) {
+    (void)state;
+    struct hd_report r = write_one(5);
+    assert_true(exists(r.id, HD_SPOOL_REPORT));
+    assert_int_equal(files(NULL), 1);
+    assert_int_equal(duration_in(r.id), 5);
+    r.duration_ns = 6;
+    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), 0);
+    assert_int_equal(files(NULL), 1);
+    assert_int_equal(duration_in(r.id), 6);
+}
+
+static void whatever_call_fails_nothing_torn_is_left(void **state) {
+    (void)state;
+    static const int errors[] = {-EIO, -ENOSPC, -EROFS};
+    spool.max_reports = 3;
+    for (int i = 0; i < 3; i++)
+        write_one(1);
+    struct hd_report r = write_one(10);
+    let_calls_fail();
+    for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++) {
+        fail_with = errors[e];
+        for (int n = 1;; n++) {
+            int descriptors = open_descriptors();
+            uint64_t failed = spool.failed;
+            int64_t before = duration_in(r.id);
+            r.duration_ns = (uint64_t)before + 1;
+            calls = 0;
+            fail_at = n;
+            int result = hd_spool_write(&spool, &r, scratch, false);
+            bool all_done = calls < n;
+            fail_at = 0;
+            assert_int_equal(files(".tmp"), 0);
+            assert_int_equal(open_descriptors(), descriptors);
+            assert_int_equal(duration_in(r.id), result == 0 ? before + 1 : before);
+            assert_int_equal(spool.failed, failed + (result != 0));
+            if (result != 0) {
+                assert_int_equal(result, fail_with);
+                assert_int_equal(spool.error, -fail_with);
+            }
+            if (all_done)
+                break;
+            assert_true(n < 1000);
+        }
+    }
+    assert_int_equal(files(NULL), 3);
+}
+
+static void whatever_call_fails_opening_leaks_nothing(void **state) {
+    (void)state;
+    char path[256];
+    write_one(1);
+    for (int n = 1;; n++) {
+        struct hd_spool other = {0};
+        int descriptors = open_descriptors();
+        snprintf(path, sizeof path, "%s/new-%d/deep", folder, n);
+        let_calls_fail();
+        calls = 0;
+        fail_at = n;
+        int result = hd_spool_open(&other, path);
+        hd_os = real;
+        assert_int_equal(result < 0, other.dir_fd < 0);
+        hd_spool_close(&other);
+        assert_int_equal(open_descriptors(), descriptors);
+        if (calls < n)
+            break;
+    }
+}
+
+static void a_held_report_is_listed_only_when_released(void **state) {
+    (void)state;
+    struct hd_report r = report_of(1, 1);
+    assert_int_equal(hd_spool_write(&spool, &r, scratch, true), 0);
+    assert_int_equal(files(".json"), 0);
+    assert_true(exists(r.id, HD_SPOOL_HELD));
+    assert_int_equal(hd_spool_release(&spool, r.id), 0);
+    assert_true(exists(r.id, HD_SPOOL_REPORT));
+    assert_int_equal(files(NULL), 1);
+    assert_int_equal(hd_spool_release(&spool, r.id), -ENOENT);
+}
+
+static void a_report_can_be_withdrawn_held_or_not(void **state) {
+    (void)state;
+    struct hd_report held = report_of(1, 1), released = report_of(2, 1);
+    hd_spool_write(&spool, &held, scratch, true);
+    hd_spool_write(&spool, &released, scratch, false);
+    assert_int_equal(hd_spool_withdraw(&spool, held.id), 0);
+    assert_int_equal(hd_spool_withdraw(&spool, released.id), 0);
+    assert_int_equal(files(NULL), 0);
+    assert_int_equal(hd_spool_withdraw(&spool, held.id), -ENOENT);
+}
+
+static void the_oldest_go_first_and_are_counted(void **state) {
+    (void)state;
+    struct hd_report r[100];
+    for (int i = 0; i < 100; i++)
+        r[i] = write_one((uint64_t)i);
+    spool.max_reports = 10; /* a limit that was lowered: more than one walk's worth has to go */
+    struct hd_report last = write_one(100);
+    assert_int_equal(files(NULL), 10);
+    assert_int_equal(spool.dropped, 91);
+    assert_false(exists(r[90].id, HD_SPOOL_REPORT));
+    for (int i = 91; i < 100; i++)
+        assert_true(exists(r[i].id, HD_SPOOL_REPORT));
+    assert_true(exists(last.id, HD_SPOOL_REPORT));
+}
+
+static void the_limit_of_bytes_holds_and_spares_the_newest(void **state) {
+    (void)state;
+    char path[160];
+    struct stat st;
+    struct hd_report r = write_one(1);
+    path_of(path, r.id, HD_SPOOL_REPORT);
+    assert_int_equal(stat(path, &st), 0);
+    spool.max_bytes = (uint64_t)st.st_size * 3 + 10;
+    for (int i = 0; i < 10; i++)
+        r = write_one(1);
+    assert_int_equal(files(NULL), 3);
+    spool.max_bytes = 1;
+    r = write_one(1);
+    assert_int_equal(files(NULL), 1);
+    assert_true(exists(r.id, HD_SPOOL_REPORT));
+}
+
+static void files_of_others_are_never_touched(void **state) {
+    (void)state;
+    static const char *const names[] = {"notes.json", "0.json",  ".x.tmp",
+                                        "README",     ".hidden", "01A1FB85-D8AB-7721-AFB4-1D9D47E8890F.json"};
+    char path[160];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        close(open(path, O_CREAT | O_WRONLY, 0600));
+    }
+    spool.max_reports = 1;
+    write_one(1);
+    write_one(1);
+    hd_spool_sweep(spool.dir_fd);
+    assert_int_equal(files(NULL), 7);
+}
+
+static int make_temp(const uint8_t id[HD_UUID_BYTES]) {
+    char path[160];
+    path_of(path, id, HD_SPOOL_TEMP);
+    return open(path, O_CREAT | O_RDWR, 0600);
+}
+
+static void a_dead_writers_leftovers_are_swept_and_a_living_ones_stay(void **state) {
+    (void)state;
+    struct hd_spool other = {0};
+    const uint8_t dead[HD_UUID_BYTES] = {1}, alive[HD_UUID_BYTES] = {2};
+    close(make_temp(dead));
+    int fd = make_temp(alive);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(hd_spool_open(&other, folder), 0);
+    assert_false(exists(dead, HD_SPOOL_TEMP));
+    assert_true(exists(alive, HD_SPOOL_TEMP));
+    close(fd);
+    hd_spool_close(&other);
+}
+
+static void another_writer_of_the_same_report_is_not_disturbed(void **state) {
+    (void)state;
+    struct hd_report r = report_of(1, 1);
+    int fd = make_temp(r.id);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), -EBUSY);
+    assert_true(exists(r.id, HD_SPOOL_TEMP));
+    close(fd);
+    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), 0);
+    assert_int_equal(files(NULL), 1);
+}
+
+static void age_file(const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what, time_t seconds) {
+    char path[160];
+    struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
+    path_of(path, id, what);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void a_held_report_that_nobody_released_is_swept_after_a_day(void **state) {
+    (void)state;
+    struct hd_report fresh_one = report_of(1, 1), old = report_of(2, 1);
+    hd_spool_write(&spool, &fresh_one, scratch, true);
+    hd_spool_write(&spool, &old, scratch, true);
+    age_file(old.id, HD_SPOOL_HELD, 86400 + 60);
+    hd_spool_sweep(spool.dir_fd);
+    assert_true(exists(fresh_one.id, HD_SPOOL_HELD));
+    assert_false(exists(old.id, HD_SPOOL_HELD));
+}
+
+static int no_locks(int fd, int operation) {
+    (void)fd, (void)operation;
+    return -EOPNOTSUPP;
+}
+
+static void without_locks_only_age_tells_a_leftover(void **state) {
+    (void)state;
+    const uint8_t old[HD_UUID_BYTES] = {1}, recent[HD_UUID_BYTES] = {2};
+    close(make_temp(old));
+    close(make_temp(recent));
+    age_file(old, HD_SPOOL_TEMP, 120);
+    hd_os.flock = no_locks;
+    hd_spool_sweep(spool.dir_fd);
+    assert_false(exists(old, HD_SPOOL_TEMP));
+    assert_true(exists(recent, HD_SPOOL_TEMP));
+    write_one(1);
+    assert_int_equal(files(".json"), 1);
+}
+
+static void reports_of_a_time_are_counted(void **state) {
+    (void)state;
+    uint32_t count = 99;
+    uint64_t now_ns;
+    struct hd_report r[3];
+    for (int i = 0; i < 3; i++)
+        r[i] = write_one(1);
+    age_file(r[0].id, HD_SPOOL_REPORT, 90000);
+    hd_os.wall_clock(&now_ns);
+    assert_int_equal(hd_spool_count_since(&spool, now_ns - 86400 * HD_NS_PER_S, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(hd_spool_count_since(&spool, 0, &count), 0);
+    assert_int_equal(count, 3);
+}
+
+static void a_folder_that_is_gone_is_an_error_and_no_more(void **state) {
+    (void)state;
+    struct hd_report r = report_of(1, 1);
+    remove_folder();
+    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), -ENOENT);
+    assert_int_equal(spool.failed, 1);
+    assert_int_equal(spool.error, ENOENT);
+    assert_int_equal(hd_spool_writable(&spool), -ENOENT);
+    hd_spool_close(&spool);
+    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), -EBADF);
+}
+
+static void a_trial_leaves_nothing(void **state) {
+    (void)state;
+    assert_int_equal(hd_spool_writable(&spool), 0);
+    assert_int_equal(files(NULL), 0);
+    let_calls_fail();
+    for (int n = 1;; n++) {
+        calls = 0;
+        fail_at = n;
+        hd_spool_writable(&spool);
+        if (calls < n)
+            break;
+    }
+    hd_os = real;
+    hd_spool_sweep(spool.dir_fd); /* the unlink itself may have been what failed */
+    assert_int_equal(files(NULL), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, clean)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(folders_are_made_as_deep_as_asked),
+        TEST(a_file_in_the_way_is_told),
+        TEST(a_report_appears_under_its_id_and_nothing_else),
+        TEST(whatever_call_fails_nothing_torn_is_left),
+        TEST(whatever_call_fails_opening_leaks_nothing),
+        TEST(a_held_report_is_listed_only_when_released),
+        TEST(a_report_can_be_withdrawn_held_or_not),
+        TEST(the_oldest_go_first_and_are_counted),
+        TEST(the_limit_of_bytes_holds_and_spares_the_newest),
+        TEST(files_of_others_are_never_touched),
+        TEST(a_dead_writers_leftovers_are_swept_and_a_living_ones_stay),
+        TEST(another_writer_of_the_same_report_is_not_disturbed),
+        TEST(a_held_report_that_nobody_released_is_swept_after_a_day),
+        TEST(without_locks_only_age_tells_a_leftover),
+        TEST(reports_of_a_time_are_counted),
+        TEST(a_folder_that_is_gone_is_an_error_and_no_more),
+        TEST(a_trial_leaves_nothing),
+    };
+    hd_os_clock_init();
+    real = hd_os;
+    scratch = malloc(hd_report_scratch_bytes());
+    int failed = scratch == NULL ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    free(scratch);
+    return failed;
+}
