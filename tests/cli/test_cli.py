@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""The command's words, status and errors: good uses of list and show, and every bad use, one line each."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
+HANGDOG = str(BUILD / "bin" / "hangdog")
+WRITE_REPORT = str(BUILD / "tests" / "programs" / "write-report")
+KINDS = ["full", "session", "nasty", "deadlock", "brief"]
+
+
+def run(*arguments, env=None, stdout=subprocess.PIPE, **options):
+    environment = {k: v for k, v in os.environ.items() if k not in ("XDG_STATE_HOME", "NO_COLOR")}
+    environment.update(env or {})
+    return subprocess.run([HANGDOG, *map(str, arguments)], stdout=stdout, stderr=subprocess.PIPE, text=True,
+                          errors="replace", env=environment, timeout=120, **options)
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        self.spool = self.path / "state" / "hangdog" / "write-report"
+
+    def write(self, *kinds):
+        out = subprocess.run([WRITE_REPORT, self.spool, *kinds], check=True, capture_output=True, text=True).stdout
+        return out.split()
+
+    def assert_error(self, done, *words, status=1):
+        """One line that says what was being done, why it failed, what to do."""
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+        self.assertRegex(done.stderr, r"\Ahangdog: [^\n]+\n\Z")
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+
+class Help(Command):
+    def test_version_and_help_are_no_errors(self):
+        self.assertRegex(run("--version").stdout, r"\Ahangdog \d+\.\d+\.\d+\n\Z")
+        for arguments in (["--help"], ["help"], ["-h"], ["help", "list"], ["help", "show"], ["help", "run"],
+                          ["list", "--help"], ["show", "--help"], ["run", "--help"]):
+            done = run(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
+            self.assertIn("usage: hangdog", done.stdout)
+
+    def test_help_fits_a_terminal(self):
+        for command in ("list", "show"):
+            for line in run(command, "--help").stdout.splitlines():
+                self.assertLessEqual(len(line), 110)
+
+    def test_nothing_asked_is_a_usage_error_with_the_help(self):
+        done = run()
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("usage: hangdog", done.stderr)
+
+
+class Usage(Command):
+    def test_wrong_uses(self):
+        for arguments, words in (
+            (["bogus"], ["no command 'bogus'"]),
+            (["--bogus"], ["no option '--bogus'"]),
+            (["help", "bogus"], ["no command 'bogus'"]),
+            (["show"], ["which report"]),
+            (["show", "a", "b"], ["one report at a time", "'b'"]),
+            (["show", "--bogus", "latest"], ["no option '--bogus'", "hangdog show --help"]),
+            (["show", "latest", "--spool"], ["'--spool' needs a value"]),
+            (["show", "-x", "latest"], ["no option '-x'"]),
+            (["show", "--json=1", "latest"], ["no option"]),
+            (["list", "x"], ["'x' is too much"]),
+            (["list", "--bogus"], ["no option '--bogus'", "hangdog list --help"]),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_error(run(*arguments), *words, "--help", status=2)
+
+
+class Listing(Command):
+    def test_the_newest_is_last_and_every_column_is_there(self):
+        ids = self.write("full", "session", "deadlock")
+        lines = run("list", "--spool", self.spool).stdout.splitlines()
+        self.assertEqual(len(lines), 3)
+        for line, id in zip(lines, ids):
+            self.assertTrue(id.startswith(line.split()[0]))
+        for word in ("hang", "2.003 s", "sleep", "inlined_step", "write-report"):
+            self.assertIn(word, lines[0])
+
+    def test_the_shown_part_of_an_id_is_enough_for_show(self):
+        for line in (self.write(*["full"] * 6), run("list", "--spool", self.spool).stdout.splitlines())[1]:
+            self.assertEqual(run("show", "--no-symbols", "--spool", self.spool, line.split()[0]).returncode, 0)
+
+    def test_the_default_folder_holds_every_app(self):
+        self.write("full")
+        other = self.spool.parent / "other"
+        shutil.copytree(self.spool, other)
+        for env in ({"XDG_STATE_HOME": str(self.path / "state")}, {"HOME": str(self.path)}):
+            if "HOME" in env:
+                (self.path / ".local").mkdir()
+                (self.path / "state").rename(self.path / ".local" / "state")
+            done = run("list", env=env)
+            self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, 2), done.stderr)
+
+    def test_no_reports_yet_is_no_error(self):
+        done = run("list", env={"XDG_STATE_HOME": str(self.path)})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("no reports in", done.stdout)
+
+    def test_what_cannot_be_read_is_told_beside_the_rest(self):
+        self.write("full")
+        (self.spool / "torn.json").write_text('{"format": "hangdog-report/1", ')
+        done = run("list", "--spool", self.spool)
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (1, 1))
+        self.assertIn("torn", done.stderr)
+
+    def test_hidden_files_are_not_listed(self):
+        (id,) = self.write("full")
+        (self.spool / f"{id}.json").rename(self.spool / f".{id}.held")
+        self.assertIn("no reports in", run("list", "--spool", self.spool).stdout)
+
+    def test_a_spool_that_cannot_be_read(self):
+        file = self.path / "file"
+        file.write_text("")
+        self.assert_error(run("list", "--spool", self.path / "none"), "No such file", "--spool")
+        self.assert_error(run("list", "--spool", file), "Not a directory", "--spool")
+        self.assert_error(run("list", env={"HOME": ""}), "neither XDG_STATE_HOME nor HOME", "--spool")
+        self.assert_error(run("show", "latest", env={"HOME": ""}), "neither XDG_STATE_HOME nor HOME")
+        closed = self.path / "closed"
+        closed.mkdir(mode=0)
+        if os.geteuid() != 0:
+            self.assert_error(run("list", "--spool", closed), "Permission denied")
+
+
+class Showing(Command):
+    def test_a_report_reads_well(self):
+        self.write("full")
+        out = run("show", "--spool", self.spool, "latest").stdout
+        self.assertRegex(out, r"\Ahang  2\.003 s  write-report\[\d+\]  sleep  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n")
+        self.assertIn("hung for 2.003 s in inlined_step\n", out)
+        self.assertIn("cause: sleep: blocked in clock_nanosleep for 2.000 s\n", out)
+        self.assertRegex(out, r"\n +80 %  inlined_step \(inlined\) +write-report\.c:\d+ +write-report\+0x[0-9a-f]+\n")
+        self.assertRegex(out, r"\n +100 %  main ")
+        self.assertNotIn("\033", out)
+
+    def test_latest_is_the_newest_that_is_not_of_a_session(self):
+        self.write("session")
+        self.assertIn("half of them under", run("show", "--spool", self.spool, "latest").stdout)
+        self.write("full", "session")
+        self.assertIn("hung for", run("show", "--spool", self.spool, "latest").stdout)
+
+    def test_threads_are_shown_when_asked(self):
+        self.write("deadlock")
+        short = run("show", "--spool", self.spool, "latest").stdout
+        long = run("show", "--spool", self.spool, "latest", "--threads").stdout
+        self.assertIn("--threads", short)
+        self.assertNotIn("waits for thread", short)
+        self.assertRegex(long, r"thread \d+ worker  running  100 % of a processor  waits for thread \d+  no stack: ")
+        self.assertRegex(long, r"deadlock: thread (\d+) waits for (\d+) waits for \1\n")
+
+    def test_without_symbols_there_are_modules_and_offsets(self):
+        self.write("full")
+        out = run("show", "--spool", self.spool, "latest", "--no-symbols").stdout
+        self.assertNotIn("hot_function", out)
+        self.assertRegex(out, r"80 %  \? +write-report\+0x")
+
+    def test_a_repeat_names_the_report_before(self):
+        self.write("brief")
+        self.assertIn("hangdog show 01020304-0506-7008-8000-000000000000",
+                      run("show", "--spool", self.spool, "latest").stdout)
+
+    def test_a_file_is_shown_wherever_it_is(self):
+        (id,) = self.write("full")
+        file = self.spool / f"{id}.json"
+        self.assertEqual(run("show", file).returncode, 0)
+        self.assertEqual(run("show", f"{id}.json", cwd=self.spool).returncode, 0)
+
+    def test_no_control_character_of_a_report_reaches_the_terminal(self):
+        self.write("nasty")
+        for arguments in (["list"], ["show", "latest", "--threads"]):
+            out = run(*arguments, "--spool", self.spool).stdout
+            self.assertEqual(re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", out), [])
+
+    def on_a_terminal(self, **env):
+        main, terminal = pty.openpty()
+        done = run("show", "--spool", self.spool, "latest", env={"TERM": "xterm", **env}, stdout=terminal)
+        self.assertEqual(done.returncode, 0)
+        os.close(terminal)
+        out = b""
+        try:
+            while data := os.read(main, 65536):
+                out += data
+        except OSError:  # the terminal's other end is closed
+            pass
+        os.close(main)
+        return out.decode()
+
+    def test_colour_on_a_terminal_only(self):
+        self.write("full")
+        self.assertIn("\033[", self.on_a_terminal())
+        self.assertNotIn("\033[", self.on_a_terminal(NO_COLOR="1"))
+        self.assertNotIn("\033[", self.on_a_terminal(TERM="dumb"))
+
+    def test_a_full_disk_is_told(self):
+        self.write("full")
+        for options in ([], ["--json"]):
+            with open("/dev/full", "w") as full:
+                done = run("show", "--spool", self.spool, "latest", *options, stdout=full)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("No space left", done.stderr)
+
+
+class BadReports(Command):
+    def test_files_that_are_no_reports(self):
+        (id,) = self.write("full")
+        good = (self.spool / f"{id}.json").read_text()
+        report = json.loads(good)
+        for content, words in (
+            ("", ["it is empty"]),
+            (good[:700], ["it is torn"]),
+            (good[:-3], ["it is torn"]),
+            ("hello", ["not JSON", "line 1"]),
+            (good + "x", ["not JSON"]),
+            ("\0" * 100, ["it is torn"]),  # as a power cut leaves it
+            ("\xff\xfe", ["not JSON"]),
+            ("[" * 100000, ["not JSON"]),
+            ("[1]", ["no report of hangdog"]),
+            ('{"a": 1}', ["no report of hangdog"]),
+            (json.dumps({**report, "format": 5}), ["no report of hangdog"]),
+            (json.dumps({**report, "format": "hangdog-report/2"}), ["hangdog-report/2", "only hangdog-report/1"]),
+            (json.dumps({**report, "format": "hangdog-report/1\x1b[2J"}), ["only hangdog-report/1"]),
+            (json.dumps({k: v for k, v in report.items() if k != "app"}), ["'app' is missing"]),
+            (json.dumps({**report, "duration_ns": "long"}), ["'duration_ns' is missing or of another type"]),
+        ):
+            with self.subTest(content=content[:40]):
+                file = self.path / "bad.json"
+                file.write_bytes(content.encode("latin-1", errors="replace"))
+                for options in ([], ["--json"]):
+                    self.assert_error(run("show", file, *options), "reading the report", str(file), *words)
+
+    def test_members_of_other_types_are_shown_as_far_as_they_go(self):
+        (id,) = self.write("deadlock")
+        good = json.loads((self.spool / f"{id}.json").read_text())
+        odd = [None, True, -1, 1e99, 2**62, "text", "0xzz", [], [[]], {}, [{}], {"frames": 5}, {"frames": [1, {}, "x"]}]
+        file = self.path / "odd.json"
+
+        def places(node, path=()):
+            for key, child in node.items() if isinstance(node, dict) else enumerate(node[:2]):
+                yield path + (key,)
+                if isinstance(child, (dict, list)):
+                    yield from places(child, path + (key,))
+
+        for number, path in enumerate(places(good)):
+            report = json.loads(json.dumps(good))
+            at = report
+            for key in path[:-1]:
+                at = at[key]
+            at[path[-1]] = odd[number % len(odd)]
+            file.write_text(json.dumps(report))
+            done = run("show", file, "--threads" if number % 2 else "--json", "--no-symbols")
+            self.assertIn(done.returncode, (0, 1), (path, odd[number % len(odd)], done.stderr))
+            if number % 10 == 0:
+                self.assertIn(run("show", file, "--threads").returncode, (0, 1))
+        self.assertGreater(number, 50)
+
+    def test_no_ordinary_file_blocks_or_passes(self):
+        fifo = self.path / "fifo.json"
+        os.mkfifo(fifo)
+        self.assert_error(run("show", fifo), "no ordinary file")
+        self.assert_error(run("show", self.path), "no ordinary file")
+        self.assert_error(run("show", "/dev/zero"), "no ordinary file")
+        self.assert_error(run("show", self.path / "missing.json"), "No such file")
+
+    def test_ids_that_name_none_or_several(self):
+        ids = self.write("full", "full")
+        common = os.path.commonprefix(ids)
+        self.assert_error(run("show", "zzzz", "--spool", self.spool), "no id", "zzzz", "hangdog list")
+        self.assert_error(run("show", "", "--spool", self.spool), "empty")
+        self.assert_error(run("show", common, "--spool", self.spool), "2 ids", "type more")
+        self.assert_error(run("show", "latest", "--spool", self.path), "there is none in")
+        self.assertEqual(run("show", ids[0], "--spool", self.spool).returncode, 0)
+
+    def test_hostile_modules_end_in_a_note(self):
+        (id,) = self.write("full")
+        report = json.loads((self.spool / f"{id}.json").read_text())
+        fifo, text, folder = self.path / "fifo", self.path / "text", self.path
+        os.mkfifo(fifo)
+        text.write_text("\x7fELF, or so it says")
+        file = self.path / "hostile.json"
+        for path in (fifo, text, folder, "/dev/zero", "relative", "/none", "/proc/self/mem"):
+            for module in report["modules"]:
+                module["path"] = str(path)
+            file.write_text(json.dumps(report))
+            done = run("show", file)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("no symbols for", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
