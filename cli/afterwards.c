@@ -86,7 +86,8 @@ static void close_open_hang(const struct runner *r, const char *spool) {
     json_object_set_new(report, "kind", json_string(WIFSIGNALED(r->status) ? "fatal-hang" : "hang"));
     json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
     if (!WIFSIGNALED(r->status)) {
-        json_object_set_new(report, "complete", json_true()); /* it left by itself: a clean exit in a hang is not fatal */
+        json_object_set_new(report, "complete",
+                            json_true()); /* it left by itself: a clean exit in a hang is not fatal */
     }
     replace(spool, id, report);
     json_decref(report);
@@ -109,7 +110,8 @@ static void write_session(const struct runner *r, const char *spool) {
         s.turn_histogram[i] = atomic_load(&c->turn_histogram[i]);
         s.turns += s.turn_histogram[i];
     }
-    struct hd_app app = {.name = c->options.app_name, .pid = r->child, .started_wall_ns = c->options.started_wall_ns};
+    struct hd_app app = {
+        .name = c->options.app_name, .pid = r->child, .started_wall_ns = c->options.started_wall_ns};
     memcpy(app.session, c->options.session, sizeof app.session);
     struct hd_host host = {.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN)};
     struct hd_monitor_cost cost = {.samples = atomic_load(&c->samples),

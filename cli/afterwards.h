@@ -7,8 +7,8 @@
 
 #include "cli/runner.h"
 
-/* Reports that waited for their loop to be sure are shown when there was a loop, else withdrawn; a hang that the program died
- * in becomes a fatal hang; the session report is written. */
+/* Reports that waited for their loop to be sure are shown when there was a loop, else withdrawn; a hang that
+ * the program died in becomes a fatal hang; the session report is written. */
 void afterwards(const struct runner *r);
 
 #endif

@@ -37,17 +37,18 @@ struct run_options {
 };
 
 static void print_help(FILE *out) {
-    fputs("usage: hangdog run [OPTIONS] -- PROGRAM [ARGS...]\n\n"
-          "Runs PROGRAM and watches the event loop of its main thread. Each hang is told on standard error as it ends,\n"
-          "with the function that cost the time; its report is kept in the spool (see: hangdog list, hangdog show).\n"
-          "The program's output, exit status and signals are its own. A program without an event loop runs unreported.\n\n"
-          "  --threshold MS   how long a turn of the loop may last before it is a hang (default 500)\n"
-          "  --interval MS    between two looks at the stack (default 50)\n"
-          "  --spool DIR      where reports are kept (default $XDG_STATE_HOME/hangdog/NAME)\n"
-          "  --name NAME      of the app in reports (default: the program's)\n"
-          "  --json           tell each hang as one line of JSON\n"
-          "  --quiet          tell nothing\n",
-          out);
+    fputs(
+        "usage: hangdog run [OPTIONS] -- PROGRAM [ARGS...]\n\n"
+        "Runs PROGRAM and watches the event loop of its main thread. Each hang is told on standard error as it ends,\n"
+        "with the function that cost the time; its report is kept in the spool (see: hangdog list, hangdog show).\n"
+        "The program's output, exit status and signals are its own. A program without an event loop runs unreported.\n\n"
+        "  --threshold MS   how long a turn of the loop may last before it is a hang (default 500)\n"
+        "  --interval MS    between two looks at the stack (default 50)\n"
+        "  --spool DIR      where reports are kept (default $XDG_STATE_HOME/hangdog/NAME)\n"
+        "  --name NAME      of the app in reports (default: the program's)\n"
+        "  --json           tell each hang as one line of JSON\n"
+        "  --quiet          tell nothing\n",
+        out);
 }
 
 static bool parse_ms(const char *text, long min, long max, long *out) {
@@ -77,12 +78,14 @@ static int parse(int argc, char **argv, struct run_options *o) {
         switch (c) {
         case 't':
             if (!parse_ms(optarg, 10, 3600000, &o->threshold_ms)) {
-                return -1 - complain_usage("run", "--threshold takes milliseconds from 10 to 3600000, not '%s'", optarg);
+                return -1 - complain_usage(
+                                "run", "--threshold takes milliseconds from 10 to 3600000, not '%s'", optarg);
             }
             break;
         case 'i':
             if (!parse_ms(optarg, 1, 1000, &o->interval_ms)) {
-                return -1 - complain_usage("run", "--interval takes milliseconds from 1 to 1000, not '%s'", optarg);
+                return -1 - complain_usage("run", "--interval takes milliseconds from 1 to 1000, not '%s'",
+                                           optarg);
             }
             break;
         case 's':
@@ -154,10 +157,12 @@ static void preload_list(char *list, size_t size, const char *own) {
 static bool spool_path(const struct run_options *o, char *path, size_t size, struct problem *why) {
     if (o->spool != NULL) {
         char *real = o->spool[0] == '/' ? strdup("") : realpath(".", NULL);
-        bool fits = real != NULL && (size_t)snprintf(path, size, "%s%s%s", real, real[0] != '\0' ? "/" : "", o->spool) < size;
+        bool fits = real != NULL &&
+                    (size_t)snprintf(path, size, "%s%s%s", real, real[0] != '\0' ? "/" : "", o->spool) < size;
         free(real);
         if (!fits) {
-            problem_set(why, "cannot use the spool '%.200s': the path is too long; name a shorter one", o->spool);
+            problem_set(why, "cannot use the spool '%.200s': the path is too long; name a shorter one",
+                        o->spool);
         }
         return fits;
     }
@@ -168,7 +173,8 @@ static bool spool_path(const struct run_options *o, char *path, size_t size, str
     bool fits = (size_t)snprintf(path, size, "%s/%s", folder, o->name) < size;
     free(folder);
     if (!fits) {
-        problem_set(why, "cannot use the default spool: the path is too long; name a shorter one with --spool");
+        problem_set(why,
+                    "cannot use the default spool: the path is too long; name a shorter one with --spool");
     }
     return fits;
 }
@@ -182,8 +188,10 @@ static bool spool_ready(const char *path, struct problem *why) {
         rc = access(path, W_OK | X_OK) == 0 ? 0 : -errno;
     }
     if (rc != 0) {
-        problem_set(why, "cannot write reports to '%.500s': %s; make it writable, or name another folder with --spool", path,
-                    strerror(-rc));
+        problem_set(
+            why,
+            "cannot write reports to '%.500s': %s; make it writable, or name another folder with --spool",
+            path, strerror(-rc));
     }
     return rc == 0;
 }
@@ -201,7 +209,8 @@ static void follow(struct runner *r, struct teller *t) {
         uint64_t now = now_ns();
         uint64_t next = teller_tick(t, now);
         int timeout = next == UINT64_MAX ? -1 : (int)((next - now) / HD_NS_PER_MS + 1);
-        struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN}, {.fd = t->notify_fd, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
+                               {.fd = t->notify_fd, .events = POLLIN}};
         if (poll(fds, 2, timeout) < 0 && errno != EINTR) {
             break;
         }
@@ -227,16 +236,18 @@ static void sum_up(const struct runner *r, const struct run_options *o) {
     render_duration(hung, (int64_t)atomic_load(&c->hang_ns));
     fprintf(stderr, "hangdog: %s ran for %s", o->name, ran);
     if (atomic_load(&c->attached) == 0) {
-        fprintf(stderr, "; it could not be watched: it did not load %s (a static program, another architecture or libc, or "
-                        "one that runs with privileges)\n",
-                PRELOAD_FILE);
+        fprintf(
+            stderr,
+            "; it could not be watched: it did not load %s (a static program, another architecture or libc, or "
+            "one that runs with privileges)\n",
+            PRELOAD_FILE);
     } else if (atomic_load(&c->loop_seen) == 0) {
         fprintf(stderr, "; no event loop was seen\n");
     } else if (hangs == 0) {
         fprintf(stderr, "; no hang of %ld ms or more\n", o->threshold_ms);
     } else {
-        fprintf(stderr, "; %llu hang%s, %s in all; see: hangdog show latest --spool %s\n", (unsigned long long)hangs,
-                hangs == 1 ? "" : "s", hung, c->options.spool);
+        fprintf(stderr, "; %llu hang%s, %s in all; see: hangdog show latest --spool %s\n",
+                (unsigned long long)hangs, hangs == 1 ? "" : "s", hung, c->options.spool);
     }
 }
 
@@ -273,12 +284,13 @@ int cmd_run(int argc, char **argv) {
         return complain("%s", why.text);
     }
     if (!find_preload(own, sizeof own)) {
-        return complain("cannot watch '%s': %s is not beside this command; install both together", o.program[0],
-                        PRELOAD_FILE);
+        return complain("cannot watch '%s': %s is not beside this command; install both together",
+                        o.program[0], PRELOAD_FILE);
     }
     preload_list(preload, sizeof preload, own);
     if ((rc = runner_prepare(&r)) != 0) {
-        return complain("cannot watch '%s': %s; close some programs and try again", o.program[0], strerror(-rc));
+        return complain("cannot watch '%s': %s; close some programs and try again", o.program[0],
+                        strerror(-rc));
     }
     fill_options(&r.record->options, &o, spool);
     teller.json = o.json;

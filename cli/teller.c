@@ -67,7 +67,8 @@ static void tell_ended(const struct teller *t, json_t *report) {
         fprintf(stderr, "%s\n", line != NULL ? line : "{}");
         free(line);
     } else {
-        struct render_options o = {.colour = render_wants_colour(stderr), .notes = notes, .max_frames = FRAMES_TOLD};
+        struct render_options o = {
+            .colour = render_wants_colour(stderr), .notes = notes, .max_frames = FRAMES_TOLD};
         render_report(stderr, report, &o);
         fputc('\n', stderr);
     }
@@ -119,7 +120,8 @@ static void on_report(struct teller *t, const char *name) {
     }
     size_t i = place_of(t, id);
     json_int_t lasted_ns = json_integer_value(json_object_get(report, "duration_ns"));
-    bool final = json_is_true(json_object_get(report, "complete")) || strcmp(text_of(report, "kind"), "fatal-hang") == 0;
+    bool final = json_is_true(json_object_get(report, "complete")) ||
+                 strcmp(text_of(report, "kind"), "fatal-hang") == 0;
     if (final && !t->seen[i].ended) {
         t->seen[i].ended = true;
         t->seen[i].begin_due_ns = 0;

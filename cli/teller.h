@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tells a person of each hang of one run: watches the spool folder for reports of the run's session. Ordinary code.
+ * Tells a person of each hang of one run: watches the spool folder for reports of the run's session. Ordinary
+ * code.
  */
 #ifndef CLI_TELLER_H
 #define CLI_TELLER_H
