@@ -19,6 +19,7 @@
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/runner.h"
+#include "cli/sanitizers.h"
 #include "cli/teller.h"
 #include "report/spool.h"
 
@@ -145,13 +146,6 @@ static bool find_preload(char *path, size_t size) {
         }
     }
     return false;
-}
-
-/* Ours before the user's own, which keep their order. */
-static void preload_list(char *list, size_t size, const char *own) {
-    const char *users = getenv("LD_PRELOAD");
-    bool any = users != NULL && users[0] != '\0';
-    snprintf(list, size, "%s%s%s", own, any ? ":" : "", any ? users : "");
 }
 
 static bool spool_path(const struct run_options *o, char *path, size_t size, struct problem *why) {
@@ -287,7 +281,7 @@ int cmd_run(int argc, char **argv) {
         return complain("cannot watch '%s': %s is not beside this command; install both together",
                         o.program[0], PRELOAD_FILE);
     }
-    preload_list(preload, sizeof preload, own);
+    preload_list(preload, sizeof preload, own, getenv("LD_PRELOAD"), o.program[0]);
     if ((rc = runner_prepare(&r)) != 0) {
         return complain("cannot watch '%s': %s; close some programs and try again", o.program[0],
                         strerror(-rc));
