@@ -85,8 +85,13 @@ static inline bool live_in_spin(uint64_t pc) {
     return pc >= (uint64_t)live_spin_begin && pc < (uint64_t)live_spin_end;
 }
 
-static inline void live_body_spin(struct live *l) {
+static inline void live_spin_until_stop(struct live *l) {
     live_spin(&l->stop);
+    (void)live_get(&l->stop); /* for the thread sanitizer, which does not see the spinning code's read */
+}
+
+static inline void live_body_spin(struct live *l) {
+    live_spin_until_stop(l);
 }
 
 /* Starts it and opens the target. False: something failed. */
@@ -130,6 +135,20 @@ static inline bool live_capture_by(struct live *l, enum hd_way way, struct hd_ca
             return true;
         }
         live_nap(5 * HD_NS_PER_MS);
+    }
+    return false;
+}
+
+/* Captures until it is caught by a signal in the spinning code. */
+static inline bool live_capture_spinning(struct live *l, struct hd_capture *out) {
+    for (int i = 0; i < 2000; i++) {
+        if (!live_capture_by(l, HD_WAY_SIGNALLED, out)) {
+            return false;
+        }
+        if (live_in_spin(out->regs.pc)) {
+            return true;
+        }
+        live_nap(HD_NS_PER_MS);
     }
     return false;
 }

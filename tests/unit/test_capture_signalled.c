@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+
+#include "capture/mailbox.h"
+#include "capture_live.h"
+
+static void a_running_thread_answers_with_its_place_and_its_stack(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, live_body_spin));
+    for (int i = 0; i < 50; i++) {
+        assert_true(live_capture_spinning(&l, &c));
+        assert_true(live_in_spin(c.regs.pc));
+        assert_int_equal(c.state, HD_RUN_RUNNING);
+        assert_int_equal(c.regs.valid, 0xffff);
+        assert_int_equal(c.regs.r[5], (uint64_t)&l.stop); /* rdi: the spinning code's argument */
+        assert_true(l.target.stack_lo < c.regs.sp && c.regs.sp < l.target.stack_hi);
+        assert_int_equal(c.stack_addr, c.regs.sp - 128);
+        uint64_t top;
+        memcpy(&top, live_stack + 128, sizeof top);
+        assert_int_equal(top,
+                         *(const uint64_t *)c.regs.sp); /* the return address: that frame is still there */
+        assert_true(c.at_ns <= hd_os_now_ns());
+    }
+    assert_true(l.target.cost.signals >= 50);
+    assert_true(l.target.cost.pause_max_ns > 0);
+    assert_int_equal(l.target.cost.interrupted_syscalls, 0);
+    live_end(&l);
+    assert_int_equal(l.leave_rc, 0);
+}
+
+static void body_deep(struct live *l) {
+    uint8_t frame[100 * 1024];
+    memset(frame, 0x77, sizeof frame);
+    __asm__ volatile("" : : "r"(frame) : "memory");
+    live_spin_until_stop(l);
+    __asm__ volatile("" : : "r"(frame) : "memory");
+}
+
+static void a_stack_larger_than_the_buffer_is_cut_and_says_so(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, body_deep));
+    assert_true(live_capture_spinning(&l, &c));
+    assert_true(c.truncated);
+    assert_int_equal(c.stack_bytes, HD_STACK_BYTES_MAX);
+    assert_int_equal(live_stack[HD_STACK_BYTES_MAX - 1], 0x77);
+    live_end(&l);
+}
+
+/* ---- the alternate stack ------------------------------------------------------------------------ */
+
+static uint8_t own_alt_stack[64 * 1024];
+static stack_t alt_at_start, alt_inside, alt_after;
+
+static void *program_with_an_alternate_stack(void *arg) {
+    struct live *l = arg;
+    stack_t own = {.ss_sp = own_alt_stack, .ss_size = sizeof own_alt_stack}, before;
+    sigaltstack(&own, &before);
+    l->tid = hd_os.get_tid();
+    l->enter_rc = hd_capture_thread_enter(l->memory, &l->mailbox);
+    hd_os.alt_stack(NULL, &alt_inside);
+    live_set(&l->ready, 1);
+    live_spin_until_stop(l);
+    l->leave_rc = hd_capture_thread_leave(l->mailbox);
+    hd_os.alt_stack(&before, &alt_after); /* a sanitizer frees its own when the thread ends */
+    return NULL;
+}
+
+static void the_programs_own_alternate_stack_stays(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_int_equal(hd_capture_signal_init(SIGURG), 0);
+    l.memory = hd_os_memory_take(hd_capture_thread_bytes());
+    assert_int_equal(pthread_create(&l.thread, NULL, program_with_an_alternate_stack, &l), 0);
+    assert_true(live_wait(&l.ready));
+    assert_int_equal(l.enter_rc, 0);
+    l.target = (struct hd_target){.watched = true, .mailbox = l.mailbox, .signal = SIGURG};
+    assert_int_equal(hd_target_open(&l.target, l.tid, 0), 0);
+    assert_true(live_capture_spinning(&l, &c));
+    assert_true(live_in_spin(c.regs.pc));
+    live_end(&l);
+    assert_ptr_equal(alt_inside.ss_sp, own_alt_stack);
+    assert_ptr_equal(alt_after.ss_sp, own_alt_stack);
+    assert_int_equal(alt_after.ss_flags & SS_DISABLE, 0);
+}
+
+static void body_alt_stacks(struct live *l) {
+    stack_t own = {.ss_sp = own_alt_stack, .ss_size = sizeof own_alt_stack};
+    hd_os.alt_stack(NULL, &alt_inside);
+    if (l->arg != NULL) {
+        hd_os.alt_stack(&own, NULL);
+    }
+}
+
+static void *enter_and_look(void *arg) {
+    struct live *l = arg;
+    hd_os.alt_stack(NULL, &alt_at_start);
+    live_run(l);
+    hd_os.alt_stack(&alt_at_start, &alt_after);
+    return NULL;
+}
+
+static void run_alt_stacks(struct live *l) {
+    l->body = body_alt_stacks;
+    l->memory = hd_os_memory_take(hd_capture_thread_bytes());
+    assert_int_equal(pthread_create(&l->thread, NULL, enter_and_look, l), 0);
+    pthread_join(l->thread, NULL);
+    assert_int_equal(l->enter_rc, 0);
+    assert_int_equal(l->leave_rc, 0);
+    hd_os_memory_give(l->memory, hd_capture_thread_bytes());
+}
+
+static void a_thread_without_one_gets_ours_and_gives_it_back(void **state) {
+    (void)state;
+    struct live l = {0};
+    run_alt_stacks(&l);
+    if ((alt_at_start.ss_flags & SS_DISABLE) != 0) { /* sanitizers set one for every thread */
+        assert_true((uint8_t *)alt_inside.ss_sp > (uint8_t *)l.memory);
+        assert_int_equal(alt_inside.ss_size, HD_ALT_STACK_BYTES);
+        assert_int_equal(alt_after.ss_flags & SS_DISABLE, SS_DISABLE);
+    }
+}
+
+static void one_that_the_program_sets_during_the_watch_stays(void **state) {
+    (void)state;
+    struct live l = {.arg = &l};
+    run_alt_stacks(&l);
+    assert_ptr_equal(alt_after.ss_sp, own_alt_stack);
+}
+
+/* ---- a stack that is not the thread's own --------------------------------------------------------- */
+
+static struct live *switching;
+
+static void on_other_stack(void) {
+    live_spin_until_stop(switching);
+}
+
+static void body_coroutine(struct live *l) {
+    static ucontext_t here, there;
+    uint8_t *other = malloc(64 * 1024);
+    getcontext(&there);
+    there.uc_stack.ss_sp = other;
+    there.uc_stack.ss_size = 64 * 1024;
+    there.uc_link = &here;
+    switching = l;
+    makecontext(&there, on_other_stack, 0);
+    swapcontext(&here, &there);
+    free(other);
+}
+
+static void a_coroutines_stack_is_read_with_care(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, body_coroutine));
+    assert_true(live_capture_spinning(&l, &c));
+    assert_false(c.regs.sp >= l.target.stack_lo && c.regs.sp < l.target.stack_hi);
+    assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 8 < c.stack_addr + c.stack_bytes);
+    assert_true(c.stack_bytes <= HD_OUTSIDE_BYTES);
+    assert_memory_equal(live_stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 8);
+    live_end(&l);
+}
+
+/* ---- when no signal may be sent --------------------------------------------------------------------- */
+
+static void a_signal_of_another_kind_is_refused(void **state) {
+    (void)state;
+    assert_int_equal(hd_capture_signal_init(SIGUSR1), -EINVAL);
+    assert_int_equal(hd_capture_signal_init(SIGTERM), -EINVAL);
+    assert_int_equal(hd_capture_signal_init(0), -EINVAL);
+}
+
+static int handled;
+
+static void own_handler(int signal) {
+    (void)signal;
+    __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+}
+
+static void a_signal_that_the_program_handles_is_left_to_it(void **state) {
+    (void)state;
+    struct sigaction own = {.sa_handler = own_handler}, now;
+    sigaction(SIGWINCH, &own, NULL);
+    assert_int_equal(hd_capture_signal_init(SIGWINCH), -EBUSY);
+    sigaction(SIGWINCH, NULL, &now);
+    assert_true(now.sa_handler == own_handler);
+    own.sa_handler = SIG_DFL;
+    sigaction(SIGWINCH, &own, NULL);
+}
+
+static void a_signal_that_the_program_takes_later_ends_the_rung(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    struct sigaction own = {.sa_handler = own_handler};
+    assert_true(live_start(&l, live_body_spin));
+    assert_true(live_capture_spinning(&l, &c));
+    uint64_t before = l.target.cost.signals;
+    sigaction(SIGURG, &own, NULL);
+    assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
+    assert_int_equal(l.target.signal, 0);
+    assert_int_equal(l.target.cost.signals, before);
+    assert_int_equal(__atomic_load_n(&handled, __ATOMIC_RELAXED), 0);
+    assert_int_equal(c.stack_bytes, 0);
+    assert_true(c.state == HD_RUN_RUNNING || c.state == HD_RUN_RUNNABLE);
+    assert_true(l.target.cost.no_answers > 0);
+    own.sa_handler = SIG_DFL;
+    sigaction(SIGURG, &own, NULL);
+    live_end(&l);
+}
+
+static void body_blocks_the_signal(struct live *l) {
+    uint64_t mask = 1ULL << (SIGURG - 1);
+    hd_os.signal_mask(SIG_BLOCK, &mask, NULL);
+    live_set(l->arg, 1);
+    live_spin_until_stop(l);
+}
+
+static void a_thread_that_blocks_the_signal_is_told_by_the_kernel(void **state) {
+    (void)state;
+    int blocked = 0;
+    struct live l = {.arg = &blocked};
+    struct hd_capture c;
+    assert_true(live_start(&l, body_blocks_the_signal));
+    assert_true(live_wait(&blocked));
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(hd_capture_take(&l.target, live_stack, &c), 0);
+        assert_int_equal(c.way, HD_WAY_KERNEL);
+        assert_int_equal(c.syscall_nr, HD_SYSCALL_NONE);
+    }
+    assert_int_equal(l.target.cost.signals, 0);
+    assert_int_equal(l.target.signal, SIGURG); /* it may open it again */
+    live_end(&l);
+}
+
+static void an_unwatched_thread_is_never_sent_anything(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, live_body_spin));
+    l.target.watched = false;
+    assert_int_equal(hd_capture_take(&l.target, live_stack, &c), 0);
+    assert_int_equal(c.way, HD_WAY_KERNEL);
+    assert_int_equal(l.target.cost.signals, 0);
+    assert_int_equal(hd_capture_frozen(&l.target, live_stack, &c), -EAGAIN);
+    live_end(&l);
+}
+
+/* ---- answers that do not come ------------------------------------------------------------------------ */
+
+static struct hd_os_calls real;
+static int sent_to, sent_signal;
+static uint64_t sent_value;
+
+static int swallow_signal(int pid, int tid, int signal, uint64_t value) {
+    (void)pid;
+    sent_to = tid;
+    sent_signal = signal;
+    sent_value = value;
+    return 0;
+}
+
+static int refuse_signal(int pid, int tid, int signal, uint64_t value) {
+    (void)pid;
+    (void)tid;
+    (void)signal;
+    (void)value;
+    return -EAGAIN;
+}
+
+static void an_answer_that_comes_too_late_is_not_taken(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, live_body_spin));
+    assert_true(
+        live_capture_by(&l, HD_WAY_SIGNALLED, &c)); /* the thread is past anything that it does first */
+    real = hd_os;
+    hd_os.signal_thread = swallow_signal;
+    assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
+    hd_os = real;
+    assert_int_equal(sent_to, l.tid);
+    assert_int_equal(l.target.cost.no_answers, 1);
+    uint64_t word = __atomic_load_n(&l.mailbox->word, __ATOMIC_ACQUIRE);
+    assert_int_equal(hd_os.signal_thread(hd_os.get_pid(), l.tid, sent_signal, sent_value), 0);
+    live_nap(20 * HD_NS_PER_MS);
+    assert_int_equal(__atomic_load_n(&l.mailbox->word, __ATOMIC_ACQUIRE), word);
+    assert_true(live_capture_spinning(&l, &c));
+    assert_true(live_in_spin(c.regs.pc));
+    live_end(&l);
+}
+
+static void a_signal_that_cannot_be_sent_leaves_the_kernels_word(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, live_body_spin));
+    real = hd_os;
+    hd_os.signal_thread = refuse_signal;
+    assert_int_equal(hd_capture_take(&l.target, live_stack, &c), 0);
+    hd_os = real;
+    assert_int_equal(c.way, HD_WAY_KERNEL);
+    assert_int_equal(l.target.cost.signals, 0);
+    assert_true(live_capture_spinning(&l, &c));
+    live_end(&l);
+}
+
+static struct live *put_off;
+
+/* As though the handler had begun and then got no processor. */
+static int begin_only(int pid, int tid, int signal, uint64_t value) {
+    (void)pid;
+    (void)tid;
+    (void)signal;
+    __atomic_store_n(&put_off->mailbox->word, hd_mail_word((uint32_t)value, HD_MAIL_COPYING),
+                     __ATOMIC_RELEASE);
+    sent_value = value;
+    return 0;
+}
+
+static void a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done(void **state) {
+    (void)state;
+    struct live l = {0}, other = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, live_body_spin));
+    assert_true(live_start(&other, live_body_spin));
+    put_off = &l;
+    real = hd_os;
+    hd_os.signal_thread = begin_only;
+    assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
+    hd_os = real;
+    uint64_t before = other.target.cost.signals;
+    assert_true(live_capture_by(&other, HD_WAY_KERNEL, &c)); /* the buffer is in that handler's hands */
+    assert_int_equal(other.target.cost.signals, before);
+    __atomic_store_n(&l.mailbox->word, hd_mail_word((uint32_t)sent_value, HD_MAIL_DONE), __ATOMIC_RELEASE);
+    assert_true(live_capture_by(&other, HD_WAY_SIGNALLED, &c));
+    assert_true(live_capture_spinning(&l, &c));
+    live_end(&other);
+    live_end(&l);
+}
+
+static int refuse_alt_stack(const void *new_stack, void *old_stack) {
+    return new_stack != NULL ? -ENOMEM : real.alt_stack(new_stack, old_stack);
+}
+
+static void a_thread_that_cannot_have_an_alternate_stack_is_not_entered(void **state) {
+    (void)state;
+    struct live l = {0};
+    stack_t now;
+    hd_os.alt_stack(NULL, &now);
+    if ((now.ss_flags & SS_DISABLE) == 0) {
+        skip(); /* a sanitizer has set one */
+    }
+    l.memory = hd_os_memory_take(hd_capture_thread_bytes());
+    real = hd_os;
+    hd_os.alt_stack = refuse_alt_stack;
+    int rc = hd_capture_thread_enter(l.memory, &l.mailbox);
+    hd_os = real;
+    assert_int_equal(rc, -ENOMEM);
+    assert_null(l.mailbox);
+    hd_os_memory_give(l.memory, hd_capture_thread_bytes());
+}
+
+static void a_child_made_on_the_alternate_stack_lives(void **state) {
+    (void)state;
+    struct live l = {0};
+    stack_t now;
+    hd_os.alt_stack(NULL, &now);
+    if ((now.ss_flags & SS_DISABLE) == 0) {
+        skip();
+    }
+    l.memory = hd_os_memory_take(hd_capture_thread_bytes());
+    assert_int_equal(hd_capture_thread_enter(l.memory, &l.mailbox), 0);
+    memset(l.mailbox->alt_stack, 7, 16);
+    pid_t child = fork();
+    if (child == 0) {
+        bool kept = l.mailbox->alt_stack == NULL; /* the mailbox is wiped, the stack is not */
+        kept = kept && ((uint8_t *)l.memory)[4096] == 7;
+        raise(SIGURG); /* and our handler finds nothing to answer */
+        _exit(kept ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(hd_capture_thread_leave(l.mailbox), 0);
+    hd_os_memory_give(l.memory, hd_capture_thread_bytes());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_running_thread_answers_with_its_place_and_its_stack),
+        cmocka_unit_test(a_stack_larger_than_the_buffer_is_cut_and_says_so),
+        cmocka_unit_test(the_programs_own_alternate_stack_stays),
+        cmocka_unit_test(a_thread_without_one_gets_ours_and_gives_it_back),
+        cmocka_unit_test(one_that_the_program_sets_during_the_watch_stays),
+        cmocka_unit_test(a_coroutines_stack_is_read_with_care),
+        cmocka_unit_test(a_signal_of_another_kind_is_refused),
+        cmocka_unit_test(a_signal_that_the_program_handles_is_left_to_it),
+        cmocka_unit_test(a_signal_that_the_program_takes_later_ends_the_rung),
+        cmocka_unit_test(a_thread_that_blocks_the_signal_is_told_by_the_kernel),
+        cmocka_unit_test(an_unwatched_thread_is_never_sent_anything),
+        cmocka_unit_test(an_answer_that_comes_too_late_is_not_taken),
+        cmocka_unit_test(a_signal_that_cannot_be_sent_leaves_the_kernels_word),
+        cmocka_unit_test(a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done),
+        cmocka_unit_test(a_thread_that_cannot_have_an_alternate_stack_is_not_entered),
+        cmocka_unit_test(a_child_made_on_the_alternate_stack_lives),
+    };
+    hd_os_clock_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
