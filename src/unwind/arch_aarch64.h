@@ -30,8 +30,8 @@ static inline bool hd_arch_return_is_plain(const struct hd_row *row) {
            (how == HD_HOW_OFFSET || how == HD_HOW_UNSPECIFIED || how == HD_HOW_SAME);
 }
 
-static inline bool hd_arch_return_known(const struct hd_rule *rule, const struct hd_regs *regs) {
-    return rule->slot[HD_ARCH_LR_SLOT] != 0 || (regs->valid >> HD_ARCH_LR & 1) != 0;
+static inline bool hd_arch_return_known(const struct hd_rule *rule, uint64_t valid) {
+    return rule->slot[HD_ARCH_LR_SLOT] != 0 || (valid >> HD_ARCH_LR & 1) != 0;
 }
 
 /* Linux gives programs 48 bits of address unless they ask for more; above are the authentication code and the tag. */
@@ -45,16 +45,20 @@ static inline uint64_t hd_arch_word(const uint8_t *p) {
     return v;
 }
 
-/* See arch_x86_64.h. x30 is not known in the caller: its own call has overwritten it. */
-static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, struct hd_regs *regs) {
+/* See arch_x86_64.h. */
+static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r, uint64_t *fp) {
+    if (rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT] != 0)
+        *fp = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT]);
 #pragma GCC unroll 12
-    for (unsigned i = 0; i < HD_RULE_SLOTS; i++) {
-        const uint8_t *own = (const uint8_t *)&regs->r[19 + i];
-        const uint8_t *from = rule->slot[i] != 0 ? cfa + 8 * (ptrdiff_t)rule->slot[i] : own;
-        regs->r[19 + i] = hd_arch_word(from);
-    }
-    regs->valid = (regs->valid | (uint64_t)rule->saved << HD_ARCH_SAVED_SHIFT) & HD_ARCH_CALLEE_SAVED;
-    return hd_arch_strip(regs->r[HD_ARCH_LR]);
+    for (unsigned i = 0; i < HD_RULE_SLOTS; i++)
+        if (rule->slot[i] != 0 && i != HD_ARCH_FP - HD_ARCH_SAVED_SHIFT)
+            r[HD_ARCH_SAVED_SHIFT + i] = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[i]);
+    return hd_arch_strip(r[HD_ARCH_LR]);
+}
+
+/* x30 is not known in the caller: its own call has overwritten it. */
+static inline uint64_t hd_arch_valid_after(const struct hd_rule *rule, uint64_t valid) {
+    return (valid | (uint64_t)rule->saved << HD_ARCH_SAVED_SHIFT) & HD_ARCH_CALLEE_SAVED;
 }
 
 #endif

@@ -28,9 +28,9 @@ static inline bool hd_arch_return_is_plain(const struct hd_row *row) {
 }
 
 /* False: the return address is in a register whose value is not known. */
-static inline bool hd_arch_return_known(const struct hd_rule *rule, const struct hd_regs *regs) {
+static inline bool hd_arch_return_known(const struct hd_rule *rule, uint64_t valid) {
     (void)rule;
-    (void)regs;
+    (void)valid;
     return true;
 }
 
@@ -44,19 +44,23 @@ static inline uint64_t hd_arch_word(const uint8_t *p) {
     return v;
 }
 
-/* The caller's registers, saved in words below `cfa` (a place in the stack copy, with rule->depth words below it). Without
- * a branch per register: where there is no slot the register is read from where it is. Returns the return address; the
- * stack pointer is the caller's business. */
-static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, struct hd_regs *regs) {
+/* The caller's registers from the words below `cfa` (a place in the stack copy, with rule->depth words below it). The frame
+ * pointer is in *fp, not in its place in `r`: a loop can keep it at hand. Returns the return address; the stack pointer
+ * is the caller's business. */
+static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r, uint64_t *fp) {
     static const uint8_t number[] = HD_ARCH_SLOTS;
+    if (rule->slot[0] != 0)
+        *fp = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[0]);
 #pragma GCC unroll 6
-    for (unsigned i = 0; i < sizeof number; i++) {
-        const uint8_t *own = (const uint8_t *)&regs->r[number[i]];
-        const uint8_t *from = rule->slot[i] != 0 ? cfa + 8 * (ptrdiff_t)rule->slot[i] : own;
-        regs->r[number[i]] = hd_arch_word(from);
-    }
-    regs->valid = (regs->valid & HD_ARCH_CALLEE_SAVED) | rule->saved;
+    for (unsigned i = 1; i < sizeof number; i++)
+        if (rule->slot[i] != 0)
+            r[number[i]] = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[i]);
     return hd_arch_word(cfa - 8);
+}
+
+/* Which registers are known in the caller. */
+static inline uint64_t hd_arch_valid_after(const struct hd_rule *rule, uint64_t valid) {
+    return (valid & HD_ARCH_CALLEE_SAVED) | rule->saved;
 }
 
 #endif

@@ -14,8 +14,9 @@ enum quality { WORTHLESS, RAN_OFF, REACHED, CONTRADICTED = 4, CONFIRMED };
 /* How far the walk gets with the record at `fp`. */
 static enum quality try_record(struct hd_walker *w, uint64_t fp) {
     struct hd_walker t = *w;
+    struct hd_frame few[2]; /* nobody looks at them */
     t.trial = true;
-    t.frames = NULL;
+    hd_walker_frames(&t, few, 2);
     t.step_limit = w->trial_steps_left;
     t.regs.r[HD_ARCH_FP] = fp;
     t.regs.valid |= UINT64_C(1) << HD_ARCH_FP;

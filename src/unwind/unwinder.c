@@ -86,9 +86,11 @@ const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc
     fill_kind(e, pc, HD_RULE_NO_CFI);
     if (rc != 0)
         return e;
+    hd_rule_from_row(&u->one, &e->rule);
     if (pc - start < UINT32_MAX)
         e->start_back = (uint32_t)(pc - start);
-    hd_rule_from_row(&u->one, &e->rule);
+    else if (e->rule.kind <= HD_RULE_FP)
+        e->rule.kind = HD_RULE_ROW; /* a plain rule always tells its start */
     if (e->rule.kind == HD_RULE_ROW) {
         struct hd_cached_row *slot = row_slot(u, pc);
         slot->row = u->one;

@@ -19,10 +19,10 @@ struct hd_cached_row {
 };
 
 struct hd_unwinder {
-    struct hd_modules *modules;
-    struct hd_cached_rule single; /* for answers that are not kept */
-    struct hd_cached_rule rule[HD_RULE_CACHE_ENTRIES]; /* sets of two */
+    struct hd_cached_rule rule[HD_RULE_CACHE_ENTRIES]; /* sets of two, a cache line each if the memory is aligned */
+    struct hd_cached_rule single;                      /* for answers that are not kept */
     struct hd_cached_row row[HD_ROW_CACHE_ENTRIES];    /* rows that no rule can say, by address */
+    struct hd_modules *modules;
     struct hd_row one;
     struct hd_cfa_scratch scratch;
 };
@@ -38,8 +38,9 @@ const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc);
 
 static inline struct hd_cached_rule *hd_unwinder_set(struct hd_unwinder *u, uint64_t pc) {
     _Static_assert((HD_RULE_CACHE_ENTRIES & (HD_RULE_CACHE_ENTRIES - 1)) == 0, "a power of two");
-    uint64_t hash = pc * UINT64_C(0x9e3779b97f4a7c15);
-    return &u->rule[hash >> 32 & (HD_RULE_CACHE_ENTRIES - 2)];
+    _Static_assert(sizeof u->rule <= 65536, "16 bits of the hash are an offset");
+    uint64_t offset = (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 48 & (sizeof u->rule - 2 * sizeof u->rule[0]);
+    return (struct hd_cached_rule *)(void *)((uint8_t *)u->rule + offset);
 }
 
 /* The cached rule for pc, or NULL. */

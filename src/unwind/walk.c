@@ -7,74 +7,100 @@
 
 #include <string.h>
 
-#define LIKELY(x) __builtin_expect((x), 1)
-
 /* Keeps a frame: the first ones as they come, then the last ones round and round. */
 static inline void emit(struct hd_walker *w, uint64_t pc, uint64_t start, uint8_t trust) {
     w->root = start;
-    if (w->frames == NULL)
-        return;
     if (w->at == w->max)
         w->at = w->head;
-    if (w->at < w->max)
-        w->frames[w->at++] = (struct hd_frame){.pc = pc, .start = start, .trust = trust};
+    w->frames[w->at++] = (struct hd_frame){.pc = pc, .start = start, .trust = trust};
 }
 
-/* A plain rule: true when regs are the caller's; false when it needs what is not there (w->stop says what, or is
- * HD_STEP_ON for a register). */
-static inline bool apply(struct hd_walker *w, const struct hd_rule *rule) {
+/* The loop proper: frames that were called from (their pc is a return address) and whose cached rule is plain. It
+ * leaves at the first that is anything else, or whose rule leads astray, with that frame yet to be met. */
+static void plain(struct hd_walker *w) {
+    struct hd_unwinder *const u = w->u;
+    struct hd_frame *const frames = w->frames;
+    const struct hd_stack stack = w->stack;
+    const uint32_t max = w->max, head = w->head;
+    uint64_t pc = w->regs.pc, sp = w->regs.sp, fp = w->regs.r[HD_ARCH_FP], valid = w->regs.valid;
+    uint32_t steps = w->steps, at = w->at;
+    uint8_t trust = w->trust;
+    for (; pc != 0 && steps < w->step_limit; steps++) {
+        const struct hd_cached_rule *e = hd_unwinder_probe(u, pc - 1);
+        if (e == NULL || e->rule.kind > HD_RULE_FP)
+            break;
+        const bool by_fp = e->rule.kind == HD_RULE_FP;
+        if (by_fp && (valid >> HD_ARCH_FP & 1) == 0)
+            break;
+        uint64_t cfa = (by_fp ? fp : sp) + (uint64_t)(int64_t)e->rule.cfa_offset;
+        uint64_t offset = cfa - stack.address;
+        if (cfa <= sp || offset > stack.size || offset < 8u * e->rule.depth ||
+            !hd_arch_return_known(&e->rule, valid))
+            break;
+        if (at == max)
+            at = head;
+        frames[at++] = (struct hd_frame){.pc = pc, .start = pc - 1 - e->start_back, .trust = trust};
+        pc = hd_arch_apply(&e->rule, stack.bytes + offset, w->regs.r, &fp);
+        valid = hd_arch_valid_after(&e->rule, valid);
+        sp = cfa;
+        trust = HD_TRUST_CFI;
+    }
+    if (steps != w->steps)
+        w->root = frames[at - 1].start;
+    w->regs.pc = pc;
+    w->regs.sp = sp;
+    w->regs.r[HD_ARCH_FP] = fp;
+    w->regs.valid = valid;
+    w->steps = steps;
+    w->at = at;
+    w->trust = trust;
+}
+
+/* A plain rule for a frame that the loop left. HD_STEP_ON: regs are the caller's; else enum hd_stop. */
+static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule) {
     struct hd_regs *regs = &w->regs;
-    uint64_t fp = regs->r[HD_ARCH_FP];
-    bool by_fp = rule->kind == HD_RULE_FP;
-    w->stop = HD_STEP_ON;
-    if (by_fp && (regs->valid >> HD_ARCH_FP & 1) == 0)
-        return false;
-    uint64_t cfa = (by_fp ? fp : regs->sp) + (uint64_t)(int64_t)rule->cfa_offset;
+    uint64_t from = rule->kind == HD_RULE_FP ? regs->r[HD_ARCH_FP] : regs->sp;
+    uint64_t cfa = from + (uint64_t)(int64_t)rule->cfa_offset;
     uint64_t offset = cfa - w->stack.address;
-    if (!LIKELY(cfa > regs->sp || (HD_ARCH_LEAF_KEEPS_SP && cfa == regs->sp))) {
-        w->stop = HD_STOP_NO_PROGRESS;
-        return false;
-    }
-    if (!LIKELY(offset <= w->stack.size && offset >= 8u * rule->depth)) {
-        w->stop = HD_STOP_UNREADABLE;
-        return false;
-    }
-    if (!hd_arch_return_known(rule, regs)) {
-        w->stop = HD_STOP_NO_UNWIND_INFORMATION;
-        return false;
-    }
-    regs->pc = hd_arch_apply(rule, w->stack.bytes + offset, regs);
+    if (cfa < regs->sp || (cfa == regs->sp && !HD_ARCH_LEAF_KEEPS_SP))
+        return HD_STOP_NO_PROGRESS;
+    if (offset > w->stack.size || offset < 8u * rule->depth)
+        return HD_STOP_UNREADABLE;
+    if (!hd_arch_return_known(rule, regs->valid))
+        return HD_STOP_NO_UNWIND_INFORMATION;
+    regs->pc = hd_arch_apply(rule, w->stack.bytes + offset, regs->r, &regs->r[HD_ARCH_FP]);
+    regs->valid = hd_arch_valid_after(rule, regs->valid);
     regs->sp = cfa;
     w->trust = HD_TRUST_CFI;
-    return true;
+    return HD_STEP_ON;
 }
 
-/* What the loop leaves: rows, code without tables, lost registers. False: the walk ends. */
-static __attribute__((noinline)) bool other(struct hd_walker *w, const struct hd_cached_rule *e, uint64_t start) {
-    if (w->stop == HD_STEP_ON)
-        w->stop = hd_step(w, (enum hd_rule_kind)e->rule.kind, start);
-    return w->stop == HD_STEP_ON;
+/* One frame of any kind. */
+static uint8_t any(struct hd_walker *w) {
+    const struct hd_cached_rule *e = hd_unwinder_rule(w->u, w->regs.pc - !hd_pc_is_exact(w->trust));
+    enum hd_rule_kind kind = (enum hd_rule_kind)e->rule.kind;
+    uint64_t start = hd_cached_start(e);
+    emit(w, w->regs.pc, start, w->trust);
+    w->steps++;
+    if (kind == HD_RULE_SP || (kind == HD_RULE_FP && (w->regs.valid >> HD_ARCH_FP & 1) != 0))
+        return apply(w, &e->rule);
+    return hd_step(w, kind, start);
 }
 
 void hd_walk_run(struct hd_walker *w) {
-    for (w->steps = 0; w->steps < w->step_limit; w->steps++) {
-        uint64_t pc = w->regs.pc;
-        uint8_t trust = w->trust;
-        const struct hd_cached_rule *e = hd_unwinder_rule(w->u, pc - !hd_pc_is_exact(trust));
-        uint64_t start = hd_cached_start(e);
-        emit(w, pc, start, trust);
-        w->stop = HD_STEP_ON;
-        if (!LIKELY(e->rule.kind <= HD_RULE_FP && apply(w, &e->rule)) && !other(w, e, start)) {
-            w->steps++;
-            return;
-        }
-        if (w->regs.pc == 0) {
-            w->stop = HD_STOP_ROOT;
-            w->steps++;
-            return;
+    uint8_t stop = HD_STEP_ON;
+    w->steps = 0;
+    while (stop == HD_STEP_ON) {
+        if (w->steps >= w->step_limit)
+            stop = HD_STOP_LIMIT;
+        else if ((stop = any(w)) == HD_STEP_ON) {
+            if (!hd_pc_is_exact(w->trust))
+                plain(w);
+            if (w->regs.pc == 0)
+                stop = HD_STOP_ROOT;
         }
     }
-    w->stop = HD_STOP_LIMIT;
+    w->stop = stop;
 }
 
 static void reverse(struct hd_frame *from, struct hd_frame *to) {
@@ -93,24 +119,33 @@ static void unroll(struct hd_walker *w) {
     reverse(ring, end);
 }
 
+void hd_walker_frames(struct hd_walker *w, struct hd_frame *frames, uint32_t max) {
+    w->frames = frames;
+    w->max = max;
+    w->head = max - max / 2;
+    w->at = 0;
+}
+
 void hd_unwind(struct hd_unwinder *u, const struct hd_regs *regs, const uint8_t *stack, uint64_t stack_addr,
                uint32_t stack_bytes, uint64_t known_root, struct hd_frame *frames, uint32_t max, struct hd_walk *out) {
     struct hd_walker w;
-    memset(&w, 0, sizeof w);
+    struct hd_frame few[2]; /* the walk itself wants room for a first and a last */
+    memcpy(&w.regs, regs, sizeof w.regs);
     w.u = u;
     w.stack = (struct hd_stack){.bytes = stack, .address = stack_addr, .size = stack_bytes};
-    w.regs = *regs;
     w.known_root = known_root;
     w.step_limit = HD_WALK_STEPS;
     w.scans_left = HD_WALK_SCANS;
     w.trial_steps_left = HD_SCAN_TRIAL_STEPS;
     w.trust = HD_TRUST_CONTEXT;
-    w.frames = max != 0 ? frames : NULL;
-    w.max = max;
-    w.head = max - max / 2;
+    w.trial = false;
+    w.used_scan = false;
+    hd_walker_frames(&w, max > 1 ? frames : few, max > 1 ? max : 2);
     hd_walk_run(&w);
-    if (w.steps > max && w.frames != NULL)
+    if (w.steps > w.max)
         unroll(&w);
+    if (max == 1)
+        frames[0] = few[0];
     out->count = w.steps < max ? w.steps : max;
     out->cut = w.steps - out->count;
     out->stop = w.stop;

@@ -28,11 +28,11 @@ struct hd_walker {
     uint32_t trial_steps_left;
     uint8_t trust; /* enum hd_trust of the frame at regs.pc */
     uint8_t stop;  /* enum hd_stop */
-    bool trial;    /* a chain that is only tried: no frames, no scan */
+    bool trial;    /* a chain that is only tried: no scan */
     bool used_scan;
 
-    struct hd_frame *frames; /* NULL in a trial */
-    uint32_t max;
+    struct hd_frame *frames;
+    uint32_t max;  /* at least 2 */
     uint32_t head; /* frames [0, head) are kept as they come, the rest is a ring of the last */
     uint32_t at;   /* where the next one goes */
 };
@@ -40,6 +40,9 @@ struct hd_walker {
 static inline bool hd_pc_is_exact(uint8_t trust) {
     return trust == HD_TRUST_CONTEXT || trust == HD_TRUST_SIGNAL;
 }
+
+/* Where frames go: max is at least 2; of more the first and last halves are kept. */
+void hd_walker_frames(struct hd_walker *w, struct hd_frame *frames, uint32_t max);
 
 /* Walks until w->stop is known. */
 void hd_walk_run(struct hd_walker *w);
