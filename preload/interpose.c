@@ -88,7 +88,7 @@ static bool blocks_for(const struct timespec *t) {
 #define AROUND(result, id, blocks, call)                          \
     struct hd_waiting hd_w;                                       \
     hd_wait_begin(&hd_w, id, blocks, __builtin_frame_address(0)); \
-    int result = call;                                            \
+    int result = (call);                                          \
     hd_wait_end(&hd_w)
 
 static inline bool watched(void) {

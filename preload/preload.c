@@ -63,7 +63,7 @@ static struct hd_record *take_link(void) {
     if (e == NULL) {
         return NULL;
     }
-    int fd = atoi(*e + strlen(LINK_VARIABLE));
+    int fd = (int)strtol(*e + strlen(LINK_VARIABLE), NULL, 10);
     drop_variable(e);
     struct stat st;
     if (fd < 3 || fstat(fd, &st) != 0 || (uint64_t)st.st_size < sizeof(struct hd_record)) {
