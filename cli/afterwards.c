@@ -69,25 +69,29 @@ static void replace(const char *spool, const char *id, const json_t *report) {
     }
 }
 
-/* The duration in the record is newer than the one in the report: it was kept until the end. */
+/* The record is newer than the report: it was kept until the end. */
 static void close_open_hang(const struct runner *r, const char *spool) {
     char id[37], path[4096];
     struct problem why;
-    if (atomic_load(&r->record->hang_open) == 0 || atomic_load(&r->record->clean) != 0) {
+    struct hd_record *c = r->record;
+    uint32_t open = atomic_load(&c->hang_open);
+    if (open == HD_RECORD_NO_HANG || atomic_load(&c->clean) != 0) {
         return;
     }
-    hd_uuid_text(r->record->open_id, id);
+    hd_uuid_text(c->open_id, id);
     snprintf(path, sizeof path, "%s/%s.json", spool, id);
     json_t *report = report_load(path, &why);
-    if (report == NULL) {
+    if (report == NULL || json_is_true(json_object_get(report, "complete"))) {
+        json_decref(report);
         return;
     }
-    uint64_t duration_ns = atomic_load(&r->record->open_duration_ns);
-    json_object_set_new(report, "kind", json_string(WIFSIGNALED(r->status) ? "fatal-hang" : "hang"));
+    bool ended = open == HD_RECORD_HANG_ENDED;
+    uint64_t duration_ns = atomic_load(ended ? &c->ended_duration_ns : &c->open_duration_ns);
     json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
-    if (!WIFSIGNALED(r->status)) {
-        json_object_set_new(report, "complete",
-                            json_true()); /* it left by itself: a clean exit in a hang is not fatal */
+    if (ended || !WIFSIGNALED(r->status)) {
+        json_object_set_new(report, "complete", json_true()); /* a clean exit in a hang is not fatal */
+    } else {
+        json_object_set_new(report, "kind", json_string("fatal-hang"));
     }
     replace(spool, id, report);
     json_decref(report);

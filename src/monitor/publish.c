@@ -249,16 +249,29 @@ static void write_out(struct hd_monitor *m, struct hd_worker *k, const struct hd
     atomic_store_explicit(&m->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
 }
 
+/* Before the report is written: a process that dies meanwhile leaves the truth in the record. */
 static void note_open(struct hd_monitor *m, const struct hd_hang *h, bool complete) {
     struct hd_record *r = m->record;
+    uint32_t open = atomic_load_explicit(&r->hang_open, memory_order_relaxed);
     if (complete) {
-        atomic_store_explicit(&r->hang_open, 0, memory_order_release);
+        if (open != HD_RECORD_NO_HANG && memcmp(r->open_id, h->id, sizeof r->open_id) == 0) {
+            atomic_store_explicit(&r->ended_duration_ns, h->duration_ns, memory_order_relaxed);
+            atomic_store_explicit(&r->hang_open, HD_RECORD_HANG_ENDED, memory_order_release);
+        }
         atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&r->hang_ns, h->duration_ns, memory_order_relaxed);
-    } else if (atomic_load_explicit(&r->hang_open, memory_order_relaxed) == 0) {
+    } else if (open == HD_RECORD_NO_HANG) {
         memcpy(r->open_id, h->id, sizeof r->open_id);
         atomic_store_explicit(&r->open_duration_ns, h->duration_ns, memory_order_relaxed);
-        atomic_store_explicit(&r->hang_open, 1, memory_order_release);
+        atomic_store_explicit(&r->hang_open, HD_RECORD_HANG_LASTS, memory_order_release);
+    }
+}
+
+/* Its last report is on disk, or is withheld: another hang may have the record. */
+static void note_closed(struct hd_monitor *m, const struct hd_hang *h) {
+    struct hd_record *r = m->record;
+    if (memcmp(r->open_id, h->id, sizeof r->open_id) == 0) {
+        atomic_store_explicit(&r->hang_open, HD_RECORD_NO_HANG, memory_order_release);
     }
 }
 
@@ -292,6 +305,9 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     } else if (complete) {
         hd_spool_withdraw(&k->spool, h->id);
         suppress(m, k, h);
+    }
+    if (complete) {
+        note_closed(m, h);
     }
     if (complete && allowed) {
         k->before_fingerprint = r.fingerprint;

@@ -25,6 +25,12 @@ struct hd_record_options {
     char spool[4 * HD_RECORD_STRING];
 };
 
+enum hd_record_hang {
+    HD_RECORD_NO_HANG,
+    HD_RECORD_HANG_LASTS, /* for open_duration_ns so far */
+    HD_RECORD_HANG_ENDED, /* after ended_duration_ns; its report may not say so yet */
+};
+
 struct hd_record {
     uint64_t magic;
     uint64_t bytes; /* of this struct */
@@ -33,9 +39,9 @@ struct hd_record {
     _Atomic uint32_t attached;  /* 1: the preload took the record; 2: its monitor runs */
     _Atomic uint32_t clean;     /* the monitor was stopped: what follows is final */
     _Atomic uint32_t loop_seen; /* 1: a loop was recognised; 2: beyond doubt */
-    _Atomic uint32_t hang_open; /* a hang is open: its report is open_id */
+    _Atomic uint32_t hang_open; /* enum hd_record_hang: of the hang whose report is open_id */
     uint8_t open_id[HD_UUID_BYTES];
-    _Atomic uint64_t open_duration_ns;
+    _Atomic uint64_t open_duration_ns, ended_duration_ns;
     _Atomic uint64_t hangs, hang_ns;
     _Atomic uint64_t idle_ns, busy_ns, launch_ns, foreground_ns;
     _Atomic uint64_t turn_histogram[HD_TURN_BUCKETS];
