@@ -8,7 +8,7 @@ import json
 import os
 import time
 
-from support_run import Program, Together, state_of, wait_until
+from support_run import Program, Together, undisturbed, wait_until
 
 STATUS = 3
 
@@ -21,20 +21,24 @@ class Planned(Program):
         self.truth_name = "truth"
         super().__init__([*interpreter, script, self.truth_name, *plan], watched=watched)
 
-    def truths(self):
-        """(step, ns) of every step so far, by the program's own clock; one that has begun has ns None."""
+    def lines(self):
+        """(step, when it began, how long it took in ns) by the program's own clock; twice for a step that is done,
+        the first time without its duration."""
         try:
             with open(os.path.join(self.folder, self.truth_name), encoding="utf-8") as file:
                 lines = [json.loads(line) for line in file if line.endswith("\n")]
         except FileNotFoundError:
             lines = []
-        return [(line["step"], line.get("ns")) for line in lines]
+        return [(line["step"], line["at"], line.get("ns")) for line in lines]
 
     def truth_ns(self, step):
-        return [ns for name, ns in self.truths() if name.startswith(step) and ns is not None][-1]
+        found = [ns for name, _, ns in self.lines() if name.startswith(step) and ns is not None]
+        return found[-1] if found else None
 
     def begun(self, step):
-        return [name for name, _ in self.truths() if name.startswith(step)]
+        """When such a step began, by CLOCK_MONOTONIC; None: it has not."""
+        found = [at for name, at, _ in self.lines() if name.startswith(step)]
+        return found[0] if found else None
 
 
 def run(interpreter, script, plan, watched=True, stop=None):
@@ -51,15 +55,28 @@ def run(interpreter, script, plan, watched=True, stop=None):
         program.wait_for_hang()
         program.stopped_ns = program.stop_for(3)
     program.status = program.wait()
-    assert state_of(program.process.pid) == ""
+    return program
+
+
+def compute(interpreter, script, plan, step, stop):
+    """The same for a step that needs a processor: how long it had none is counted."""
+    program = Planned(interpreter, script, plan.split())
+    wait_until(lambda: program.begun(step), "the step that computes")
+    delay_ns = program.delay_ns()
+    if stop:
+        program.wait_for_hang()
+        program.stopped_ns = program.stop_for(3)
+    wait_until(lambda: program.truth_ns(step), "the step's end")
+    program.starved_ns = program.delay_ns() - delay_ns
+    program.status = program.wait()
     return program
 
 
 def run_all(interpreter, script, blocking, cpu):
     """What every interpreter has to show, at the same time where that does not cost a processor."""
     def busy_one_after_the_other():
-        return [run(interpreter, script, "idle:1.5 %s:2 idle:0.3" % cpu),
-                run(interpreter, script, "idle:1.5 %s idle:0.3" % longer(cpu), stop=cpu)]
+        return [undisturbed(compute, interpreter, script, "idle:1.5 %s:2 idle:0.5" % cpu, cpu, False),
+                undisturbed(compute, interpreter, script, "idle:1.5 %s idle:0.5" % longer(cpu), cpu, True)]
 
     every = Together()
     every.start("idle", run, interpreter, script, "idle:0.2 idle:0.2 idle:0.2 idle:14", True, "idle")

@@ -21,32 +21,34 @@ def rounds_of(seconds):
 
 
 def block(kind, seconds, rounds):
-    if kind == "sleep":
-        time.sleep(seconds)
-    else:
+    if kind == "pbkdf2":
         pbkdf2(rounds)
+    else:
+        time.sleep(seconds)
+    if kind == "exit":  # in mid-hang, and with what exit() does
+        sys.exit(3)
 
 
 async def main(truth, plan):
     steps = [(step, *step.split(":")) for step in plan]
     rounds = {step: rounds_of(float(seconds)) for step, kind, seconds in steps if kind == "pbkdf2"}
 
-    def note(**line):
-        truth.write(json.dumps(line) + "\n")
+    def note(begin, **line):
+        truth.write(json.dumps({**line, "at": begin}) + "\n")
         truth.flush()
 
     def callback(step, kind, seconds, done):
-        note(step=step)
         begin = time.monotonic_ns()
+        note(begin, step=step)
         block(kind, float(seconds), rounds.get(step))
-        note(step=step, ns=time.monotonic_ns() - begin)
+        note(begin, step=step, ns=time.monotonic_ns() - begin)
         done.set_result(None)
 
     loop = asyncio.get_running_loop()
     for step, kind, seconds in steps:
         print("step", step, flush=True)
         if kind == "idle":
-            note(step=step)
+            note(time.monotonic_ns(), step=step)
             # the loop wakes a few times before it idles in one piece
             for _ in range(5):
                 await asyncio.sleep(0.02)

@@ -23,10 +23,10 @@ function block(kind, seconds) {
 }
 
 function timer(step, kind, seconds, next) {
-  note({ step });
   const begin = process.hrtime.bigint();
+  note({ step, at: Number(begin) });
   block(kind, seconds);
-  note({ step, ns: Number(process.hrtime.bigint() - begin) });
+  note({ step, at: Number(begin), ns: Number(process.hrtime.bigint() - begin) });
   setTimeout(next, 50);
 }
 
@@ -36,7 +36,7 @@ function idle(step, seconds, next, times = 5) {
     setTimeout(() => idle(step, seconds, next, times - 1), 20);
     return;
   }
-  note({ step });
+  note({ step, at: Number(process.hrtime.bigint()) });
   setTimeout(next, Number(seconds) * 1000 - 100);
 }
 

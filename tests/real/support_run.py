@@ -87,6 +87,7 @@ class Program:
         self.folder = folder or tempfile.mkdtemp(prefix="hangdog-test-")
         self.spool = os.path.join(self.folder, "spool")
         self.watched = watched
+        self.starved_ns = 0
         head = [HANGDOG, "run", "--spool", self.spool, *options, "--"] if watched else []
         self.output_path = os.path.join(self.folder, "stdout")
         self.errors_path = os.path.join(self.folder, "stderr")
@@ -140,6 +141,11 @@ class Program:
         os.kill(self.pid, signal.SIGCONT)
         return time.monotonic_ns() - begin
 
+    def delay_ns(self):
+        """How long its main thread has been ready to run without a processor."""
+        with open("/proc/%d/schedstat" % self.pid, encoding="ascii") as figures:
+            return int(figures.read().split()[1])
+
     def names(self):
         """The spool's files, held ones too."""
         with contextlib.suppress(FileNotFoundError):
@@ -186,6 +192,18 @@ def runs_under_sanitizer(argv):
     done = subprocess.run(argv, env=environment({"LD_PRELOAD": runtime}), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
     return None if done.returncode == 0 else "status %d: %s" % (done.returncode, done.stdout.decode()[-400:])
+
+
+def undisturbed(session, *args):
+    """A run of the session's program in which the machine gave it a processor, by the kernel's own count, most of
+    the time: else a computation is truly `starved`."""
+    for _ in range(4):
+        program = session(*args)
+        if program.starved_ns < 300 * MS:
+            break
+        print("%.1f s without a processor: again" % (program.starved_ns / S), file=sys.stderr)
+        program.close()
+    return program
 
 
 class Together:

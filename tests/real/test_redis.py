@@ -7,15 +7,17 @@
 import os
 import re
 import socket
-import subprocess
 import time
 import unittest
 
-from support_run import MS, PATIENCE, Program, RealCase, Together, free_port, hot_functions, hot_modules
-from support_run import runs_under_sanitizer, wait_until
+from support_run import PATIENCE, Program, RealCase, Together, free_port, hot_functions, hot_modules
+from support_run import runs_under_sanitizer, undisturbed, wait_until
 
 SERVER = "/usr/bin/redis-server"
-LOOP = "local n = 0 for i = 1, %d do n = n + i %% 7 end return n"
+# goes by the time that it had a processor: a stop makes it no shorter
+LOOP = """local n, begin = 0, os.clock()
+while os.clock() - begin < 2 do for i = 1, 100000 do n = n + i % 7 end end
+return n"""
 ALL = Together()
 
 
@@ -99,32 +101,24 @@ def idle():
     return server.shut_down()
 
 
-def hang(words, stop, watched=True, server=None):
+def hang(words, stop, watched=True):
     """One command that takes long, in mid of which the server may be stopped."""
-    server = server or Server(watched)
+    server = Server(watched)
     time.sleep(1.5)  # idle before: the loop is known by its waiting
+    delay_ns = server.delay_ns()
     server.send(words)
     if stop:
         server.wait_for_hang()
         server.stopped_ns = server.stop_for(stop)
     server.reply()
+    server.starved_ns = server.delay_ns() - delay_ns
     server.slow_ns = server.slowest_ns()
     time.sleep(0.3)
     return server.shut_down()
 
 
 def one_after_the_other():
-    return [script(0), script(3)]
-
-
-def script(stop):
-    """A Lua script of some 2 s on this machine."""
-    server = Server(True)
-    count = 1000 * 1000
-    begin = time.monotonic()
-    server.call("EVAL", LOOP % count, "0")
-    count = int(count * 2 / (time.monotonic() - begin))
-    return hang(["EVAL", LOOP % count, "0"], stop, server=server)
+    return [undisturbed(hang, ["EVAL", LOOP, "0"], 0), undisturbed(hang, ["EVAL", LOOP, "0"], 3)]
 
 
 def own_log(text):
