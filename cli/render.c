@@ -49,25 +49,29 @@ static const char *name_of(const json_t *frame) {
     return name != NULL && name[0] != 0 ? name : NULL;
 }
 
+/* The innermost function, when it has a name and most of the time: of a path that fans out it says little. */
+static const char *top_name(const json_t *report) {
+    const json_t *top = json_array_get(json_object_get(json_object_get(report, "hot_stack"), "frames"), 0);
+    const json_t *share = json_object_get(top, "share");
+    return share == NULL || json_number_value(share) >= 0.5 ? name_of(top) : NULL;
+}
+
 /* hung for 2.003 s in clock_nanosleep, called by debugCommand */
 static void put_sentence(const struct page *p) {
     char duration[RENDER_DURATION_BYTES];
-    const json_t *frames = json_object_get(json_object_get(p->report, "hot_stack"), "frames");
-    const json_t *own = report_own_frame(p->report), *top = json_array_get(frames, 0);
+    const char *top = top_name(p->report), *own = name_of(report_own_frame(p->report));
     fprintf(p->out, "  %s %s", verb_of(p->report),
             render_duration(duration, member_int(p->report, "duration_ns")));
-    if (name_of(top) != NULL && own != top && name_of(own) != NULL) {
+    if (top != NULL && own != NULL && strcmp(top, own) != 0) {
         fputs(" in ", p->out);
-        render_text(p->out, name_of(top));
-        fprintf(p->out, ", called by %s", p->style.bold);
-        render_text(p->out, name_of(own));
-        fputs(p->style.end, p->out);
-    } else if (name_of(top) != NULL || name_of(own) != NULL) {
-        fprintf(p->out, " in %s", p->style.bold);
-        render_text(p->out, name_of(own) != NULL ? name_of(own) : name_of(top));
-        fputs(p->style.end, p->out);
+        render_text(p->out, top);
+        fputs(", called by ", p->out);
+    } else if (top != NULL || own != NULL) {
+        fputs(" in ", p->out);
     }
-    fputc('\n', p->out);
+    fputs(p->style.bold, p->out);
+    render_text(p->out, own != NULL ? own : top);
+    fprintf(p->out, "%s\n", p->style.end);
 }
 
 static void put_cause(const struct page *p) {

@@ -45,10 +45,12 @@ void report_symbolicate(json_t *report, struct symbolizer *s, json_t **notes);
 /* The same for the hot stack alone, which takes less time. */
 void report_symbolicate_hot(json_t *report, struct symbolizer *s, json_t **notes);
 
-/* The innermost frame of the hot stack that is in the app's own code, else outside of the system's libraries,
- * else the innermost. NULL: no hot stack. Borrowed. */
+/* The frame of the hot stack that stands for the hang: of the program's own code, else outside of the
+ * system's libraries, else any; one with a name, if there is one, and with half of the time; of those the
+ * innermost. NULL: no hot stack. Borrowed. */
 json_t *report_own_frame(const json_t *report);
-/* Base name of the frame's module, NULL when it has none. Borrowed. */
+/* Name of the frame's module: the app's for the program itself, else of the file. NULL when it has none.
+ * Borrowed. */
 const char *report_module_name(const json_t *report, const json_t *frame);
 
 #endif

@@ -174,8 +174,23 @@ void report_symbolicate(json_t *report, struct symbolizer *s, json_t **notes) {
 
 /* ---- the app's own frame ------------------------------------------------------------------ */
 
+/* True for the module that is the program itself: by build-id, or by name where there is none. */
+static bool is_program(const json_t *report, const json_t *module) {
+    const json_t *app = json_object_get(report, "app");
+    const char *mine = json_string_value(json_object_get(app, "build_id"));
+    const char *other = json_string_value(json_object_get(module, "build_id"));
+    if (mine != NULL && other != NULL)
+        return strcmp(mine, other) == 0;
+    mine = base_name(json_string_value(json_object_get(app, "executable")));
+    other = base_name(json_string_value(json_object_get(module, "path")));
+    return mine != NULL && other != NULL && strcmp(mine, other) == 0;
+}
+
 const char *report_module_name(const json_t *report, const json_t *frame) {
     const json_t *module = module_of(json_object_get(report, "modules"), frame);
+    const char *app = json_string_value(json_object_get(json_object_get(report, "app"), "name"));
+    if (module != NULL && app != NULL && app[0] != 0 && is_program(report, module))
+        return app; /* /usr/bin/redis-server is a link to another name */
     return base_name(json_string_value(json_object_get(module, "path")));
 }
 
@@ -184,19 +199,32 @@ static bool is_system(const char *path) {
            strncmp(path, "/usr/lib", 8) == 0;
 }
 
+/* How well a frame stands for the hang: whose code it is, then whether it has a name, then whether it is in
+ * at least half of the time; the leaf of a path that fans out has little of it. */
+static int rank_of(const json_t *report, const json_t *frame) {
+    const json_t *module = module_of(json_object_get(report, "modules"), frame);
+    const json_t *share = json_object_get(frame, "share");
+    int rank = 0;
+    if (module != NULL && is_program(report, module))
+        rank = 8;
+    else if (!is_system(json_string_value(json_object_get(module, "path"))))
+        rank = 4;
+    if (json_object_get(frame, "function") != NULL)
+        rank += 2;
+    return rank + (share == NULL || json_number_value(share) >= 0.5);
+}
+
 json_t *report_own_frame(const json_t *report) {
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
-    const json_t *modules = json_object_get(report, "modules");
-    const char *executable =
-        base_name(json_string_value(json_object_get(json_object_get(report, "app"), "executable")));
-    json_t *outside = NULL;
+    json_t *best = NULL;
+    int best_rank = -1;
     for (size_t i = 0; i < json_array_size(frames); i++) {
         json_t *frame = json_array_get(frames, i);
-        const char *path = json_string_value(json_object_get(module_of(modules, frame), "path"));
-        if (path != NULL && executable != NULL && strcmp(base_name(path), executable) == 0)
-            return frame;
-        if (outside == NULL && !is_system(path))
-            outside = frame;
+        int rank = rank_of(report, frame);
+        if (rank > best_rank) {
+            best = frame;
+            best_rank = rank;
+        }
     }
-    return outside != NULL ? outside : json_array_get(frames, 0);
+    return best;
 }

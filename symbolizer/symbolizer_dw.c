@@ -2,198 +2,11 @@
  *
  * The symbolizer on elfutils' libdw: one Dwfl for each module's file. Ordinary code.
  */
-#include "symbolizer/strings.h"
-#include "symbolizer/symbolizer.h"
+#include "symbolizer/dw_module.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-struct unit_range {
-    Dwarf_Addr lo, hi;
-    Dwarf_Off unit; /* offset of the unit's DIE */
-};
-
-struct module {
-    struct module *next;
-    char *path, *build_id; /* build_id NULL: none */
-    Dwfl *dwfl;            /* NULL: cannot be read, and `reason` says why */
-    Dwfl_Module *module;
-    Dwarf_Addr bias; /* libdwfl's addresses less the file's own */
-    const char *reason;
-    struct unit_range *range; /* for files without .debug_aranges, as clang makes them */
-    size_t ranges;
-    bool ranges_read;
-};
-
-struct symbolizer {
-    struct module *modules;
-    struct strings strings;
-    char *debug_path;
-    Dwfl_Callbacks callbacks;
-};
-
-/* ---- modules ------------------------------------------------------------------------------ */
-
-static const char *keep_reason(struct symbolizer *s, const char *what, const char *why) {
-    char text[256];
-    snprintf(text, sizeof text, why != NULL ? "%s: %s" : "%s", what, why);
-    const char *kept = strings_keep(&s->strings, text);
-    return kept != NULL ? kept : "out of memory";
-}
-
-/* Opens the file when it is an ordinary one: another kind could block for ever. */
-static int open_file(struct symbolizer *s, struct module *m) {
-    struct stat st;
-    if (m->path[0] != '/') {
-        m->reason = "it is no file";
-        return -1;
-    }
-    int fd = open(m->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) {
-        m->reason = keep_reason(s, "its file cannot be opened", strerror(errno));
-        return -1;
-    }
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        m->reason = "it is no ordinary file";
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static bool is_same_build(Dwfl_Module *module, const char *wanted) {
-    const unsigned char *bits;
-    GElf_Addr at;
-    int n = dwfl_module_build_id(module, &bits, &at);
-    size_t have = n > 0 ? (size_t)n : 0, want = wanted == NULL ? 0 : strlen(wanted);
-    if (want != have * 2)
-        return false;
-    for (size_t i = 0; i < have; i++) {
-        char hex[3];
-        snprintf(hex, sizeof hex, "%02x", bits[i]);
-        if (memcmp(hex, wanted + 2 * i, 2) != 0)
-            return false;
-    }
-    return true;
-}
-
-static void open_module(struct symbolizer *s, struct module *m) {
-    int fd = open_file(s, m);
-    if (fd < 0)
-        return;
-    m->dwfl = dwfl_begin(&s->callbacks);
-    if (m->dwfl == NULL) {
-        m->reason = "out of memory";
-        close(fd);
-        return;
-    }
-    dwfl_report_begin(m->dwfl);
-    m->module = dwfl_report_elf(m->dwfl, m->path, m->path, fd, 0, false); /* takes fd on success */
-    if (m->module == NULL) {
-        m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
-        close(fd);
-    } else if (dwfl_report_end(m->dwfl, NULL, NULL) != 0 || dwfl_module_getelf(m->module, &m->bias) == NULL) {
-        m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
-    } else if (!is_same_build(m->module, m->build_id)) {
-        m->reason = "its file is another one now: the build-id differs";
-    }
-    if (m->reason != NULL) {
-        dwfl_end(m->dwfl);
-        m->dwfl = NULL;
-    }
-}
-
-static struct module *module_of(struct symbolizer *s, const char *path, const char *build_id) {
-    for (struct module *m = s->modules; m != NULL; m = m->next)
-        if (strcmp(m->path, path) == 0 &&
-            (build_id == NULL || m->build_id == NULL ? build_id == m->build_id
-                                                     : strcmp(m->build_id, build_id) == 0))
-            return m;
-    struct module *m = calloc(1, sizeof *m);
-    if (m == NULL)
-        return NULL;
-    m->path = strdup(path);
-    m->build_id = build_id == NULL ? NULL : strdup(build_id);
-    if (m->path == NULL || (build_id != NULL && m->build_id == NULL)) {
-        free(m->path);
-        free(m->build_id);
-        free(m);
-        return NULL;
-    }
-    open_module(s, m);
-    m->next = s->modules;
-    s->modules = m;
-    return m;
-}
-
-/* ---- units -------------------------------------------------------------------------------- */
-
-static int compare_ranges(const void *a, const void *b) {
-    const struct unit_range *x = a, *y = b;
-    return x->lo < y->lo ? -1 : x->lo > y->lo;
-}
-
-static void add_ranges_of_unit(struct module *m, Dwarf_Die *unit, size_t *room) {
-    Dwarf_Addr base, lo, hi;
-    ptrdiff_t at = 0;
-    while ((at = dwarf_ranges(unit, at, &base, &lo, &hi)) > 0) {
-        if (lo >= hi)
-            continue;
-        if (m->ranges == *room) {
-            size_t bigger = *room == 0 ? 256 : *room * 2;
-            struct unit_range *range = realloc(m->range, bigger * sizeof *range);
-            if (range == NULL)
-                return;
-            m->range = range;
-            *room = bigger;
-        }
-        m->range[m->ranges++] = (struct unit_range){lo, hi, dwarf_dieoffset(unit)};
-    }
-}
-
-static void read_ranges(struct module *m) {
-    Dwarf_Addr bias;
-    Dwarf_Die *unit = NULL;
-    size_t room = 0;
-    m->ranges_read = true;
-    while ((unit = dwfl_module_nextcu(m->module, unit, &bias)) != NULL)
-        add_ranges_of_unit(m, unit, &room);
-    if (m->ranges != 0)
-        qsort(m->range, m->ranges, sizeof m->range[0], compare_ranges);
-}
-
-/* The unit of an address, by the table of addresses or, without one, by the units' own ranges. */
-static bool find_unit(struct module *m, Dwarf_Addr addr, Dwarf_Die *unit, Dwarf_Addr *bias) {
-    const Dwarf_Die *found = dwfl_module_addrdie(m->module, addr, bias);
-    if (found != NULL) {
-        *unit = *found;
-        return true;
-    }
-    Dwarf *dwarf = dwfl_module_getdwarf(m->module, bias);
-    if (dwarf == NULL)
-        return false;
-    if (!m->ranges_read)
-        read_ranges(m);
-    size_t lo = 0, hi = m->ranges; /* the last range that begins at or before the address */
-    while (lo < hi) {
-        size_t middle = lo + (hi - lo) / 2;
-        if (m->range[middle].lo <= addr - *bias)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    if (lo == 0 || addr - *bias >= m->range[lo - 1].hi)
-        return false;
-    return dwarf_offdie(dwarf, m->range[lo - 1].unit, unit) != NULL;
-}
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
@@ -217,46 +30,6 @@ static const char *name_of(struct symbolizer *s, Dwarf_Die *die) {
     if (name == NULL || !is_mangled(name)) /* C's are the linker's matter: __GI___poll */
         name = dwarf_diename(die);
     return name != NULL ? keep_demangled(s, name) : NULL;
-}
-
-static size_t underscores(const char *name) {
-    return strspn(name, "_");
-}
-
-static size_t bare_length(const char *name) {
-    return strcspn(name, "@"); /* without a symbol version */
-}
-
-/* True when `a` is the name that people know, of two for one function: read, not __libc_read. */
-static bool is_plainer(const char *a, const char *b) {
-    if (underscores(a) != underscores(b))
-        return underscores(a) < underscores(b);
-    if (bare_length(a) != bare_length(b))
-        return bare_length(a) < bare_length(b);
-    return strncmp(a, b, bare_length(a)) < 0;
-}
-
-/* The plainest of the exported names of the function that begins at `entry`; `name` when there is no plainer
- * one. */
-static const char *plainest_name(struct symbolizer *s, struct module *m, const char *name, GElf_Addr entry) {
-    const char *best = name;
-    char bare[256];
-    int count = dwfl_module_getsymtab(m->module);
-    for (int i = 1; i < count; i++) {
-        GElf_Sym symbol;
-        GElf_Addr at;
-        const char *other = dwfl_module_getsym_info(m->module, i, &symbol, &at, NULL, NULL, NULL);
-        if (other == NULL || at != entry || bare_length(other) == 0 ||
-            GELF_ST_BIND(symbol.st_info) == STB_LOCAL)
-            continue;
-        int type = GELF_ST_TYPE(symbol.st_info);
-        if ((type == STT_FUNC || type == STT_GNU_IFUNC) && is_plainer(other, best))
-            best = other;
-    }
-    if (best == name || bare_length(best) >= sizeof bare)
-        return name;
-    snprintf(bare, sizeof bare, "%.*s", (int)bare_length(best), best);
-    return strings_keep(&s->strings, bare);
 }
 
 /* Where an inlined function was called: the place in the function that follows. */
@@ -291,7 +64,7 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
     Dwarf_Die unit, *scopes;
     Dwarf_Addr bias;
     int n = 0;
-    if (!find_unit(m, addr, &unit, &bias))
+    if (!dw_find_unit(m, addr, &unit, &bias))
         return 0;
     Dwfl_Line *line = dwfl_module_getsrc(m->module, addr);
     struct symbol next = {0}; /* file and line of the function that comes next */
@@ -336,7 +109,7 @@ static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_
 
 int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],
                        const char **reason) {
-    struct module *m = module_of(s, q->path, q->build_id);
+    struct module *m = dw_module(s, q->path, q->build_id);
     *reason = m == NULL ? "out of memory" : m->reason;
     if (*reason != NULL)
         return 0;
@@ -353,7 +126,7 @@ int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struc
         whole->function = name;
     if (whole->function != NULL && entry != 0 && !whole->inlined && whole->function[0] == '_' &&
         !is_mangled(whole->function))
-        whole->function = plainest_name(s, m, whole->function, entry);
+        whole->function = dw_plainest_name(s, m, whole->function, entry);
     return n;
 }
 
@@ -388,16 +161,7 @@ struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
 void symbolizer_destroy(struct symbolizer *s) {
     if (s == NULL)
         return;
-    while (s->modules != NULL) {
-        struct module *m = s->modules;
-        s->modules = m->next;
-        if (m->dwfl != NULL)
-            dwfl_end(m->dwfl);
-        free(m->range);
-        free(m->path);
-        free(m->build_id);
-        free(m);
-    }
+    dw_modules_free(s);
     strings_free(&s->strings);
     free(s->debug_path);
     free(s);

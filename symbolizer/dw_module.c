@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Modules of the libdw symbolizer: a file, opened only when it is the very one that ran. Ordinary code.
+ */
+#include "symbolizer/dw_module.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *keep_reason(struct symbolizer *s, const char *what, const char *why) {
+    char text[256];
+    snprintf(text, sizeof text, why != NULL ? "%s: %s" : "%s", what, why);
+    const char *kept = strings_keep(&s->strings, text);
+    return kept != NULL ? kept : "out of memory";
+}
+
+/* The kernel's own module, which has no file: a copy of the one in this process. It is the same one on this
+ * machine until the kernel is another one, and the build-id tells. */
+static int open_vdso(void) {
+    const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+    Elf64_Ehdr head;
+    if (image == NULL)
+        return -1;
+    memcpy(&head, image, sizeof head);
+    size_t bytes =
+        head.e_shoff + (size_t)head.e_shnum * head.e_shentsize; /* its section headers are its end */
+    int fd = memfd_create("vdso", MFD_CLOEXEC);
+    if (fd >= 0 && write(fd, image, bytes) != (ssize_t)bytes) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Opens the file when it is an ordinary one: another kind could block for ever. */
+static int open_file(struct symbolizer *s, struct module *m) {
+    struct stat st;
+    if (strncmp(m->path, "linux-vdso.so", 13) == 0 || strcmp(m->path, "[vdso]") == 0) {
+        int vdso = open_vdso();
+        m->reason = vdso < 0 ? "it is the kernel's" : NULL;
+        return vdso;
+    }
+    if (m->path[0] != '/') {
+        m->reason = "it is no file";
+        return -1;
+    }
+    int fd = open(m->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) {
+        m->reason = keep_reason(s, "its file cannot be opened", strerror(errno));
+        return -1;
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        m->reason = "it is no ordinary file";
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool is_same_build(Dwfl_Module *module, const char *wanted) {
+    const unsigned char *bits;
+    GElf_Addr at;
+    int n = dwfl_module_build_id(module, &bits, &at);
+    size_t have = n > 0 ? (size_t)n : 0, want = wanted == NULL ? 0 : strlen(wanted);
+    if (want != have * 2)
+        return false;
+    for (size_t i = 0; i < have; i++) {
+        char hex[3];
+        snprintf(hex, sizeof hex, "%02x", bits[i]);
+        if (memcmp(hex, wanted + 2 * i, 2) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void open_module(struct symbolizer *s, struct module *m) {
+    int fd = open_file(s, m);
+    if (fd < 0)
+        return;
+    m->dwfl = dwfl_begin(&s->callbacks);
+    if (m->dwfl == NULL) {
+        m->reason = "out of memory";
+        close(fd);
+        return;
+    }
+    dwfl_report_begin(m->dwfl);
+    m->module = dwfl_report_elf(m->dwfl, m->path, m->path, fd, 0, false); /* takes fd on success */
+    if (m->module == NULL) {
+        m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
+        close(fd);
+    } else if (dwfl_report_end(m->dwfl, NULL, NULL) != 0 || dwfl_module_getelf(m->module, &m->bias) == NULL) {
+        m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
+    } else if (!is_same_build(m->module, m->build_id)) {
+        m->reason = "its file is another one now: the build-id differs";
+    }
+    if (m->reason != NULL) {
+        dwfl_end(m->dwfl);
+        m->dwfl = NULL;
+    }
+}
+
+struct module *dw_module(struct symbolizer *s, const char *path, const char *build_id) {
+    for (struct module *m = s->modules; m != NULL; m = m->next)
+        if (strcmp(m->path, path) == 0 &&
+            (build_id == NULL || m->build_id == NULL ? build_id == m->build_id
+                                                     : strcmp(m->build_id, build_id) == 0))
+            return m;
+    struct module *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    m->path = strdup(path);
+    m->build_id = build_id == NULL ? NULL : strdup(build_id);
+    if (m->path == NULL || (build_id != NULL && m->build_id == NULL)) {
+        free(m->path);
+        free(m->build_id);
+        free(m);
+        return NULL;
+    }
+    open_module(s, m);
+    m->next = s->modules;
+    s->modules = m;
+    return m;
+}
+
+void dw_modules_free(struct symbolizer *s) {
+    while (s->modules != NULL) {
+        struct module *m = s->modules;
+        s->modules = m->next;
+        if (m->dwfl != NULL)
+            dwfl_end(m->dwfl);
+        free(m->range);
+        free(m->path);
+        free(m->build_id);
+        free(m);
+    }
+}

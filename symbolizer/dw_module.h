@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the libdw symbolizer share; nobody else includes this.
+ */
+#ifndef SYMBOLIZER_DW_MODULE_H
+#define SYMBOLIZER_DW_MODULE_H
+
+#include "symbolizer/strings.h"
+#include "symbolizer/symbolizer.h"
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+struct unit_range {
+    Dwarf_Addr lo, hi;
+    Dwarf_Off unit; /* offset of the unit's DIE */
+};
+
+struct module {
+    struct module *next;
+    char *path, *build_id; /* build_id NULL: none */
+    Dwfl *dwfl;            /* NULL: cannot be read, and `reason` says why */
+    Dwfl_Module *module;
+    Dwarf_Addr bias; /* libdwfl's addresses less the file's own */
+    const char *reason;
+    struct unit_range *range; /* for files without .debug_aranges, as clang makes them */
+    size_t ranges;
+    bool ranges_read;
+};
+
+struct symbolizer {
+    struct module *modules;
+    struct strings strings;
+    char *debug_path;
+    Dwfl_Callbacks callbacks;
+};
+
+/* The module of that file and build-id, opened at first sight; its `reason` says when it cannot be read.
+ * NULL: no memory. */
+struct module *dw_module(struct symbolizer *s, const char *path, const char *build_id);
+void dw_modules_free(struct symbolizer *s);
+
+/* The unit of an address (libdwfl's), by the table of addresses or, without one, by the units' own ranges. */
+bool dw_find_unit(struct module *m, Dwarf_Addr addr, Dwarf_Die *unit, Dwarf_Addr *bias);
+
+/* The plainest of the exported names of the function that begins at `entry`; `name` when there is no plainer
+ * one: read, not __libc_read. */
+const char *dw_plainest_name(struct symbolizer *s, struct module *m, const char *name, GElf_Addr entry);
+
+#endif
