@@ -235,21 +235,24 @@ struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t t
 }
 
 void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
+    /* Read before the slot is given back: it may be another's at once. */
+    struct hd_mailbox *mailbox = w->mailbox;
+    void *memory = w->thread_memory;
     uint32_t use = atomic_load(&w->use);
+    bool closed = false;
     while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
-        if (atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING)) {
-            hd_monitor_wake(m);
-            uint64_t until_ns = hd_os_now_ns() + TURN_NS;
-            while (atomic_load(&w->use) == HD_WATCH_LEAVING) {
-                if (hd_os.futex_wait((uint32_t *)&w->use, HD_WATCH_LEAVING, until_ns, false) == -ETIMEDOUT) {
-                    break;
-                }
-            }
+        if (!atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING)) {
+            continue;
         }
+        hd_monitor_wake(m);
+        uint64_t until_ns = hd_os_now_ns() + TURN_NS;
+        while (atomic_load(&w->use) == HD_WATCH_LEAVING &&
+               hd_os.futex_wait((uint32_t *)&w->use, HD_WATCH_LEAVING, until_ns, false) != -ETIMEDOUT) {
+        }
+        closed = atomic_load(&w->use) != HD_WATCH_LEAVING;
+        break;
     }
-    hd_capture_thread_leave(w->mailbox);
-    if (atomic_load(&w->use) ==
-        HD_WATCH_FREE) { /* else the monitor is at it: better lost than freed under it */
-        hd_os_memory_give(w->thread_memory, hd_capture_thread_bytes());
+    if (mailbox != NULL && hd_capture_thread_leave(mailbox) == 0 && closed) {
+        hd_os_memory_give(memory, hd_capture_thread_bytes()); /* else somebody is at it: better lost */
     }
 }
