@@ -24,7 +24,6 @@ static uint64_t seed_now;
 /* A bench that is not in the tree yet is left out. */
 #pragma weak bench_pause
 #pragma weak bench_unwind
-#pragma weak bench_truth
 
 static const struct {
     const char *name;
