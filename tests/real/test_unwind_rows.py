@@ -5,6 +5,7 @@
 # every program runs on. By hand over others: test_unwind_rows.py FILE..., or --all for all in /usr/lib.
 
 import glob
+import itertools
 import os
 import re
 import subprocess
@@ -15,10 +16,10 @@ PLACES = ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/
 WANTED = ["libc.so.6", "ld-linux-x86-64.so.2", "libstdc++.so.6", "libcrypto.so.3", "libgcc_s.so.1", "libm.so.6"]
 NEEDED = WANTED[:2]
 
-RECORD = re.compile(r"^[0-9a-f]{8,16} [0-9a-f]{8,16} [0-9a-f]{8,16} (?:CIE|FDE (?:cie=([0-9a-f]+) )?pc=([0-9a-f]+)\.\.([0-9a-f]+))")
-
-
+RECORD = re.compile(r"^[0-9a-f]{8,16} [0-9a-f]{8,16} (?:[0-9a-f]{8,16} )?"
+                    r"(?:(?P<zero>ZERO)|CIE|FDE cie=(?P<cie>[0-9a-f]+) pc=(?P<start>[0-9a-f]+)\.\.(?P<stop>[0-9a-f]+))")
 NAME = re.compile(r"(?<=\d) \(\w+\)")  # "r5 (rdi)": a register that is in another
+ROW_START = re.compile(r"^[0-9a-f]{16} ")
 
 
 def canonical(rows, stop):
@@ -32,89 +33,85 @@ def canonical(rows, stop):
     return out
 
 
-def readelf_rows(path):
-    """{start of function: (stop, rows)} by readelf."""
-    text = subprocess.run(["readelf", "--debug-dump=frames-interp", "-wN", path], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, errors="replace", check=False).stdout
-    functions, cies, rows, columns, in_section, cie_row = {}, {}, None, None, False, None
-    name = start = stop = None
+def lines_of(*command):
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace") as p:
+        yield from p.stdout
 
-    def finish():
-        if start is None:
-            return
-        mine = rows or [(start, cies.get(name, ()))]
-        if mine[0][0] != start:
-            mine.insert(0, (start, cies.get(name, ())))
-        functions[start] = (stop, canonical(mine, stop))
 
-    for line in text.split("\n"):
+def readelf_functions(path):
+    """(start, stop, rows) of each function, in the order of the section, by readelf."""
+    cies = {}
+    columns = name = start = None
+    rows, in_section = [], False
+
+    def function():
+        mine = rows
+        if not mine or mine[0][0] != start:  # what it inherits is not told again
+            mine = [(start, cies[name])] + mine
+        return start, stop, canonical(mine, stop)
+
+    for line in lines_of("readelf", "--debug-dump=frames-interp", "-wN", path):
         if line.startswith("Contents of the "):
-            finish()
-            start = None
-            in_section = ".eh_frame section" in line
+            if start is not None:
+                yield function()
+            in_section, start = ".eh_frame section" in line, None
             continue
-        if not in_section or not line:
+        if not in_section or line == "\n":
             continue
-        fields = NAME.sub("", line).split()
         match = RECORD.match(line)
-        if match or line.startswith(tuple("0123456789abcdef")) and ("CIE" in line or "ZERO" in line):
-            finish()
+        if match:
+            if start is not None:
+                yield function()
             rows, columns, start = [], None, None
-            if match and match.group(2):
-                name, start, stop = match.group(1), int(match.group(2), 16), int(match.group(3), 16)
-                name = fields[4].split("=")[1] if fields[3] == "FDE" else name
+            if match["start"]:
+                name, start, stop = match["cie"], int(match["start"], 16), int(match["stop"], 16)
             else:
-                name = fields[0]
-                cie_row = name
-        elif fields[0] == "LOC":
-            columns = fields[2:]
-        elif columns is not None and re.match(r"^[0-9a-f]{16}$", fields[0]):
+                name = line.split(" ", 1)[0]
+        elif line.startswith("   LOC"):
+            columns = line.split()[2:]
+        elif columns is not None and ROW_START.match(line):
+            fields = NAME.sub("", line).split()
             values = dict(zip(columns, fields[2:]))
             row = (fields[1],) + tuple(values.get(c, "u") for c in COLUMNS)
             if start is None:
-                cies[cie_row] = row
+                cies[name] = row
             else:
                 rows.append((int(fields[0], 16), row))
-    finish()
-    return functions
+    if start is not None:
+        yield function()
 
 
-def our_rows(program, path):
-    """The same by the unwinder, what it complains of, and its totals."""
-    text = subprocess.run([program, path], stdout=subprocess.PIPE, text=True, check=False).stdout
-    functions, complaints, totals, rows = {}, [], (0, 0, 0), None
-    for line in text.split("\n"):
+def our_functions(program, path, complaints, totals):
+    """The same by the unwinder; what it complains of and its totals go into two lists."""
+    start = None
+    for line in lines_of(program, path):
         fields = line.split()
-        if not fields:
-            continue
+        if fields[0] in ("function", "total") and start is not None:
+            yield start, stop, canonical(rows, stop)
         if fields[0] == "function":
-            rows = []
-            functions[int(fields[1], 16)] = (int(fields[2], 16), rows)
+            start, stop, rows = int(fields[1], 16), int(fields[2], 16), []
         elif fields[0] == "#":
-            complaints.append(line)
+            complaints.append(line.strip())
         elif fields[0] == "total":
-            totals = tuple(int(f) for f in fields[1:])
+            totals[:] = [int(f) for f in fields[1:]]
+            start = None
         else:
             rows.append((int(fields[0], 16), tuple(fields[1:])))
-    return {k: (stop, canonical(r, stop)) for k, (stop, r) in functions.items()}, complaints, totals
 
 
 def compare(program, path):
-    """Functions, rows, and a list of differences."""
-    theirs = readelf_rows(path)
-    ours, differences, totals = our_rows(program, path)
-    for start in sorted(set(theirs) | set(ours)):
-        if theirs.get(start) == ours.get(start):
+    """Totals (functions, rows, rows that are not compact), and a list of differences."""
+    complaints, totals, differences = [], [0, 0, 0], []
+    theirs, ours = readelf_functions(path), our_functions(program, path, complaints, totals)
+    for a, b in itertools.zip_longest(theirs, ours, fillvalue=(0, 0, [])):
+        if a == b or len(differences) > 40:
             continue
-        differences.append("function at %x:" % start)
-        a, b = theirs.get(start, (0, [])), ours.get(start, (0, []))
-        if a[0] != b[0]:
-            differences.append("  readelf ends it at %x, we at %x" % (a[0], b[0]))
-        for loc, row in [r for r in a[1] if r not in b[1]][:3]:
+        differences.append("readelf's function %x..%x, ours %x..%x" % (a[0], a[1], b[0], b[1]))
+        for loc, row in [r for r in a[2] if r not in b[2]][:3]:
             differences.append("  readelf %x %s" % (loc, " ".join(row)))
-        for loc, row in [r for r in b[1] if r not in a[1]][:3]:
+        for loc, row in [r for r in b[2] if r not in a[2]][:3]:
             differences.append("  ours    %x %s" % (loc, " ".join(row)))
-    return len(theirs), totals, differences
+    return totals, differences + complaints
 
 
 def find(name):
@@ -144,12 +141,12 @@ def main():
                 return 77
     bad = all_functions = all_rows = all_whole = 0
     for path in paths:
-        functions, totals, differences = compare(program, path)
-        all_functions += functions
+        totals, differences = compare(program, path)
+        all_functions += totals[0]
         all_rows += totals[1]
         all_whole += totals[2]
         print("%-60s %7d functions %8d rows, %d not compact%s" %
-              (path, functions, totals[1], totals[2], ", %d lines differ" % len(differences) if differences else ""))
+              (path, totals[0], totals[1], totals[2], ", differs" if differences else ""), flush=True)
         for line in differences[:40]:
             print("  " + line)
         bad += len(differences) != 0
