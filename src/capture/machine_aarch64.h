@@ -13,7 +13,6 @@
 #include "types.h"
 
 #define HD_RED_ZONE 0
-#define HD_STALE_REGS 1
 
 static inline void hd_machine_copy(void *to, const void *from, size_t n) {
     uint64_t word;
@@ -82,15 +81,21 @@ static inline void hd_machine_call_end(ucontext_t *context) {
     (void)context;
 }
 
+struct hd_machine_frame {
+    uint64_t pc;
+};
+
 static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     (void)context;
     return 0;
 }
 
-static inline bool hd_machine_same_place(const ucontext_t *context, const uint64_t stale[HD_STALE_REGS]) {
+static inline bool hd_machine_same_place(const ucontext_t *context, const struct hd_machine_frame *stale) {
     (void)context;
     (void)stale;
     return false;
 }
+
+#define HD_STALE_MARK offsetof(struct hd_machine_frame, pc)
 
 #endif

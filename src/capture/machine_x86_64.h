@@ -12,8 +12,7 @@
 
 #include "types.h"
 
-#define HD_RED_ZONE 128  /* bytes below the stack pointer that a leaf function may use */
-#define HD_STALE_REGS 17 /* r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
+#define HD_RED_ZONE 128 /* bytes below the stack pointer that a leaf function may use */
 
 /* Plain bytes, invisible to sanitizers: the source is a stack that somebody else may be writing to. */
 static inline void hd_machine_copy(void *to, const void *from, size_t n) {
@@ -102,9 +101,13 @@ static inline void hd_machine_call_end(ucontext_t *context) {
     context->uc_mcontext.gregs[REG_RAX] = -EINTR;
 }
 
-/* Where the kernel would have put the saved general registers of a signal that interrupted the same
- * instruction on the same stack (arch/x86/kernel/signal.c, get_sigframe): red zone, processor state, frame.
- * 0: not known. */
+/* What a signal's frame leaves behind when its handler has returned: what it had interrupted. */
+struct hd_machine_frame {
+    uint64_t r[17]; /* r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip: as in gregs */
+};
+
+/* Where the kernel would have put that part for a signal that interrupted the same instruction on the same
+ * stack (arch/x86/kernel/signal.c, get_sigframe): red zone, processor state, frame. 0: not known. */
 static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     const uint8_t *fp = (const uint8_t *)context->uc_mcontext.fpregs;
     uint32_t magic, bytes = 512;
@@ -124,11 +127,13 @@ static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     return at + 8 + offsetof(ucontext_t, uc_mcontext.gregs);
 }
 
-/* Whether those registers, read from there, are the context's own: then another signal has ended the call. */
-static inline bool hd_machine_same_place(const ucontext_t *context, const uint64_t stale[HD_STALE_REGS]) {
-    return stale[REG_RIP] == (uint64_t)context->uc_mcontext.gregs[REG_RIP] &&
-           stale[REG_RSP] == (uint64_t)context->uc_mcontext.gregs[REG_RSP] &&
-           stale[REG_RAX] == (uint64_t)context->uc_mcontext.gregs[REG_RAX];
+static inline bool hd_machine_same_place(const ucontext_t *context, const struct hd_machine_frame *stale) {
+    return stale->r[REG_RIP] == (uint64_t)context->uc_mcontext.gregs[REG_RIP] &&
+           stale->r[REG_RSP] == (uint64_t)context->uc_mcontext.gregs[REG_RSP] &&
+           stale->r[REG_RAX] == (uint64_t)context->uc_mcontext.gregs[REG_RAX];
 }
+
+/* The word of it that, once changed, makes it another place's. */
+#define HD_STALE_MARK offsetof(struct hd_machine_frame, r[REG_RIP])
 
 #endif

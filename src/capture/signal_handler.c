@@ -47,10 +47,15 @@ void hd_capture_set_mailbox(struct hd_mailbox *m) {
     own_mailbox = m;
 }
 
-static long read_own_memory(uint64_t addr, void *buf, size_t n) {
+static long own_memory(long call, uint64_t addr, void *buf, size_t n) {
     struct iovec local = {.iov_base = buf, .iov_len = n};
     struct iovec remote = {.iov_base = (void *)addr, .iov_len = n};
-    return hd_syscall6(SYS_process_vm_readv, hd_syscall0(SYS_getpid), (long)&local, 1, (long)&remote, 1, 0);
+    return hd_syscall6(call, hd_syscall0(SYS_getpid), (long)&local, 1, (long)&remote, 1, 0);
+}
+
+/* Memory that may not be there: bytes, or negative. */
+static long read_own_memory(uint64_t addr, void *buf, size_t n) {
+    return own_memory(SYS_process_vm_readv, addr, buf, n);
 }
 
 static void copy_stack(struct hd_mailbox *m) {
@@ -112,16 +117,36 @@ static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it
     return false;
 }
 
+/* Whether the program has a handler that holds ours back while it runs. */
+static bool held_back_by_any(int own) {
+    for (int signal = 1; signal <= 64; signal++) {
+        struct hd_kernel_action action = {0};
+        if (signal != own &&
+            hd_syscall4(SYS_rt_sigaction, signal, NULL, &action, HD_KERNEL_SIGSET_BYTES) == 0 &&
+            action.handler != (void *)SIG_DFL && action.handler != (void *)SIG_IGN &&
+            (action.mask >> (own - 1) & 1) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a signal of the program's own had ended the call before ours came: ours was held back by that
  * handler's mask and is delivered as the handler returns, to the very context that the handler had
- * interrupted. Its frame is then still there, just below the stack. (A program with such a frame at this very
- * place has had -EINTR from this very call: it can take another, so an old frame, from an earlier turn, does
- * no harm.) */
-static bool program_signal_was_here(const ucontext_t *context) {
-    uint64_t stale[HD_STALE_REGS] = {0};
+ * interrupted. Its frame then still lies below the stack. An old frame, from an earlier turn, looks the same;
+ * so the word that tells is changed (nothing that lives is there: any signal would overwrite it), and each
+ * true -EINTR can cost one of ours at most, to a program that has just had one from this very call. */
+static bool program_signal_was_here(int own, const ucontext_t *context) {
+    struct hd_machine_frame stale;
+    uint64_t none = 0;
     uint64_t at = hd_machine_stale_frame(context);
-    return at != 0 && read_own_memory(at, stale, sizeof stale) == (long)sizeof stale &&
-           hd_machine_same_place(context, stale);
+
+    if (at == 0 || own_memory(SYS_process_vm_readv, at, &stale, sizeof stale) != (long)sizeof stale ||
+        !hd_machine_same_place(context, &stale) || !held_back_by_any(own)) {
+        return false;
+    }
+    (void)own_memory(SYS_process_vm_writev, at + HD_STALE_MARK, &none, sizeof none);
+    return true;
 }
 
 static void count(struct hd_mailbox *m, bool mended) {
@@ -147,7 +172,7 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
         }
         return;
     }
-    if (program_signal_waits(own, mask, true) || program_signal_was_here(context)) {
+    if (program_signal_waits(own, mask, true) || program_signal_was_here(own, context)) {
         return; /* the call ends as it would without us */
     }
     if (nr < 0 || !hd_restartable(nr)) {
