@@ -63,8 +63,8 @@ static bool parse_ms(const char *text, long min, long max, long *out) {
     return true;
 }
 
-/* 0: go on; else -1 - status: end with it. */
-static int parse(int argc, char **argv, struct run_options *o) {
+/* Sets o->program; NULL: end with *status. */
+static void parse(int argc, char **argv, struct run_options *o, int *status) {
     static const struct option options[] = {{"threshold", required_argument, NULL, 't'},
                                             {"interval", required_argument, NULL, 'i'},
                                             {"spool", required_argument, NULL, 's'},
@@ -79,14 +79,16 @@ static int parse(int argc, char **argv, struct run_options *o) {
         switch (c) {
         case 't':
             if (!parse_ms(optarg, 10, 3600000, &o->threshold_ms)) {
-                return -1 - complain_usage(
-                                "run", "--threshold takes milliseconds from 10 to 3600000, not '%s'", optarg);
+                *status = complain_usage("run", "--threshold takes milliseconds from 10 to 3600000, not '%s'",
+                                         optarg);
+                return;
             }
             break;
         case 'i':
             if (!parse_ms(optarg, 1, 1000, &o->interval_ms)) {
-                return -1 - complain_usage("run", "--interval takes milliseconds from 1 to 1000, not '%s'",
-                                           optarg);
+                *status =
+                    complain_usage("run", "--interval takes milliseconds from 1 to 1000, not '%s'", optarg);
+                return;
             }
             break;
         case 's':
@@ -103,18 +105,21 @@ static int parse(int argc, char **argv, struct run_options *o) {
             break;
         case 'h':
             print_help(stdout);
-            return -1;
+            *status = 0;
+            return;
         case ':':
-            return -1 - complain_usage("run", "option '%s' needs a value", argv[optind - 1]);
+            *status = complain_usage("run", "option '%s' needs a value", argv[optind - 1]);
+            return;
         default:
-            return -1 - complain_usage("run", "there is no option '%s'", argv[optind - 1]);
+            *status = complain_usage("run", "there is no option '%s'", argv[optind - 1]);
+            return;
         }
     }
     if (optind == argc) {
-        return -1 - complain_usage("run", "no program was named");
+        *status = complain_usage("run", "no program was named");
+        return;
     }
     o->program = argv + optind;
-    return 0;
 }
 
 /* ---- what the program needs ------------------------------------------------------------------ */
@@ -269,9 +274,10 @@ int cmd_run(int argc, char **argv) {
     struct runner r;
     struct teller teller = {0};
     char spool[4 * HD_RECORD_STRING], own[PATH_MAX], preload[2 * PATH_MAX];
-    int rc = parse(argc, argv, &o);
-    if (rc != 0) {
-        return -1 - rc;
+    int rc = 0;
+    parse(argc, argv, &o, &rc);
+    if (o.program == NULL) {
+        return rc;
     }
     o.name = o.name != NULL ? o.name : base_name(o.program[0]);
     if (!spool_path(&o, spool, sizeof spool, &why) || !spool_ready(spool, &why)) {

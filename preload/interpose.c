@@ -84,12 +84,15 @@ static bool blocks_for(const struct timespec *t) {
     return t == NULL || t->tv_sec != 0 || t->tv_nsec != 0;
 }
 
-/* `call` between begin and end; the result is an int of that name. */
-#define AROUND(result, id, blocks, call)                          \
-    struct hd_waiting hd_w;                                       \
-    hd_wait_begin(&hd_w, id, blocks, __builtin_frame_address(0)); \
-    int result = (call);                                          \
-    hd_wait_end(&hd_w)
+/* The result of `call`, made between begin and end. */
+#define AROUND(id, blocks, call)                                      \
+    ({                                                                \
+        struct hd_waiting hd_w;                                       \
+        hd_wait_begin(&hd_w, id, blocks, __builtin_frame_address(0)); \
+        int hd_result = (call);                                       \
+        hd_wait_end(&hd_w);                                           \
+        hd_result;                                                    \
+    })
 
 static inline bool watched(void) {
     return hd_waits_self != NULL;
@@ -101,8 +104,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout) {
     if (!watched()) {
         return REAL(poll)(fds, n, timeout);
     }
-    AROUND(rc, id_of_poll(fds, n), timeout != 0, REAL(poll)(fds, n, timeout));
-    return rc;
+    return AROUND(id_of_poll(fds, n), timeout != 0, REAL(poll)(fds, n, timeout));
 }
 
 EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout);
@@ -115,16 +117,14 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
     if (!watched()) {
         return REAL(poll_chk)(fds, n, timeout, size);
     }
-    AROUND(rc, id_of_poll(fds, n), timeout != 0, REAL(poll_chk)(fds, n, timeout, size));
-    return rc;
+    return AROUND(id_of_poll(fds, n), timeout != 0, REAL(poll_chk)(fds, n, timeout, size));
 }
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask) {
     if (!watched()) {
         return REAL(ppoll)(fds, n, timeout, mask);
     }
-    AROUND(rc, id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll)(fds, n, timeout, mask));
-    return rc;
+    return AROUND(id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll)(fds, n, timeout, mask));
 }
 
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
@@ -134,8 +134,7 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time
     if (!watched()) {
         return REAL(ppoll_chk)(fds, n, timeout, mask, size);
     }
-    AROUND(rc, id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll_chk)(fds, n, timeout, mask, size));
-    return rc;
+    return AROUND(id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll_chk)(fds, n, timeout, mask, size));
 }
 
 EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout) {
@@ -143,8 +142,7 @@ EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeou
         return REAL(select)(n, r, w, e, timeout);
     }
     bool blocks = timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0;
-    AROUND(rc, id_of_select(n, r, w, e), blocks, REAL(select)(n, r, w, e, timeout));
-    return rc;
+    return AROUND(id_of_select(n, r, w, e), blocks, REAL(select)(n, r, w, e, timeout));
 }
 
 EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout);
@@ -157,24 +155,21 @@ EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec
     if (!watched()) {
         return REAL(pselect)(n, r, w, e, timeout, mask);
     }
-    AROUND(rc, id_of_select(n, r, w, e), blocks_for(timeout), REAL(pselect)(n, r, w, e, timeout, mask));
-    return rc;
+    return AROUND(id_of_select(n, r, w, e), blocks_for(timeout), REAL(pselect)(n, r, w, e, timeout, mask));
 }
 
 EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout) {
     if (!watched()) {
         return REAL(epoll_wait)(epfd, events, max, timeout);
     }
-    AROUND(rc, hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_wait)(epfd, events, max, timeout));
-    return rc;
+    return AROUND(hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_wait)(epfd, events, max, timeout));
 }
 
 EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask) {
     if (!watched()) {
         return REAL(epoll_pwait)(epfd, events, max, timeout, mask);
     }
-    AROUND(rc, hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_pwait)(epfd, events, max, timeout, mask));
-    return rc;
+    return AROUND(hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_pwait)(epfd, events, max, timeout, mask));
 }
 
 EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
@@ -182,7 +177,6 @@ EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max, const str
     if (!watched()) {
         return REAL(epoll_pwait2)(epfd, events, max, timeout, mask);
     }
-    AROUND(rc, hd_wait_id_epoll(epfd), blocks_for(timeout),
-           REAL(epoll_pwait2)(epfd, events, max, timeout, mask));
-    return rc;
+    return AROUND(hd_wait_id_epoll(epfd), blocks_for(timeout),
+                  REAL(epoll_pwait2)(epfd, events, max, timeout, mask));
 }
