@@ -195,14 +195,13 @@ def runs_under_sanitizer(argv):
 
 
 def undisturbed(session, *args):
-    """A run of the session's program in which the machine gave it a processor, by the kernel's own count, most of
-    the time: else a computation is truly `starved`."""
-    for _ in range(4):
-        program = session(*args)
-        if program.starved_ns < 300 * MS:
-            break
-        print("%.1f s without a processor: again" % (program.starved_ns / S), file=sys.stderr)
+    """A run of the session's program in which the machine gave it a processor most of the time, by the kernel's own
+    count; the second run as it is."""
+    program = session(*args)
+    if program.starved_ns > 300 * MS:
+        print("%.1f s without a processor: once more" % (program.starved_ns / S), file=sys.stderr)
         program.close()
+        program = session(*args)
     return program
 
 
@@ -281,7 +280,10 @@ class RealCase(unittest.TestCase):
         kinds = [report["kind"] for report in reports]
         self.assertEqual(["hang", "session"], sorted(kinds), program.errors)
         hang = symbolicated(program, next(r for r in reports if r["kind"] == "hang"))
-        self.assertEqual(cause, hang["cause"]["kind"], hang["cause"])
+        causes = [cause]
+        if cause == "cpu" and program.starved_ns * 10 > hang["duration_ns"] * 4:
+            causes.append("starved")  # the truth, on a machine that has too much to do
+        self.assertIn(hang["cause"]["kind"], causes, hang["cause"])
         self.assertTrue(hang["complete"])
         self.assertEqual(500 * MS, hang["threshold_ns"])
         self.assertEqual(program.pid, hang["app"]["pid"])

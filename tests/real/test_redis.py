@@ -14,10 +14,8 @@ from support_run import PATIENCE, Program, RealCase, Together, free_port, hot_fu
 from support_run import runs_under_sanitizer, undisturbed, wait_until
 
 SERVER = "/usr/bin/redis-server"
-# goes by the time that it had a processor: a stop makes it no shorter
-LOOP = """local n, begin = 0, os.clock()
-while os.clock() - begin < 2 do for i = 1, 100000 do n = n + i % 7 end end
-return n"""
+LOOP = "local n = 0 for i = 1, %d do n = n + i %% 7 end return n"
+TRIAL = 3000000
 ALL = Together()
 
 
@@ -85,6 +83,16 @@ class Server(Program):
         """Of the newest command in the slow log, by redis' own clock."""
         return self.call("SLOWLOG", "GET", "1")[0][2] * 1000
 
+    def script(self, seconds):
+        """A Lua script that needs a processor for about so long."""
+        before = self.used()
+        self.call("EVAL", LOOP % TRIAL, "0")
+        return ["EVAL", LOOP % (TRIAL * seconds / max(self.used() - before, 0.01)), "0"]
+
+    def used(self):
+        """CPU time of the main thread, in s."""
+        return sum(float(s) for s in re.findall(r"_main_thread:([\d.]+)", self.call("INFO", "cpu")))
+
     def shut_down(self):
         self.send(["SHUTDOWN", "NOSAVE"])
         self.status = self.wait()
@@ -102,8 +110,9 @@ def idle():
 
 
 def hang(words, stop, watched=True):
-    """One command that takes long, in mid of which the server may be stopped."""
+    """One command that takes long (None: a script of some 2 s), in mid of which the server may be stopped."""
     server = Server(watched)
+    words = words or server.script(2)
     time.sleep(1.5)  # idle before: the loop is known by its waiting
     delay_ns = server.delay_ns()
     server.send(words)
@@ -118,7 +127,7 @@ def hang(words, stop, watched=True):
 
 
 def one_after_the_other():
-    return [undisturbed(hang, ["EVAL", LOOP, "0"], 0), undisturbed(hang, ["EVAL", LOOP, "0"], 3)]
+    return [undisturbed(hang, None, 0), undisturbed(hang, None, 3)]
 
 
 def own_log(text):
