@@ -25,13 +25,9 @@ const char *render_duration(char text[RENDER_DURATION_BYTES], int64_t ns) {
 
 const char *render_time(char text[RENDER_TIME_BYTES], const char *rfc3339) {
     struct tm utc = {0}, local;
-    int used = 0;
     snprintf(text, RENDER_TIME_BYTES, "%s", rfc3339 != NULL ? rfc3339 : "");
-    if (rfc3339 == NULL || sscanf(rfc3339, "%4d-%2d-%2dT%2d:%2d:%2d%n", &utc.tm_year, &utc.tm_mon,
-                                  &utc.tm_mday, &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &used) != 6)
+    if (rfc3339 == NULL || strptime(rfc3339, "%Y-%m-%dT%H:%M:%S", &utc) == NULL)
         return text;
-    utc.tm_year -= 1900;
-    utc.tm_mon -= 1;
     time_t when = timegm(&utc);
     if (localtime_r(&when, &local) != NULL)
         strftime(text, RENDER_TIME_BYTES, "%Y-%m-%d %H:%M:%S", &local);

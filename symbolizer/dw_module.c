@@ -71,6 +71,8 @@ static bool is_same_build(Dwfl_Module *module, const char *wanted) {
     size_t have = n > 0 ? (size_t)n : 0, want = wanted == NULL ? 0 : strlen(wanted);
     if (want != have * 2)
         return false;
+    if (wanted == NULL)
+        return true;
     for (size_t i = 0; i < have; i++) {
         char hex[3];
         snprintf(hex, sizeof hex, "%02x", bits[i]);

@@ -22,29 +22,39 @@ enum hd_cause_kind {
 };
 
 /* What a descriptor is, as its link in /proc says. */
-enum hd_fd_kind { HD_FD_NONE, HD_FD_FILE, HD_FD_INET, HD_FD_UNIX, HD_FD_PIPE, HD_FD_EPOLL, HD_FD_EVENT, HD_FD_TTY, HD_FD_OTHER };
+enum hd_fd_kind {
+    HD_FD_NONE,
+    HD_FD_FILE,
+    HD_FD_INET,
+    HD_FD_UNIX,
+    HD_FD_PIPE,
+    HD_FD_EPOLL,
+    HD_FD_EVENT,
+    HD_FD_TTY,
+    HD_FD_OTHER
+};
 
 /* One sample's evidence, gathered by the worker. */
 struct hd_evidence {
-    uint64_t for_ns;         /* how long this sample stands for */
-    uint64_t cpu_ns;         /* growth of the thread's CPU time over it */
-    uint64_t delay_ns;       /* growth of its run-queue delay */
-    uint8_t state;           /* enum hd_run_state */
-    int32_t syscall_nr;      /* HD_SYSCALL_NONE */
-    uint8_t fd_kind;         /* of the descriptor in the call, or of those waited for (enum hd_fd_kind) */
-    bool has_fds;            /* a poll, select or epoll that waits for any descriptor at all */
-    bool child_alive;        /* a child process started during this turn is alive */
-    int32_t child_pid;       /* of it, or of a wait for one; 0 */
-    char path[64];           /* base name of the file; empty */
-    char peer[64];           /* peer of the socket; empty */
-    uint64_t lock_address;   /* futex */
-    int32_t lock_owner_tid;  /* 0: none is claimed */
+    uint64_t for_ns;        /* how long this sample stands for */
+    uint64_t cpu_ns;        /* growth of the thread's CPU time over it */
+    uint64_t delay_ns;      /* growth of its run-queue delay */
+    uint8_t state;          /* enum hd_run_state */
+    int32_t syscall_nr;     /* HD_SYSCALL_NONE */
+    uint8_t fd_kind;        /* of the descriptor in the call, or of those waited for (enum hd_fd_kind) */
+    bool has_fds;           /* a poll, select or epoll that waits for any descriptor at all */
+    bool child_alive;       /* a child process started during this turn is alive */
+    int32_t child_pid;      /* of it, or of a wait for one; 0 */
+    char path[64];          /* base name of the file; empty */
+    char peer[64];          /* peer of the socket; empty */
+    uint64_t lock_address;  /* futex */
+    int32_t lock_owner_tid; /* 0: none is claimed */
 };
 
 struct hd_cause {
-    uint8_t kind;            /* enum hd_cause_kind */
+    uint8_t kind; /* enum hd_cause_kind */
     double share;
-    int32_t syscall_nr;      /* the one that weighed most within the kind */
+    int32_t syscall_nr; /* the one that weighed most within the kind */
     char path[64], peer[64];
     int32_t child_pid;
     uint64_t run_delay_ns, throttled_ns, major_faults;
@@ -52,7 +62,7 @@ struct hd_cause {
     int32_t lock_owner_tid;
     int32_t deadlock[8];
     uint32_t deadlock_count;
-    char detail[192];        /* one sentence for a person */
+    char detail[192]; /* one sentence for a person */
 };
 
 /* Running sums of one hang; zero-initialise. */
@@ -61,7 +71,7 @@ struct hd_cause_sums {
     uint64_t total_ns, delay_ns;
     uint64_t assumed_ns; /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
-        uint64_t ns;             /* lead of the evidence kept over all other evidence of its kind */
+        uint64_t ns; /* lead of the evidence kept over all other evidence of its kind */
         struct hd_evidence evidence;
     } best[HD_CAUSE_KINDS];
 };
@@ -78,7 +88,8 @@ enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e);
 struct hd_waits_for {
     int32_t tid, owner;
 };
-/* Follows the owners from `tid`. When they form a ring, writes it to c->deadlock and says so in c->detail: true. */
+/* Follows the owners from `tid`. When they form a ring, writes it to c->deadlock and says so in c->detail:
+ * true. */
 bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid);
 
 /* What a thread that is blocked in a system call waits for. */

@@ -13,9 +13,9 @@
 #define HD_TREE_DEPTH_MAX 256u
 
 struct hd_tree_node {
-    struct hd_frame frame;   /* most recent pc of this function on this path */
-    uint64_t time_ns;        /* in this function or below it */
-    uint64_t last_ns;        /* when it was last seen */
+    struct hd_frame frame;           /* most recent pc of this function on this path */
+    uint64_t time_ns;                /* in this function or below it */
+    uint64_t last_ns;                /* when it was last seen */
     uint32_t parent, child, sibling; /* first callee, next callee of the same caller; HD_TREE_NONE */
     uint32_t samples;
 };
@@ -28,11 +28,11 @@ struct hd_tree_pool {
 
 struct hd_tree {
     struct hd_tree_pool *pool;
-    uint32_t roots;   /* first outermost function, HD_TREE_NONE */
+    uint32_t roots; /* first outermost function, HD_TREE_NONE */
     uint32_t nodes;
     uint64_t time_ns; /* all of it */
     uint32_t samples;
-    uint32_t lost;    /* samples cut short because the pool was empty */
+    uint32_t lost; /* samples cut short because the pool was empty */
 };
 
 void hd_tree_pool_init(struct hd_tree_pool *pool);
@@ -40,16 +40,17 @@ void hd_tree_init(struct hd_tree *t, struct hd_tree_pool *pool);
 void hd_tree_free(struct hd_tree *t); /* nodes go back to the pool */
 
 /* Adds one stack, innermost first, without time. Returns its leaf's node: equal stacks have the same one.
- * HD_TREE_NONE: an empty stack, or no room for any of it; with room for a part, the innermost caller that has a node. */
+ * HD_TREE_NONE: an empty stack, or no room for any of it; with room for a part, the innermost caller that has
+ * a node. */
 uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t count, uint64_t at_ns);
 /* One more sample of a stack that is in the tree (a capture that proves the one before). */
 void hd_tree_again(struct hd_tree *t, uint32_t leaf, uint64_t at_ns);
 /* Charges time to a leaf and all its callers; HD_TREE_NONE: only to the tree's total. */
 void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
 
-/* The heaviest path from the outermost frame: at each frame the callee with the most time, among equals the most
- * recent. It ends where the function's own time is more than any callee's. Writes node indices, OUTERMOST first;
- * returns how many. */
+/* The heaviest path from the outermost frame: at each frame the callee with the most time, among equals the
+ * most recent. It ends where the function's own time is more than any callee's. Writes node indices,
+ * OUTERMOST first; returns how many. */
 uint32_t hd_tree_hot_path(const struct hd_tree *t, uint32_t *nodes, uint32_t max);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report's model: what report.schema.json says, as plain structs that point at the worker's buffers, and the
- * writer that turns it into JSON without allocating. May run while a hang is on. One writer at a time.
+ * The report's model: what report.schema.json says, as plain structs that point at the worker's buffers, and
+ * the writer that turns it into JSON without allocating. May run while a hang is on. One writer at a time.
  */
 #ifndef HD_REPORT_H
 #define HD_REPORT_H
@@ -43,11 +43,11 @@ struct hd_host {
 };
 
 struct hd_timeline_entry {
-    uint64_t at_ns;  /* CLOCK_MONOTONIC; written since the hang's start */
+    uint64_t at_ns; /* CLOCK_MONOTONIC; written since the hang's start */
     uint64_t for_ns;
-    uint32_t leaf;   /* tree node, HD_TREE_NONE: no stack */
+    uint32_t leaf; /* tree node, HD_TREE_NONE: no stack */
     int32_t syscall_nr;
-    uint8_t state;   /* enum hd_run_state */
+    uint8_t state; /* enum hd_run_state */
     uint8_t way, stop;
 };
 
@@ -55,12 +55,12 @@ struct hd_thread_record {
     int tid;
     char name[16];
     bool watched;
-    double cpu_percent;     /* < 0: left out */
+    double cpu_percent; /* < 0: left out */
     uint8_t state;
     int32_t syscall_nr;
-    int waits_for_tid;      /* 0 */
-    int error;              /* errno value: why there is no stack, 0 */
-    uint32_t first, count;  /* frames in hd_report.thread_frames */
+    int waits_for_tid;     /* 0 */
+    int error;             /* errno value: why there is no stack, 0 */
+    uint32_t first, count; /* frames in hd_report.thread_frames */
     uint32_t cut;
     uint8_t stop, way;
 };
@@ -75,46 +75,49 @@ struct hd_session {
     uint64_t used_ns, foreground_ns, launch_ns, idle_ns, hangs, hang_ns, turns;
     uint64_t turn_histogram[HD_TURN_BUCKETS];
     uint64_t reports_dropped;
-    uint64_t suppressed_count, suppressed_total_ns, suppressed_max_ns; /* not told apart by fingerprint; 0: left out */
+    uint64_t suppressed_count, suppressed_total_ns,
+        suppressed_max_ns;    /* not told apart by fingerprint; 0: left out */
     const char *previous_end; /* NULL: left out */
 };
 
 struct hd_report {
     enum hd_report_kind kind;
-    uint8_t id[HD_UUID_BYTES];
-    uint64_t started_wall_ns; /* CLOCK_REALTIME */
-    uint64_t started_ns;      /* CLOCK_MONOTONIC, to date the timeline */
-    uint64_t duration_ns, excluded_ns, threshold_ns;
     bool complete;
-    bool brief;               /* a repeat: no threads, no samples */
+    bool brief; /* a repeat: no threads, no samples */
+    bool debugger;
+    uint8_t id[HD_UUID_BYTES];
     uint8_t repeat_of[HD_UUID_BYTES]; /* all zero: none */
-    uint64_t fingerprint;     /* 0: none */
+    uint64_t fingerprint;             /* 0: none */
+    uint64_t started_wall_ns;         /* CLOCK_REALTIME */
+    uint64_t started_ns;              /* CLOCK_MONOTONIC, to date the timeline */
+    uint64_t duration_ns, excluded_ns, threshold_ns;
     const struct hd_app *app;
     const struct hd_host *host;
-    double cpu_percent;       /* < 0: left out */
-    uint64_t rss_bytes;       /* 0: left out */
-    int thread_count;         /* 0: left out */
-    bool debugger;
-    const char *loop_name;    /* NULL: no loop member */
+    double cpu_percent; /* < 0: left out */
+    uint64_t rss_bytes; /* 0: left out */
+    int thread_count;   /* 0: left out */
     int loop_tid;
+    const char *loop_name;                                /* NULL: no loop member */
     const char *loop_activity, *loop_state, *loop_scheme; /* schema's words; NULL: left out */
-    const struct hd_cause *cause; /* NULL */
-    const struct hd_tree *tree;   /* NULL: no hot_stack, no samples */
-    uint8_t hot_way, hot_stop;    /* of the most recent sample on the hot path */
+    const struct hd_cause *cause;                         /* NULL */
+    const struct hd_tree *tree;                           /* NULL: no hot_stack, no samples */
+    uint8_t hot_way, hot_stop;                            /* of the most recent sample on the hot path */
     uint32_t hot_cut;
     uint64_t interval_ns;
-    uint32_t taken;
     const struct hd_timeline_entry *timeline; /* ring: oldest at timeline_first */
     uint32_t timeline_first, timeline_count, timeline_size;
+    uint32_t taken;
     const struct hd_thread_record *threads;
     uint32_t thread_records, threads_left_out;
     const struct hd_frame *thread_frames;
-    struct hd_modules *modules; /* NULL: none. Frames are resolved through it while writing; only used ones are written */
+    struct hd_modules
+        *modules; /* NULL: none. Frames are resolved through it while writing; only used ones are written */
     const struct hd_monitor_cost *monitor; /* NULL */
     const struct hd_session *session;      /* NULL */
 };
 
-/* Where the JSON goes: called with each filled buffer. 0 or a negative errno value, which ends the writing. */
+/* Where the JSON goes: called with each filled buffer. 0 or a negative errno value, which ends the writing.
+ */
 struct hd_sink {
     int (*put)(void *ctx, const char *bytes, size_t n);
     void *ctx;

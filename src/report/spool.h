@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The spool folder: DIR/ID.json, each written whole to a temporary name, synced, renamed. A torn file cannot appear.
- * Worker only (it may wait for the disk); no allocation. Everything is relative to a kept descriptor of the folder.
+ * The spool folder: DIR/ID.json, each written whole to a temporary name, synced, renamed. A torn file cannot
+ * appear. Worker only (it may wait for the disk); no allocation. Everything is relative to a kept descriptor
+ * of the folder.
  */
 #ifndef HD_SPOOL_H
 #define HD_SPOOL_H
@@ -18,18 +19,20 @@ struct hd_spool {
     int error;
 };
 
-/* Opens the folder, making it and its parents when missing (0700), and sweeps temporary files whose writer is dead.
- * 0 or a negative errno value with dir_fd -1. The other members are the caller's, before and after. */
+/* Opens the folder, making it and its parents when missing (0700), and sweeps temporary files whose writer is
+ * dead. 0 or a negative errno value with dir_fd -1. The other members are the caller's, before and after. */
 int hd_spool_open(struct hd_spool *s, const char *path);
 void hd_spool_close(struct hd_spool *s);
 
 /* 0 when a report can be written now, else the errno value of why not. Leaves nothing behind. */
 int hd_spool_writable(struct hd_spool *s);
 
-/* Writes report r as ID.json (held: as .ID.held, which readers do not list, until released). An earlier file of the
- * same id is replaced atomically. On failure nothing of it is left and what stood there stays. Then the oldest reports
- * go, as the limits ask; that this or the folder's sync failed is only noted in `error`: the report stands. */
-int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch, bool held);
+/* Writes report r as ID.json (held: as .ID.held, which readers do not list, until released). An earlier file
+ * of the same id is replaced atomically. On failure nothing of it is left and what stood there stays. Then
+ * the oldest reports go, as the limits ask; that this or the folder's sync failed is only noted in `error`:
+ * the report stands. */
+int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
+                   bool held);
 int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 /* Removes a held report, or one that was released. Held ones that nobody releases are swept after a day. */
 int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "os/os.h"
@@ -65,8 +66,8 @@ static void good_utf8_stays(void **state) {
                                        "\xed\x9f\xbf", "\xee\x80\x80", "\xf4\x8f\xbf\xbf",
                                        "\xc2\x80",     "\xe0\xa0\x80", "\xf0\x90\x80\x80"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        char expected[32] = "\"";
-        strcat(strcat(expected, good[i]), "\"");
+        char expected[32];
+        snprintf(expected, sizeof expected, "\"%s\"", good[i]);
         assert_string(good[i], strlen(good[i]), expected);
     }
 }

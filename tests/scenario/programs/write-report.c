@@ -11,6 +11,7 @@
 #include "os/os.h"
 #include "report/spool.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,23 +250,23 @@ static bool make(struct made *m, const char *kind) {
 int main(int argc, char **argv) {
     static struct made made;
     struct hd_spool spool = {0};
-    struct hd_report_scratch *scratch = malloc(hd_report_scratch_bytes());
-    if (argc < 3 || scratch == NULL)
+    if (argc < 3)
         return 2;
+    struct hd_report_scratch *scratch = malloc(hd_report_scratch_bytes());
+    if (scratch == NULL)
+        return 1;
     hd_os_clock_init();
     hd_modules_init_live(&modules, open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
     hd_tree_pool_init(&pool);
-    if (hd_spool_open(&spool, argv[1]) != 0)
-        return 1;
-    for (int i = 2; i < argc; i++) {
+    int result = hd_spool_open(&spool, argv[1]);
+    for (int i = 2; i < argc && result == 0; i++) {
         char id[37];
-        if (!make(&made, argv[i]) || hd_spool_write(&spool, &made.report, scratch, false) != 0)
-            return 1;
+        result = make(&made, argv[i]) ? hd_spool_write(&spool, &made.report, scratch, false) : -EINVAL;
         hd_uuid_text(made.report.id, id);
         printf("%s\n", id);
         hd_tree_free(&made.tree);
     }
     hd_spool_close(&spool);
     free(scratch);
-    return 0;
+    return result != 0;
 }
