@@ -6,6 +6,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -16,6 +17,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -273,6 +276,124 @@ static void a_cut_copy_ends_the_walk_as_unreadable(void **state) {
     }
 }
 
+/* ---- code that nothing describes ------------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+static struct unwind_capture outer;
+
+/* Frames that both captures have, counted from the root: all of the outer one's but its own. */
+static void ends_like_outer(void) {
+    assert_int_equal(walk.stop, HD_STOP_ROOT);
+    assert_true(walk.count > outer.peer_count);
+    for (uint32_t i = 1; i < outer.peer_count; i++)
+        assert_int_equal(frames[walk.count - i].pc, outer.peer[outer.peer_count - i]);
+}
+
+static void capture_from_generated_code(void) {
+    unwind_capture_here(&capture);
+}
+
+/* A page of code that no module holds. */
+static uint8_t *generated(const char *code, size_t n) {
+    uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(page != MAP_FAILED);
+    memset(page, 0xcc, 4096);
+    memcpy(page + 64, code, n);
+    return page + 64;
+}
+
+static void generated_code_is_walked_by_its_frame_records(void **state) {
+    (void)state;
+    /* push %rbp; mov %rsp,%rbp; sub $16,%rsp; push %rbx; push %rbx; mov $-1,%rbx; call *%rdi; pop %rbx; leave; ret */
+    static const char code[] = "\x55\x48\x89\xe5\x48\x83\xec\x10\x53\x53\x48\xc7\xc3\xff\xff\xff\xff\xff\xd7\x5b"
+                               "\x5b\xc9\xc3";
+    uint8_t *f = generated(code, sizeof code - 1);
+    void (*call)(void (*)(void)) = (void (*)(void (*)(void)))(uintptr_t)f;
+    unwind_capture_here(&outer);
+    call(capture_from_generated_code);
+    unwind_walk(&capture, false, 0, frames, UNWIND_FRAMES, &walk);
+    ends_like_outer();
+    assert_int_equal(walk.count, outer.peer_count + 2);
+    assert_true(frames[1].pc == (uint64_t)(uintptr_t)f + 19);
+    assert_int_equal(frames[1].trust, HD_TRUST_CFI);
+    assert_int_equal(frames[1].start, 0);
+    assert_int_equal(frames[2].trust, HD_TRUST_FRAME_POINTER);
+    assert_int_equal(frames[3].trust, HD_TRUST_CFI);
+    munmap((void *)((uintptr_t)f & ~UINT64_C(4095)), 4096);
+}
+
+/* The capture's innermost frame is put into other code, which it seems to have called. */
+static void call_seems_to_go_to(uint64_t pc, unsigned pushed) {
+    unwind_capture_here(&outer);
+    capture = outer;
+    memmove(capture.stack + 8 * (pushed + 1), capture.stack, capture.stack_bytes - 8 * (pushed + 1));
+    memset(capture.stack, 0, 8 * pushed);
+    memcpy(capture.stack + 8 * pushed, &outer.peer[1], 8); /* a return address that follows a call */
+    capture.stack_addr -= 8 * (pushed + 1);
+    capture.regs.sp -= 8 * (pushed + 1);
+    capture.regs.pc = pc;
+    /* As if the caller were the one of the innermost frame: that frame's rows hold there too only by luck, so the walk
+     * is looked at for its first step. */
+    unwind_walk(&capture, false, 0, frames, UNWIND_FRAMES, &walk);
+    assert_true(walk.count >= 2);
+    assert_int_equal(frames[1].pc, outer.peer[1]);
+}
+
+static void a_prologue_in_generated_code_has_no_frame_yet(void **state) {
+    static const char code[] = "\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x90\xc9\xc3";
+    (void)state;
+    uint8_t *f = generated(code, sizeof code - 1);
+    call_seems_to_go_to((uint64_t)(uintptr_t)f, 0);
+    call_seems_to_go_to((uint64_t)(uintptr_t)f + 4, 0);
+    call_seems_to_go_to((uint64_t)(uintptr_t)f + 5, 1);
+    call_seems_to_go_to((uint64_t)(uintptr_t)f + 10, 0);
+    munmap((void *)((uintptr_t)f & ~UINT64_C(4095)), 4096);
+}
+
+static void a_call_through_a_null_pointer_shows_its_caller(void **state) {
+    (void)state;
+    call_seems_to_go_to(0, 0);
+    call_seems_to_go_to(64, 0);
+}
+
+static void the_vdso_is_walked(void **state) {
+    (void)state;
+    uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+    if (vdso == 0)
+        skip();
+    int index = hd_modules_at(unwind_modules(), vdso);
+    assert_true(index >= 0);
+    uint64_t f = hd_module_symbol(unwind_modules(), (uint32_t)index, "__vdso_clock_gettime");
+    if (f == 0)
+        skip();
+    call_seems_to_go_to(f, 0);
+    assert_int_equal(frames[1].trust, HD_TRUST_CFI);
+}
+#endif
+
+static void a_library_that_was_opened_later_is_walked(void **state) {
+    (void)state;
+    if (dlopen("libstdc++.so.6", RTLD_NOW | RTLD_NOLOAD) != NULL)
+        skip(); /* a sanitizer needs it */
+    void *library = dlopen("libstdc++.so.6", RTLD_NOW);
+    if (library == NULL)
+        skip();
+    void *f = dlsym(library, "__cxa_demangle");
+    assert_non_null(f);
+    int index = hd_modules_at(unwind_modules(), (uint64_t)(uintptr_t)f);
+    assert_true(index >= 0);
+    assert_non_null(strstr(hd_module_path(unwind_modules(), (uint32_t)index), "libstdc++"));
+#if defined(__x86_64__)
+    call_seems_to_go_to((uint64_t)(uintptr_t)f, 0);
+    assert_int_equal(frames[1].trust, HD_TRUST_CFI);
+    assert_int_equal(frames[0].start, (uint64_t)(uintptr_t)f);
+#endif
+    assert_true(hd_modules_still_valid(unwind_modules()));
+    dlclose(library);
+    assert_false(hd_modules_still_valid(unwind_modules()));
+    hd_unwinder_flush(unwind_unwinder());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_stack_is_walked_to_its_root),
@@ -281,6 +402,13 @@ int main(void) {
         cmocka_unit_test(blocked_threads_are_walked_to_their_root),
         cmocka_unit_test(stack_pointer_and_program_counter_are_enough),
         cmocka_unit_test(a_deep_stack_keeps_both_its_ends),
+#if defined(__x86_64__)
+        cmocka_unit_test(generated_code_is_walked_by_its_frame_records),
+        cmocka_unit_test(a_prologue_in_generated_code_has_no_frame_yet),
+        cmocka_unit_test(a_call_through_a_null_pointer_shows_its_caller),
+        cmocka_unit_test(the_vdso_is_walked),
+#endif
+        cmocka_unit_test(a_library_that_was_opened_later_is_walked),
         cmocka_unit_test(a_cut_copy_ends_the_walk_as_unreadable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
