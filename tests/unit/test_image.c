@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The modules of this process as image sees them, against the loader's own word; and a table that is full or is lied to.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "image/image.h"
+
+static struct hd_modules m;
+
+static int set_up(void **state) {
+    (void)state;
+    hd_modules_init_live(&m, open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
+    return 0;
+}
+
+static uint64_t address_of(const char *name) {
+    return (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, name);
+}
+
+struct expected {
+    unsigned seen;
+};
+
+/* Every segment of every object that the loader lists is found with the same bias, path, build-id and unwind table. */
+static int check_object(struct dl_phdr_info *info, size_t size, void *arg) {
+    struct expected *e = arg;
+    char exe[4096] = "";
+    (void)size;
+    int index = -1;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD) {
+            index = hd_modules_at(&m, info->dlpi_addr + p->p_vaddr);
+            assert_true(index >= 0);
+            assert_int_equal(index, hd_modules_at(&m, info->dlpi_addr + p->p_vaddr + p->p_memsz - 1));
+        }
+    }
+    assert_true(index >= 0);
+    const struct hd_module *module = &m.module[index];
+    assert_true(module->bias == info->dlpi_addr);
+    bool main_program = info->dlpi_name[0] == 0;
+    assert_int_equal(module->main_program, main_program);
+    if (main_program)
+        assert_true(readlink("/proc/self/exe", exe, sizeof exe - 1) > 0);
+    assert_string_equal(hd_module_path(&m, (uint32_t)index), main_program ? exe : info->dlpi_name);
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_GNU_EH_FRAME)
+            assert_true(module->eh_frame_hdr == info->dlpi_addr + p->p_vaddr);
+        if (p->p_type != PT_NOTE)
+            continue;
+        const uint8_t *note = (const uint8_t *)(info->dlpi_addr + p->p_vaddr);
+        if (memcmp(note, "\4\0\0\0\x14\0\0\0\3\0\0\0GNU", 16) == 0) {
+            assert_int_equal(module->build_id_bytes, 20);
+            assert_memory_equal(module->build_id, note + 16, 20);
+        }
+    }
+    e->seen++;
+    return 0;
+}
+
+static void modules_are_what_the_loader_says(void **state) {
+    struct expected e = {0};
+    (void)state;
+    dl_iterate_phdr(check_object, &e);
+    assert_true(e.seen >= 3);
+    assert_int_equal(m.count, e.seen);
+    assert_true(hd_modules_still_valid(&m));
+    assert_int_equal(m.lost, 0);
+}
+
+static void what_the_loader_does_not_know_is_no_module(void **state) {
+    static const uint64_t nowhere[] = {0, 1, 4096, UINT64_MAX, UINT64_C(0x800000000000)};
+    int local;
+    (void)state;
+    for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++)
+        assert_int_equal(hd_modules_at(&m, nowhere[i]), -ENOENT);
+    assert_int_equal(hd_modules_at(&m, (uint64_t)(uintptr_t)&local), -ENOENT);
+    void *heap = malloc(16);
+    assert_int_equal(hd_modules_at(&m, (uint64_t)(uintptr_t)heap), -ENOENT);
+    free(heap);
+    assert_int_equal(m.count, 0);
+}
+
+static void exported_functions_are_found_by_name_and_by_address(void **state) {
+    static const char *const names[] = {"getpid", "qsort", "nanosleep", "getaddrinfo", "regexec"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[64];
+        uint64_t start = 0, want = address_of(names[i]);
+        Dl_info info;
+        assert_true(want != 0 && dladdr((void *)(uintptr_t)want, &info) != 0);
+        int index = hd_modules_at(&m, want);
+        if (index < 0 || strstr(hd_module_path(&m, (uint32_t)index), "libc.so") == NULL)
+            continue; /* a sanitizer's */
+        assert_true(hd_module_symbol(&m, (uint32_t)index, names[i]) == want);
+        for (uint64_t offset = 0; offset < 3; offset++) {
+            assert_int_equal(hd_module_nearest(&m, (uint32_t)index, want + offset, name, sizeof name, &start), 0);
+            assert_true(start == want);
+            assert_true(hd_module_symbol(&m, (uint32_t)index, name) == want);
+        }
+        assert_int_equal(hd_module_nearest(&m, (uint32_t)index, want, name, 4, &start), 0);
+        assert_int_equal(strlen(name), 3);
+    }
+    int libc = hd_modules_at(&m, address_of("getpid"));
+    if (libc >= 0) {
+        assert_int_equal(hd_module_symbol(&m, (uint32_t)libc, "hangdog_no_such_function"), 0);
+        assert_int_equal(hd_module_symbol(&m, (uint32_t)libc, ""), 0);
+        assert_int_equal(hd_module_symbol(&m, (uint32_t)libc, "environ"), 0); /* no function */
+    }
+    assert_int_equal(hd_module_symbol(&m, HD_MODULES_MAX, "getpid"), 0);
+}
+
+static void the_vdso_is_a_module(void **state) {
+    (void)state;
+    uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+    if (vdso == 0)
+        skip();
+    int index = hd_modules_at(&m, vdso + 16);
+    assert_true(index >= 0);
+    assert_true(m.module[index].lo == vdso && m.module[index].eh_frame_hdr != 0);
+    assert_true(m.module[index].build_id_bytes > 0);
+    assert_non_null(strstr(hd_module_path(&m, (uint32_t)index), "vdso"));
+}
+
+/* ---- a made-up process --------------------------------------------------------------------------- */
+
+#define STEP UINT64_C(0x10000)
+
+static uint64_t generation;
+
+static int find_made_up(struct hd_modules *table, uint64_t pc, struct hd_module *out, char *path, size_t bytes) {
+    (void)table;
+    if (pc < STEP || pc >= 1000 * STEP)
+        return -ENOENT;
+    out->lo = pc / STEP * STEP;
+    out->hi = out->lo + STEP / 2;
+    if (pc >= out->hi)
+        return -ENOENT;
+    out->handle = generation;
+    if (path != NULL)
+        snprintf(path, bytes, "/%s/%lx", "a/path/of/some/length/as/they/are/in/the/real/world/too/and/this/one/is/longer/than/most", pc / STEP);
+    return 0;
+}
+
+static int cannot_read(void *ctx, uint64_t addr, void *dst, size_t n) {
+    (void)ctx;
+    (void)addr;
+    (void)dst;
+    (void)n;
+    return -EFAULT;
+}
+
+static void a_full_table_keeps_its_indices(void **state) {
+    (void)state;
+    memset(&m, 0, sizeof m);
+    m.memory.read = cannot_read;
+    m.find = find_made_up;
+    unsigned order = 7, index[1000];
+    for (unsigned i = 0; i < HD_MODULES_MAX; i++) {
+        order = (order + 389) % 997 + 1; /* from here and there */
+        int at = hd_modules_at(&m, order * STEP + 5);
+        assert_true(at >= 0);
+        index[order] = (unsigned)at;
+        assert_int_equal(hd_modules_at(&m, order * STEP + STEP / 2), -ENOENT);
+    }
+    assert_true(m.count > HD_MODULES_MAX / 2 && m.count <= HD_MODULES_MAX);
+    for (uint32_t i = 0; i < m.count; i++)
+        assert_int_equal(hd_modules_at(&m, m.module[i].lo + 1), i);
+    for (uint64_t i = 1; i < 1000; i++)
+        (void)hd_modules_at(&m, i * STEP);
+    assert_int_equal(m.count, HD_MODULES_MAX);
+    assert_true(m.lost > 0);
+    assert_true(m.path_bytes <= HD_MODULE_PATHS_BYTES);
+    assert_int_equal(hd_modules_at(&m, order * STEP), index[order]);
+    assert_int_equal(hd_module_path(&m, HD_MODULES_MAX - 1)[0], 0); /* no room for its path was left */
+    assert_int_equal(hd_module_symbol(&m, 0, "f"), 0);
+    assert_true(hd_modules_still_valid(&m));
+    generation++;
+    assert_false(hd_modules_still_valid(&m));
+    assert_int_equal(m.count, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(modules_are_what_the_loader_says, set_up),
+        cmocka_unit_test_setup(what_the_loader_does_not_know_is_no_module, set_up),
+        cmocka_unit_test_setup(exported_functions_are_found_by_name_and_by_address, set_up),
+        cmocka_unit_test_setup(the_vdso_is_a_module, set_up),
+        cmocka_unit_test(a_full_table_keeps_its_indices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
