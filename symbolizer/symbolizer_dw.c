@@ -66,10 +66,11 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
     int n = 0;
     if (!dw_find_unit(m, addr, &unit, &bias))
         return 0;
-    Dwfl_Line *line = dwfl_module_getsrc(m->module, addr);
+    /* By the unit: libdwfl's own search needs .debug_aranges. */
+    Dwarf_Line *line = dwarf_getsrc_die(&unit, addr - bias);
     struct symbol next = {0}; /* file and line of the function that comes next */
-    if (line != NULL)
-        next.file = strings_keep(&s->strings, dwfl_lineinfo(line, NULL, &next.line, NULL, NULL, NULL));
+    if (line != NULL && dwarf_lineno(line, &next.line) == 0)
+        next.file = strings_keep(&s->strings, dwarf_linesrc(line, NULL, NULL));
     int count = scopes_at(&unit, addr - bias, &scopes);
     bool whole = false;
     for (int i = 0; i < count && n < SYMBOLS_MAX && !whole; i++) {
