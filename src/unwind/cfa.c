@@ -158,7 +158,8 @@ static bool register_instruction(struct machine *m, uint8_t op) {
     }
 }
 
-/* Instructions on the CFA, the remembered rows and the rest. */
+/* Instructions on the CFA, the remembered rows and the rest. A new register or offset after an expression is an error by
+ * the book; hand-written assembly (libgcrypt) has it, and means the offset of before, as libgcc reads it. */
 static void other_instruction(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
     uint64_t reg;
@@ -172,15 +173,15 @@ static void other_instruction(struct machine *m, uint8_t op) {
         def_cfa(m, reg, factored(m, (uint64_t)hd_rd_sleb(r)));
         break;
     case OP_DEF_CFA_REGISTER:
-        r->bad |= !m->row->cfa_known || m->row->cfa_expression;
+        r->bad |= !m->row->cfa_known;
         def_cfa(m, hd_rd_uleb(r), m->row->cfa_offset);
         break;
     case OP_DEF_CFA_OFFSET:
-        r->bad |= !m->row->cfa_known || m->row->cfa_expression;
+        r->bad |= !m->row->cfa_known;
         m->row->cfa_offset = (int64_t)hd_rd_uleb(r);
         break;
     case OP_DEF_CFA_OFFSET_SF:
-        r->bad |= !m->row->cfa_known || m->row->cfa_expression;
+        r->bad |= !m->row->cfa_known;
         m->row->cfa_offset = factored(m, (uint64_t)hd_rd_sleb(r));
         break;
     case OP_DEF_CFA_EXPRESSION:
