@@ -206,6 +206,7 @@ static void act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, c
         .excluded_ns = w->life.excluded_ns,
         .activity = (uint8_t)(atomic_load_explicit(&w->loop.word, memory_order_relaxed) & HD_ACTIVITY_MASK)};
     if ((actions & HD_ACT_TRACK) != 0) {
+        w->target.last_valid = false; /* a stack that a capture before this turn's proves is not in its samples */
         message.type = HD_MSG_TRACK;
         message.at_ns = look->turn_ns;
         tell(m, &message);
