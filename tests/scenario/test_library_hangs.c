@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A hand-written epoll loop, watched by the library: what is a hang and what is not, its duration, its
+ * function, its cause; several loops; repeats and caps.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "library.h"
+
+#define T THRESHOLD_MS
+/* Beyond what the program measured itself; for a sanitizer's build it is only that it is no nonsense. */
+#define SLACK_NS ((SANITIZED ? 1000 : 60) * MS)
+
+static struct spool spool;
+static struct looper looper;
+
+static int begin(void **state) {
+    (void)state;
+    spool_make(&spool);
+    library_start(&spool);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    hangdog_stop();
+    spool_remove(&spool);
+    return 0;
+}
+
+static void assert_near(uint64_t told_ns, uint64_t truth_ns) {
+    uint64_t off = told_ns > truth_ns ? told_ns - truth_ns : truth_ns - told_ns;
+    if (off > SLACK_NS + truth_ns / 40) {
+        fail_msg("told %.1f ms, truly %.1f ms", (double)told_ns / MS, (double)truth_ns / MS);
+    }
+}
+
+/* Stops, which writes the session report: after it, what was not reported will not be. */
+static void stop_and_expect_no_report(void) {
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *reports = spool_reports(&spool, NULL, false);
+    assert_int_equal(json_array_size(reports), 0);
+    json_decref(reports);
+}
+
+/* Scenario 1. */
+static void three_blocks_over_the_threshold_are_three_hangs(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    uint64_t took[3];
+    for (unsigned i = 0; i < 3; i++) {
+        took[i] = looper_call(&looper, block_sleep, 2 * T);
+    }
+    json_t *hangs = spool_wait(&spool, NULL, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        const json_t *hang = json_array_get(hangs, i);
+        assert_string_equal(report_text(hang, "kind"), "hang");
+        assert_near(report_ns(hang, "duration_ns"), took[i]);
+        assert_string_equal(report_cause(hang), "sleep");
+        assert_true(report_blames(hang, block_sleep));
+    }
+    json_decref(hangs);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *session = spool_wait(&spool, "session", 1);
+    const json_t *told = json_object_get(json_array_get(session, 0), "session");
+    assert_int_equal(report_ns(told, "hangs"), 3);
+    assert_near(report_ns(told, "hang_ns"), took[0] + took[1] + took[2]);
+    json_decref(session);
+}
+
+/* Scenario 2. */
+static void three_short_blocks_are_none(void **state) {
+    (void)state;
+    looper_start(&looper, "main", SANITIZED ? 2000 * MS : 0);
+    for (unsigned i = 0; i < 3; i++) {
+        looper_call(&looper, block_sleep, T / 10);
+    }
+    stop_and_expect_no_report();
+}
+
+/* Scenario 3. */
+static void just_below_is_none_and_just_over_is_one(void **state) {
+    (void)state;
+    uint64_t threshold_ms = 1000;
+    looper_start(&looper, "main", threshold_ms * MS);
+    uint64_t below = looper_call(&looper, block_sleep, threshold_ms / 10 * 9);
+    uint64_t over = looper_call(&looper, block_sleep_other, threshold_ms + INTERVAL_MS);
+    json_t *hangs;
+    if (below < threshold_ms * MS) {
+        hangs = spool_wait(&spool, NULL, 1);
+        assert_true(report_blames(json_array_get(hangs, 0), block_sleep_other));
+        assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), over);
+        assert_int_equal(report_ns(json_array_get(hangs, 0), "threshold_ns"), threshold_ms * MS);
+    } else { /* the machine was elsewhere for a tenth of a second */
+        hangs = spool_wait(&spool, NULL, 2);
+    }
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
+/* Scenario 5. */
+static void a_hang_has_its_true_start_and_duration(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    uint64_t took = looper_call(&looper, block_spin, 3 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(hangs, 0);
+    assert_near(report_ns(hang, "duration_ns"), took);
+    assert_true(report_ns(hang, "duration_ns") + MS >= took); /* the turn holds the call */
+    assert_near(report_started_ns(hang), looper.began_wall_ns);
+    assert_true(report_blames(hang, block_spin));
+    assert_string_equal(report_text(json_object_get(hang, "loop"), "name"), "main");
+    assert_string_equal(report_text(json_object_get(hang, "loop"), "state"), "foreground");
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
+/* Scenario 8. */
+static void normal_turns_after_a_hang_are_no_hangs(void **state) {
+    (void)state;
+    looper_start(&looper, "main", SANITIZED ? 1000 * MS : 0);
+    looper_call(&looper, block_sleep, SANITIZED ? 1500 : 2 * T);
+    for (unsigned i = 0; i < 30; i++) {
+        looper_call(&looper, block_sleep, T / 20);
+    }
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_decref(spool_wait(&spool, NULL, 1));
+}
+
+static void turns_without_a_wait(uint64_t ms) {
+    uint64_t until = now_ns() + ms * MS;
+    while (now_ns() < until) {
+        nap_ms(5);
+        hangdog_turn(looper.loop);
+    }
+}
+
+/* Scenario 9. */
+static void a_loop_that_turns_without_sleeping_does_not_hang(void **state) {
+    (void)state;
+    looper_start(&looper, "main", SANITIZED ? 1000 * MS : 0);
+    looper_call(&looper, turns_without_a_wait, SANITIZED ? 3000 : 5 * T);
+    stop_and_expect_no_report();
+}
+
+/* Scenario 33: sampled at its end, it is in the other function. */
+static void most_and_last(uint64_t ms) {
+    block_sleep(ms * 8 / 10);
+    block_sleep_other(ms * 2 / 10);
+}
+
+static void the_function_with_most_of_the_time_is_blamed_not_the_last(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, most_and_last, 1000);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hot = json_object_get(json_array_get(hangs, 0), "hot_stack");
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    assert_false(report_blames(json_array_get(hangs, 0), block_sleep_other));
+    double share = json_number_value(json_object_get(hot, "share"));
+    assert_true(share > 0.7 && share < 0.9);
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
+/* Scenario 11. */
+static void a_block_before_the_first_wait_is_a_slow_launch(void **state) {
+    (void)state;
+    hangdog_loop *loop = hangdog_loop_watch("main", 60 * SECOND); /* of the foreground: not the launch's */
+    assert_non_null(loop);
+    block_sleep(2 * T);
+    hangdog_before_wait(loop);
+    json_t *reports = spool_wait(&spool, NULL, 1);
+    assert_string_equal(report_text(json_array_get(reports, 0), "kind"), "launch");
+    assert_near(report_ns(json_array_get(reports, 0), "duration_ns"), 2 * T * MS);
+    json_decref(reports);
+    hangdog_after_wait(loop);
+    block_sleep(2 * T); /* launched: the loop's own threshold counts */
+    hangdog_before_wait(loop);
+    hangdog_loop_unwatch(loop);
+    assert_int_equal(hangdog_stop(), 0);
+    json_decref(spool_wait(&spool, NULL, 1));
+}
+
+static void two_loops_have_their_own_thresholds(void **state) {
+    (void)state;
+    struct looper quick, slow;
+    looper_start(&quick, "quick", 0);
+    looper_start(&slow, "slow", 60 * SECOND);
+    looper_post(&slow, block_sleep_other, 3 * T);
+    looper_post(&quick, block_sleep, 2 * T);
+    looper_wait(&quick);
+    looper_wait(&slow);
+    looper_stop(&quick);
+    looper_stop(&slow);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_string_equal(report_text(json_object_get(json_array_get(hangs, 0), "loop"), "name"), "quick");
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+}
+
+static void two_loops_that_hang_at_once_have_a_report_each(void **state) {
+    (void)state;
+    struct looper one, other;
+    looper_start(&one, "one", 0);
+    looper_start(&other, "other", 0);
+    looper_post(&one, block_sleep, 3 * T);
+    looper_post(&other, block_sleep_other, 2 * T);
+    looper_wait(&other);
+    looper_wait(&one);
+    json_t *hangs = spool_wait(&spool, NULL, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        const json_t *hang = json_array_get(hangs, i);
+        bool is_one = strcmp(report_text(json_object_get(hang, "loop"), "name"), "one") == 0;
+        assert_near(report_ns(hang, "duration_ns"), is_one ? one.took_ns : other.took_ns);
+        assert_true(report_blames(hang, is_one ? block_sleep : block_sleep_other));
+    }
+    json_decref(hangs);
+    looper_stop(&one);
+    looper_stop(&other);
+}
+
+static void the_same_hang_again_is_reported_in_brief(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 2 * T);
+    uint64_t took = looper_call(&looper, block_sleep, 2 * T);
+    looper_call(&looper, block_spin, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 3);
+    const json_t *first = json_array_get(hangs, 0), *again = json_array_get(hangs, 1),
+                 *another = json_array_get(hangs, 2);
+    assert_string_equal(report_text(first, "repeat_of"), "");
+    assert_non_null(json_object_get(first, "samples"));
+    assert_string_equal(report_text(again, "repeat_of"), report_text(first, "id"));
+    assert_string_equal(report_text(again, "fingerprint"), report_text(first, "fingerprint"));
+    assert_null(json_object_get(again, "samples"));
+    assert_null(json_object_get(again, "threads"));
+    assert_near(report_ns(again, "duration_ns"), took);
+    assert_string_equal(report_cause(again), "sleep");
+    assert_true(report_blames(again, block_sleep));
+    assert_string_equal(report_text(another, "repeat_of"), "");
+    assert_string_not_equal(report_text(another, "fingerprint"), report_text(first, "fingerprint"));
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
+static void start_with_caps(uint32_t a_day, uint32_t of_a_kind) {
+    hangdog_options o = library_options(&spool);
+    o.reports_per_day = a_day;
+    o.reports_per_fingerprint = of_a_kind;
+    assert_int_equal(hangdog_stop(), 0);
+    spool_remove(&spool); /* with the session report of the run that ended */
+    spool_make(&spool);
+    o.spool = spool.path;
+    assert_int_equal(hangdog_start(&o), 0);
+}
+
+static void what_a_cap_holds_back_is_counted(void **state) {
+    (void)state;
+    start_with_caps(UINT32_MAX, 2);
+    looper_start(&looper, "main", 0);
+    uint64_t held_back = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t took = looper_call(&looper, block_sleep, T + T / 2);
+        held_back += i >= 2 ? took : 0;
+    }
+    looper_call(&looper, block_spin, T + T / 2);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_decref(spool_wait(&spool, NULL, 3)); /* two of one kind, one of another */
+    json_t *session = spool_wait(&spool, "session", 1);
+    const json_t *told = json_object_get(json_array_get(session, 0), "session");
+    const json_t *suppressed = json_array_get(json_object_get(told, "suppressed"), 0);
+    assert_int_equal(report_ns(told, "hangs"), 5);
+    assert_int_equal(report_ns(suppressed, "count"), 2);
+    assert_near(report_ns(suppressed, "total_ns"), held_back);
+    json_decref(session);
+}
+
+/* Scenario 37, with a smaller number. */
+static void the_days_cap_outlives_a_restart(void **state) {
+    (void)state;
+    start_with_caps(2, UINT32_MAX);
+    for (unsigned run = 0; run < 3; run++) {
+        looper_start(&looper, "main", 0);
+        looper_call(&looper, block_sleep, T + T / 2);
+        looper_stop(&looper);
+        assert_int_equal(hangdog_stop(), 0);
+        hangdog_options o = library_options(&spool);
+        o.reports_per_day = 2;
+        assert_int_equal(hangdog_start(&o), 0);
+    }
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *hangs = spool_reports(&spool, NULL, false);
+    assert_true(json_array_size(hangs) <= 2 && json_array_size(hangs) >= 1); /* a session report counts too */
+    json_decref(hangs);
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(three_blocks_over_the_threshold_are_three_hangs),
+        CASE(three_short_blocks_are_none),
+        CASE(just_below_is_none_and_just_over_is_one),
+        CASE(a_hang_has_its_true_start_and_duration),
+        CASE(normal_turns_after_a_hang_are_no_hangs),
+        CASE(a_loop_that_turns_without_sleeping_does_not_hang),
+        CASE(the_function_with_most_of_the_time_is_blamed_not_the_last),
+        CASE(a_block_before_the_first_wait_is_a_slow_launch),
+        CASE(two_loops_have_their_own_thresholds),
+        CASE(two_loops_that_hang_at_once_have_a_report_each),
+        CASE(the_same_hang_again_is_reported_in_brief),
+        CASE(what_a_cap_holds_back_is_counted),
+        CASE(the_days_cap_outlives_a_restart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

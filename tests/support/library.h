@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For the tests of the library's public behaviour: a spool folder of a test's own, a hand-written loop on a
+ * thread of its own, and blocks of a known kind and length.
+ */
+#ifndef TEST_LIBRARY_H
+#define TEST_LIBRARY_H
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hangdog/hangdog.h"
+
+#define MS 1000000ULL
+#define SECOND (1000 * MS)
+
+/* What the tests start with: a threshold of 200 ms, a look every 10 ms. */
+#define THRESHOLD_MS 200
+#define INTERVAL_MS 10
+
+/* A sanitizer's build is slow, and so are its bounds. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
+uint64_t now_ns(void);
+void nap_ms(uint64_t ms);
+void spin_ms(uint64_t ms);
+
+/* Waits for condition(arg), for at most a minute (three under a sanitizer). False: in vain. */
+bool wait_for(bool (*condition)(void *), void *arg);
+
+/* ---- the spool ------------------------------------------------------------------------------------ */
+
+struct spool {
+    char path[64];
+    int fd; /* of the folder, for looks that may not allocate */
+};
+
+void spool_make(struct spool *s);
+void spool_remove(struct spool *s);
+
+/* Reports that are shown, without allocation: also while malloc is locked. */
+size_t spool_count(const struct spool *s);
+
+/* The reports of this kind (NULL: any but the session's), oldest first; complete ones only when asked. A new
+ * array. */
+json_t *spool_reports(const struct spool *s, const char *kind, bool complete);
+
+/* The same, once there are `count` complete ones of them. Fails the test when they do not come. */
+json_t *spool_wait(const struct spool *s, const char *kind, size_t count);
+
+/* Once a first report, which need not be complete, is there. No allocation. */
+void spool_wait_for_one(const struct spool *s);
+
+uint64_t report_ns(const json_t *report, const char *key);
+const char *report_text(const json_t *report, const char *key);
+const char *report_cause(const json_t *report);
+/* RFC 3339 with nanoseconds, as CLOCK_REALTIME in ns. */
+uint64_t report_started_ns(const json_t *report);
+/* True when the hot stack has a frame in the function that begins at `function`. */
+bool report_blames(const json_t *report, void (*function)(uint64_t));
+
+/* ---- start ---------------------------------------------------------------------------------------- */
+
+/* The tests' options for this spool. */
+hangdog_options library_options(const struct spool *s);
+/* hangdog_start with them. */
+void library_start(const struct spool *s);
+
+/* ---- a loop --------------------------------------------------------------------------------------- */
+
+/* An epoll loop on a thread of its own. What is posted to it runs in its turns, each in one. */
+struct looper {
+    pthread_t thread;
+    hangdog_loop *loop;
+    const char *name;
+    uint64_t threshold_ns;
+    int event_fd, epoll_fd;
+    void (*call)(uint64_t);
+    uint64_t argument, delay_ns;
+    uint64_t took_ns; /* the last call, by its own clock */
+    uint64_t began_wall_ns;
+    unsigned posted, done;
+    bool leave;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+/* Starts the thread, watches its loop and returns once it waits. */
+void looper_start(struct looper *l, const char *name, uint64_t threshold_ns);
+/* Runs call(argument) in a turn of its own; looper_wait waits until it has. */
+void looper_post(struct looper *l, void (*call)(uint64_t), uint64_t argument);
+void looper_wait(struct looper *l);
+/* Both. How long the call took, in ns. */
+uint64_t looper_call(struct looper *l, void (*call)(uint64_t), uint64_t argument);
+/* Unwatches and ends it. */
+void looper_stop(struct looper *l);
+
+/* Blocks of `ms` each, never inlined: a report names them. */
+void block_sleep(uint64_t ms);
+void block_sleep_other(uint64_t ms);
+void block_spin(uint64_t ms);
+
+#endif
