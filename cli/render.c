@@ -49,11 +49,16 @@ static const char *name_of(const json_t *frame) {
     return name != NULL && name[0] != 0 ? name : NULL;
 }
 
-/* The innermost function, when it has a name and most of the time: of a path that fans out it says little. */
+/* The innermost function that has a name and most of the time: of a path that fans out the leaf says little.
+ */
 static const char *top_name(const json_t *report) {
-    const json_t *top = json_array_get(json_object_get(json_object_get(report, "hot_stack"), "frames"), 0);
-    const json_t *share = json_object_get(top, "share");
-    return share == NULL || json_number_value(share) >= 0.5 ? name_of(top) : NULL;
+    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i), *share = json_object_get(frame, "share");
+        if (name_of(frame) != NULL && (share == NULL || json_number_value(share) >= 0.5))
+            return name_of(frame);
+    }
+    return NULL;
 }
 
 /* hung for 2.003 s in clock_nanosleep, called by debugCommand */

@@ -57,7 +57,7 @@ static int enter_path(const char *path) {
 }
 
 int hd_spool_open(struct hd_spool *s, const char *path) {
-    s->dir_fd = -1;
+    *s = (struct hd_spool){.dir_fd = -1};
     if (path[0] == 0)
         return -ENOENT;
     int place = enter_path(path);

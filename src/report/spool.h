@@ -20,7 +20,8 @@ struct hd_spool {
 };
 
 /* Opens the folder, making it and its parents when missing (0700), and sweeps temporary files whose writer is
- * dead. 0 or a negative errno value with dir_fd -1. The other members are the caller's, before and after. */
+ * dead. Initialises all of *s, without limits: they are set afterwards. 0 or a negative errno value with
+ * dir_fd -1. */
 int hd_spool_open(struct hd_spool *s, const char *path);
 void hd_spool_close(struct hd_spool *s);
 
