@@ -84,24 +84,32 @@ static inline void hd_turn_account(struct hd_loop *l, uint64_t ticks) {
 }
 
 /* The mark. Owner only. Async-signal-safe. Returns its time. `activity` is a constant at each call, so that
- * most of this folds away. */
+ * most of this folds away. The sums come after the exchange: it waits for every store before it, and hides
+ * what follows. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loop *l, unsigned activity) {
     uint64_t now = hd_loop_ticks(l);
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
+    uint64_t turn = atomic_load_explicit(&l->turn_ticks, memory_order_relaxed);
     unsigned before = (unsigned)(old & HD_ACTIVITY_MASK);
     bool starts = hd_turn_starts(before, activity);
     bool was_idle = hd_activity_is_idle(before);
     bool ends = !was_idle && (starts || hd_activity_is_idle(activity));
-    if (ends) {
-        hd_turn_account(l, now - atomic_load_explicit(&l->turn_ticks, memory_order_relaxed));
-    } else if (was_idle && starts) {
-        HD_OWNER_ADD(l->idle_ticks, now - (old >> HD_ACTIVITY_BITS));
-    }
-    if (starts) {
+    /* At entry and after waiting the word itself says when the turn started; else that must be there before
+     * it. */
+    bool word_tells = activity == HANGDOG_ENTRY || activity == HANGDOG_AFTER_WAITING;
+    if (starts && !word_tells) {
         atomic_store_explicit(&l->turn_ticks, now, memory_order_relaxed);
     }
     atomic_exchange_explicit(&l->word, now << HD_ACTIVITY_BITS | activity, memory_order_seq_cst);
     uint32_t flags = atomic_load_explicit(&l->flags, memory_order_seq_cst);
+    if (starts && word_tells) {
+        atomic_store_explicit(&l->turn_ticks, now, memory_order_relaxed);
+    }
+    if (ends) {
+        hd_turn_account(l, now - turn);
+    } else if (was_idle && starts) {
+        HD_OWNER_ADD(l->idle_ticks, now - (old >> HD_ACTIVITY_BITS));
+    }
     if (__builtin_expect(flags != 0, 0)) {
         hd_loop_answer(l, flags, ends, !hd_activity_is_idle(activity), now);
     }
