@@ -10,6 +10,7 @@
 
 #define PROGRAM_HEADERS_MAX 64u
 #define NOTES_BYTES_MAX 1024u
+#define HOLES_MAX (1u << 20) /* in a program; in larger ones something else may live */
 #define PAGE 4096u /* strings are read in pieces that do not cross one: what follows may not be mapped */
 
 static int read_at(const struct hd_memory *memory, uint64_t at, void *dst, size_t n) {
@@ -83,7 +84,7 @@ static int program_headers(const struct hd_memory *memory, uint64_t header, Elf6
 
 int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
     Elf64_Phdr ph[PROGRAM_HEADERS_MAX];
-    int n = program_headers(memory, m->lo, ph);
+    int n = program_headers(memory, m->header, ph);
     if (n < 0)
         return n;
     for (int i = 0; i < n; i++) {
@@ -96,15 +97,25 @@ int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
     return 0;
 }
 
-int hd_elf_bias(const struct hd_memory *memory, uint64_t header, uint64_t *bias) {
+void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint64_t count, struct hd_module *m) {
     Elf64_Phdr ph[PROGRAM_HEADERS_MAX];
-    int n = program_headers(memory, header, ph);
-    if (n < 0)
-        return n;
-    for (int i = 0; i < n; i++)
-        if (ph[i].p_type == PT_LOAD && ph[i].p_offset == 0) {
-            *bias = header - ph[i].p_vaddr;
-            return 0;
-        }
-    return -EINVAL;
+    uint64_t lo = UINT64_MAX, hi = 0, mapped = 0, header = 0;
+    if (count > PROGRAM_HEADERS_MAX || read_at(memory, headers, ph, count * sizeof *ph) != 0)
+        return;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t from = m->bias + ph[i].p_vaddr, to = from + ph[i].p_memsz;
+        if (ph[i].p_type != PT_LOAD)
+            continue;
+        from -= from % PAGE;
+        if (ph[i].p_offset == 0)
+            header = from;
+        lo = from < lo ? from : lo;
+        hi = to > hi ? to : hi;
+        mapped += to - from;
+    }
+    if (header == 0 || m->lo < lo || m->hi > hi || hi - lo - mapped > HOLES_MAX)
+        return;
+    m->lo = lo;
+    m->hi = hi;
+    m->header = header;
 }

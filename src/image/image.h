@@ -20,6 +20,7 @@ struct hd_memory {
 struct hd_module {
     uint64_t lo, hi;       /* mapped range in memory */
     uint64_t bias;         /* memory address minus address in the file's own numbering */
+    uint64_t header;       /* address of the ELF header in memory */
     uint64_t eh_frame_hdr; /* address in memory, 0: none */
     uint64_t handle;       /* the loader's own record; another one at the same place is another module */
     uint32_t path;         /* offset into the path arena */

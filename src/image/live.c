@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "image/elf.h"
 #include "image/image.h"
@@ -54,6 +55,9 @@ static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, c
     uint64_t name = (uint64_t)(uintptr_t)map.l_name;
     (void)m->memory.read(m->memory.ctx, name, &first, 1);
     out->main_program = first == 0;
+    out->header = out->lo;
+    if (out->main_program)
+        hd_elf_whole_program(&m->memory, getauxval(AT_PHDR), getauxval(AT_PHNUM), out);
     if (path != NULL && path_bytes != 0) {
         path[0] = 0;
         if (out->main_program)

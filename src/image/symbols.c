@@ -58,10 +58,10 @@ static int open_tables(struct hd_modules *m, uint32_t index, struct tables *t) {
     if (index >= m->count)
         return -ENOENT;
     *t = (struct tables){.memory = &m->memory, .module = &m->module[index]};
-    if (!read_at(t->memory, t->module->lo, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
+    if (!read_at(t->memory, t->module->header, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
         return -ENOENT;
     for (unsigned i = 0; i < e.e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
-        if (!read_at(t->memory, t->module->lo + e.e_phoff + i * sizeof ph, &ph, sizeof ph))
+        if (!read_at(t->memory, t->module->header + e.e_phoff + i * sizeof ph, &ph, sizeof ph))
             return -EFAULT;
         if (ph.p_type != PT_DYNAMIC)
             continue;

@@ -218,7 +218,7 @@ static int scan(const struct hd_memory *memory, const struct hd_eh_table *t, uin
     struct hd_fde fde;
     memset(&fde, 0, sizeof fde);
     uint64_t at = t->frames;
-    for (;;) {
+    for (unsigned i = 0; i < HD_EH_SCAN_MAX; i++) {
         int rc = hd_eh_frame_next(memory, &at, t->limit, &fde);
         if (rc != 0)
             return rc;
@@ -227,6 +227,7 @@ static int scan(const struct hd_memory *memory, const struct hd_eh_table *t, uin
             return 0;
         }
     }
+    return -ENOENT;
 }
 
 int hd_eh_table_find(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc, struct hd_fde *out) {

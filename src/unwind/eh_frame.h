@@ -37,6 +37,9 @@ struct hd_eh_table {
     uint64_t count;
 };
 
+#define HD_EH_BYTES_MAX (UINT64_C(1) << 30) /* tables are not looked for further than this behind their header */
+#define HD_EH_SCAN_MAX (1u << 18)           /* functions looked at where there is no sorted table */
+
 /* Reads the header. -ENOENT: no header; -EINVAL: not of a known version; -EFAULT. */
 int hd_eh_table_open(const struct hd_memory *memory, uint64_t eh_frame_hdr, uint64_t limit, struct hd_eh_table *out);
 

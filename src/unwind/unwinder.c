@@ -30,7 +30,10 @@ static int evaluate(struct hd_unwinder *u, const struct hd_module *module, uint6
     struct hd_eh_table table;
     struct hd_fde fde;
     const struct hd_memory *memory = &u->modules->memory;
-    int rc = hd_eh_table_open(memory, module->eh_frame_hdr, module->hi, &table);
+    /* A module that the loader knows in parts has its tables beyond this one. */
+    uint64_t hdr = module->eh_frame_hdr;
+    uint64_t limit = hdr - module->lo < module->hi - module->lo ? module->hi : hdr + HD_EH_BYTES_MAX;
+    int rc = hd_eh_table_open(memory, hdr, limit, &table);
     if (rc == 0)
         rc = hd_eh_table_find(memory, &table, pc, &fde);
     if (rc == 0)
