@@ -172,11 +172,16 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
         }
         return;
     }
-    if (program_signal_waits(own, mask, true) || program_signal_was_here(own, context)) {
+    if (program_signal_was_here(own, context)) {
         return; /* the call ends as it would without us */
     }
     if (nr < 0 || !hd_restartable(nr)) {
         count(m, false);
+        return;
+    }
+    /* The last look: a signal that comes between it and our return finds the call not begun yet. A program
+     * cannot tell that from having been a moment slower. */
+    if (program_signal_waits(own, mask, true)) {
         return;
     }
     hd_machine_call_again(context, nr);
