@@ -55,7 +55,8 @@ static const char *top_name(const json_t *report) {
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i), *share = json_object_get(frame, "share");
-        if (name_of(frame) != NULL && (share == NULL || json_number_value(share) >= 0.5))
+        if (name_of(frame) != NULL && !report_frame_is_ours(report, frame) &&
+            (share == NULL || json_number_value(share) >= 0.5))
             return name_of(frame);
     }
     return NULL;

@@ -65,9 +65,25 @@ static void widen(int *width, char *text, int max) {
     free(text);
 }
 
-static struct columns measure(const json_t *frames, size_t count) {
+/* What of a stack is shown: not the frames of our own that stand between the program and its wait. */
+static json_t *shown_frames(const struct page *p, const json_t *frames, size_t *left) {
+    json_t *shown = json_array();
+    *left = 0;
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        json_t *frame = json_array_get(frames, i);
+        if (report_frame_is_ours(p->report, frame))
+            continue;
+        if (p->options->max_frames != 0 && json_array_size(shown) == p->options->max_frames)
+            ++*left;
+        else
+            json_array_append(shown, frame);
+    }
+    return shown;
+}
+
+static struct columns measure(const json_t *frames) {
     struct columns c = {.function = 16};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
         widen(&c.function, function_text(frame), FUNCTION_WIDTH_MAX);
         widen(&c.place, place_text(frame), PLACE_WIDTH_MAX);
@@ -122,17 +138,16 @@ static void put_stop(const struct page *p, const json_t *stack) {
 }
 
 void render_stack(const struct page *p, const json_t *stack, bool own_bold) {
-    const json_t *frames = json_object_get(stack, "frames");
     const json_t *own = own_bold ? report_own_frame(p->report) : NULL;
-    size_t count = json_array_size(frames), shown = count;
-    if (p->options->max_frames != 0 && shown > p->options->max_frames)
-        shown = p->options->max_frames;
-    struct columns c = measure(frames, shown);
-    for (size_t i = 0; i < shown; i++) {
+    size_t left;
+    json_t *frames = shown_frames(p, json_object_get(stack, "frames"), &left);
+    struct columns c = measure(frames);
+    for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
         put_frame(p, frame, &c, frame == own);
     }
-    if (shown < count)
-        fprintf(p->out, "    (%zu more)\n", count - shown);
+    if (left != 0)
+        fprintf(p->out, "    (%zu more)\n", left);
     put_stop(p, stack);
+    json_decref(frames);
 }

@@ -49,6 +49,8 @@ void report_symbolicate_hot(json_t *report, struct symbolizer *s, json_t **notes
  * system's libraries, else any; one with a name, if there is one, and with half of the time; of those the
  * innermost. NULL: no hot stack. Borrowed. */
 json_t *report_own_frame(const json_t *report);
+/* True for a frame of the library that hangdog run preloads: it passes the program's waits on. */
+bool report_frame_is_ours(const json_t *report, const json_t *frame);
 /* Name of the frame's module: the app's for the program itself, else of the file. NULL when it has none.
  * Borrowed. */
 const char *report_module_name(const json_t *report, const json_t *frame);

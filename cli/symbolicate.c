@@ -194,6 +194,12 @@ const char *report_module_name(const json_t *report, const json_t *frame) {
     return base_name(json_string_value(json_object_get(module, "path")));
 }
 
+bool report_frame_is_ours(const json_t *report, const json_t *frame) {
+    const json_t *module = module_of(json_object_get(report, "modules"), frame);
+    const char *name = base_name(json_string_value(json_object_get(module, "path")));
+    return name != NULL && strcmp(name, "libhangdog-preload.so") == 0;
+}
+
 static bool is_system(const char *path) {
     return path == NULL || path[0] != '/' || strncmp(path, "/lib", 4) == 0 ||
            strncmp(path, "/usr/lib", 8) == 0;
@@ -205,6 +211,8 @@ static int rank_of(const json_t *report, const json_t *frame) {
     const json_t *module = module_of(json_object_get(report, "modules"), frame);
     const json_t *share = json_object_get(frame, "share");
     int rank = 0;
+    if (report_frame_is_ours(report, frame))
+        return 0;
     if (module != NULL && is_program(report, module))
         rank = 8;
     else if (!is_system(json_string_value(json_object_get(module, "path"))))

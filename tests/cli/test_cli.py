@@ -169,6 +169,43 @@ class Showing(Command):
         self.assertNotIn("hot_function", out)
         self.assertRegex(out, r"80 %  \? +write-report\+0x")
 
+    def edited(self, edit):
+        """The report of `full` with its hot stack changed, as shown."""
+        (id,) = self.write("full")
+        report = json.loads((self.spool / f"{id}.json").read_text())
+        edit(report, report["hot_stack"]["frames"])
+        file = self.path / "edited.json"
+        file.write_text(json.dumps(report))
+        return run("show", file).stdout
+
+    def test_frames_of_our_own_preload_are_not_shown(self):
+        def edit(report, frames):
+            report["modules"].append({"path": "/x/libhangdog-preload.so", "base": "0x1000", "size": 4096})
+            frames.insert(0, {"pc": "0x1010", "module": len(report["modules"]) - 1, "offset": "0x10",
+                              "function": "poll", "share": 1})
+
+        out = self.edited(edit)
+        self.assertNotIn("poll", out)
+        self.assertIn("hung for 2.003 s in inlined_step\n", out)
+
+    def test_the_sentence_names_what_has_most_of_the_time(self):
+        def blocked(report, frames):
+            frames.insert(0, {"pc": "0x1010", "function": "clock_nanosleep", "share": 0.8})
+
+        def fans_out(report, frames):
+            frames.insert(0, {"pc": "0x1010", "function": "leaf", "share": 0.1})
+            frames[1]["share"] = 0.2
+
+        self.assertIn("in clock_nanosleep, called by inlined_step\n", self.edited(blocked))
+        self.assertIn("hung for 2.003 s in add_samples\n", self.edited(fans_out))
+
+    def test_the_program_goes_by_its_apps_name(self):
+        def edit(report, frames):
+            report["app"].update(name="service", executable="another-name")
+            report["app"]["build_id"] = report["modules"][frames[0]["module"]]["build_id"]
+
+        self.assertRegex(self.edited(edit), r"hot_function +write-report\.c:\d+ +service\+0x")
+
     def test_a_repeat_names_the_report_before(self):
         self.write("brief")
         self.assertIn("hangdog show 01020304-0506-7008-8000-000000000000",
