@@ -27,6 +27,8 @@ struct hd_message {
     uint32_t generation; /* of the watch's slot: it may have been given to another loop since */
     uint64_t at_ns;
     uint64_t duration_ns, excluded_ns, threshold_ns;
+    struct hd_sched sched; /* with TRACK: when the turn was first seen running; with END: at its end */
+    bool sched_known;
     struct hd_capture_cost cost;  /* of the loop's captures so far */
     uint64_t cpu_ns, late_max_ns; /* the monitor's own so far */
 };

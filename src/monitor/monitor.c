@@ -206,9 +206,12 @@ static void act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, c
         .excluded_ns = w->life.excluded_ns,
         .activity = (uint8_t)(atomic_load_explicit(&w->loop.word, memory_order_relaxed) & HD_ACTIVITY_MASK)};
     if ((actions & HD_ACT_TRACK) != 0) {
-        w->target.last_valid = false; /* a stack that a capture before this turn's proves is not in its samples */
+        w->target.last_valid =
+            false; /* a stack that a capture before this turn's proves is not in its samples */
         message.type = HD_MSG_TRACK;
         message.at_ns = look->turn_ns;
+        message.sched = w->begun;
+        message.sched_known = w->begun_valid;
         tell(m, &message);
     }
     if ((actions & HD_ACT_SAMPLE) != 0) {
@@ -224,6 +227,8 @@ static void act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, c
         message.type = (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET;
         message.at_ns = w->life.end_ns;
         message.duration_ns = w->life.duration_ns;
+        message.sched = w->sched;
+        message.sched_known = w->sched_valid;
         if (w->tracked_turn != 0) {
             untrack(w);
         }
@@ -253,6 +258,11 @@ static bool look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, u
         }
         first = false;
         unsigned actions = hd_life_look(&w->life, &look, &limits);
+        if (w->life.state != HD_LIFE_IDLE && w->begun_turn != w->life.turn) {
+            w->begun_turn = w->life.turn;
+            w->begun = w->sched;
+            w->begun_valid = w->sched_valid;
+        }
         if ((actions & HD_ACT_TRACK) != 0 && !track(w, look.turn)) {
             w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
             continue;

@@ -43,6 +43,9 @@ struct hd_watch {
     struct hd_life life;
     struct hd_sched sched; /* at the last look */
     bool sched_valid;
+    struct hd_sched begun; /* when the running turn was first seen */
+    bool begun_valid;
+    uint64_t begun_turn;
     bool blocked; /* the last sample found it blocked */
     bool sure_told;
     bool launched;         /* it was idle once */

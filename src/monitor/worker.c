@@ -50,6 +50,8 @@ static struct hd_hang *hang_begin(struct hd_worker *k, const struct hd_message *
     h->start_ns = msg->at_ns;
     h->start_wall_ns = wall_now() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
     h->threshold_ns = msg->threshold_ns;
+    h->begun = msg->sched;
+    h->begun_known = msg->sched_known;
     h->cost_before = msg->cost;
     h->cpu_before_ns = msg->cpu_ns;
     h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
@@ -79,14 +81,16 @@ static void settle(struct hd_hang *h, uint64_t until_ns, const struct hd_sched *
     }
 }
 
-/* Time from the turn's start to its first sample: what the first sample saw is the best guess there is. */
-static void settle_start(struct hd_hang *h, uint64_t first_ns) {
-    if (first_ns > h->start_ns) {
-        uint64_t ns = first_ns - h->start_ns;
+/* Time from the turn's start to its first sample: of the stack, what that saw is the best guess there is; of
+ * the processor, the figures tell. */
+static void settle_start(struct hd_hang *h, const struct hd_capture *c) {
+    if (c->at_ns > h->start_ns) {
+        uint64_t ns = c->at_ns - h->start_ns;
         hd_tree_charge(&h->tree, h->last.leaf, ns);
         struct hd_evidence e = h->last.evidence;
         e.for_ns = ns;
-        e.cpu_ns = e.delay_ns = 0;
+        e.cpu_ns = h->begun_known ? c->sched.cpu_ns - h->begun.cpu_ns : 0;
+        e.delay_ns = h->begun_known ? c->sched.delay_ns - h->begun.delay_ns : 0;
         hd_cause_add(&h->sums, &e);
     }
 }
@@ -134,7 +138,7 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     h->last.state = c->state;
     note(h, c);
     if (first) {
-        settle_start(h, c->at_ns);
+        settle_start(h, c);
     }
     if (first || h->last.leaf != leaf_before) {
         atomic_store_explicit(&w->changed_ns, c->at_ns, memory_order_relaxed);
@@ -167,7 +171,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
 
 static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                    const struct hd_message *msg) {
-    settle(h, msg->at_ns, NULL);
+    settle(h, msg->at_ns, msg->sched_known ? &msg->sched : NULL);
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
     if (h->opened) {

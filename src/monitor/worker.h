@@ -42,6 +42,8 @@ struct hd_hang {
     struct hd_tree tree;
     struct hd_cause_sums sums;
     struct hd_last_sample last;
+    struct hd_sched begun; /* when the turn was first seen running */
+    bool begun_known;
     struct hd_timeline_entry timeline[HD_TIMELINE];
     uint32_t timeline_count; /* ever */
     uint32_t taken;
