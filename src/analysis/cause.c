@@ -8,6 +8,7 @@
 #include "analysis/text.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 static const char *const names[HD_CAUSE_KINDS] = {
     [HD_CAUSE_CPU] = "cpu",
@@ -118,10 +119,20 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
+/* What a blocked thread waits for. After a stop and a continue the kernel shows a wait with a time-out under
+ * another name, and no arguments: it is still the call before. */
+static const struct hd_evidence *call_of(struct hd_cause_sums *s, const struct hd_evidence *e) {
+    if (e->syscall_nr == SYS_restart_syscall && s->call.for_ns != 0)
+        return &s->call;
+    s->call = *e;
+    return &s->call;
+}
+
 void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e) {
     uint64_t delay_ns = least(e->delay_ns, e->for_ns);
     uint64_t cpu_ns = least(e->cpu_ns, e->for_ns - delay_ns);
     uint64_t rest_ns = e->for_ns - delay_ns - cpu_ns;
+    const struct hd_evidence *call;
     s->total_ns += e->for_ns;
     s->delay_ns += e->delay_ns;
     add_time(s, HD_CAUSE_STARVED, delay_ns, e);
@@ -145,7 +156,8 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e) {
         break;
     case HD_RUN_BLOCKED:
     case HD_RUN_UNINTERRUPTIBLE:
-        add_time(s, hd_cause_of_block(e), rest_ns, e);
+        call = call_of(s, e);
+        add_time(s, hd_cause_of_block(call), rest_ns, call);
         break;
     case HD_RUN_STOPPED:
     case HD_RUN_GONE:

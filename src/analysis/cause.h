@@ -69,7 +69,8 @@ struct hd_cause {
 struct hd_cause_sums {
     uint64_t ns[HD_CAUSE_KINDS];
     uint64_t total_ns, delay_ns;
-    uint64_t assumed_ns; /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
+    struct hd_evidence call; /* the last one of a blocked thread; its for_ns 0: none yet */
+    uint64_t assumed_ns;     /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
         uint64_t ns; /* lead of the evidence kept over all other evidence of its kind */
         struct hd_evidence evidence;

@@ -207,6 +207,17 @@ static void the_evidence_with_the_most_time_is_told(void **state) {
     assert_string_equal(cause.detail, "blocked in fsync on b.db for 750 ms");
 }
 
+static void a_wait_that_goes_on_after_a_stop_is_still_the_same(void **state) {
+    (void)state;
+    add_times(blocked(SYS_restart_syscall), 1);
+    assert_kind(HD_CAUSE_UNKNOWN); /* nothing is known of the call before */
+    fresh(NULL);
+    add_times(blocked(SYS_clock_nanosleep), 1);
+    add_times(blocked(SYS_restart_syscall), 19);
+    assert_kind(HD_CAUSE_SLEEP);
+    assert_string_equal(cause.detail, "blocked in clock_nanosleep for 1.000 s");
+}
+
 static void a_stopped_thread_is_unknown(void **state) {
     (void)state;
     struct hd_evidence e = {.for_ns = 50 * MS, .state = HD_RUN_STOPPED, .syscall_nr = HD_SYSCALL_NONE};
@@ -319,6 +330,7 @@ int main(void) {
         TEST(run_queue_delay_is_starved),
         TEST(delay_that_the_kernel_tells_late_is_taken_from_assumed_running),
         TEST(the_evidence_with_the_most_time_is_told),
+        TEST(a_wait_that_goes_on_after_a_stop_is_still_the_same),
         TEST(a_stopped_thread_is_unknown),
         TEST(a_mutex_is_told_with_its_owner),
         TEST(a_child_and_a_peer_are_named),
