@@ -113,9 +113,10 @@ static int row_register(const struct hd_walker *w, const struct hd_row *row, uin
     default:
         break;
     }
-    if (rc == 0 && !hd_stack_read(&w->stack, address, value, 8))
-        rc = -EFAULT;
-    return rc;
+    if (rc != 0 || hd_stack_read(&w->stack, address, value, 8))
+        return rc;
+    /* An epilogue's rows still tell where a register was saved when it has been popped: then it is itself again. */
+    return address < w->regs.sp && reg != row->return_column && own_value(&w->regs, reg, value) ? 0 : -EFAULT;
 }
 
 static uint8_t stop_of(int error) {

@@ -57,15 +57,15 @@ static void plain(struct hd_walker *w) {
 }
 
 /* A plain rule for a frame that the loop left. HD_STEP_ON: regs are the caller's; else enum hd_stop. */
-static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule) {
+static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule, uint64_t start) {
     struct hd_regs *regs = &w->regs;
     uint64_t from = rule->kind == HD_RULE_FP ? regs->r[HD_ARCH_FP] : regs->sp;
     uint64_t cfa = from + (uint64_t)(int64_t)rule->cfa_offset;
     uint64_t offset = cfa - w->stack.address;
     if (cfa < regs->sp || (cfa == regs->sp && !HD_ARCH_LEAF_KEEPS_SP))
         return HD_STOP_NO_PROGRESS;
-    if (offset > w->stack.size || offset < 8u * rule->depth)
-        return HD_STOP_UNREADABLE;
+    if (offset > w->stack.size || offset < 8u * rule->depth) /* not all of it is needed, perhaps */
+        return hd_step(w, HD_RULE_ROW, start);
     if (!hd_arch_return_known(rule, regs->valid))
         return HD_STOP_NO_UNWIND_INFORMATION;
     regs->pc = hd_arch_apply(rule, w->stack.bytes + offset, regs->r, &regs->r[HD_ARCH_FP]);
@@ -83,7 +83,7 @@ static uint8_t any(struct hd_walker *w) {
     emit(w, w->regs.pc, start, w->trust);
     w->steps++;
     if (kind == HD_RULE_SP || (kind == HD_RULE_FP && (w->regs.valid >> HD_ARCH_FP & 1) != 0))
-        return apply(w, &e->rule);
+        return apply(w, &e->rule, start);
     return hd_step(w, kind, start);
 }
 

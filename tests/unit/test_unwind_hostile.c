@@ -25,7 +25,7 @@ static struct hd_frame frames[FRAMES];
 static struct hd_walk walk;
 
 /* Functions, 0x100 bytes each from CODE_AT on. */
-enum { BY_SP, BY_FP, BY_EXPRESSION, SIGNAL, ROOT, SAME_SP, BACKWARDS, NOTHING };
+enum { BY_SP, BY_FP, BY_EXPRESSION, SIGNAL, ROOT, SAME_SP, BACKWARDS, EPILOGUE, BY_RBX, NOTHING };
 
 static uint64_t in(unsigned function) {
     return CODE_AT + function * 0x100u + 0x40;
@@ -51,6 +51,8 @@ static int set_up(void **state) {
     FUNCTION(ROOT, "\x07\x10");
     FUNCTION(SAME_SP, "\x0e\x00");
     FUNCTION(BACKWARDS, "\x12\x07\x01"); /* CFA = rsp - 8 */
+    FUNCTION(EPILOGUE, "\x0c\x06\x10\x86\x02\x83\x07"); /* rbp + 16; rbp at -16, rbx at -56 */
+    FUNCTION(BY_RBX, "\x0c\x03\x08");                    /* CFA = rbx + 8 */
     bytes_finish(&b, true);
     pristine = b;
     unwinder = aligned_alloc(64, (hd_unwinder_bytes() + 63) / 64 * 64);
@@ -106,6 +108,20 @@ static void the_pc_after_a_signal_is_not_a_return_address(void **state) {
     assert_int_equal(walk.stop, HD_STOP_ROOT);
     assert_int_equal(walk.count, 2);
     assert_true(walk.root == CODE_AT + ROOT * 0x100u);
+}
+
+static void a_register_that_was_popped_is_itself_again(void **state) {
+    (void)state;
+    struct hd_regs regs = {.pc = in(EPILOGUE), .sp = STACK_AT, .valid = 1u << 6 | 1u << 3};
+    regs.r[6] = STACK_AT;            /* pop %rbp and ret to come: all else is below the copy */
+    regs.r[3] = STACK_AT + 40;
+    stack[0] = STACK_AT + 100 * 8;
+    stack[1] = in(BY_RBX);           /* which needs the rbx that was popped */
+    stack[5] = in(ROOT);
+    hd_unwind(unwinder, &regs, (const uint8_t *)stack, STACK_AT, STACK_WORDS * 8, 0, frames, FRAMES, &walk);
+    assert_int_equal(walk.stop, HD_STOP_ROOT);
+    assert_int_equal(walk.count, 3);
+    assert_true(frames[2].pc == in(ROOT));
 }
 
 static void a_zero_return_address_is_the_root(void **state) {
@@ -250,6 +266,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_made_up_stack_is_walked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_pc_after_a_signal_is_not_a_return_address, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_register_that_was_popped_is_itself_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_zero_return_address_is_the_root, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stack_that_does_not_grow_stops_the_walk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stacks_outside_of_the_copy_are_unreadable, set_up, tear_down),
