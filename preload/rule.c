@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rule. Pure; no allocation.
+ */
+#include "rule.h"
+
+#include <string.h>
+
+#define LOOP_WAITS 3
+#define LOOP_NS (100 * HD_NS_PER_MS)
+#define HALVE_NS (60 * HD_NS_PER_S)
+#define SURE_NS (10 * HD_NS_PER_S)
+#define SURE_WEIGHT_NS (1 * HD_NS_PER_S)
+#define SURE_WAITS 5
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+void hd_set_add(struct hd_set *s, uint64_t object) {
+    uint32_t at = 0;
+    while (at < s->count && s->object[at] < object) {
+        at++;
+    }
+    if ((at < s->count && s->object[at] == object) || at == HD_SET_OBJECTS) {
+        return;
+    }
+    uint32_t moved = s->count - at - (s->count == HD_SET_OBJECTS);
+    memmove(&s->object[at + 1], &s->object[at], moved * sizeof s->object[0]);
+    s->object[at] = object;
+    s->count += s->count < HD_SET_OBJECTS;
+}
+
+static bool includes(const struct hd_set *s, const struct hd_set *part) {
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < part->count; i++) {
+        while (at < s->count && s->object[at] < part->object[i]) {
+            at++;
+        }
+        if (at == s->count || s->object[at] != part->object[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void intersect(struct hd_set *s, const struct hd_set *with) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        struct hd_set one = {.object = {s->object[i]}, .count = 1};
+        if (includes(with, &one)) {
+            s->object[kept++] = s->object[i];
+        }
+    }
+    s->count = kept;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+void hd_rule_init(struct hd_rule_state *r, uint64_t now_ns) {
+    memset(r, 0, sizeof *r);
+    r->loop = HD_RULE_NONE;
+    r->halved_ns = now_ns;
+}
+
+/* A free slot, else that of the lightest group which is not the loop. */
+static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w) {
+    uint32_t lightest = HD_RULE_NONE;
+    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+        const struct hd_rule_group *g = &r->group[i];
+        if (!g->used) {
+            lightest = i;
+            break;
+        }
+        if (i != r->loop && (lightest == HD_RULE_NONE || g->waited_ns < r->group[lightest].waited_ns)) {
+            lightest = i;
+        }
+    }
+    r->group[lightest] =
+        (struct hd_rule_group){.used = true, .common = w->set, .place = w->place, .sp = w->sp};
+    return lightest;
+}
+
+uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w) {
+    uint32_t by_set = HD_RULE_NONE;
+    uint32_t by_place = HD_RULE_NONE;
+    if (w->asks) {
+        return HD_RULE_NONE;
+    }
+    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+        const struct hd_rule_group *g = &r->group[i];
+        if (!g->used) {
+            continue;
+        }
+        /* a group whose waits have nothing in common is known by its place alone */
+        bool more = by_set == HD_RULE_NONE || g->common.count > r->group[by_set].common.count;
+        if (g->common.count > 0 && more && includes(&w->set, &g->common)) {
+            by_set = i;
+        }
+        if (w->place != 0 && g->place == w->place) {
+            by_place = i;
+        }
+    }
+    if (by_set == HD_RULE_NONE && by_place == HD_RULE_NONE) {
+        return new_group(r, w);
+    }
+    return by_set != HD_RULE_NONE ? by_set : by_place;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static void halve(struct hd_rule_state *r, uint64_t now_ns) {
+    while (now_ns - r->halved_ns >= HALVE_NS) {
+        r->halved_ns += HALVE_NS;
+        r->blocked_ns /= 2;
+        for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+            r->group[i].waited_ns /= 2;
+        }
+    }
+}
+
+/* The group's own place waits again: every deeper group that waited since was inside its turn. Return is
+ * proof. */
+static void note_return(struct hd_rule_state *r, const struct hd_rule_group *own, uint64_t before) {
+    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+        struct hd_rule_group *g = &r->group[i];
+        if (g->used && g != own && g->last > before && g->sp < own->sp) {
+            g->inner = true;
+        }
+    }
+}
+
+static void choose(struct hd_rule_state *r, uint64_t now_ns) {
+    uint32_t best = HD_RULE_NONE;
+    uint64_t sum_ns = r->blocked_ns;
+    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+        const struct hd_rule_group *g = &r->group[i];
+        sum_ns += g->used ? g->waited_ns : 0;
+        if (g->used && !g->inner && (best == HD_RULE_NONE || g->waited_ns > r->group[best].waited_ns)) {
+            best = i;
+        }
+    }
+    if (best != HD_RULE_NONE) {
+        const struct hd_rule_group *g = &r->group[best];
+        bool stays = best == r->loop;
+        if (!stays && (g->waits < LOOP_WAITS || g->waited_ns < LOOP_NS)) {
+            best = HD_RULE_NONE;
+        } else if (g->waited_ns <= sum_ns / 2) {
+            best = HD_RULE_NONE;
+        }
+    }
+    bool falls = r->loop != HD_RULE_NONE && (r->group[r->loop].inner || best == HD_RULE_NONE);
+    if (best != r->loop && (best != HD_RULE_NONE || falls)) {
+        r->loop = best;
+        r->since_ns = now_ns;
+        r->changes++;
+    }
+}
+
+void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
+                    uint64_t waits, uint64_t order, uint64_t now_ns) {
+    halve(r, now_ns);
+    if (group == HD_RULE_NONE) {
+        return;
+    }
+    struct hd_rule_group *g = &r->group[group];
+    intersect(&g->common, &w->set);
+    g->waited_ns += waited_ns;
+    g->waits += waits;
+    g->last = order;
+    if (w->sp > g->sp || w->place == g->place) {
+        bool own = w->place == g->place && w->place != 0;
+        uint64_t before = g->last_own;
+        g->place = w->place;
+        g->sp = w->sp;
+        g->last_own = order;
+        if (own && before != 0) {
+            note_return(r, g, before);
+        }
+    }
+    choose(r, now_ns);
+}
+
+void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns) {
+    r->blocked_ns += ns;
+}
+
+enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group) {
+    if (r->loop == HD_RULE_NONE) {
+        return HD_VERDICT_UNKNOWN;
+    }
+    return group == r->loop ? HD_VERDICT_IDLE : HD_VERDICT_BUSY;
+}
+
+bool hd_rule_sure(const struct hd_rule_state *r, uint64_t now_ns) {
+    if (r->loop == HD_RULE_NONE) {
+        return false;
+    }
+    const struct hd_rule_group *g = &r->group[r->loop];
+    uint64_t sum_ns = r->blocked_ns;
+    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+        sum_ns += r->group[i].used ? r->group[i].waited_ns : 0;
+    }
+    bool heavy = g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns / 9 > sum_ns / 10;
+    return heavy || now_ns - r->since_ns >= SURE_NS;
+}

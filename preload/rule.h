@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which wait is the loop's own? The rule, and nothing but the rule: pure, driven by what was seen of each
+ * wait, so that the same code judges live waits and recorded ones. No allocation. docs/loop-recognition.md
+ * says where it comes from.
+ */
+#ifndef HD_RULE_H
+#define HD_RULE_H
+
+#include "types.h"
+
+#define HD_SET_OBJECTS 16u
+#define HD_RULE_GROUPS 32u
+#define HD_RULE_NONE UINT32_MAX
+
+/* What a wait waits for: objects, not descriptor numbers, which are reused at once. Sorted, each once; at
+ * most 16, the smallest. An epoll instance is a set of one. */
+struct hd_set {
+    uint64_t object[HD_SET_OBJECTS];
+    uint32_t count;
+};
+void hd_set_add(struct hd_set *s, uint64_t object);
+
+/* A wait as the rule sees it. */
+struct hd_seen_wait {
+    struct hd_set set;
+    uint64_t place; /* hash of all return addresses and stack pointers to the root; 0: not known */
+    uint64_t sp;    /* of the wait: stacks grow down, a deeper one is smaller */
+    bool asks;      /* a request-reply function is on its stack */
+};
+
+/* Waits that belong together. */
+struct hd_rule_group {
+    bool used;
+    bool inner; /* it waited inside another group's turn: a blocking call, for good */
+    struct hd_set common;
+    uint64_t place, sp; /* the outermost place */
+    uint64_t waited_ns;
+    uint64_t waits;
+    uint64_t last;     /* order of its last wait */
+    uint64_t last_own; /* order of the last wait from its own place */
+};
+
+struct hd_rule_state {
+    struct hd_rule_group group[HD_RULE_GROUPS];
+    uint32_t loop;     /* HD_RULE_NONE */
+    uint64_t since_ns; /* when it became the loop */
+    uint64_t halved_ns;
+    uint64_t blocked_ns; /* the thread's own, futex and sleep included, halved like the groups' */
+    uint64_t changes;    /* of `loop`: verdicts that were given before are void */
+};
+
+void hd_rule_init(struct hd_rule_state *r, uint64_t now_ns);
+
+/* The group that a wait belongs to, a new one when there is none. HD_RULE_NONE: it belongs to none (it asks).
+ */
+uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w);
+
+/* `waits` waits of that group, `waited_ns` in all, the last of them the `order`-th wait of the thread, ended
+ * at now_ns. From the wait's place; places of one group may differ. */
+void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
+                    uint64_t waits, uint64_t order, uint64_t now_ns);
+
+/* The thread was blocked for so long elsewhere: in a futex, asleep, reading. */
+void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns);
+
+enum hd_verdict { HD_VERDICT_UNKNOWN, HD_VERDICT_IDLE, HD_VERDICT_BUSY };
+
+/* Of a wait in that group (or in none). Unknown while there is no loop. */
+enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group);
+
+/* Beyond doubt: the loop for 10 s, or by its weight earlier. */
+bool hd_rule_sure(const struct hd_rule_state *r, uint64_t now_ns);
+
+#endif
