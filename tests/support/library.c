@@ -13,12 +13,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,6 +67,12 @@ bool wait_for(bool (*condition)(void *), void *arg) {
 void spool_make(struct spool *s) {
     snprintf(s->path, sizeof s->path, "/tmp/hangdog-test-XXXXXX");
     assert_non_null(mkdtemp(s->path));
+    s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(s->fd >= 0);
+}
+
+void spool_open(struct spool *s, const char *path) {
+    snprintf(s->path, sizeof s->path, "%s", path);
     s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(s->fd >= 0);
 }
@@ -333,6 +342,56 @@ void looper_stop(struct looper *l) {
     close(l->epoll_fd);
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->changed);
+}
+
+/* ---- a process of its own ------------------------------------------------------------------------- */
+
+void role_start(struct role *r, const char *role, const struct spool *s) {
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    r->fd = pair[0];
+    r->pid = fork();
+    assert_true(r->pid >= 0);
+    if (r->pid == 0) {
+        char own[] = "/proc/self/exe";
+        char *argv[] = {own, (char *)(uintptr_t)role, (char *)(uintptr_t)s->path, NULL};
+        if (pair[1] == ROLE_FD) {
+            fcntl(ROLE_FD, F_SETFD, 0);
+        } else {
+            dup2(pair[1], ROLE_FD);
+        }
+        execv(own, argv);
+        _exit(99);
+    }
+    close(pair[1]);
+}
+
+void role_say(int fd, uint64_t value) {
+    assert_int_equal(write(fd, &value, sizeof value), sizeof value);
+}
+
+uint64_t role_hear(int fd) {
+    uint64_t value = 0;
+    assert_int_equal(recv(fd, &value, sizeof value, MSG_WAITALL), sizeof value);
+    return value;
+}
+
+int role_wait(struct role *r) {
+    int status = 0;
+    assert_int_equal(waitpid(r->pid, &status, 0), r->pid);
+    close(r->fd);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+uint64_t role_stop_for(const struct role *r, uint64_t ms) {
+    int status = 0;
+    assert_int_equal(kill(r->pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(r->pid, &status, WUNTRACED), r->pid);
+    assert_true(WIFSTOPPED(status));
+    uint64_t begin = now_ns();
+    nap_ms(ms);
+    assert_int_equal(kill(r->pid, SIGCONT), 0);
+    return now_ns() - begin;
 }
 
 /* ---- blocks --------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "hangdog/hangdog.h"
 
@@ -43,6 +44,7 @@ struct spool {
 };
 
 void spool_make(struct spool *s);
+void spool_open(struct spool *s, const char *path); /* one that another process made */
 void spool_remove(struct spool *s);
 
 /* Reports that are shown, without allocation: also while malloc is locked. */
@@ -101,6 +103,23 @@ void looper_wait(struct looper *l);
 uint64_t looper_call(struct looper *l, void (*call)(uint64_t), uint64_t argument);
 /* Unwatches and ends it. */
 void looper_stop(struct looper *l);
+
+/* ---- a process of its own ------------------------------------------------------------------------- */
+
+/* This program again, in another role: `program ROLE SPOOL`. The two talk by numbers over a socket. */
+struct role {
+    pid_t pid;
+    int fd;
+};
+
+void role_start(struct role *r, const char *role, const struct spool *s);
+void role_say(int fd, uint64_t value);
+uint64_t role_hear(int fd);
+/* The status that it ended with; a signal's number less than zero. */
+int role_wait(struct role *r);
+/* Stops it for so long; how long it was stopped, in ns. */
+uint64_t role_stop_for(const struct role *r, uint64_t ms);
+#define ROLE_FD 3 /* in that process */
 
 /* Blocks of `ms` each, never inlined: a report names them. */
 void block_sleep(uint64_t ms);

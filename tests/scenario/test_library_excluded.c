@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What must not count as a hang, and what is taken off one: a stopped process, a pause, a block that is
+ * meant, a forked child; and a clean exit in mid-hang.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "library.h"
+
+#define T THRESHOLD_MS
+#define SLACK_NS ((SANITIZED ? 1500 : 60) * MS)
+
+static struct spool spool;
+static struct looper looper;
+
+static int begin(void **state) {
+    (void)state;
+    spool_make(&spool);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    hangdog_stop();
+    spool_remove(&spool);
+    return 0;
+}
+
+static void assert_near(uint64_t told_ns, uint64_t truth_ns) {
+    uint64_t off = told_ns > truth_ns ? told_ns - truth_ns : truth_ns - told_ns;
+    if (off > SLACK_NS + truth_ns / 40) {
+        fail_msg("told %.1f ms, truly %.1f ms", (double)told_ns / MS, (double)truth_ns / MS);
+    }
+}
+
+static void start_with_loop(void) {
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+}
+
+static void expect_reports(size_t count) {
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *reports = spool_reports(&spool, NULL, false);
+    assert_int_equal(json_array_size(reports), count);
+    json_decref(reports);
+}
+
+/* ---- a stopped process ---------------------------------------------------------------------------- */
+
+static int idle_role(void) {
+    start_with_loop();
+    role_say(ROLE_FD, 0);
+    role_hear(ROLE_FD);
+    looper_stop(&looper);
+    return -hangdog_stop();
+}
+
+/* Scenario 15. */
+static void stopped_while_idle_it_does_not_hang(void **state) {
+    (void)state;
+    struct role role;
+    role_start(&role, "idle", &spool);
+    role_hear(role.fd);
+    role_stop_for(&role, 5 * T);
+    role_say(role.fd, 0);
+    assert_int_equal(role_wait(&role), 0);
+    json_t *reports = spool_reports(&spool, NULL, false);
+    assert_int_equal(json_array_size(reports), 0);
+    json_decref(reports);
+    json_decref(spool_wait(&spool, "session", 1));
+}
+
+static int hang_role(void (*block)(uint64_t)) {
+    start_with_loop();
+    role_say(ROLE_FD, looper_call(&looper, block, 3000));
+    looper_stop(&looper);
+    return -hangdog_stop();
+}
+
+static void stop_in_mid_hang(const char *name, const char *cause) {
+    struct role role;
+    role_start(&role, name, &spool);
+    spool_wait_for_one(&spool);
+    uint64_t stopped = role_stop_for(&role, 1500);
+    uint64_t took = role_hear(role.fd);
+    assert_int_equal(role_wait(&role), 0);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(hangs, 0);
+    assert_near(report_ns(hang, "duration_ns"), took - stopped);
+    assert_near(report_ns(hang, "excluded_ns"), stopped);
+    if (!SANITIZED) { /* whose runs may be short of processors */
+        assert_string_equal(report_cause(hang), cause);
+    }
+    json_decref(hangs);
+}
+
+static void a_stop_is_taken_off_a_sleeping_hang(void **state) {
+    (void)state;
+    stop_in_mid_hang("sleep", "sleep");
+}
+
+static void a_stop_is_taken_off_a_running_hang(void **state) {
+    (void)state;
+    stop_in_mid_hang("spin", "cpu");
+}
+
+/* ---- a clean exit --------------------------------------------------------------------------------- */
+
+static int leave_role(void) {
+    start_with_loop();
+    looper_post(&looper, block_sleep, 60000);
+    spool_wait_for_one(&spool);
+    exit(7); /* with destructors; the loop's thread sleeps on */
+}
+
+/* Scenario 23. */
+static void a_clean_exit_in_a_hang_is_not_fatal(void **state) {
+    (void)state;
+    struct role role;
+    role_start(&role, "leave", &spool);
+    assert_int_equal(role_wait(&role), 7);
+    json_t *hangs = spool_wait(&spool, "hang", 1);
+    assert_true(report_ns(json_array_get(hangs, 0), "duration_ns") >= T * MS);
+    assert_string_equal(report_cause(json_array_get(hangs, 0)), "sleep");
+    json_decref(hangs);
+    json_decref(spool_wait(&spool, "session", 1));
+}
+
+/* ---- pause and blocks that are meant -------------------------------------------------------------- */
+
+/* Scenario 26. */
+static void a_block_while_paused_is_none(void **state) {
+    (void)state;
+    start_with_loop();
+    hangdog_pause();
+    hangdog_pause();
+    looper_call(&looper, block_sleep, 3 * T);
+    hangdog_resume();
+    looper_call(&looper, block_sleep, 3 * T);
+    hangdog_resume();
+    uint64_t took = looper_call(&looper, block_sleep_other, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), took);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep_other));
+    json_decref(hangs);
+    expect_reports(1);
+}
+
+static void a_hang_that_lasts_at_the_pause_ends_there(void **state) {
+    (void)state;
+    start_with_loop();
+    uint64_t began = now_ns();
+    looper_post(&looper, block_sleep, 6 * T);
+    spool_wait_for_one(&spool);
+    hangdog_pause();
+    uint64_t until_pause = now_ns() - began;
+    looper_wait(&looper);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), until_pause);
+    json_decref(hangs);
+    hangdog_resume();
+    expect_reports(1);
+}
+
+static void a_hang_that_lasts_at_resume_counts_from_there(void **state) {
+    (void)state;
+    start_with_loop();
+    hangdog_pause();
+    uint64_t began = now_ns();
+    looper_post(&looper, block_sleep, 8 * T);
+    nap_ms(4 * T);
+    hangdog_resume();
+    uint64_t paused = now_ns() - began;
+    looper_wait(&looper);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), looper.took_ns - paused);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+    expect_reports(1);
+}
+
+static void meant(uint64_t ms) {
+    hangdog_expect_block(looper.loop);
+    hangdog_expect_block(looper.loop);
+    block_sleep(ms);
+    hangdog_expect_block_end(looper.loop);
+    block_sleep(ms);
+    hangdog_expect_block_end(looper.loop);
+}
+
+static void meant_then_not(uint64_t ms) {
+    meant(ms);
+    block_sleep_other(ms);
+}
+
+static void a_block_that_is_meant_is_none(void **state) {
+    (void)state;
+    start_with_loop();
+    looper_call(&looper, meant, 2 * T);
+    expect_reports(0);
+}
+
+static void after_a_block_that_is_meant_the_turn_starts_anew(void **state) {
+    (void)state;
+    start_with_loop();
+    looper_call(&looper, meant_then_not, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), 2 * T * MS);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep_other));
+    json_decref(hangs);
+    expect_reports(1);
+}
+
+static void nested(uint64_t ms) {
+    hangdog_mark(looper.loop, HANGDOG_ENTRY);
+    for (unsigned i = 0; i < 3; i++) { /* a modal loop that waits is idle */
+        hangdog_before_wait(looper.loop);
+        nap_ms(ms);
+        hangdog_after_wait(looper.loop);
+    }
+    hangdog_mark(looper.loop, HANGDOG_EXIT);
+}
+
+static void a_nested_loop_that_waits_does_not_hang(void **state) {
+    (void)state;
+    start_with_loop();
+    looper_call(&looper, nested, 2 * T);
+    expect_reports(0);
+}
+
+static void in_the_background_another_threshold_and_another_kind(void **state) {
+    (void)state;
+    hangdog_options o = library_options(&spool);
+    o.threshold_ns[HANGDOG_STATE_BACKGROUND] = 4 * T * MS;
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    hangdog_set_state(HANGDOG_STATE_BACKGROUND);
+    looper_call(&looper, block_sleep, SANITIZED ? T / 2 : 2 * T);
+    looper_call(&looper, block_sleep_other, 6 * T);
+    json_t *reports = spool_wait(&spool, NULL, 1);
+    assert_string_equal(report_text(json_array_get(reports, 0), "kind"), "background-hang");
+    assert_true(report_blames(json_array_get(reports, 0), block_sleep_other));
+    json_decref(reports);
+    expect_reports(1);
+}
+
+/* ---- a forked child ------------------------------------------------------------------------------- */
+
+/* On the loop's thread: the child has its marks and its handle, and nobody watches. */
+static void in_a_child(uint64_t ms) {
+    pid_t child = fork();
+    if (child == 0) {
+        hangdog_after_wait(looper.loop);
+        nap_ms(ms);
+        hangdog_before_wait(looper.loop);
+        hangdog_turn(looper.loop);
+        hangdog_pause();
+        hangdog_resume();
+        bool silent = hangdog_loop_watch("child", 0) == NULL && hangdog_stop() == 0;
+        _exit(silent ? 5 : 6);
+    }
+    hangdog_before_wait(looper.loop); /* the parent waits for it, and is idle */
+    int status = 0;
+    waitpid(child, &status, 0);
+    hangdog_after_wait(looper.loop);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 5) {
+        abort();
+    }
+}
+
+static void a_forked_child_is_silent(void **state) {
+    (void)state;
+    start_with_loop();
+    looper_call(&looper, in_a_child, 4 * T);
+    expect_reports(0);
+}
+
+static void a_forked_child_may_start_anew(void **state) {
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip(); /* the thread sanitizer has no threads after a fork of several */
+#endif
+    start_with_loop();
+    struct spool other;
+    spool_make(&other);
+    pid_t child = fork();
+    if (child == 0) {
+        hangdog_options o = library_options(&other);
+        bool well = hangdog_start(&o) == 0 && hangdog_start(&o) == -EALREADY;
+        hangdog_loop *loop = hangdog_loop_watch("child", 0);
+        hangdog_before_wait(loop);
+        nap_ms(T);
+        hangdog_after_wait(loop);
+        block_sleep(2 * T);
+        hangdog_before_wait(loop);
+        hangdog_loop_unwatch(loop);
+        _exit(well && loop != NULL && hangdog_stop() == 0 ? 5 : 6);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 5);
+    json_decref(spool_wait(&other, "hang", 1));
+    spool_remove(&other);
+    expect_reports(0);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3) {
+        spool_open(&spool, argv[2]);
+        return strcmp(argv[1], "idle") == 0    ? idle_role()
+               : strcmp(argv[1], "sleep") == 0 ? hang_role(block_sleep)
+               : strcmp(argv[1], "spin") == 0  ? hang_role(block_spin)
+                                               : leave_role();
+    }
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(stopped_while_idle_it_does_not_hang),
+        CASE(a_stop_is_taken_off_a_sleeping_hang),
+        CASE(a_stop_is_taken_off_a_running_hang),
+        CASE(a_clean_exit_in_a_hang_is_not_fatal),
+        CASE(a_block_while_paused_is_none),
+        CASE(a_hang_that_lasts_at_the_pause_ends_there),
+        CASE(a_hang_that_lasts_at_resume_counts_from_there),
+        CASE(a_block_that_is_meant_is_none),
+        CASE(after_a_block_that_is_meant_the_turn_starts_anew),
+        CASE(a_nested_loop_that_waits_does_not_hang),
+        CASE(in_the_background_another_threshold_and_another_kind),
+        CASE(a_forked_child_is_silent),
+        CASE(a_forked_child_may_start_anew),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
