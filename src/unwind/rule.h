@@ -23,6 +23,10 @@ enum hd_rule_kind {
     HD_RULE_FOREIGN, /* in no module: code made at run time */
 };
 
+/* What was found out about code without tables, in cfa_offset: each look at it is a system call. */
+#define HD_NOTE_AFTER_CALL 1 /* a call ends at the address after the one looked up */
+#define HD_NOTE_NO_SIGNAL 2  /* it does not return from a signal handler */
+
 struct hd_rule {
     uint8_t kind;   /* enum hd_rule_kind */
     uint8_t depth;  /* words below the CFA that the rule reads, the return address included */

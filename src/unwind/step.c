@@ -15,22 +15,25 @@
 
 #define LOWEST_CODE 65536u /* nothing is mapped below (vm.mmap_min_addr) */
 
+/* What was noted about pc; `foreign`: no module holds it. 0: nothing. */
+static int32_t notes_of(struct hd_walker *w, uint64_t pc, bool foreign) {
+    const struct hd_cached_rule *e = hd_unwinder_probe(w->u, pc);
+    return e != NULL && e->rule.kind == (foreign ? HD_RULE_FOREIGN : HD_RULE_NO_CFI) ? e->rule.cfa_offset : 0;
+}
+
 bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target) {
     *target = 0;
     if (ra < LOWEST_CODE || ra - w->stack.address < w->stack.size)
         return false;
-    const struct hd_cached_rule *known = hd_unwinder_probe(w->u, ra - 1);
     bool foreign = hd_modules_at(w->u->modules, ra - 1) < 0;
-    if (!strict) {
-        if (foreign && known != NULL && known->rule.kind == HD_RULE_FOREIGN)
-            return true;
-        if (!foreign && hd_unwinder_rule(w->u, ra - 1)->rule.kind != HD_RULE_NO_CFI)
-            return true;
-    }
+    if (!strict && !foreign && hd_unwinder_rule(w->u, ra - 1)->rule.kind != HD_RULE_NO_CFI)
+        return true;
+    if (!strict && (notes_of(w, ra - 1, foreign) & HD_NOTE_AFTER_CALL) != 0)
+        return true;
     if (!hd_arch_after_call(&w->u->modules->memory, ra, target))
         return false;
-    if (foreign && known == NULL)
-        hd_unwinder_note_foreign(w->u, ra - 1);
+    if (!strict)
+        hd_unwinder_note(w->u, ra - 1, foreign, HD_NOTE_AFTER_CALL);
     return true;
 }
 
@@ -202,17 +205,29 @@ static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
     return false;
 }
 
+/* The return from a signal handler, where the library describes it no better than by its instructions. */
+static uint8_t step_signal(struct hd_walker *w) {
+    uint64_t pc = w->regs.pc - !hd_pc_is_exact(w->trust);
+    struct hd_regs next = w->regs;
+    if ((notes_of(w, pc, false) & HD_NOTE_NO_SIGNAL) != 0)
+        return HD_STOP_NO_UNWIND_INFORMATION;
+    int rc = hd_arch_step_signal(&w->u->modules->memory, &w->stack, &w->regs, &next);
+    if (rc < 0)
+        return stop_of(rc);
+    if (rc == 0) {
+        hd_unwinder_note(w->u, pc, false, HD_NOTE_NO_SIGNAL);
+        return HD_STOP_NO_UNWIND_INFORMATION;
+    }
+    w->regs = next;
+    w->trust = HD_TRUST_SIGNAL;
+    return HD_STEP_ON;
+}
+
 static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
     if (kind == HD_RULE_NO_CFI) {
-        struct hd_regs next = w->regs;
-        int rc = hd_arch_step_signal(&w->u->modules->memory, &w->stack, &w->regs, &next);
-        if (rc == 1) {
-            w->regs = next;
-            w->trust = HD_TRUST_SIGNAL;
-            return HD_STEP_ON;
-        }
-        if (rc < 0)
-            return stop_of(rc);
+        uint8_t stop = step_signal(w);
+        if (stop != HD_STOP_NO_UNWIND_INFORMATION)
+            return stop;
     }
     if (hd_pc_is_exact(w->trust) && step_without_frame(w, kind))
         return HD_STEP_ON;

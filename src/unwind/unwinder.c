@@ -73,8 +73,13 @@ static struct hd_cached_rule *fill_kind(struct hd_cached_rule *e, uint64_t pc, e
     return e;
 }
 
-void hd_unwinder_note_foreign(struct hd_unwinder *u, uint64_t pc) {
-    fill_kind(insert(u, pc), pc, HD_RULE_FOREIGN);
+void hd_unwinder_note(struct hd_unwinder *u, uint64_t pc, bool foreign, int32_t notes) {
+    enum hd_rule_kind kind = foreign ? HD_RULE_FOREIGN : HD_RULE_NO_CFI;
+    struct hd_cached_rule *set = hd_unwinder_set(u, pc);
+    struct hd_cached_rule *e = set[0].pc == pc ? &set[0] : set[1].pc == pc ? &set[1] : NULL;
+    if (e == NULL || e->rule.kind != kind)
+        e = fill_kind(insert(u, pc), pc, kind);
+    e->rule.cfa_offset |= notes;
 }
 
 const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc) {

@@ -30,8 +30,8 @@ struct hd_unwinder {
 /* Finds what is not cached. Never NULL; valid until the next call. */
 const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc);
 
-/* Notes that pc is code that no module holds. */
-void hd_unwinder_note_foreign(struct hd_unwinder *u, uint64_t pc);
+/* Notes something (HD_NOTE_*) about code that nothing describes; `foreign`: no module holds it. */
+void hd_unwinder_note(struct hd_unwinder *u, uint64_t pc, bool foreign, int32_t notes);
 
 /* The whole row for pc, NULL when there is none. Valid until the next call. */
 const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc);
