@@ -18,6 +18,7 @@
 #include "bench.h"
 #include "capture/mailbox.h"
 #include "monitor/monitor.h"
+#include "os/os.h"
 
 #define GAP_NS 400 /* a pass of the loop takes some 20 ns; a signal some 2 µs at least */
 #define GAPS_MAX 4096
@@ -81,6 +82,19 @@ static void hang_running(uint64_t ns, const struct hd_mailbox *mail, struct resu
     size_t gaps = out->signals < GAPS_MAX ? out->signals : GAPS_MAX;
     out->signal_ns = gaps > 0 ? bench_median(out->gap_ns, gaps) * ns_per_tick : 0;
     out->other_gaps_ns = (uint64_t)((double)other_ticks * ns_per_tick);
+}
+
+/* The least that watching can cost: a thread that only wakes, as often as the monitor looks: every 50 ms for
+ * 10 s, then every second. */
+static void hang_floor(uint64_t ns, const struct hd_mailbox *mail, struct result *out) {
+    uint32_t word = 0;
+    uint64_t from = bench_now_ns(), next = from;
+    (void)mail;
+    while (next < from + ns) {
+        next += next < from + 10 * BENCH_S ? 50 * BENCH_MS : BENCH_S;
+        hd_os.futex_wait(&word, 0, next, false);
+    }
+    (void)out;
 }
 
 typedef void (*hang_body)(uint64_t, const struct hd_mailbox *, struct result *);
@@ -164,7 +178,7 @@ static void tell(const char *name, double target, const struct result *without, 
 }
 
 int bench_hang_cpu(void) {
-    enum { BLOCKED_WITHOUT, BLOCKED_WITH, RUNNING_WITHOUT, RUNNING_WITH, RUNS };
+    enum { BLOCKED_WITHOUT, BLOCKED_WITH, FLOOR, RUNNING_WITHOUT, RUNNING_WITH, RUNS };
     uint64_t ns = bench_options.fast ? 5 * BENCH_S : 20 * BENCH_S;
     struct result *r =
         mmap(NULL, RUNS * sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -175,10 +189,14 @@ int bench_hang_cpu(void) {
     /* sleepers side by side; those that run one after the other */
     pid_t without = start(hang_blocked, false, ns, &r[BLOCKED_WITHOUT]);
     pid_t with = start(hang_blocked, true, ns, &r[BLOCKED_WITH]);
+    pid_t least = start(hang_floor, false, ns, &r[FLOOR]);
     bool done = finish(without, &r[BLOCKED_WITHOUT]);
     done = finish(with, &r[BLOCKED_WITH]) && done;
+    done = finish(least, &r[FLOOR]) && done;
     if (done) {
         tell("hang-cpu.blocked", 0.05, &r[BLOCKED_WITHOUT], &r[BLOCKED_WITH]);
+        bench_report("hang-cpu.floor", percent((double)r[FLOOR].process_cpu_ns, r[FLOOR].hang_ns), "%", NAN,
+                     true, NULL, 0);
     }
     done = done && finish(start(hang_running, false, ns, &r[RUNNING_WITHOUT]), &r[RUNNING_WITHOUT]);
     done = done && finish(start(hang_running, true, ns, &r[RUNNING_WITH]), &r[RUNNING_WITH]);
