@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Starting and stopping the library: at any moment, in any order, from any thread, within 100 ms; what it
+ * takes and gives back; bad arguments.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "library.h"
+
+#define T THRESHOLD_MS
+#define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
+#define MEMORY_BYTES (1024 * 1024)
+
+static struct spool spool;
+static struct looper looper;
+
+static int begin(void **state) {
+    (void)state;
+    spool_make(&spool);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    hangdog_stop();
+    spool_remove(&spool);
+    return 0;
+}
+
+static unsigned entries_of(const char *folder) {
+    unsigned count = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        count += e->d_name[0] != '.';
+    }
+    closedir(dir);
+    return count;
+}
+
+/* A thread that was joined may be listed for a moment longer. */
+static bool has_threads(void *count) {
+    return entries_of("/proc/self/task") == *(unsigned *)count;
+}
+
+static void assert_threads(unsigned count) {
+    assert_true(wait_for(has_threads, &count));
+}
+
+static void quick_start(void) {
+    uint64_t before = now_ns();
+    library_start(&spool);
+    assert_true(now_ns() - before < QUICK_NS);
+}
+
+static void quick_stop(void) {
+    uint64_t before = now_ns();
+    assert_int_equal(hangdog_stop(), 0);
+    uint64_t took = now_ns() - before;
+    if (took >= QUICK_NS) {
+        fail_msg("stop took %.1f ms", (double)took / MS);
+    }
+}
+
+/* ---- start and stop ------------------------------------------------------------------------------- */
+
+/* Scenario 28. */
+static void ten_starts_and_stops_leave_nothing_behind(void **state) {
+    (void)state;
+    quick_start(); /* what only the first one needs */
+    quick_stop();
+    unsigned threads = entries_of("/proc/self/task"), descriptors = entries_of("/proc/self/fd");
+    for (unsigned i = 0; i < 10; i++) {
+        quick_start();
+        assert_int_equal(entries_of("/proc/self/fd"), descriptors); /* ours are in a table of their own */
+        quick_stop();
+    }
+    assert_threads(threads);
+    assert_int_equal(entries_of("/proc/self/fd"), descriptors);
+}
+
+static void ten_runs_with_a_loop_leave_nothing_behind(void **state) {
+    (void)state;
+    unsigned threads = entries_of("/proc/self/task"), descriptors = entries_of("/proc/self/fd");
+    for (unsigned i = 0; i < 10; i++) {
+        quick_start();
+        looper_start(&looper, "main", 0);
+        looper_call(&looper, block_sleep, 5);
+        looper_stop(&looper);
+        quick_stop();
+    }
+    assert_threads(threads);
+    assert_int_equal(entries_of("/proc/self/fd"), descriptors);
+}
+
+static void starting_twice_and_stopping_twice(void **state) {
+    (void)state;
+    assert_int_equal(hangdog_stop(), 0);
+    library_start(&spool);
+    hangdog_options o = library_options(&spool);
+    assert_int_equal(hangdog_start(&o), -EALREADY);
+    assert_int_equal(hangdog_start(NULL), -EALREADY);
+    quick_stop();
+    quick_stop();
+    quick_start();
+    quick_stop();
+}
+
+static void stopped_in_mid_hang_it_is_quick_and_the_hang_is_told(void **state) {
+    (void)state;
+    quick_start();
+    looper_start(&looper, "main", 0);
+    looper_post(&looper, block_sleep, 5 * T);
+    spool_wait_for_one(&spool);
+    quick_stop();
+    looper_wait(&looper); /* its marks do nothing now */
+    looper_stop(&looper);
+    json_t *hangs = spool_wait(&spool, "hang", 1);
+    assert_true(report_ns(json_array_get(hangs, 0), "duration_ns") >= T * MS);
+    json_decref(hangs);
+}
+
+static void started_again_in_mid_hang_it_tells_each_once(void **state) {
+    (void)state;
+    quick_start();
+    looper_start(&looper, "main", 0);
+    looper_post(&looper, block_sleep, 5 * T);
+    spool_wait_for_one(&spool);
+    quick_stop();
+    quick_start(); /* the loop of the run before is nobody's */
+    looper_wait(&looper);
+    looper_stop(&looper);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep_other, 2 * T);
+    looper_stop(&looper);
+    quick_stop();
+    json_decref(spool_wait(&spool, "hang", 2));
+}
+
+static void a_handle_outlives_the_run(void **state) {
+    (void)state;
+    quick_start();
+    hangdog_loop *loop = hangdog_loop_watch("main", 0);
+    assert_non_null(loop);
+    quick_stop();
+    for (unsigned i = 0; i < 1000; i++) {
+        hangdog_before_wait(loop);
+        hangdog_after_wait(loop);
+        hangdog_turn(loop);
+    }
+    hangdog_expect_block(loop);
+    hangdog_expect_block_end(loop);
+    hangdog_loop_unwatch(loop);
+    assert_null(hangdog_loop_watch("none", 0));
+}
+
+/* ---- from several threads ------------------------------------------------------------------------- */
+
+static atomic_bool enough;
+
+static void *start_and_stop(void *arg) {
+    hangdog_options o = library_options(&spool);
+    unsigned *wrong = arg;
+    while (!atomic_load(&enough)) {
+        int rc = hangdog_start(&o);
+        *wrong += rc != 0 && rc != -EALREADY && rc != -EBUSY;
+        hangdog_loop *loop = hangdog_loop_watch("main", 0);
+        hangdog_before_wait(loop);
+        hangdog_after_wait(loop);
+        hangdog_loop_unwatch(loop);
+        rc = hangdog_stop();
+        *wrong += rc != 0 && rc != -EBUSY;
+    }
+    return NULL;
+}
+
+static void four_threads_start_and_stop_as_they_like(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    unsigned wrong[4] = {0}, before = entries_of("/proc/self/task");
+    atomic_store(&enough, false);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, start_and_stop, &wrong[i]), 0);
+    }
+    nap_ms(500);
+    atomic_store(&enough, true);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(wrong[i], 0);
+    }
+    assert_int_equal(hangdog_stop(), 0);
+    assert_threads(before);
+}
+
+/* ---- loops ---------------------------------------------------------------------------------------- */
+
+static void sixteen_loops_and_no_more(void **state) {
+    (void)state;
+    quick_start();
+    hangdog_loop *loops[16];
+    for (unsigned i = 0; i < 16; i++) {
+        loops[i] = hangdog_loop_watch("one of many", 0);
+        assert_non_null(loops[i]);
+        hangdog_before_wait(loops[i]);
+    }
+    assert_null(hangdog_loop_watch("too many", 0));
+    for (unsigned i = 0; i < 16; i++) {
+        hangdog_loop_unwatch(loops[i]);
+    }
+    for (unsigned i = 0; i < 100; i++) { /* slots come back */
+        hangdog_loop *loop = hangdog_loop_watch("again", 0);
+        assert_non_null(loop);
+        hangdog_before_wait(loop);
+        hangdog_loop_unwatch(loop);
+    }
+    quick_stop();
+}
+
+static void no_loop_and_bad_arguments_do_no_harm(void **state) {
+    (void)state;
+    hangdog_before_wait(NULL);
+    hangdog_after_wait(NULL);
+    hangdog_turn(NULL);
+    hangdog_mark(NULL, HANGDOG_ENTRY);
+    hangdog_expect_block(NULL);
+    hangdog_expect_block_end(NULL);
+    hangdog_loop_unwatch(NULL);
+    hangdog_pause();
+    hangdog_resume();
+    hangdog_resume();
+    hangdog_set_state(HANGDOG_STATE_BACKGROUND);
+    assert_null(hangdog_loop_watch("not started", 0));
+    quick_start();
+    hangdog_set_state((hangdog_state)99);
+    hangdog_loop *loop = hangdog_loop_watch(NULL, 0);
+    assert_non_null(loop);
+    hangdog_mark(loop, (hangdog_activity)99);
+    hangdog_loop_unwatch(loop);
+    quick_stop();
+}
+
+/* ---- options -------------------------------------------------------------------------------------- */
+
+static void options_that_make_no_sense_start_nothing(void **state) {
+    (void)state;
+    char longer[8192];
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    hangdog_options good = library_options(&spool);
+    hangdog_options bad[] = {good, good, good, good, good, good, good, good};
+    bad[0].size = 0;
+    bad[1].interval_ns = MS - 1;
+    bad[2].interval_ns = SECOND + 1;
+    bad[3].signal = SIGUSR1; /* whose default action ends the program */
+    bad[4].signal = SIGRTMIN;
+    bad[5].signal = -1;
+    bad[6].spool = longer;
+    bad[7].app_name = longer;
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int rc = hangdog_start(&bad[i]);
+        assert_int_equal(rc, i >= 6 ? -ENAMETOOLONG : -EINVAL);
+        assert_null(hangdog_loop_watch("none", 0));
+    }
+    quick_start();
+    quick_stop();
+}
+
+/* One that was compiled before the last members were there. */
+static void an_older_programs_options_are_shorter(void **state) {
+    (void)state;
+    hangdog_options o = library_options(&spool);
+    o.size = offsetof(hangdog_options, reports_per_day);
+    o.signal = SIGUSR1; /* beyond its end: not looked at */
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 2 * T);
+    looper_stop(&looper);
+    quick_stop();
+    json_decref(spool_wait(&spool, "hang", 1));
+}
+
+static void a_spool_that_cannot_be_written_stops_nothing(void **state) {
+    (void)state;
+    hangdog_options o = library_options(&spool);
+    o.spool = "/proc/no-such-folder";
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 2 * T);
+    looper_stop(&looper);
+    quick_stop();
+}
+
+/* ---- memory --------------------------------------------------------------------------------------- */
+
+struct memory {
+    uint64_t size, rss; /* of private mappings without a file, in bytes */
+    uint64_t arenas;    /* part of size: the C library's, one for each thread that ever allocated */
+};
+
+#define ARENA_ALIGNMENT (64ul * 1024 * 1024) /* glibc's HEAP_MAX_SIZE */
+
+static struct memory anonymous_memory(void) {
+    struct memory sum = {0};
+    char line[512];
+    bool counts = false;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        unsigned long from, to, kb;
+        char mode[5], rest[256] = "";
+        if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %255s", &from, &to, mode, rest) >= 3) {
+            counts = mode[3] == 'p' && mode[1] == 'w' && (rest[0] == '\0' || rest[0] == '[');
+            sum.size += counts ? to - from : 0;
+            sum.arenas += counts && from % ARENA_ALIGNMENT == 0 ? to - from : 0;
+        } else if (counts && sscanf(line, "Anonymous: %lu kB", &kb) == 1) {
+            sum.rss += kb * 1024;
+        }
+    }
+    fclose(maps);
+    return sum;
+}
+
+static int memory_role(void) {
+    static char *argv_free; /* the C library's own, before: buffers, a first allocation */
+    argv_free = malloc(64 * 1024);
+    free(argv_free);
+    hangdog_options o = library_options(&spool);
+    struct memory before = anonymous_memory();
+    before = anonymous_memory();
+    int rc = hangdog_start(&o);
+    hangdog_loop *loop = hangdog_loop_watch("main", 0);
+    hangdog_before_wait(loop);
+    hangdog_after_wait(loop);
+    block_spin(2 * T);
+    block_sleep(2 * T);
+    hangdog_before_wait(loop);
+    nap_ms(T);
+    struct memory after = anonymous_memory();
+    role_say(ROLE_FD, after.size - before.size);
+    role_say(ROLE_FD, after.arenas - before.arenas);
+    role_say(ROLE_FD, after.rss - before.rss);
+    hangdog_loop_unwatch(loop);
+    return rc != 0 || loop == NULL || hangdog_stop() != 0;
+}
+
+static void all_that_it_takes_is_one_mebibyte(void **state) {
+    (void)state;
+    struct role role;
+    role_start(&role, "memory", &spool);
+    uint64_t size = role_hear(role.fd), arenas = role_hear(role.fd), rss = role_hear(role.fd);
+    assert_int_equal(role_wait(&role), 0);
+    print_message(
+        "anonymous memory: %.0f KiB mapped (besides %.0f of the C library's arena), %.0f KiB in use of all\n",
+        (double)(size - arenas) / 1024, (double)arenas / 1024, (double)rss / 1024);
+    json_t *hangs = spool_wait(&spool, "hang", 1); /* it was at work */
+    json_decref(hangs);
+    if (!SANITIZED) {
+        assert_in_range(size - arenas, 1, MEMORY_BYTES);
+        assert_in_range(rss, 1, MEMORY_BYTES);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3) {
+        spool_open(&spool, argv[2]);
+        return memory_role();
+    }
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(ten_starts_and_stops_leave_nothing_behind),
+        CASE(ten_runs_with_a_loop_leave_nothing_behind),
+        CASE(starting_twice_and_stopping_twice),
+        CASE(stopped_in_mid_hang_it_is_quick_and_the_hang_is_told),
+        CASE(started_again_in_mid_hang_it_tells_each_once),
+        CASE(a_handle_outlives_the_run),
+        CASE(four_threads_start_and_stop_as_they_like),
+        CASE(sixteen_loops_and_no_more),
+        CASE(no_loop_and_bad_arguments_do_no_harm),
+        CASE(options_that_make_no_sense_start_nothing),
+        CASE(an_older_programs_options_are_shorter),
+        CASE(a_spool_that_cannot_be_written_stops_nothing),
+        CASE(all_that_it_takes_is_one_mebibyte),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
