@@ -29,6 +29,11 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
 int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
                       struct hd_regs *next);
 
+/* Follows the instructions from pc on to the function's end, as long as they are of the few that crt stubs and epilogues are made
+ * of: the step is done as they would do it. Of any frame. As above. */
+int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
+                          struct hd_regs *next);
+
 /* As above, when the instructions say nothing: the caller if the innermost function is a leaf without a frame. A guess,
  * the return address is to be checked. */
 int hd_arch_step_leaf(const struct hd_stack *stack, const struct hd_regs *regs, struct hd_regs *next);

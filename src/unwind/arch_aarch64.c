@@ -50,6 +50,15 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
     return first || last ? returned(regs, next) : 0;
 }
 
+int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
+                          struct hd_regs *next) {
+    (void)memory; /* frame records are the rule on this machine: nothing more is made of instructions */
+    (void)stack;
+    (void)regs;
+    (void)next;
+    return 0;
+}
+
 int hd_arch_step_leaf(const struct hd_stack *stack, const struct hd_regs *regs, struct hd_regs *next) {
     (void)stack;
     return returned(regs, next);

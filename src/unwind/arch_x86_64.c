@@ -8,6 +8,8 @@
 
 #include "unwind/arch.h"
 
+#define STRAIGHT_BYTES 40u /* how far the way to `ret` is followed */
+
 static bool read_code(const struct hd_memory *memory, uint64_t at, void *dst, size_t n) {
     return memory->read(memory->ctx, at, dst, n) == 0;
 }
@@ -81,6 +83,64 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
     if (before == 1 && code[0] == 0x55 && at[0] == 0x48 &&
         ((at[1] == 0x89 && at[2] == 0xe5) || (at[1] == 0x8b && at[2] == 0xec)))
         return returned(stack, regs, regs->sp + 8, next); /* push %rbp done, mov %rsp,%rbp to come */
+    return 0;
+}
+
+/* One instruction that leaves the way to `ret` straight: its length, 0 when it is none of those. *moved: what it adds to the stack
+ * pointer; *popped: the register that it pops, or -1. The rest is what crt's _init and _fini are made of. */
+static unsigned straight(const uint8_t *c, int64_t *moved, int *popped) {
+    unsigned rex = (c[0] & 0xf0) == 0x40, b = rex ? (c[0] & 1u) << 3 : 0;
+    static const uint8_t number[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}; /* to DWARF's */
+    *moved = 0;
+    *popped = -1;
+    if ((c[rex] & 0xf8) == 0x58) { /* pop */
+        *moved = 8;
+        *popped = number[(c[rex] & 7u) | b];
+        return 1 + rex;
+    }
+    if (memcmp(c, "\x48\x83\xc4", 3) == 0) { /* add $imm8,%rsp */
+        *moved = (int8_t)c[3];
+        return 4;
+    }
+    if (memcmp(c, "\x48\x81\xc4", 3) == 0) { /* add $imm32,%rsp */
+        int32_t imm;
+        memcpy(&imm, c + 3, 4);
+        *moved = imm;
+        return 7;
+    }
+    if (memcmp(c, "\x48\x8b\x05", 3) == 0) /* mov disp32(%rip),%rax */
+        return 7;
+    if (memcmp(c, "\x48\x85\xc0", 3) == 0) /* test %rax,%rax */
+        return 3;
+    if (memcmp(c, "\xff\xd0", 2) == 0 || c[0] == 0x74) /* call *%rax; je */
+        return 2;
+    return c[0] == 0xe8 ? 5 : c[0] == 0x90 ? 1 : 0; /* call; nop */
+}
+
+int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
+                          struct hd_regs *next) {
+    uint8_t code[STRAIGHT_BYTES + 8] = {0};
+    struct hd_regs now = *regs;
+    size_t bytes = STRAIGHT_BYTES;
+    while (!read_code(memory, regs->pc, code, bytes)) /* the page may end before */
+        if ((bytes /= 2) == 0)
+            return 0;
+    for (size_t at = 0; at < bytes;) {
+        int64_t moved;
+        int popped;
+        if (code[at] == 0xc3)
+            return returned(stack, &now, now.sp, next);
+        unsigned length = straight(code + at, &moved, &popped);
+        if (length == 0 || moved < 0 || popped == (int)HD_ARCH_SP)
+            return 0;
+        if (popped >= 0) {
+            if (!hd_stack_read(stack, now.sp, &now.r[popped], 8))
+                return 0;
+            now.valid |= UINT64_C(1) << popped;
+        }
+        now.sp += (uint64_t)moved;
+        at += length;
+    }
     return 0;
 }
 

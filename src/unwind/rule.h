@@ -26,6 +26,7 @@ enum hd_rule_kind {
 /* What was found out about code without tables, in cfa_offset: each look at it is a system call. */
 #define HD_NOTE_AFTER_CALL 1 /* a call ends at the address after the one looked up */
 #define HD_NOTE_NO_SIGNAL 2  /* it does not return from a signal handler */
+#define HD_NOTE_NOT_STRAIGHT 4 /* its instructions do not show the way to its end */
 
 struct hd_rule {
     uint8_t kind;   /* enum hd_rule_kind */

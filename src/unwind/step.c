@@ -199,9 +199,23 @@ static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
     uint8_t byte;
     if (hd_arch_step_bare(memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, false))
         return true;
+    if (hd_arch_step_straight(memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, true))
+        return true;
     /* In a module: a leaf. In none: code of a compiler has frames, but a jump to nowhere pushed only its return address. */
     if (kind == HD_RULE_NO_CFI || memory->read(memory->ctx, w->regs.pc, &byte, 1) != 0)
         return hd_arch_step_leaf(&w->stack, &w->regs, &next) == 1 && accept(w, &next, true);
+    return false;
+}
+
+/* A caller without tables and without a frame pointer, such as crt's _init. */
+static bool step_straight(struct hd_walker *w) {
+    uint64_t pc = w->regs.pc - 1;
+    struct hd_regs next;
+    if ((notes_of(w, pc, false) & HD_NOTE_NOT_STRAIGHT) != 0)
+        return false;
+    if (hd_arch_step_straight(&w->u->modules->memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, true))
+        return true;
+    hd_unwinder_note(w->u, pc, false, HD_NOTE_NOT_STRAIGHT);
     return false;
 }
 
@@ -229,7 +243,7 @@ static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
         if (stop != HD_STOP_NO_UNWIND_INFORMATION)
             return stop;
     }
-    if (hd_pc_is_exact(w->trust) && step_without_frame(w, kind))
+    if (hd_pc_is_exact(w->trust) ? step_without_frame(w, kind) : kind == HD_RULE_NO_CFI && step_straight(w))
         return HD_STEP_ON;
     if ((w->regs.valid >> HD_ARCH_FP & 1) != 0) {
         uint8_t stop = hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_FRAME_POINTER);
