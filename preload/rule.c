@@ -53,6 +53,16 @@ static void intersect(struct hd_set *s, const struct hd_set *with) {
     s->count = kept;
 }
 
+static bool share(const struct hd_set *a, const struct hd_set *b) {
+    struct hd_set both = *a;
+    intersect(&both, b);
+    return both.count > 0 || a->count == 0 || b->count == 0;
+}
+
+static bool is_epoll(const struct hd_set *s) {
+    return s->count == 1 && (s->object[0] & HD_OBJECT_EPOLL) != 0;
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 void hd_rule_init(struct hd_rule_state *r, uint64_t now_ns) {
@@ -61,7 +71,7 @@ void hd_rule_init(struct hd_rule_state *r, uint64_t now_ns) {
     r->halved_ns = now_ns;
 }
 
-/* A free slot, else that of the lightest group which is not the loop. */
+/* A free slot, else that of the lightest group which is not the loop: its time goes on to weigh. */
 static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w) {
     uint32_t lightest = HD_RULE_NONE;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
@@ -74,9 +84,19 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
             lightest = i;
         }
     }
+    if (r->group[lightest].used && !r->group[lightest].inner) {
+        r->blocked_ns += r->group[lightest].waited_ns;
+    }
     r->group[lightest] =
         (struct hd_rule_group){.used = true, .common = w->set, .place = w->place, .sp = w->sp};
     return lightest;
+}
+
+/* Exactly the group's place, and the same loop may well wait there: for some of the same descriptors, or by
+ * an epoll instance made anew. One socket after the other from one place is a batch program. */
+static bool waits_there(const struct hd_rule_group *g, const struct hd_seen_wait *w) {
+    return w->place != 0 && g->place == w->place &&
+           (share(&g->common, &w->set) || (is_epoll(&g->common) && is_epoll(&w->set)));
 }
 
 uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w) {
@@ -90,12 +110,12 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
         if (!g->used) {
             continue;
         }
-        /* a group whose waits have nothing in common is known by its place alone */
+        /* a group that waits for no descriptor is known by its place alone */
         bool more = by_set == HD_RULE_NONE || g->common.count > r->group[by_set].common.count;
         if (g->common.count > 0 && more && includes(&w->set, &g->common)) {
             by_set = i;
         }
-        if (w->place != 0 && g->place == w->place) {
+        if (waits_there(g, w)) {
             by_place = i;
         }
     }
@@ -128,12 +148,21 @@ static void note_return(struct hd_rule_state *r, const struct hd_rule_group *own
     }
 }
 
-static void choose(struct hd_rule_state *r, uint64_t now_ns) {
-    uint32_t best = HD_RULE_NONE;
+/* How long the thread was blocked, but for what is proven to have been inside a loop's turn. */
+static uint64_t weighed_ns(const struct hd_rule_state *r) {
     uint64_t sum_ns = r->blocked_ns;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        sum_ns += g->used ? g->waited_ns : 0;
+        sum_ns += g->used && !g->inner ? g->waited_ns : 0;
+    }
+    return sum_ns;
+}
+
+static void choose(struct hd_rule_state *r, uint64_t now_ns) {
+    uint32_t best = HD_RULE_NONE;
+    uint64_t sum_ns = weighed_ns(r);
+    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+        const struct hd_rule_group *g = &r->group[i];
         if (g->used && !g->inner && (best == HD_RULE_NONE || g->waited_ns > r->group[best].waited_ns)) {
             best = i;
         }
@@ -163,6 +192,9 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
     }
     struct hd_rule_group *g = &r->group[group];
     intersect(&g->common, &w->set);
+    if (g->common.count == 0) { /* made anew */
+        g->common = w->set;
+    }
     g->waited_ns += waited_ns;
     g->waits += waits;
     g->last = order;
@@ -195,10 +227,7 @@ bool hd_rule_sure(const struct hd_rule_state *r, uint64_t now_ns) {
         return false;
     }
     const struct hd_rule_group *g = &r->group[r->loop];
-    uint64_t sum_ns = r->blocked_ns;
-    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
-        sum_ns += r->group[i].used ? r->group[i].waited_ns : 0;
-    }
+    uint64_t sum_ns = weighed_ns(r);
     bool heavy = g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns / 9 > sum_ns / 10;
     return heavy || now_ns - r->since_ns >= SURE_NS;
 }

@@ -13,6 +13,9 @@
 #define HD_RULE_GROUPS 32u
 #define HD_RULE_NONE UINT32_MAX
 
+/* Set in the object of an epoll instance, and in no other: a loop made anew has another instance. */
+#define HD_OBJECT_EPOLL (1ULL << 63)
+
 /* What a wait waits for: objects, not descriptor numbers, which are reused at once. Sorted, each once; at
  * most 16, the smallest. An epoll instance is a set of one. */
 struct hd_set {
@@ -46,7 +49,8 @@ struct hd_rule_state {
     uint32_t loop;     /* HD_RULE_NONE */
     uint64_t since_ns; /* when it became the loop */
     uint64_t halved_ns;
-    uint64_t blocked_ns; /* the thread's own, futex and sleep included, halved like the groups' */
+    uint64_t blocked_ns; /* the thread's own, futex and sleep included, and what groups had that were given
+                            up; halved like theirs */
     uint64_t changes;    /* of `loop`: verdicts that were given before are void */
 };
 
