@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * ns per frame of a warm walk, against libunwind's unw_backtrace (its cached walk) over the same frames: a stack some
- * 35 deep, built without frame pointers where the compiler lets us say so. Rounds of both are interleaved, and the
- * median round counts. Beside it the first walk of all, with nothing cached, against libunwind's unw_step.
+ * ns per frame of a warm walk, against libunwind's unw_backtrace (its cached walk) over the same frames: a
+ * stack some 35 deep, built without frame pointers where the compiler lets us say so. Rounds of both are
+ * interleaved, and the median round counts. Beside it the first walk of all, with nothing cached, against
+ * libunwind's unw_step.
  */
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -133,7 +134,8 @@ NO_FRAME_POINTER static long deep(int depth, long a, long b, long c, long d) {
 /* Reports warm and cold walks. 0, or 1 when they do not agree with libunwind's or cannot be measured. */
 int bench_unwind(void) {
     int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    unwinder = mmap(NULL, hd_unwinder_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    unwinder = mmap(NULL, hd_unwinder_bytes(), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (fd < 0 || unwinder == MAP_FAILED)
         return 1;
     hd_modules_init_live(&modules, fd);

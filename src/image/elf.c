@@ -97,7 +97,8 @@ int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
     return 0;
 }
 
-void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint64_t count, struct hd_module *m) {
+void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint64_t count,
+                          struct hd_module *m) {
     Elf64_Phdr ph[PROGRAM_HEADERS_MAX];
     uint64_t lo = UINT64_MAX, hi = 0, mapped = 0, header = 0;
     if (count > PROGRAM_HEADERS_MAX || read_at(memory, headers, ph, count * sizeof *ph) != 0)

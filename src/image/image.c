@@ -83,7 +83,8 @@ static bool is_same(struct hd_modules *m, const struct hd_module *old) {
     memset(&now, 0, sizeof now);
     return m->find(m, old->lo, &now, NULL, 0) == 0 && now.lo == old->lo && now.hi == old->hi &&
            now.bias == old->bias && now.handle == old->handle && now.eh_frame_hdr == old->eh_frame_hdr &&
-           now.build_id_bytes == old->build_id_bytes && memcmp(now.build_id, old->build_id, sizeof now.build_id) == 0;
+           now.build_id_bytes == old->build_id_bytes &&
+           memcmp(now.build_id, old->build_id, sizeof now.build_id) == 0;
 }
 
 bool hd_modules_still_valid(struct hd_modules *m) {

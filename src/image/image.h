@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loaded modules: path, build-id, address range, load bias, where their unwind tables are. Found without the
- * loader's lock (_dl_find_object) and read only through fallible reads, so that a module that is unloaded under our
- * eyes gives an error, never a fault. No allocation. Worker only.
+ * The loaded modules: path, build-id, address range, load bias, where their unwind tables are. Found without
+ * the loader's lock (_dl_find_object) and read only through fallible reads, so that a module that is unloaded
+ * under our eyes gives an error, never a fault. No allocation. Worker only.
  */
 #ifndef HD_IMAGE_H
 #define HD_IMAGE_H
@@ -39,10 +39,10 @@ struct hd_modules {
     /* `path` may be NULL: only the rest is wanted then. */
     int (*find)(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes);
     void *find_ctx;
-    uint32_t count;      /* modules are appended and keep their index until hd_modules_reset */
-    uint32_t path_bytes; /* used */
-    uint32_t last;       /* most recent hit */
-    uint64_t lost;       /* looked up in a module that there was no room for */
+    uint32_t count;                 /* modules are appended and keep their index until hd_modules_reset */
+    uint32_t path_bytes;            /* used */
+    uint32_t last;                  /* most recent hit */
+    uint64_t lost;                  /* looked up in a module that there was no room for */
     uint16_t order[HD_MODULES_MAX]; /* indices by address */
     struct hd_module module[HD_MODULES_MAX];
     char paths[HD_MODULE_PATHS_BYTES];
@@ -57,7 +57,8 @@ void hd_modules_reset(struct hd_modules *m);
 /* Index of the module that holds pc, or -ENOENT. Looks it up at first sight and remembers. */
 int hd_modules_at(struct hd_modules *m, uint64_t pc);
 
-/* True when every remembered module is still the loader's; else forgets all and returns false (flush the unwinder). */
+/* True when every remembered module is still the loader's; else forgets all and returns false (flush the
+ * unwinder). */
 bool hd_modules_still_valid(struct hd_modules *m);
 
 static inline const char *hd_module_path(const struct hd_modules *m, uint32_t index) {
@@ -67,6 +68,7 @@ static inline const char *hd_module_path(const struct hd_modules *m, uint32_t in
 /* Address in memory of an exported (dynamic) function of module `index`, through its hash table, 0: none.
  * And the nearest exported function at or below pc: its name (copied, cut) and start in memory; -ENOENT. */
 uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name);
-int hd_module_nearest(struct hd_modules *m, uint32_t index, uint64_t pc, char *name, size_t name_bytes, uint64_t *start);
+int hd_module_nearest(struct hd_modules *m, uint32_t index, uint64_t pc, char *name, size_t name_bytes,
+                      uint64_t *start);
 
 #endif

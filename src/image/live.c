@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The modules of this process. _dl_find_object (glibc 2.35) finds the loader's record of an address without its lock; what
- * the record says is read through /proc/self/mem. Worker: may run while a hang is on, no allocation.
+ * The modules of this process. _dl_find_object (glibc 2.35) finds the loader's record of an address without
+ * its lock; what the record says is read through /proc/self/mem. Worker: may run while a hang is on, no
+ * allocation.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +39,8 @@ static void main_program_path(char *path, size_t bytes) {
     path[n > 0 && (size_t)n < bytes ? n : 0] = 0;
 }
 
-static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes) {
+static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
+                     size_t path_bytes) {
     struct dl_find_object object;
     struct link_map map;
     if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)pc, &object) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exported symbols of a module in memory: by name through DT_GNU_HASH, and the nearest below an address by a look at all.
- * Only fallible reads, so every figure may be garbage: offsets are checked, loops are bounded.
+ * Exported symbols of a module in memory: by name through DT_GNU_HASH, and the nearest below an address by a
+ * look at all. Only fallible reads, so every figure may be garbage: offsets are checked, loops are bounded.
  * Worker: may run while a hang is on, no allocation.
  */
 #include <elf.h>
@@ -27,7 +27,8 @@ static bool read_at(const struct hd_memory *memory, uint64_t at, void *dst, size
     return memory->read(memory->ctx, at, dst, n) == 0;
 }
 
-/* glibc relocates the addresses in most modules' dynamic section in place, not in all (the vDSO's, riscv's). */
+/* glibc relocates the addresses in most modules' dynamic section in place, not in all (the vDSO's, riscv's).
+ */
 static uint64_t dynamic_address(const struct hd_module *m, uint64_t value) {
     return value >= m->lo && value < m->hi ? value : value + m->bias;
 }
@@ -119,8 +120,9 @@ uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name
         Elf64_Sym s;
         if (!read_at(t.memory, chain_at(&t, symbol), &link, sizeof link))
             return 0;
-        if ((link | 1) == (hash | 1) && read_at(t.memory, t.symtab + (uint64_t)symbol * sizeof s, &s, sizeof s) &&
-            is_function(&s) && is_named(&t, &s, name, length))
+        if ((link | 1) == (hash | 1) &&
+            read_at(t.memory, t.symtab + (uint64_t)symbol * sizeof s, &s, sizeof s) && is_function(&s) &&
+            is_named(&t, &s, name, length))
             return t.module->bias + s.st_value;
         if ((link & 1) != 0)
             return 0;
@@ -151,8 +153,9 @@ static uint32_t symbol_count(const struct tables *t) {
     return 0;
 }
 
-/* True when s is a better answer for the file address `want` than `best`. An address inside of a symbol's extent counts more
- * than one behind it; a strong name more than a weak one; the first more than a later alias. */
+/* True when s is a better answer for the file address `want` than `best`. An address inside of a symbol's
+ * extent counts more than one behind it; a strong name more than a weak one; the first more than a later
+ * alias. */
 static bool is_nearer(const Elf64_Sym *s, const Elf64_Sym *best, uint64_t want) {
     if (!is_function(s) || s->st_value > want)
         return false;

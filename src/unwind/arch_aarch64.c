@@ -37,21 +37,22 @@ static int returned(const struct hd_regs *regs, struct hd_regs *next) {
     return 1;
 }
 
-int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
-                      struct hd_regs *next) {
+int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *stack,
+                      const struct hd_regs *regs, struct hd_regs *next) {
     uint32_t word;
     (void)stack;
     if (!read_code(memory, regs->pc, &word, 1))
         return 0;
-    bool first = (word & 0xffffff3f) == 0xd503241f || /* bti */
+    bool first = (word & 0xffffff3f) == 0xd503241f ||        /* bti */
                  word == 0xd503233f || word == 0xd503237f || /* paciasp, pacibsp */
                  (word & 0xffc07fff) == 0xa9807bfd;          /* stp x29, x30, [sp, #-n]! */
-    bool last = (word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff; /* ret, retaa, retab */
+    bool last =
+        (word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff; /* ret, retaa, retab */
     return first || last ? returned(regs, next) : 0;
 }
 
-int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
-                          struct hd_regs *next) {
+int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack *stack,
+                          const struct hd_regs *regs, struct hd_regs *next) {
     (void)memory; /* frame records are the rule on this machine: nothing more is made of instructions */
     (void)stack;
     (void)regs;
@@ -64,8 +65,8 @@ int hd_arch_step_leaf(const struct hd_stack *stack, const struct hd_regs *regs, 
     return returned(regs, next);
 }
 
-int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
-                        struct hd_regs *next) {
+int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *stack,
+                        const struct hd_regs *regs, struct hd_regs *next) {
     uint32_t code[2];
     uint64_t saved[33];
     if (!read_code(memory, regs->pc, code, 2) || code[0] != 0xd2801168 || code[1] != 0xd4000001)

@@ -17,7 +17,8 @@
 #define HD_ARCH_REGS 32u
 
 /* x19 to x28, x29 and x30. */
-#define HD_ARCH_SLOTS {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}
+#define HD_ARCH_SLOTS \
+    { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30 }
 #define HD_ARCH_LR_SLOT 11u
 #define HD_ARCH_SAVED_SHIFT 19u
 #define HD_ARCH_CALLEE_SAVED (UINT64_C(0x7ff) << 19)
@@ -34,7 +35,8 @@ static inline bool hd_arch_return_known(const struct hd_rule *rule, uint64_t val
     return rule->slot[HD_ARCH_LR_SLOT] != 0 || (valid >> HD_ARCH_LR & 1) != 0;
 }
 
-/* Linux gives programs 48 bits of address unless they ask for more; above are the authentication code and the tag. */
+/* Linux gives programs 48 bits of address unless they ask for more; above are the authentication code and the
+ * tag. */
 static inline uint64_t hd_arch_strip(uint64_t pc) {
     return pc & ((UINT64_C(1) << 48) - 1);
 }
@@ -46,7 +48,8 @@ static inline uint64_t hd_arch_word(const uint8_t *p) {
 }
 
 /* See arch_x86_64.h. */
-static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r, uint64_t *fp) {
+static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r,
+                                     uint64_t *fp) {
     if (rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT] != 0)
         *fp = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT]);
 #pragma GCC unroll 12

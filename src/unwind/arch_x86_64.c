@@ -14,7 +14,8 @@ static bool read_code(const struct hd_memory *memory, uint64_t at, void *dst, si
     return memory->read(memory->ctx, at, dst, n) == 0;
 }
 
-/* Length of `call r/m64` by its ModRM and SIB bytes, counted from the opcode ff; 0: it is another instruction. */
+/* Length of `call r/m64` by its ModRM and SIB bytes, counted from the opcode ff; 0: it is another
+ * instruction. */
 static unsigned indirect_call_length(uint8_t modrm, uint8_t sib) {
     unsigned mod = modrm >> 6, rm = modrm & 7;
     if ((modrm >> 3 & 7) != 2)
@@ -53,7 +54,8 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
 }
 
 /* The caller when the return address is at `slot` on the stack. Nothing but the stack pointer changed. */
-static int returned(const struct hd_stack *stack, const struct hd_regs *regs, uint64_t slot, struct hd_regs *next) {
+static int returned(const struct hd_stack *stack, const struct hd_regs *regs, uint64_t slot,
+                    struct hd_regs *next) {
     uint64_t ra;
     if (!hd_stack_read(stack, slot, &ra, 8))
         return 0;
@@ -64,8 +66,8 @@ static int returned(const struct hd_stack *stack, const struct hd_regs *regs, ui
     return 1;
 }
 
-int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
-                      struct hd_regs *next) {
+int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *stack,
+                      const struct hd_regs *regs, struct hd_regs *next) {
     uint8_t code[8] = {0};
     unsigned before = 1; /* code[before] is at pc */
     if (!read_code(memory, regs->pc - 1, code, 5)) {
@@ -76,9 +78,10 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
     const uint8_t *at = code + before;
     if (memcmp(at, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64: the first instruction */
         return returned(stack, regs, regs->sp, next);
-    if (at[0] == 0x55 && at[1] == 0x48 && ((at[2] == 0x89 && at[3] == 0xe5) || (at[2] == 0x8b && at[3] == 0xec)))
+    if (at[0] == 0x55 && at[1] == 0x48 &&
+        ((at[2] == 0x89 && at[3] == 0xe5) || (at[2] == 0x8b && at[3] == 0xec)))
         return returned(stack, regs, regs->sp, next); /* push %rbp to come */
-    if (at[0] == 0xc3 || at[0] == 0xc2) /* ret */
+    if (at[0] == 0xc3 || at[0] == 0xc2)               /* ret */
         return returned(stack, regs, regs->sp, next);
     if (before == 1 && code[0] == 0x55 && at[0] == 0x48 &&
         ((at[1] == 0x89 && at[2] == 0xe5) || (at[1] == 0x8b && at[2] == 0xec)))
@@ -86,8 +89,9 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
     return 0;
 }
 
-/* One instruction that leaves the way to `ret` straight: its length, 0 when it is none of those. *moved: what it adds to the stack
- * pointer; *popped: the register that it pops, or -1. The rest is what crt's _init and _fini are made of. */
+/* One instruction that leaves the way to `ret` straight: its length, 0 when it is none of those. *moved: what
+ * it adds to the stack pointer; *popped: the register that it pops, or -1. The rest is what crt's _init and
+ * _fini are made of. */
 static unsigned straight(const uint8_t *c, int64_t *moved, int *popped) {
     unsigned rex = (c[0] & 0xf0) == 0x40, b = rex ? (c[0] & 1u) << 3 : 0;
     static const uint8_t number[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}; /* to DWARF's */
@@ -99,7 +103,7 @@ static unsigned straight(const uint8_t *c, int64_t *moved, int *popped) {
         return 1 + rex;
     }
     if (memcmp(c, "\x48\x83\xc4", 3) == 0) { /* add $imm8,%rsp */
-        *moved = (int8_t)c[3];
+        *moved = c[3] < 0x80 ? c[3] : c[3] - 0x100;
         return 4;
     }
     if (memcmp(c, "\x48\x81\xc4", 3) == 0) { /* add $imm32,%rsp */
@@ -117,8 +121,8 @@ static unsigned straight(const uint8_t *c, int64_t *moved, int *popped) {
     return c[0] == 0xe8 ? 5 : c[0] == 0x90 ? 1 : 0; /* call; nop */
 }
 
-int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
-                          struct hd_regs *next) {
+int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack *stack,
+                          const struct hd_regs *regs, struct hd_regs *next) {
     uint8_t code[STRAIGHT_BYTES + 8] = {0};
     struct hd_regs now = *regs;
     size_t bytes = STRAIGHT_BYTES;
@@ -148,9 +152,10 @@ int hd_arch_step_leaf(const struct hd_stack *stack, const struct hd_regs *regs, 
     return returned(stack, regs, regs->sp, next);
 }
 
-/* struct rt_sigframe after `ret` took its first word: ucontext begins at the stack pointer, general registers at 40. */
-int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *stack, const struct hd_regs *regs,
-                        struct hd_regs *next) {
+/* struct rt_sigframe after `ret` took its first word: ucontext begins at the stack pointer, general registers
+ * at 40. */
+int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *stack,
+                        const struct hd_regs *regs, struct hd_regs *next) {
     static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}; /* mov $15,%rax; syscall */
     static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2}; /* then rsp, rip */
     uint8_t there[sizeof code];

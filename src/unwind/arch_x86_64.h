@@ -16,10 +16,11 @@
 #define HD_ARCH_REGS 17u
 
 /* Callee-saved registers that a compact rule can restore: rbp, rbx, r12 to r15. */
-#define HD_ARCH_SLOTS {6, 3, 12, 13, 14, 15}
+#define HD_ARCH_SLOTS \
+    { 6, 3, 12, 13, 14, 15 }
 #define HD_ARCH_SAVED_SHIFT 0u
 #define HD_ARCH_CALLEE_SAVED (UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(0xf) << 12)
-#define HD_ARCH_RETURN_WORDS 1u /* the return address is always in the word below the CFA */
+#define HD_ARCH_RETURN_WORDS 1u     /* the return address is always in the word below the CFA */
 #define HD_ARCH_LEAF_KEEPS_SP false /* a call always moves the stack pointer */
 
 static inline bool hd_arch_return_is_plain(const struct hd_row *row) {
@@ -44,10 +45,11 @@ static inline uint64_t hd_arch_word(const uint8_t *p) {
     return v;
 }
 
-/* The caller's registers from the words below `cfa` (a place in the stack copy, with rule->depth words below it). The frame
- * pointer is in *fp, not in its place in `r`: a loop can keep it at hand. Returns the return address; the stack pointer
- * is the caller's business. */
-static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r, uint64_t *fp) {
+/* The caller's registers from the words below `cfa` (a place in the stack copy, with rule->depth words below
+ * it). The frame pointer is in *fp, not in its place in `r`: a loop can keep it at hand. Returns the return
+ * address; the stack pointer is the caller's business. */
+static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r,
+                                     uint64_t *fp) {
     static const uint8_t number[] = HD_ARCH_SLOTS;
     if (rule->slot[0] != 0)
         *fp = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[0]);

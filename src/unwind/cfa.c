@@ -158,8 +158,9 @@ static bool register_instruction(struct machine *m, uint8_t op) {
     }
 }
 
-/* Instructions on the CFA, the remembered rows and the rest. A new register or offset after an expression is an error by
- * the book; hand-written assembly (libgcrypt) has it, and means the offset of before, as libgcc reads it. */
+/* Instructions on the CFA, the remembered rows and the rest. A new register or offset after an expression is
+ * an error by the book; hand-written assembly (libgcrypt) has it, and means the offset of before, as libgcc
+ * reads it. */
 static void other_instruction(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
     uint64_t reg;
@@ -258,8 +259,8 @@ static int run(struct machine *m, uint64_t pc) {
     return r->bad ? -EINVAL : 0;
 }
 
-int hd_cfa_row(const struct hd_memory *memory, const struct hd_fde *fde, uint64_t pc, struct hd_cfa_scratch *scratch,
-               struct hd_row *out) {
+int hd_cfa_row(const struct hd_memory *memory, const struct hd_fde *fde, uint64_t pc,
+               struct hd_cfa_scratch *scratch, struct hd_row *out) {
     struct machine m = {.fde = fde, .scratch = scratch, .row = out, .initial = true};
     memset(out, 0, sizeof *out);
     out->start = fde->start;

@@ -9,13 +9,13 @@
 
 #include "unwind/reader.h"
 
-#define ENTRY_BYTES 8u                     /* of the sorted table: two 32-bit offsets */
-#define CHUNK_ENTRIES 64u                  /* searched in one read at the end */
+#define ENTRY_BYTES 8u    /* of the sorted table: two 32-bit offsets */
+#define CHUNK_ENTRIES 64u /* searched in one read at the end */
 #define TABLE_ENCODING (HD_PE_DATAREL | HD_PE_SDATA4)
-#define RECORD_BYTES_MAX (16u << 20)       /* a larger record is taken for garbage */
+#define RECORD_BYTES_MAX (16u << 20) /* a larger record is taken for garbage */
 
-/* Length field of a record: *end is set behind the record, *id_at to where its CIE id is. False: the end of the
- * section, or garbage (then r->bad). */
+/* Length field of a record: *end is set behind the record, *id_at to where its CIE id is. False: the end of
+ * the section, or garbage (then r->bad). */
 static bool record_bounds(struct hd_reader *r, uint64_t limit, uint64_t *id_at, uint64_t *end) {
     uint64_t length = hd_rd_u32(r);
     if (length == UINT32_MAX)
@@ -95,8 +95,9 @@ static int cie_parse(const struct hd_memory *memory, uint64_t address, uint64_t 
     return 0;
 }
 
-/* The record at `address`: an FDE (0), a CIE (-EAGAIN), the end (-ENOENT), or garbage. *next is behind it for the first two.
- * `known`: a CIE that was read before, so that a scan does not read it again for every FDE; may be NULL. */
+/* The record at `address`: an FDE (0), a CIE (-EAGAIN), the end (-ENOENT), or garbage. *next is behind it for
+ * the first two. `known`: a CIE that was read before, so that a scan does not read it again for every FDE;
+ * may be NULL. */
 static int record_parse(struct hd_reader *r, uint64_t limit, const struct hd_cie *known, uint64_t *next,
                         struct hd_fde *fde) {
     uint64_t id_at, end;
@@ -148,7 +149,8 @@ int hd_eh_frame_next(const struct hd_memory *memory, uint64_t *at, uint64_t limi
     }
 }
 
-int hd_eh_table_open(const struct hd_memory *memory, uint64_t eh_frame_hdr, uint64_t limit, struct hd_eh_table *out) {
+int hd_eh_table_open(const struct hd_memory *memory, uint64_t eh_frame_hdr, uint64_t limit,
+                     struct hd_eh_table *out) {
     struct hd_reader r;
     if (eh_frame_hdr == 0)
         return -ENOENT;
@@ -174,14 +176,15 @@ int hd_eh_table_open(const struct hd_memory *memory, uint64_t eh_frame_hdr, uint
     return 0;
 }
 
-static int read_entries(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t index, int32_t *out,
-                        uint64_t n) {
+static int read_entries(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t index,
+                        int32_t *out, uint64_t n) {
     return memory->read(memory->ctx, t->entries + index * ENTRY_BYTES, out, n * ENTRY_BYTES);
 }
 
-/* Address of the FDE with the greatest start at or below pc. A read of live memory is a system call, so the search
- * halves the table only until what is left can be read at once. */
-static int table_search(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc, uint64_t *fde) {
+/* Address of the FDE with the greatest start at or below pc. A read of live memory is a system call, so the
+ * search halves the table only until what is left can be read at once. */
+static int table_search(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc,
+                        uint64_t *fde) {
     int32_t entry[CHUNK_ENTRIES * 2];
     uint64_t lo = 0, n = t->count;
     int64_t want = (int64_t)(pc - t->hdr);
@@ -214,7 +217,8 @@ static int table_search(const struct hd_memory *memory, const struct hd_eh_table
     return 0;
 }
 
-static int scan(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc, struct hd_fde *out) {
+static int scan(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc,
+                struct hd_fde *out) {
     struct hd_fde fde;
     memset(&fde, 0, sizeof fde);
     uint64_t at = t->frames;
@@ -230,7 +234,8 @@ static int scan(const struct hd_memory *memory, const struct hd_eh_table *t, uin
     return -ENOENT;
 }
 
-int hd_eh_table_find(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc, struct hd_fde *out) {
+int hd_eh_table_find(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc,
+                     struct hd_fde *out) {
     struct hd_reader r;
     struct hd_fde fde;
     uint64_t at, next;

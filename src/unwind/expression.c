@@ -237,12 +237,24 @@ static bool binary(struct machine *m, uint8_t op) {
     uint64_t a = pop(m), b = pop(m), v = 0;
     int64_t sa = (int64_t)a, sb = (int64_t)b;
     switch (op) {
-    case OP_AND: v = b & a; break;
-    case OP_OR: v = b | a; break;
-    case OP_XOR: v = b ^ a; break;
-    case OP_PLUS: v = b + a; break;
-    case OP_MINUS: v = b - a; break;
-    case OP_MUL: v = b * a; break;
+    case OP_AND:
+        v = b & a;
+        break;
+    case OP_OR:
+        v = b | a;
+        break;
+    case OP_XOR:
+        v = b ^ a;
+        break;
+    case OP_PLUS:
+        v = b + a;
+        break;
+    case OP_MINUS:
+        v = b - a;
+        break;
+    case OP_MUL:
+        v = b * a;
+        break;
     case OP_DIV:
         if (a == 0)
             fail(m, -EINVAL);
@@ -255,16 +267,35 @@ static bool binary(struct machine *m, uint8_t op) {
         else
             v = b % a;
         break;
-    case OP_SHL: v = a < 64 ? b << a : 0; break;
-    case OP_SHR: v = a < 64 ? b >> a : 0; break;
-    case OP_SHRA: v = (uint64_t)(sb >> (a < 63 ? a : 63)); break;
-    case OP_EQ: v = b == a; break;
-    case OP_NE: v = b != a; break;
-    case OP_GE: v = sb >= sa; break;
-    case OP_GT: v = sb > sa; break;
-    case OP_LE: v = sb <= sa; break;
-    case OP_LT: v = sb < sa; break;
-    default: break;
+    case OP_SHL:
+        v = a < 64 ? b << a : 0;
+        break;
+    case OP_SHR:
+        v = a < 64 ? b >> a : 0;
+        break;
+    case OP_SHRA:
+        v = (uint64_t)(sb >> (a < 63 ? a : 63));
+        break;
+    case OP_EQ:
+        v = b == a;
+        break;
+    case OP_NE:
+        v = b != a;
+        break;
+    case OP_GE:
+        v = sb >= sa;
+        break;
+    case OP_GT:
+        v = sb > sa;
+        break;
+    case OP_LE:
+        v = sb <= sa;
+        break;
+    case OP_LT:
+        v = sb < sa;
+        break;
+    default:
+        break;
     }
     push(m, v);
     return true;

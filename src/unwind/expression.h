@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * DWARF expressions, as far as call frame information uses them (DWARF 5, sections 2.5 and 6.4.2): a bounded stack
- * machine. Worker: may run while a hang is on, no allocation.
+ * DWARF expressions, as far as call frame information uses them (DWARF 5, sections 2.5 and 6.4.2): a bounded
+ * stack machine. Worker: may run while a hang is on, no allocation.
  */
 #ifndef HD_UNWIND_EXPRESSION_H
 #define HD_UNWIND_EXPRESSION_H
@@ -28,8 +28,9 @@ static inline bool hd_stack_read(const struct hd_stack *s, uint64_t address, voi
     return true;
 }
 
-/* Evaluates the `bytes` at `code`, with `first` pushed before (NULL: nothing). 0; -EINVAL malformed; -EFAULT a dereference
- * left the stack copy; -ENODATA a register is not known: its number goes to *missing. *value is written on success only. */
+/* Evaluates the `bytes` at `code`, with `first` pushed before (NULL: nothing). 0; -EINVAL malformed; -EFAULT
+ * a dereference left the stack copy; -ENODATA a register is not known: its number goes to *missing. *value is
+ * written on success only. */
 int hd_expression(const struct hd_memory *memory, uint64_t code, uint32_t bytes, const struct hd_regs *regs,
                   const struct hd_stack *stack, const uint64_t *first, uint64_t *value, uint32_t *missing);
 

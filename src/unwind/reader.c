@@ -83,7 +83,8 @@ static uint64_t number(struct hd_reader *r, uint8_t format) {
     }
 }
 
-static uint64_t base_of(struct hd_reader *r, uint8_t application, uint64_t here, const struct hd_pe_bases *bases) {
+static uint64_t base_of(struct hd_reader *r, uint8_t application, uint64_t here,
+                        const struct hd_pe_bases *bases) {
     uint64_t base;
     switch (application) {
     case HD_PE_ABSPTR:

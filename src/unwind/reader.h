@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A bounded little-endian reader over fallible memory, with a sticky error: after the first failure every read gives 0
- * and `bad` stays set, so that a parser tests it once per record. Keeps a small window of bytes, because a read of
- * live memory is a system call. Worker: may run while a hang is on, no allocation.
+ * A bounded little-endian reader over fallible memory, with a sticky error: after the first failure every
+ * read gives 0 and `bad` stays set, so that a parser tests it once per record. Keeps a small window of bytes,
+ * because a read of live memory is a system call. Worker: may run while a hang is on, no allocation.
  */
 #ifndef HD_UNWIND_READER_H
 #define HD_UNWIND_READER_H
@@ -24,7 +24,8 @@ struct hd_reader {
     uint8_t buf[HD_READER_WINDOW];
 };
 
-static inline void hd_rd_init(struct hd_reader *r, const struct hd_memory *memory, uint64_t at, uint64_t end) {
+static inline void hd_rd_init(struct hd_reader *r, const struct hd_memory *memory, uint64_t at,
+                              uint64_t end) {
     r->memory = memory;
     r->at = at;
     r->end = end;
@@ -39,7 +40,8 @@ static inline void hd_rd_seek(struct hd_reader *r, uint64_t at) {
     r->bad |= at > r->end;
 }
 
-/* Makes `n` bytes (at most HD_READER_WINDOW) at `r->at` present and steps over them; NULL and bad when it cannot. */
+/* Makes `n` bytes (at most HD_READER_WINDOW) at `r->at` present and steps over them; NULL and bad when it
+ * cannot. */
 const uint8_t *hd_rd_take_slow(struct hd_reader *r, uint32_t n);
 
 static inline const uint8_t *hd_rd_take(struct hd_reader *r, uint32_t n) {

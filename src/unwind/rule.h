@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A row of call frame information, boiled down to what nearly all of them say: the CFA is the stack pointer or the
- * frame pointer plus a number, and callee-saved registers are in words below it.
- * Worker: may run while a hang is on, no allocation.
+ * A row of call frame information, boiled down to what nearly all of them say: the CFA is the stack pointer
+ * or the frame pointer plus a number, and callee-saved registers are in words below it. Worker: may run while
+ * a hang is on, no allocation.
  */
 #ifndef HD_UNWIND_RULE_H
 #define HD_UNWIND_RULE_H
@@ -24,16 +24,18 @@ enum hd_rule_kind {
 };
 
 /* What was found out about code without tables, in cfa_offset: each look at it is a system call. */
-#define HD_NOTE_AFTER_CALL 1 /* a call ends at the address after the one looked up */
-#define HD_NOTE_NO_SIGNAL 2  /* it does not return from a signal handler */
+#define HD_NOTE_AFTER_CALL 1   /* a call ends at the address after the one looked up */
+#define HD_NOTE_NO_SIGNAL 2    /* it does not return from a signal handler */
 #define HD_NOTE_NOT_STRAIGHT 4 /* its instructions do not show the way to its end */
 
 struct hd_rule {
-    uint8_t kind;   /* enum hd_rule_kind */
-    uint8_t depth;  /* words below the CFA that the rule reads, the return address included */
-    uint16_t saved; /* registers that have a slot, as a mask of DWARF numbers shifted by HD_ARCH_SAVED_SHIFT */
+    uint8_t kind;  /* enum hd_rule_kind */
+    uint8_t depth; /* words below the CFA that the rule reads, the return address included */
+    uint16_t
+        saved; /* registers that have a slot, as a mask of DWARF numbers shifted by HD_ARCH_SAVED_SHIFT */
     int32_t cfa_offset;
-    int8_t slot[HD_RULE_SLOTS]; /* in words from the CFA, negative; 0: not saved. Which register: HD_ARCH_SLOTS */
+    int8_t slot[HD_RULE_SLOTS]; /* in words from the CFA, negative; 0: not saved. Which register:
+                                   HD_ARCH_SLOTS */
 };
 
 /* One entry of the cache. */

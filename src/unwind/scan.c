@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search for a frame pointer that nobody told: a thread that is blocked in a system call shows its stack pointer and
- * program counter only. Function prologues leave records (caller's frame pointer, return address) on the stack; the lowest one
- * from which the whole walk reaches the thread's root is the frame's own. Measured on 111 blocked threads: 41 of 41
- * that needed it came out right. Worker: may run while a hang is on, no allocation.
+ * The search for a frame pointer that nobody told: a thread that is blocked in a system call shows its stack
+ * pointer and program counter only. Function prologues leave records (caller's frame pointer, return address)
+ * on the stack; the lowest one from which the whole walk reaches the thread's root is the frame's own.
+ * Measured on 111 blocked threads: 41 of 41 that needed it came out right. Worker: may run while a hang is
+ * on, no allocation.
  */
 #include "unwind/walk.h"
 
@@ -26,13 +27,15 @@ static enum quality try_record(struct hd_walker *w, uint64_t fp) {
         return w->known_root == 0 || t.root == w->known_root ? REACHED : WORTHLESS;
     /* The copy ends below the root: a chain that leaves it at the top is as good as can be. */
     uint64_t top = w->stack.address + w->stack.size;
-    return t.stop == HD_STOP_UNREADABLE && t.regs.sp > fp && t.regs.sp <= top && top - t.regs.sp < w->stack.size / 4
+    return t.stop == HD_STOP_UNREADABLE && t.regs.sp > fp && t.regs.sp <= top &&
+                   top - t.regs.sp < w->stack.size / 4
                ? RAN_OFF
                : WORTHLESS;
 }
 
-/* What the call before the return address says of the function that it should have called: a direct call elsewhere is no proof against
- * it (tail calls, functions split in two), but then a later record that is called exactly here is believed. */
+/* What the call before the return address says of the function that it should have called: a direct call
+ * elsewhere is no proof against it (tail calls, functions split in two), but then a later record that is
+ * called exactly here is believed. */
 static enum quality judge_call(struct hd_walker *w, uint64_t start, uint64_t target) {
     if (start == 0 || target == 0)
         return REACHED;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps that are no plain rule: whole rows (signal frames, expressions), frame records, code that nothing describes.
- * Worker: may run while a hang is on, no allocation.
+ * Steps that are no plain rule: whole rows (signal frames, expressions), frame records, code that nothing
+ * describes. Worker: may run while a hang is on, no allocation.
  *
- * Code that nothing describes is either in a module (hand-written assembly, crt stubs) or in none (a just-in-time
- * compiler's). It is walked by frame records: the pair (caller's frame pointer, return address) at the frame pointer must lie in the
- * stack, above the stack pointer, point further up, and its return address must be plausible: covered by a module's tables, or
- * else right after a call instruction, whether a module holds it or not. Nobody but the kernel's memory map could tell that such memory is
- * executable, and that is too slow to ask; data that follows a byte pattern of a call is rare enough.
+ * Code that nothing describes is either in a module (hand-written assembly, crt stubs) or in none (a
+ * just-in-time compiler's). It is walked by frame records: the pair (caller's frame pointer, return address)
+ * at the frame pointer must lie in the stack, above the stack pointer, point further up, and its return
+ * address must be plausible: covered by a module's tables, or else right after a call instruction, whether a
+ * module holds it or not. Nobody but the kernel's memory map could tell that such memory is executable, and
+ * that is too slow to ask; data that follows a byte pattern of a call is rare enough.
  */
 #include <errno.h>
 
@@ -71,7 +72,8 @@ static bool own_value(const struct hd_regs *regs, uint64_t reg, uint64_t *value)
 
 static int row_expression(const struct hd_walker *w, int64_t code, uint32_t bytes, const uint64_t *first,
                           uint64_t *value, uint32_t *missing) {
-    return hd_expression(&w->u->modules->memory, (uint64_t)code, bytes, &w->regs, &w->stack, first, value, missing);
+    return hd_expression(&w->u->modules->memory, (uint64_t)code, bytes, &w->regs, &w->stack, first, value,
+                         missing);
 }
 
 static int row_cfa(const struct hd_walker *w, const struct hd_row *row, uint64_t *cfa, uint32_t *missing) {
@@ -118,7 +120,8 @@ static int row_register(const struct hd_walker *w, const struct hd_row *row, uin
     }
     if (rc != 0 || hd_stack_read(&w->stack, address, value, 8))
         return rc;
-    /* An epilogue's rows still tell where a register was saved when it has been popped: then it is itself again. */
+    /* An epilogue's rows still tell where a register was saved when it has been popped: then it is itself
+     * again. */
     return address < w->regs.sp && reg != row->return_column && own_value(&w->regs, reg, value) ? 0 : -EFAULT;
 }
 
@@ -136,7 +139,8 @@ static uint8_t row_registers(struct hd_walker *w, const struct hd_row *row, uint
         return HD_STOP_NO_UNWIND_INFORMATION;
     int rc = row_register(w, row, row->return_column, cfa, &value);
     if (rc == -ENOENT)
-        return row->reg[row->return_column].how == HD_HOW_UNDEFINED ? HD_STOP_ROOT : HD_STOP_NO_UNWIND_INFORMATION;
+        return row->reg[row->return_column].how == HD_HOW_UNDEFINED ? HD_STOP_ROOT
+                                                                    : HD_STOP_NO_UNWIND_INFORMATION;
     if (rc != 0)
         return stop_of(rc);
     next.pc = hd_arch_strip(value);
@@ -201,7 +205,8 @@ static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
         return true;
     if (hd_arch_step_straight(memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, true))
         return true;
-    /* In a module: a leaf. In none: code of a compiler has frames, but a jump to nowhere pushed only its return address. */
+    /* In a module: a leaf. In none: code of a compiler has frames, but a jump to nowhere pushed only its
+     * return address. */
     if (kind == HD_RULE_NO_CFI || memory->read(memory->ctx, w->regs.pc, &byte, 1) != 0)
         return hd_arch_step_leaf(&w->stack, &w->regs, &next) == 1 && accept(w, &next, true);
     return false;
@@ -213,7 +218,8 @@ static bool step_straight(struct hd_walker *w) {
     struct hd_regs next;
     if ((notes_of(w, pc, false) & HD_NOTE_NOT_STRAIGHT) != 0)
         return false;
-    if (hd_arch_step_straight(&w->u->modules->memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, true))
+    if (hd_arch_step_straight(&w->u->modules->memory, &w->stack, &w->regs, &next) == 1 &&
+        accept(w, &next, true))
         return true;
     hd_unwinder_note(w->u, pc, false, HD_NOTE_NOT_STRAIGHT);
     return false;

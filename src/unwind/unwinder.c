@@ -19,7 +19,8 @@ void hd_unwinder_init(struct hd_unwinder *u, struct hd_modules *modules) {
 
 void hd_unwinder_flush(struct hd_unwinder *u) {
     for (uint32_t i = 0; i < HD_RULE_CACHE_ENTRIES; i++)
-        u->rule[i] = (struct hd_cached_rule){.pc = 0, .start_back = UINT32_MAX, .rule = {.kind = HD_RULE_EMPTY}};
+        u->rule[i] =
+            (struct hd_cached_rule){.pc = 0, .start_back = UINT32_MAX, .rule = {.kind = HD_RULE_EMPTY}};
     for (uint32_t i = 0; i < HD_ROW_CACHE_ENTRIES; i++)
         u->row[i].pc = 0;
 }

@@ -19,9 +19,10 @@ struct hd_cached_row {
 };
 
 struct hd_unwinder {
-    struct hd_cached_rule rule[HD_RULE_CACHE_ENTRIES]; /* sets of two, a cache line each if the memory is aligned */
-    struct hd_cached_rule single;                      /* for answers that are not kept */
-    struct hd_cached_row row[HD_ROW_CACHE_ENTRIES];    /* rows that no rule can say, by address */
+    struct hd_cached_rule
+        rule[HD_RULE_CACHE_ENTRIES]; /* sets of two, a cache line each if the memory is aligned */
+    struct hd_cached_rule single;    /* for answers that are not kept */
+    struct hd_cached_row row[HD_ROW_CACHE_ENTRIES]; /* rows that no rule can say, by address */
     struct hd_modules *modules;
     struct hd_row one;
     struct hd_cfa_scratch scratch;

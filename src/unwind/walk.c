@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The walk: a tight loop over cached rules, everything else by hd_step. Worker: may run while a hang is on, no
- * allocation.
+ * The walk: a tight loop over cached rules, everything else by hd_step. Worker: may run while a hang is on,
+ * no allocation.
  */
 #include "unwind/walk.h"
 
@@ -15,8 +15,9 @@ static inline void emit(struct hd_walker *w, uint64_t pc, uint64_t start, uint8_
     w->frames[w->at++] = (struct hd_frame){.pc = pc, .start = start, .trust = trust};
 }
 
-/* The loop proper: frames that were called from (their pc is a return address) and whose cached rule is plain. It
- * leaves at the first that is anything else, or whose rule leads astray, with that frame yet to be met. */
+/* The loop proper: frames that were called from (their pc is a return address) and whose cached rule is
+ * plain. It leaves at the first that is anything else, or whose rule leads astray, with that frame yet to be
+ * met. */
 static void plain(struct hd_walker *w) {
     struct hd_unwinder *const u = w->u;
     struct hd_frame *const frames = w->frames;
@@ -127,7 +128,8 @@ void hd_walker_frames(struct hd_walker *w, struct hd_frame *frames, uint32_t max
 }
 
 void hd_unwind(struct hd_unwinder *u, const struct hd_regs *regs, const uint8_t *stack, uint64_t stack_addr,
-               uint32_t stack_bytes, uint64_t known_root, struct hd_frame *frames, uint32_t max, struct hd_walk *out) {
+               uint32_t stack_bytes, uint64_t known_root, struct hd_frame *frames, uint32_t max,
+               struct hd_walk *out) {
     struct hd_walker w;
     struct hd_frame few[2]; /* the walk itself wants room for a first and a last */
     memcpy(&w.regs, regs, sizeof w.regs);

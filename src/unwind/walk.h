@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One walk in progress, shared by the loop (walk.c), the steps that are not plain rules (step.c) and the search for a
- * lost frame pointer (scan.c). Private to src/unwind. Worker: may run while a hang is on, no allocation.
+ * One walk in progress, shared by the loop (walk.c), the steps that are not plain rules (step.c) and the
+ * search for a lost frame pointer (scan.c). Private to src/unwind. Worker: may run while a hang is on, no
+ * allocation.
  */
 #ifndef HD_UNWIND_WALK_H
 #define HD_UNWIND_WALK_H
@@ -60,7 +61,8 @@ bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint6
  * HD_STEP_ON, HD_STOP_ROOT, or HD_STOP_NO_UNWIND_INFORMATION when there is none: then nothing has changed. */
 uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust);
 
-/* Recovers the frame pointer of the frame at w->regs, whose function begins at `start` (0: not known). True: regs have it. */
+/* Recovers the frame pointer of the frame at w->regs, whose function begins at `start` (0: not known). True:
+ * regs have it. */
 bool hd_scan(struct hd_walker *w, uint64_t start);
 
 #endif

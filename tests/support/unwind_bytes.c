@@ -17,7 +17,8 @@ static int read_bytes(void *ctx, uint64_t addr, void *dst, size_t n) {
     return 0;
 }
 
-static int find_bytes(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes) {
+static int find_bytes(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
+                      size_t path_bytes) {
     const struct unwind_bytes *b = m->find_ctx;
     if (pc < BYTES_AT || pc >= CODE_END)
         return -ENOENT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A made-up module for the unwinder's tests: call frame information put together byte by byte, at an address of its own,
- * and a module table that knows nothing else.
+ * A made-up module for the unwinder's tests: call frame information put together byte by byte, at an address
+ * of its own, and a module table that knows nothing else.
  */
 #ifndef UNWIND_BYTES_H
 #define UNWIND_BYTES_H
@@ -16,10 +16,10 @@
 struct unwind_bytes {
     uint8_t data[BYTES_MAX];
     size_t used;
-    size_t readable;    /* reads beyond fail; `used` unless a test says less */
-    size_t record;      /* where the open record begins */
-    uint64_t cie;       /* address of the last CIE */
-    uint64_t fde[64];   /* and of all FDEs, with their functions */
+    size_t readable;  /* reads beyond fail; `used` unless a test says less */
+    size_t record;    /* where the open record begins */
+    uint64_t cie;     /* address of the last CIE */
+    uint64_t fde[64]; /* and of all FDEs, with their functions */
     uint64_t start[64];
     unsigned fdes;
     uint64_t hdr;
@@ -35,8 +35,9 @@ void bytes_u64(struct unwind_bytes *b, uint64_t v);
 void bytes_uleb(struct unwind_bytes *b, uint64_t v);
 void bytes_sleb(struct unwind_bytes *b, int64_t v);
 
-/* Records. A CIE of augmentation "zR" or "zRS", pcrel sdata4, code factor 1, data factor -8, return column 16, CFA = rsp+8,
- * return address at CFA-8; an FDE of that CIE. Instructions are put between begin and end. */
+/* Records. A CIE of augmentation "zR" or "zRS", pcrel sdata4, code factor 1, data factor -8, return column
+ * 16, CFA = rsp+8, return address at CFA-8; an FDE of that CIE. Instructions are put between begin and end.
+ */
 void bytes_cie(struct unwind_bytes *b, bool signal_frame);
 void bytes_fde_begin(struct unwind_bytes *b, uint64_t start, uint32_t length);
 void bytes_record_begin(struct unwind_bytes *b);

@@ -30,8 +30,9 @@ static uint64_t stack_top(uint64_t sp) {
     FILE *f = fopen("/proc/self/maps", "r");
     assert_non_null(f);
     while (fgets(line, sizeof line, f) != NULL) {
-        unsigned long lo, hi;
-        if (sscanf(line, "%lx-%lx", &lo, &hi) == 2 && sp >= lo && sp < hi)
+        char *rest;
+        uint64_t lo = strtoull(line, &rest, 16), hi = *rest == '-' ? strtoull(rest + 1, NULL, 16) : 0;
+        if (sp >= lo && sp < hi)
             top = hi;
     }
     fclose(f);
@@ -135,24 +136,26 @@ struct hd_modules *unwind_modules(void) {
     return &modules;
 }
 
-void unwind_walk(const struct unwind_capture *c, bool sp_and_pc_only, uint64_t known_root, struct hd_frame *frames,
-                 uint32_t max, struct hd_walk *out) {
+void unwind_walk(const struct unwind_capture *c, bool sp_and_pc_only, uint64_t known_root,
+                 struct hd_frame *frames, uint32_t max, struct hd_walk *out) {
     struct hd_regs regs = c->regs;
     if (sp_and_pc_only) {
         memset(regs.r, 0xa5, sizeof regs.r);
         regs.valid = 0;
     }
-    hd_unwind(unwind_unwinder(), &regs, c->stack, c->stack_addr, c->stack_bytes, known_root, frames, max, out);
+    hd_unwind(unwind_unwinder(), &regs, c->stack, c->stack_addr, c->stack_bytes, known_root, frames, max,
+              out);
 }
 
 static void print_pc(const char *who, unsigned i, uint64_t pc, unsigned trust) {
     Dl_info info = {0};
     dladdr((void *)(uintptr_t)(pc - 1), &info);
-    fprintf(stderr, "%s %3u %012lx trust %u %s %s\n", who, i, pc, trust, info.dli_fname ? info.dli_fname : "?",
-            info.dli_sname ? info.dli_sname : "?");
+    fprintf(stderr, "%s %3u %012lx trust %u %s %s\n", who, i, pc, trust,
+            info.dli_fname ? info.dli_fname : "?", info.dli_sname ? info.dli_sname : "?");
 }
 
-void unwind_assert_same(const struct unwind_capture *c, const struct hd_frame *frames, const struct hd_walk *walk) {
+void unwind_assert_same(const struct unwind_capture *c, const struct hd_frame *frames,
+                        const struct hd_walk *walk) {
     uint32_t i = 0;
     while (i < walk->count && i < c->peer_count && frames[i].pc == c->peer[i])
         i++;

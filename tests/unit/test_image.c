@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The modules of this process as image sees them, against the loader's own word; and a table that is full or is lied to.
+ * The modules of this process as image sees them, against the loader's own word; and a table that is full or
+ * is lied to.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,7 +35,8 @@ struct expected {
     unsigned seen;
 };
 
-/* Every segment of every object that the loader lists is found with the same bias, path, build-id and unwind table. */
+/* Every segment of every object that the loader lists is found with the same bias, path, build-id and unwind
+ * table. */
 static int check_object(struct dl_phdr_info *info, size_t size, void *arg) {
     struct expected *e = arg;
     char exe[4096] = "";
@@ -108,7 +110,8 @@ static void exported_functions_are_found_by_name_and_by_address(void **state) {
             continue; /* a sanitizer's */
         assert_true(hd_module_symbol(&m, (uint32_t)index, names[i]) == want);
         for (uint64_t offset = 0; offset < 3; offset++) {
-            assert_int_equal(hd_module_nearest(&m, (uint32_t)index, want + offset, name, sizeof name, &start), 0);
+            assert_int_equal(hd_module_nearest(&m, (uint32_t)index, want + offset, name, sizeof name, &start),
+                             0);
             assert_true(start == want);
             assert_true(hd_module_symbol(&m, (uint32_t)index, name) == want);
         }
@@ -142,7 +145,8 @@ static void the_vdso_is_a_module(void **state) {
 
 static uint64_t generation;
 
-static int find_made_up(struct hd_modules *table, uint64_t pc, struct hd_module *out, char *path, size_t bytes) {
+static int find_made_up(struct hd_modules *table, uint64_t pc, struct hd_module *out, char *path,
+                        size_t bytes) {
     (void)table;
     if (pc < STEP || pc >= 1000 * STEP)
         return -ENOENT;
@@ -152,7 +156,9 @@ static int find_made_up(struct hd_modules *table, uint64_t pc, struct hd_module 
         return -ENOENT;
     out->handle = generation;
     if (path != NULL)
-        snprintf(path, bytes, "/%s/%lx", "a/path/of/some/length/as/they/are/in/the/real/world/too/and/this/one/is/longer/than/most", pc / STEP);
+        snprintf(path, bytes, "/%s/%lx",
+                 "a/path/of/some/length/as/they/are/in/the/real/world/too/and/this/one/is/longer/than/most",
+                 pc / STEP);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Call frame information put together by hand: the reader, the search for an FDE, every instruction, the compact rule.
+ * Call frame information put together by hand: the reader, the search for an FDE, every instruction, the
+ * compact rule.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -91,7 +92,11 @@ static void reader_crosses_its_window_and_goes_back(void **state) {
 
 static void pointers_of_every_encoding_are_read(void **state) {
     (void)state;
-    static const struct { uint8_t enc; int bytes; uint64_t raw, want; } cases[] = {
+    static const struct {
+        uint8_t enc;
+        int bytes;
+        uint64_t raw, want;
+    } cases[] = {
         {0x00, 8, 0x1234, 0x1234},
         {0x03, 4, 0xfffffff0, 0xfffffff0},
         {0x0b, 4, 0xfffffff0, (uint64_t)-16},
@@ -178,8 +183,8 @@ static void every_augmentation_is_stepped_over(void **state) {
     bytes_uleb(&b, 12);
     bytes_u8(&b, 0x9b); /* personality, indirect: must not be followed */
     bytes_u32(&b, 0x7ffffff0);
-    bytes_u8(&b, 0x1b); /* LSDA encoding */
-    bytes_u8(&b, 0x00); /* FDE encoding: plain addresses */
+    bytes_u8(&b, 0x1b);             /* LSDA encoding */
+    bytes_u8(&b, 0x00);             /* FDE encoding: plain addresses */
     bytes_put(&b, "\1\2\3\4\5", 5); /* of letters to come */
     bytes_record_end(&b);
     b.fde[0] = bytes_here(&b);
@@ -192,6 +197,7 @@ static void every_augmentation_is_stepped_over(void **state) {
     bytes_u32(&b, 0xdeadbeef); /* LSDA */
     bytes_record_end(&b);
     bytes_finish(&b, true);
+    memset(&fde, 0, sizeof fde);
     assert_int_equal(find(CODE_AT + 0xff, &fde), 0);
     assert_true(fde.start == CODE_AT && fde.stop == CODE_AT + 0x100);
     assert_int_equal(fde.cie.code_align, 4);
@@ -211,10 +217,11 @@ static void function(const char *code, size_t n) {
     bytes_record_end(&b);
     bytes_finish(&b, true);
 }
-#define FUNCTION(code) function(code, sizeof code - 1)
+#define FUNCTION(code) function(code, sizeof(code) - 1)
 
 static int row_at(uint64_t offset) {
     struct hd_fde fde;
+    memset(&fde, 0, sizeof fde);
     int rc = find(CODE_AT + offset, &fde);
     return rc != 0 ? rc : hd_cfa_row(&b.modules.memory, &fde, CODE_AT + offset, &scratch, &row);
 }
@@ -408,7 +415,10 @@ static void usual_rows_become_compact_rules(void **state) {
 
 static void unusual_rows_stay_whole(void **state) {
     (void)state;
-    static const struct { const char *code; size_t n; } cases[] = {
+    static const struct {
+        const char *code;
+        size_t n;
+    } cases[] = {
         {"\x0f\x02\x77\x08", 4},         /* CFA by an expression */
         {"\x0c\x0a\x00", 3},             /* CFA by r10 */
         {"\x90\x02", 2},                 /* return address elsewhere */

@@ -21,7 +21,8 @@ static struct hd_regs regs;
 static uint32_t missing;
 
 static int evaluate(const char *code, size_t n, const uint64_t *first, uint64_t *value) {
-    const struct hd_stack stack = {.bytes = (const uint8_t *)words, .address = STACK_AT, .size = sizeof words};
+    const struct hd_stack stack = {
+        .bytes = (const uint8_t *)words, .address = STACK_AT, .size = sizeof words};
     bytes_init(&b);
     bytes_put(&b, code, n);
     missing = HD_REGS_MAX;
@@ -47,7 +48,8 @@ struct result {
     size_t n;
     uint64_t value;
 };
-#define IS(code, value) {code, sizeof(code) - 1, (uint64_t)(value)}
+#define IS(code, value) \
+    { code, sizeof(code) - 1, (uint64_t)(value) }
 
 static void operations_give_their_values(void **state) {
     static const struct result results[] = {
@@ -64,29 +66,29 @@ static void operations_give_their_values(void **state) {
         IS("\x03\1\2\3\4\5\6\7\x08", 0x0807060504030201),
         IS("\x10\x80\x01", 128),
         IS("\x11\x80\x7f", -128),
-        IS("\x31\x32\x12", 2),                 /* dup */
-        IS("\x31\x32\x13", 1),                 /* drop */
-        IS("\x31\x32\x14", 1),                 /* over */
-        IS("\x31\x32\x33\x15\x02", 1),         /* pick */
-        IS("\x31\x32\x16", 1),                 /* swap */
-        IS("\x31\x32\x33\x17", 2),             /* rot: the second comes to the top */
-        IS("\x31\x32\x33\x17\x13\x13", 3),     /* and the top is third */
+        IS("\x31\x32\x12", 2),             /* dup */
+        IS("\x31\x32\x13", 1),             /* drop */
+        IS("\x31\x32\x14", 1),             /* over */
+        IS("\x31\x32\x33\x15\x02", 1),     /* pick */
+        IS("\x31\x32\x16", 1),             /* swap */
+        IS("\x31\x32\x33\x17", 2),         /* rot: the second comes to the top */
+        IS("\x31\x32\x33\x17\x13\x13", 3), /* and the top is third */
         IS("\x31\x32\x33\x17\x13", 1),
-        IS("\x11\x7b\x19", 5),                 /* abs */
-        IS("\x3f\x35\x1a", 5),                 /* and */
-        IS("\x11\x7a\x32\x1b", -3),            /* div is signed */
-        IS("\x31\x33\x1c", -2),                /* minus */
-        IS("\x37\x34\x1d", 3),                 /* mod */
-        IS("\x33\x34\x1e", 12),                /* mul */
-        IS("\x33\x1f", -3),                    /* neg */
-        IS("\x30\x20", -1),                    /* not */
-        IS("\x31\x34\x21", 5),                 /* or */
-        IS("\x31\x34\x22", 5),                 /* plus */
-        IS("\x31\x23\x80\x01", 129),           /* plus_uconst */
-        IS("\x31\x34\x24", 16),                /* shl */
-        IS("\x31\x08\x40\x24", 0),             /* by all bits */
+        IS("\x11\x7b\x19", 5),                   /* abs */
+        IS("\x3f\x35\x1a", 5),                   /* and */
+        IS("\x11\x7a\x32\x1b", -3),              /* div is signed */
+        IS("\x31\x33\x1c", -2),                  /* minus */
+        IS("\x37\x34\x1d", 3),                   /* mod */
+        IS("\x33\x34\x1e", 12),                  /* mul */
+        IS("\x33\x1f", -3),                      /* neg */
+        IS("\x30\x20", -1),                      /* not */
+        IS("\x31\x34\x21", 5),                   /* or */
+        IS("\x31\x34\x22", 5),                   /* plus */
+        IS("\x31\x23\x80\x01", 129),             /* plus_uconst */
+        IS("\x31\x34\x24", 16),                  /* shl */
+        IS("\x31\x08\x40\x24", 0),               /* by all bits */
         IS("\x11\x7f\x34\x25", UINT64_MAX >> 4), /* shr */
-        IS("\x11\x40\x34\x26", -4),            /* shra */
+        IS("\x11\x40\x34\x26", -4),              /* shra */
         IS("\x11\x40\x08\xc8\x26", -1),
         IS("\x37\x34\x27", 3),                 /* xor */
         IS("\x31\x31\x29", 1),                 /* eq */
@@ -140,12 +142,16 @@ static void a_value_that_was_pushed_before_is_on_the_stack(void **state) {
 }
 
 static void what_cannot_be_is_told(void **state) {
-    static const struct { const char *code; size_t n; int error; } cases[] = {
-        {"", 0, -EINVAL},                 /* nothing left */
-        {"\x12", 1, -EINVAL},             /* dup of nothing */
-        {"\x31\x22", 2, -EINVAL},         /* one operand of two */
-        {"\x31\x15\x01", 3, -EINVAL},     /* pick too deep */
-        {"\x31\x30\x1b", 3, -EINVAL},     /* by zero */
+    static const struct {
+        const char *code;
+        size_t n;
+        int error;
+    } cases[] = {
+        {"", 0, -EINVAL},             /* nothing left */
+        {"\x12", 1, -EINVAL},         /* dup of nothing */
+        {"\x31\x22", 2, -EINVAL},     /* one operand of two */
+        {"\x31\x15\x01", 3, -EINVAL}, /* pick too deep */
+        {"\x31\x30\x1b", 3, -EINVAL}, /* by zero */
         {"\x31\x30\x1d", 3, -EINVAL},
         {"\x2f\xfd\xff", 3, -EINVAL},     /* for ever */
         {"\x2f\x10\x00", 3, -EINVAL},     /* out at the end */
@@ -156,10 +162,10 @@ static void what_cannot_be_is_told(void **state) {
         {"\x0e\x01", 2, -EINVAL},         /* cut short */
         {"\x31\x94\x09", 3, -EINVAL},
         {"\x31\x94\x00", 3, -EINVAL},
-        {"\x31\x06", 2, -EFAULT},         /* address 1 */
-        {"\x77\x39\x06", 3, -EFAULT},     /* seven bytes of eight */
-        {"\x77\x78\x06", 3, -EFAULT},     /* below the copy */
-        {"\x70\x00", 2, -ENODATA},        /* rax is not known */
+        {"\x31\x06", 2, -EFAULT},     /* address 1 */
+        {"\x77\x39\x06", 3, -EFAULT}, /* seven bytes of eight */
+        {"\x77\x78\x06", 3, -EFAULT}, /* below the copy */
+        {"\x70\x00", 2, -ENODATA},    /* rax is not known */
         {"\x92\xff\x01\x00", 4, -ENODATA},
     };
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Made-up stacks and corrupt bytes: every walk ends, with a reason, and reads nothing that it was not given. The sanitizers
- * watch: stack copies are heap blocks of exactly their size.
+ * Made-up stacks and corrupt bytes: every walk ends, with a reason, and reads nothing that it was not given.
+ * The sanitizers watch: stack copies are heap blocks of exactly their size.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void function(unsigned which, const char *code, size_t n) {
     bytes_put(&b, code, n);
     bytes_record_end(&b);
 }
-#define FUNCTION(which, code) function(which, code, sizeof code - 1)
+#define FUNCTION(which, code) function(which, code, sizeof(code) - 1)
 
 static int set_up(void **state) {
     (void)state;
@@ -50,9 +50,9 @@ static int set_up(void **state) {
     bytes_cie(&b, false);
     FUNCTION(ROOT, "\x07\x10");
     FUNCTION(SAME_SP, "\x0e\x00");
-    FUNCTION(BACKWARDS, "\x12\x07\x01"); /* CFA = rsp - 8 */
+    FUNCTION(BACKWARDS, "\x12\x07\x01");                /* CFA = rsp - 8 */
     FUNCTION(EPILOGUE, "\x0c\x06\x10\x86\x02\x83\x07"); /* rbp + 16; rbp at -16, rbx at -56 */
-    FUNCTION(BY_RBX, "\x0c\x03\x08");                    /* CFA = rbx + 8 */
+    FUNCTION(BY_RBX, "\x0c\x03\x08");                   /* CFA = rbx + 8 */
     bytes_finish(&b, true);
     pristine = b;
     unwinder = aligned_alloc(64, (hd_unwinder_bytes() + 63) / 64 * 64);
@@ -76,20 +76,20 @@ static void run(uint64_t pc, uint64_t sp, uint64_t fp, uint64_t valid) {
 
 static void a_made_up_stack_is_walked(void **state) {
     (void)state;
-    stack[3] = in(BY_FP);            /* BY_SP: CFA = rsp + 32 */
-    stack[2] = 77;                   /* its rbx */
-    stack[10] = STACK_AT + 30 * 8;   /* BY_FP at word 10 */
+    stack[3] = in(BY_FP);          /* BY_SP: CFA = rsp + 32 */
+    stack[2] = 77;                 /* its rbx */
+    stack[10] = STACK_AT + 30 * 8; /* BY_FP at word 10 */
     stack[11] = in(BY_EXPRESSION);
-    stack[13] = STACK_AT + 20 * 8;   /* rsp is word 12, [rsp+8] says word 20 */
+    stack[13] = STACK_AT + 20 * 8; /* rsp is word 12, [rsp+8] says word 20 */
     stack[19] = in(SIGNAL);
-    stack[20] = in(BY_FP);           /* saved context: rip, rsp, rbp */
+    stack[20] = in(BY_FP); /* saved context: rip, rsp, rbp */
     stack[21] = STACK_AT + 29 * 8;
     stack[22] = STACK_AT + 30 * 8;
     stack[31] = in(ROOT);
     run(in(BY_SP), STACK_AT, STACK_AT + 10 * 8, 1u << 6);
     assert_int_equal(walk.stop, HD_STOP_ROOT);
     assert_int_equal(walk.count, 6);
-    static const uint8_t trusts[] = {HD_TRUST_CONTEXT, HD_TRUST_CFI, HD_TRUST_CFI,
+    static const uint8_t trusts[] = {HD_TRUST_CONTEXT, HD_TRUST_CFI,    HD_TRUST_CFI,
                                      HD_TRUST_CFI,     HD_TRUST_SIGNAL, HD_TRUST_CFI};
     static const unsigned functions[] = {BY_SP, BY_FP, BY_EXPRESSION, SIGNAL, BY_FP, ROOT};
     for (unsigned i = 0; i < 6; i++) {
@@ -113,10 +113,10 @@ static void the_pc_after_a_signal_is_not_a_return_address(void **state) {
 static void a_register_that_was_popped_is_itself_again(void **state) {
     (void)state;
     struct hd_regs regs = {.pc = in(EPILOGUE), .sp = STACK_AT, .valid = 1u << 6 | 1u << 3};
-    regs.r[6] = STACK_AT;            /* pop %rbp and ret to come: all else is below the copy */
+    regs.r[6] = STACK_AT; /* pop %rbp and ret to come: all else is below the copy */
     regs.r[3] = STACK_AT + 40;
     stack[0] = STACK_AT + 100 * 8;
-    stack[1] = in(BY_RBX);           /* which needs the rbx that was popped */
+    stack[1] = in(BY_RBX); /* which needs the rbx that was popped */
     stack[5] = in(ROOT);
     hd_unwind(unwinder, &regs, (const uint8_t *)stack, STACK_AT, STACK_WORDS * 8, 0, frames, FRAMES, &walk);
     assert_int_equal(walk.stop, HD_STOP_ROOT);
@@ -139,7 +139,7 @@ static void a_stack_that_does_not_grow_stops_the_walk(void **state) {
     assert_int_equal(walk.count, 1);
     run(in(BACKWARDS), STACK_AT + 64, 0, 0);
     assert_int_equal(walk.stop, HD_STOP_NO_PROGRESS);
-    stack[8] = in(BY_FP);                       /* BY_SP's caller, and its frame pointer is below */
+    stack[8] = in(BY_FP); /* BY_SP's caller, and its frame pointer is below */
     stack[2] = STACK_AT;
     run(in(BY_SP), STACK_AT + 5 * 8, STACK_AT, 1u << 6);
     assert_int_equal(walk.stop, HD_STOP_NO_PROGRESS);
@@ -148,12 +148,19 @@ static void a_stack_that_does_not_grow_stops_the_walk(void **state) {
 
 static void stacks_outside_of_the_copy_are_unreadable(void **state) {
     (void)state;
-    static const uint64_t sps[] = {0, 8, STACK_AT - 64, STACK_AT + STACK_WORDS * 8 - 24, STACK_AT + STACK_WORDS * 8,
-                                   STACK_AT + STACK_WORDS * 8 + 8, UINT64_MAX - 40, UINT64_MAX};
+    static const uint64_t sps[] = {0,
+                                   8,
+                                   STACK_AT - 64,
+                                   STACK_AT + STACK_WORDS * 8 - 24,
+                                   STACK_AT + STACK_WORDS * 8,
+                                   STACK_AT + STACK_WORDS * 8 + 8,
+                                   UINT64_MAX - 40,
+                                   UINT64_MAX};
     for (unsigned i = 0; i < sizeof sps / sizeof *sps; i++) {
         run(in(BY_SP), sps[i], 0, 0);
         assert_int_equal(walk.count, 1);
-        assert_true(walk.stop == HD_STOP_UNREADABLE || (walk.stop == HD_STOP_NO_PROGRESS && sps[i] > UINT64_MAX - 64));
+        assert_true(walk.stop == HD_STOP_UNREADABLE ||
+                    (walk.stop == HD_STOP_NO_PROGRESS && sps[i] > UINT64_MAX - 64));
     }
 }
 
@@ -194,11 +201,17 @@ static uint64_t random_word(void) {
 /* Words that look like what stacks hold. */
 static uint64_t stack_word(void) {
     switch (random_word() % 8) {
-    case 0: return 0;
-    case 1: return random_word();
-    case 2: case 3: return STACK_AT + random_word() % (STACK_WORDS * 8);
-    case 4: return STACK_AT + random_word() % STACK_WORDS * 8;
-    default: return CODE_AT + random_word() % 0x800;
+    case 0:
+        return 0;
+    case 1:
+        return random_word();
+    case 2:
+    case 3:
+        return STACK_AT + random_word() % (STACK_WORDS * 8);
+    case 4:
+        return STACK_AT + random_word() % STACK_WORDS * 8;
+    default:
+        return CODE_AT + random_word() % 0x800;
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks of this process's own stacks, compared frame by frame with libunwind's: plain calls, callbacks from libc, signal
- * frames, the vDSO, blocked threads with all registers and with two.
+ * Walks of this process's own stacks, compared frame by frame with libunwind's: plain calls, callbacks from
+ * libc, signal frames, the vDSO, blocked threads with all registers and with two.
  */
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -70,7 +70,7 @@ static void callback_from_libc_is_walked(void **state) {
 
 static void on_usr2(int number) {
     (void)number;
-    unwind_capture_here(&capture);
+    unwind_capture_here(&capture); /* NOLINT: raised here and now */
 }
 
 static void handler_is_walked_through_its_signal_frame(void **state) {
@@ -154,31 +154,32 @@ static void unblock(void) {
     pthread_mutex_unlock(&blocked.mutex);
 }
 
-static void *volatile sink;
+/* Keeps a local array and what is done to it. */
+#define KEEP(p) __asm__ volatile("" : : "r"(p) : "memory")
 
 AS_WRITTEN static int with_frame_pointer(int depth, enum block how);
 
 AS_WRITTEN NO_FRAME_POINTER static int without_frame_pointer(int depth, enum block how) {
     char local[48];
-    __asm__ volatile("" : : "r"(local) : "memory");
+    KEEP(local);
     int r = with_frame_pointer(depth - 1, how);
-    __asm__ volatile("" : : "r"(local) : "memory");
+    KEEP(local);
     return r + 1;
 }
 
 AS_WRITTEN static int with_alloca(int depth, enum block how) {
     char *local = __builtin_alloca((size_t)depth * 16 + 16);
-    sink = local;
+    KEEP(local);
     int r = without_frame_pointer(depth - 1, how);
-    sink = local;
+    KEEP(local);
     return r + 1;
 }
 
 AS_WRITTEN static int with_realignment(int depth, enum block how) {
     _Alignas(64) char local[64];
-    sink = local;
+    KEEP(local);
     int r = with_alloca(depth - 1, how);
-    sink = local;
+    KEEP(local);
     return r + 1;
 }
 
@@ -304,9 +305,11 @@ static uint8_t *generated(const char *code, size_t n) {
 
 static void generated_code_is_walked_by_its_frame_records(void **state) {
     (void)state;
-    /* push %rbp; mov %rsp,%rbp; sub $16,%rsp; push %rbx; push %rbx; mov $-1,%rbx; call *%rdi; pop %rbx; leave; ret */
-    static const char code[] = "\x55\x48\x89\xe5\x48\x83\xec\x10\x53\x53\x48\xc7\xc3\xff\xff\xff\xff\xff\xd7\x5b"
-                               "\x5b\xc9\xc3";
+    /* push %rbp; mov %rsp,%rbp; sub $16,%rsp; push %rbx; push %rbx; mov $-1,%rbx; call *%rdi; pop %rbx;
+     * leave; ret */
+    static const char code[] =
+        "\x55\x48\x89\xe5\x48\x83\xec\x10\x53\x53\x48\xc7\xc3\xff\xff\xff\xff\xff\xd7\x5b"
+        "\x5b\xc9\xc3";
     uint8_t *f = generated(code, sizeof code - 1);
     void (*call)(void (*)(void)) = (void (*)(void (*)(void)))(uintptr_t)f;
     unwind_capture_here(&outer);
@@ -332,8 +335,8 @@ static void call_seems_to_go_to(uint64_t pc, unsigned pushed) {
     capture.stack_addr -= 8 * (pushed + 1);
     capture.regs.sp -= 8 * (pushed + 1);
     capture.regs.pc = pc;
-    /* As if the caller were the one of the innermost frame: that frame's rows hold there too only by luck, so the walk
-     * is looked at for its first step. */
+    /* As if the caller were the one of the innermost frame: that frame's rows hold there too only by luck, so
+     * the walk is looked at for its first step. */
     unwind_walk(&capture, false, 0, frames, UNWIND_FRAMES, &walk);
     assert_true(walk.count >= 2);
     assert_int_equal(frames[1].pc, outer.peer[1]);
@@ -389,7 +392,7 @@ static void a_library_that_was_opened_later_is_walked(void **state) {
     assert_int_equal(frames[0].start, (uint64_t)(uintptr_t)f);
 #endif
     assert_true(hd_modules_still_valid(unwind_modules()));
-    dlclose(library);
+    dlclose(library); /* NOLINT: skip() does not return */
     assert_false(hd_modules_still_valid(unwind_modules()));
     hd_unwinder_flush(unwind_unwinder());
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * unwind-rows FILE...: the unwinder's own decoding of every row of every function of an ELF file, in the notation of
- * `readelf --debug-dump=frames-interp`, for tests/real/unwind_rows.py.
+ * unwind-rows FILE...: the unwinder's own decoding of every row of every function of an ELF file, in the
+ * notation of `readelf --debug-dump=frames-interp`, for tests/real/unwind_rows.py.
  *
  * Each function is looked up as a walk would look it up, through .eh_frame_hdr; each row is asked for at its
  * first and last address; and the compact rule made from it is expanded again: it must say what the row says.
@@ -67,13 +67,27 @@ static void print_row(const struct hd_row *row) {
     for (unsigned i = 0; i < HD_ARCH_REGS; i++) {
         const struct hd_register_rule *r = &row->reg[i];
         switch (r->how) {
-        case HD_HOW_SAME: printf(" s"); break;
-        case HD_HOW_OFFSET: printf(" c%+" PRId64, r->value); break;
-        case HD_HOW_VAL_OFFSET: printf(" v%+" PRId64, r->value); break;
-        case HD_HOW_REGISTER: printf(" r%" PRId64, r->value); break;
-        case HD_HOW_EXPRESSION: printf(" exp"); break;
-        case HD_HOW_VAL_EXPRESSION: printf(" vexp"); break;
-        default: printf(" u"); break;
+        case HD_HOW_SAME:
+            printf(" s");
+            break;
+        case HD_HOW_OFFSET:
+            printf(" c%+" PRId64, r->value);
+            break;
+        case HD_HOW_VAL_OFFSET:
+            printf(" v%+" PRId64, r->value);
+            break;
+        case HD_HOW_REGISTER:
+            printf(" r%" PRId64, r->value);
+            break;
+        case HD_HOW_EXPRESSION:
+            printf(" exp");
+            break;
+        case HD_HOW_VAL_EXPRESSION:
+            printf(" vexp");
+            break;
+        default:
+            printf(" u");
+            break;
         }
     }
     putchar('\n');
@@ -106,12 +120,21 @@ static bool is_faithful(const struct hd_row *row, const struct hd_rule *rule) {
     return rule->depth == depth;
 }
 
+static bool is_same(const struct hd_row *a, const struct hd_row *b) {
+    for (unsigned i = 0; i < HD_ARCH_REGS; i++)
+        if (a->reg[i].how != b->reg[i].how || a->reg[i].value != b->reg[i].value ||
+            a->reg[i].bytes != b->reg[i].bytes)
+            return false;
+    return a->start == b->start && a->stop == b->stop && a->cfa_expression == b->cfa_expression &&
+           a->cfa_register == b->cfa_register && a->cfa_offset == b->cfa_offset && a->cfa_code == b->cfa_code;
+}
+
 struct totals {
     uint64_t functions, rows, whole;
 };
 
-static void print_function(const struct hd_memory *memory, const struct hd_eh_table *table, const struct hd_fde *fde,
-                           struct totals *totals) {
+static void print_function(const struct hd_memory *memory, const struct hd_eh_table *table,
+                           const struct hd_fde *fde, struct totals *totals) {
     static struct hd_cfa_scratch scratch;
     static struct hd_row row, last;
     struct hd_fde found;
@@ -127,7 +150,7 @@ static void print_function(const struct hd_memory *memory, const struct hd_eh_ta
             printf("# no row at %" PRIx64 "\n", pc);
             return;
         }
-        if (hd_cfa_row(memory, fde, row.stop - 1, &scratch, &last) != 0 || memcmp(&row, &last, sizeof row) != 0)
+        if (hd_cfa_row(memory, fde, row.stop - 1, &scratch, &last) != 0 || !is_same(&row, &last))
             printf("# another row at %" PRIx64 "\n", row.stop - 1);
         struct hd_rule rule;
         hd_rule_from_row(&row, &rule);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * unwind-steps EVERY LIMIT PROGRAM ARGUMENT...: runs the program instruction by instruction, at most LIMIT of them, and keeps
- * a shadow stack from its calls and returns. At every EVERY-th instruction one step is unwound, and its return address
- * is compared with the shadow stack's: truth that is no other unwinder's opinion, in prologues, epilogues,
- * stubs, the loader, the vDSO and signal handlers too. x86-64 only.
- *   tests N right N
- *   miss COUNT PC MODULE OFFSET got PC stop N want PC     one line for each address that was wrong
+ * unwind-steps EVERY LIMIT PROGRAM ARGUMENT...: runs the program instruction by instruction, at most LIMIT of
+ * them, and keeps a shadow stack from its calls and returns. At every EVERY-th instruction one step is
+ * unwound, and its return address is compared with the shadow stack's: truth that is no other unwinder's
+ * opinion, in prologues, epilogues, stubs, the loader, the vDSO and signal handlers too. x86-64 only. tests N
+ * right N miss COUNT PC MODULE OFFSET got PC stop N want PC     one line for each address that was wrong
  */
 #include <elf.h>
 #include <errno.h>
@@ -51,21 +50,25 @@ static int read_child(void *ctx, uint64_t addr, void *dst, size_t n) {
     return pread(memory_fd, dst, n, (off_t)addr) == (ssize_t)n ? 0 : -EFAULT;
 }
 
-/* The module of pc by the kernel's map: all neighbouring mappings of the same file, and what its headers say. */
+/* The module of pc by the kernel's map: all neighbouring mappings of the same file, and what its headers say.
+ */
 static int find_module(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t bytes) {
     char name[64], line[1024], file[1024], last[1024] = "";
-    unsigned long lo, hi, offset, first = 0;
+    uint64_t lo, hi, offset, first = 0;
     bool found = false;
     snprintf(name, sizeof name, "/proc/%d/maps", child);
     FILE *f = fopen(name, "r");
     if (f == NULL)
         return -ENOENT;
     while (fgets(line, sizeof line, f) != NULL) {
-        file[0] = 0;
-        if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %1023s", &lo, &hi, &offset, file) < 3)
+        char *at = line;
+        lo = strtoull(at, &at, 16);
+        hi = strtoull(at + 1, &at, 16);
+        offset = strtoull(at + 6, &at, 16); /* behind " r-xp " */
+        at = strpbrk(at, "/[");
+        if (at == NULL || (*at == '[' && strncmp(at, "[vdso]", 6) != 0))
             continue;
-        if (file[0] == 0 || (file[0] == '[' && strcmp(file, "[vdso]") != 0))
-            continue;
+        snprintf(file, sizeof file, "%.*s", (int)strcspn(at, "\n"), at);
         if (strcmp(file, last) != 0 || offset == 0) {
             if (found)
                 break;
@@ -86,8 +89,8 @@ static int find_module(struct hd_modules *m, uint64_t pc, struct hd_module *out,
     if (read_child(NULL, out->lo, &e, sizeof e) != 0 || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
         return -ENOENT;
     for (unsigned i = 0; i < e.e_phnum; i++)
-        if (read_child(NULL, out->lo + e.e_phoff + i * sizeof ph, &ph, sizeof ph) == 0 && ph.p_type == PT_LOAD &&
-            ph.p_offset == 0)
+        if (read_child(NULL, out->lo + e.e_phoff + i * sizeof ph, &ph, sizeof ph) == 0 &&
+            ph.p_type == PT_LOAD && ph.p_offset == 0)
             out->bias = out->lo - ph.p_vaddr;
     out->header = out->lo;
     return hd_elf_headers(&m->memory, out);
@@ -105,8 +108,8 @@ static bool is_call(uint64_t pc) {
         return known[at].call;
     for (unsigned n = sizeof code; n > 0 && pread(memory_fd, code, n, (off_t)pc) != (ssize_t)n; n--)
         ;
-    while (i < 5 && ((code[i] >= 0x40 && code[i] <= 0x4f) || code[i] == 0x66 || code[i] == 0x67 || code[i] == 0xf2 ||
-                     code[i] == 0x3e))
+    while (i < 5 && ((code[i] >= 0x40 && code[i] <= 0x4f) || code[i] == 0x66 || code[i] == 0x67 ||
+                     code[i] == 0xf2 || code[i] == 0x3e))
         i++;
     known[at].pc = pc;
     known[at].call = code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2);
@@ -225,9 +228,10 @@ int main(int argc, char **argv) {
     printf("tests %" PRIu64 " right %" PRIu64 "\n", tests, right);
     for (unsigned i = 0; i < miss_count; i++) {
         int index = hd_modules_at(&modules, misses[i].pc);
-        printf("miss %u %" PRIx64 " %s %" PRIx64 " got %" PRIx64 " stop %u want %" PRIx64 "\n", misses[i].count, misses[i].pc,
-               index >= 0 ? hd_module_path(&modules, (uint32_t)index) : "?",
-               index >= 0 ? misses[i].pc - modules.module[index].bias : 0, misses[i].got, misses[i].stop, misses[i].want);
+        printf("miss %u %" PRIx64 " %s %" PRIx64 " got %" PRIx64 " stop %u want %" PRIx64 "\n",
+               misses[i].count, misses[i].pc, index >= 0 ? hd_module_path(&modules, (uint32_t)index) : "?",
+               index >= 0 ? misses[i].pc - modules.module[index].bias : 0, misses[i].got, misses[i].stop,
+               misses[i].want);
     }
     kill(child, SIGKILL);
     return 0;
