@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "interpose.h"
+#include "recorder.h"
 #include "waits.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -30,6 +31,8 @@ static struct {
     int (*epoll_wait)(int, struct epoll_event *, int, int);
     int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
     int (*epoll_pwait2)(int, struct epoll_event *, int, const struct timespec *, const sigset_t *);
+    int (*epoll_create)(int);
+    int (*epoll_create1)(int);
 } real;
 
 static void *look_up(const char *name) {
@@ -51,6 +54,8 @@ void hd_interpose_resolve(void) {
     RESOLVE(epoll_wait, "epoll_wait");
     RESOLVE(epoll_pwait, "epoll_pwait");
     RESOLVE(epoll_pwait2, "epoll_pwait2");
+    RESOLVE(epoll_create, "epoll_create");
+    RESOLVE(epoll_create1, "epoll_create1");
 #undef RESOLVE
 }
 
@@ -90,12 +95,34 @@ static bool blocks_for(const struct timespec *t) {
         struct hd_waiting hd_w;                                       \
         hd_wait_begin(&hd_w, id, blocks, __builtin_frame_address(0)); \
         int hd_result = (call);                                       \
+        if (__builtin_expect(hd_recorder_on, 0)) {                    \
+            hd_recorder_end(hd_result);                               \
+        }                                                             \
         hd_wait_end(&hd_w);                                           \
         hd_result;                                                    \
     })
 
 static inline bool watched(void) {
-    return hd_waits_self != NULL;
+    return hd_waits_self != NULL || hd_recorder_on;
+}
+
+/* What the recorder wants to know of a wait, in a debug mode. */
+#define NOTE(...)                                                                             \
+    do {                                                                                      \
+        if (__builtin_expect(hd_recorder_on, 0)) {                                            \
+            hd_recorder_begin(&(struct hd_recorded_wait){.function = __func__, __VA_ARGS__}); \
+        }                                                                                     \
+    } while (0)
+
+static int64_t ns_of_ms(int ms) {
+    return ms < 0 ? -1 : ms * (int64_t)HD_NS_PER_MS;
+}
+
+static int64_t ns_of(const struct timespec *t) {
+    if (t == NULL) {
+        return -1;
+    }
+    return (t->tv_sec < INT32_MAX ? t->tv_sec : INT32_MAX) * (int64_t)HD_NS_PER_S + t->tv_nsec;
 }
 
 /* ---- the functions ----------------------------------------------------------------------------- */
@@ -104,6 +131,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout) {
     if (!watched()) {
         return REAL(poll)(fds, n, timeout);
     }
+    NOTE(.timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n);
     return AROUND(id_of_poll(fds, n), timeout != 0, REAL(poll)(fds, n, timeout));
 }
 
@@ -117,6 +145,7 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
     if (!watched()) {
         return REAL(poll_chk)(fds, n, timeout, size);
     }
+    NOTE(.timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n);
     return AROUND(id_of_poll(fds, n), timeout != 0, REAL(poll_chk)(fds, n, timeout, size));
 }
 
@@ -124,6 +153,7 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, c
     if (!watched()) {
         return REAL(ppoll)(fds, n, timeout, mask);
     }
+    NOTE(.timeout_ns = ns_of(timeout), .fds = fds, .count = n);
     return AROUND(id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll)(fds, n, timeout, mask));
 }
 
@@ -134,6 +164,7 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time
     if (!watched()) {
         return REAL(ppoll_chk)(fds, n, timeout, mask, size);
     }
+    NOTE(.timeout_ns = ns_of(timeout), .fds = fds, .count = n);
     return AROUND(id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll_chk)(fds, n, timeout, mask, size));
 }
 
@@ -142,6 +173,9 @@ EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeou
         return REAL(select)(n, r, w, e, timeout);
     }
     bool blocks = timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0;
+    NOTE(.timeout_ns =
+             timeout == NULL ? -1 : ns_of(&(struct timespec){timeout->tv_sec, timeout->tv_usec * 1000}),
+         .count = (uint64_t)n, .sets = {r, w, e});
     return AROUND(id_of_select(n, r, w, e), blocks, REAL(select)(n, r, w, e, timeout));
 }
 
@@ -155,6 +189,7 @@ EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec
     if (!watched()) {
         return REAL(pselect)(n, r, w, e, timeout, mask);
     }
+    NOTE(.timeout_ns = ns_of(timeout), .count = (uint64_t)n, .sets = {r, w, e});
     return AROUND(id_of_select(n, r, w, e), blocks_for(timeout), REAL(pselect)(n, r, w, e, timeout, mask));
 }
 
@@ -162,6 +197,7 @@ EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout
     if (!watched()) {
         return REAL(epoll_wait)(epfd, events, max, timeout);
     }
+    NOTE(.timeout_ns = ns_of_ms(timeout), .epoll = &epfd);
     return AROUND(hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_wait)(epfd, events, max, timeout));
 }
 
@@ -169,6 +205,7 @@ EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeou
     if (!watched()) {
         return REAL(epoll_pwait)(epfd, events, max, timeout, mask);
     }
+    NOTE(.timeout_ns = ns_of_ms(timeout), .epoll = &epfd);
     return AROUND(hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_pwait)(epfd, events, max, timeout, mask));
 }
 
@@ -177,6 +214,25 @@ EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max, const str
     if (!watched()) {
         return REAL(epoll_pwait2)(epfd, events, max, timeout, mask);
     }
+    NOTE(.timeout_ns = ns_of(timeout), .epoll = &epfd);
     return AROUND(hd_wait_id_epoll(epfd), blocks_for(timeout),
                   REAL(epoll_pwait2)(epfd, events, max, timeout, mask));
+}
+
+/* ---- a new instance's number may be an old one's ------------------------------------------------ */
+
+EXPORT int epoll_create(int size) {
+    int epfd = REAL(epoll_create)(size);
+    if (__builtin_expect(hd_recorder_on, 0)) {
+        hd_recorder_epoll(epfd);
+    }
+    return epfd;
+}
+
+EXPORT int epoll_create1(int flags) {
+    int epfd = REAL(epoll_create1)(flags);
+    if (__builtin_expect(hd_recorder_on, 0)) {
+        hd_recorder_epoll(epfd);
+    }
+    return epfd;
 }

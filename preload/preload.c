@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 
 #include "interpose.h"
+#include "recorder.h"
 #include "waits.h"
 
 #define LINK_VARIABLE "HANGDOG_LINK="
+#define RECORD_VARIABLE "HANGDOG_RECORD="
 #define PRELOAD_VARIABLE "LD_PRELOAD="
 #define PRELOAD_NAME "libhangdog-preload.so"
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
@@ -82,6 +84,14 @@ static struct hd_record *take_link(void) {
     return r;
 }
 
+static void start_recorder(void) {
+    char **e = find_variable(RECORD_VARIABLE);
+    if (e != NULL) {
+        hd_recorder_start(*e + strlen(RECORD_VARIABLE));
+        drop_variable(e);
+    }
+}
+
 static void copy_string(char *to, size_t size, const char *from) {
     size_t n = strnlen(from, size - 1);
     memcpy(to, from, n);
@@ -117,6 +127,7 @@ __attribute__((constructor(101))) static void begin(void) {
     int saved = errno;
     hd_interpose_resolve();
     struct hd_record *r = take_link();
+    start_recorder();
     clean_preload();
     if (r != NULL) {
         atomic_store(&r->attached, 1);
