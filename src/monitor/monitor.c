@@ -8,12 +8,21 @@
 #define LATE_NS (100 * HD_NS_PER_MS) /* a look later than this asks why */
 #define TICK_JUMP_NS \
     (1 * HD_NS_PER_MS) /* the counter and the clock disagree by more: its stamps are worth nothing */
-#define TELL_SAME_NS (1 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
+#define TELL_SAME_NS (1 * HD_NS_PER_S)    /* a proven stack is no news: the worker is not woken for each */
+#define UNREAD_LATE_NS (5 * HD_NS_PER_MS) /* own figures older than so much lateness are read anew */
+#define PUBLISH_NS \
+    (1 * HD_NS_PER_S) /* how old the record's figures may be: each time touches much cold memory */
+#define NOT_READ (UINT64_MAX / 2)
 #define FOR_EVER UINT64_MAX
 
 void hd_monitor_wake(struct hd_monitor *m) {
     atomic_fetch_add_explicit(&m->wake, 1, memory_order_seq_cst);
     hd_os.futex_wake((uint32_t *)&m->wake, 1, false);
+}
+
+/* Slots that have ever been in use: the others' memory is left cold. */
+static unsigned slots(const struct hd_monitor *m) {
+    return atomic_load_explicit(&m->slots, memory_order_acquire);
 }
 
 /* ---- clock ---------------------------------------------------------------------------------- */
@@ -45,7 +54,7 @@ static void anchor(struct hd_monitor *m, uint64_t *now_ns) {
     if (since_ns >= 20 * HD_NS_PER_MS && off < since_ns / 64 + TICK_JUMP_NS) {
         uint64_t rate = (uint64_t)(((unsigned __int128)since_ns << 32) / since_ticks);
         m->ns_per_tick_32 = rate;
-        for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+        for (unsigned i = 0, n = slots(m); i < n; i++) {
             if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
                 atomic_store_explicit(&m->watch[i].loop.ns_per_tick_32, rate, memory_order_relaxed);
             }
@@ -315,7 +324,7 @@ static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *co
 static void publish_figures(struct hd_monitor *m) {
     struct hd_record *r = m->record;
     __typeof__(m->past) sum = m->past;
-    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0, n = slots(m); i < n; i++) {
         if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
             add_watch(&sum, &m->watch[i]);
         }
@@ -396,7 +405,7 @@ static uint64_t look(struct hd_monitor *m) {
     m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
     uint64_t next_ns = FOR_EVER;
     note_pause(m, now_ns);
-    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0, n = slots(m); i < n; i++) {
         struct hd_watch *w = &m->watch[i];
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
         if (use == HD_WATCH_NEW) {
@@ -413,8 +422,10 @@ static uint64_t look(struct hd_monitor *m) {
         }
     }
     m->looked_ns = now_ns;
-    if (delay_ns == 0 && next_ns != FOR_EVER) {
+    m->unread_late_ns = late_ns > LATE_NS ? 0 : m->unread_late_ns + late_ns;
+    if (m->unread_late_ns > UNREAD_LATE_NS && next_ns != FOR_EVER) {
         own_delay(m);
+        m->unread_late_ns = 0;
     }
     return next_ns;
 }
@@ -422,7 +433,7 @@ static uint64_t look(struct hd_monitor *m) {
 /* Asks every loop to wake us, and only then looks whether one runs already. True: all are idle. */
 static bool park(struct hd_monitor *m) {
     bool idle = true;
-    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0, n = slots(m); i < n; i++) {
         struct hd_watch *w = &m->watch[i];
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
         if (use == HD_WATCH_ON) {
@@ -440,7 +451,7 @@ static bool park(struct hd_monitor *m) {
 }
 
 static void unpark(struct hd_monitor *m) {
-    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0, n = slots(m); i < n; i++) {
         if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
             atomic_fetch_and_explicit(&m->watch[i].loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
         }
@@ -449,13 +460,17 @@ static void unpark(struct hd_monitor *m) {
 
 static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
     m->planned_ns = 0;
-    publish_figures(m);
+    if (next_ns == FOR_EVER || m->looked_ns >= m->published_ns + PUBLISH_NS) {
+        m->published_ns = m->looked_ns;
+        publish_figures(m);
+    }
     if (next_ns == FOR_EVER) {
         if (park(m)) {
             hd_os.futex_wait((uint32_t *)&m->wake, seen, FOR_EVER, false);
         }
         unpark(m);
         m->looked_ns = hd_os_now_ns();
+        m->unread_late_ns = NOT_READ; /* how late this waking was is not known */
         return;
     }
     hd_os.futex_wait((uint32_t *)&m->wake, seen, next_ns, false);
@@ -479,6 +494,7 @@ void *hd_monitor_run(void *monitor) {
                                    needed to be right */
     hd_capture_files_open();
     open_own(m);
+    m->unread_late_ns = NOT_READ;
     if (hd_worker_init(m, m->worker) == 0) {
         hd_os_thread_start(&m->worker_thread, m->worker_stack, sizeof m->worker_stack, hd_worker_run, m);
     }
@@ -488,7 +504,7 @@ void *hd_monitor_run(void *monitor) {
         m->wakeups++;
         wait(m, seen, next_ns);
     }
-    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0, n = slots(m); i < n; i++) {
         if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) >= HD_WATCH_NEW) {
             close_watch(m, &m->watch[i]);
         }

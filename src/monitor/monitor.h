@@ -82,8 +82,11 @@ struct hd_monitor {
     bool was_paused;
     uint64_t resumed_ns;
     uint64_t told_ns;               /* when the worker was last woken */
+    _Atomic uint32_t slots;         /* of `watch` that were ever claimed: the first so many */
+    uint64_t published_ns;          /* figures in the record */
     uint64_t looked_ns, planned_ns; /* the last look, and when the next was due */
-    struct hd_sched own_sched;
+    struct hd_sched own_sched;      /* when it was last read */
+    uint64_t unread_late_ns;        /* summed since then */
     int own_schedstat_fd;
     uint64_t late_max_ns;
     _Atomic uint64_t worker_cpu_ns;

@@ -197,6 +197,9 @@ static struct hd_watch *claim(struct hd_monitor *m) {
     for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
         uint32_t free = HD_WATCH_FREE;
         if (atomic_compare_exchange_strong(&m->watch[i].use, &free, HD_WATCH_CLAIMED)) {
+            uint32_t slots = atomic_load(&m->slots);
+            while (slots <= i && !atomic_compare_exchange_weak(&m->slots, &slots, i + 1)) {
+            }
             return &m->watch[i];
         }
     }
