@@ -17,7 +17,6 @@
 #include "waits.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define SET_FDS_MAX 16
 
 /* The real functions: looked up before any constructor of the program's needs them, at the latest at the
  * first call. */
@@ -63,26 +62,47 @@ void hd_interpose_resolve(void) {
 
 /* ---- identity of a set: the descriptor numbers (the array's address moves as it grows) --------- */
 
-static uint64_t id_of_poll(const struct pollfd *fds, nfds_t n) {
-    uint64_t id = 0x9e3779b97f4a7c15ULL;
-    for (nfds_t i = 0; i < n && i < SET_FDS_MAX; i++) {
-        id = (id ^ (uint32_t)fds[i].fd) * 0xff51afd7ed558ccdULL;
+#define MIX(hash, value) (((hash) ^ (uint64_t)(value)) * 0xff51afd7ed558ccdULL)
+#define SEED 0x9e3779b97f4a7c15ULL
+
+static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
+    uint64_t hash = SEED;
+    for (nfds_t i = 0; i < n && i < HD_WAIT_FDS; i++) {
+        hash = MIX(hash, (uint32_t)fds[i].fd);
     }
-    return (id >> 2) | 1;
+    return (struct hd_wait_set){.hash = hash, .poll = fds, .n = n, .epoll = -1};
 }
 
-static uint64_t id_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
-    uint64_t id = 0x9e3779b97f4a7c15ULL;
+static struct hd_wait_set set_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
+    uint64_t hash = SEED;
     const fd_set *sets[] = {r, w, e};
     for (unsigned s = 0; s < 3; s++) {
         const unsigned long *words = (const unsigned long *)(const void *)sets[s];
-        for (int i = 0; words != NULL && i * 64 < n && i < SET_FDS_MAX; i++) {
+        for (int i = 0; words != NULL && i * 64 < n; i++) {
             unsigned long valid = n - i * 64 >= 64 ? ~0UL : (1UL << (n - i * 64)) - 1;
-            id = (id ^ (words[i] & valid)) * 0xff51afd7ed558ccdULL;
+            hash = MIX(hash, words[i] & valid);
         }
-        id += s;
+        hash += s;
     }
-    return (id >> 2) | 1;
+    return (struct hd_wait_set){.hash = hash, .select = {r, w, e}, .n = n > 0 ? (uint64_t)n : 0, .epoll = -1};
+}
+
+/* Numbers are reused at once, and the kernel shows no identity of an epoll instance: each creation counts.
+ * Numbers above share counters, which can only make one instance look like two. */
+static _Atomic uint32_t epoll_generation[1024];
+
+static struct hd_wait_set set_of_epoll(int epfd) {
+    uint32_t generation =
+        atomic_load_explicit(&epoll_generation[(uint32_t)epfd % 1024], memory_order_relaxed);
+    return (struct hd_wait_set){
+        .hash = (uint64_t)(uint32_t)epfd << 32 | generation, .epoll = epfd, .epoll_generation = generation};
+}
+
+static int created(int epfd) {
+    if (epfd >= 0) {
+        atomic_fetch_add_explicit(&epoll_generation[epfd % 1024], 1, memory_order_relaxed);
+    }
+    return epfd;
 }
 
 static bool blocks_for(const struct timespec *t) {
@@ -90,16 +110,17 @@ static bool blocks_for(const struct timespec *t) {
 }
 
 /* The result of `call`, made between begin and end. */
-#define AROUND(id, blocks, call)                                      \
-    ({                                                                \
-        struct hd_waiting hd_w;                                       \
-        hd_wait_begin(&hd_w, id, blocks, __builtin_frame_address(0)); \
-        int hd_result = (call);                                       \
-        if (__builtin_expect(hd_recorder_on, 0)) {                    \
-            hd_recorder_end(hd_result);                               \
-        }                                                             \
-        hd_wait_end(&hd_w);                                           \
-        hd_result;                                                    \
+#define AROUND(set, blocks, call)                                                                     \
+    ({                                                                                                \
+        struct hd_waiting hd_w;                                                                       \
+        struct hd_wait_set hd_s = (set);                                                              \
+        hd_wait_begin(&hd_w, &hd_s, blocks, __builtin_return_address(0), __builtin_frame_address(0)); \
+        int hd_result = (call);                                                                       \
+        if (__builtin_expect(hd_recorder_on, 0)) {                                                    \
+            hd_recorder_end(hd_result);                                                               \
+        }                                                                                             \
+        hd_wait_end(&hd_w);                                                                           \
+        hd_result;                                                                                    \
     })
 
 static inline bool watched(void) {
@@ -132,7 +153,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout) {
         return REAL(poll)(fds, n, timeout);
     }
     NOTE(.timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n);
-    return AROUND(id_of_poll(fds, n), timeout != 0, REAL(poll)(fds, n, timeout));
+    return AROUND(set_of_poll(fds, n), timeout != 0, REAL(poll)(fds, n, timeout));
 }
 
 EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout);
@@ -146,7 +167,7 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
         return REAL(poll_chk)(fds, n, timeout, size);
     }
     NOTE(.timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n);
-    return AROUND(id_of_poll(fds, n), timeout != 0, REAL(poll_chk)(fds, n, timeout, size));
+    return AROUND(set_of_poll(fds, n), timeout != 0, REAL(poll_chk)(fds, n, timeout, size));
 }
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask) {
@@ -154,7 +175,7 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, c
         return REAL(ppoll)(fds, n, timeout, mask);
     }
     NOTE(.timeout_ns = ns_of(timeout), .fds = fds, .count = n);
-    return AROUND(id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll)(fds, n, timeout, mask));
+    return AROUND(set_of_poll(fds, n), blocks_for(timeout), REAL(ppoll)(fds, n, timeout, mask));
 }
 
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
@@ -165,7 +186,7 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time
         return REAL(ppoll_chk)(fds, n, timeout, mask, size);
     }
     NOTE(.timeout_ns = ns_of(timeout), .fds = fds, .count = n);
-    return AROUND(id_of_poll(fds, n), blocks_for(timeout), REAL(ppoll_chk)(fds, n, timeout, mask, size));
+    return AROUND(set_of_poll(fds, n), blocks_for(timeout), REAL(ppoll_chk)(fds, n, timeout, mask, size));
 }
 
 EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout) {
@@ -176,7 +197,7 @@ EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeou
     NOTE(.timeout_ns =
              timeout == NULL ? -1 : ns_of(&(struct timespec){timeout->tv_sec, timeout->tv_usec * 1000}),
          .count = (uint64_t)n, .sets = {r, w, e});
-    return AROUND(id_of_select(n, r, w, e), blocks, REAL(select)(n, r, w, e, timeout));
+    return AROUND(set_of_select(n, r, w, e), blocks, REAL(select)(n, r, w, e, timeout));
 }
 
 EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout);
@@ -190,7 +211,7 @@ EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec
         return REAL(pselect)(n, r, w, e, timeout, mask);
     }
     NOTE(.timeout_ns = ns_of(timeout), .count = (uint64_t)n, .sets = {r, w, e});
-    return AROUND(id_of_select(n, r, w, e), blocks_for(timeout), REAL(pselect)(n, r, w, e, timeout, mask));
+    return AROUND(set_of_select(n, r, w, e), blocks_for(timeout), REAL(pselect)(n, r, w, e, timeout, mask));
 }
 
 EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout) {
@@ -198,7 +219,7 @@ EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout
         return REAL(epoll_wait)(epfd, events, max, timeout);
     }
     NOTE(.timeout_ns = ns_of_ms(timeout), .epoll = &epfd);
-    return AROUND(hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_wait)(epfd, events, max, timeout));
+    return AROUND(set_of_epoll(epfd), timeout != 0, REAL(epoll_wait)(epfd, events, max, timeout));
 }
 
 EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask) {
@@ -206,7 +227,7 @@ EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeou
         return REAL(epoll_pwait)(epfd, events, max, timeout, mask);
     }
     NOTE(.timeout_ns = ns_of_ms(timeout), .epoll = &epfd);
-    return AROUND(hd_wait_id_epoll(epfd), timeout != 0, REAL(epoll_pwait)(epfd, events, max, timeout, mask));
+    return AROUND(set_of_epoll(epfd), timeout != 0, REAL(epoll_pwait)(epfd, events, max, timeout, mask));
 }
 
 EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
@@ -215,14 +236,14 @@ EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max, const str
         return REAL(epoll_pwait2)(epfd, events, max, timeout, mask);
     }
     NOTE(.timeout_ns = ns_of(timeout), .epoll = &epfd);
-    return AROUND(hd_wait_id_epoll(epfd), blocks_for(timeout),
+    return AROUND(set_of_epoll(epfd), blocks_for(timeout),
                   REAL(epoll_pwait2)(epfd, events, max, timeout, mask));
 }
 
 /* ---- a new instance's number may be an old one's ------------------------------------------------ */
 
 EXPORT int epoll_create(int size) {
-    int epfd = REAL(epoll_create)(size);
+    int epfd = created(REAL(epoll_create)(size));
     if (__builtin_expect(hd_recorder_on, 0)) {
         hd_recorder_epoll(epfd);
     }
@@ -230,7 +251,7 @@ EXPORT int epoll_create(int size) {
 }
 
 EXPORT int epoll_create1(int flags) {
-    int epfd = REAL(epoll_create1)(flags);
+    int epfd = created(REAL(epoll_create1)(flags));
     if (__builtin_expect(hd_recorder_on, 0)) {
         hd_recorder_epoll(epfd);
     }

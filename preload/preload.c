@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "interpose.h"
+#include "recognise.h"
 #include "recorder.h"
 #include "waits.h"
 
@@ -113,14 +115,24 @@ static struct hd_settings settings_of(const struct hd_record_options *o) {
     return s;
 }
 
-static void watch_main_thread(struct hd_monitor *m, struct hd_record *r) {
-    struct hd_waits *t = hd_os_memory_take(sizeof *t);
-    if (t == NULL) {
-        return;
-    }
-    t->record = r;
+/* The top of the main thread's stack: what the kernel laid there is above every frame. */
+static uint64_t main_stack_top(void) {
+    return getauxval(AT_EXECFN); /* the path that was executed: the last string on the stack but one */
+}
+
+static void watch_main_thread(struct hd_monitor *m, struct hd_record *r, struct hd_waits *t) {
+    t->stack_top = main_stack_top() & ~7ULL;
     t->watch = hd_watch_add(m, "main", 0, r->options.started_ns);
     hd_waits_self = t;
+}
+
+static struct hd_waits *new_waits(struct hd_record *r) {
+    struct hd_waits *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
+    if (t != NULL) {
+        t->recognition = (struct hd_recognition *)(void *)(t + 1);
+        hd_recognition_init(t->recognition, r, r->options.started_ns);
+    }
+    return t;
 }
 
 __attribute__((constructor(101))) static void begin(void) {
@@ -132,10 +144,13 @@ __attribute__((constructor(101))) static void begin(void) {
     if (r != NULL) {
         atomic_store(&r->attached, 1);
         struct hd_settings settings = settings_of(&r->options);
+        struct hd_waits *waits = new_waits(r);
         struct hd_monitor *m;
-        if (hd_monitor_start(&settings, r, &m) == 0) {
+        settings.recogniser =
+            (struct hd_recogniser){.due = hd_recognise_due, .run = hd_recognise, .ctx = waits};
+        if (waits != NULL && hd_monitor_start(&settings, r, &m) == 0) {
             atomic_store(&r->attached, 2);
-            watch_main_thread(m, r);
+            watch_main_thread(m, r, waits);
         }
     }
     errno = saved;

@@ -9,6 +9,7 @@
 #define LOOP_WAITS 3
 #define LOOP_NS (100 * HD_NS_PER_MS)
 #define HALVE_NS (60 * HD_NS_PER_S)
+#define DOUBT_NS (60 * HD_NS_PER_S)
 #define SURE_NS (10 * HD_NS_PER_S)
 #define SURE_WEIGHT_NS (1 * HD_NS_PER_S)
 #define SURE_WAITS 5
@@ -131,6 +132,7 @@ static void halve(struct hd_rule_state *r, uint64_t now_ns) {
     while (now_ns - r->halved_ns >= HALVE_NS) {
         r->halved_ns += HALVE_NS;
         r->blocked_ns /= 2;
+        r->pending_ns /= 2;
         for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
             r->group[i].waited_ns /= 2;
         }
@@ -158,35 +160,57 @@ static uint64_t weighed_ns(const struct hd_rule_state *r) {
     return sum_ns;
 }
 
+static void become(struct hd_rule_state *r, uint32_t loop, uint64_t now_ns) {
+    r->loop = loop;
+    r->sure = false;
+    r->since_ns = now_ns;
+    r->doubted_ns = 0;
+    r->pending_ns = 0;
+    r->changes++;
+}
+
 static void choose(struct hd_rule_state *r, uint64_t now_ns) {
     uint32_t best = HD_RULE_NONE;
-    uint64_t sum_ns = weighed_ns(r);
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        if (g->used && !g->inner && (best == HD_RULE_NONE || g->waited_ns > r->group[best].waited_ns)) {
+        bool heavy = g->used && !g->inner && g->waits >= LOOP_WAITS && g->waited_ns >= LOOP_NS;
+        if (heavy && (best == HD_RULE_NONE || g->waited_ns > r->group[best].waited_ns)) {
             best = i;
         }
     }
-    if (best != HD_RULE_NONE) {
-        const struct hd_rule_group *g = &r->group[best];
-        bool stays = best == r->loop;
-        if (!stays && (g->waits < LOOP_WAITS || g->waited_ns < LOOP_NS)) {
-            best = HD_RULE_NONE;
-        } else if (g->waited_ns <= sum_ns / 2) {
-            best = HD_RULE_NONE;
-        }
+    bool qualifies = best != HD_RULE_NONE && r->group[best].waited_ns > weighed_ns(r) / 2;
+    if (qualifies && best != r->loop) {
+        become(r, best, now_ns);
+    } else if (r->loop != HD_RULE_NONE && r->group[r->loop].inner) {
+        become(r, HD_RULE_NONE, now_ns);
     }
-    bool falls = r->loop != HD_RULE_NONE && (r->group[r->loop].inner || best == HD_RULE_NONE);
-    if (best != r->loop && (best != HD_RULE_NONE || falls)) {
-        r->loop = best;
+}
+
+/* A loop that is not sure comes into doubt while the thread is blocked elsewhere for longer than it ever
+ * waited: another kind of loop may be at work (a condition variable: Tk), or this is a long hang. Return
+ * decides. */
+void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns) {
+    halve(r, now_ns);
+    if (r->loop == HD_RULE_NONE || r->sure) {
+        return;
+    }
+    const struct hd_rule_group *g = &r->group[r->loop];
+    uint64_t sum_ns = weighed_ns(r);
+    if (g->waited_ns <= sum_ns / 2) {
+        r->doubted_ns = r->doubted_ns != 0 ? r->doubted_ns : now_ns;
         r->since_ns = now_ns;
-        r->changes++;
+        if (now_ns - r->doubted_ns > DOUBT_NS) {
+            become(r, HD_RULE_NONE, now_ns);
+        }
+        return;
     }
+    r->doubted_ns = 0;
+    bool heavy = g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns / 9 > sum_ns / 10;
+    r->sure = heavy || now_ns - r->since_ns >= SURE_NS;
 }
 
 void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
                     uint64_t waits, uint64_t order, uint64_t now_ns) {
-    halve(r, now_ns);
     if (group == HD_RULE_NONE) {
         return;
     }
@@ -206,13 +230,19 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
         g->last_own = order;
         if (own && before != 0) {
             note_return(r, g, before);
+            if (group == r->loop) {
+                r->blocked_ns -= r->pending_ns;
+                r->pending_ns = 0;
+            }
         }
     }
     choose(r, now_ns);
+    hd_rule_tick(r, now_ns);
 }
 
 void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns) {
     r->blocked_ns += ns;
+    r->pending_ns += r->loop != HD_RULE_NONE ? ns : 0;
 }
 
 enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group) {
@@ -220,14 +250,4 @@ enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group) {
         return HD_VERDICT_UNKNOWN;
     }
     return group == r->loop ? HD_VERDICT_IDLE : HD_VERDICT_BUSY;
-}
-
-bool hd_rule_sure(const struct hd_rule_state *r, uint64_t now_ns) {
-    if (r->loop == HD_RULE_NONE) {
-        return false;
-    }
-    const struct hd_rule_group *g = &r->group[r->loop];
-    uint64_t sum_ns = weighed_ns(r);
-    bool heavy = g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns / 9 > sum_ns / 10;
-    return heavy || now_ns - r->since_ns >= SURE_NS;
 }

@@ -46,11 +46,15 @@ struct hd_rule_group {
 
 struct hd_rule_state {
     struct hd_rule_group group[HD_RULE_GROUPS];
-    uint32_t loop;     /* HD_RULE_NONE */
-    uint64_t since_ns; /* when it became the loop */
+    uint32_t loop;       /* HD_RULE_NONE */
+    bool sure;           /* the loop is it beyond doubt: latched */
+    uint64_t since_ns;   /* since when it has been the loop without doubt */
+    uint64_t doubted_ns; /* when it came into doubt, 0: it is not */
     uint64_t halved_ns;
     uint64_t blocked_ns; /* the thread's own, futex and sleep included, and what groups had that were given
                             up; halved like theirs */
+    uint64_t pending_ns; /* part of it: since the loop's own place last waited. Forgiven when it waits again:
+                            it was inside its turn */
     uint64_t changes;    /* of `loop`: verdicts that were given before are void */
 };
 
@@ -73,7 +77,17 @@ enum hd_verdict { HD_VERDICT_UNKNOWN, HD_VERDICT_IDLE, HD_VERDICT_BUSY };
 /* Of a wait in that group (or in none). Unknown while there is no loop. */
 enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group);
 
+/* Looks at the clock: to be called now and then, also when nothing waited. */
+void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns);
+
 /* Beyond doubt: the loop for 10 s, or by its weight earlier. */
-bool hd_rule_sure(const struct hd_rule_state *r, uint64_t now_ns);
+static inline bool hd_rule_sure(const struct hd_rule_state *r) {
+    return r->sure;
+}
+
+/* There is a loop, and nothing speaks against it now. */
+static inline bool hd_rule_stands(const struct hd_rule_state *r) {
+    return r->loop != HD_RULE_NONE && r->doubted_ns == 0;
+}
 
 #endif

@@ -1,78 +1,112 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watched thread: wait-free. Learning which wait is the loop's.
+ * Watched thread: wait-free. The seldom halves: an identity seen for the first time, a stack left for the
+ * worker.
  */
 #include "waits.h"
 
-#define LOOP_WAITS 3
-#define LOOP_NS (100 * HD_NS_PER_MS)
-#define SURE_AFTER_NS (10 * HD_NS_PER_S)
-#define SURE_WEIGHT_NS (1 * HD_NS_PER_S)
-#define SURE_WAITS 5
+#include "own_regs.h"
+
+#define WAKE_EVERY_TICKS_NS (100 * HD_NS_PER_MS)
 
 _Thread_local struct hd_waits *hd_waits_self;
 
-/* The wait's group, else a free one, else the lightest that is not the loop. */
-static struct hd_group *group_of(struct hd_waits *t, uint64_t id) {
-    struct hd_group *lightest = NULL;
-    for (unsigned i = 0; i < HD_GROUPS_MAX; i++) {
-        struct hd_group *g = &t->group[i];
-        if (g->id == id) {
-            return g;
+/* A free place, else that of the identity that waited longest ago and is not the loop's. */
+static struct hd_identity *place_for(struct hd_waits *t) {
+    struct hd_identity *oldest = NULL;
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        struct hd_identity *id = &t->identity[i];
+        if (id->key == 0) {
+            return id;
         }
-        if (g != t->loop && (lightest == NULL || g->waited_ns < lightest->waited_ns)) {
-            lightest = g;
+        bool idle = atomic_load_explicit(&id->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
+        if (oldest == NULL || (!idle && atomic_load_explicit(&id->order, memory_order_relaxed) <
+                                            atomic_load_explicit(&oldest->order, memory_order_relaxed))) {
+            oldest = id;
         }
     }
-    t->total_ns -= lightest->waited_ns;
-    *lightest = (struct hd_group){.id = id};
-    return lightest;
+    return oldest;
 }
 
-/* The loop's own place waits again: whatever waited deeper since was inside its turn. Return is proof. */
-static void note_inner(struct hd_waits *t) {
-    for (unsigned i = 0; i < HD_GROUPS_MAX; i++) {
-        struct hd_group *g = &t->group[i];
-        if (g != t->loop && g->id != 0 && g->frame < t->loop->frame) {
-            g->inner = true;
-        }
+static void note(struct hd_identity *id, int fd) {
+    if (fd >= 0 && id->fds < HD_WAIT_FDS) {
+        id->fd[id->fds++] = fd;
     }
 }
 
-static void choose(struct hd_waits *t, struct hd_group *g) {
-    bool heavy = g->waits >= LOOP_WAITS && g->waited_ns >= LOOP_NS && g->waited_ns > t->total_ns / 2;
-    bool better = t->loop == NULL || (g != t->loop && !g->inner && g->frame >= t->loop->frame);
-    if (heavy && better) {
-        t->loop = g;
-        t->since_ns = hd_os_now_ns();
-        t->sure = false;
-        atomic_store_explicit(&t->watch->loop.sure, false, memory_order_relaxed);
-        atomic_store_explicit(&t->record->loop_seen, 1, memory_order_relaxed);
+static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *set) {
+    id->epoll = set->epoll >= 0;
+    id->epoll_generation = set->epoll_generation;
+    id->fds = 0;
+    note(id, set->epoll);
+    for (uint64_t i = 0; set->poll != NULL && i < set->n; i++) {
+        note(id, set->poll[i].fd);
     }
-}
-
-static void make_sure(struct hd_waits *t) {
-    const struct hd_group *g = t->loop;
-    bool by_weight =
-        g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns > t->total_ns / 10 * 9;
-    if (by_weight || hd_os_now_ns() - t->since_ns >= SURE_AFTER_NS) {
-        t->sure = true;
-        atomic_store_explicit(&t->watch->loop.sure, true, memory_order_relaxed);
-        atomic_store_explicit(&t->record->loop_seen, 2, memory_order_relaxed);
-    }
-}
-
-void hd_waits_learn(struct hd_waits *t, const struct hd_waiting *w, uint64_t waited_ns) {
-    struct hd_group *g = group_of(t, w->id);
-    g->waited_ns += waited_ns;
-    t->total_ns += waited_ns;
-    g->waits++;
-    g->frame = w->frame > g->frame ? w->frame : g->frame;
-    choose(t, g);
-    if (t->loop == g) {
-        note_inner(t);
-        if (!t->sure) {
-            make_sure(t);
+    for (uint64_t fd = 0; set->poll == NULL && set->epoll < 0 && fd < set->n; fd++) {
+        for (unsigned s = 0; s < 3; s++) {
+            if (set->select[s] != NULL && FD_ISSET(fd, set->select[s])) {
+                note(id, (int)fd);
+                break;
+            }
         }
+    }
+}
+
+struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key, const struct hd_wait_set *set,
+                                  uint64_t sp) {
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        if (t->identity[i].key == key) {
+            return &t->identity[i];
+        }
+    }
+    struct hd_identity *id = place_for(t);
+    /* The worker reads a place whose `uses` it has seen before and after. */
+    atomic_fetch_add_explicit(&id->uses, 1, memory_order_seq_cst);
+    atomic_store_explicit(&id->resolved, 0, memory_order_relaxed);
+    atomic_store_explicit(&id->verdict, HD_WAIT_UNKNOWN, memory_order_relaxed);
+    atomic_store_explicit(&id->waits, 0, memory_order_relaxed);
+    atomic_store_explicit(&id->ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&id->order, 0, memory_order_relaxed);
+    atomic_store_explicit(&id->first_began, 0, memory_order_relaxed);
+    note_descriptors(id, set);
+    id->sp = sp;
+    id->key = key;
+    atomic_fetch_add_explicit(&id->uses, 1, memory_order_seq_cst); /* even: whole */
+    return id;
+}
+
+/* Stack bytes as they are, redzones of sanitizers included. */
+__attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uint8_t *to, uint64_t from,
+                                                                             uint32_t bytes) {
+    const volatile uint64_t *source = (const volatile uint64_t *)(uintptr_t)from;
+    uint64_t *words = (uint64_t *)(void *)to;
+    for (uint32_t i = 0; i < bytes / sizeof *words; i++) {
+        words[i] = source[i];
+    }
+}
+
+void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
+    struct hd_left_stack *left = &t->left;
+    if (atomic_load_explicit(&left->full, memory_order_acquire) != 0) {
+        return; /* the worker is still at the one before; this wait will come again */
+    }
+    hd_own_regs(&left->regs);
+    uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
+    left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
+    if (room > (1ULL << 30)) {
+        left->bytes = 0; /* another stack, a coroutine's: nobody knows where it ends */
+    }
+    copy(left->stack, left->regs.sp, left->bytes);
+    left->identity = (uint32_t)(id - t->identity);
+    left->uses = atomic_load_explicit(&id->uses, memory_order_relaxed);
+    atomic_store_explicit(&left->full, 1, memory_order_release);
+}
+
+void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now) {
+    struct hd_loop *loop = &t->watch->loop;
+    uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
+    if (hd_ticks_to_ns(now - t->woke_ticks, rate) >= WAKE_EVERY_TICKS_NS) {
+        t->woke_ticks = now;
+        hd_loop_answer(loop, HD_FLAG_PARKED, false, true, now);
     }
 }

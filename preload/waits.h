@@ -1,69 +1,128 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watched thread: wait-free. Which of a thread's waits is its loop's? For now: the set of descriptors (or
- * epoll instance) that has most of the thread's waiting time, from its third wait and 100 ms on.
+ * Watched thread: wait-free. Its waits are told apart by an identity (return address, stack pointer,
+ * descriptor numbers or epoll instance); on the thread that is all: a compare, a verdict, two marks. What an
+ * identity means is found out by the worker (recognise.c), from a copy of the stack that the thread leaves at
+ * first sight.
  */
 #ifndef HD_WAITS_H
 #define HD_WAITS_H
 
+#include <poll.h>
+#include <sys/select.h>
+
 #include "monitor/monitor.h"
+#include "rule.h"
 
-#define HD_GROUPS_MAX 16
+#define HD_IDENTITIES 96u
+#define HD_WAIT_FDS 16u
+#define HD_WAIT_STACK_BYTES (24u * 1024u)
 
-/* Waits for the same descriptors. */
-struct hd_group {
-    uint64_t id; /* 0: free */
-    uint64_t waited_ns;
-    uint64_t frame; /* the outermost place that waited: stacks grow down, so the highest address */
-    uint32_t waits;
-    bool inner; /* it waited inside another loop's turn: a blocking call, never the loop */
+/* Waits that look the same to the thread. */
+struct hd_identity {
+    uint64_t key;            /* 0: free; the thread's */
+    _Atomic uint8_t verdict; /* enum hd_wait_verdict; the worker's */
+    _Atomic uint8_t
+        resolved; /* `seen` is true; the worker's, cleared by the thread when it gives the place away */
+    _Atomic uint32_t uses; /* of this place in the table: which owner the worker has read */
+    uint32_t epoll_generation;
+    bool epoll;
+    uint32_t fds;
+    int32_t fd[HD_WAIT_FDS];
+    uint64_t sp;
+    /* sums, the thread's */
+    _Atomic uint64_t waits, ticks, order;
+    _Atomic uint64_t first_began; /* ticks */
 };
+
+/* A stack that the thread left for the worker. */
+struct hd_left_stack {
+    _Atomic uint32_t full; /* the thread sets it, the worker clears it */
+    uint32_t identity, uses, bytes;
+    struct hd_regs regs;
+    uint8_t stack[HD_WAIT_STACK_BYTES];
+};
+
+struct hd_recognition; /* recognise.h: the worker's side */
 
 /* Of one watched thread; in memory that a forked child finds wiped, so that there it is not watched. */
 struct hd_waits {
-    struct hd_watch *watch; /* NULL: not watched */
-    struct hd_record *record;
-    struct hd_group *loop; /* NULL: no loop yet */
-    bool sure;
-    uint64_t since_ns; /* when it became the loop */
-    uint64_t total_ns;
-    struct hd_group group[HD_GROUPS_MAX];
+    struct hd_watch *watch;   /* NULL: not watched */
+    struct hd_identity *last; /* that matched */
+    _Atomic uint64_t order;   /* waits so far */
+    uint64_t woke_ticks;      /* when the thread last woke a parked monitor for a wait of unknown meaning */
+    uint64_t stack_top;
+    struct hd_identity identity[HD_IDENTITIES];
+    struct hd_left_stack left;
+    struct hd_recognition *recognition;
 };
 
 extern _Thread_local struct hd_waits *hd_waits_self;
 
+/* What a wait waits for, as the thread sees it. The numbers are only looked at when it is new. */
+struct hd_wait_set {
+    uint64_t hash;
+    const struct pollfd *poll; /* of `n`, or */
+    const fd_set *select[3];   /* with numbers below `n`, or */
+    int epoll;                 /* the epoll instance, -1 */
+    uint32_t epoll_generation;
+    uint64_t n;
+};
+
 struct hd_waiting {
-    struct hd_waits *waits;    /* NULL: this thread is not watched */
-    uint64_t id, frame, began; /* ticks */
+    struct hd_waits *waits; /* NULL: this thread is not watched */
+    struct hd_identity *identity;
+    uint64_t began; /* ticks */
     bool blocks, idle;
 };
 
-/* Learns from a wait that ended, and chooses the loop anew. Not on the fast path of a loop that is sure. */
-void hd_waits_learn(struct hd_waits *t, const struct hd_waiting *w, uint64_t waited_ns);
+/* An identity that is not the last one that matched: found, or made. May leave the stack for the worker. */
+struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key, const struct hd_wait_set *set,
+                                  uint64_t sp);
+/* An identity of unknown meaning waits again, or its wait ended while the monitor sleeps. */
+void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id);
+void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now);
 
-static inline uint64_t hd_wait_id_epoll(int epfd) {
-    return 1ULL << 63 | (uint32_t)epfd;
+static inline uint64_t hd_wait_key(uint64_t hash, const void *caller, const void *frame) {
+    uint64_t key = (hash ^ (uint64_t)(uintptr_t)caller) * 0xff51afd7ed558ccdULL;
+    key = (key ^ key >> 32 ^ (uint64_t)(uintptr_t)frame) * 0xc4ceb9fe1a85ec53ULL;
+    return key | 1;
 }
 
-/* Around the real call: begin marks the loop idle when the wait is its own, end marks it running. errno is
- * not touched. */
-static inline void hd_wait_begin(struct hd_waiting *w, uint64_t id, bool blocks, void *frame) {
+/* Around the real call. errno is not touched. `caller` and `frame`: return address and frame of the
+ * interposed function. */
+static inline void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set *set, bool blocks,
+                                 const void *caller, const void *frame) {
     struct hd_waits *t = hd_waits_self;
     if (t == NULL || t->watch == NULL) {
         w->waits = NULL;
         return;
     }
+    uint64_t key = hd_wait_key(set->hash, caller, frame);
+    struct hd_identity *id = t->last;
+    if (id == NULL || id->key != key) {
+        id = hd_waits_find(t, key, set, (uint64_t)(uintptr_t)frame);
+        t->last = id;
+    }
+    uint8_t verdict = atomic_load_explicit(&id->verdict, memory_order_acquire);
     w->waits = t;
-    w->id = id;
-    w->frame = (uint64_t)(uintptr_t)frame;
+    w->identity = id;
     w->blocks = blocks;
-    /* before a loop is known, any wait that blocks is taken for idleness: nothing is reported on a guess */
-    w->idle = t->loop == NULL || t->loop->id == id;
+    w->idle = verdict == HD_WAIT_IDLE;
     if (!blocks) {
         return;
     }
-    w->began =
-        w->idle ? hd_loop_mark(&t->watch->loop, HANGDOG_BEFORE_WAITING) : hd_loop_ticks(&t->watch->loop);
+    struct hd_loop *loop = &t->watch->loop;
+    if (w->idle) {
+        w->began = hd_loop_mark(loop, HANGDOG_BEFORE_WAITING);
+        return;
+    }
+    w->began = hd_loop_ticks(loop);
+    if (verdict == HD_WAIT_UNKNOWN && atomic_load_explicit(&id->resolved, memory_order_relaxed) == 0) {
+        hd_waits_leave_stack(t, id);
+    }
+    atomic_store_explicit(&loop->waiting_since, w->began, memory_order_relaxed);
+    atomic_store_explicit(&loop->waiting, &id->verdict, memory_order_release);
 }
 
 static inline void hd_wait_end(struct hd_waiting *w) {
@@ -71,17 +130,32 @@ static inline void hd_wait_end(struct hd_waiting *w) {
     if (t == NULL || t->watch == NULL) {
         return; /* a forked child: wiped while it waited */
     }
+    struct hd_identity *id = w->identity;
     struct hd_loop *loop = &t->watch->loop;
+    uint64_t now;
     if (!w->blocks) {
-        if (t->loop != NULL && w->idle) {
+        if (w->idle) {
             hd_loop_mark(loop, HANGDOG_AFTER_WAITING); /* one turn ends, the next starts */
         }
         return;
     }
-    uint64_t now = w->idle ? hd_loop_mark(loop, HANGDOG_AFTER_WAITING) : hd_loop_ticks(loop);
-    if (!t->sure || !w->idle) {
-        uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
-        hd_waits_learn(t, w, hd_ticks_to_ns(now - w->began, rate));
+    if (w->idle) {
+        now = hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
+    } else {
+        atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
+        bool idle = atomic_load_explicit(&id->verdict, memory_order_acquire) == HD_WAIT_IDLE;
+        now = idle ? hd_loop_waited(loop, w->began) : hd_loop_ticks(loop);
+        if ((atomic_load_explicit(&loop->flags, memory_order_relaxed) & HD_FLAG_PARKED) != 0) {
+            hd_waits_wake_monitor(t, now);
+        }
+    }
+    HD_OWNER_ADD(id->waits, 1);
+    HD_OWNER_ADD(id->ticks, now - w->began);
+    HD_OWNER_ADD(t->order, 1);
+    atomic_store_explicit(&id->order, atomic_load_explicit(&t->order, memory_order_relaxed),
+                          memory_order_relaxed);
+    if (atomic_load_explicit(&id->first_began, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&id->first_began, w->began, memory_order_relaxed);
     }
 }
 

@@ -40,7 +40,14 @@ struct hd_loop {
     _Atomic uint64_t tracked_end; /* ticks: when the tracked turn ended; written before TRACKED is cleared */
     _Atomic uint32_t expected;    /* depth of hangdog_expect_block */
     _Atomic uint32_t *wake;       /* the monitor's futex word */
-    _Atomic bool sure;            /* the preload: this is the program's loop beyond doubt */
+    /* The preload's, where the loop is recognised and not told. */
+    _Atomic(const _Atomic uint8_t *) waiting; /* verdict on the wait that the thread is in, if it was not idle
+                                                 at its begin; NULL: in none. HD_WAIT_IDLE: idle after all */
+    _Atomic uint64_t waiting_since;           /* ticks: its begin */
+    _Atomic uint64_t launched;                /* ticks: when the loop first waited, as known afterwards; 0 */
+    _Atomic bool lost;                        /* there was a loop and there is none: nothing is watched */
+    _Atomic uint32_t changes; /* of what is taken for the loop: hangs that are open are void */
+    _Atomic bool sure;        /* this is the program's loop beyond doubt */
     int tid;
 };
 
@@ -120,6 +127,25 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loo
  */
 void hd_loop_enter(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
+
+/* What is known of one wait of a thread whose loop is recognised. */
+enum hd_wait_verdict { HD_WAIT_UNKNOWN, HD_WAIT_IDLE, HD_WAIT_BUSY };
+
+/* A wait that turned out to be idle after it had begun at `began`: as if it had been marked then. Owner only.
+ */
+static inline uint64_t hd_loop_waited(struct hd_loop *l, uint64_t began) {
+    uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
+    if (!hd_activity_is_idle((unsigned)(old & HD_ACTIVITY_MASK))) {
+        hd_turn_account(l, began - atomic_load_explicit(&l->turn_ticks, memory_order_relaxed));
+        atomic_exchange_explicit(&l->word, began << HD_ACTIVITY_BITS | HANGDOG_BEFORE_WAITING,
+                                 memory_order_seq_cst);
+        uint32_t flags = atomic_load_explicit(&l->flags, memory_order_seq_cst);
+        if ((flags & HD_FLAG_TRACKED) != 0) {
+            hd_loop_answer(l, flags, true, false, began);
+        }
+    }
+    return hd_loop_mark(l, HANGDOG_AFTER_WAITING);
+}
 
 /* What the monitor reads. */
 struct hd_loop_view {

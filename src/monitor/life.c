@@ -39,7 +39,8 @@ static const struct row table[HD_LIFE_STATES][EVENTS] = {
 };
 
 static bool same_turn(const struct hd_life *life, const struct hd_look *look) {
-    return life->state != HD_LIFE_IDLE && look->running && !look->ended_known && look->turn == life->turn;
+    return life->state != HD_LIFE_IDLE && look->running && !look->ended_known && !look->void_turn &&
+           look->turn == life->turn;
 }
 
 /* The turn is over: how long it was. Without the loop's own word for the end (it was forgotten, or paused),
@@ -54,6 +55,9 @@ static unsigned ended(struct hd_life *life, const struct hd_look *look, const st
     unsigned actions = table[life->state][EV_GONE].actions;
     if (life->state == HD_LIFE_TRACKED && life->duration_ns >= limits->threshold_ns) {
         actions = HD_ACT_OPEN | HD_ACT_END; /* over between two looks */
+    }
+    if (look->void_turn || (life->state == HD_LIFE_HANGING && life->duration_ns < limits->threshold_ns)) {
+        actions = life->state >= HD_LIFE_TRACKED ? HD_ACT_FORGET : 0; /* known too late to have been none */
     }
     life->state = HD_LIFE_IDLE;
     return actions;

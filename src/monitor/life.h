@@ -22,7 +22,7 @@ enum {
     HD_ACT_SAMPLE = 2,  /* take the stack now */
     HD_ACT_OPEN = 4,    /* the threshold passed */
     HD_ACT_END = 8,     /* the hang ended: duration_ns and end_ns are final */
-    HD_ACT_FORGET = 16, /* a tracked turn ended below the threshold */
+    HD_ACT_FORGET = 16, /* a tracked turn ended below the threshold, or was none; an open hang is withdrawn */
 };
 
 struct hd_limits {
@@ -36,6 +36,7 @@ struct hd_look {
     bool running;     /* false: idle, paused, or a block that is meant */
     uint64_t turn_ns; /* start of the running turn */
     uint64_t turn;    /* identity of the running turn (its start in ticks) */
+    bool void_turn;   /* the running turn was none: what was taken for its wait is another loop's */
     bool ended_known; /* the tracked turn ended, exactly at ended_ns */
     uint64_t ended_ns;
     uint64_t excluded_ns; /* since the look before: time in which nothing of the process could run */

@@ -16,6 +16,7 @@ enum hd_message_type {
     HD_MSG_FORGET, /* a tracked turn ended below the threshold */
     HD_MSG_DRY,    /* as SAMPLE, but only to warm what the first real one will need */
     HD_MSG_SURE,   /* the loop is the program's beyond doubt: held reports are released */
+    HD_MSG_WAITS,  /* there is something to recognise */
     HD_MSG_STOP,   /* finish: the last message */
 };
 

@@ -155,22 +155,53 @@ static bool track(struct hd_watch *w, uint64_t turn) {
     return false;
 }
 
+/* Idle, or not to be watched now. */
+static bool counts_as_idle(const struct hd_monitor *m, const struct hd_watch *w,
+                           const struct hd_loop_view *view) {
+    const _Atomic uint8_t *waiting = atomic_load_explicit(&w->loop.waiting, memory_order_acquire);
+    return !view->running || atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&m->paused, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&w->loop.lost, memory_order_relaxed) ||
+           (waiting != NULL && atomic_load_explicit(waiting, memory_order_acquire) == HD_WAIT_IDLE);
+}
+
+static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_ns) {
+    uint64_t none = 0;
+    w->launched = true;
+    atomic_compare_exchange_strong(&m->record->launch_ns, &none, idle_ns - m->record->options.started_ns);
+}
+
+/* What the recogniser has found out since the last look: when the launch ended, that another loop is the
+ * loop. */
+static void look_back(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
+    uint64_t launched = atomic_load_explicit(&w->loop.launched, memory_order_acquire);
+    uint32_t changes = atomic_load_explicit(&w->loop.changes, memory_order_acquire);
+    if (!w->launched && launched != 0) {
+        look->ended_known = true;
+        look->ended_ns = ticks_to_clock(m, launched);
+        w->floor_ns = now_ns;
+        note_launch(m, w, look->ended_ns);
+    }
+    if (changes != w->changes) {
+        w->changes = changes;
+        w->floor_ns = now_ns;
+        look->void_turn = true;
+    }
+}
+
 static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
     struct hd_loop_view view;
     hd_loop_view(&w->loop, &view);
-    bool meant = atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
-                 atomic_load_explicit(&m->paused, memory_order_relaxed) != 0;
     *look = (struct hd_look){.now_ns = now_ns,
-                             .running = view.running && !meant,
+                             .running = !counts_as_idle(m, w, &view),
                              .turn = view.turn_ticks,
                              .turn_ns = ticks_to_clock(m, view.turn_ticks),
                              .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
+    look_back(m, w, now_ns, look);
     look->turn_ns = look->turn_ns > m->resumed_ns ? look->turn_ns : m->resumed_ns;
+    look->turn_ns = look->turn_ns > w->floor_ns ? look->turn_ns : w->floor_ns;
     if (!w->launched && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
-        w->launched = true;
-        uint64_t idle_ns = ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS);
-        uint64_t none = 0;
-        atomic_compare_exchange_strong(&m->record->launch_ns, &none, idle_ns - m->record->options.started_ns);
+        note_launch(m, w, ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS));
     }
     if (w->tracked_turn != 0 &&
         (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
@@ -345,7 +376,7 @@ static void open_watch(struct hd_monitor *m, struct hd_watch *w) {
     w->target = (struct hd_target){.mailbox = w->mailbox, .signal = m->settings.signal, .watched = true};
     w->life = (struct hd_life){0};
     w->sched_valid = w->blocked = w->sure_told = w->launched = false;
-    w->tracked_turn = 0;
+    w->tracked_turn = w->floor_ns = w->changes = 0;
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
     hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */
     atomic_store_explicit(&w->use, HD_WATCH_ON, memory_order_release);
@@ -367,11 +398,12 @@ static void close_watch(struct hd_monitor *m, struct hd_watch *w) {
 }
 
 static void tell_when_sure(struct hd_monitor *m, struct hd_watch *w) {
-    if (!w->sure_told && atomic_load_explicit(&w->loop.sure, memory_order_relaxed)) {
-        w->sure_told = true;
+    bool sure = atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
+    if (sure && !w->sure_told) {
         tell(m, &(struct hd_message){
                     .type = HD_MSG_SURE, .loop = (uint8_t)(w - m->watch), .generation = w->generation});
     }
+    w->sure_told = sure;
 }
 
 /* ---- the thread ----------------------------------------------------------------------------- */
@@ -396,6 +428,12 @@ static void note_pause(struct hd_monitor *m, uint64_t now_ns) {
     m->was_paused = paused;
 }
 
+/* A launch that has lasted too long to be sampled any more: its waits wake us. */
+static bool given_up(const struct hd_monitor *m, const struct hd_watch *w) {
+    return m->settings.sample_launch_ns != 0 && !w->launched && w->life.state != HD_LIFE_IDLE &&
+           hd_life_age(&w->life, m->anchor_ns) > m->settings.sample_launch_ns;
+}
+
 /* All loops, one pass. The time of the next look, FOR_EVER when every loop is idle. */
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns;
@@ -417,9 +455,13 @@ static uint64_t look(struct hd_monitor *m) {
             continue;
         }
         tell_when_sure(m, w);
-        if (look_at(m, w, now_ns, late_ns, delay_ns) && w->next_ns < next_ns) {
+        if (look_at(m, w, now_ns, late_ns, delay_ns) && !given_up(m, w) && w->next_ns < next_ns) {
             next_ns = w->next_ns;
         }
+    }
+    const struct hd_recogniser *recogniser = &m->settings.recogniser;
+    if (recogniser->due != NULL && recogniser->due(recogniser->ctx, now_ns)) {
+        tell(m, &(struct hd_message){.type = HD_MSG_WAITS});
     }
     m->looked_ns = now_ns;
     m->unread_late_ns = late_ns > LATE_NS ? 0 : m->unread_late_ns + late_ns;
@@ -440,9 +482,7 @@ static bool park(struct hd_monitor *m) {
             atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
             struct hd_loop_view view;
             hd_loop_view(&w->loop, &view);
-            bool meant = atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
-                         atomic_load_explicit(&m->paused, memory_order_relaxed) != 0;
-            idle = idle && (!view.running || meant);
+            idle = idle && (counts_as_idle(m, w, &view) || given_up(m, w));
         } else if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING) {
             idle = false;
         }

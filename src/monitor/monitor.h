@@ -49,8 +49,20 @@ struct hd_watch {
     bool blocked; /* the last sample found it blocked */
     bool sure_told;
     bool launched;         /* it was idle once */
+    uint64_t floor_ns;     /* no turn starts before: what was running then was none */
+    uint32_t changes;      /* of the loop, as seen at the last look */
     uint64_t tracked_turn; /* ticks, while TRACKED is set; 0 */
     uint64_t next_ns;
+};
+
+struct hd_worker; /* monitor/worker.h */
+
+/* Where the loop is not told but recognised (the preload): what the monitor and the worker do for it. All
+ * NULL: nothing. */
+struct hd_recogniser {
+    bool (*due)(void *ctx, uint64_t now_ns);          /* the monitor: is there something to do? */
+    void (*run)(void *ctx, struct hd_worker *worker); /* the worker: does it */
+    void *ctx;
 };
 
 struct hd_settings {
@@ -60,11 +72,10 @@ struct hd_settings {
     int signal;
     bool held;                 /* reports wait until the loop is beyond doubt (preload) */
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
+    struct hd_recogniser recogniser;
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
 };
-
-struct hd_worker; /* monitor/worker.h */
 
 struct hd_monitor {
     struct hd_settings settings;

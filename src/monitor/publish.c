@@ -237,7 +237,7 @@ void hd_publish_held(struct hd_worker *k, uint8_t loop) {
 
 static void write_out(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h,
                       const struct hd_report *r) {
-    bool held = m->settings.held && !k->sure[h->loop];
+    bool held = m->settings.held && !atomic_load_explicit(&m->watch[h->loop].loop.sure, memory_order_relaxed);
     int rc = hd_spool_write(&k->spool, r, k->scratch, held);
     if (rc == 0 && held) {
         hold(k, h);
@@ -313,6 +313,20 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
         k->before_fingerprint = r.fingerprint;
         memcpy(k->before_id, h->id, sizeof k->before_id);
     }
+}
+
+void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h) {
+    uint32_t left = 0;
+    hd_spool_withdraw(&k->spool, h->id);
+    for (uint32_t i = 0; i < k->held_count; i++) {
+        if (memcmp(k->held[i], h->id, HD_UUID_BYTES) != 0) {
+            memmove(k->held[left], k->held[i], HD_UUID_BYTES);
+            k->held_loop[left++] = k->held_loop[i];
+        }
+    }
+    k->held_count = left;
+    atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
+    atomic_store_explicit(&m->record->hang_open, 0, memory_order_release);
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */

@@ -204,7 +204,6 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         on_dry(k, capture, stack);
         break;
     case HD_MSG_SURE:
-        k->sure[msg->loop] = true;
         hd_publish_held(k, msg->loop);
         break;
     case HD_MSG_TRACK:
@@ -228,8 +227,14 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
             on_end(m, k, h, msg);
         }
         break;
+    case HD_MSG_WAITS:
+        m->settings.recogniser.run(m->settings.recogniser.ctx, k);
+        break;
     case HD_MSG_FORGET:
         if (h != NULL) {
+            if (h->opened) {
+                hd_publish_withdraw(m, k, h);
+            }
             hang_free(h);
         }
         break;

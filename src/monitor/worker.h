@@ -70,7 +70,6 @@ struct hd_worker {
     uint64_t rss_bytes; /* when the newest hang opened */
     bool debugger;
     struct hd_hang hang[HD_HANGS_MAX];
-    bool sure[HD_LOOPS_MAX];
     uint64_t mutex_lock[3]; /* starts of glibc's mutex locks, 0: none */
     /* reports written but not shown before their loop is sure */
     uint8_t held[HD_HELD_MAX][HD_UUID_BYTES];
@@ -114,6 +113,8 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid);
 /* Writes what is known of hang h: as it stands, or complete. */
 void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete);
 void hd_publish_held(struct hd_worker *k, uint8_t loop); /* its loop is sure: shown from now on */
+void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k,
+                         const struct hd_hang *h); /* it was none */
 void hd_publish_session(struct hd_monitor *m, struct hd_worker *k);
 
 #endif

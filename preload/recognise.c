@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: recognition of the loop's own wait. No allocation.
+ */
+#include "recognise.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "analysis/text.h"
+
+#define SURE_EVERY_NS \
+    (10 * HD_NS_PER_S) /* a loop beyond doubt is doubted this often: another one may succeed it */
+
+void hd_recognition_init(struct hd_recognition *g, struct hd_record *record, uint64_t started_ns) {
+    memset(g, 0, sizeof *g);
+    g->record = record;
+    g->started_ns = started_ns;
+    hd_rule_init(&g->rule, started_ns);
+}
+
+bool hd_recognise_due(void *waits, uint64_t now_ns) {
+    struct hd_waits *t = waits;
+    struct hd_recognition *g = t->recognition;
+    if (atomic_load_explicit(&t->left.full, memory_order_relaxed) != 0) {
+        return true;
+    }
+    if (atomic_load_explicit(&t->order, memory_order_relaxed) ==
+        atomic_load_explicit(&g->order, memory_order_relaxed)) {
+        return false;
+    }
+    bool sure = atomic_load_explicit(&t->watch->loop.sure, memory_order_relaxed);
+    return !sure || now_ns - atomic_load_explicit(&g->looked_ns, memory_order_relaxed) >= SURE_EVERY_NS;
+}
+
+/* ---- what an identity waits for --------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t hash, const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3ULL;
+    }
+    return hash;
+}
+
+static void thread_path(int tid, const char *folder, int fd, char *path, size_t size) {
+    struct hd_text t;
+    hd_text_init(&t, path, size);
+    hd_text_str(&t, "task/");
+    hd_text_i64(&t, tid);
+    hd_text_str(&t, folder);
+    hd_text_i64(&t, fd);
+}
+
+/* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
+static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
+    char path[48], text[512];
+    thread_path(tid, "/fdinfo/", fd, path, sizeof path);
+    int file = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0) {
+        return 0;
+    }
+    long n = hd_os.read(file, text, sizeof text - 1);
+    hd_os.close(file);
+    text[n > 0 ? n : 0] = '\0';
+    static const char key[] = "eventfd-id:";
+    for (const char *p = text; *p != '\0'; p++) {
+        if (strncmp(p, key, sizeof key - 1) == 0) {
+            return hash_text(1, p, strnlen(p, 32));
+        }
+    }
+    return 0;
+}
+
+/* An object, not a number: what the link of /proc says (an inode for sockets and pipes); for anonymous ones
+ * also the number, and what counts their makers. */
+static uint64_t object_of(const struct hd_worker *k, int tid, int fd) {
+    char path[48], link[128];
+    thread_path(tid, "/fd/", fd, path, sizeof path);
+    long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link);
+    if (n <= 0) {
+        return hash_text(2, (const char *)&fd, sizeof fd);
+    }
+    uint64_t hash = hash_text(0xcbf29ce484222325ULL, link, (size_t)n);
+    if (n > 5 && memcmp(link, "anon_", 5) == 0) {
+        hash = hash_text(hash, (const char *)&fd, sizeof fd) ^ eventfd_id(k, tid, fd);
+    }
+    return hash;
+}
+
+static void fill_set(const struct hd_worker *k, int tid, const struct hd_identity *id, struct hd_set *set) {
+    set->count = 0;
+    if (id->epoll) {
+        uint64_t hash = hash_text(3, (const char *)&id->fd[0], sizeof id->fd[0]);
+        hash = hash_text(hash, (const char *)&id->epoll_generation, sizeof id->epoll_generation);
+        hd_set_add(set, hash | HD_OBJECT_EPOLL);
+        return;
+    }
+    for (uint32_t i = 0; i < id->fds && i < HD_WAIT_FDS; i++) {
+        hd_set_add(set, object_of(k, tid, id->fd[i]) & ~HD_OBJECT_EPOLL);
+    }
+}
+
+static void fill_place(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
+                       struct hd_seen_wait *seen) {
+    struct hd_walk walk;
+    if (k->modules.count < g->request_reply.modules) {
+        hd_request_reply_reset(&g->request_reply);
+    }
+    hd_unwind(k->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, k->frames, HD_FRAMES_MAX,
+              &walk);
+    uint64_t hash = hash_text(4, (const char *)&left->regs.sp, sizeof left->regs.sp);
+    for (uint32_t i = 1; i < walk.count; i++) {
+        hash = hash_text(hash, (const char *)&k->frames[i].pc, sizeof k->frames[i].pc);
+    }
+    seen->place = walk.count > 1 ? hash : 0;
+    seen->asks = false;
+    for (uint32_t i = 1; i < walk.count && !seen->asks; i++) {
+        seen->asks = hd_request_reply_asks(&g->request_reply, &k->modules, k->frames[i].start);
+    }
+}
+
+static void resolve(struct hd_waits *t, struct hd_worker *k) {
+    struct hd_left_stack *left = &t->left;
+    if (atomic_load_explicit(&left->full, memory_order_acquire) == 0) {
+        return;
+    }
+    struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
+    struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
+    struct hd_identity copy;
+    memcpy(&copy, id, sizeof copy);
+    struct hd_seen_wait seen = {.sp = copy.sp};
+    fill_set(k, t->watch->loop.tid, &copy, &seen.set);
+    fill_place(t->recognition, k, left, &seen);
+    if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
+        *known = (struct hd_known_identity){.uses = left->uses, .known = true, .seen = seen};
+        atomic_store_explicit(&id->resolved, 1, memory_order_relaxed);
+    }
+    atomic_store_explicit(&left->full, 0, memory_order_release);
+}
+
+/* ---- the rule --------------------------------------------------------------------------------- */
+
+/* Waits since the last time, in the order of each identity's last one. */
+static void tell_rule(struct hd_waits *t, uint64_t now_ns) {
+    struct hd_recognition *g = t->recognition;
+    uint64_t rate = atomic_load_explicit(&t->watch->loop.ns_per_tick_32, memory_order_relaxed);
+    uint64_t told = 0;
+    for (;;) {
+        uint32_t next = HD_IDENTITIES;
+        uint64_t next_order = UINT64_MAX;
+        for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+            uint64_t order = atomic_load_explicit(&t->identity[i].order, memory_order_relaxed);
+            const struct hd_known_identity *known = &g->identity[i];
+            bool new_waits =
+                known->known &&
+                atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
+                atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses;
+            if (new_waits && order > told && order < next_order) {
+                next = i;
+                next_order = order;
+            }
+        }
+        if (next == HD_IDENTITIES) {
+            return;
+        }
+        struct hd_known_identity *known = &g->identity[next];
+        uint64_t waits = atomic_load_explicit(&t->identity[next].waits, memory_order_relaxed);
+        uint64_t ticks = atomic_load_explicit(&t->identity[next].ticks, memory_order_relaxed);
+        uint32_t group = hd_rule_group_of(&g->rule, &known->seen);
+        hd_rule_waited(&g->rule, group, &known->seen, hd_ticks_to_ns(ticks - known->ticks, rate),
+                       waits - known->waits, next_order, now_ns);
+        known->waits = waits;
+        known->ticks = ticks;
+        told = next_order;
+    }
+}
+
+/* Time that the thread was off its processor and not in a wait of ours: in a futex, asleep, reading. */
+static void tell_blocked(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
+    struct hd_recognition *g = t->recognition;
+    struct hd_loop *loop = &t->watch->loop;
+    struct hd_target target = {
+        .syscall_fd = -1, .schedstat_fd = -1, .status_fd = -1, .stat_fd = -1, .wchan_fd = -1};
+    struct hd_sched sched;
+    struct hd_loop_view view;
+    (void)k;
+    hd_loop_view(loop, &view);
+    if (!view.running || atomic_load_explicit(&loop->waiting, memory_order_acquire) != NULL) {
+        return; /* in a wait: what of it counts is not known before it ends */
+    }
+    hd_target_open(&target, loop->tid, 0);
+    int rc = hd_capture_sched(&target, &sched);
+    hd_target_close(&target);
+    uint64_t waited = 0;
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        waited += atomic_load_explicit(&t->identity[i].ticks, memory_order_relaxed);
+    }
+    uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
+    uint64_t rest_ns = now_ns - g->started_ns;
+    uint64_t known_ns = hd_ticks_to_ns(waited, rate) + sched.cpu_ns + sched.delay_ns;
+    if (rc != 0 || rest_ns < known_ns || rest_ns - known_ns < g->blocked_ns) {
+        return;
+    }
+    hd_rule_blocked(&g->rule, rest_ns - known_ns - g->blocked_ns);
+    g->blocked_ns = rest_ns - known_ns;
+}
+
+/* When the loop first waited: its launch ended there. */
+static void tell_launched(struct hd_waits *t) {
+    struct hd_recognition *g = t->recognition;
+    uint64_t first = UINT64_MAX;
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        const struct hd_known_identity *known = &g->identity[i];
+        uint64_t began = atomic_load_explicit(&t->identity[i].first_began, memory_order_relaxed);
+        if (known->known && began != 0 && began < first &&
+            hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop) {
+            first = began;
+        }
+    }
+    if (first != UINT64_MAX && atomic_load_explicit(&t->watch->loop.launched, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&t->watch->loop.launched, first, memory_order_release);
+    }
+}
+
+static void give_verdicts(struct hd_waits *t) {
+    struct hd_recognition *g = t->recognition;
+    struct hd_loop *loop = &t->watch->loop;
+    bool changed = g->rule.changes != g->rule_changes;
+    if (changed) {
+        bool first = g->rule_changes == 0;
+        g->rule_changes = g->rule.changes;
+        tell_launched(t);
+        if (!first) {
+            atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
+        }
+    }
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        const struct hd_known_identity *known = &g->identity[i];
+        struct hd_identity *id = &t->identity[i];
+        if (!known->known || atomic_load_explicit(&id->uses, memory_order_seq_cst) != known->uses) {
+            continue;
+        }
+        enum hd_verdict verdict = hd_rule_verdict(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
+        uint8_t byte = verdict == HD_VERDICT_IDLE   ? HD_WAIT_IDLE
+                       : verdict == HD_VERDICT_BUSY ? HD_WAIT_BUSY
+                                                    : HD_WAIT_UNKNOWN;
+        if (atomic_load_explicit(&id->verdict, memory_order_relaxed) != byte) {
+            atomic_store_explicit(&id->verdict, byte, memory_order_release);
+        }
+    }
+    bool sure = hd_rule_sure(&g->rule);
+    atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
+                          memory_order_relaxed);
+    atomic_store_explicit(&loop->sure, sure, memory_order_relaxed);
+    atomic_store_explicit(&g->record->loop_seen, sure ? 2 : hd_rule_stands(&g->rule), memory_order_relaxed);
+}
+
+void hd_recognise(void *waits, struct hd_worker *k) {
+    struct hd_waits *t = waits;
+    struct hd_recognition *g = t->recognition;
+    uint64_t now_ns = hd_os_now_ns();
+    uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
+    resolve(t, k);
+    tell_blocked(t, k, now_ns);
+    tell_rule(t, now_ns);
+    hd_rule_tick(&g->rule, now_ns);
+    give_verdicts(t);
+    atomic_store_explicit(&g->order, order, memory_order_relaxed);
+    atomic_store_explicit(&g->looked_ns, now_ns, memory_order_relaxed);
+}

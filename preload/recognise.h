@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: what the identities of a thread's waits mean. Reads the stacks that the thread left and the
+ * descriptors behind the numbers, applies the rule, gives verdicts. No allocation.
+ */
+#ifndef HD_RECOGNISE_H
+#define HD_RECOGNISE_H
+
+#include "monitor/worker.h"
+#include "request_reply.h"
+#include "waits.h"
+
+struct hd_known_identity {
+    uint32_t uses; /* of the place in the table that this is about */
+    bool known;
+    struct hd_seen_wait seen;
+    uint64_t waits, ticks; /* already told to the rule */
+};
+
+struct hd_recognition {
+    struct hd_record *record;
+    struct hd_rule_state rule;
+    struct hd_request_reply request_reply;
+    struct hd_known_identity identity[HD_IDENTITIES];
+    uint64_t started_ns;
+    uint64_t blocked_ns;        /* already told to the rule */
+    _Atomic uint64_t order;     /* of the last wait that the rule was told of */
+    _Atomic uint64_t looked_ns; /* when it last was */
+    uint64_t rule_changes;
+};
+
+void hd_recognition_init(struct hd_recognition *g, struct hd_record *record, uint64_t started_ns);
+
+/* The monitor: is there something to recognise? `waits`: struct hd_waits. */
+bool hd_recognise_due(void *waits, uint64_t now_ns);
+/* The worker: does it. */
+void hd_recognise(void *waits, struct hd_worker *k);
+
+#endif
