@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A disk that does not answer: detection, durations and stopping go on; only the reports come later. Once by
+ * a write that blocks, once by a file system that stalls.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "library.h"
+#include "os/os.h"
+
+#define T THRESHOLD_MS
+#define SLACK_NS ((SANITIZED ? 1000 : 60) * MS)
+#define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
+
+static struct spool spool;
+static struct looper looper;
+
+static void assert_near(uint64_t told_ns, uint64_t truth_ns) {
+    uint64_t off = told_ns > truth_ns ? told_ns - truth_ns : truth_ns - told_ns;
+    if (off > SLACK_NS + truth_ns / 40) {
+        fail_msg("told %.1f ms, truly %.1f ms", (double)told_ns / MS, (double)truth_ns / MS);
+    }
+}
+
+/* What both disks have to show: the disk stalls before the first report and answers after three hangs. */
+static void hangs_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(void *),
+                                    const struct spool *behind) {
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 1);
+    stall(true);
+    uint64_t took[3];
+    took[0] = looper_call(&looper, block_sleep, 2 * T);
+    assert_true(wait_for(is_stalling, NULL));
+    took[1] = looper_call(&looper, block_sleep_other, 3 * T);
+    took[2] = looper_call(&looper, block_spin, 2 * T);
+    assert_int_equal(spool_count(behind), 0); /* not by the folder itself: who looks there waits too */
+    stall(false);
+    json_t *hangs = spool_wait(&spool, "hang", 3);
+    void (*const blocks[])(uint64_t) = {block_sleep, block_sleep_other, block_spin};
+    for (unsigned i = 0; i < 3; i++) {
+        assert_near(report_ns(json_array_get(hangs, i), "duration_ns"), took[i]);
+        assert_true(report_blames(json_array_get(hangs, i), blocks[i]));
+    }
+    json_decref(hangs);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+}
+
+static void stop_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(void *)) {
+    looper_start(&looper, "main", 0);
+    stall(true);
+    looper_call(&looper, block_sleep, 2 * T);
+    assert_true(wait_for(is_stalling, NULL));
+    looper_stop(&looper);
+    uint64_t before = now_ns();
+    int rc = hangdog_stop();
+    uint64_t took = now_ns() - before;
+    assert_int_equal(rc, 0);
+    if (took >= QUICK_NS) {
+        stall(false);
+        fail_msg("stop took %.1f ms", (double)took / MS);
+    }
+}
+
+/* ---- a write that blocks -------------------------------------------------------------------------- */
+
+static atomic_bool stalled;
+static atomic_uint stalling; /* threads in the write */
+static long (*true_write)(int, const void *, size_t);
+
+static long stalling_write(int fd, const void *buf, size_t n) {
+    atomic_fetch_add(&stalling, 1);
+    while (atomic_load(&stalled)) {
+        nap_ms(2);
+    }
+    atomic_fetch_sub(&stalling, 1);
+    return true_write(fd, buf, n);
+}
+
+static void stall_write(bool on) {
+    atomic_store(&stalled, on);
+}
+
+static bool write_stalls(void *unused) {
+    (void)unused;
+    return atomic_load(&stalling) > 0;
+}
+
+static bool write_goes_on(void *unused) {
+    return !write_stalls(unused);
+}
+
+static int begin_write(void **state) {
+    (void)state;
+    spool_make(&spool);
+    true_write = hd_os.write;
+    hd_os.write = stalling_write;
+    library_start(&spool);
+    return 0;
+}
+
+static int end_write(void **state) {
+    (void)state;
+    atomic_store(&stalled, false);
+    hangdog_stop();
+    bool left = wait_for(write_goes_on, NULL);
+    hd_os.write = true_write;
+    spool_remove(&spool);
+    return left ? 0 : -1;
+}
+
+static void a_write_that_blocks_delays_the_reports_and_nothing_else(void **state) {
+    (void)state;
+    hangs_on_a_stalled_disk(stall_write, write_stalls, &spool);
+}
+
+static void stop_does_not_wait_for_a_write_that_blocks(void **state) {
+    (void)state;
+    stop_on_a_stalled_disk(stall_write, write_stalls);
+    /* and a new run has nothing to do with the worker that was left behind */
+    struct spool other;
+    spool_make(&other);
+    hd_os.write = true_write;
+    library_start(&other);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 2 * T);
+    json_decref(spool_wait(&other, "hang", 1));
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    spool_remove(&other);
+}
+
+/* ---- a file system that stalls -------------------------------------------------------------------- */
+
+static struct spool backing;
+static pid_t file_system;
+static const char *why_not; /* the file system cannot be had here */
+
+static bool is_mounted(void *unused) {
+    (void)unused;
+    struct stat own, above;
+    char parent[80];
+    snprintf(parent, sizeof parent, "%s/..", spool.path);
+    int status;
+    if (waitpid(file_system, &status, WNOHANG) != 0) {
+        file_system = 0;
+        return true;
+    }
+    return stat(spool.path, &own) == 0 && stat(parent, &above) == 0 && own.st_dev != above.st_dev;
+}
+
+static void stall_file_system(bool on) {
+    if (on) {
+        int fd = openat(backing.fd, "stall", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+    } else {
+        unlinkat(backing.fd, "stall", 0);
+    }
+}
+
+/* One of our threads is in a call that waits for the file system's answer. */
+static bool file_system_stalls(void *unused) {
+    (void)unused;
+    bool found = false;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *e; tasks != NULL && !found && (e = readdir(tasks)) != NULL;) {
+        char path[300], name[64];
+        snprintf(path, sizeof path, "%s/wchan", e->d_name);
+        int fd = openat(dirfd(tasks), path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
+        name[n > 0 ? n : 0] = '\0';
+        found = strstr(name, "request_wait_answer") != NULL || strstr(name, "fuse") != NULL;
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+    return found;
+}
+
+/* Beside this program. */
+static void start_file_system(void) {
+    char program[4096];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 64);
+    assert_true(n > 0);
+    program[n] = '\0';
+    snprintf(strrchr(program, '/'), 64, "/programs/stallfs");
+    file_system = fork();
+    if (file_system == 0) {
+        execl(program, program, backing.path, spool.path, NULL);
+        _exit(127);
+    }
+}
+
+static int begin_file_system(void **state) {
+    (void)state;
+    spool_make(&spool);
+    spool_make(&backing);
+    why_not = access("/dev/fuse", R_OK | W_OK) != 0 ? "/dev/fuse cannot be opened" : NULL;
+    if (why_not == NULL) {
+        start_file_system();
+        why_not = !wait_for(is_mounted, NULL) || file_system == 0 ? "the file system was not mounted" : NULL;
+    }
+    if (why_not == NULL) {
+        struct spool mounted;
+        spool_open(&mounted, spool.path);
+        close(spool.fd);
+        spool.fd = mounted.fd;
+        library_start(&spool);
+    }
+    return 0;
+}
+
+static int end_file_system(void **state) {
+    (void)state;
+    stall_file_system(false);
+    hangdog_stop();
+    if (file_system > 0) {
+        close(spool.fd);
+        spool.fd = -1;
+        kill(file_system, SIGTERM); /* it unmounts */
+        waitpid(file_system, NULL, 0);
+        umount2(spool.path, MNT_DETACH);
+        file_system = 0;
+    }
+    rmdir(spool.path);
+    spool_remove(&backing);
+    return 0;
+}
+
+static void skip_without_file_system(void) {
+    if (why_not != NULL) {
+        print_message("no stalling file system here: %s\n", why_not);
+        skip();
+    }
+}
+
+static void a_file_system_that_stalls_delays_the_reports_and_nothing_else(void **state) {
+    (void)state;
+    skip_without_file_system();
+    hangs_on_a_stalled_disk(stall_file_system, file_system_stalls, &backing);
+}
+
+static void stop_does_not_wait_for_a_file_system_that_stalls(void **state) {
+    (void)state;
+    skip_without_file_system();
+    stop_on_a_stalled_disk(stall_file_system, file_system_stalls);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_write_that_blocks_delays_the_reports_and_nothing_else, begin_write,
+                                        end_write),
+        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_a_write_that_blocks, begin_write, end_write),
+        cmocka_unit_test_setup_teardown(a_file_system_that_stalls_delays_the_reports_and_nothing_else,
+                                        begin_file_system, end_file_system),
+        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_a_file_system_that_stalls, begin_file_system,
+                                        end_file_system),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
