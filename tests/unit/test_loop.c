@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The mark: what begins and ends a turn, its sums and histogram, what it answers to the monitor's flags, and
+ * that no wake-up is lost between the two.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "loop/loop.h"
+
+#define ACTIVITY(l) ((unsigned)(atomic_load(&(l)->word) & HD_ACTIVITY_MASK))
+
+static struct hd_loop loop;
+static _Atomic uint32_t wake;
+
+static int begin(void **state) {
+    (void)state;
+    hd_os_clock_init();
+    atomic_store(&wake, 0);
+    hd_loop_init(&loop, &wake, 1, false, 1ULL << 32, hd_os_now_ns(), true);
+    return 0;
+}
+
+static void nap_ms(long ms) {
+    struct timespec t = {.tv_nsec = ms * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static uint64_t turns(void) {
+    uint64_t n = 0;
+    for (unsigned i = 0; i < HD_TURN_HISTOGRAM; i++) {
+        n += atomic_load(&loop.histogram[i]);
+    }
+    return n;
+}
+
+static struct hd_loop_view view(void) {
+    struct hd_loop_view v;
+    hd_loop_view(&loop, &v);
+    return v;
+}
+
+/* ---- turns ---------------------------------------------------------------------------------------- */
+
+static void it_runs_from_the_start(void **state) {
+    (void)state;
+    assert_true(view().running);
+    assert_int_equal(view().turn_ticks, atomic_load(&loop.word) >> HD_ACTIVITY_BITS);
+    hd_loop_init(&loop, &wake, 1, false, 1ULL << 32, hd_os_now_ns(), false);
+    assert_false(view().running);
+}
+
+static void waiting_ends_a_turn_and_its_end_begins_one(void **state) {
+    (void)state;
+    uint64_t idle_from = hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    assert_false(view().running);
+    assert_int_equal(turns(), 1);
+    nap_ms(2);
+    uint64_t from = hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    assert_true(view().running);
+    assert_int_equal(view().turn_ticks, from);
+    assert_int_equal(turns(), 1);
+    assert_int_equal(atomic_load(&loop.idle_ticks), from - idle_from);
+    uint64_t busy = atomic_load(&loop.busy_ticks);
+    nap_ms(2);
+    uint64_t to = hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    assert_int_equal(turns(), 2);
+    assert_int_equal(atomic_load(&loop.busy_ticks) - busy, to - from);
+    assert_true(atomic_load(&loop.turn_max_ns) >= to - from);
+}
+
+static void after_waiting_while_it_runs_ends_one_turn_and_begins_the_next(void **state) {
+    (void)state;
+    hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    for (unsigned i = 0; i < 5; i++) {
+        uint64_t at = hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+        assert_true(view().running);
+        assert_int_equal(view().turn_ticks, at);
+    }
+    assert_int_equal(turns(), 6);
+}
+
+static void the_points_within_a_turn_leave_its_start_alone(void **state) {
+    (void)state;
+    hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    uint64_t from = hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    hd_loop_mark(&loop, HANGDOG_BEFORE_TIMERS);
+    assert_int_equal(view().turn_ticks, from);
+    hd_loop_mark(&loop, HANGDOG_BEFORE_SOURCES);
+    assert_int_equal(view().turn_ticks, from);
+    assert_int_equal(view().activity, HANGDOG_BEFORE_SOURCES);
+    assert_int_equal(turns(), 1);
+}
+
+static void timers_again_without_a_wait_are_a_new_turn(void **state) {
+    (void)state;
+    hd_loop_mark(&loop, HANGDOG_BEFORE_TIMERS);
+    hd_loop_mark(&loop, HANGDOG_BEFORE_SOURCES);
+    assert_int_equal(turns(), 0);
+    uint64_t at = hd_loop_mark(&loop, HANGDOG_BEFORE_TIMERS);
+    assert_int_equal(turns(), 1);
+    assert_int_equal(view().turn_ticks, at);
+}
+
+static void waiting_twice_is_one_wait(void **state) {
+    (void)state;
+    hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    assert_int_equal(turns(), 1);
+    assert_false(view().running);
+}
+
+static void leaving_an_inner_loop_starts_the_outer_turn_anew(void **state) {
+    (void)state;
+    hd_loop_enter(&loop);
+    hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    hd_loop_enter(&loop);
+    hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    assert_false(view().running); /* a nested loop that waits is idle */
+    hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    uint64_t before = hd_os_now_ns();
+    hd_loop_exit(&loop);
+    assert_true(view().running);
+    assert_true(view().turn_ticks >= before);
+    hd_loop_exit(&loop);
+    assert_false(view().running);
+    assert_int_equal(ACTIVITY(&loop), HANGDOG_EXIT);
+    hd_loop_exit(&loop); /* once too often */
+    assert_int_equal(loop.depth, 0);
+}
+
+static void the_histogram_counts_by_powers_of_two(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t ticks;
+        unsigned bucket;
+    } cases[] = {{0, 0}, {1, 0},    {2, 1},     {3, 1},
+                 {4, 2}, {1000, 9}, {1024, 10}, {UINT64_MAX / 2, HD_TURN_HISTOGRAM - 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        memset((void *)loop.histogram, 0, sizeof loop.histogram);
+        hd_turn_account(&loop, cases[i].ticks);
+        assert_int_equal(turns(), 1);
+        assert_int_equal(atomic_load(&loop.histogram[cases[i].bucket]), 1);
+    }
+}
+
+static void ticks_are_told_in_nanoseconds(void **state) {
+    (void)state;
+    assert_int_equal(hd_ticks_to_ns(3, 1ULL << 32), 3);
+    assert_int_equal(hd_ticks_to_ns(3000, 1ULL << 31), 1500);
+    assert_int_equal(hd_ticks_to_ns(1ULL << 62, 1ULL << 31), 1ULL << 61); /* no overflow in between */
+}
+
+/* ---- the monitor's flags -------------------------------------------------------------------------- */
+
+static void without_a_flag_nobody_is_woken(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+        hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    }
+    assert_int_equal(atomic_load(&wake), 0);
+}
+
+static void a_parked_monitor_is_woken_once_when_it_runs(void **state) {
+    (void)state;
+    atomic_store(&loop.flags, HD_FLAG_PARKED);
+    hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    assert_int_equal(atomic_load(&wake), 0); /* idle is no news */
+    hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    assert_int_equal(atomic_load(&wake), 1);
+    assert_int_equal(atomic_load(&loop.flags), 0);
+    hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    assert_int_equal(atomic_load(&wake), 1);
+}
+
+static void the_end_of_a_tracked_turn_is_told_with_its_time(void **state) {
+    (void)state;
+    hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    atomic_store(&loop.flags, HD_FLAG_TRACKED);
+    hd_loop_mark(&loop, HANGDOG_BEFORE_TIMERS); /* the same turn */
+    hd_loop_mark(&loop, HANGDOG_BEFORE_SOURCES);
+    assert_int_equal(atomic_load(&loop.flags), HD_FLAG_TRACKED);
+    assert_int_equal(atomic_load(&wake), 0);
+    uint64_t at = hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    assert_int_equal(atomic_load(&loop.flags), 0);
+    assert_int_equal(atomic_load(&loop.tracked_end), at);
+    assert_int_equal(atomic_load(&wake), 1);
+}
+
+static void a_turn_that_follows_ends_a_tracked_one_too(void **state) {
+    (void)state;
+    atomic_store(&loop.flags, HD_FLAG_TRACKED | HD_FLAG_PARKED);
+    uint64_t at = hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    assert_int_equal(atomic_load(&loop.tracked_end), at);
+    assert_int_equal(atomic_load(&loop.flags), 0);
+    assert_int_equal(atomic_load(&wake), 1);
+}
+
+static void wiped_as_in_a_forked_child_it_does_no_harm(void **state) {
+    (void)state;
+    memset((void *)&loop, 0, sizeof loop);
+    atomic_store(&loop.flags, HD_FLAG_PARKED | HD_FLAG_TRACKED);
+    hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    hd_loop_enter(&loop);
+    hd_loop_exit(&loop);
+    assert_int_equal(atomic_load(&wake), 0);
+}
+
+/* ---- two threads ---------------------------------------------------------------------------------- */
+
+static _Atomic bool enough;
+static _Atomic uint64_t marks;
+
+static void *mark_on_and_on(void *unused) {
+    (void)unused;
+    for (uint64_t n = 0; !atomic_load(&enough); n++) {
+        hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+        hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+        atomic_store_explicit(&marks, n, memory_order_relaxed);
+        if (n % 64 == 0) { /* idle for a while: the monitor may park */
+            hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+            nap_ms(0);
+        }
+    }
+    hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    return NULL;
+}
+
+/* Parks as the monitor does. A wake-up that is lost shows as a second without one. */
+static void no_wake_up_is_lost(void **state) {
+    (void)state;
+    pthread_t thread;
+    unsigned parked = 0;
+    atomic_store(&enough, false);
+    assert_int_equal(pthread_create(&thread, NULL, mark_on_and_on, NULL), 0);
+    uint64_t until = hd_os_now_ns() + HD_NS_PER_S;
+    while (hd_os_now_ns() < until) {
+        uint32_t seen = atomic_load(&wake);
+        atomic_fetch_or(&loop.flags, HD_FLAG_PARKED);
+        if (!view().running) {
+            parked++;
+            int rc = hd_os.futex_wait((uint32_t *)&wake, seen, hd_os_now_ns() + 10 * HD_NS_PER_S, false);
+            assert_int_not_equal(rc, -ETIMEDOUT);
+        }
+        atomic_fetch_and(&loop.flags, ~HD_FLAG_PARKED);
+    }
+    atomic_store(&enough, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(parked > 10);
+}
+
+/* A view that is read beside the marks has one turn's start, never before the last nor after the word. */
+static void a_view_beside_marks_is_of_one_moment(void **state) {
+    (void)state;
+    pthread_t thread;
+    uint64_t last = 0;
+    atomic_store(&enough, false);
+    assert_int_equal(pthread_create(&thread, NULL, mark_on_and_on, NULL), 0);
+    uint64_t until = hd_os_now_ns() + HD_NS_PER_S / 2;
+    while (hd_os_now_ns() < until) {
+        struct hd_loop_view v = view();
+        assert_true(v.turn_ticks >= last);
+        assert_true(v.turn_ticks <= v.word >> HD_ACTIVITY_BITS);
+        if (v.running) {
+            last = v.turn_ticks;
+        }
+    }
+    atomic_store(&enough, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup(name, begin)
+    const struct CMUnitTest tests[] = {
+        CASE(it_runs_from_the_start),
+        CASE(waiting_ends_a_turn_and_its_end_begins_one),
+        CASE(after_waiting_while_it_runs_ends_one_turn_and_begins_the_next),
+        CASE(the_points_within_a_turn_leave_its_start_alone),
+        CASE(timers_again_without_a_wait_are_a_new_turn),
+        CASE(waiting_twice_is_one_wait),
+        CASE(leaving_an_inner_loop_starts_the_outer_turn_anew),
+        CASE(the_histogram_counts_by_powers_of_two),
+        CASE(ticks_are_told_in_nanoseconds),
+        CASE(without_a_flag_nobody_is_woken),
+        CASE(a_parked_monitor_is_woken_once_when_it_runs),
+        CASE(the_end_of_a_tracked_turn_is_told_with_its_time),
+        CASE(a_turn_that_follows_ends_a_tracked_one_too),
+        CASE(wiped_as_in_a_forked_child_it_does_no_harm),
+        CASE(no_wake_up_is_lost),
+        CASE(a_view_beside_marks_is_of_one_moment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
