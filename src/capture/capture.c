@@ -75,6 +75,9 @@ static bool keeps_running(const struct hd_target *t, const struct hd_sched *sinc
 static int attempt(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
     clear(out);
     int rc = hd_frozen_take(t, stack, out);
+    if (rc == 0) {
+        t->voluntary_valid = false; /* a thread that was blocked at one look must be seen running at two */
+    }
     if (rc == 0 || rc == -ESRCH) {
         return rc;
     }
