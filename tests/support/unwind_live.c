@@ -23,21 +23,25 @@
 
 #include "unwind_live.h"
 
-/* The end of the stack that `sp` is on: by the thread's attributes, or by the map for the main thread. */
+/* The end of the stack that `sp` is on. Also called in a handler: no stdio. */
 static uint64_t stack_top(uint64_t sp) {
-    char line[256];
-    uint64_t top = 0;
-    FILE *f = fopen("/proc/self/maps", "r");
-    assert_non_null(f);
-    while (fgets(line, sizeof line, f) != NULL) {
+    static char text[512 * 1024];
+    size_t used = 0;
+    ssize_t n;
+    int fd = open("/proc/self/maps", O_RDONLY);
+    while ((n = read(fd, text + used, sizeof text - 1 - used)) > 0)
+        used += (size_t)n;
+    close(fd);
+    text[used] = 0;
+    for (char *line = text; line != NULL && *line != 0;) {
         char *rest;
         uint64_t lo = strtoull(line, &rest, 16), hi = *rest == '-' ? strtoull(rest + 1, NULL, 16) : 0;
         if (sp >= lo && sp < hi)
-            top = hi;
+            return hi;
+        line = strchr(line, '\n');
+        line += line != NULL;
     }
-    fclose(f);
-    assert_true(top != 0);
-    return top;
+    abort();
 }
 
 static void registers(struct hd_regs *regs, const ucontext_t *uc) {
