@@ -88,8 +88,8 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
     if (r->group[lightest].used && !r->group[lightest].inner) {
         r->blocked_ns += r->group[lightest].waited_ns;
     }
-    r->group[lightest] =
-        (struct hd_rule_group){.used = true, .common = w->set, .place = w->place, .sp = w->sp};
+    r->group[lightest] = (struct hd_rule_group){
+        .used = true, .common = w->set, .least = w->set.count, .place = w->place, .sp = w->sp};
     return lightest;
 }
 
@@ -100,6 +100,12 @@ static bool waits_there(const struct hd_rule_group *g, const struct hd_seen_wait
            (share(&g->common, &w->set) || (is_epoll(&g->common) && is_epoll(&w->set)));
 }
 
+/* All that the group's waits have in common, and no fewer than any of them had: a call that blocks on the one
+ * descriptor which a moving set kept is none of the group's. */
+static bool waits_for_it(const struct hd_rule_group *g, const struct hd_seen_wait *w) {
+    return g->common.count > 0 && w->set.count >= g->least && includes(&w->set, &g->common);
+}
+
 uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w) {
     uint32_t by_set = HD_RULE_NONE;
     uint32_t by_place = HD_RULE_NONE;
@@ -108,22 +114,20 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
     }
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        if (!g->used) {
-            continue;
-        }
-        /* a group that waits for no descriptor is known by its place alone */
         bool more = by_set == HD_RULE_NONE || g->common.count > r->group[by_set].common.count;
-        if (g->common.count > 0 && more && includes(&w->set, &g->common)) {
+        if (g->used && more && waits_for_it(g, w)) {
             by_set = i;
         }
-        if (waits_there(g, w)) {
+        if (g->used && waits_there(g, w)) {
             by_place = i;
         }
     }
-    if (by_set == HD_RULE_NONE && by_place == HD_RULE_NONE) {
-        return new_group(r, w);
+    /* A blocking call's set may be part of the loop's; at the loop's own place only the loop waits. Of epoll
+     * instances each is one of its own, until one takes another's place. */
+    if (by_place != HD_RULE_NONE && (by_set == HD_RULE_NONE || !is_epoll(&w->set))) {
+        return by_place;
     }
-    return by_set != HD_RULE_NONE ? by_set : by_place;
+    return by_set != HD_RULE_NONE ? by_set : new_group(r, w);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -219,6 +223,7 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
     if (g->common.count == 0) { /* made anew */
         g->common = w->set;
     }
+    g->least = w->set.count < g->least ? w->set.count : g->least;
     g->waited_ns += waited_ns;
     g->waits += waits;
     g->last = order;

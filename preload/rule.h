@@ -37,6 +37,7 @@ struct hd_rule_group {
     bool used;
     bool inner; /* it waited inside another group's turn: a blocking call, for good */
     struct hd_set common;
+    uint32_t least; /* objects that a wait of it had */
     uint64_t place, sp; /* the outermost place */
     uint64_t waited_ns;
     uint64_t waits;

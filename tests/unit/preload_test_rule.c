@@ -250,6 +250,26 @@ static void a_set_that_shrinks_at_its_own_place_stays_the_loops_and_is_known_nes
     assert_int_equal(wait_at(LOOP_SET, 9, MAIN_SP - 2000, 200), HD_VERDICT_IDLE);
 }
 
+static void a_blocking_call_on_what_a_moving_set_kept_is_busy(void **state) {
+    (void)state;
+    for (uint64_t i = 0; i < 24; i++) {
+        struct hd_set set = set_of(100, 200 + i / 6, 300 + i / 6, 0);
+        assert_int_equal(wait_at(set, LOOP_PLACE, MAIN_SP, 100) == HD_VERDICT_IDLE, i >= 3);
+        if (i % 6 == 5) {
+            assert_int_equal(wait_at(set_of(100, 0, 0, 0), 8, MAIN_SP - 900, 100), HD_VERDICT_BUSY);
+        }
+    }
+}
+
+static void the_loops_own_place_outweighs_a_set_that_a_blocking_call_had_before(void **state) {
+    (void)state;
+    a_loop_of(1);
+    wait_at(set_of(200, 0, 0, 0), 8, MAIN_SP - 900, 300);
+    loop_waits(10);
+    assert_int_equal(wait_at(set_of(200, 300, 400, 0), LOOP_PLACE, MAIN_SP, 100), HD_VERDICT_IDLE);
+    assert_int_equal(wait_at(set_of(200, 0, 0, 0), 8, MAIN_SP - 900, 300), HD_VERDICT_BUSY);
+}
+
 static void an_epoll_instance_made_anew_at_the_loops_place_is_the_loops(void **state) {
     (void)state;
     for (uint64_t run = 1; run <= 3; run++) { /* asyncio.run, three times */
@@ -479,6 +499,8 @@ int main(void) {
         CASE(a_request_reply_wait_without_a_loop_is_ignored),
         CASE(a_set_that_grows_stays_the_loops),
         CASE(a_set_that_shrinks_at_its_own_place_stays_the_loops_and_is_known_nested_after),
+        CASE(a_blocking_call_on_what_a_moving_set_kept_is_busy),
+        CASE(the_loops_own_place_outweighs_a_set_that_a_blocking_call_had_before),
         CASE(an_epoll_instance_made_anew_at_the_loops_place_is_the_loops),
         CASE(a_place_that_moves_inwards_stays_the_loops),
         CASE(a_loop_first_seen_inside_a_nested_loop_gets_its_outermost_place),
