@@ -29,8 +29,11 @@ struct hd_walk {
 };
 
 /* Walks from regs. `stack` holds `stack_bytes` copied from `stack_addr`; reads outside of it go to
- * `modules->memory` only for unwind tables, never for the stack. Registers whose valid bit is clear are
- * recovered by the scan for a chain that ends in `known_root` (0: any root). frames[0] is the innermost. */
+ * `modules->memory` only for unwind tables and code, never for the stack. On x86-64 the copy should begin 128
+ * bytes below the stack pointer: leaf functions save registers there. Registers whose valid bit is clear are
+ * recovered by the scan for a chain that ends in `known_root` (0: any root; hd_walk.root of an earlier walk
+ * of the same thread is surer). frames[0] is the innermost; `frames` may be NULL when `max` is 0. At most
+ * 65,536 frames are met. */
 void hd_unwind(struct hd_unwinder *u, const struct hd_regs *regs, const uint8_t *stack, uint64_t stack_addr,
                uint32_t stack_bytes, uint64_t known_root, struct hd_frame *frames, uint32_t max,
                struct hd_walk *out);
