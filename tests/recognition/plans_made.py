@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""Plans for the programs that the tests make."""
+import pathlib
+import subprocess
+
+from plans import plan
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+
+
+def build(run, source, compiler="gcc", *options):
+    out = run.path(pathlib.Path(source).stem)
+    subprocess.run([compiler, "-O1", "-g", "-fno-optimize-sibling-calls", "-D_GNU_SOURCE", "-o", out,
+                    str(PROGRAMS / source), *options], check=True)
+    return out
+
+
+def made(name, what, did):
+    @plan(f"made-{name}", f"tests/recognition/programs/made.c: {what}", did)
+    def drive(run):
+        run.run([build(run, "made.c"), name])
+
+
+made("startup", "round trips to three servers before the loop", "every fourth callback polls a mute socket")
+made("batch", "polls a hundred sockets, one after the other, with CPU time in between", "no loop")
+made("reentered", "a loop left and entered again at other depths", "callbacks poll a mute socket")
+made("private-epoll", "callbacks wait by an epoll instance of their own, in the loop's own function", "blocks")
+made("rogue", "loop and blocking poll by one function, on one of the loop's descriptors", "blocks 400 ms")
+made("jumping", "a loop left by longjmp", "blocks before it jumps")
+made("zero", "zero timeouts in the loop, and in a callback on another descriptor", "blocks after twenty of them")
+made("in-turn", "two loops, one after the other", "blocks in both")
+made("coroutine", "a loop on a stack of its own", "blocks there, then on the main stack")
+made("fibers", "callbacks run on a stack of their own", "blocks there")
+made("early", "the first callbacks block before the loop is known", "blocks from the first turn on")
+made("mostly-blocked", "callbacks block for longer than the loop waits", "blocks in every turn")
+made("moving-set", "the loop's descriptors come and go", "blocks on one of the loop's")
+
+
+@plan("made-throwing", "tests/recognition/programs/throwing.cc: a loop left by an exception", "blocks before it throws",
+      ["libstdc++6"])
+def throwing(run):
+    run.run([build(run, "throwing.cc", "g++")])

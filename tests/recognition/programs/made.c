@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Small programs with a known loop, one for each thing that makes loops hard to tell. `made NAME` runs one;
+ * what it does is written to the marks file: when it blocks on purpose, when its loop runs.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static int marks;
+
+static void note(const char *kind, const char *state) {
+    struct timespec ts;
+    char line[80];
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    int n = snprintf(line, sizeof line, "%lld%09ld %s %s -\n", (long long)ts.tv_sec, ts.tv_nsec, kind, state);
+    if (write(marks, line, (size_t)n) != n) {
+        _exit(3);
+    }
+}
+
+static void compute(int ms) {
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &b);
+    } while ((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms);
+}
+
+static int instance(void) {
+    int ep = epoll_create1(EPOLL_CLOEXEC), fd = eventfd(0, EFD_CLOEXEC);
+    struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
+    return ep;
+}
+
+static int mute_socket(void) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
+        _exit(3);
+    }
+    return pair[0];
+}
+
+static void poll_one(int fd, int ms) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    poll(&p, 1, ms);
+}
+
+static void blocked(int fd, int ms) {
+    note("begin", "busy");
+    poll_one(fd, ms);
+    note("end", "busy");
+}
+
+/* One turn: wait, then the callback. The compiler must keep the frames apart. */
+__attribute__((noinline)) static void turn(int ep, int ms, void (*callback)(int), int argument) {
+    struct epoll_event e[8];
+    epoll_wait(ep, e, 8, ms);
+    if (callback != NULL) {
+        callback(argument);
+    }
+}
+
+__attribute__((noinline)) static void turns(int ep, int n, int ms, void (*callback)(int), int argument) {
+    for (int i = 0; i < n; i++) {
+        turn(ep, ms, i % 4 == 3 ? callback : NULL, argument);
+    }
+}
+
+static void block_300(int fd) {
+    blocked(fd, 300);
+}
+
+/* ---- the programs -------------------------------------------------------------------------------- */
+
+/* Round trips to three servers, then the loop. */
+static void startup(void) {
+    int server[3] = {mute_socket(), mute_socket(), mute_socket()};
+    for (int i = 0; i < 40; i++) {
+        poll_one(server[i % 3], i % 13 == 0 ? 60 : 4);
+    }
+    int ep = instance();
+    note("from", "idle");
+    turns(ep, 20, 120, block_300, server[0]);
+}
+
+/* A hundred sockets, one after the other, with work in between. */
+static void batch(void) {
+    note("from", "none");
+    for (int i = 0; i < 100; i++) {
+        int fd = mute_socket();
+        poll_one(fd, 15);
+        poll_one(fd, 15);
+        compute(40);
+    }
+}
+
+__attribute__((noinline)) static void deeper(int depth, int ep, int fd) {
+    volatile char room[200];
+    memset((void *)(uintptr_t)room, 1, sizeof room);
+    if (depth > 0) {
+        deeper(depth - 1, ep, fd);
+    } else {
+        turns(ep, 10, 100, block_300, fd);
+    }
+    room[0] = 2;
+}
+
+/* The loop is left and entered again at other depths. */
+static void reentered(void) {
+    int ep = instance(), fd = mute_socket();
+    note("from", "idle");
+    deeper(5, ep, fd);
+    deeper(0, ep, fd);
+    deeper(9, ep, fd);
+    deeper(2, ep, fd);
+}
+
+static void block_by_epoll(int unused) {
+    (void)unused;
+    int ep = instance();
+    note("begin", "busy");
+    for (int i = 0; i < 3; i++) {
+        turn(ep, 100, NULL, 0);
+    }
+    note("end", "busy");
+    close(ep);
+}
+
+/* An instance of its own for each call, in the very function that also waits for the loop. */
+static void private_epoll(void) {
+    int ep = instance();
+    note("from", "idle");
+    turns(ep, 24, 100, block_by_epoll, 0);
+}
+
+__attribute__((noinline)) static void poll_turn(struct pollfd *fds, nfds_t n, int ms) {
+    poll(fds, n, ms);
+}
+
+/* Loop and blocking call by one function, one of the loop's own descriptors. */
+static void rogue(void) {
+    struct pollfd fds[2] = {{.fd = mute_socket(), .events = POLLIN}, {.fd = mute_socket(), .events = POLLIN}};
+    note("from", "idle");
+    for (int i = 0; i < 30; i++) {
+        poll_turn(fds, 2, 100);
+        if (i % 5 == 4) {
+            note("begin", "busy");
+            poll_turn(&fds[i % 2], 1, 400);
+            note("end", "busy");
+        }
+    }
+}
+
+static jmp_buf out;
+
+static void jump(int fd) {
+    blocked(fd, 200);
+    longjmp(out, 1);
+}
+
+/* Every fourth turn leaves the loop by longjmp. */
+static void jumping(void) {
+    static volatile int round;
+    static int ep, fd;
+    ep = instance();
+    fd = mute_socket();
+    note("from", "idle");
+    while (round < 6) {
+        if (setjmp(out) == 0) {
+            turns(ep, 8, 100, jump, fd);
+        }
+        round++;
+    }
+}
+
+static void pump(int fd) {
+    note("begin", "busy");
+    for (int i = 0; i < 20; i++) {
+        poll_one(fd, 0);
+        compute(10);
+    }
+    poll_one(fd, 250);
+    note("end", "busy");
+}
+
+/* Zero timeouts: before each of the loop's waits, and on another descriptor in a long callback. */
+static void zero(void) {
+    int ep = instance(), fd = mute_socket();
+    note("from", "idle");
+    for (int i = 0; i < 24; i++) {
+        turn(ep, 0, NULL, 0);
+        turn(ep, 100, i % 4 == 3 ? pump : NULL, fd);
+    }
+}
+
+/* One loop for its time, then another, for longer. */
+static void in_turn(void) {
+    int first = instance(), fd = mute_socket();
+    struct pollfd second[2] = {{.fd = mute_socket(), .events = POLLIN},
+                               {.fd = mute_socket(), .events = POLLIN}};
+    note("from", "idle");
+    turns(first, 12, 100, block_300, fd);
+    close(first);
+    note("from", "over"); /* the second is not known yet */
+    for (int i = 0; i < 16; i++) {
+        poll_turn(second, 2, 100);
+    }
+    note("from", "idle");
+    for (int i = 0; i < 12; i++) {
+        poll_turn(second, 2, 100);
+        if (i % 4 == 3) {
+            blocked(fd, 300);
+        }
+    }
+}
+
+static ucontext_t outside, inside;
+static int coroutine_ep, coroutine_fd;
+
+static void on_its_stack(void) {
+    turns(coroutine_ep, 20, 100, block_300, coroutine_fd);
+}
+
+/* The loop runs on a stack of its own; some waits come from the main one. */
+static void coroutine(void) {
+    static char stack[256 * 1024];
+    coroutine_ep = instance();
+    coroutine_fd = mute_socket();
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = sizeof stack;
+    inside.uc_link = &outside;
+    makecontext(&inside, on_its_stack, 0);
+    note("from", "idle");
+    swapcontext(&outside, &inside);
+    note("from", "over");
+    blocked(coroutine_fd, 300);
+}
+
+/* As many handlers on stacks of their own, switched to from the loop: a block there is a block. */
+static void handler(void) {
+    for (;;) {
+        blocked(coroutine_fd, 250);
+        swapcontext(&inside, &outside);
+    }
+}
+
+static void switch_to_handler(int unused) {
+    (void)unused;
+    swapcontext(&outside, &inside);
+}
+
+static void fibers(void) {
+    static char stack[256 * 1024];
+    int ep = instance();
+    coroutine_fd = mute_socket();
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = sizeof stack;
+    inside.uc_link = &outside;
+    makecontext(&inside, handler, 0);
+    note("from", "idle");
+    turns(ep, 24, 100, switch_to_handler, 0);
+}
+
+/* Most of its time the loop's callbacks block: still a loop. */
+static void mostly_blocked(void) {
+    int ep = instance(), fd = mute_socket();
+    note("from", "idle");
+    turns(ep, 8, 100, block_300, fd);
+    for (int i = 0; i < 8; i++) {
+        turn(ep, 60, block_300, fd);
+    }
+}
+
+/* The first callbacks block before the loop is known. */
+static void early(void) {
+    int ep = instance(), fd = mute_socket();
+    note("from", "idle");
+    for (int i = 0; i < 4; i++) {
+        turn(ep, 30, block_300, fd);
+    }
+    turns(ep, 20, 100, block_300, fd);
+}
+
+/* A descriptor that the loop no longer watches, one that it watches from now on. */
+static void moving_set(void) {
+    struct pollfd fds[6];
+    for (int i = 0; i < 6; i++) {
+        fds[i] = (struct pollfd){.fd = mute_socket(), .events = POLLIN};
+    }
+    note("from", "idle");
+    for (int i = 0; i < 40; i++) {
+        poll_turn(fds + i / 20, 2 + (nfds_t)i / 10 % 3, 60);
+        if (i % 10 == 9) {
+            note("begin", "busy");
+            poll_one(fds[1].fd, 300);
+            note("end", "busy");
+        }
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} programs[] = {
+    {"startup", startup},
+    {"batch", batch},
+    {"reentered", reentered},
+    {"private-epoll", private_epoll},
+    {"rogue", rogue},
+    {"jumping", jumping},
+    {"zero", zero},
+    {"in-turn", in_turn},
+    {"coroutine", coroutine},
+    {"fibers", fibers},
+    {"early", early},
+    {"mostly-blocked", mostly_blocked},
+    {"moving-set", moving_set},
+};
+
+int main(int argc, char **argv) {
+    const char *file = getenv("HANGDOG_MARKS");
+    marks = open(file != NULL ? file : "/dev/null", O_WRONLY | O_APPEND | O_CLOEXEC);
+    for (unsigned i = 0; argc == 2 && i < sizeof programs / sizeof programs[0]; i++) {
+        if (strcmp(argv[1], programs[i].name) == 0) {
+            programs[i].run();
+            return 0;
+        }
+    }
+    for (unsigned i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+        puts(programs[i].name);
+    }
+    return 2;
+}

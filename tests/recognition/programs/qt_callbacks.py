@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""Qt 5: callbacks that block in every usual way, and some that nest loops."""
+import os
+import socket
+import subprocess
+import time
+
+from PyQt5 import QtCore, QtDBus, QtNetwork, QtWidgets
+
+from marks import mark, since
+
+PORT = int(os.environ["MUTE_PORT"])
+
+
+def tcp_socket():
+    s = QtNetwork.QTcpSocket()
+    s.connectToHost("127.0.0.1", PORT)
+    s.waitForConnected(1000)
+    with mark("waitForReadyRead"):
+        s.waitForReadyRead(600)
+    s.abort()
+
+
+def process():
+    p = QtCore.QProcess()
+    p.start("sleep", ["0.5"])
+    with mark("waitForFinished"):
+        p.waitForFinished(2000)
+
+
+def dbus(mode, state):
+    bus = QtDBus.QDBusConnection.sessionBus()
+    message = QtDBus.QDBusMessage.createMethodCall("org.hangdog.Mute", "/", "org.freedesktop.DBus.Peer", "Ping")
+    with mark("QDBus", state):
+        bus.call(message, mode, 500)
+
+
+def dbus_block():
+    dbus(QtDBus.QDBus.Block, "busy")
+
+
+def dbus_with_gui():
+    dbus(QtDBus.QDBus.BlockWithGui, "idle")
+
+
+def event_loop():
+    loop = QtCore.QEventLoop()
+    QtCore.QTimer.singleShot(500, loop.quit)
+    with mark("QEventLoop", "idle"):
+        loop.exec_()
+
+
+def dialog():
+    box = QtWidgets.QDialog()
+    QtCore.QTimer.singleShot(600, box.accept)
+    with mark("QDialog", "idle"):
+        box.exec_()
+
+
+def blocked_in_dialog():
+    box = QtWidgets.QDialog()
+    QtCore.QTimer.singleShot(150, tcp_socket)
+    QtCore.QTimer.singleShot(1100, box.accept)
+    with mark("QDialog", "idle"):
+        box.exec_()
+
+
+def pumping():
+    QtCore.QTimer.singleShot(300, lambda: None)
+    with mark("processEvents", "idle"):
+        QtCore.QCoreApplication.processEvents(QtCore.QEventLoop.WaitForMoreEvents)
+
+
+def python_socket():
+    s = socket.create_connection(("127.0.0.1", PORT))
+    s.settimeout(0.4)
+    with mark("python-socket"):
+        try:
+            s.recv(1)
+        except TimeoutError:
+            pass
+
+
+def command():
+    with mark("subprocess"):
+        subprocess.run(["sleep", "0.4"], capture_output=True, check=True)
+
+
+def sleeping():
+    QtCore.QThread.msleep(300)
+
+
+def computing():
+    until = time.monotonic() + 0.3
+    while time.monotonic() < until:
+        pass
+
+
+ALL = [computing, dialog, tcp_socket, process, event_loop, tcp_socket, dbus_block, dbus_with_gui, pumping,
+       python_socket, command, blocked_in_dialog, sleeping, event_loop, process, tcp_socket, dialog]
+
+
+def step(index):
+    if index == len(ALL):
+        since("over")
+        app.quit()
+        return
+    ALL[index]()
+    QtCore.QTimer.singleShot(250, lambda: step(index + 1))
+
+
+app = QtWidgets.QApplication(["recognition"])
+window = QtWidgets.QLabel("a window")
+window.show()
+QtCore.QTimer.singleShot(400, lambda: step(0))
+since("idle")
+app.exec_()

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rule, replayed over recordings of real programs (tests/recognition/recordings) and held to the known
+ * truth: no blocking call is called idle, no wait of a loop is called busy by a loop that is sure, and
+ * nothing is seen in a program that has no loop.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule.h"
+
+#define PLACES_MAX 2048u
+#define FILES_MAX 256u
+#define JUDGED_US 50000 /* the monitor looks after one interval */
+#define TOP_SP 0x7ffffffff000u
+
+struct counts {
+    unsigned loop_right, loop_held, loop_busy, loop_silent;
+    unsigned blocking_right, blocking_idle, blocking_silent;
+    unsigned none_silent, none_seen;
+    bool sure; /* at the end */
+};
+
+struct place {
+    uint64_t sp;
+    bool whole;
+};
+
+struct replay {
+    struct hd_rule_state rule;
+    struct place place[PLACES_MAX];
+    struct counts counts;
+    uint64_t order;
+    const char *name;
+    bool verbose;
+};
+
+/* A line of a recording; see tests/recognition/README.md. */
+struct line {
+    uint64_t begin_us, blocked_us, took_us;
+    unsigned waits, place;
+    int timeout_ms, asks;
+    char truth;
+    struct hd_set set;
+};
+
+static struct hd_set parse_set(char *text) {
+    struct hd_set s = {.count = 0};
+    for (char *t = strtok(text, ","); t != NULL; t = strtok(NULL, ",")) {
+        if (*t == 'E') {
+            hd_set_add(&s, HD_OBJECT_EPOLL | strtoul(t + 1, NULL, 10));
+        } else if (*t != '-') {
+            hd_set_add(&s, strtoul(t, NULL, 10));
+        }
+    }
+    return s;
+}
+
+static bool parse_wait(const char *text, struct line *l) {
+    static char set[16384];
+    unsigned long begin, blocked, took;
+    int n = sscanf(text, "w %lu %lu %lu %u %d %c %d %u %16383s", &begin, &blocked, &took, &l->waits,
+                   &l->timeout_ms, &l->truth, &l->asks, &l->place, set);
+    l->begin_us = begin;
+    l->blocked_us = blocked;
+    l->took_us = took;
+    l->set = parse_set(set);
+    return n == 9 && l->place < PLACES_MAX;
+}
+
+static void complain(const struct replay *r, const struct line *l, const char *what) {
+    if (r->verbose) {
+        print_message("    %s, %.3f s, %.3f s long, place %u: %s\n", r->name, (double)l->begin_us / 1e6,
+                      (double)l->took_us / 1e6, l->place, what);
+    }
+}
+
+static void judge_loops(struct replay *r, const struct line *l, enum hd_verdict v) {
+    struct counts *c = &r->counts;
+    if (l->took_us < JUDGED_US || l->timeout_ms == 0) {
+        return;
+    }
+    c->loop_right += v == HD_VERDICT_IDLE;
+    c->loop_silent += v == HD_VERDICT_UNKNOWN;
+    if (v == HD_VERDICT_BUSY) {
+        bool sure = hd_rule_sure(&r->rule) && hd_rule_stands(&r->rule);
+        c->loop_held += !sure;
+        c->loop_busy += sure;
+        complain(r, l, sure ? "a loop's wait is called busy" : "a loop's wait is called busy, and held back");
+    }
+}
+
+/* However short: an idle wait would end the hang. */
+static void judge_blocking(struct replay *r, const struct line *l, enum hd_verdict v) {
+    struct counts *c = &r->counts;
+    bool judged = l->took_us >= JUDGED_US && l->timeout_ms != 0;
+    c->blocking_right += judged && v == HD_VERDICT_BUSY;
+    c->blocking_silent += judged && v == HD_VERDICT_UNKNOWN;
+    if (v == HD_VERDICT_IDLE) {
+        c->blocking_idle++;
+        complain(r, l, "a blocking call is called idle");
+    }
+}
+
+static void judge(struct replay *r, const struct line *l, enum hd_verdict v) {
+    switch (l->truth) {
+    case 'I':
+        judge_loops(r, l, v);
+        break;
+    case 'B':
+        judge_blocking(r, l, v);
+        break;
+    case 'N':
+        r->counts.none_silent += !r->rule.sure; /* before, nothing is told */
+        r->counts.none_seen += r->rule.sure;
+        break;
+    default: /* start-up, or the loop is over */
+        break;
+    }
+}
+
+static void wait_line(struct replay *r, struct line *l) {
+    const struct place *p = &r->place[l->place];
+    struct hd_seen_wait w = {
+        .set = l->set, .place = p->whole ? l->place : 0, .sp = p->sp, .asks = l->asks != 0};
+    if (l->blocked_us > 0) {
+        hd_rule_blocked(&r->rule, l->blocked_us * HD_NS_PER_US);
+    }
+    hd_rule_tick(&r->rule, l->begin_us * HD_NS_PER_US);
+    if (l->timeout_ms == 0) { /* teaches nothing; ends a turn if it is the loop's */
+        judge(r, l, HD_VERDICT_UNKNOWN);
+        return;
+    }
+    uint32_t group = hd_rule_group_of(&r->rule, &w);
+    judge(r, l, hd_rule_verdict(&r->rule, group));
+    r->order += l->waits;
+    hd_rule_waited(&r->rule, group, &w, l->took_us * HD_NS_PER_US, l->waits, r->order,
+                   (l->begin_us + l->took_us) * HD_NS_PER_US);
+}
+
+static void replay_file(struct replay *r, const char *path) {
+    static char text[65536];
+    struct line l;
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    hd_rule_init(&r->rule, 0);
+    while (fgets(text, sizeof text, f) != NULL) {
+        unsigned place, whole;
+        unsigned long offset;
+        if (text[0] == 'w') {
+            assert_true(parse_wait(text, &l));
+            wait_line(r, &l);
+        } else if (sscanf(text, "p %u %lu %u", &place, &offset, &whole) == 3 && place < PLACES_MAX) {
+            r->place[place] = (struct place){.sp = TOP_SP - offset, .whole = whole != 0};
+        }
+    }
+    fclose(f);
+    r->counts.sure = hd_rule_sure(&r->rule);
+}
+
+static void add(struct counts *sum, const struct counts *c) {
+    sum->loop_right += c->loop_right;
+    sum->loop_held += c->loop_held;
+    sum->loop_busy += c->loop_busy;
+    sum->loop_silent += c->loop_silent;
+    sum->blocking_right += c->blocking_right;
+    sum->blocking_idle += c->blocking_idle;
+    sum->blocking_silent += c->blocking_silent;
+    sum->none_silent += c->none_silent;
+    sum->none_seen += c->none_seen;
+}
+
+static void print_row(const char *name, const struct counts *c) {
+    print_message("%-22s %6u %6u %6u %6u | %6u %6u %6u | %6u %6u %s\n", name, c->loop_right, c->loop_silent,
+                  c->loop_held, c->loop_busy, c->blocking_right, c->blocking_silent, c->blocking_idle,
+                  c->none_silent, c->none_seen, c->sure ? "sure" : "");
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static unsigned recordings(const char *folder, char **names) {
+    unsigned n = 0;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e = readdir(d); e != NULL && n < FILES_MAX; e = readdir(d)) {
+        char *dot = strrchr(e->d_name, '.');
+        if (dot != NULL && strcmp(dot, ".waits") == 0) {
+            names[n++] = strdup(e->d_name);
+        }
+    }
+    closedir(d);
+    qsort(names, n, sizeof *names, by_name);
+    return n;
+}
+
+static void every_recording_is_told_right(void **state) {
+    static struct replay r;
+    static char *names[FILES_MAX];
+    struct counts sum = {0};
+    char folder[512], path[1024];
+    const char *source = getenv("HANGDOG_SOURCE");
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/tests/recognition/recordings", source != NULL ? source : ".");
+    unsigned n = recordings(folder, names);
+    assert_true(n > 0);
+    print_message("%-22s %-27s | %-20s | %s\n", "", "loop's waits", "blocking calls", "no loop");
+    print_message("%-22s %6s %6s %6s %6s | %6s %6s %6s | %6s %6s\n", "recording", "right", "silent", "held",
+                  "busy", "right", "silent", "idle", "silent", "seen");
+    for (unsigned i = 0; i < n; i++) {
+        memset(&r, 0, sizeof r);
+        r.name = names[i];
+        r.verbose = getenv("VERBOSE") != NULL;
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        replay_file(&r, path);
+        *strrchr(names[i], '.') = '\0';
+        print_row(names[i], &r.counts);
+        add(&sum, &r.counts);
+        free(names[i]);
+    }
+    print_row("all", &sum);
+    assert_int_equal(sum.blocking_idle, 0);
+    assert_int_equal(sum.loop_busy, 0);
+    assert_int_equal(sum.none_seen, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_recording_is_told_right),
+    };
+    return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
+}
