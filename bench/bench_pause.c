@@ -24,9 +24,10 @@
 #include "os/ticks.h"
 
 #define STACK_BYTES (16u * 1024u)
-#define GAPS 65536u      /* a ring: more than any sample's window sees */
-#define GAP_NS 700.0     /* anything shorter is the spinning itself */
-#define WINDOW_NS 400000 /* after which an empty handler's gap is over */
+#define OTHER_BYTES 2304u /* of the stack: what lies above the thread's own function, and the red zone */
+#define GAPS 65536u       /* a ring: more than any sample's window sees */
+#define GAP_NS 700.0      /* anything shorter is the spinning itself */
+#define WINDOW_NS 400000  /* after which an empty handler's gap is over */
 #define FIRSTS 25
 #define OTHERS 20
 
@@ -79,7 +80,7 @@ static void sleep_to_a_beat(struct spinner *s) {
 
 static void *run(void *arg) {
     struct spinner *s = arg;
-    uint8_t frames[STACK_BYTES]; /* what there is to copy */
+    uint8_t frames[STACK_BYTES - OTHER_BYTES]; /* what there is to copy */
     memset(frames, 1, sizeof frames);
     __asm__ volatile("" : : "r"(frames) : "memory");
     s->tid = hd_os.get_tid();
@@ -149,18 +150,19 @@ static double longest_gap(const struct spinner *s, uint64_t from, uint64_t to) {
     return (double)longest / s->ticks_per_ns;
 }
 
-/* One sample by a signal: the gap, or NAN when it was none. *handler_ns: by the handler's own clock. */
+/* One sample by a signal: the gap that our handler lies in, or NAN when it was none. *handler_ns: by its own
+ * clock. */
 static double one_sample(struct spinner *s, double *handler_ns) {
     struct hd_capture c;
     uint64_t before = s->target.cost.pause_total_ns;
-    uint64_t from = hd_ticks_read();
     if (hd_capture_take(&s->target, stack, &c) != 0 || c.way != HD_WAY_SIGNALLED ||
-        c.stack_bytes < STACK_BYTES) {
+        c.stack_bytes < STACK_BYTES - 256) {
         return NAN;
     }
-    uint64_t to = hd_ticks_read();
     *handler_ns = (double)(s->target.cost.pause_total_ns - before);
-    double gap = longest_gap(s, from, to);
+    uint64_t at = hd_ticks_read() - (uint64_t)((double)(bench_now_ns() - c.at_ns) * s->ticks_per_ns);
+    uint64_t about = (uint64_t)(2000 * s->ticks_per_ns); /* the two clocks are read one after the other */
+    double gap = longest_gap(s, at - about, at + about);
     return gap > 0 ? gap : NAN;
 }
 
@@ -319,7 +321,7 @@ static int one_beat(bool sampled, struct quiet *out) {
     beats = (bench_now_ns() - beats) / (10 * BENCH_MS);
     rc = rc < 0 ? rc : hd_target_status(&s->target, &after);
     out->late_us = (double)atomic_load(&s->worst_late_ns) / 1000;
-    if (s->target.cost.signals != 0) {
+    if (bench_options.verbose && s->target.cost.signals != 0) {
         fprintf(stderr, "hangdog-bench: pause: %lu signals to a thread that sleeps\n",
                 s->target.cost.signals);
     }
