@@ -42,7 +42,7 @@ struct truth_stall {
     bool run, clear; /* clear: function and cause are ahead as they have to be */
     uint64_t from_ns, to_ns, wall_ns;
     uint64_t longest_ns; /* with both marks in it: held up at one of them, the turn is between the two */
-    unsigned hot; /* index of the segment whose function had most of the time */
+    unsigned hot;        /* index of the segment whose function had most of the time */
     enum truth_kind cause;
     /* what the report said */
     bool found, complete;
