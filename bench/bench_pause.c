@@ -28,6 +28,7 @@
 #define GAPS 65536u       /* a ring: more than any sample's window sees */
 #define GAP_NS 700.0      /* anything shorter is the spinning itself */
 #define WINDOW_NS 400000  /* after which an empty handler's gap is over */
+#define ROUNDS 2000u
 #define FIRSTS 25
 #define OTHERS 20
 
@@ -166,18 +167,23 @@ static double one_sample(struct spinner *s, double *handler_ns) {
     return gap > 0 ? gap : NAN;
 }
 
+static _Atomic uint64_t empty_at; /* as little as tells when it ran */
+
+static void nothing(int signal) {
+    (void)signal;
+    atomic_store_explicit(&empty_at, hd_ticks_read(), memory_order_relaxed);
+}
+
 static double one_empty(struct spinner *s) {
-    uint64_t from = hd_ticks_read();
+    uint64_t about = (uint64_t)(2000 * s->ticks_per_ns);
+    uint64_t sent = hd_ticks_read();
     if (hd_os.signal_thread(hd_os.get_pid(), s->tid, SIGWINCH, 0) < 0) {
         return NAN;
     }
     bench_sleep_ns(WINDOW_NS);
-    double gap = longest_gap(s, from, hd_ticks_read());
+    uint64_t at = atomic_load_explicit(&empty_at, memory_order_relaxed);
+    double gap = at > sent ? longest_gap(s, at - about, at + about) : 0;
     return gap > 0 ? gap : NAN;
-}
-
-static void nothing(int signal) {
-    (void)signal;
 }
 
 /* ---- running ------------------------------------------------------------------------------------ */
@@ -196,13 +202,13 @@ static double handler_alone(struct spinner *s, double *scratch, unsigned rounds)
 
 static int bench_signalled(void) {
     struct sigaction empty = {.sa_handler = nothing, .sa_flags = SA_RESTART | SA_ONSTACK};
-    unsigned rounds = bench_options.fast ? 200 : 2000;
-    double *ours = calloc(rounds, sizeof *ours), *theirs = calloc(rounds, sizeof *theirs);
-    double *handler = calloc(rounds, sizeof *handler), ignored;
+    unsigned rounds = bench_options.fast ? ROUNDS / 10 : ROUNDS;
+    static double ours[ROUNDS], theirs[ROUNDS], handler[ROUNDS];
+    double ignored;
     unsigned n_ours = 0, n_theirs = 0;
     struct spinner *s = spinner_start(false);
 
-    if (s == NULL || ours == NULL || theirs == NULL || handler == NULL) {
+    if (s == NULL) {
         return -1;
     }
     sigfillset(&empty.sa_mask);
@@ -233,9 +239,6 @@ static int bench_signalled(void) {
     double gap = bench_median(ours, n_ours) / 1000, peer = bench_median(theirs, n_theirs) / 1000;
     bench_report("pause.signalled", gap, "us", 1.2 * peer, gap <= 1.2 * peer, "empty handler", peer);
     bench_report("pause.handler", in_handler, "us", 0.5, in_handler <= 0.5, NULL, 0);
-    free(ours);
-    free(theirs);
-    free(handler);
     return 0;
 }
 

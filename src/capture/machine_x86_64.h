@@ -65,7 +65,7 @@ static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context,
                                                       long *nr) {
     uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
     long rax = (long)context->uc_mcontext.gregs[REG_RAX];
-    uint8_t code[7];
+    uint8_t code[7] = {0};
 
     *nr = rax;
     if (rax >= 0) {
@@ -110,7 +110,7 @@ struct hd_machine_frame {
  * stack (arch/x86/kernel/signal.c, get_sigframe): red zone, processor state, frame. 0: not known. */
 static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     const uint8_t *fp = (const uint8_t *)context->uc_mcontext.fpregs;
-    uint32_t magic, bytes = 512;
+    uint32_t magic = 0, bytes = 512;
     uint64_t at = (uint64_t)context->uc_mcontext.gregs[REG_RSP] - HD_RED_ZONE;
 
     if (fp == NULL) {

@@ -137,7 +137,7 @@ static bool held_back_by_any(int own) {
  * so the word that tells is changed (nothing that lives is there: any signal would overwrite it), and each
  * true -EINTR can cost one of ours at most, to a program that has just had one from this very call. */
 static bool program_signal_was_here(int own, const ucontext_t *context) {
-    struct hd_machine_frame stale;
+    struct hd_machine_frame stale = {0};
     uint64_t none = 0;
     uint64_t at = hd_machine_stale_frame(context);
 
@@ -158,7 +158,7 @@ static void count(struct hd_mailbox *m, bool mended) {
 /* SA_RESTART makes the kernel repeat some calls; the others (poll, epoll_wait, nanosleep, …) end with -EINTR.
  */
 static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
-    uint64_t mask;
+    uint64_t mask = 0;
     long nr;
     enum hd_machine_call call = hd_machine_call_at(context, read_own_memory, &nr);
 

@@ -200,7 +200,7 @@ static bool wait_pause(uint64_t ns) {
     (void)ns;
     pthread_sigmask(SIG_SETMASK, NULL, &open);
     sigdelset(&open, SIGUSR1);
-    sigsuspend(&open);
+    sigsuspend(&open); /* NOLINT(concurrency-mt-unsafe): what is tested */
     return __atomic_load_n(&pause_over, __ATOMIC_ACQUIRE) != 0;
 }
 static void release_pause(void) {
@@ -377,7 +377,7 @@ static void alternate(struct live *l) {
 static void run_row(struct row *r) {
     struct live l = {0};
     struct hd_capture c;
-    pthread_t partner;
+    pthread_t partner = 0;
 
     row = r;
     partner_stop = 0;

@@ -72,7 +72,7 @@ static long do_clock_nanosleep(void) {
     return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 static long do_sleep(void) {
-    return sleep(LONG_S);
+    return sleep(LONG_S); /* NOLINT(concurrency-mt-unsafe): what is tested */
 }
 static long do_sem_timedwait(void) {
     struct timespec t = in_long_time(CLOCK_REALTIME);

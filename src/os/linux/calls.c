@@ -150,7 +150,7 @@ static long sys_get_random(void *buf, size_t n) {
 }
 
 static int read_clock(int clock, uint64_t *ns) {
-    struct timespec ts;
+    struct timespec ts = {0};
     long r = hd_syscall2(SYS_clock_gettime, clock, &ts);
     if (r < 0) {
         return (int)r;
