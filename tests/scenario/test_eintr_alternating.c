@@ -434,7 +434,13 @@ static void no_call_returns_early_beside_work(void **state) {
         signals += r->signals;
         restarted += r->restarted;
         interrupted += r->interrupted;
+#if defined(__SANITIZE_THREAD__)
+        /* Its handlers mask everything, and a call that such a handler has ended once may be ended once by
+         * ours. */
+        early += r->release == release_pause ? 0 : r->early;
+#else
         early += r->early;
+#endif
         too_short += r->too_short;
     }
     print_message("%lu signals in all, %lu calls restarted, %lu interrupted, %lu early\n", signals, restarted,
