@@ -103,7 +103,8 @@ static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_typ
     *head = (struct hd_message){.type = (uint8_t)type,
                                 .loop = (uint8_t)(w - m->watch),
                                 .generation = w->generation,
-                                .at_ns = capture->at_ns};
+                                .at_ns = capture->at_ns,
+                                .excluded_ns = w->life.excluded_ns};
     add_figures(m, head);
     w->blocked = capture->way == HD_WAY_FROZEN;
     w->sched = capture->sched;

@@ -61,21 +61,58 @@ static struct hd_hang *hang_begin(struct hd_worker *k, const struct hd_message *
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* The newest sample's time is known now: until `until_ns`. */
-static void settle(struct hd_hang *h, uint64_t until_ns, const struct hd_sched *sched) {
+/* A running thread's figures are brought up to date at each tick of the kernel: 10 ms at the most. */
+#define FIGURES_LATE_NS (10 * HD_NS_PER_MS)
+
+static bool found_running(uint8_t state) {
+    return state == HD_RUN_RUNNING || state == HD_RUN_RUNNABLE;
+}
+
+/* Time that it was blocked between two samples goes to what a sample near found it blocked on. */
+static void charge_between(struct hd_hang *h) {
+    if (h->between_ns > 0 && h->blocked.for_ns > 0) {
+        struct hd_evidence e = h->blocked;
+        e.for_ns = h->between_ns;
+        e.cpu_ns = e.delay_ns = 0;
+        hd_cause_add(&h->sums, &e);
+        h->between_ns = 0;
+    }
+}
+
+/* Evidence `e` stands for `ns`, in which the figures went from `from` to `to` (NULL: not known), and after
+ * which the thread was found in `state`. A sample that finds a thread running says nothing of the time in
+ * which, as the figures tell, it neither ran nor waited for a processor: it was blocked, and ran again by the
+ * next look. */
+static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, const struct hd_sched *from,
+                  const struct hd_sched *to, uint8_t state) {
+    bool known = from != NULL && to != NULL;
+    e->for_ns = ns;
+    e->cpu_ns = known ? to->cpu_ns - from->cpu_ns : 0;
+    e->delay_ns = known ? to->delay_ns - from->delay_ns : 0;
+    if (found_running(e->state) && known && to->slices != from->slices && state != HD_RUN_RUNNABLE) {
+        uint64_t late_ns =
+            found_running(state) ? FIGURES_LATE_NS : 0; /* of a blocked thread they are exact */
+        uint64_t told_ns = e->cpu_ns + e->delay_ns + late_ns;
+        if (ns > told_ns) {
+            h->between_ns += ns - told_ns;
+            e->for_ns = told_ns;
+        }
+    }
+    hd_cause_add(&h->sums, e);
+}
+
+/* The newest sample's time is known now: until `until_ns`, when the thread was found in `state`. */
+static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, const struct hd_sched *sched,
+                   uint8_t state) {
     struct hd_last_sample *last = &h->last;
     if (!last->valid || until_ns <= last->at_ns) {
         return;
     }
     uint64_t ns = until_ns - last->at_ns;
+    uint64_t stopped_ns = excluded_ns > h->excluded_told_ns ? excluded_ns - h->excluded_told_ns : 0;
+    h->excluded_told_ns = excluded_ns;
     hd_tree_charge(&h->tree, last->leaf, ns);
-    last->evidence.for_ns = ns;
-    last->evidence.cpu_ns = last->evidence.delay_ns = 0;
-    if (sched != NULL) {
-        last->evidence.cpu_ns = sched->cpu_ns - last->sched.cpu_ns;
-        last->evidence.delay_ns = sched->delay_ns - last->sched.delay_ns;
-    }
-    hd_cause_add(&h->sums, &last->evidence);
+    weigh(h, &last->evidence, stopped_ns < ns ? ns - stopped_ns : 0, &last->sched, sched, state);
     if (h->timeline_count > 0) {
         h->timeline[(h->timeline_count - 1) % HD_TIMELINE].for_ns = ns;
     }
@@ -83,15 +120,13 @@ static void settle(struct hd_hang *h, uint64_t until_ns, const struct hd_sched *
 
 /* Time from the turn's start to its first sample: of the stack, what that saw is the best guess there is; of
  * the processor, the figures tell. */
-static void settle_start(struct hd_hang *h, const struct hd_capture *c) {
+static void settle_start(struct hd_hang *h, const struct hd_capture *c, uint64_t excluded_ns) {
     if (c->at_ns > h->start_ns) {
         uint64_t ns = c->at_ns - h->start_ns;
         hd_tree_charge(&h->tree, h->last.leaf, ns);
         struct hd_evidence e = h->last.evidence;
-        e.for_ns = ns;
-        e.cpu_ns = h->begun_known ? c->sched.cpu_ns - h->begun.cpu_ns : 0;
-        e.delay_ns = h->begun_known ? c->sched.delay_ns - h->begun.delay_ns : 0;
-        hd_cause_add(&h->sums, &e);
+        weigh(h, &e, excluded_ns < ns ? ns - excluded_ns : 0, h->begun_known ? &h->begun : NULL, &c->sched,
+              c->state);
     }
 }
 
@@ -115,11 +150,11 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, const
 }
 
 static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
-                      const struct hd_capture *c, const uint8_t *stack) {
+                      const struct hd_message *msg, const struct hd_capture *c, const uint8_t *stack) {
     struct hd_watch *w = &m->watch[h->loop];
     bool first = !h->last.valid;
     uint32_t leaf_before = h->last.leaf;
-    settle(h, c->at_ns, &c->sched);
+    settle(h, c->at_ns, msg->excluded_ns, &c->sched, c->state);
     if (!c->same || first) {
         struct hd_walk walk;
         unwind_sample(k, c, stack, &walk);
@@ -138,7 +173,13 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     h->last.state = c->state;
     note(h, c);
     if (first) {
-        settle_start(h, c);
+        settle_start(h, c, msg->excluded_ns);
+        h->excluded_told_ns = msg->excluded_ns;
+    }
+    if (c->state == HD_RUN_BLOCKED || c->state == HD_RUN_UNINTERRUPTIBLE) {
+        h->blocked = h->last.evidence;
+        h->blocked.for_ns = 1;
+        charge_between(h);
     }
     if (first || h->last.leaf != leaf_before) {
         atomic_store_explicit(&w->changed_ns, c->at_ns, memory_order_relaxed);
@@ -171,7 +212,12 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
 
 static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                    const struct hd_message *msg) {
-    settle(h, msg->at_ns, msg->sched_known ? &msg->sched : NULL);
+    settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL, HD_RUN_RUNNING);
+    if (h->blocked.for_ns == 0 && h->between_ns > 0) { /* never seen blocked: it may have run after all */
+        h->blocked = h->last.evidence;
+        h->blocked.for_ns = 1;
+    }
+    charge_between(h);
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
     if (h->opened) {
@@ -214,7 +260,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         break;
     case HD_MSG_SAMPLE:
         if (h != NULL) {
-            on_sample(m, k, h, capture, stack);
+            on_sample(m, k, h, msg, capture, stack);
         }
         break;
     case HD_MSG_OPEN:

@@ -41,6 +41,9 @@ struct hd_hang {
     uint8_t id[HD_UUID_BYTES];
     struct hd_tree tree;
     struct hd_cause_sums sums;
+    uint64_t between_ns; /* blocked between samples that found it running; on what, a later one may tell */
+    struct hd_evidence blocked; /* of the last sample that found it blocked; for_ns 0: none yet */
+    uint64_t excluded_told_ns;  /* taken off up to the last sample */
     struct hd_last_sample last;
     struct hd_sched begun; /* when the turn was first seen running */
     bool begun_known;
