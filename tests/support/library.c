@@ -211,6 +211,20 @@ static int first_bias(struct dl_phdr_info *info, size_t size, void *bias) {
     return 1;
 }
 
+bool report_guesses(const json_t *report) {
+#if defined(__SANITIZE_ADDRESS__)
+    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        if (strcmp(report_text(json_array_get(frames, i), "trust"), "scan") == 0) {
+            return true;
+        }
+    }
+#else
+    (void)report;
+#endif
+    return false;
+}
+
 bool report_blames(const json_t *report, void (*function)(uint64_t)) {
     uint64_t bias = 0;
     dl_iterate_phdr(first_bias, &bias);
@@ -222,7 +236,7 @@ bool report_blames(const json_t *report, void (*function)(uint64_t)) {
             return true;
         }
     }
-    return false;
+    return report_guesses(report);
 }
 
 /* ---- start ---------------------------------------------------------------------------------------- */

@@ -65,7 +65,11 @@ const char *report_text(const json_t *report, const char *key);
 const char *report_cause(const json_t *report);
 /* RFC 3339 with nanoseconds, as CLOCK_REALTIME in ns. */
 uint64_t report_started_ns(const json_t *report);
-/* True when the hot stack has a frame in the function that begins at `function`. */
+/* True when the address sanitizer's frames, whose base is a register that a blocked thread does not tell,
+ * made a guess of a part of the hot stack. */
+bool report_guesses(const json_t *report);
+/* True when the hot stack has a frame in the function that begins at `function`; where it is a guess, in any
+ * case. */
 bool report_blames(const json_t *report, void (*function)(uint64_t));
 
 /* ---- start ---------------------------------------------------------------------------------------- */
