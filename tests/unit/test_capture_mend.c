@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -68,6 +69,21 @@ static int call_epoll_wait(void) {
         ep = epoll_create1(EPOLL_CLOEXEC);
     }
     return epoll_wait(ep, &e, 1, (int)(CALL_NS / HD_NS_PER_MS)) < 0 ? -errno : 0;
+}
+
+/* Written by libc with other instructions between the number and the call, where there is a second thread. */
+static int call_epoll_pwait(void) {
+    static int ep = -1;
+    struct epoll_event e;
+    if (ep < 0) {
+        ep = epoll_create1(EPOLL_CLOEXEC);
+    }
+    return epoll_pwait(ep, &e, 1, (int)(CALL_NS / HD_NS_PER_MS), NULL) < 0 ? -errno : 0;
+}
+
+static int call_pselect(void) {
+    struct timespec t = {0, (long)CALL_NS};
+    return pselect(0, NULL, NULL, NULL, &t, NULL) < 0 ? -errno : 0;
 }
 
 static int call_nanosleep(void) {
@@ -176,7 +192,8 @@ static void run_storm(struct storm *s) {
 #define RUN_NS HD_NS_PER_S
 
 static void a_call_that_only_our_signal_broke_goes_on(void **state) {
-    static int (*const calls[])(void) = {call_poll, call_epoll_wait, call_nanosleep};
+    static int (*const calls[])(void) = {call_poll, call_epoll_wait, call_epoll_pwait, call_pselect,
+                                         call_nanosleep};
     (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         struct storm s = {.call = calls[i], .run_ns = RUN_NS};
