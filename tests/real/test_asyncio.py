@@ -42,7 +42,7 @@ class Asyncio(RealCase):
     def test_pbkdf2_is_one_hang_of_cause_cpu_in_libcrypto(self):
         program = EVERY["cpu"][0]
         report = self.assert_one_hang(program, "cpu")
-        self.assertRegex(hot_modules(report)[1], r"^libcrypto\.so")  # the first may be libc: memcpy
+        self.assertRegex(" ".join(hot_modules(report)[:3]), r"libcrypto\.so")  # the first may be memcpy
         self.assert_in_hot_stack("PBKDF2_HMAC", report)
         self.assert_in_hot_stack("Py_RunMain", report)
         self.assert_duration(report, program.truth_ns("pbkdf2"))
