@@ -13,6 +13,8 @@
 #define SURE_NS (10 * HD_NS_PER_S)
 #define SURE_WEIGHT_NS (1 * HD_NS_PER_S)
 #define SURE_WAITS 5
+#define ABSENT_NS (10 * HD_NS_PER_S)        /* a loop that has not waited for so long can be succeeded */
+#define ABSENT_PROVEN_NS (60 * HD_NS_PER_S) /* the same, by a group that shows less than it does */
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
@@ -88,8 +90,12 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
     if (r->group[lightest].used && !r->group[lightest].inner) {
         r->blocked_ns += r->group[lightest].waited_ns;
     }
-    r->group[lightest] = (struct hd_rule_group){
-        .used = true, .common = w->set, .least = w->set.count, .place = w->place, .sp = w->sp};
+    r->group[lightest] = (struct hd_rule_group){.used = true,
+                                                .common = w->set,
+                                                .least = w->set.count,
+                                                .place = w->place,
+                                                .sp = w->sp,
+                                                .depth = w->depth};
     return lightest;
 }
 
@@ -143,23 +149,50 @@ static void halve(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
-/* The group's own place waits again: every deeper group that waited since was inside its turn. Return is
- * proof. */
-static void note_return(struct hd_rule_state *r, const struct hd_rule_group *own, uint64_t before) {
-    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
-        struct hd_rule_group *g = &r->group[i];
-        if (g->used && g != own && g->last > before && g->sp < own->sp) {
-            g->inner = true;
-        }
-    }
+/* Further from the root than the group's own place: by its stack pointer, or by its frames, since a wait may
+ * have a wide frame of its own. */
+static bool is_deeper(const struct hd_rule_group *own, uint64_t sp, uint32_t depth) {
+    return sp < own->sp || (own->depth != 0 && depth > own->depth);
 }
 
-/* How long the thread was blocked, but for what is proven to have been inside a loop's turn. */
-static uint64_t weighed_ns(const struct hd_rule_state *r) {
+/* Somebody waited since who is nearer to the root: the group's turn was over. */
+static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *own, uint64_t before) {
+    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+        const struct hd_rule_group *g = &r->group[i];
+        if (g->used && g != own && g->last_own > before && g->sp > own->sp && g->depth <= own->depth) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The group's own place waits again: every deeper group that waited since, and never before it, was inside
+ * its turn. Return is proof. (Who waited first is the outer one where the places of two alternate.) A group
+ * that did wait before it, but elsewhere, at least shows that this one has turns: a connection that start-up
+ * used too. */
+static void note_return(struct hd_rule_state *r, struct hd_rule_group *own, uint64_t before) {
+    if (was_left(r, own, before)) {
+        return;
+    }
+    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+        struct hd_rule_group *g = &r->group[i];
+        if (!g->used || g == own || g->last <= before || !is_deeper(own, g->last_sp, g->last_depth)) {
+            continue;
+        }
+        bool later = g->first > own->first && is_deeper(own, g->sp, g->depth);
+        g->inner |= later;
+        own->proven |= later || g->inner || g->last_own <= before;
+    }
+    own->proven |= r->asked.order > before && is_deeper(own, r->asked.sp, r->asked.depth);
+}
+
+/* How long the thread was blocked, but for what is proven to have been inside a loop's turn. Against a group
+ * that is proven to be a loop, only others of that kind weigh, and what was spent in no group. */
+static uint64_t weighed_ns(const struct hd_rule_state *r, bool proven) {
     uint64_t sum_ns = r->blocked_ns;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        sum_ns += g->used && !g->inner ? g->waited_ns : 0;
+        sum_ns += g->used && !g->inner && (g->proven || !proven) ? g->waited_ns : 0;
     }
     return sum_ns;
 }
@@ -167,26 +200,67 @@ static uint64_t weighed_ns(const struct hd_rule_state *r) {
 static void become(struct hd_rule_state *r, uint32_t loop, uint64_t now_ns) {
     r->loop = loop;
     r->sure = false;
+    r->aged = false;
     r->since_ns = now_ns;
     r->doubted_ns = 0;
     r->pending_ns = 0;
     r->changes++;
 }
 
-static void choose(struct hd_rule_state *r, uint64_t now_ns) {
+/* The proven ones first, then by weight. */
+static uint32_t best_group(const struct hd_rule_state *r) {
     uint32_t best = HD_RULE_NONE;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        bool heavy = g->used && !g->inner && g->waits >= LOOP_WAITS && g->waited_ns >= LOOP_NS;
-        if (heavy && (best == HD_RULE_NONE || g->waited_ns > r->group[best].waited_ns)) {
+        if (!g->used || g->inner || g->waits < LOOP_WAITS || g->waited_ns < LOOP_NS) {
+            continue;
+        }
+        const struct hd_rule_group *b = best != HD_RULE_NONE ? &r->group[best] : NULL;
+        if (b == NULL || g->proven > b->proven || (g->proven == b->proven && g->waited_ns > b->waited_ns)) {
             best = i;
         }
     }
-    bool qualifies = best != HD_RULE_NONE && r->group[best].waited_ns > weighed_ns(r) / 2;
-    if (qualifies && best != r->loop) {
+    return best;
+}
+
+/* A long transfer in a callback and a loop that begins when start-up's transfers are over look alike. So a
+ * loop that there is has time to return; one that did is given more, and one that never did gives way to one
+ * that did at once. */
+static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
+    if (r->loop == HD_RULE_NONE || r->group[r->loop].inner) {
+        return true;
+    }
+    const struct hd_rule_group *old = &r->group[r->loop];
+    if (g->proven != old->proven) {
+        return g->proven || (g->waited_ns > old->waited_ns && now_ns - old->last_ns >= ABSENT_PROVEN_NS);
+    }
+    return g->waited_ns > old->waited_ns && now_ns - old->last_ns >= ABSENT_NS;
+}
+
+static void choose(struct hd_rule_state *r, uint64_t now_ns) {
+    uint32_t best = best_group(r);
+    bool qualifies = best != HD_RULE_NONE && best != r->loop &&
+                     r->group[best].waited_ns > weighed_ns(r, r->group[best].proven) / 2 &&
+                     may_succeed(r, &r->group[best], now_ns);
+    if (qualifies) {
         become(r, best, now_ns);
     } else if (r->loop != HD_RULE_NONE && r->group[r->loop].inner) {
         become(r, HD_RULE_NONE, now_ns);
+    }
+}
+
+/* The loop itself has waited: is it sure now? */
+static void make_sure(struct hd_rule_state *r, uint64_t now_ns) {
+    const struct hd_rule_group *g = &r->group[r->loop];
+    bool heavy = g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS &&
+                 g->waited_ns / 9 > weighed_ns(r, g->proven) / 10;
+    r->aged |= r->doubted_ns == 0 && now_ns - r->since_ns >= SURE_NS;
+    r->sure |= r->aged || heavy;
+}
+
+void hd_rule_waiting(struct hd_rule_state *r, uint32_t group) {
+    if (group != HD_RULE_NONE && group != r->loop && !r->group[group].inner && !r->aged) {
+        r->sure = false;
     }
 }
 
@@ -199,23 +273,27 @@ void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns) {
         return;
     }
     const struct hd_rule_group *g = &r->group[r->loop];
-    uint64_t sum_ns = weighed_ns(r);
-    if (g->waited_ns <= sum_ns / 2) {
-        r->doubted_ns = r->doubted_ns != 0 ? r->doubted_ns : now_ns;
-        r->since_ns = now_ns;
-        if (now_ns - r->doubted_ns > DOUBT_NS) {
-            become(r, HD_RULE_NONE, now_ns);
-        }
+    if (g->waited_ns > weighed_ns(r, g->proven) / 2) {
+        r->doubted_ns = 0;
         return;
     }
-    r->doubted_ns = 0;
-    bool heavy = g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns / 9 > sum_ns / 10;
-    r->sure = heavy || now_ns - r->since_ns >= SURE_NS;
+    r->doubted_ns = r->doubted_ns != 0 ? r->doubted_ns : now_ns;
+    r->since_ns = now_ns;
+    if (now_ns - r->doubted_ns > DOUBT_NS) {
+        become(r, HD_RULE_NONE, now_ns);
+    }
+}
+
+static void note_asking(struct hd_rule_state *r, const struct hd_seen_wait *w, uint64_t order) {
+    r->asked.order = order;
+    r->asked.sp = w->sp;
+    r->asked.depth = w->depth;
 }
 
 void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
                     uint64_t waits, uint64_t order, uint64_t now_ns) {
     if (group == HD_RULE_NONE) {
+        note_asking(r, w, order);
         return;
     }
     struct hd_rule_group *g = &r->group[group];
@@ -224,14 +302,19 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
         g->common = w->set;
     }
     g->least = w->set.count < g->least ? w->set.count : g->least;
+    g->first = g->waits == 0 ? order : g->first;
     g->waited_ns += waited_ns;
     g->waits += waits;
     g->last = order;
-    if (w->sp > g->sp || w->place == g->place) {
-        bool own = w->place == g->place && w->place != 0;
+    g->last_sp = w->sp;
+    g->last_depth = w->depth;
+    g->last_ns = now_ns;
+    if (w->sp >= g->sp) {
+        bool own = w->sp == g->sp && w->place != 0;
         uint64_t before = g->last_own;
         g->place = w->place;
         g->sp = w->sp;
+        g->depth = w->depth;
         g->last_own = order;
         if (own && before != 0) {
             note_return(r, g, before);
@@ -241,8 +324,12 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
             }
         }
     }
+    hd_rule_waiting(r, group);
     choose(r, now_ns);
     hd_rule_tick(r, now_ns);
+    if (group == r->loop) {
+        make_sure(r, now_ns);
+    }
 }
 
 void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns) {

@@ -29,26 +29,38 @@ struct hd_seen_wait {
     struct hd_set set;
     uint64_t place; /* hash of all return addresses and stack pointers to the root; 0: not known */
     uint64_t sp;    /* of the wait: stacks grow down, a deeper one is smaller */
+    uint32_t depth; /* frames to the root; 0: not known */
     bool asks;      /* a request-reply function is on its stack */
 };
 
 /* Waits that belong together. */
 struct hd_rule_group {
     bool used;
-    bool inner; /* it waited inside another group's turn: a blocking call, for good */
+    bool inner;  /* it waited inside another group's turn: a blocking call, for good */
+    bool proven; /* others waited inside its turns: it returned to its own place after them */
     struct hd_set common;
-    uint32_t least; /* objects that a wait of it had */
-    uint64_t place, sp; /* the outermost place */
+    uint32_t least;     /* objects that a wait of it had */
+    uint64_t place, sp; /* the outermost place, of several the latest */
+    uint32_t depth;
     uint64_t waited_ns;
     uint64_t waits;
-    uint64_t last;     /* order of its last wait */
+    uint64_t first; /* order of its first wait */
+    uint64_t last;  /* order of its last wait, and where that was */
+    uint64_t last_sp;
+    uint32_t last_depth;
     uint64_t last_own; /* order of the last wait from its own place */
+    uint64_t last_ns;  /* when its last wait ended */
 };
 
 struct hd_rule_state {
     struct hd_rule_group group[HD_RULE_GROUPS];
-    uint32_t loop;       /* HD_RULE_NONE */
-    bool sure;           /* the loop is it beyond doubt: latched */
+    uint32_t loop; /* HD_RULE_NONE */
+    bool sure;     /* the loop is it beyond doubt */
+    bool aged;     /* and will stay so, whoever else waits */
+    struct {       /* the last wait that asked */
+        uint64_t order, sp;
+        uint32_t depth;
+    } asked;
     uint64_t since_ns;   /* since when it has been the loop without doubt */
     uint64_t doubted_ns; /* when it came into doubt, 0: it is not */
     uint64_t halved_ns;
@@ -70,6 +82,10 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
 void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
                     uint64_t waits, uint64_t order, uint64_t now_ns);
 
+/* A wait in that group goes on. Of a young loop, and of a group that is not yet known to wait inside its
+ * turns, only the loop's return tells which of them is the loop: till then it is not sure. */
+void hd_rule_waiting(struct hd_rule_state *r, uint32_t group);
+
 /* The thread was blocked for so long elsewhere: in a futex, asleep, reading. */
 void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns);
 
@@ -81,7 +97,8 @@ enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group);
 /* Looks at the clock: to be called now and then, also when nothing waited. */
 void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns);
 
-/* Beyond doubt: the loop for 10 s, or by its weight earlier. */
+/* Beyond doubt: it has waited again after 10 s as the loop, or earlier by its weight while nobody else waits.
+ */
 static inline bool hd_rule_sure(const struct hd_rule_state *r) {
     return r->sure;
 }

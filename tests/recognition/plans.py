@@ -4,12 +4,13 @@ import subprocess
 
 
 class Plan:
-    def __init__(self, drive, what, did, packages, truth):
+    def __init__(self, drive, what, did, packages, truth, wrong):
         self.drive = drive
         self.what = what
         self.did = did
         self.packages = packages
         self.truth = truth
+        self.wrong = wrong
 
     def versions(self):
         out = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version}, ", *self.packages],
@@ -20,9 +21,9 @@ class Plan:
 PLANS = {}
 
 
-def plan(name, what, did, packages=(), truth=None):
+def plan(name, what, did, packages=(), truth=None, wrong=""):
     def add(drive):
-        PLANS[name] = Plan(drive, what, did, list(packages) + ["libc6"], truth)
+        PLANS[name] = Plan(drive, what, did, list(packages) + ["libc6"], truth, wrong)
         return drive
     return add
 

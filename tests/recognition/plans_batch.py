@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Plans for programs that have no loop: whatever they wait for, nothing is to be seen in them."""
-import os
 import pathlib
 import subprocess
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from plans import plan
-from plans_scripts import mute_server
+from plans_scripts import mute_server, slow_server
 
 
 def batch(name, what, did, packages=()):
@@ -19,27 +15,6 @@ def batch(name, what, did, packages=()):
             drive(run)
         return around
     return add
-
-
-class Slow(BaseHTTPRequestHandler):
-    """Ten pieces, 30 ms apart."""
-
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        for _ in range(10):
-            time.sleep(0.03)
-            self.wfile.write(b"x" * 2000)
-
-    def log_message(self, *arguments):
-        pass
-
-
-def slow_server(run):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    run.kept = server
-    return server.server_address[1]
 
 
 def wait(run, argv, seconds=40, **options):
@@ -76,7 +51,7 @@ def ssh(run):
 
 @batch("curl", "curl", "a page that comes in ten pieces within 0.3 s", ["curl", "libcurl4"])
 def curl(run):
-    wait(run, ["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{slow_server(run)}/"])
+    wait(run, ["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{slow_server(run)}/10"])
 
 
 @batch("psql", "psql", "connects to a server that never says a word", ["postgresql-client-15", "libpq5"])

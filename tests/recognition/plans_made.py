@@ -15,8 +15,8 @@ def build(run, source, compiler="gcc", *options):
     return out
 
 
-def made(name, what, did):
-    @plan(f"made-{name}", f"tests/recognition/programs/made.c: {what}", did)
+def made(name, what, did, wrong=""):
+    @plan(f"made-{name}", f"tests/recognition/programs/made.c: {what}", did, wrong=wrong)
     def drive(run):
         run.run([build(run, "made.c"), name])
 
@@ -34,6 +34,11 @@ made("fibers", "callbacks run on a stack of their own", "blocks there")
 made("early", "the first callbacks block before the loop is known", "blocks from the first turn on")
 made("mostly-blocked", "callbacks block for longer than the loop waits", "blocks in every turn")
 made("moving-set", "the loop's descriptors come and go", "blocks on one of the loop's")
+made("transfer-start", "a download of 3 s by many short polls, then the loop", "callbacks poll a mute socket")
+made("connection-start", "3 s of queries, then the loop, whose callbacks use the same connection", "blocks 300 ms",
+     wrong="idle 1: the connection is taken for the loop until a callback that used it has returned")
+made("transfer-callback", "downloads in callbacks, each longer than all that the loop has waited", "blocks 4 s")
+made("wide-frame", "a wait with a wide frame, callbacks run by its caller", "blocks at a shallower place")
 
 
 @plan("made-throwing", "tests/recognition/programs/throwing.cc: a loop left by an exception", "blocks before it throws",

@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from plans import plan
 
@@ -27,6 +29,29 @@ def mute_server(run):
     threading.Thread(target=serve, daemon=True).start()
     run.env["MUTE_PORT"] = str(listener.getsockname()[1])
     run.kept = (listener, kept)
+
+
+class Slow(BaseHTTPRequestHandler):
+    """/N gives N pieces, 80 ms apart; up to ten of them 30 ms."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        pieces = int(self.path.strip("/"))
+        for _ in range(pieces):
+            time.sleep(0.03 if pieces <= 10 else 0.08)
+            self.wfile.write(b"x" * 2000)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def slow_server(run):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    run.kept_slow = server
+    run.env["SLOW_PORT"] = str(server.server_address[1])
+    return server.server_address[1]
 
 
 def x_server(run, recorded=False):
@@ -87,6 +112,20 @@ def asyncio_thrice(run):
     script(run, "asyncio_callbacks.py", "thrice")
 
 
+@plan("asyncio-download-start", "Python's asyncio after a download of 3 s", "blocking calls in callbacks", PYTHON)
+def asyncio_download_start(run):
+    mute_server(run)
+    slow_server(run)
+    script(run, "asyncio_callbacks.py", "download-start")
+
+
+@plan("asyncio-download", "Python's asyncio", "downloads of 3 s in callbacks, the first soon", PYTHON)
+def asyncio_download(run):
+    mute_server(run)
+    slow_server(run)
+    script(run, "asyncio_callbacks.py", "download")
+
+
 @plan("node", "Node", "execSync, spawnSync, a FIFO, Atomics.wait and a computation in timers", ["nodejs"])
 def node(run):
     os.mkfifo(run.path("fifo"))
@@ -121,6 +160,22 @@ def gtk_libpq_start(run):
     message_bus(run)
     x_server(run)
     script(run, "gtk_callbacks.py", "libpq-start", env={"GDK_BACKEND": "x11"})
+
+
+@plan("gtk-download-start", "GTK 3 on X, a libcurl download of 3 s before the loop", "callbacks as in gtk-x11", GTK + ["libcurl4"])
+def gtk_download_start(run):
+    mute_server(run)
+    slow_server(run)
+    x_server(run)
+    script(run, "gtk_callbacks.py", "download-start", env={"GDK_BACKEND": "x11"})
+
+
+@plan("gtk-download", "GTK 3 on X", "libcurl downloads of 3 s in callbacks, the first soon", GTK + ["libcurl4"])
+def gtk_download(run):
+    mute_server(run)
+    slow_server(run)
+    x_server(run)
+    script(run, "gtk_callbacks.py", "download", env={"GDK_BACKEND": "x11"})
 
 
 @plan("gtk-wayland", "GTK 3 on Wayland", "as gtk-x11, with a round trip to a stopped compositor", GTK)

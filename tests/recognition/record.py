@@ -33,7 +33,6 @@ class Run:
         self.log = self.folder / "log"
         self.marks = self.folder / "marks"
         self.marks.touch()
-        self.commands = []
         self.started = []
         self.env = {
             "PATH": os.environ["PATH"],
@@ -62,9 +61,13 @@ class Run:
         """The program that is recorded."""
         env = {"LD_PRELOAD": self.preload, "HANGDOG_RECORD": str(self.log)}
         options["env"] = dict(env, **options.get("env", {}))
-        self.commands.append(" ".join(str(a).replace(str(self.folder), "DIR").replace(str(HERE), "HERE")
-                                      for a in argv))
+        command = " ".join(str(a).replace(str(self.folder), "DIR").replace(str(HERE), "HERE") for a in argv)
+        with open(self.path("commands"), "a", encoding="utf-8") as f:
+            f.write(command.replace("\n", "; ") + "\n")
         return self.start(argv, **options)
+
+    def commands(self):
+        return pathlib.Path(self.path("commands")).read_text(encoding="utf-8").splitlines()
 
     def mark(self, text):
         with open(self.marks, "a", encoding="ascii") as f:

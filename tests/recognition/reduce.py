@@ -103,7 +103,8 @@ def lines_of(waits, truth, plan):
             pending = now
         if len(places.of) > known:
             frames = ";".join(f.rsplit(":", 1)[0] for f in w.stack.split(";")[:FRAMES])
-            out.append(f"p {place} {top - w.sp} {w.whole} {w.function} {frames}")
+            depth = len(w.stack.split(";")) if w.whole else 0
+            out.append(f"p {place} {top - w.sp} {depth} {w.function} {frames}")
         before = w
         if len(out) >= LINES_MAX:
             break
@@ -119,7 +120,8 @@ def reduce_run(run, plan):
             f"# program: {plan.what}",
             f"# versions: {plan.versions()}",
             f"# done: {plan.did}",
-            *(f"# ran: {c}" for c in run.commands),
+            *(f"# ran: {c}" for c in run.commands()),
             f"# made by: tests/recognition/record.py {run.name}",
+            *([f"# wrong: {plan.wrong}"] if plan.wrong else []),
             f"# waits: {len(waits)}" + (", cut" if len(lines) >= LINES_MAX else "")]
     return "\n".join(head + lines) + "\n"

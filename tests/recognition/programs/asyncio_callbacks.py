@@ -74,6 +74,14 @@ def computing():
             pass
 
 
+def download(state="busy"):
+    """From a server that takes its time: many short polls."""
+    with mark("download", state):
+        with urllib.request.urlopen(f"http://127.0.0.1:{os.environ['SLOW_PORT']}/40", timeout=5) as page:
+            while page.read1(4000):
+                pass
+
+
 def nested(loop, state):
     """run_until_complete inside a callback, which asyncio forbids unless it is told otherwise."""
     running = asyncio.events._get_running_loop()
@@ -123,7 +131,12 @@ def run(argument):
     if argument == "start":
         for _ in range(3):
             subprocess.run(["sleep", "0.2"], capture_output=True, check=True)
-    if argument == "thrice":
+    if argument == "download-start":
+        download("start")
+        asyncio.run(main([blocking_socket, command, download, nested_same], 0.3))
+    elif argument == "download":
+        asyncio.run(main([download, nested_same, download, command], 0.3))
+    elif argument == "thrice":
         for _ in range(3):
             asyncio.run(main([blocking_socket, command], 0.5))
     else:

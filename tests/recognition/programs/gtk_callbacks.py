@@ -101,10 +101,10 @@ def blocked_in_dialog():
     box.destroy()
 
 
-def libpq():
+def libpq(state="busy"):
     pq = ctypes.CDLL("libpq.so.5")
     pq.PQconnectdb.restype = ctypes.c_void_p
-    with mark("libpq"):
+    with mark("libpq", state):
         c = pq.PQconnectdb(f"host=127.0.0.1 port={PORT} connect_timeout=2 sslmode=disable gssencmode=disable".encode())
     pq.PQfinish(ctypes.c_void_p(c))
 
@@ -116,6 +116,19 @@ def libcurl():
     curl.curl_easy_setopt(handle, 10002, ctypes.c_char_p(f"http://127.0.0.1:{PORT}/".encode()))
     curl.curl_easy_setopt(handle, 155, ctypes.c_long(900))
     with mark("libcurl"):
+        curl.curl_easy_perform(handle)
+
+
+def download(state="busy"):
+    """From a server that takes its time: many short polls."""
+    curl = ctypes.CDLL("libcurl.so.4")
+    curl.curl_easy_init.restype = ctypes.c_void_p
+    handle = ctypes.c_void_p(curl.curl_easy_init())
+    curl.curl_easy_setopt(handle, 10002, ctypes.c_char_p(f"http://127.0.0.1:{os.environ['SLOW_PORT']}/40".encode()))
+    sink = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p)
+    keep = sink(lambda data, size, n, user: size * n)
+    curl.curl_easy_setopt(handle, 20011, keep)
+    with mark("download", state):
         curl.curl_easy_perform(handle)
 
 
@@ -152,6 +165,10 @@ if ARGUMENT == "dialog-first":
     ALL = [dialog, gsocket, dialog, private_context, dbus_call, nested_loop, spawn_sync]
 if ARGUMENT == "libpq-start":
     ALL = [command, dialog, libpq, gsocket, private_context]
+if ARGUMENT == "download-start":
+    ALL = [command, dialog, gsocket, computing, download, nested_loop]
+if ARGUMENT == "download":
+    ALL = [dialog, download, command, download, gsocket, nested_loop, command]
 
 
 def step(index):
@@ -169,7 +186,9 @@ def step(index):
 
 
 if ARGUMENT == "libpq-start":
-    libpq()
+    libpq("start")
+if ARGUMENT == "download-start":
+    download("start")
 window = Gtk.Window(title="recognition")
 spinner = Gtk.Label(label="a window")
 window.add(spinner)

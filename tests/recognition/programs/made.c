@@ -312,6 +312,67 @@ static void moving_set(void) {
     }
 }
 
+/* Many short polls, as a download makes them. */
+static void transfer(int fd, int ms, const char *state) {
+    note("begin", state);
+    for (int i = 0; i < ms / 100; i++) {
+        poll_one(fd, 100);
+        compute(1);
+    }
+    note("end", state);
+}
+
+static void start_and_callbacks(int at_start, int in_callbacks) {
+    int ep = instance();
+    transfer(at_start, 3000, "start");
+    note("from", "idle");
+    turns(ep, 4, 700, block_300, in_callbacks);
+    turns(ep, 36, 100, block_300, in_callbacks);
+}
+
+/* A download of 3 s, then the loop, with long waits of its own. */
+static void transfer_start(void) {
+    start_and_callbacks(mute_socket(), mute_socket());
+}
+
+/* The same by one connection. */
+static void connection_start(void) {
+    int fd = mute_socket();
+    start_and_callbacks(fd, fd);
+}
+
+static void long_transfer(int fd) {
+    transfer(fd, 4000, "busy");
+}
+
+/* Transfers in callbacks, each longer than all that the loop has waited. */
+static void transfer_callback(void) {
+    int fd = mute_socket(), ep = instance();
+    note("from", "idle");
+    turns(ep, 12, 100, long_transfer, fd);
+    turns(ep, 40, 100, block_300, fd);
+}
+
+__attribute__((noinline)) static void wide_wait(int ep, int ms) {
+    volatile struct epoll_event e[1024];
+    epoll_wait(ep, (struct epoll_event *)(uintptr_t)e, 1024, ms);
+}
+
+/* As libuv: the wait's frame is wide, and callbacks are run by its caller. A blocking call is shallower. */
+static void wide_frame(void) {
+    int fd = mute_socket(), ep = instance();
+    note("from", "idle");
+    for (int i = 0; i < 24; i++) {
+        wide_wait(ep, 100);
+        if (i % 4 == 3) {
+            blocked(fd, 300);
+        }
+        if (i == 11) {
+            transfer(fd, 1000, "busy");
+        }
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -329,6 +390,10 @@ static const struct {
     {"early", early},
     {"mostly-blocked", mostly_blocked},
     {"moving-set", moving_set},
+    {"transfer-start", transfer_start},
+    {"connection-start", connection_start},
+    {"transfer-callback", transfer_callback},
+    {"wide-frame", wide_frame},
 };
 
 int main(int argc, char **argv) {
