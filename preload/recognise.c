@@ -113,6 +113,7 @@ static void fill_place(struct hd_recognition *g, struct hd_worker *k, const stru
         hash = hash_text(hash, (const char *)&k->frames[i].pc, sizeof k->frames[i].pc);
     }
     seen->place = walk.count > 1 ? hash : 0;
+    seen->depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
     seen->asks = false;
     for (uint32_t i = 1; i < walk.count && !seen->asks; i++) {
         seen->asks = hd_request_reply_asks(&g->request_reply, &k->modules, k->frames[i].start);
@@ -255,6 +256,19 @@ static void give_verdicts(struct hd_waits *t) {
     atomic_store_explicit(&g->record->loop_seen, sure ? 2 : hd_rule_stands(&g->rule), memory_order_relaxed);
 }
 
+/* A wait that goes on, if its meaning is known. */
+static void tell_waiting(struct hd_waits *t) {
+    struct hd_recognition *g = t->recognition;
+    const _Atomic uint8_t *waiting = atomic_load_explicit(&t->watch->loop.waiting, memory_order_acquire);
+    for (uint32_t i = 0; waiting != NULL && i < HD_IDENTITIES; i++) {
+        const struct hd_known_identity *known = &g->identity[i];
+        if (waiting == &t->identity[i].verdict && known->known &&
+            atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses) {
+            hd_rule_waiting(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
+        }
+    }
+}
+
 void hd_recognise(void *waits, struct hd_worker *k) {
     struct hd_waits *t = waits;
     struct hd_recognition *g = t->recognition;
@@ -264,6 +278,7 @@ void hd_recognise(void *waits, struct hd_worker *k) {
     tell_blocked(t, k, now_ns);
     tell_rule(t, now_ns);
     hd_rule_tick(&g->rule, now_ns);
+    tell_waiting(t);
     give_verdicts(t);
     atomic_store_explicit(&g->order, order, memory_order_relaxed);
     atomic_store_explicit(&g->looked_ns, now_ns, memory_order_relaxed);
