@@ -28,6 +28,37 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
     }
 }
 
+void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now) {
+    uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
+    uint64_t pending = atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
+    unsigned before = hd_loop_activity(l, old);
+    bool starts = hd_turn_starts(before, activity);
+    bool was_running = !hd_activity_is_idle(before);
+    bool ends = was_running && (starts || hd_activity_is_idle(activity));
+    uint64_t length = was_running ? now - hd_turn_start(l, old, before) : pending;
+    if (starts && (was_running || length != 0)) {
+        hd_turn_account(l, length);
+    } else if (ends) {
+        atomic_store_explicit(&l->pending_ticks, length | 1, memory_order_relaxed);
+    }
+    if (starts) {
+        atomic_store_explicit(&l->turn_ticks, now, memory_order_relaxed);
+    } else if (was_running && !ends) {
+        atomic_store_explicit(&l->turn_ticks, hd_turn_start(l, old, before), memory_order_relaxed);
+    }
+    unsigned said = l->ticks_are_tsc                ? activity
+                    : hd_activity_is_idle(activity) ? HANGDOG_EXIT
+                                                    : HANGDOG_ENTRY;
+    atomic_store_explicit(&l->by_clock, (uint8_t)activity, memory_order_relaxed);
+    hd_loop_tell(l, activity, hd_word(now, said), ends, now);
+}
+
+uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity) {
+    uint64_t now = hd_loop_ticks(l);
+    hd_loop_mark_at(l, activity, now);
+    return now;
+}
+
 void hd_loop_enter(struct hd_loop *l) {
     l->depth++;
     hd_loop_mark(l, HANGDOG_ENTRY);
@@ -53,7 +84,7 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     } while (word != atomic_load_explicit(&l->word, memory_order_acquire));
     uint64_t marked = word >> HD_ACTIVITY_BITS;
     out->word = word;
-    out->activity = (unsigned)(word & HD_ACTIVITY_MASK);
+    out->activity = hd_loop_activity(l, word);
     out->running = !hd_activity_is_idle(out->activity);
     /* turn_ticks is stored before the word: a later one belongs to a mark that is not there yet */
     out->turn_ticks = turn <= marked ? turn : marked;
@@ -68,9 +99,10 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks
     l->wake = wake;
     l->tid = tid;
     l->ticks_are_tsc = ticks_are_tsc;
+    l->started_ticks = start_ticks;
+    atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
-    atomic_store_explicit(&l->word,
-                          start_ticks << HD_ACTIVITY_BITS | (running ? HANGDOG_ENTRY : HANGDOG_EXIT),
+    atomic_store_explicit(&l->word, hd_word(start_ticks, running ? HANGDOG_ENTRY : HANGDOG_EXIT),
                           memory_order_seq_cst);
 }

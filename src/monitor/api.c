@@ -149,22 +149,6 @@ void hangdog_loop_unwatch(hangdog_loop *loop) {
     }
 }
 
-void hangdog_before_wait(hangdog_loop *loop) {
-    if (loop != NULL) {
-        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_BEFORE_WAITING);
-    }
-}
-
-void hangdog_after_wait(hangdog_loop *loop) {
-    if (loop != NULL) {
-        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_AFTER_WAITING);
-    }
-}
-
-void hangdog_turn(hangdog_loop *loop) {
-    hangdog_after_wait(loop); /* after waiting while running: one turn ends, the next starts */
-}
-
 void hangdog_mark(hangdog_loop *loop, hangdog_activity activity) {
     if (loop == NULL) {
         return;

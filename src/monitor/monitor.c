@@ -5,6 +5,8 @@
  */
 #include "monitor/monitor.h"
 
+#include <errno.h>
+
 #define LATE_NS (100 * HD_NS_PER_MS) /* a look later than this asks why */
 #define TICK_JUMP_NS \
     (1 * HD_NS_PER_MS) /* the counter and the clock disagree by more: its stamps are worth nothing */
@@ -209,6 +211,9 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
         look->ended_known = true;
         look->ended_ns = ticks_to_clock(m, atomic_load_explicit(&w->loop.tracked_end, memory_order_relaxed));
         w->tracked_turn = 0;
+    } else if (w->tracked_turn != 0 && !view.running) {
+        look->ended_known = true; /* it ended in the instant in which it was asked to tell: its word does */
+        look->ended_ns = ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS);
     }
 }
 
@@ -239,13 +244,13 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
 
 static void act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
                 const struct hd_limits *limits, unsigned actions) {
-    struct hd_message message = {
-        .loop = (uint8_t)(w - m->watch),
-        .generation = w->generation,
-        .state = (uint8_t)state,
-        .threshold_ns = limits->threshold_ns,
-        .excluded_ns = w->life.excluded_ns,
-        .activity = (uint8_t)(atomic_load_explicit(&w->loop.word, memory_order_relaxed) & HD_ACTIVITY_MASK)};
+    struct hd_message message = {.loop = (uint8_t)(w - m->watch),
+                                 .generation = w->generation,
+                                 .state = (uint8_t)state,
+                                 .threshold_ns = limits->threshold_ns,
+                                 .excluded_ns = w->life.excluded_ns,
+                                 .activity = (uint8_t)hd_loop_activity(
+                                     &w->loop, atomic_load_explicit(&w->loop.word, memory_order_relaxed))};
     if ((actions & HD_ACT_TRACK) != 0) {
         w->target.last_valid =
             false; /* a stack that a capture before this turn's proves is not in its samples */
@@ -330,12 +335,22 @@ static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *
 }
 
 /* A watch is over, or its slot is about to be read: its figures are added to `past`-like sums. */
-static void add_watch(__typeof__(((struct hd_monitor *)0)->past) *sum, const struct hd_watch *w) {
+static void add_watch(const struct hd_monitor *m, __typeof__(((struct hd_monitor *)0)->past) *sum,
+                      struct hd_watch *w) {
+    struct hd_loop_view view;
+    hd_loop_view(&w->loop, &view);
+    uint64_t pending = view.running ? 0 : atomic_load_explicit(&w->loop.pending_ticks, memory_order_relaxed);
+    uint64_t busy = atomic_load_explicit(&w->loop.busy_ticks, memory_order_relaxed) + pending;
+    uint64_t until = view.running ? view.turn_ticks : ticks_now(m);
+    uint64_t watched = until > w->loop.started_ticks ? until - w->loop.started_ticks : 0;
     for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
         sum->histogram[b] += atomic_load_explicit(&w->loop.histogram[b], memory_order_relaxed);
     }
-    sum->busy_ticks += atomic_load_explicit(&w->loop.busy_ticks, memory_order_relaxed);
-    sum->idle_ticks += atomic_load_explicit(&w->loop.idle_ticks, memory_order_relaxed);
+    if (pending != 0) {
+        sum->histogram[hd_turn_bucket(hd_ticks_to_ns(pending, m->ns_per_tick_32))]++;
+    }
+    sum->busy_ticks += busy;
+    sum->idle_ticks += watched > busy ? watched - busy : 0;
     add_cost(&sum->cost, &w->target.cost);
 }
 
@@ -358,10 +373,10 @@ static void publish_figures(struct hd_monitor *m) {
     __typeof__(m->past) sum = m->past;
     for (unsigned i = 0, n = slots(m); i < n; i++) {
         if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
-            add_watch(&sum, &m->watch[i]);
+            add_watch(m, &sum, &m->watch[i]);
         }
     }
-    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
+    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) { /* what lasted longer, days, is not told apart */
         atomic_store_explicit(&r->turn_histogram[b], sum.histogram[b], memory_order_relaxed);
     }
     atomic_store_explicit(&r->busy_ns, hd_ticks_to_ns(sum.busy_ticks, m->ns_per_tick_32),
@@ -391,7 +406,7 @@ static void close_watch(struct hd_monitor *m, struct hd_watch *w) {
         struct hd_look look = {.now_ns = hd_os_now_ns()};
         act(m, w, state, &look, &limits, hd_life_look(&w->life, &look, &limits));
     }
-    add_watch(&m->past, w);
+    add_watch(m, &m->past, w);
     hd_target_close(&w->target);
     w->mailbox = NULL;
     atomic_store_explicit(&w->use, HD_WATCH_FREE, memory_order_release);
@@ -473,49 +488,77 @@ static uint64_t look(struct hd_monitor *m) {
     return next_ns;
 }
 
-/* Asks every loop to wake us, and only then looks whether one runs already. True: all are idle. */
-static bool park(struct hd_monitor *m) {
-    bool idle = true;
+/* Asks every loop to wake us when it runs. Its word is to be believed HD_SETTLE_NS later, and not before. */
+static void ask_to_be_woken(struct hd_monitor *m) {
+    if (m->asked_ns != 0) {
+        return;
+    }
     for (unsigned i = 0, n = slots(m); i < n; i++) {
-        struct hd_watch *w = &m->watch[i];
-        uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
-        if (use == HD_WATCH_ON) {
-            atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
-            struct hd_loop_view view;
-            hd_loop_view(&w->loop, &view);
-            idle = idle && (counts_as_idle(m, w, &view) || given_up(m, w));
-        } else if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING) {
-            idle = false;
+        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
+            atomic_fetch_or_explicit(&m->watch[i].loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
         }
     }
-    return idle;
+    m->asked_ns = hd_os_now_ns();
 }
 
-static void unpark(struct hd_monitor *m) {
+static void stop_asking(struct hd_monitor *m) {
+    if (m->asked_ns == 0) {
+        return;
+    }
     for (unsigned i = 0, n = slots(m); i < n; i++) {
         if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
             atomic_fetch_and_explicit(&m->watch[i].loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
         }
     }
+    m->asked_ns = 0;
 }
 
+/* Sleeps until somebody runs. Every loop was idle at a look that came long enough after they were asked. */
+static void park(struct hd_monitor *m, uint32_t seen) {
+    hd_os.futex_wait((uint32_t *)&m->wake, seen, FOR_EVER, false);
+    stop_asking(m);
+    m->was_parked = true;
+    m->awake_until_ns = hd_os_now_ns() + m->settings.interval_ns;
+}
+
+/* Until the next look, or until a loop wakes us. After a wake we stay awake for an interval: a busy loop is
+ * not to wake us at each of its turns. But when we come from a park it is asked at once, so that a loop that
+ * only ticks costs two wake-ups a tick: the second finds it idle, and asked long ago. */
 static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
+    bool idle = next_ns == FOR_EVER;
+    uint64_t until_ns = next_ns;
+    bool ask = m->was_parked;
     m->planned_ns = 0;
-    if (next_ns == FOR_EVER || m->looked_ns >= m->published_ns + PUBLISH_NS) {
+    if (idle || m->looked_ns >= m->published_ns + PUBLISH_NS) {
         m->published_ns = m->looked_ns;
         publish_figures(m);
     }
-    if (next_ns == FOR_EVER) {
-        if (park(m)) {
-            hd_os.futex_wait((uint32_t *)&m->wake, seen, FOR_EVER, false);
+    if (idle && m->asked_ns != 0 && m->looked_ns >= m->asked_ns + HD_SETTLE_NS) {
+        park(m, seen);
+    } else {
+        if (idle && m->looked_ns < m->awake_until_ns) {
+            until_ns = m->awake_until_ns;
+        } else if (idle) {
+            until_ns = hd_os_now_ns() + HD_SETTLE_NS + HD_SETTLE_NS / 4;
+            ask = true;
         }
-        unpark(m);
+        m->was_parked = false;
+        if (ask) {
+            ask_to_be_woken(m);
+        } else {
+            stop_asking(m);
+        }
+        if (hd_os.futex_wait((uint32_t *)&m->wake, seen, until_ns, false) != -ETIMEDOUT) {
+            stop_asking(m);
+            m->awake_until_ns = hd_os_now_ns() + m->settings.interval_ns;
+        }
+        m->planned_ns =
+            idle ? 0 : next_ns; /* a look before it is due is early, not late: woken by a turn's end */
+    }
+    if (idle) {
         m->looked_ns = hd_os_now_ns();
         m->unread_late_ns = NOT_READ; /* how late this waking was is not known */
-        return;
     }
-    hd_os.futex_wait((uint32_t *)&m->wake, seen, next_ns, false);
-    m->planned_ns = next_ns; /* a look before it is due is early, not late: woken by a turn's end */
 }
 
 static int open_own(struct hd_monitor *m) {

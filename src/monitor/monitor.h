@@ -106,6 +106,9 @@ struct hd_monitor {
         uint64_t histogram[HD_TURN_HISTOGRAM], busy_ticks, idle_ticks;
         struct hd_capture_cost cost;
     } past;
+    uint64_t asked_ns;       /* since when every loop is asked to wake us (PARKED); 0: they are not */
+    uint64_t awake_until_ns; /* no park before */
+    bool was_parked;         /* the last wait was a park */
     uint64_t wakeups;
     struct hd_os_thread monitor_thread, worker_thread;
     struct hd_watch watch[HD_LOOPS_MAX];

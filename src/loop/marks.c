@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Watched thread: wait-free. The public marks of a hand-written loop.
+ */
+#include "loop/loop.h"
+
+/* The handle is a watch, and a watch begins with its loop (monitor/monitor.h). */
+static inline struct hd_loop *loop_of(hangdog_loop *loop) {
+    return (struct hd_loop *)(void *)loop;
+}
+
+void hangdog_before_wait(hangdog_loop *loop) {
+    if (loop != NULL) {
+        hd_loop_before_wait(loop_of(loop));
+    }
+}
+
+void hangdog_after_wait(hangdog_loop *loop) {
+    if (loop != NULL) {
+        hd_loop_after_wait(loop_of(loop));
+    }
+}
+
+void hangdog_turn(hangdog_loop *loop) {
+    if (loop != NULL) {
+        hd_loop_turn(loop_of(loop));
+    }
+}
