@@ -121,6 +121,7 @@ static uint64_t main_stack_top(void) {
 }
 
 static void watch_main_thread(struct hd_monitor *m, struct hd_record *r, struct hd_waits *t) {
+    hd_left_stacks_init(&t->left);
     t->stack_top = main_stack_top() & ~7ULL;
     t->watch = hd_watch_add(m, "main", 0, r->options.started_ns);
     hd_waits_self = t;

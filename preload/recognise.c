@@ -22,7 +22,7 @@ void hd_recognition_init(struct hd_recognition *g, struct hd_record *record, uin
 bool hd_recognise_due(void *waits, uint64_t now_ns) {
     struct hd_waits *t = waits;
     struct hd_recognition *g = t->recognition;
-    if (atomic_load_explicit(&t->left.full, memory_order_relaxed) != 0) {
+    if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) != 0) {
         return true;
     }
     if (atomic_load_explicit(&t->order, memory_order_relaxed) ==
@@ -121,10 +121,11 @@ static void fill_place(struct hd_recognition *g, struct hd_worker *k, const stru
 }
 
 static void resolve(struct hd_waits *t, struct hd_worker *k) {
-    struct hd_left_stack *left = &t->left;
-    if (atomic_load_explicit(&left->full, memory_order_acquire) == 0) {
+    if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) == 0) {
         return;
     }
+    t->left.reading = atomic_exchange_explicit(&t->left.between, t->left.reading, memory_order_acq_rel) & 3;
+    struct hd_left_stack *left = &t->left.stack[t->left.reading];
     struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
     struct hd_identity copy;
@@ -136,7 +137,6 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
         *known = (struct hd_known_identity){.uses = left->uses, .known = true, .seen = seen};
         atomic_store_explicit(&id->resolved, 1, memory_order_relaxed);
     }
-    atomic_store_explicit(&left->full, 0, memory_order_release);
 }
 
 /* ---- the rule --------------------------------------------------------------------------------- */

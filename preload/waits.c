@@ -86,10 +86,8 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
 }
 
 void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
-    struct hd_left_stack *left = &t->left;
-    if (atomic_load_explicit(&left->full, memory_order_acquire) != 0) {
-        return; /* the worker is still at the one before; this wait will come again */
-    }
+    /* The newest wins: this wait may last, those before it are over. */
+    struct hd_left_stack *left = &t->left.stack[t->left.writing];
     hd_own_regs(&left->regs);
     uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
     left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
@@ -99,7 +97,8 @@ void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
     copy(left->stack, left->regs.sp, left->bytes);
     left->identity = (uint32_t)(id - t->identity);
     left->uses = atomic_load_explicit(&id->uses, memory_order_relaxed);
-    atomic_store_explicit(&left->full, 1, memory_order_release);
+    t->left.writing =
+        atomic_exchange_explicit(&t->left.between, t->left.writing | HD_LEFT_FRESH, memory_order_acq_rel) & 3;
 }
 
 void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now) {

@@ -37,11 +37,26 @@ struct hd_identity {
 
 /* A stack that the thread left for the worker. */
 struct hd_left_stack {
-    _Atomic uint32_t full; /* the thread sets it, the worker clears it */
     uint32_t identity, uses, bytes;
     struct hd_regs regs;
     uint8_t stack[HD_WAIT_STACK_BYTES];
 };
+
+/* Three places, so that the newest wins and neither side waits: one is the thread's to write, one the
+ * worker's to read, one lies between them and is exchanged. */
+struct hd_left_stacks {
+    _Atomic uint32_t between; /* its number, with HD_LEFT_FRESH when the worker has not had it */
+    uint32_t writing;         /* the thread's */
+    uint32_t reading;         /* the worker's */
+    struct hd_left_stack stack[3];
+};
+#define HD_LEFT_FRESH 4u
+
+static inline void hd_left_stacks_init(struct hd_left_stacks *l) {
+    l->writing = 0;
+    l->reading = 1;
+    atomic_store_explicit(&l->between, 2, memory_order_relaxed);
+}
 
 struct hd_recognition; /* recognise.h: the worker's side */
 
@@ -53,7 +68,7 @@ struct hd_waits {
     uint64_t woke_ticks;      /* when the thread last woke a parked monitor for a wait of unknown meaning */
     uint64_t stack_top;
     struct hd_identity identity[HD_IDENTITIES];
-    struct hd_left_stack left;
+    struct hd_left_stacks left;
     struct hd_recognition *recognition;
 };
 
