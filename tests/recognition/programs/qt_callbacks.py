@@ -87,13 +87,15 @@ def command():
 
 
 def sleeping():
-    QtCore.QThread.msleep(300)
+    with mark("sleep"):
+        QtCore.QThread.msleep(400)
 
 
 def computing():
-    until = time.monotonic() + 0.3
-    while time.monotonic() < until:
-        pass
+    with mark("computation"):
+        until = time.monotonic() + 0.4
+        while time.monotonic() < until:
+            pass
 
 
 ALL = [computing, dialog, tcp_socket, process, event_loop, tcp_socket, dbus_block, dbus_with_gui, pumping,
