@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 import plans  # noqa: E402
 import record  # noqa: E402
 
-THRESHOLD_MS = 300
+THRESHOLD_MS = 200
 THRESHOLD_NS = THRESHOLD_MS * 1_000_000
 NAMES = ["asyncio", "asyncio-start", "asyncio-download", "asyncio-download-start", "node", "node-early", "gtk-x11",
          "gtk-dialog-first", "gtk-download", "gtk-download-start", "gtk-wayland", "qt-xcb", "qt-offscreen"]
@@ -54,11 +54,11 @@ def hangs(run):
 
 
 def marks(run):
-    found, open_marks, first, over = [], [], None, None
+    found, open_marks, first, over = [], [], None, None  # first: from when on every report must be explained
     for line in run.marks.read_text(encoding="ascii").splitlines():
         at, kind, state, name = line.split()[:4]
         if kind == "from":
-            first = int(at) if state == "idle" and first is None else first
+            first = int(at) if state in ("idle", "none") and first is None else first
             over = int(at) if state == "over" else over
         elif kind == "begin":
             open_marks.append((int(at), state, name))
@@ -85,7 +85,8 @@ def judge(run):
     for report in reports:
         busy = sum(overlap(report, m) for m in known if m[2] == "busy")
         idle = [m for m in known if m[2] == "idle" and overlap(report, m) > (report[1] - report[0]) // 2]
-        if busy < (report[1] - report[0]) // 2 and (idle or (first and report[0] > first)):
+        late = over is not None and report[0] > over  # the loop is over: whatever blocks is busy
+        if not late and busy < (report[1] - report[0]) // 2 and (idle or (first and report[0] > first)):
             false.append(f"{(report[1] - report[0]) // 10**6} ms {idle[0][3] if idle else 'unmarked'}")
     return right, missed, false
 
