@@ -87,7 +87,8 @@ static uint64_t object_of(const struct hd_worker *k, int tid, int fd) {
     return hash;
 }
 
-static void fill_set(const struct hd_worker *k, int tid, const struct hd_identity *id, struct hd_set *set) {
+static void fill_set(const struct hd_worker *k, int tid, const struct hd_wait_objects *id,
+                     struct hd_set *set) {
     set->count = 0;
     if (id->epoll) {
         uint64_t hash = hash_text(3, (const char *)&id->fd[0], sizeof id->fd[0]);
@@ -128,10 +129,8 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
     struct hd_left_stack *left = &t->left.stack[t->left.reading];
     struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
-    struct hd_identity copy;
-    memcpy(&copy, id, sizeof copy);
-    struct hd_seen_wait seen = {.sp = copy.sp};
-    fill_set(k, t->watch->loop.tid, &copy, &seen.set);
+    struct hd_seen_wait seen = {.sp = left->sp};
+    fill_set(k, t->watch->loop.tid, &left->objects, &seen.set);
     fill_place(t->recognition, k, left, &seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
         *known = (struct hd_known_identity){.uses = left->uses, .known = true, .seen = seen};

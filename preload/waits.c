@@ -29,15 +29,15 @@ static struct hd_identity *place_for(struct hd_waits *t) {
 }
 
 static void note(struct hd_identity *id, int fd) {
-    if (fd >= 0 && id->fds < HD_WAIT_FDS) {
-        id->fd[id->fds++] = fd;
+    if (fd >= 0 && id->objects.fds < HD_WAIT_FDS) {
+        id->objects.fd[id->objects.fds++] = fd;
     }
 }
 
 static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *set) {
-    id->epoll = set->epoll >= 0;
-    id->epoll_generation = set->epoll_generation;
-    id->fds = 0;
+    id->objects.epoll = set->epoll >= 0;
+    id->objects.epoll_generation = set->epoll_generation;
+    id->objects.fds = 0;
     note(id, set->epoll);
     for (uint64_t i = 0; set->poll != NULL && i < set->n; i++) {
         note(id, set->poll[i].fd);
@@ -95,6 +95,8 @@ void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
         left->bytes = 0; /* another stack, a coroutine's: nobody knows where it ends */
     }
     copy(left->stack, left->regs.sp, left->bytes);
+    left->objects = id->objects;
+    left->sp = id->sp;
     left->identity = (uint32_t)(id - t->identity);
     left->uses = atomic_load_explicit(&id->uses, memory_order_relaxed);
     t->left.writing =

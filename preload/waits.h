@@ -18,6 +18,14 @@
 #define HD_WAIT_FDS 16u
 #define HD_WAIT_STACK_BYTES (24u * 1024u)
 
+/* The descriptors of a wait. */
+struct hd_wait_objects {
+    bool epoll; /* the first one is an epoll instance, of this generation */
+    uint32_t epoll_generation;
+    uint32_t fds;
+    int32_t fd[HD_WAIT_FDS];
+};
+
 /* Waits that look the same to the thread. */
 struct hd_identity {
     uint64_t key;            /* 0: free; the thread's */
@@ -25,10 +33,7 @@ struct hd_identity {
     _Atomic uint8_t
         resolved; /* `seen` is true; the worker's, cleared by the thread when it gives the place away */
     _Atomic uint32_t uses; /* of this place in the table: which owner the worker has read */
-    uint32_t epoll_generation;
-    bool epoll;
-    uint32_t fds;
-    int32_t fd[HD_WAIT_FDS];
+    struct hd_wait_objects objects;
     uint64_t sp;
     /* sums, the thread's */
     _Atomic uint64_t waits, ticks, order;
@@ -38,6 +43,8 @@ struct hd_identity {
 /* A stack that the thread left for the worker. */
 struct hd_left_stack {
     uint32_t identity, uses, bytes;
+    struct hd_wait_objects objects;
+    uint64_t sp;
     struct hd_regs regs;
     uint8_t stack[HD_WAIT_STACK_BYTES];
 };

@@ -56,7 +56,7 @@ uint8_t *hd_signalled_buffer(void) {
 }
 
 void hd_signalled_forget(const struct hd_mailbox *m) {
-    if (shared.held == m) {
+    if (m != NULL && shared.held == m) { /* the worker's targets have none */
         shared.held = NULL;
     }
 }

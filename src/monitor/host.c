@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code, run once on the monitor thread at start: what the report says of the machine and the
+ * Ordinary code, run once on the worker thread at start: what the report says of the machine and the
  * program, the kept descriptors, the worker's buffers.
  */
 #include <elf.h>
@@ -128,12 +128,10 @@ size_t hd_worker_bytes(void) {
            round_up(hd_unwinder_bytes());
 }
 
-int hd_worker_init(struct hd_monitor *m, void *memory) {
-    struct hd_worker *k = memory;
-    uint8_t *more = (uint8_t *)memory + round_up(sizeof *k);
+void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
+    uint8_t *more = (uint8_t *)k + round_up(sizeof *k);
     k->scratch = (struct hd_report_scratch *)(void *)more;
     k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
-    k->monitor_tid = hd_os.get_tid();
     k->proc_fd = hd_os.open_at(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     k->mem_fd = hd_os.open_at(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
     hd_modules_init_live(&k->modules, k->mem_fd);
@@ -148,5 +146,4 @@ int hd_worker_init(struct hd_monitor *m, void *memory) {
         atomic_fetch_add_explicit(&m->record->spool_failed, 1, memory_order_relaxed);
         atomic_store_explicit(&m->record->spool_error, -rc, memory_order_relaxed);
     }
-    return 0;
 }

@@ -10,7 +10,7 @@
 #define LATE_NS (100 * HD_NS_PER_MS) /* a look later than this asks why */
 #define TICK_JUMP_NS \
     (1 * HD_NS_PER_MS) /* the counter and the clock disagree by more: its stamps are worth nothing */
-#define TELL_SAME_NS (1 * HD_NS_PER_S)    /* a proven stack is no news: the worker is not woken for each */
+#define TELL_SAME_NS (5 * HD_NS_PER_S)    /* a proven stack is no news: the worker is not woken for each */
 #define UNREAD_LATE_NS (5 * HD_NS_PER_MS) /* own figures older than so much lateness are read anew */
 #define PUBLISH_NS \
     (1 * HD_NS_PER_S) /* how old the record's figures may be: each time touches much cold memory */
@@ -576,12 +576,10 @@ void *hd_monitor_run(void *monitor) {
     hd_os.set_thread_name("hangdog");
     hd_os.close_all_unshared(); /* where it fails, ours are numbers of the program's table: high ones are not
                                    needed to be right */
+    atomic_store_explicit(&m->tid, hd_os.get_tid(), memory_order_relaxed);
     hd_capture_files_open();
     open_own(m);
     m->unread_late_ns = NOT_READ;
-    if (hd_worker_init(m, m->worker) == 0) {
-        hd_os_thread_start(&m->worker_thread, m->worker_stack, sizeof m->worker_stack, hd_worker_run, m);
-    }
     while (!atomic_load_explicit(&m->stopping, memory_order_acquire)) {
         uint32_t seen = atomic_load_explicit(&m->wake, memory_order_seq_cst);
         uint64_t next_ns = look(m);

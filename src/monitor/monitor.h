@@ -110,6 +110,7 @@ struct hd_monitor {
     uint64_t awake_until_ns; /* no park before */
     bool was_parked;         /* the last wait was a park */
     uint64_t wakeups;
+    _Atomic int tid; /* of the monitor */
     struct hd_os_thread monitor_thread, worker_thread;
     struct hd_watch watch[HD_LOOPS_MAX];
     struct hd_worker *worker;
@@ -124,8 +125,8 @@ void *hd_monitor_run(void *monitor);
 /* The worker thread. */
 void *hd_worker_run(void *monitor);
 size_t hd_worker_bytes(void);
-int hd_worker_init(struct hd_monitor *m,
-                   void *memory); /* on the monitor thread: its descriptors are of that table */
+void hd_worker_init(struct hd_monitor *m,
+                    struct hd_worker *k); /* on the worker: its descriptors are of its table */
 
 /* Wakes the monitor. Any thread; async-signal-safe. */
 void hd_monitor_wake(struct hd_monitor *m);

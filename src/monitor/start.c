@@ -145,6 +145,9 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
     atomic_store(&monitor, m);
     int rc =
         hd_os_thread_start(&m->monitor_thread, m->monitor_stack, sizeof m->monitor_stack, hd_monitor_run, m);
+    if (rc == 0) { /* without a worker hangs are seen and not told: nothing that would be worth failing for */
+        hd_os_thread_start(&m->worker_thread, m->worker_stack, sizeof m->worker_stack, hd_worker_run, m);
+    }
     end_change(rc == 0 ? RUNNING : STOPPED);
     *out = m;
     return rc;

@@ -22,8 +22,8 @@ struct linux_dirent { /* linux/dirent.h */
     char name[];
 };
 
-static void add_tid(struct hd_worker *k, int tid, int watched_tid) {
-    if (tid == watched_tid || tid == k->own_tid || tid == k->monitor_tid) {
+static void add_tid(struct hd_worker *k, int tid, int watched_tid, int monitor_tid) {
+    if (tid == watched_tid || tid == k->own_tid || tid == monitor_tid) {
         return;
     }
     for (uint32_t i = 0; i < k->threads; i++) {
@@ -39,14 +39,14 @@ static void add_tid(struct hd_worker *k, int tid, int watched_tid) {
         .tid = tid, .cpu_percent = -1, .syscall_nr = HD_SYSCALL_NONE, .error = EAGAIN, .way = HD_WAY_FROZEN};
 }
 
-static void list_threads(struct hd_worker *k, int watched_tid, int first_tid) {
+static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid) {
     k->threads = k->threads_left_out = k->thread_frames_used = 0;
     int fd = hd_os.open_at(k->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
         return;
     }
     if (first_tid != 0) {
-        add_tid(k, first_tid, watched_tid);
+        add_tid(k, first_tid, watched_tid, monitor_tid);
     }
     _Alignas(8) char buf[2048];
     for (long n; (n = hd_os.getdents(fd, buf, sizeof buf)) > 0;) {
@@ -57,7 +57,7 @@ static void list_threads(struct hd_worker *k, int watched_tid, int first_tid) {
                 tid = tid * 10 + (*p - '0');
             }
             if (tid > 0) {
-                add_tid(k, tid, watched_tid);
+                add_tid(k, tid, watched_tid, monitor_tid);
             }
             at += d->reclen;
         }
@@ -135,9 +135,9 @@ static void wait_until(uint64_t until_ns) {
     hd_os.futex_wait(&word, 0, until_ns, false);
 }
 
-void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid) {
+void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid) {
     uint64_t begin_ns = hd_os_now_ns();
-    list_threads(k, watched_tid, first_tid);
+    list_threads(k, watched_tid, first_tid, monitor_tid);
     bool again = false;
     for (uint32_t i = 0; i < k->threads; i++) {
         if (hd_os_now_ns() - begin_ns > BUDGET_NS) {

@@ -203,7 +203,8 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     hd_uuid_make(h->id, wall_now());
     int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
     hd_process_figures(k);
-    hd_threads_capture(k, m->watch[h->loop].loop.tid, owner);
+    hd_threads_capture(k, m->watch[h->loop].loop.tid, owner,
+                       atomic_load_explicit(&m->tid, memory_order_relaxed));
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         k->hang[i].whole = &k->hang[i] == h; /* one set of thread records: the newest hang's */
     }
@@ -230,7 +231,7 @@ static void on_dry(struct hd_worker *k, const struct hd_capture *c, const uint8_
     struct hd_walk walk;
     struct hd_evidence evidence;
     unwind_sample(k, c, stack, &walk);
-    hd_evidence_gather(k, k->monitor_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
+    hd_evidence_gather(k, k->own_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
 }
 
 /* False: the last message was there. */
@@ -292,8 +293,10 @@ void *hd_worker_run(void *monitor) {
     struct hd_monitor *m = monitor;
     struct hd_worker *k = m->worker;
     hd_os.set_thread_name("hangdog-worker");
+    hd_os.close_all_unshared(); /* where it fails, ours are numbers of the program's table */
     k->own_tid = hd_os.get_tid();
     hd_capture_files_open();
+    hd_worker_init(m, k);
     for (bool on = true; on;) {
         uint32_t seen = atomic_load_explicit(&m->worker_wake, memory_order_seq_cst);
         uint32_t bytes;

@@ -65,7 +65,7 @@ struct hd_bucket {
 struct hd_worker {
     int proc_fd; /* /proc/self, kept */
     int mem_fd;
-    int own_tid, monitor_tid;
+    int own_tid;
     struct hd_spool spool;
     struct hd_app app;
     struct hd_host host;
@@ -111,7 +111,7 @@ int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const 
 void hd_process_figures(struct hd_worker *k);
 
 /* Captures every other thread of the process once, `first_tid` first: within 25 ms, retried over 20. */
-void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid);
+void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
 
 /* Writes what is known of hang h: as it stands, or complete. */
 void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete);
