@@ -93,6 +93,10 @@ static void close_open_hang(const struct runner *r, const char *spool) {
     } else {
         json_object_set_new(report, "kind", json_string("fatal-hang"));
     }
+    if (!ended) { /* the process could not count it any more */
+        atomic_fetch_add(&c->hangs, 1);
+        atomic_fetch_add(&c->hang_ns, duration_ns);
+    }
     replace(spool, id, report);
     json_decref(report);
 }

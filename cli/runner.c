@@ -4,6 +4,7 @@
  */
 #include "cli/runner.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,11 +18,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a person or a supervisor sends to the program by sending it to us. */
-static const int forwarded[] = {SIGTERM, SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,
-                                SIGUSR2, SIGCONT, SIGTSTP, SIGALRM, SIGWINCH};
+/* Everything that a person or a supervisor may send to the program by sending it to us: all but what cannot
+ * be blocked, what tells of our own faults and children, and what the terminal does to a background job. */
+static bool is_forwarded(int signal) {
+    static const int kept[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
+                               SIGTRAP, SIGABRT, SIGSYS,  SIGTTIN, SIGTTOU, SIGPIPE};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        if (signal == kept[i]) {
+            return false;
+        }
+    }
+    return true;
+}
 
 static sigset_t mask_before;
+static struct sigaction child_before, pipe_before;
 
 static uint64_t now_ns(void) {
     struct timespec t;
@@ -29,14 +40,53 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* Descriptors that we were started with: the program's, and a pipe or a lock is only let go when nobody holds
+ * it. */
+static int inherited[256];
+static size_t inherited_count;
+
+static void note_inherited(void) {
+    DIR *dir = opendir("/proc/self/fd");
+    if (dir == NULL) {
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        int fd = (int)strtol(e->d_name, NULL, 10);
+        if (fd > STDERR_FILENO && fd != dirfd(dir) &&
+            inherited_count < sizeof inherited / sizeof inherited[0]) {
+            inherited[inherited_count++] = fd;
+        }
+    }
+    closedir(dir);
+}
+
+static void let_go_of_inherited(void) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (size_t i = 0; i < inherited_count; i++) {
+        close(inherited[i]);
+    }
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        close(null);
+    }
+}
+
 int runner_prepare(struct runner *r) {
     *r = (struct runner){.child = -1};
+    note_inherited();
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
-    for (size_t i = 0; i < sizeof forwarded / sizeof forwarded[0]; i++) {
-        sigaddset(&set, forwarded[i]);
+    for (int signal = 1; signal <= SIGRTMAX; signal++) {
+        if (is_forwarded(signal) && (signal < 32 || signal >= SIGRTMIN)) {
+            sigaddset(&set, signal);
+        }
     }
+    /* ignored, as some parents leave it, our child could not be waited for; a closed stderr is no reason to
+     * end */
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &child_before);
+    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &pipe_before);
     sigprocmask(SIG_BLOCK, &set, &mask_before);
     r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     r->record_fd = memfd_create("hangdog", MFD_CLOEXEC);
@@ -60,6 +110,8 @@ static _Noreturn void become(const struct runner *r, char *const argv[], const c
     snprintf(number, sizeof number, "%d", link_fd);
     setenv("HANGDOG_LINK", number, 1);
     setenv("LD_PRELOAD", preload, 1);
+    sigaction(SIGCHLD, &child_before, NULL);
+    sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &mask_before, NULL);
     execvp(argv[0], argv);
     int why = errno;
@@ -90,6 +142,9 @@ int runner_start(struct runner *r, char *const argv[], const char *preload) {
         rc = -why;
     }
     close(tell[0]);
+    if (rc == 0) {
+        let_go_of_inherited();
+    }
     return rc;
 }
 
@@ -131,8 +186,8 @@ void runner_handle_signals(struct runner *r) {
         if (info.ssi_signo == SIGCHLD) {
             continue; /* reaped below: signals of one kind merge */
         }
-        if (info.ssi_code == SI_KERNEL) {
-            continue; /* the terminal sent it to the program too */
+        if (info.ssi_code == SI_KERNEL || (pid_t)info.ssi_pid == r->child) {
+            continue; /* the terminal sent it to the program too; or the program itself to its group */
         }
         if (info.ssi_signo == SIGCONT && r->stopped_at_ns == 0) {
             continue;

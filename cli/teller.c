@@ -27,7 +27,8 @@ static uint64_t now_ns(void) {
 
 int teller_open(struct teller *t, const char *spool, const uint8_t session[16]) {
     t->spool = spool;
-    t->seen_count = 0;
+    t->seen = NULL;
+    t->seen_count = t->seen_room = 0;
     hd_uuid_text(session, t->session);
     t->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
     t->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -39,6 +40,7 @@ int teller_open(struct teller *t, const char *spool, const uint8_t session[16]) 
 }
 
 void teller_close(struct teller *t) {
+    free(t->seen);
     symbolizer_destroy(t->symbolizer);
     if (t->notify_fd >= 0) {
         close(t->notify_fd);
@@ -89,20 +91,27 @@ static void tell_long(const struct teller *t, json_t *report) {
     fflush(stderr);
 }
 
-/* The place of a report that was seen, a new one, or NULL when there are too many at once. */
+/* The place of a report that was seen, or a new one; SIZE_MAX: no memory. The newest are looked at first: an
+ * id comes twice within one hang. */
 static size_t place_of(struct teller *t, const char *id) {
-    size_t oldest_ended = 0;
-    for (size_t i = 0; i < t->seen_count; i++) {
-        if (strcmp(t->seen[i].id, id) == 0) {
-            return i;
+    for (size_t i = t->seen_count; i > 0; i--) {
+        if (strcmp(t->seen[i - 1].id, id) == 0) {
+            return i - 1;
         }
-        oldest_ended = t->seen[i].ended ? i : oldest_ended;
     }
-    size_t i = t->seen_count < sizeof t->seen / sizeof t->seen[0] ? t->seen_count++ : oldest_ended;
-    memset(&t->seen[i], 0, sizeof t->seen[i]);
-    snprintf(t->seen[i].id, sizeof t->seen[i].id, "%s", id);
-    t->seen[i].begin_due_ns = now_ns() + LONG_NS;
-    return i;
+    if (t->seen_count == t->seen_room) {
+        size_t room = t->seen_room != 0 ? 2 * t->seen_room : 64;
+        struct told_report *more = realloc(t->seen, room * sizeof *more);
+        if (more == NULL) {
+            return SIZE_MAX;
+        }
+        t->seen = more;
+        t->seen_room = room;
+    }
+    struct told_report *r = &t->seen[t->seen_count];
+    *r = (struct told_report){.begin_due_ns = now_ns() + LONG_NS};
+    snprintf(r->id, sizeof r->id, "%s", id);
+    return t->seen_count++;
 }
 
 static void on_report(struct teller *t, const char *name) {
@@ -119,6 +128,10 @@ static void on_report(struct teller *t, const char *name) {
         return;
     }
     size_t i = place_of(t, id);
+    if (i == SIZE_MAX) {
+        json_decref(report);
+        return;
+    }
     json_int_t lasted_ns = json_integer_value(json_object_get(report, "duration_ns"));
     bool final = json_is_true(json_object_get(report, "complete")) ||
                  strcmp(text_of(report, "kind"), "fatal-hang") == 0;

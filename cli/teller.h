@@ -16,12 +16,12 @@ struct teller {
     bool json, quiet;
     int notify_fd; /* inotify; -1: the folder cannot be watched, all is told at the end */
     struct symbolizer *symbolizer;
-    struct {
+    struct told_report {
         char id[37];
         uint64_t begin_due_ns; /* when to tell that it goes on, 0: told, or not due */
         bool ended;
-    } seen[64];
-    size_t seen_count;
+    } * seen;
+    size_t seen_count, seen_room;
 };
 
 int teller_open(struct teller *t, const char *spool, const uint8_t session[16]);

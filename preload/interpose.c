@@ -67,7 +67,7 @@ void hd_interpose_resolve(void) {
 
 static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
     uint64_t hash = SEED;
-    for (nfds_t i = 0; i < n && i < HD_WAIT_FDS; i++) {
+    for (nfds_t i = 0; fds != NULL && i < n && i < HD_WAIT_FDS; i++) {
         hash = MIX(hash, (uint32_t)fds[i].fd);
     }
     return (struct hd_wait_set){.hash = hash, .poll = fds, .n = n, .epoll = -1};
@@ -76,6 +76,9 @@ static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
 static struct hd_wait_set set_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
     uint64_t hash = SEED;
     const fd_set *sets[] = {r, w, e};
+    n = n < FD_SETSIZE
+            ? n
+            : FD_SETSIZE; /* programs pass larger ones with sets of this size: the kernel clamps them */
     for (unsigned s = 0; s < 3; s++) {
         const unsigned long *words = (const unsigned long *)(const void *)sets[s];
         for (int i = 0; words != NULL && i * 64 < n; i++) {

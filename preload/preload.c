@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -127,6 +128,21 @@ static void watch_main_thread(struct hd_monitor *m, struct hd_record *r, struct 
     hd_waits_self = t;
 }
 
+/* The main thread ends by pthread_exit, and others go on: nothing is left to watch, and libc ends a process
+ * with its last thread, so ours must be gone before. */
+static void main_thread_ends(void *unused) {
+    (void)unused;
+    hd_waits_self = NULL;
+    hd_monitor_leave();
+}
+
+static void leave_with_the_main_thread(void) {
+    pthread_key_t key;
+    if (pthread_key_create(&key, main_thread_ends) == 0) {
+        pthread_setspecific(key, &key);
+    }
+}
+
 static struct hd_waits *new_waits(struct hd_record *r) {
     struct hd_waits *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
     if (t != NULL) {
@@ -152,6 +168,7 @@ __attribute__((constructor(101))) static void begin(void) {
         if (waits != NULL && hd_monitor_start(&settings, r, &m) == 0) {
             atomic_store(&r->attached, 2);
             watch_main_thread(m, r, waits);
+            leave_with_the_main_thread();
         }
     }
     errno = saved;

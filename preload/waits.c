@@ -7,6 +7,9 @@
 
 #include "own_regs.h"
 
+/* The kernel keeps mappings at least 128 MiB below the main thread's stack (mmap_base): what is nearer to its
+ * top is it. */
+#define MAIN_STACK_MAX (64ULL << 20)
 #define WAKE_EVERY_TICKS_NS (100 * HD_NS_PER_MS)
 
 _Thread_local struct hd_waits *hd_waits_self;
@@ -42,7 +45,7 @@ static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *s
     for (uint64_t i = 0; set->poll != NULL && i < set->n; i++) {
         note(id, set->poll[i].fd);
     }
-    for (uint64_t fd = 0; set->poll == NULL && set->epoll < 0 && fd < set->n; fd++) {
+    for (uint64_t fd = 0; set->poll == NULL && set->epoll < 0 && fd < set->n && fd < FD_SETSIZE; fd++) {
         for (unsigned s = 0; s < 3; s++) {
             if (set->select[s] != NULL && FD_ISSET(fd, set->select[s])) {
                 note(id, (int)fd);
@@ -91,7 +94,7 @@ void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
     hd_own_regs(&left->regs);
     uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
     left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
-    if (room > (1ULL << 30)) {
+    if (room > MAIN_STACK_MAX) {
         left->bytes = 0; /* another stack, a coroutine's: nobody knows where it ends */
     }
     copy(left->stack, left->regs.sp, left->bytes);

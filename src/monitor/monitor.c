@@ -513,9 +513,25 @@ static void stop_asking(struct hd_monitor *m) {
     m->asked_ns = 0;
 }
 
+/* Whether every loop is still asked: one that has run since then took its flag off, and need not run any
+ * more. */
+static bool still_asked(const struct hd_monitor *m) {
+    for (unsigned i = 0, n = slots(m); i < n; i++) {
+        uint32_t use = atomic_load_explicit(&m->watch[i].use, memory_order_acquire);
+        uint32_t flags = atomic_load_explicit(&m->watch[i].loop.flags, memory_order_seq_cst);
+        if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING ||
+            (use == HD_WATCH_ON && (flags & HD_FLAG_PARKED) == 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Sleeps until somebody runs. Every loop was idle at a look that came long enough after they were asked. */
 static void park(struct hd_monitor *m, uint32_t seen) {
-    hd_os.futex_wait((uint32_t *)&m->wake, seen, FOR_EVER, false);
+    if (still_asked(m)) { /* `seen` is older: a flag that is taken off from now on changes the word */
+        hd_os.futex_wait((uint32_t *)&m->wake, seen, FOR_EVER, false);
+    }
     stop_asking(m);
     m->was_parked = true;
     m->awake_until_ns = hd_os_now_ns() + m->settings.interval_ns;

@@ -135,6 +135,9 @@ void hd_monitor_wake(struct hd_monitor *m);
  * hangdog_start, used by the preload too. *out: the monitor. */
 int hd_monitor_start(const struct hd_settings *settings, struct hd_record *record, struct hd_monitor **out);
 int hd_monitor_stop(void);
+/* Stops it where malloc's locks may be held: what is left of the threads is never waited for. Does nothing
+ * when none runs. */
+void hd_monitor_leave(void);
 struct hd_monitor *hd_monitor_current(void);
 struct hd_settings hd_settings_default(void);
 

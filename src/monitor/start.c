@@ -165,7 +165,9 @@ static bool worker_finished(struct hd_monitor *m, uint64_t until_ns) {
     return true;
 }
 
-int hd_monitor_stop(void) {
+/* With `join` the threads are gone afterwards; joining frees memory of theirs, and so may not be done where
+ * malloc's locks may be held: at exit, which may be called from a handler. */
+static int stop(bool join) {
     int was = begin_change();
     if (was != RUNNING) {
         if (was >= 0) {
@@ -177,8 +179,10 @@ int hd_monitor_stop(void) {
     struct hd_monitor *m = atomic_load(&monitor);
     atomic_store(&m->stopping, true);
     hd_monitor_wake(m);
-    hd_os_thread_join(&m->monitor_thread);
-    abandoned = !worker_finished(m, until_ns);
+    if (join) {
+        hd_os_thread_join(&m->monitor_thread);
+    }
+    abandoned = !worker_finished(m, until_ns) || !join;
     if (!abandoned && m->worker_thread.started) {
         hd_os_thread_join(&m->worker_thread);
     }
@@ -187,11 +191,19 @@ int hd_monitor_stop(void) {
     return 0;
 }
 
+int hd_monitor_stop(void) {
+    return stop(true);
+}
+
+void hd_monitor_leave(void) {
+    if (hd_monitor_current() != NULL) {
+        stop(false);
+    }
+}
+
 /* A program that exits without hangdog_stop still gets its session report. */
 __attribute__((destructor)) static void at_exit(void) {
-    if (hd_monitor_current() != NULL) {
-        hd_monitor_stop();
-    }
+    hd_monitor_leave();
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */
