@@ -104,8 +104,12 @@ bool bench_json_is(const char *value, const char *text) {
 }
 
 void bench_json_text(const char *value, char *out, size_t size) {
-    size_t n = value != NULL && value[0] == '"' ? strcspn(value + 1, "\"") : 0;
+    if (value == NULL || value[0] != '"') {
+        out[0] = '\0';
+        return;
+    }
+    size_t n = strcspn(value + 1, "\"");
     n = n < size ? n : size - 1;
-    memcpy(out, n > 0 ? value + 1 : "", n);
+    memcpy(out, value + 1, n);
     out[n] = '\0';
 }

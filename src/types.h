@@ -29,22 +29,22 @@ struct hd_regs {
 /* ---- frames ------------------------------------------------------------------------------- */
 
 enum hd_trust { /* how a frame was found, best first */
-    HD_TRUST_CONTEXT,
-    HD_TRUST_CFI,
-    HD_TRUST_SIGNAL, /* through a signal frame: pc is exact, not a return address */
-    HD_TRUST_FRAME_POINTER,
-    HD_TRUST_SCAN,
-    HD_TRUST_INFERRED,
+                HD_TRUST_CONTEXT,
+                HD_TRUST_CFI,
+                HD_TRUST_SIGNAL, /* through a signal frame: pc is exact, not a return address */
+                HD_TRUST_FRAME_POINTER,
+                HD_TRUST_SCAN,
+                HD_TRUST_INFERRED,
 };
 
 enum hd_stop { /* why a walk ended */
-    HD_STOP_ROOT,
-    HD_STOP_NO_UNWIND_INFORMATION,
-    HD_STOP_UNREADABLE,
-    HD_STOP_NO_PROGRESS,
-    HD_STOP_LIMIT,
-    HD_STOP_NO_ANSWER,
-    HD_STOP_EXITED,
+               HD_STOP_ROOT,
+               HD_STOP_NO_UNWIND_INFORMATION,
+               HD_STOP_UNREADABLE,
+               HD_STOP_NO_PROGRESS,
+               HD_STOP_LIMIT,
+               HD_STOP_NO_ANSWER,
+               HD_STOP_EXITED,
 };
 
 struct hd_frame {
@@ -99,7 +99,7 @@ struct hd_capture {
     bool truncated;       /* the stack goes on beyond stack_bytes */
     int32_t syscall_nr;   /* HD_SYSCALL_NONE, or the number */
     uint64_t syscall_args[6];
-    char wchan[32];       /* kernel's wait channel, only with way kernel; may be empty */
+    char wchan[32]; /* kernel's wait channel, only with way kernel; may be empty */
     /* word at the futex address and owner, read inside the same sandwich; valid only where
      * syscall_nr is futex: lets analysis claim a mutex's owner (glibc pthread_mutex_t layout) */
     bool futex_read;

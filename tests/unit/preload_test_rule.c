@@ -170,12 +170,12 @@ static void start_up_round_trips_to_another_place_do_not_become_the_loop(void **
 
 static void a_private_epoll_instance_in_a_callback_is_busy(void **state) {
     (void)state;
-    struct hd_set own = set_of(EPOLL + 0x001, 0, 0, 0), private = set_of(EPOLL + 0x002, 0, 0, 0);
+    struct hd_set own = set_of(EPOLL + 0x001, 0, 0, 0);
     for (int i = 0; i < 5; i++) {
         wait_at(own, 1, MAIN_SP, 100);
     }
     for (uint64_t i = 0; i < 20; i++) { /* spawnSync: an instance of its own each time */
-        private = set_of(EPOLL + 0x002 + i, 0, 0, 0);
+        struct hd_set private = set_of(EPOLL + 0x002 + i, 0, 0, 0);
         assert_int_equal(wait_at(private, 2, MAIN_SP - 700, 300), HD_VERDICT_BUSY);
         assert_int_equal(wait_at(own, 1, MAIN_SP, 20), HD_VERDICT_IDLE);
     }

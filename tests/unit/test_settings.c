@@ -30,7 +30,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static int begin(void **state) {
     (void)state;
-    strcpy(folder + sizeof folder - 7, "XXXXXX");
+    memcpy(folder + sizeof folder - 7, "XXXXXX", 7);
     return mkdtemp(folder) == NULL || setenv("XDG_STATE_HOME", folder, 1) != 0;
 }
 
@@ -138,7 +138,8 @@ static void expect_spool(const char *format) {
 
 static void the_spool_is_below_the_state_folder_or_home(void **state) {
     (void)state;
-    char *home = getenv("HOME") != NULL ? strdup(getenv("HOME")) : NULL;
+    const char *given = getenv("HOME");
+    char *home = given != NULL ? strdup(given) : NULL;
     expect_spool("%s/hangdog/app");
     setenv("HOME", folder, 1);
     setenv("XDG_STATE_HOME", "not/absolute", 1);
