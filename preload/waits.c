@@ -12,10 +12,14 @@
 #define MAIN_STACK_MAX (64ULL << 20)
 #define WAKE_EVERY_TICKS_NS (100 * HD_NS_PER_MS)
 
+/* Under the thread sanitizer this runs inside its own interceptor of a blocking call, where it takes no
+ * notice of atomics and so would call every hand-over to the worker a race. */
+#define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
+
 _Thread_local struct hd_waits *hd_waits_self;
 
 /* A free place, else that of the identity that waited longest ago and is not the loop's. */
-static struct hd_identity *place_for(struct hd_waits *t) {
+INSIDE_A_CALL static struct hd_identity *place_for(struct hd_waits *t) {
     struct hd_identity *oldest = NULL;
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         struct hd_identity *id = &t->identity[i];
@@ -31,13 +35,13 @@ static struct hd_identity *place_for(struct hd_waits *t) {
     return oldest;
 }
 
-static void note(struct hd_identity *id, int fd) {
+INSIDE_A_CALL static void note(struct hd_identity *id, int fd) {
     if (fd >= 0 && id->objects.fds < HD_WAIT_FDS) {
         id->objects.fd[id->objects.fds++] = fd;
     }
 }
 
-static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *set) {
+INSIDE_A_CALL static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *set) {
     id->objects.epoll = set->epoll >= 0;
     id->objects.epoll_generation = set->epoll_generation;
     id->objects.fds = 0;
@@ -55,8 +59,8 @@ static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *s
     }
 }
 
-struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key, const struct hd_wait_set *set,
-                                  uint64_t sp) {
+INSIDE_A_CALL struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key,
+                                                const struct hd_wait_set *set, uint64_t sp) {
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         if (t->identity[i].key == key) {
             return &t->identity[i];
@@ -88,7 +92,7 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
     }
 }
 
-void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
+INSIDE_A_CALL void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
     /* The newest wins: this wait may last, those before it are over. */
     struct hd_left_stack *left = &t->left.stack[t->left.writing];
     hd_own_regs(&left->regs);

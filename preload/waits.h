@@ -69,10 +69,10 @@ struct hd_recognition; /* recognise.h: the worker's side */
 
 /* Of one watched thread; in memory that a forked child finds wiped, so that there it is not watched. */
 struct hd_waits {
-    struct hd_watch *watch;   /* NULL: not watched */
-    struct hd_identity *last; /* that matched */
-    _Atomic uint64_t order;   /* waits so far */
-    uint64_t woke_ticks;      /* when the thread last woke a parked monitor for a wait of unknown meaning */
+    struct hd_watch *_Atomic watch; /* NULL: not watched */
+    struct hd_identity *last;       /* that matched */
+    _Atomic uint64_t order;         /* waits so far */
+    uint64_t woke_ticks; /* when the thread last woke a parked monitor for a wait of unknown meaning */
     uint64_t stack_top;
     struct hd_identity identity[HD_IDENTITIES];
     struct hd_left_stacks left;

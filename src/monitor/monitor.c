@@ -518,9 +518,10 @@ static void stop_asking(struct hd_monitor *m) {
 static bool still_asked(const struct hd_monitor *m) {
     for (unsigned i = 0, n = slots(m); i < n; i++) {
         uint32_t use = atomic_load_explicit(&m->watch[i].use, memory_order_acquire);
-        uint32_t flags = atomic_load_explicit(&m->watch[i].loop.flags, memory_order_seq_cst);
-        if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING ||
-            (use == HD_WATCH_ON && (flags & HD_FLAG_PARKED) == 0)) {
+        bool asked =
+            use == HD_WATCH_ON &&
+            (atomic_load_explicit(&m->watch[i].loop.flags, memory_order_seq_cst) & HD_FLAG_PARKED) != 0;
+        if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING || (use == HD_WATCH_ON && !asked)) {
             return false;
         }
     }
