@@ -183,7 +183,8 @@ void hangdog_expect_block(hangdog_loop *loop) {
 }
 
 void hangdog_expect_block_end(hangdog_loop *loop) {
-    if (loop != NULL) {
+    if (loop != NULL &&
+        atomic_load(&watch_of(loop)->loop.expected) > 0) { /* an end without a begin is none */
         atomic_fetch_sub(&watch_of(loop)->loop.expected, 1);
         hd_loop_mark(&watch_of(loop)->loop, HANGDOG_AFTER_WAITING); /* the turn starts anew */
     }

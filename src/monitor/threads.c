@@ -113,9 +113,10 @@ static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct h
         rc = hd_capture_frozen(&target, k->thread_stack, &c);
     }
     struct hd_sched sched;
-    if (hd_capture_sched(&target, &sched) == 0 && first_try) {
+    bool known = hd_capture_sched(&target, &sched) == 0;
+    if (known && first_try) {
         *first = sched;
-    } else if (rc == -EAGAIN) {
+    } else if (known && rc == -EAGAIN) {
         r->cpu_percent = (double)(sched.cpu_ns - first->cpu_ns) * 100.0 / RETRY_NS;
         r->state = HD_RUN_RUNNING;
     }
