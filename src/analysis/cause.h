@@ -42,6 +42,7 @@ struct hd_evidence {
     uint8_t state;          /* enum hd_run_state */
     int32_t syscall_nr;     /* HD_SYSCALL_NONE */
     uint8_t fd_kind;        /* of the descriptor in the call, or of those waited for (enum hd_fd_kind) */
+    uint64_t socket;        /* inode of the one socket that is waited for; 0: none, or several */
     bool has_fds;           /* a poll, select or epoll that waits for any descriptor at all */
     bool child_alive;       /* a child process started during this turn is alive */
     int32_t child_pid;      /* of it, or of a wait for one; 0 */

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "analysis/text.h"
+#include "monitor/peer.h"
 #include "monitor/worker.h"
 
 #define DESCRIPTORS_MAX 16
@@ -19,6 +20,17 @@
 
 static bool starts_with(const char *s, const char *prefix) {
     return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static const char *parse_u64(const char *p, uint64_t *out) {
+    uint64_t v = 0;
+    for (; *p == ' '; p++) {
+    }
+    for (; *p >= '0' && *p <= '9'; p++) {
+        v = v * 10 + (uint64_t)(*p - '0');
+    }
+    *out = v;
+    return p;
 }
 
 static void fd_path(int tid, const char *folder, int fd, char *path, size_t size) {
@@ -58,7 +70,8 @@ static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struc
         return HD_FD_NONE;
     }
     link[n] = '\0';
-    if (starts_with(link, "socket:")) {
+    if (starts_with(link, "socket:[")) {
+        parse_u64(link + strlen("socket:["), &out->socket);
         return socket_kind(path);
     }
     if (starts_with(link, "pipe:")) {
@@ -162,12 +175,27 @@ static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capt
         [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1, [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
     int fds[DESCRIPTORS_MAX];
     unsigned count = members(k, tid, c, fds);
+    uint64_t socket = 0;
     out->has_fds = count > 0;
     for (unsigned i = 0; i < count; i++) {
         enum hd_fd_kind kind = fd_kind(k, tid, fds[i], out);
-        out->fd_kind = rank[kind] > rank[out->fd_kind] ? (uint8_t)kind : out->fd_kind;
+        if (rank[kind] > rank[out->fd_kind]) {
+            out->fd_kind = (uint8_t)kind;
+            socket = out->socket;
+        } else if (kind == out->fd_kind && out->socket != socket) {
+            socket = 0; /* several of them: no one peer is the cause */
+        }
     }
-    out->path[0] = '\0'; /* several descriptors: no one file is the cause */
+    out->socket = socket;
+    out->path[0] = '\0'; /* nor is one file */
+}
+
+static void find_peer(const struct hd_worker *k, int tid, struct hd_evidence *out) {
+    if (out->socket != 0 && out->fd_kind == HD_FD_INET) {
+        hd_peer_of_inet(k->proc_fd, tid, out->socket, out->peer, sizeof out->peer);
+    } else if (out->socket != 0 && out->fd_kind == HD_FD_UNIX) {
+        hd_peer_of_unix(out->socket, out->peer, sizeof out->peer);
+    }
 }
 
 /* ---- children ------------------------------------------------------------------------------- */
@@ -181,17 +209,6 @@ static long read_small(const struct hd_worker *k, const char *path, char *text, 
     hd_os.close(fd);
     text[n > 0 ? n : 0] = '\0';
     return n;
-}
-
-static const char *parse_u64(const char *p, uint64_t *out) {
-    uint64_t v = 0;
-    for (; *p == ' '; p++) {
-    }
-    for (; *p >= '0' && *p <= '9'; p++) {
-        v = v * 10 + (uint64_t)(*p - '0');
-    }
-    *out = v;
-    return p;
 }
 
 /* When process pid was started (CLOCK_BOOTTIME, 10 ms steps), 0: gone, or a zombie. */
@@ -308,5 +325,6 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
     case HD_WAIT_CHILD:
         break;
     }
+    find_peer(k, tid, out);
     find_child(k, tid, turn_ns, out);
 }

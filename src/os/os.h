@@ -20,6 +20,7 @@ struct hd_os_calls {
     long (*read)(int fd, void *buf, size_t n);
     long (*pread)(int fd, void *buf, size_t n, uint64_t offset);
     long (*write)(int fd, const void *buf, size_t n);
+    int (*socket)(int family, int type, int protocol);
     int (*fsync)(int fd);
     int (*rename_at)(int dir, const char *from, const char *to);
     int (*unlink_at)(int dir, const char *path);

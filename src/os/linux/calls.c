@@ -39,6 +39,10 @@ static long sys_write(int fd, const void *buf, size_t n) {
     return hd_syscall3(SYS_write, fd, buf, n);
 }
 
+static int sys_socket(int family, int type, int protocol) {
+    return (int)hd_syscall3(SYS_socket, family, type, protocol);
+}
+
 static int sys_fsync(int fd) {
     return (int)hd_syscall1(SYS_fsync, fd);
 }
@@ -179,6 +183,7 @@ struct hd_os_calls hd_os = {
     .read = sys_read,
     .pread = sys_pread,
     .write = sys_write,
+    .socket = sys_socket,
     .fsync = sys_fsync,
     .rename_at = sys_rename_at,
     .unlink_at = sys_unlink_at,
