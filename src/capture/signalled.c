@@ -16,8 +16,8 @@
 #include "os/ticks.h"
 
 #define ANSWER_NS (50 * HD_NS_PER_MS)
-#define FIRST_NAP_NS \
-    (60 * HD_NS_PER_US) /* a signal takes some 15 µs there; naps need no wake-up call by the handler */
+#define SPIN_NS (25 * HD_NS_PER_US)      /* a signal takes some 15 µs there, a wake-up of ours 30 */
+#define FIRST_NAP_NS (60 * HD_NS_PER_US) /* naps need no wake-up call by the handler */
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
 
 /* One buffer for all: an answer is copied out of it at once. It belongs to the library and not to the caller,
@@ -102,18 +102,29 @@ bool hd_signalled_allowed(struct hd_target *t) {
     return buffer_free() && __atomic_load_n(&t->mailbox->left, __ATOMIC_RELAXED) == 0;
 }
 
-/* Waits until the phase is DONE. False: no answer, and none will be taken any more. */
+/* Waits until the phase is DONE. False: no answer, and none will be taken any more. A thread on our own
+ * processor answers only when we sleep. */
 static bool wait_for_answer(struct hd_mailbox *m, uint32_t sequence) {
-    uint64_t until = hd_os_now_ns() + ANSWER_NS;
+    const uint64_t done = hd_mail_word(sequence, HD_MAIL_DONE);
+    uint64_t now = hd_os_now_ns();
+    uint64_t spin_until = now + SPIN_NS, until = now + ANSWER_NS;
     uint64_t nap = FIRST_NAP_NS;
 
-    do {
-        hd_capture_nap(nap);
-        if (__atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == hd_mail_word(sequence, HD_MAIL_DONE)) {
-            return true;
+    while (__atomic_load_n(&m->word, __ATOMIC_ACQUIRE) != done) {
+        now = hd_os_now_ns();
+        if (now < spin_until) {
+            hd_machine_relax();
+            continue;
         }
+        if (now >= until || __atomic_load_n(&m->left, __ATOMIC_RELAXED) != 0) {
+            break;
+        }
+        hd_capture_nap(nap);
         nap = nap * 2 < LONGEST_NAP_NS ? nap * 2 : LONGEST_NAP_NS;
-    } while (hd_os_now_ns() < until && __atomic_load_n(&m->left, __ATOMIC_RELAXED) == 0);
+    }
+    if (__atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == done) {
+        return true;
+    }
 
     uint64_t asked = hd_mail_word(sequence, HD_MAIL_ASKED);
     if (__atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(sequence, HD_MAIL_IDLE), false,

@@ -304,8 +304,8 @@ void *hd_worker_run(void *monitor) {
         while (on && (msg = hd_ring_peek(&m->ring, &bytes)) != NULL) {
             on = handle(m, k, msg);
             hd_ring_release(&m->ring);
-            atomic_store_explicit(&m->worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);
         }
+        atomic_store_explicit(&m->worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);
         if (on) {
             hd_os.futex_wait((uint32_t *)&m->worker_wake, seen, UINT64_MAX, false);
         }

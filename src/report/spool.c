@@ -165,7 +165,11 @@ int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_repo
     int result = write_file(s, r, scratch, temp, name);
     if (result < 0)
         return note_failure(s, result);
-    settle(s, name);
+    /* An update stands under a name that is on disk already: after a power cut it is the old text or the new,
+     * either of them whole. */
+    if (r->complete || memcmp(s->stands, r->id, sizeof s->stands) != 0)
+        settle(s, name);
+    memcpy(s->stands, r->id, sizeof s->stands);
     return 0;
 }
 
