@@ -103,7 +103,7 @@ static json_t *read_all(const struct report_files *files, const struct options *
             continue;
         }
         if (symbolizer != NULL)
-            report_symbolicate_hot(report, symbolizer, NULL);
+            report_symbolicate_hot(report, symbolizer, report_owner(files->file[i].path), NULL);
         json_array_append_new(all, summary_of(report, &files->file[i]));
         json_decref(report);
     }

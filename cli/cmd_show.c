@@ -29,7 +29,8 @@ static void print_help(void) {
         "  --no-symbols    modules and offsets only: faster\n"
         "  --help          this text\n\n"
         "Lines and inlined functions need debug information: that of the program's file, or a file of it below\n"
-        "/usr/lib/debug, or a server named in DEBUGINFOD_URLS.\n",
+        "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. JavaScript functions need\n"
+        "node --perf-basic-prof --interpreted-frames-native-stack.\n",
         stdout);
 }
 
@@ -99,7 +100,8 @@ int cmd_show(int argc, char **argv) {
     int status = 0;
     if (parse_options(argc, argv, &o, &status) != 0)
         return status;
-    json_t *report = reports_pick(o.spool, argv[optind], &why);
+    uid_t owner;
+    json_t *report = reports_pick(o.spool, argv[optind], &owner, &why);
     if (report == NULL)
         return complain("%s", why.text);
     json_t *notes = NULL;
@@ -111,9 +113,9 @@ int cmd_show(int argc, char **argv) {
             return complain("adding symbols: out of memory; try --no-symbols");
         }
         if (o.json || o.threads)
-            report_symbolicate(report, symbolizer, &notes);
+            report_symbolicate(report, symbolizer, owner, &notes);
         else
-            report_symbolicate_hot(report, symbolizer, &notes);
+            report_symbolicate_hot(report, symbolizer, owner, &notes);
     }
     status = o.json ? print_json(report) : print_text(report, notes, &o);
     symbolizer_destroy(symbolizer);

@@ -5,6 +5,7 @@
  */
 #include "cli/render_parts.h"
 #include "cli/reports.h"
+#include "cli/script_frames.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -62,10 +63,21 @@ static const char *top_name(const json_t *report) {
     return NULL;
 }
 
+/* " (app.py:12)": scripts have many functions of one name, and some without. */
+static void put_script_place(const struct page *p, const json_t *frame) {
+    const char *file = member_text(frame, "file"), *slash = file != NULL ? strrchr(file, '/') : NULL;
+    if (script_frame_language(frame) == NULL || file == NULL)
+        return;
+    fputs(" (", p->out);
+    render_text(p->out, slash != NULL ? slash + 1 : file);
+    fprintf(p->out, ":%" PRId64 ")", member_int(frame, "line"));
+}
+
 /* hung for 2.003 s in clock_nanosleep, called by debugCommand */
 static void put_sentence(const struct page *p) {
     char duration[RENDER_DURATION_BYTES];
-    const char *top = top_name(p->report), *own = name_of(report_own_frame(p->report));
+    const json_t *frame = report_own_frame(p->report);
+    const char *top = top_name(p->report), *own = name_of(frame);
     fprintf(p->out, "  %s %s", verb_of(p->report),
             render_duration(duration, member_int(p->report, "duration_ns")));
     if (top != NULL && own != NULL && strcmp(top, own) != 0) {
@@ -77,7 +89,10 @@ static void put_sentence(const struct page *p) {
     }
     fputs(p->style.bold, p->out);
     render_text(p->out, own != NULL ? own : top);
-    fprintf(p->out, "%s\n", p->style.end);
+    fputs(p->style.end, p->out);
+    if (own != NULL)
+        put_script_place(p, frame);
+    fputc('\n', p->out);
 }
 
 static void put_cause(const struct page *p) {

@@ -4,6 +4,7 @@
  */
 #include "cli/render_parts.h"
 #include "cli/reports.h"
+#include "cli/script_frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +27,12 @@ static int width_of(const char *text) {
 /* "name", "name (inlined)"; without symbols where the function begins, as far as that is known. */
 static char *function_text(const json_t *frame) {
     const char *name = member_text(frame, "function"), *trust = member_text(frame, "trust");
-    const char *mark = json_is_true(json_object_get(frame, "inlined")) ? " (inlined)"
-                       : trust == NULL                                 ? ""
-                       : strcmp(trust, "scan") == 0                    ? " (found by scan)"
-                       : strcmp(trust, "inferred") == 0                ? " (inferred)"
-                                                                       : "";
+    const char *mark = script_frame_language(frame) != NULL              ? ""
+                       : json_is_true(json_object_get(frame, "inlined")) ? " (inlined)"
+                       : trust == NULL                                   ? ""
+                       : strcmp(trust, "scan") == 0                      ? " (found by scan)"
+                       : strcmp(trust, "inferred") == 0                  ? " (inferred)"
+                                                                         : "";
     char *text;
     return asprintf(&text, "%s%s", name != NULL ? name : "?", mark) < 0 ? NULL : text;
 }
@@ -48,6 +50,8 @@ static char *place_text(const json_t *frame) {
 static char *module_text(const json_t *report, const json_t *frame) {
     const char *module = report_module_name(report, frame), *offset = member_text(frame, "offset");
     char *text;
+    if (script_frame_language(frame) != NULL)
+        return strdup(script_frame_language(frame));
     if (module == NULL || offset == NULL)
         return strdup(member_text(frame, "pc") != NULL ? member_text(frame, "pc") : "?");
     return asprintf(&text, "%s+%s", module, offset) < 0 ? NULL : text;

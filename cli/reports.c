@@ -243,10 +243,15 @@ json_t *report_load(const char *path, struct problem *why) {
     return report;
 }
 
+uid_t report_owner(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_uid : geteuid();
+}
+
 /* ---- picking ------------------------------------------------------------------------------ */
 
 /* The newest report that is not of a session (each run ends with one); of sessions only, the newest. */
-static json_t *pick_latest(const struct report_files *files, struct problem *why) {
+static json_t *pick_latest(const struct report_files *files, uid_t *owner, struct problem *why) {
     json_t *session = NULL;
     for (size_t i = files->count; i-- != 0;) {
         json_t *report = report_load(files->file[i].path, why);
@@ -256,6 +261,7 @@ static json_t *pick_latest(const struct report_files *files, struct problem *why
         }
         if (strcmp(json_string_value(json_object_get(report, "kind")), "session") != 0) {
             json_decref(session);
+            *owner = report_owner(files->file[i].path);
             return report;
         }
         if (session == NULL)
@@ -270,7 +276,8 @@ static json_t *pick_latest(const struct report_files *files, struct problem *why
     return session;
 }
 
-static json_t *pick_by_id(const struct report_files *files, const char *name, struct problem *why) {
+static json_t *pick_by_id(const struct report_files *files, const char *name, uid_t *owner,
+                          struct problem *why) {
     const struct report_file *found = NULL;
     size_t matches = 0;
     for (size_t i = 0; i < files->count; i++) {
@@ -280,8 +287,10 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, st
             matches++;
         found = &files->file[i];
     }
-    if (matches == 1)
+    if (matches == 1) {
+        *owner = report_owner(found->path);
         return report_load(found->path, why);
+    }
     if (matches == 0)
         problem_set(why, "looking for the report %s: no id in %s begins with it; see: hangdog list", name,
                     files->where);
@@ -292,8 +301,9 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, st
     return NULL;
 }
 
-json_t *reports_pick(const char *folder, const char *name, struct problem *why) {
+json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct problem *why) {
     struct report_files files;
+    *owner = report_owner(name);
     if (strchr(name, '/') != NULL || is_report_name(name))
         return report_load(name, why);
     if (name[0] == 0) {
@@ -302,7 +312,8 @@ json_t *reports_pick(const char *folder, const char *name, struct problem *why) 
     }
     if (reports_find(folder, &files, why) != 0)
         return NULL;
-    json_t *report = strcmp(name, "latest") == 0 ? pick_latest(&files, why) : pick_by_id(&files, name, why);
+    json_t *report =
+        strcmp(name, "latest") == 0 ? pick_latest(&files, owner, why) : pick_by_id(&files, name, owner, why);
     reports_free(&files);
     return report;
 }

@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* The folder below which each app has its spool: $XDG_STATE_HOME/hangdog, else ~/.local/state/hangdog. Caller
  * frees. NULL, and why: no home folder is known. */
@@ -33,21 +34,27 @@ int reports_find(const char *folder, struct report_files *out, struct problem *w
 void reports_free(struct report_files *files);
 
 /* The report that a person means by `name`: an id or the beginning of one, a file, or "latest" (the newest
- * that is not of a session, if there is one). NULL, and why. The report itself; json_decref it. */
-json_t *reports_pick(const char *folder, const char *name, struct problem *why);
+ * that is not of a session, if there is one), and whose it is. NULL, and why. The report itself; json_decref
+ * it. */
+json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct problem *why);
 
 /* Reads a report and checks that it is one and of a version that is understood. NULL, and why. */
 json_t *report_load(const char *path, struct problem *why);
 
-/* Adds function, file, line and inlined frames to every frame of the report; nothing else changes. Reasons
- * why a module has no symbols are in `notes` when it is not NULL: an array of texts, json_decref it. */
-void report_symbolicate(json_t *report, struct symbolizer *s, json_t **notes);
-/* The same for the hot stack alone, which takes less time. */
-void report_symbolicate_hot(json_t *report, struct symbolizer *s, json_t **notes);
+/* Whose the report in this file is; it is the caller's where that cannot be told. */
+uid_t report_owner(const char *path);
 
-/* The frame of the hot stack that stands for the hang: of the program's own code, else outside of the
- * system's libraries, else any; one with a name, if there is one, and with half of the time; of those the
- * innermost. NULL: no hot stack. Borrowed. */
+/* Adds function, file, line and inlined frames to every frame of the report. What turns out to be one
+ * function of code made at run time becomes one in the tree and the hot stack; nothing else changes. `owner`
+ * is report_owner's. Reasons why there are no symbols are in `notes` when it is not NULL: an array of texts,
+ * json_decref it. */
+void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, json_t **notes);
+/* The same for the hot stack alone, which takes less time. */
+void report_symbolicate_hot(json_t *report, struct symbolizer *s, uid_t owner, json_t **notes);
+
+/* The frame of the hot stack that stands for the hang: of a script, else of the program's own code, else
+ * outside of the system's libraries, else any; one with a name, if there is one, and with half of the time;
+ * of those the innermost. NULL: no hot stack. Borrowed. */
 json_t *report_own_frame(const json_t *report);
 /* True for a frame of the library that hangdog run preloads: it passes the program's waits on. */
 bool report_frame_is_ours(const json_t *report, const json_t *frame);

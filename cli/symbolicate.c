@@ -5,6 +5,7 @@
  * relied on.
  */
 #include "cli/reports.h"
+#include "cli/script_frames.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@ struct work {
     struct symbolizer *symbolizer;
     json_t
         *known; /* "module offset" → array of {function, file, line, inlined}: stacks repeat their frames */
-    json_t *notes; /* by module index as text */
+    json_t *notes; /* by module's path */
+    json_t *script_notes;
+    int mapped;
 };
 
 /* ---- one frame ---------------------------------------------------------------------------- */
@@ -132,16 +135,18 @@ static void expand_stacks(struct work *w, json_t *stacks, const char *member) {
     }
 }
 
-static void begin(struct work *w, const json_t *report, struct symbolizer *s) {
+static void begin(struct work *w, json_t *report, struct symbolizer *s, uid_t owner) {
     *w = (struct work){
         .modules = json_object_get(report, "modules"),
         .symbolizer = s,
         .known = json_object(),
         .notes = json_object(),
+        .script_notes = json_array(),
     };
+    w->mapped = script_frames_name(report, owner, w->script_notes);
 }
 
-static void end(struct work *w, json_t **notes) {
+static void end(struct work *w, const json_t *report, json_t **notes) {
     if (notes != NULL) {
         const char *key;
         json_t *note;
@@ -149,27 +154,30 @@ static void end(struct work *w, json_t **notes) {
         json_object_foreach(w->notes, key, note) {
             json_array_append(*notes, note);
         }
+        script_frames_hint(report, w->mapped, w->script_notes);
+        json_array_extend(*notes, w->script_notes);
     }
+    json_decref(w->script_notes);
     json_decref(w->known);
     json_decref(w->notes);
 }
 
-void report_symbolicate_hot(json_t *report, struct symbolizer *s, json_t **notes) {
+void report_symbolicate_hot(json_t *report, struct symbolizer *s, uid_t owner, json_t **notes) {
     struct work w;
-    begin(&w, report, s);
+    begin(&w, report, s, owner);
     expand_frames(&w, json_object_get(json_object_get(report, "hot_stack"), "frames"));
-    end(&w, notes);
+    end(&w, report, notes);
 }
 
-void report_symbolicate(json_t *report, struct symbolizer *s, json_t **notes) {
+void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, json_t **notes) {
     struct work w;
     const json_t *samples = json_object_get(report, "samples");
-    begin(&w, report, s);
+    begin(&w, report, s, owner);
     expand_frames(&w, json_object_get(json_object_get(report, "hot_stack"), "frames"));
     expand_stacks(&w, json_object_get(samples, "stacks"), NULL);
     name_frames(&w, json_object_get(json_object_get(samples, "tree"), "frames"));
     expand_stacks(&w, json_object_get(report, "threads"), "stack");
-    end(&w, notes);
+    end(&w, report, notes);
 }
 
 /* ---- the app's own frame ------------------------------------------------------------------ */
@@ -213,7 +221,9 @@ static int rank_of(const json_t *report, const json_t *frame) {
     int rank = 0;
     if (report_frame_is_ours(report, frame))
         return 0;
-    if (module != NULL && is_program(report, module))
+    if (script_frame_language(frame) != NULL)
+        rank = script_frame_is_system(frame) ? 12 : 16; /* the interpreter's frames say less */
+    else if (module != NULL && is_program(report, module))
         rank = 8;
     else if (!is_system(json_string_value(json_object_get(module, "path"))))
         rank = 4;

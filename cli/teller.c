@@ -63,7 +63,7 @@ static json_t *load(const struct teller *t, const char *id) {
 
 static void tell_ended(const struct teller *t, json_t *report) {
     json_t *notes = NULL;
-    report_symbolicate(report, t->symbolizer, &notes);
+    report_symbolicate(report, t->symbolizer, report_owner(t->spool), &notes);
     if (t->json) {
         char *line = json_dumps(report, JSON_COMPACT);
         fprintf(stderr, "%s\n", line != NULL ? line : "{}");
@@ -79,7 +79,7 @@ static void tell_ended(const struct teller *t, json_t *report) {
 }
 
 static void tell_long(const struct teller *t, json_t *report) {
-    report_symbolicate(report, t->symbolizer, NULL);
+    report_symbolicate(report, t->symbolizer, report_owner(t->spool), NULL);
     const char *function = text_of(report_own_frame(report), "function");
     if (!t->json) {
         fprintf(stderr, "hangdog: ");

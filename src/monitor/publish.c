@@ -72,6 +72,25 @@ static uint64_t fingerprint(struct hd_worker *k, const struct hd_hang *h, const 
     return hash;
 }
 
+/* Code made at run time has no part in the fingerprint: its addresses mean nothing in the next run. Within
+ * this run they do: two hangs are the same if it is at the same places on the way to the same function. 0: no
+ * other hang is the same, for the hot stack ends in such code, and where its function begins is not known. */
+static uint64_t made_code(struct hd_worker *k, const struct hd_hang *h) {
+    uint32_t path[HD_TREE_DEPTH_MAX];
+    uint32_t n = hd_tree_hot_path(&h->tree, path, HD_TREE_DEPTH_MAX);
+    uint64_t hash = 0xcbf29ce484222325ULL;
+    for (uint32_t i = n; i > 0; i--) {
+        const struct hd_frame *f = &k->pool.node[path[i - 1]].frame;
+        if (f->start == 0 && hd_modules_at(&k->modules, hd_frame_lookup_pc(f)) < 0) {
+            if (i == n) {
+                return 0;
+            }
+            hash = mix(hash, &f->pc, sizeof f->pc);
+        }
+    }
+    return hash;
+}
+
 /* ---- caps ----------------------------------------------------------------------------------- */
 
 static bool bucket_allows(struct hd_monitor *m, struct hd_worker *k, uint64_t print) {
@@ -290,7 +309,8 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     bool first = h->written_age_ns == 0;
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
     note_open(m, h, complete);
-    if (complete && r.fingerprint == k->before_fingerprint) {
+    uint64_t made = made_code(k, h);
+    if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_made) {
         r.brief = true;
         memcpy(r.repeat_of, k->before_id, sizeof r.repeat_of);
     }
@@ -311,6 +331,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     }
     if (complete && allowed) {
         k->before_fingerprint = r.fingerprint;
+        k->before_made = made;
         memcpy(k->before_id, h->id, sizeof k->before_id);
     }
 }

@@ -80,6 +80,7 @@ struct hd_worker {
     uint32_t held_count;
     /* the report before: a repeat is brief */
     uint64_t before_fingerprint;
+    uint64_t before_made; /* code made at run time in its hot stack */
     uint8_t before_id[HD_UUID_BYTES];
     struct hd_bucket bucket[HD_BUCKETS_MAX];
     uint32_t day_count; /* reports in the spool younger than a day, as counted at day_checked_ns */

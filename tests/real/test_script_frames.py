@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# Functions of scripts in reports of unmodified interpreters: their names, files and lines beside the interpreter's own
+# frames, in JSON and as text; and how to get them where there are none.
+
+import contextlib
+import os
+import subprocess
+import unittest
+
+from support_run import (HANGDOG, PATIENCE, SOURCE, Program, RealCase, Together, environment, runs_under_sanitizer,
+                         symbolicated)
+
+NODE = "/usr/bin/node"
+NODE_SCRIPT = os.path.join(SOURCE, "tests/real/support_script_frames.js")
+WITH_MAP = ["--perf-basic-prof", "--interpreted-frames-native-stack"]
+
+
+def run(argv):
+    """One program from beginning to end."""
+    program = Program(argv)
+    assert program.pid  # looked up while it runs
+    program.status = program.wait()
+    return program
+
+
+def shown(program, report):
+    """The report as a person sees it."""
+    return subprocess.run([HANGDOG, "show", report["id"], "--spool", program.spool], check=True, text=True,
+                          stdout=subprocess.PIPE, env=environment(), timeout=PATIENCE).stdout
+
+
+def script_frames(frames):
+    return [frame for frame in frames if "language" in frame]
+
+
+class ScriptCase(RealCase):
+    def hang(self, program, function):
+        """The hang with this script's function in its hot stack, with symbols, and the function's frame."""
+        for report in program.reports("hang"):
+            self.assert_valid(report)
+            report = symbolicated(program, report)
+            self.assert_valid(report)
+            for frame in script_frames(report["hot_stack"]["frames"]):
+                if frame["function"] == function:
+                    return report, frame
+        raise AssertionError("no hang in %s: %s" % (function, program.errors))
+
+    def assert_between(self, names, report):
+        """These functions are in the hot stack in this order, the innermost first."""
+        have = [frame.get("function", "") for frame in report["hot_stack"]["frames"]]
+        left = list(names)
+        for name in have:
+            if left and left[0] in name:
+                left.pop(0)
+        self.assertEqual([], left, have)
+
+
+class Node(ScriptCase):
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(NODE, os.X_OK):
+            raise unittest.SkipTest("%s is not installed: scripts/install-dependencies test" % NODE)
+        why = runs_under_sanitizer([NODE, "-e", "setTimeout(() => {}, 100)"])
+        if why:
+            raise unittest.SkipTest("node itself does not run with this sanitizer's runtime: " + why)
+        programs = Together()
+        programs.start("named", run, [NODE, *WITH_MAP, NODE_SCRIPT])
+        programs.start("plain", run, [NODE, NODE_SCRIPT])
+        programs.join()
+        cls.named, cls.plain = programs["named"], programs["plain"]
+
+    @classmethod
+    def tearDownClass(cls):
+        for program in (cls.named, cls.plain):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink("/tmp/perf-%d.map" % program.pid)
+            program.close()
+
+    def test_a_busy_function_is_named_with_its_file_and_line(self):
+        report, frame = self.hang(self.named, "checksumOfNothing")
+        self.assertEqual(("javascript", NODE_SCRIPT, 10), (frame["language"], frame["file"], frame["line"]))
+        self.assertEqual("cpu", report["cause"]["kind"])
+        self.assert_between(["checksumOfNothing", "onBusyTimer", "listOnTimeout", "uv_run", "main"], report)
+
+    def test_a_function_at_many_addresses_is_one_with_all_its_time(self):
+        report, frame = self.hang(self.named, "checksumOfNothing")
+        self.assertGreater(frame["share"], 0.8)
+        tree = report["samples"]["tree"]
+        names = [tree["frames"][node["frame"]].get("function") for node in tree["nodes"]]
+        self.assertEqual(1, names.count("checksumOfNothing"), names)
+        raw = next(r for r in self.named.reports("hang") if r["id"] == report["id"])["samples"]["tree"]
+        self.assertEqual(max(node["time_ns"] for node in raw["nodes"]), max(node["time_ns"] for node in tree["nodes"]))
+
+    def test_the_text_says_who_was_busy_and_who_waited(self):
+        report, _ = self.hang(self.named, "checksumOfNothing")
+        text = shown(self.named, report)
+        self.assertRegex(text, r"hung for .* in .*checksumOfNothing \(support_script_frames\.js:10\)\n")
+        self.assertRegex(text, r"\n +\d+ %  checksumOfNothing +support_script_frames\.js:10 +javascript\n")
+        self.assertNotIn("start node with", text)
+        report, _ = self.hang(self.named, "runSlowCommand")
+        self.assertEqual("child", report["cause"]["kind"])
+        self.assertRegex(shown(self.named, report), r"called by runSlowCommand \(support_script_frames\.js:25\)")
+
+    def test_the_runner_tells_the_same(self):
+        self.assertRegex(self.named.errors, r"hung for .* in .*checksumOfNothing \(support_script_frames\.js:10\)\n")
+
+    def test_without_a_map_it_says_how_to_get_one(self):
+        reports = self.plain.reports("hang")
+        self.assertEqual(2, len(reports), self.plain.errors)
+        for report in reports:
+            self.assertIn("start node with --perf-basic-prof --interpreted-frames-native-stack",
+                          shown(self.plain, report))
+        self.assertIn("start node with --perf-basic-prof", self.plain.errors)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a file away")
+    def test_a_map_that_is_somebody_elses_names_nothing(self):
+        report, _ = self.hang(self.named, "checksumOfNothing")
+        path = "/tmp/perf-%d.map" % self.named.pid
+        os.chown(path, 12345, 12345)
+        try:
+            text = shown(self.named, report)
+        finally:
+            os.chown(path, 0, 0)
+        self.assertNotIn("checksumOfNothing", text)
+        self.assertIn(path + " is not read: it belongs to somebody else", text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
