@@ -7,5 +7,6 @@
 
 /* Before any of them is called, where possible. Ordinary code. */
 void hd_interpose_resolve(void);
+void hd_jump_resolve(void);
 
 #endif

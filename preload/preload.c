@@ -155,6 +155,7 @@ static struct hd_waits *new_waits(struct hd_record *r) {
 __attribute__((constructor(101))) static void begin(void) {
     int saved = errno;
     hd_interpose_resolve();
+    hd_jump_resolve();
     struct hd_record *r = take_link();
     start_recorder();
     clean_preload();
