@@ -34,7 +34,7 @@ static struct {
     int (*epoll_create1)(int);
 } real;
 
-static void *look_up(const char *name) {
+void *hd_interpose_look_up(const char *name) {
     int saved = errno;
     void *found = dlsym(RTLD_NEXT, name);
     errno = saved;
@@ -43,7 +43,7 @@ static void *look_up(const char *name) {
 
 /* Two threads may both do it: they store the same. */
 void hd_interpose_resolve(void) {
-#define RESOLVE(member, name) real.member = (__typeof__(real.member))look_up(name)
+#define RESOLVE(member, name) real.member = (__typeof__(real.member))hd_interpose_look_up(name)
     RESOLVE(poll, "poll");
     RESOLVE(ppoll, "ppoll");
     RESOLVE(poll_chk, "__poll_chk");
@@ -56,6 +56,7 @@ void hd_interpose_resolve(void) {
     RESOLVE(epoll_create, "epoll_create");
     RESOLVE(epoll_create1, "epoll_create1");
 #undef RESOLVE
+    hd_interpose_resolve_process();
 }
 
 #define REAL(member) (real.poll != NULL ? (void)0 : hd_interpose_resolve(), real.member)
@@ -113,17 +114,17 @@ static bool blocks_for(const struct timespec *t) {
 }
 
 /* The result of `call`, made between begin and end. */
-#define AROUND(set, blocks, call)                                                                \
-    ({                                                                                           \
-        struct hd_waiting hd_w;                                                                  \
-        struct hd_wait_set hd_s = (set);                                                         \
-        hd_wait_begin(&hd_w, &hd_s, blocks, __builtin_return_address(0), __builtin_dwarf_cfa()); \
-        int hd_result = (call);                                                                  \
-        if (__builtin_expect(hd_recorder_on, 0)) {                                               \
-            hd_recorder_end(hd_result);                                                          \
-        }                                                                                        \
-        hd_wait_end(&hd_w);                                                                      \
-        hd_result;                                                                               \
+#define AROUND(set, blocks, call)                                                                     \
+    ({                                                                                                \
+        struct hd_waiting hd_w;                                                                       \
+        struct hd_wait_set hd_s = (set);                                                              \
+        hd_wait_begin(&hd_w, &hd_s, blocks, __builtin_return_address(0), __builtin_frame_address(0)); \
+        int hd_result = (call);                                                                       \
+        if (__builtin_expect(hd_recorder_on, 0)) {                                                    \
+            hd_recorder_end(hd_result);                                                               \
+        }                                                                                             \
+        hd_wait_end(&hd_w);                                                                           \
+        hd_result;                                                                                    \
     })
 
 static inline bool watched(void) {

@@ -66,6 +66,9 @@ void hd_target_close(struct hd_target *t);
  * disposition is default or ignore (else -EBUSY, nothing installed). -EINVAL: a signal whose default action
  * is not to be ignored. Idempotent. The handler stays. */
 int hd_capture_signal_init(int signal);
+/* Takes the handler out again, if it is still ours: a filter that is about to come may kill for what it does.
+ * Leaves no trace in memory, so that a child that shares it may call. Async-signal-safe. */
+void hd_capture_signal_end(void);
 
 /* On the watched thread itself, when it begins to be watched: gives it an alternate stack of ours (unless the
  * program has one), notes the mailbox as its own, and takes the dry sample. `memory` of

@@ -30,6 +30,7 @@ struct hd_proc_status {
     uint64_t pending;   /* the thread's own and the process's */
     uint64_t voluntary; /* context switches */
     uint64_t involuntary;
+    bool filtered; /* by seccomp: a system call may end the process */
 };
 
 struct hd_proc_mapping {

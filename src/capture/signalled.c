@@ -92,6 +92,9 @@ bool hd_signalled_allowed(struct hd_target *t) {
     bool quiet = t->voluntary_valid && status.voluntary == t->voluntary;
     t->voluntary = status.voluntary;
     t->voluntary_valid = true;
+    if (status.filtered) {
+        return false; /* the handler's calls, and the return from it, may be the end of the program */
+    }
     if (!quiet || ((status.blocked | status.pending) >> (t->signal - 1) & 1) != 0) {
         return false;
     }

@@ -33,6 +33,12 @@ static bool may_be_used(int signal) {
     return signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD;
 }
 
+/* What the signal did before it was ours. */
+static struct {
+    int signal; /* 0: it never was */
+    struct hd_kernel_action action;
+} before_us;
+
 int hd_capture_signal_init(int signal) {
     struct hd_kernel_action ours = {
         .handler = (void *)hd_capture_on_signal,
@@ -65,8 +71,18 @@ int hd_capture_signal_init(int signal) {
             hd_os.signal_action(signal, &before, NULL); /* the program set one between the two calls */
             return -EBUSY;
         }
+        before_us.action = before;
+        before_us.signal = signal;
     }
     return hd_signalled_prepare(signal);
+}
+
+void hd_capture_signal_end(void) {
+    struct hd_kernel_action now = {0};
+    if (before_us.signal != 0 && hd_os.signal_action(before_us.signal, NULL, &now) == 0 &&
+        now.handler == (void *)hd_capture_on_signal) {
+        hd_os.signal_action(before_us.signal, &before_us.action, NULL);
+    }
 }
 
 /* guard page | alternate stack | mailbox */

@@ -15,6 +15,7 @@
 #define PUBLISH_NS \
     (1 * HD_NS_PER_S) /* how old the record's figures may be: each time touches much cold memory */
 #define NOT_READ (UINT64_MAX / 2)
+#define FILTERED_LOOK_NS (250 * HD_NS_PER_MS) /* of idle loops that may not wake us */
 #define FOR_EVER UINT64_MAX
 
 void hd_monitor_wake(struct hd_monitor *m) {
@@ -25,6 +26,11 @@ void hd_monitor_wake(struct hd_monitor *m) {
 /* Slots that have ever been in use: the others' memory is left cold. */
 static unsigned slots(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->slots, memory_order_acquire);
+}
+
+/* Loops are not asked for anything: their threads' calls may kill. */
+static bool is_filtered(const struct hd_monitor *m) {
+    return atomic_load_explicit(&m->filter, memory_order_relaxed) == HD_FILTER_THERE;
 }
 
 /* ---- clock ---------------------------------------------------------------------------------- */
@@ -146,9 +152,12 @@ static void untrack(struct hd_watch *w) {
 }
 
 /* Asks the loop to tell when this turn ends. False when it has ended meanwhile. */
-static bool track(struct hd_watch *w, uint64_t turn) {
+static bool track(const struct hd_monitor *m, struct hd_watch *w, uint64_t turn) {
     struct hd_loop_view view;
     w->tracked_turn = turn;
+    if (is_filtered(m)) {
+        return true;
+    }
     atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_TRACKED, memory_order_seq_cst);
     hd_loop_view(&w->loop, &view);
     if (view.running && view.turn_ticks == turn) {
@@ -158,23 +167,14 @@ static bool track(struct hd_watch *w, uint64_t turn) {
     return false;
 }
 
-/* The thread is in a wait that turned out to be idle after it had begun; *since: when, in ticks. */
-static bool waits_after_all(const struct hd_watch *w, uint64_t *since) {
-    const _Atomic uint8_t *waiting = atomic_load_explicit(&w->loop.waiting, memory_order_acquire);
-    if (waiting == NULL || atomic_load_explicit(waiting, memory_order_acquire) != HD_WAIT_IDLE) {
-        return false;
-    }
-    *since = atomic_load_explicit(&w->loop.waiting_since, memory_order_relaxed);
-    atomic_thread_fence(memory_order_acquire);
-    return atomic_load_explicit(&w->loop.waiting, memory_order_relaxed) == waiting;
-}
-
 /* Idle, or not to be watched now. */
 static bool counts_as_idle(const struct hd_monitor *m, const struct hd_watch *w,
                            const struct hd_loop_view *view) {
+    const _Atomic uint8_t *waiting = atomic_load_explicit(&w->loop.waiting, memory_order_acquire);
     return !view->running || atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
            atomic_load_explicit(&m->paused, memory_order_relaxed) != 0 ||
-           atomic_load_explicit(&w->loop.lost, memory_order_relaxed);
+           atomic_load_explicit(&w->loop.lost, memory_order_relaxed) ||
+           (waiting != NULL && atomic_load_explicit(waiting, memory_order_acquire) == HD_WAIT_IDLE);
 }
 
 static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_ns) {
@@ -188,29 +188,24 @@ static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_
 static void look_back(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
     uint64_t launched = atomic_load_explicit(&w->loop.launched, memory_order_acquire);
     uint32_t changes = atomic_load_explicit(&w->loop.changes, memory_order_acquire);
-    bool launches = !w->launched && launched != 0;
-    if (launches || changes != w->changes) {
-        uint64_t resumed = atomic_load_explicit(&w->loop.resumed, memory_order_relaxed);
-        w->floor_ns = resumed != 0 ? ticks_to_clock(m, resumed) : now_ns;
-    }
-    if (launches) {
+    if (!w->launched && launched != 0) {
         look->ended_known = true;
         look->ended_ns = ticks_to_clock(m, launched);
+        w->floor_ns = now_ns;
         note_launch(m, w, look->ended_ns);
     }
     if (changes != w->changes) {
         w->changes = changes;
+        w->floor_ns = now_ns;
         look->void_turn = true;
     }
 }
 
 static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
     struct hd_loop_view view;
-    uint64_t since;
     hd_loop_view(&w->loop, &view);
-    bool waits = waits_after_all(w, &since);
     *look = (struct hd_look){.now_ns = now_ns,
-                             .running = !waits && !counts_as_idle(m, w, &view),
+                             .running = !counts_as_idle(m, w, &view),
                              .turn = view.turn_ticks,
                              .turn_ns = ticks_to_clock(m, view.turn_ticks),
                              .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
@@ -220,17 +215,22 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     if (!w->launched && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
         note_launch(m, w, ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS));
     }
-    if (w->tracked_turn != 0 &&
-        (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
+    if (w->tracked_turn != 0 && is_filtered(m)) {
+        bool over = !view.running || view.turn_ticks != w->tracked_turn;
+        look->ended_known =
+            look->ended_known || over; /* if the next has begun: at its begin, at the latest */
+        look->ended_ns =
+            over ? ticks_to_clock(m, view.running ? view.turn_ticks : view.word >> HD_ACTIVITY_BITS)
+                 : look->ended_ns;
+        w->tracked_turn = over ? 0 : w->tracked_turn;
+    } else if (w->tracked_turn != 0 &&
+               (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
         look->ended_known = true;
         look->ended_ns = ticks_to_clock(m, atomic_load_explicit(&w->loop.tracked_end, memory_order_relaxed));
         w->tracked_turn = 0;
     } else if (w->tracked_turn != 0 && !view.running) {
         look->ended_known = true; /* it ended in the instant in which it was asked to tell: its word does */
         look->ended_ns = ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS);
-    } else if (waits && view.running && !look->ended_known) {
-        look->ended_known = true; /* its turn ended when it began to wait */
-        look->ended_ns = ticks_to_clock(m, since);
     }
 }
 
@@ -326,7 +326,7 @@ static bool look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, u
             w->begun = w->sched;
             w->begun_valid = w->sched_valid;
         }
-        if ((actions & HD_ACT_TRACK) != 0 && !track(w, look.turn)) {
+        if ((actions & HD_ACT_TRACK) != 0 && !track(m, w, look.turn)) {
             w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
             continue;
         }
@@ -406,7 +406,8 @@ static void publish_figures(struct hd_monitor *m) {
 /* ---- coming and going ----------------------------------------------------------------------- */
 
 static void open_watch(struct hd_monitor *m, struct hd_watch *w) {
-    w->target = (struct hd_target){.mailbox = w->mailbox, .signal = m->settings.signal, .watched = true};
+    w->target = (struct hd_target){.mailbox = w->mailbox, .watched = true};
+    w->target.signal = is_filtered(m) ? 0 : m->settings.signal;
     w->life = (struct hd_life){0};
     w->sched_valid = w->blocked = w->sure_told = w->launched = false;
     w->tracked_turn = w->floor_ns = w->changes = 0;
@@ -530,6 +531,28 @@ static void stop_asking(struct hd_monitor *m) {
     m->asked_ns = 0;
 }
 
+/* What a thread that installs a filter waits for: no question to any loop, no signal. */
+static void note_filter(struct hd_monitor *m) {
+    uint32_t told = atomic_load_explicit(&m->filter, memory_order_acquire);
+    if (told != HD_FILTER_COMES && told != HD_FILTER_FAILED) {
+        return;
+    }
+    bool comes = told == HD_FILTER_COMES;
+    for (unsigned i = 0, n = slots(m); i < n; i++) {
+        struct hd_watch *w = &m->watch[i];
+        if (atomic_load_explicit(&w->use, memory_order_acquire) != HD_WATCH_ON) {
+            continue;
+        }
+        atomic_fetch_and_explicit(&w->loop.flags, ~(HD_FLAG_PARKED | HD_FLAG_TRACKED), memory_order_seq_cst);
+        w->target.signal = comes ? 0 : m->settings.signal;
+        w->tracked_turn = comes ? w->tracked_turn : 0; /* nobody was asked: its end shows in the word */
+    }
+    m->asked_ns = 0;
+    m->was_parked = false;
+    atomic_store_explicit(&m->filter, comes ? HD_FILTER_THERE : HD_FILTER_NONE, memory_order_release);
+    hd_os.futex_wake((uint32_t *)&m->filter, 1, false);
+}
+
 /* Whether every loop is still asked: one that has run since then took its flag off, and need not run any
  * more. */
 static bool still_asked(const struct hd_monitor *m) {
@@ -572,12 +595,14 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
     } else {
         if (idle && m->looked_ns < m->awake_until_ns) {
             until_ns = m->awake_until_ns;
+        } else if (idle && is_filtered(m)) {
+            until_ns = m->looked_ns + FILTERED_LOOK_NS;
         } else if (idle) {
             until_ns = hd_os_now_ns() + HD_SETTLE_NS + HD_SETTLE_NS / 4;
             ask = true;
         }
         m->was_parked = false;
-        if (ask) {
+        if (ask && !is_filtered(m)) {
             ask_to_be_woken(m);
         } else {
             stop_asking(m);
@@ -616,6 +641,7 @@ void *hd_monitor_run(void *monitor) {
     m->unread_late_ns = NOT_READ;
     while (!atomic_load_explicit(&m->stopping, memory_order_acquire)) {
         uint32_t seen = atomic_load_explicit(&m->wake, memory_order_seq_cst);
+        note_filter(m);
         uint64_t next_ns = look(m);
         m->wakeups++;
         wait(m, seen, next_ns);

@@ -57,6 +57,15 @@ struct hd_watch {
 
 struct hd_worker; /* monitor/worker.h */
 
+/* A seccomp filter on watched threads: a system call of theirs may be the end of the program. They get no
+ * signal and wake nobody any more; the monitor looks by the clock. */
+enum hd_filter {
+    HD_FILTER_NONE,
+    HD_FILTER_COMES,  /* a thread is about to install it, and waits for */
+    HD_FILTER_THERE,  /* the monitor to keep to it */
+    HD_FILTER_FAILED, /* it was refused: the monitor makes it NONE */
+};
+
 /* Where the loop is not told but recognised (the preload): what the monitor and the worker do for it. All
  * NULL: nothing. */
 struct hd_recogniser {
@@ -86,6 +95,8 @@ struct hd_monitor {
     _Atomic uint32_t worker_done; /* futex word: 1 once the worker has finished */
     _Atomic uint32_t state;       /* hangdog_state as the program told it */
     _Atomic uint32_t paused;      /* depth */
+    _Atomic uint32_t filter;      /* enum hd_filter; a futex word for who installs one */
+    _Atomic uint32_t alive;       /* 0 in a forked child */
     _Atomic bool quiet;           /* an impossible state was seen: no more looks */
     /* clock pair, the monitor's */
     bool ticks_are_tsc;
@@ -139,6 +150,11 @@ int hd_monitor_stop(void);
  * when none runs. */
 void hd_monitor_leave(void);
 struct hd_monitor *hd_monitor_current(void);
+/* The calling thread, watched, is about to come under a seccomp filter of its own. Returns when nothing of
+ * ours will make it do a system call: at once but for a sample that is being taken. `hd_monitor_unfiltered`:
+ * it was refused. */
+void hd_monitor_filtered(void);
+void hd_monitor_unfiltered(void);
 struct hd_settings hd_settings_default(void);
 
 /* Watches the calling thread's loop from `start_ns` on, as running. NULL: no slot or no memory. */

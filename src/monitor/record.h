@@ -21,8 +21,18 @@ struct hd_record_options {
     uint64_t started_ns, started_wall_ns; /* of the program: just before exec */
     uint32_t reports_per_day, reports_per_fingerprint;
     uint8_t session[HD_UUID_BYTES];
+    int32_t seccomp_filters; /* on the runner, tried and found harmless; -1: the kernel does not count them */
     char app_name[HD_RECORD_STRING];
     char spool[4 * HD_RECORD_STRING];
+};
+
+/* Why a program that took the record is not watched, or no longer. */
+enum hd_unwatched {
+    HD_UNWATCHED_NOT,
+    HD_UNWATCHED_FILTER,  /* a seccomp filter of all threads: ours would be killed, and the program with them
+                           */
+    HD_UNWATCHED_NO_WAIT, /* it was to be watched from its first wait on, and has not waited */
+    HD_UNWATCHED_FAILED,  /* no memory or no thread */
 };
 
 enum hd_record_hang {
@@ -37,6 +47,7 @@ struct hd_record {
     struct hd_record_options options;
     /* written by the process */
     _Atomic uint32_t attached;  /* 1: the preload took the record; 2: its monitor runs */
+    _Atomic uint32_t unwatched; /* enum hd_unwatched */
     _Atomic uint32_t clean;     /* the monitor was stopped: what follows is final */
     _Atomic uint32_t loop_seen; /* 1: a loop was recognised; 2: beyond doubt */
     _Atomic uint32_t hang_open; /* enum hd_record_hang: of the hang whose report is open_id */

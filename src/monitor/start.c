@@ -12,6 +12,9 @@
 
 #define STOP_NS \
     (90 * HD_NS_PER_MS) /* from the call of stop until it abandons a worker that has not finished */
+#define FILTER_NS                                                                                            \
+    (1 * HD_NS_PER_S)                /* how long a filter waits for the monitor: else a late signal may kill \
+                                      */
 #define TURN_NS (100 * HD_NS_PER_MS) /* how long one start or stop waits for another */
 
 enum phase { STOPPED, CHANGING, RUNNING };
@@ -20,12 +23,17 @@ enum phase { STOPPED, CHANGING, RUNNING };
 static _Atomic uint32_t phase;
 static _Atomic int owner_pid;
 static struct hd_monitor *_Atomic monitor;
+static _Atomic bool filtered; /* a seccomp filter is on a watched thread: it makes no system call for us */
 static bool abandoned; /* the worker of `monitor` may still be at work: its memory is never used again */
 
 struct hd_monitor *hd_monitor_current(void) {
     struct hd_monitor *m = atomic_load_explicit(&monitor, memory_order_acquire);
     bool on = atomic_load_explicit(&phase, memory_order_acquire) == RUNNING;
-    return on && atomic_load_explicit(&owner_pid, memory_order_relaxed) == hd_os.get_pid() ? m : NULL;
+    /* A forked child finds its memory wiped, and needs no system call to know: it may be under a filter. */
+    return on && atomic_load_explicit(&m->alive, memory_order_relaxed) != 0 &&
+                   atomic_load_explicit(&owner_pid, memory_order_relaxed) == hd_os.get_pid()
+               ? m
+               : NULL;
 }
 
 /* Becomes the one who changes things. The phase that was, or -EBUSY. */
@@ -140,6 +148,7 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
         own_record(m->record);
     }
     atomic_store(&m->state, HANGDOG_STATE_FOREGROUND);
+    atomic_store(&m->alive, 1);
     init_clock(m);
     hd_capture_signal_init(settings->signal); /* where it fails, running threads have no stack, and say why */
     atomic_store(&monitor, m);
@@ -196,8 +205,37 @@ int hd_monitor_stop(void) {
 }
 
 void hd_monitor_leave(void) {
+    struct hd_monitor *m = atomic_load(&monitor);
+    if (atomic_load(&filtered)) {
+        if (m != NULL) {
+            atomic_store(&m->stopping, true); /* seen at the next look: nobody is woken */
+        }
+        return;
+    }
     if (hd_monitor_current() != NULL) {
         stop(false);
+    }
+}
+
+void hd_monitor_filtered(void) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (m != NULL) {
+        uint64_t until_ns = hd_os_now_ns() + FILTER_NS;
+        atomic_store(&m->filter, HD_FILTER_COMES);
+        hd_monitor_wake(m);
+        while (atomic_load(&m->filter) == HD_FILTER_COMES &&
+               hd_os.futex_wait((uint32_t *)&m->filter, HD_FILTER_COMES, until_ns, false) != -ETIMEDOUT) {
+        }
+    }
+    atomic_store(&filtered, true);
+}
+
+void hd_monitor_unfiltered(void) {
+    atomic_store(&filtered, false);
+    struct hd_monitor *m = hd_monitor_current();
+    if (m != NULL) {
+        atomic_store(&m->filter, HD_FILTER_FAILED);
+        hd_monitor_wake(m);
     }
 }
 

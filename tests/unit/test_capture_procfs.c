@@ -101,7 +101,7 @@ static void the_state_is_found_behind_any_name(void **state) {
 
 static const char status_text[] =
     "Name:\tvoluntary_ctxt_switches:\t5\nSigQ:\t0/96365\nSigPnd:\t0000000000400000\n"
-    "ShdPnd:\t0000000000000001\nSigBlk:\t8000000000000000\nSigIgn:\t0\n"
+    "ShdPnd:\t0000000000000001\nSeccomp:\t2\nSeccomp_filters:\t1\nSigBlk:\t8000000000000000\nSigIgn:\t0\n"
     "voluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n";
 
 static void status_gives_masks_and_switches(void **state) {
@@ -109,6 +109,7 @@ static void status_gives_masks_and_switches(void **state) {
     struct hd_proc_status s;
     assert_true(hd_proc_parse_status(status_text, sizeof status_text - 1, &s));
     assert_int_equal(s.blocked, 1ULL << 63);
+    assert_true(s.filtered);
     assert_int_equal(s.pending, 0x400001);
     assert_int_equal(s.voluntary, 150);
     assert_int_equal(s.involuntary, 545);

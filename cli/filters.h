@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Seccomp filters that the runner has come to life with: its program inherits them. Ordinary code.
+ */
+#ifndef CLI_FILTERS_H
+#define CLI_FILTERS_H
+
+/* How many there are, when none of them ends a process for what a monitor does; -1: one does, or nobody
+ * knows. */
+int filters_tried(void);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: starting and stopping the watch of this process. A monitor is two threads, and some programs
+ * must have one: what asks the kernel for a new user namespace, say. They are watched from their first wait
+ * on, and our threads end before they make such a call again.
+ */
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "recognise.h"
+#include "waits.h"
+
+#define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
+#define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
+
+enum phase {
+    NOT_OURS,
+    AT_FIRST_WAIT, /* to be started then */
+    STARTING,
+    WATCHED,
+    NEVER, /* no more */
+};
+
+static struct {
+    int pid;
+    struct hd_record *record;
+    _Atomic uint32_t phase;
+    unsigned starts;
+} self;
+
+static void copy_string(char *to, size_t size, const char *from) {
+    size_t n = strnlen(from, size - 1);
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
+static struct hd_settings settings_of(const struct hd_record_options *o) {
+    struct hd_settings s = hd_settings_default();
+    s.held = true;
+    s.interval_ns = o->interval_ns;
+    s.threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
+    s.threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
+    s.reports_per_day = o->reports_per_day;
+    s.reports_per_fingerprint = o->reports_per_fingerprint;
+    s.spool_reports = UINT32_MAX;
+    s.sample_launch_ns = SAMPLE_LAUNCH_NS;
+    copy_string(s.app_name, sizeof s.app_name, o->app_name);
+    copy_string(s.spool, sizeof s.spool, o->spool);
+    return s;
+}
+
+/* The top of the main thread's stack: what the kernel laid there is above every frame. */
+static uint64_t main_stack_top(void) {
+    return getauxval(AT_EXECFN); /* the path that was executed: the last string on the stack but one */
+}
+
+static void watch_main_thread(struct hd_monitor *m, struct hd_waits *t, uint64_t start_ns) {
+    hd_left_stacks_init(&t->left);
+    t->stack_top = main_stack_top() & ~7ULL;
+    t->watch = hd_watch_add(m, "main", 0, start_ns);
+    hd_waits_self = t;
+}
+
+/* The main thread ends by pthread_exit, and others go on: nothing is left to watch, and libc ends a process
+ * with its last thread, so ours must be gone before. */
+static void main_thread_ends(void *unused) {
+    (void)unused;
+    hd_waits_self = NULL;
+    hd_monitor_leave();
+}
+
+static void leave_with_the_main_thread(void) {
+    pthread_key_t key;
+    if (pthread_key_create(&key, main_thread_ends) == 0) {
+        pthread_setspecific(key, &key);
+    }
+}
+
+static struct hd_waits *new_waits(void) {
+    struct hd_waits *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
+    if (t != NULL) {
+        t->recognition = (struct hd_recognition *)(void *)(t + 1);
+    }
+    return t;
+}
+
+/* The calling thread is the main thread. */
+static void start(struct hd_waits *t, uint64_t start_ns) {
+    struct hd_record *r = self.record;
+    struct hd_settings settings = settings_of(&r->options);
+    struct hd_monitor *m;
+    settings.recogniser = (struct hd_recogniser){.due = hd_recognise_due, .run = hd_recognise, .ctx = t};
+    hd_recognition_init(t->recognition, r, start_ns);
+    if (self.starts == STARTS_MAX || hd_monitor_start(&settings, r, &m) != 0) {
+        atomic_store(&self.phase, NEVER);
+        atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
+        return;
+    }
+    if (self.starts++ == 0) {
+        leave_with_the_main_thread();
+    }
+    atomic_store(&r->attached, 2);
+    watch_main_thread(m, t, start_ns);
+    atomic_store(&self.phase, WATCHED);
+    atomic_store(&r->unwatched, HD_UNWATCHED_NOT);
+}
+
+/* ---- at the begin ----------------------------------------------------------------------------- */
+
+/* The number behind `key` in /proc/self/status; -1: it is not there. */
+static long status_number(const char *key) {
+    static char text[4096];
+    int fd = hd_os.open_at(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+    long n = fd < 0 ? fd : hd_os.read(fd, text, sizeof text - 1);
+    if (fd >= 0) {
+        hd_os.close(fd);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    const char *found = strstr(text, key);
+    if (found == NULL) {
+        return -1;
+    }
+    long value = 0;
+    for (found += strlen(key); *found == ' ' || *found == '\t'; found++) {
+    }
+    for (; *found >= '0' && *found <= '9'; found++) {
+        value = value * 10 + (*found - '0');
+    }
+    return value;
+}
+
+/* A filter that came with exec is on our threads too. The runner has tried those that it has itself. */
+static bool under_an_unknown_filter(const struct hd_record_options *o) {
+    return status_number("\nSeccomp:") > 0 &&
+           (o->seccomp_filters < 0 || status_number("\nSeccomp_filters:") != o->seccomp_filters);
+}
+
+void hd_process_begin(struct hd_record *r) {
+    static const char *const alone[] = {"unshare", "setns"};
+    self.pid = hd_os.get_pid();
+    self.record = r;
+    atomic_store(&r->attached, 1);
+    if (under_an_unknown_filter(&r->options)) {
+        atomic_store(&self.phase, NEVER);
+        atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
+        return;
+    }
+    struct hd_waits *t = new_waits();
+    hd_waits_self = t;
+    if (t == NULL) {
+        atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
+    } else if (hd_main_program_imports(alone, sizeof alone / sizeof alone[0])) {
+        atomic_store(&self.phase, AT_FIRST_WAIT);
+        atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
+    } else {
+        start(t, r->options.started_ns);
+    }
+}
+
+struct hd_waits *hd_process_first_wait(void) {
+    struct hd_waits *t = hd_waits_self;
+    uint32_t phase = AT_FIRST_WAIT;
+    if (!atomic_compare_exchange_strong(&self.phase, &phase, STARTING)) {
+        if (phase != STARTING) {
+            hd_waits_self = NULL; /* a forked child's, wiped: no more looks at it, nor system calls */
+        }
+        return NULL;
+    }
+    if (hd_os.get_pid() != self.pid) {
+        atomic_store(&self.phase, NEVER);
+        hd_waits_self = NULL;
+        return NULL;
+    }
+    int saved = errno;
+    start(t, hd_os_now_ns());
+    errno = saved;
+    return t;
+}
+
+/* ---- alone, or filtered ----------------------------------------------------------------------- */
+
+/* In this process, on the thread that is watched: not in a child, and not in one that shares our memory until
+ * exec. */
+static bool on_the_watched_thread(void) {
+    return hd_waits_self != NULL && hd_os.get_pid() == self.pid;
+}
+
+bool hd_process_alone(void) {
+    struct hd_waits *t = hd_waits_self;
+    if (atomic_load(&self.phase) != WATCHED || !on_the_watched_thread()) {
+        return false;
+    }
+    struct hd_watch *watch = t->watch;
+    hd_waits_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
+    if (watch != NULL) {
+        hd_watch_remove(hd_monitor_current(), watch);
+    }
+    hd_monitor_stop();
+    hd_waits_self = new_waits();
+    atomic_store(&self.phase, hd_waits_self != NULL ? AT_FIRST_WAIT : NEVER);
+    return true;
+}
+
+void hd_process_filter_comes(bool all_threads) {
+    bool ours = on_the_watched_thread();
+    uint32_t phase = atomic_load(&self.phase);
+    hd_capture_signal_end(); /* in a child too: a signal of its own would find our handler */
+    if (hd_os.get_pid() != self.pid) {
+        return;
+    }
+    /* Without the processor's counter the clock may be a system call. */
+    bool by_clock = ours && hd_waits_self->watch != NULL && !hd_waits_self->watch->loop.ticks_are_tsc;
+    if (all_threads || by_clock) {
+        if (phase == WATCHED) {
+            hd_waits_self = NULL;
+            hd_monitor_stop();
+        }
+        atomic_store(&self.phase, NEVER);
+        atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
+    } else if (ours && phase == WATCHED) {
+        hd_monitor_filtered();
+    } else if (ours) {
+        atomic_store(&self.phase, NEVER); /* a thread that is made from now on has the filter too */
+    }
+}
+
+void hd_process_filter_refused(bool all_threads) {
+    if (!all_threads && on_the_watched_thread() && atomic_load(&self.phase) == WATCHED) {
+        hd_capture_signal_init(hd_settings_default().signal);
+        hd_monitor_unfiltered();
+    }
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The watched process's life: from when on it is watched, and what ends it. Ordinary code, on the threads of
+ * the program.
+ */
+#ifndef HD_PROCESS_H
+#define HD_PROCESS_H
+
+#include "monitor/record.h"
+
+/* The constructor's: the main thread is watched from now on, or from its first wait. */
+void hd_process_begin(struct hd_record *r);
+
+/* The calling thread is about to install a seccomp filter, for itself or for all threads. `refused`: it could
+ * not. */
+void hd_process_filter_comes(bool all_threads);
+void hd_process_filter_refused(bool all_threads);
+
+/* The calling thread is about to make a call that fails while there are other threads: ours end, until it
+ * waits. True when there were some. */
+bool hd_process_alone(void);
+
+/* Whether the program itself, not a library, may call one of these functions: it asks the loader for them. */
+bool hd_main_program_imports(const char *const names[], unsigned count);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A small server under a seccomp filter that ends it for any call but the few it needs. `filtered HOW`: a
+ * loop that ticks at 20 Hz, installs the filter, ticks on, computes for 1.2 s in `busy_callback` and sleeps
+ * for 1.2 s in `sleeping_callback` with ticks between them, and exits with 7. Prints how long each took, by
+ * its own clock, in ms.
+ * `filtered launch deadly|harmless PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call that
+ * every monitor makes, or for one that none does.
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define ALLOW(name) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* No futex, no signal's return, no clock, nothing that asks who we are. */
+static struct sock_filter filter[] = {LOAD(nr),          ALLOW(read),
+                                      ALLOW(write),
+#ifdef SYS_poll
+                                      ALLOW(poll),
+#endif
+                                      ALLOW(ppoll),      ALLOW(clock_nanosleep),
+                                      ALLOW(exit_group), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+static struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int fds[2];
+
+static void tick(int times) {
+    for (int i = 0; i < times; i++) {
+        struct pollfd p = {.fd = fds[0], .events = POLLIN};
+        poll(&p, 1, 50);
+    }
+}
+
+__attribute__((noinline)) static void busy_callback(void) {
+    volatile unsigned spun = 0;
+    for (double end = now_ms() + 1200; now_ms() < end;) {
+        spun++;
+    }
+}
+
+__attribute__((noinline)) static void sleeping_callback(void) {
+    struct timespec t = {1, 200000000};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+static void tell(const char *what, double ms) {
+    char line[64];
+    if (write(STDOUT_FILENO, line, (size_t)snprintf(line, sizeof line, "%s %.0f\n", what, ms)) < 0) {
+        _exit(9);
+    }
+}
+
+static int install(const char *how) {
+    if (strcmp(how, "prctl") == 0) {
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    }
+    if (strcmp(how, "prctl-by-number") == 0) {
+        return (int)syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+    }
+    unsigned flags = strcmp(how, "tsync") == 0 ? SECCOMP_FILTER_FLAG_TSYNC : 0;
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+/* What libraries ask at their start, and what the kernel refuses, changes nothing. */
+static int asks_only(void) {
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL) != -1 ||
+        errno != EFAULT || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) != -1 || errno != EFAULT) {
+        return 1;
+    }
+    struct sock_fprog none = {0, filter};
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &none) != -1 || errno != EINVAL) {
+        return 2;
+    }
+    return 0;
+}
+
+/* A child with the filter, as servers have for what strangers send them: its exit is its own. */
+static int child(const char *how) {
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (install(how) != 0) {
+            _exit(8);
+        }
+        tick(2);
+        exit(6);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    tell("child", status);
+    return status == 6 << 8 ? 0 : 1;
+}
+
+static int launch(char **argv) {
+    struct sock_filter one[] = {LOAD(nr),
+                                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                         strcmp(argv[0], "deadly") == 0 ? SYS_close_range : SYS_acct, 0, 1),
+                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog of_one = {sizeof one / sizeof one[0], one};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_one) != 0) {
+        return 126;
+    }
+    execvp(argv[1], argv + 1);
+    return 127;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 3 && strcmp(argv[1], "launch") == 0) {
+        return launch(argv + 2);
+    }
+    const char *how = argc > 1 ? argv[1] : "prctl";
+    setvbuf(stdout, NULL, _IONBF, 0);
+    if (pipe(fds) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        return 1;
+    }
+    tick(8);
+    if (strcmp(how, "asks") == 0) {
+        if (asks_only() != 0) {
+            return 2;
+        }
+    } else if (argc > 2 ? child(how) != 0 : install(how) != 0) {
+        return 3;
+    }
+    tick(60); /* the loop is sure */
+    double begin = now_ms();
+    busy_callback();
+    tell("busy", now_ms() - begin);
+    tick(20);
+    begin = now_ms();
+    sleeping_callback();
+    tell("sleep", now_ms() - begin);
+    tick(20);
+    exit(7);
+}
