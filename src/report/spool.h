@@ -12,11 +12,11 @@
 
 struct hd_spool {
     int dir_fd;
-    uint32_t max_reports; /* 0: no limit */
-    uint64_t max_bytes;   /* 0: no limit */
+    uint32_t max_reports;          /* 0: no limit */
+    uint64_t max_bytes;            /* 0: no limit */
     uint8_t stands[HD_UUID_BYTES]; /* the report whose name was put on disk last */
-    uint64_t dropped;     /* oldest ones removed for the limits */
-    uint64_t failed;      /* writes that failed; the last one's errno is `error` */
+    uint64_t dropped;              /* oldest ones removed for the limits */
+    uint64_t failed;               /* writes that failed; the last one's errno is `error` */
     int error;
 };
 
