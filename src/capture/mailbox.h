@@ -21,8 +21,8 @@ struct hd_mailbox {
     uint8_t *bytes;              /* HD_STACK_BYTES_MAX, mapped and touched */
     uint64_t stack_lo, stack_hi; /* atomic: what plain reads may touch; 0 0: nothing */
 
-    /* the answer */
-    struct hd_regs regs;
+    /* the answer, away from the word that the monitor keeps reading meanwhile */
+    _Alignas(64) struct hd_regs regs;
     uint64_t stack_addr;
     uint32_t stack_bytes;
     bool truncated;

@@ -17,6 +17,7 @@
 
 #define ANSWER_NS (50 * HD_NS_PER_MS)
 #define SPIN_NS (25 * HD_NS_PER_US)      /* a signal takes some 15 µs there, a wake-up of ours 30 */
+#define RELAX 32                         /* some 1 to 2 µs */
 #define FIRST_NAP_NS (60 * HD_NS_PER_US) /* naps need no wake-up call by the handler */
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
 
@@ -116,7 +117,9 @@ static bool wait_for_answer(struct hd_mailbox *m, uint32_t sequence) {
     while (__atomic_load_n(&m->word, __ATOMIC_ACQUIRE) != done) {
         now = hd_os_now_ns();
         if (now < spin_until) {
-            hd_machine_relax();
+            for (unsigned i = 0; i < RELAX; i++) { /* each look takes the word's line from the handler */
+                hd_machine_relax();
+            }
             continue;
         }
         if (now >= until || __atomic_load_n(&m->left, __ATOMIC_RELAXED) != 0) {
