@@ -3,72 +3,48 @@
  * hangdog list: one line for each report, newest last. Ordinary code.
  */
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/render.h"
 #include "cli/reports.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #define ID_WIDTH_MIN 13 /* "01a1fb7d-045d": the time to the millisecond */
-
-static void print_help(void) {
-    fputs(
-        "Lists the reports, newest last: id, when, kind, duration, cause, the app's own function on top, app.\n\n"
-        "usage: hangdog list [OPTIONS]\n\n"
-        "  --spool DIR    the reports in DIR, not those in every spool of yours\n"
-        "  --json         as a JSON array\n"
-        "  --no-symbols   modules and offsets in place of functions: faster\n"
-        "  --help         this text\n\n"
-        "Without --spool: the folders in $XDG_STATE_HOME/hangdog, else in ~/.local/state/hangdog.\n",
-        stdout);
-}
 
 struct options {
     const char *spool;
     bool json, no_symbols;
 };
 
+/* The operands' index, -1 with the exit status in *status. */
 static int parse_options(int argc, char **argv, struct options *o, int *status) {
-    static const struct option options[] = {
-        {"spool", required_argument, NULL, 's'},
-        {"json", no_argument, NULL, 'j'},
-        {"no-symbols", no_argument, NULL, 'n'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+    const struct command_option options[] = {
+        {.name = "spool",
+         .value = "DIR",
+         .text = &o->spool,
+         .help = "the reports in DIR, not those in every spool of yours"},
+        {.name = "json", .flag = &o->json, .help = "as a JSON array"},
+        {.name = "no-symbols",
+         .flag = &o->no_symbols,
+         .help = "modules and offsets in place of functions: faster"},
+        {0},
     };
-    int c;
-    opterr = 0;
-    optind = 0;
-    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        switch (c) {
-        case 's':
-            o->spool = optarg;
-            break;
-        case 'j':
-            o->json = true;
-            break;
-        case 'n':
-            o->no_symbols = true;
-            break;
-        case 'h':
-            print_help();
-            *status = 0;
-            return -1;
-        case ':':
-            *status = complain_usage("list", "'%s' needs a value", argv[optind - 1]);
-            return -1;
-        default:
-            *status = complain_usage("list", "there is no option '%s'", argv[optind - 1]);
-            return -1;
-        }
-    }
-    if (optind != argc) {
-        *status = complain_usage("list", "'%s' is too much", argv[optind]);
+    const struct command list = {
+        .name = "list",
+        .about =
+            "Lists the reports, newest last: id, when, kind, duration, cause, the app's own function on top, app.",
+        .usage = "[OPTIONS]",
+        .options = options,
+        .after = "Without --spool: the folders in $XDG_STATE_HOME/hangdog, else in ~/.local/state/hangdog.",
+    };
+    int first = options_parse(&list, argc, argv, status);
+    if (first >= 0 && first != argc) {
+        *status = complain_usage("list", "'%s' is too much", argv[first]);
         return -1;
     }
-    return 0;
+    return first;
 }
 
 /* What is listed of one report. */
@@ -163,7 +139,7 @@ int cmd_list(int argc, char **argv) {
     struct report_files files;
     struct problem why;
     int status = 0;
-    if (parse_options(argc, argv, &o, &status) != 0)
+    if (parse_options(argc, argv, &o, &status) < 0)
         return status;
     if (reports_find(o.spool, &files, &why) != 0)
         return complain("%s", why.text);

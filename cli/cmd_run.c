@@ -3,7 +3,6 @@
  * hangdog run: watches a program that nobody rebuilt. Ordinary code.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,142 +16,23 @@
 #include "cli/afterwards.h"
 #include "cli/commands.h"
 #include "cli/filters.h"
+#include "cli/on_hang.h"
+#include "cli/preload_path.h"
+#include "cli/program_file.h"
 #include "cli/render.h"
 #include "cli/reports.h"
+#include "cli/run_options.h"
 #include "cli/runner.h"
 #include "cli/sanitizers.h"
 #include "cli/teller.h"
 #include "report/spool.h"
 
-#define THRESHOLD_MS 500
-#define INTERVAL_MS 50
 #define LAUNCH_THRESHOLD_NS (10 * HD_NS_PER_S)
+#define COMMANDS_NS (5 * HD_NS_PER_S) /* for what --on-hang still has to run when the program has ended */
 #define EXIT_NOT_FOUND 127
 #define EXIT_NOT_RUN 126
-#define PRELOAD_FILE "libhangdog-preload.so"
-
-struct run_options {
-    long threshold_ms, interval_ms;
-    const char *spool, *name;
-    bool json, quiet;
-    char **program;
-};
-
-static void print_help(FILE *out) {
-    fputs(
-        "usage: hangdog run [OPTIONS] -- PROGRAM [ARGS...]\n\n"
-        "Runs PROGRAM and watches the event loop of its main thread. Each hang is told on standard error as it ends,\n"
-        "with the function that cost the time; its report is kept in the spool (see: hangdog list, hangdog show).\n"
-        "The program's output, exit status and signals are its own. A program without an event loop runs unreported.\n\n"
-        "  --threshold MS   how long a turn of the loop may last before it is a hang (default 500)\n"
-        "  --interval MS    between two looks at the stack (default 50)\n"
-        "  --spool DIR      where reports are kept (default $XDG_STATE_HOME/hangdog/NAME)\n"
-        "  --name NAME      of the app in reports (default: the program's)\n"
-        "  --json           tell each hang as one line of JSON\n"
-        "  --quiet          tell nothing\n",
-        out);
-}
-
-static bool parse_ms(const char *text, long min, long max, long *out) {
-    char *end;
-    errno = 0;
-    long v = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || v < min || v > max) {
-        return false;
-    }
-    *out = v;
-    return true;
-}
-
-/* Sets o->program; NULL: end with *status. */
-static void parse(int argc, char **argv, struct run_options *o, int *status) {
-    static const struct option options[] = {{"threshold", required_argument, NULL, 't'},
-                                            {"interval", required_argument, NULL, 'i'},
-                                            {"spool", required_argument, NULL, 's'},
-                                            {"name", required_argument, NULL, 'n'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    *o = (struct run_options){.threshold_ms = THRESHOLD_MS, .interval_ms = INTERVAL_MS};
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
-        switch (c) {
-        case 't':
-            if (!parse_ms(optarg, 10, 3600000, &o->threshold_ms)) {
-                *status = complain_usage("run", "--threshold takes milliseconds from 10 to 3600000, not '%s'",
-                                         optarg);
-                return;
-            }
-            break;
-        case 'i':
-            if (!parse_ms(optarg, 1, 1000, &o->interval_ms)) {
-                *status =
-                    complain_usage("run", "--interval takes milliseconds from 1 to 1000, not '%s'", optarg);
-                return;
-            }
-            break;
-        case 's':
-            o->spool = optarg;
-            break;
-        case 'n':
-            o->name = optarg;
-            break;
-        case 'j':
-            o->json = true;
-            break;
-        case 'q':
-            o->quiet = true;
-            break;
-        case 'h':
-            print_help(stdout);
-            *status = 0;
-            return;
-        case ':':
-            *status = complain_usage("run", "option '%s' needs a value", argv[optind - 1]);
-            return;
-        default:
-            *status = complain_usage("run", "there is no option '%s'", argv[optind - 1]);
-            return;
-        }
-    }
-    if (optind == argc) {
-        *status = complain_usage("run", "no program was named");
-        return;
-    }
-    o->program = argv + optind;
-}
 
 /* ---- what the program needs ------------------------------------------------------------------ */
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
-/* Beside this command: where it was built, or where it was installed. */
-static bool find_preload(char *path, size_t size) {
-    static const char *const places[] = {"../lib/" PRELOAD_FILE, "../lib/hangdog/" PRELOAD_FILE,
-                                         "../lib/x86_64-linux-gnu/hangdog/" PRELOAD_FILE,
-                                         "../lib/aarch64-linux-gnu/hangdog/" PRELOAD_FILE};
-    char own[PATH_MAX], tried[PATH_MAX + 128];
-    ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    if (n <= 0) {
-        return false;
-    }
-    own[n] = '\0';
-    *strrchr(own, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char *real;
-        snprintf(tried, sizeof tried, "%s/%s", own, places[i]);
-        if ((real = realpath(tried, NULL)) != NULL) {
-            bool fits = (size_t)snprintf(path, size, "%s", real) < size;
-            free(real);
-            return fits;
-        }
-    }
-    return false;
-}
 
 static bool spool_path(const struct run_options *o, char *path, size_t size, struct problem *why) {
     if (o->spool != NULL) {
@@ -204,7 +84,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-static void follow(struct runner *r, struct teller *t) {
+static void follow(struct runner *r, struct teller *t, struct on_hang *commands) {
     while (!r->ended) {
         uint64_t now = now_ns();
         uint64_t next = teller_tick(t, now);
@@ -218,6 +98,25 @@ static void follow(struct runner *r, struct teller *t) {
             teller_handle(t);
         }
         runner_handle_signals(r);
+        on_hang_reap(commands);
+    }
+}
+
+/* The program has ended: its commands have some time left, unless somebody wants us to end too. */
+static void finish_commands(const struct runner *r, struct on_hang *commands) {
+    uint64_t until = now_ns() + COMMANDS_NS;
+    bool wanted = true;
+    for (uint64_t now; wanted && on_hang_busy(commands) && (now = now_ns()) < until;) {
+        struct pollfd fd = {.fd = r->signal_fd, .events = POLLIN};
+        wanted = poll(&fd, 1, (int)((until - now) / HD_NS_PER_MS + 1)) == 0 || !runner_asked_to_end(r);
+        on_hang_reap(commands);
+    }
+    on_hang_stop(commands);
+    if (commands->left_out > 0) {
+        complain(
+            "--on-hang: the command was not run, or not to its end, for %lu report%s: too many at a time, or "
+            "5 s after the program's end",
+            commands->left_out, commands->left_out == 1 ? "" : "s");
     }
 }
 
@@ -236,11 +135,7 @@ static void sum_up(const struct runner *r, const struct run_options *o) {
     render_duration(hung, (int64_t)atomic_load(&c->hang_ns));
     fprintf(stderr, "hangdog: %s ran for %s", o->name, ran);
     if (atomic_load(&c->attached) == 0) {
-        fprintf(
-            stderr,
-            "; it could not be watched: it did not load %s (a static program, another architecture or libc, or "
-            "one that runs with privileges)\n",
-            PRELOAD_FILE);
+        fprintf(stderr, "; it could not be watched: it did not load %s\n", PRELOAD_FILE);
     } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_FILTER) {
         fprintf(
             stderr,
@@ -277,24 +172,33 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     hd_uuid_make(to->session, (uint64_t)wall.tv_sec * HD_NS_PER_S + (uint64_t)wall.tv_nsec);
 }
 
+/* Runs it in our place: nothing of us is in its way. */
+static int run_unwatched(const struct run_options *o, const char *why) {
+    if (!o->quiet) {
+        complain("'%s' is run unwatched: %s", o->program[0], why);
+    }
+    fflush(NULL);
+    execvp(o->program[0], o->program);
+    return not_started(o, -errno);
+}
+
 int cmd_run(int argc, char **argv) {
     struct run_options o;
     struct problem why;
     struct runner r;
     struct teller teller = {0};
+    struct on_hang commands = {0};
     char spool[4 * HD_RECORD_STRING], own[PATH_MAX], preload[2 * PATH_MAX];
     int rc = 0;
-    parse(argc, argv, &o, &rc);
-    if (o.program == NULL) {
+    if (!run_options_parse(argc, argv, &o, &rc)) {
         return rc;
     }
-    o.name = o.name != NULL ? o.name : base_name(o.program[0]);
+    runner_fill_standard_descriptors();
     if (!spool_path(&o, spool, sizeof spool, &why) || !spool_ready(spool, &why)) {
         return complain("%s", why.text);
     }
-    if (!find_preload(own, sizeof own)) {
-        return complain("cannot watch '%s': %s is not beside this command; install both together",
-                        o.program[0], PRELOAD_FILE);
+    if (!program_loads_libraries(o.program[0], &why) || !preload_path(own, sizeof own, &why)) {
+        return run_unwatched(&o, why.text);
     }
     preload_list(preload, sizeof preload, own, getenv("LD_PRELOAD"), o.program[0]);
     if ((rc = runner_prepare(&r)) != 0) {
@@ -302,18 +206,22 @@ int cmd_run(int argc, char **argv) {
                         strerror(-rc));
     }
     fill_options(&r.record->options, &o, spool);
+    commands.command = o.on_hang;
+    commands.mask = runner_mask_before();
     teller.json = o.json;
     teller.quiet = o.quiet;
+    teller.commands = &commands;
     if (teller_open(&teller, r.record->options.spool, r.record->options.session) != 0) {
         return complain("cannot watch '%s': out of memory; close some programs and try again", o.program[0]);
     }
     if ((rc = runner_start(&r, o.program, preload)) != 0) {
         return not_started(&o, rc);
     }
-    follow(&r, &teller);
+    follow(&r, &teller, &commands);
     afterwards(&r);
     teller_finish(&teller);
     teller_close(&teller);
+    finish_commands(&r, &commands);
     if (!o.quiet) {
         sum_up(&r, &o);
     }

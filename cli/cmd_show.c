@@ -3,11 +3,11 @@
  * hangdog show: one report, for a person or as JSON with symbols. Ordinary code.
  */
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/render.h"
 #include "cli/reports.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,67 +16,40 @@ struct options {
     bool json, threads, no_symbols;
 };
 
-static void print_help(void) {
-    fputs(
-        "Shows one report: what hung, for how long, and why.\n\n"
-        "usage: hangdog show [OPTIONS] ID|FILE|latest\n\n"
-        "  ID        of the report, or the beginning of one: see hangdog list\n"
-        "  FILE      a report's file (a name with a / in it, or that ends with .json)\n"
-        "  latest    the newest report that is not of a session\n\n"
-        "  --spool DIR     look for the report in DIR, not in every spool of yours\n"
-        "  --json          the whole report as JSON, with functions, files and lines\n"
-        "  --threads       each thread with its stack, too\n"
-        "  --no-symbols    modules and offsets only: faster\n"
-        "  --help          this text\n\n"
-        "Lines and inlined functions need debug information: that of the program's file, or a file of it below\n"
-        "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. JavaScript functions need\n"
-        "node --perf-basic-prof --interpreted-frames-native-stack.\n",
-        stdout);
-}
-
-/* 0, or -1 with the exit status in *status. */
+/* The report's index in argv, -1 with the exit status in *status. */
 static int parse_options(int argc, char **argv, struct options *o, int *status) {
-    static const struct option options[] = {
-        {"spool", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
-        {"threads", no_argument, NULL, 't'},     {"no-symbols", no_argument, NULL, 'n'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+    const struct command_option options[] = {
+        {.name = "spool",
+         .value = "DIR",
+         .text = &o->spool,
+         .help = "look for the report in DIR, not in every spool of yours"},
+        {.name = "json",
+         .flag = &o->json,
+         .help = "the whole report as JSON, with functions, files and lines"},
+        {.name = "threads", .flag = &o->threads, .help = "each thread with its stack, too"},
+        {.name = "no-symbols", .flag = &o->no_symbols, .help = "modules and offsets only: faster"},
+        {0},
     };
-    int c;
-    opterr = 0;
-    optind = 0;
-    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        switch (c) {
-        case 's':
-            o->spool = optarg;
-            break;
-        case 'j':
-            o->json = true;
-            break;
-        case 't':
-            o->threads = true;
-            break;
-        case 'n':
-            o->no_symbols = true;
-            break;
-        case 'h':
-            print_help();
-            *status = 0;
-            return -1;
-        case ':':
-            *status = complain_usage("show", "'%s' needs a value", argv[optind - 1]);
-            return -1;
-        default:
-            *status = complain_usage("show", "there is no option '%s'", argv[optind - 1]);
-            return -1;
-        }
+    const struct command show = {
+        .name = "show",
+        .about = "Shows one report: what hung, for how long, and why.",
+        .usage = "[OPTIONS] ID|FILE|latest",
+        .operands = "  ID        of the report, or the beginning of one: see hangdog list\n"
+                    "  FILE      a report's file (a name with a / in it, or that ends with .json)\n"
+                    "  latest    the newest report that is not of a session",
+        .options = options,
+        .after =
+            "Lines and inlined functions need debug information: that of the program's file, or a file of it below\n"
+            "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. JavaScript functions need\n"
+            "node --perf-basic-prof --interpreted-frames-native-stack.",
+    };
+    int first = options_parse(&show, argc, argv, status);
+    if (first < 0 || argc - first == 1) {
+        return first;
     }
-    if (argc - optind != 1) {
-        *status = argc == optind
-                      ? complain_usage("show", "which report? An ID, a FILE, or latest")
-                      : complain_usage("show", "one report at a time, not '%s' too", argv[optind + 1]);
-        return -1;
-    }
-    return 0;
+    *status = argc == first ? complain_usage("show", "which report? An ID, a FILE, or latest")
+                            : complain_usage("show", "one report at a time, not '%s' too", argv[first + 1]);
+    return -1;
 }
 
 static int print_json(const json_t *report) {
@@ -98,10 +71,11 @@ int cmd_show(int argc, char **argv) {
     struct options o = {0};
     struct problem why;
     int status = 0;
-    if (parse_options(argc, argv, &o, &status) != 0)
+    int which = parse_options(argc, argv, &o, &status);
+    if (which < 0)
         return status;
     uid_t owner;
-    json_t *report = reports_pick(o.spool, argv[optind], &owner, &why);
+    json_t *report = reports_pick(o.spool, argv[which], &owner, &why);
     if (report == NULL)
         return complain("%s", why.text);
     json_t *notes = NULL;

@@ -72,6 +72,20 @@ static void let_go_of_inherited(void) {
     }
 }
 
+void runner_fill_standard_descriptors(void) {
+    for (int fd = open("/dev/null", O_RDWR | O_CLOEXEC); fd >= 0;
+         fd = open("/dev/null", O_RDWR | O_CLOEXEC)) {
+        if (fd > STDERR_FILENO) {
+            close(fd);
+            break;
+        }
+    }
+}
+
+const sigset_t *runner_mask_before(void) {
+    return &mask_before;
+}
+
 int runner_prepare(struct runner *r) {
     *r = (struct runner){.child = -1};
     note_inherited();
@@ -106,7 +120,7 @@ int runner_prepare(struct runner *r) {
  * variables. */
 static _Noreturn void become(const struct runner *r, char *const argv[], const char *preload, int tell_fd) {
     char number[16];
-    int link_fd = dup(r->record_fd); /* without close-on-exec */
+    int link_fd = fcntl(r->record_fd, F_DUPFD, STDERR_FILENO + 1); /* without close-on-exec */
     snprintf(number, sizeof number, "%d", link_fd);
     setenv("HANGDOG_LINK", number, 1);
     setenv("LD_PRELOAD", preload, 1);
@@ -195,6 +209,16 @@ void runner_handle_signals(struct runner *r) {
         kill(r->child, (int)info.ssi_signo);
     }
     reap(r);
+}
+
+bool runner_asked_to_end(const struct runner *r) {
+    struct signalfd_siginfo info;
+    bool asked = false;
+    while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
+        asked |= info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
+                 info.ssi_signo == SIGQUIT;
+    }
+    return asked;
 }
 
 _Noreturn void runner_end_alike(int status) {

@@ -6,6 +6,7 @@
 #ifndef HD_RUNNER_H
 #define HD_RUNNER_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -20,6 +21,16 @@ struct runner {
     int status;             /* as waitpid gives it, once ended */
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
 };
+
+/* The program's closed descriptors among 0 to 2 must not be ours: to be called before anything is opened.
+ * They are closed again for the program. */
+void runner_fill_standard_descriptors(void);
+
+/* The signal mask that this process was started with: that of whatever it starts. */
+const sigset_t *runner_mask_before(void);
+
+/* Takes what signal_fd has when the program has ended: true when we are to end too. */
+bool runner_asked_to_end(const struct runner *r);
 
 /* Makes the memory file and blocks the signals that are forwarded. 0 or a negative errno value. */
 int runner_prepare(struct runner *r);

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/program_file.h"
+
 /* libasan.so.8, /usr/lib/gcc/.../libtsan.so, and so on. */
 static bool is_runtime(const char *path, size_t length) {
     static const char *const kinds[] = {"libasan.so", "libtsan.so", "libubsan.so", "liblsan.so",
@@ -91,30 +93,11 @@ static void add_of_file(char *list, size_t size, const char *path) {
     }
 }
 
-/* Where execvp will find the program; false: nowhere. */
-static bool find_program(const char *program, char *path, size_t size) {
-    const char *places = getenv("PATH");
-    if (strchr(program, '/') != NULL || places == NULL) {
-        return (size_t)snprintf(path, size, "%s", program) < size;
-    }
-    for (const char *p = places;; p++) {
-        size_t n = strcspn(p, ":");
-        int length = snprintf(path, size, "%.*s%s%s", (int)n, p, n > 0 ? "/" : "", program);
-        if (length > 0 && (size_t)length < size && access(path, X_OK) == 0) {
-            return true;
-        }
-        p += n;
-        if (*p == '\0') {
-            return false;
-        }
-    }
-}
-
 void preload_list(char *list, size_t size, const char *own, const char *users, const char *program) {
     char path[PATH_MAX];
     list[0] = '\0';
     add_of_file(list, size, own);
-    if (find_program(program, path, sizeof path)) {
+    if (program_find(program, path, sizeof path)) {
         add_of_file(list, size, path);
     }
     for (const char *p = users; p != NULL && *p != '\0';) { /* spaces divide too, as the loader has it */

@@ -54,10 +54,14 @@ static const char *text_of(const json_t *object, const char *key) {
     return text != NULL ? text : "";
 }
 
+static void path_of(const struct teller *t, const char *id, char path[4096]) {
+    snprintf(path, 4096, "%s/%s.json", t->spool, id);
+}
+
 static json_t *load(const struct teller *t, const char *id) {
     char path[4096];
     struct problem why;
-    snprintf(path, sizeof path, "%s/%s.json", t->spool, id);
+    path_of(t, id, path);
     return report_load(path, &why); /* gone, or not ours: nothing to tell */
 }
 
@@ -89,6 +93,16 @@ static void tell_long(const struct teller *t, json_t *report) {
         fputc('\n', stderr);
     }
     fflush(stderr);
+}
+
+/* Once for each hang. */
+static void run_command(const struct teller *t, struct told_report *r) {
+    char path[4096];
+    if (!r->ran) {
+        r->ran = true;
+        path_of(t, r->id, path);
+        on_hang_add(t->commands, path);
+    }
 }
 
 /* The place of a report that was seen, or a new one; SIZE_MAX: no memory. The newest are looked at first: an
@@ -141,6 +155,7 @@ static void on_report(struct teller *t, const char *name) {
         if (!t->quiet) {
             tell_ended(t, report);
         }
+        run_command(t, &t->seen[i]);
     } else if (!final && t->seen[i].begin_due_ns != 0 && lasted_ns > 0 && (uint64_t)lasted_ns < LONG_NS) {
         t->seen[i].begin_due_ns = now_ns() + LONG_NS - (uint64_t)lasted_ns;
     }
@@ -175,8 +190,11 @@ uint64_t teller_tick(struct teller *t, uint64_t now) {
         }
         t->seen[i].begin_due_ns = 0;
         json_t *report = load(t, t->seen[i].id);
-        if (report != NULL && !t->quiet && !json_is_true(json_object_get(report, "complete"))) {
-            tell_long(t, report);
+        if (report != NULL && !json_is_true(json_object_get(report, "complete"))) {
+            if (!t->quiet) {
+                tell_long(t, report);
+            }
+            run_command(t, &t->seen[i]);
         }
         json_decref(report);
     }

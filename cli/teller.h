@@ -6,6 +6,7 @@
 #ifndef CLI_TELLER_H
 #define CLI_TELLER_H
 
+#include "cli/on_hang.h"
 #include "cli/reports.h"
 
 #include <stdint.h>
@@ -14,12 +15,14 @@ struct teller {
     const char *spool;
     char session[37];
     bool json, quiet;
-    int notify_fd; /* inotify; -1: the folder cannot be watched, all is told at the end */
+    struct on_hang *commands; /* what is run for each hang */
+    int notify_fd;            /* inotify; -1: the folder cannot be watched, all is told at the end */
     struct symbolizer *symbolizer;
     struct told_report {
         char id[37];
         uint64_t begin_due_ns; /* when to tell that it goes on, 0: told, or not due */
         bool ended;
+        bool ran; /* the user's command */
     } * seen;
     size_t seen_count, seen_room;
 };

@@ -114,17 +114,17 @@ static bool blocks_for(const struct timespec *t) {
 }
 
 /* The result of `call`, made between begin and end. */
-#define AROUND(set, blocks, call)                                                                     \
-    ({                                                                                                \
-        struct hd_waiting hd_w;                                                                       \
-        struct hd_wait_set hd_s = (set);                                                              \
-        hd_wait_begin(&hd_w, &hd_s, blocks, __builtin_return_address(0), __builtin_frame_address(0)); \
-        int hd_result = (call);                                                                       \
-        if (__builtin_expect(hd_recorder_on, 0)) {                                                    \
-            hd_recorder_end(hd_result);                                                               \
-        }                                                                                             \
-        hd_wait_end(&hd_w);                                                                           \
-        hd_result;                                                                                    \
+#define AROUND(set, blocks, call)                                                                \
+    ({                                                                                           \
+        struct hd_waiting hd_w;                                                                  \
+        struct hd_wait_set hd_s = (set);                                                         \
+        hd_wait_begin(&hd_w, &hd_s, blocks, __builtin_return_address(0), __builtin_dwarf_cfa()); \
+        int hd_result = (call);                                                                  \
+        if (__builtin_expect(hd_recorder_on, 0)) {                                               \
+            hd_recorder_end(hd_result);                                                          \
+        }                                                                                        \
+        hd_wait_end(&hd_w);                                                                      \
+        hd_result;                                                                               \
     })
 
 static inline bool watched(void) {

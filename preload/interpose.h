@@ -7,6 +7,7 @@
 
 /* Before any of them is called, where possible. Ordinary code. */
 void hd_interpose_resolve(void);
+void hd_jump_resolve(void);
 void hd_interpose_resolve_process(void); /* those of interpose_process.c */
 
 /* The next definition of a function behind ours. errno is kept. */

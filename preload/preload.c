@@ -95,6 +95,7 @@ static void start_recorder(void) {
 __attribute__((constructor(101))) static void begin(void) {
     int saved = errno;
     hd_interpose_resolve();
+    hd_jump_resolve();
     struct hd_record *r = take_link();
     start_recorder();
     clean_preload();

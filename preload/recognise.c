@@ -73,11 +73,12 @@ static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
 
 /* An object, not a number: what the link of /proc says (an inode for sockets and pipes); for anonymous ones
  * also the number, and what counts their makers. */
-static uint64_t object_of(const struct hd_worker *k, int tid, int fd) {
+static uint64_t object_of(const struct hd_worker *k, int tid, int fd, bool *open) {
     char path[48], link[128];
     thread_path(tid, "/fd/", fd, path, sizeof path);
     long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link);
     if (n <= 0) {
+        *open = false;
         return hash_text(2, (const char *)&fd, sizeof fd);
     }
     uint64_t hash = hash_text(0xcbf29ce484222325ULL, link, (size_t)n);
@@ -87,18 +88,22 @@ static uint64_t object_of(const struct hd_worker *k, int tid, int fd) {
     return hash;
 }
 
-static void fill_set(const struct hd_worker *k, int tid, const struct hd_wait_objects *id,
+/* False: not all of them are open now. */
+static bool fill_set(const struct hd_worker *k, int tid, const struct hd_wait_objects *id,
                      struct hd_set *set) {
+    bool open = true;
     set->count = 0;
     if (id->epoll) {
         uint64_t hash = hash_text(3, (const char *)&id->fd[0], sizeof id->fd[0]);
         hash = hash_text(hash, (const char *)&id->epoll_generation, sizeof id->epoll_generation);
         hd_set_add(set, hash | HD_OBJECT_EPOLL);
-        return;
+        return true;
     }
     for (uint32_t i = 0; i < id->fds && i < HD_WAIT_FDS; i++) {
-        hd_set_add(set, object_of(k, tid, id->fd[i]) & ~HD_OBJECT_EPOLL);
+        uint64_t object = object_of(k, tid, id->fd[i], &open);
+        hd_set_add(set, object & ~HD_OBJECT_EPOLL);
     }
+    return open;
 }
 
 static void fill_place(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
@@ -133,8 +138,23 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
     fill_set(k, t->watch->loop.tid, &left->objects, &seen.set);
     fill_place(t->recognition, k, left, &seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
-        *known = (struct hd_known_identity){.uses = left->uses, .known = true, .seen = seen};
+        *known = (struct hd_known_identity){
+            .uses = left->uses, .known = true, .objects = left->objects, .seen = seen};
         atomic_store_explicit(&id->resolved, 1, memory_order_relaxed);
+    }
+}
+
+/* The thread compares numbers, and numbers are given anew: one connection after the other looks like one to
+ * it. What waited since the last time is told of what its numbers mean now. */
+static void look_again(struct hd_waits *t, const struct hd_worker *k) {
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        struct hd_known_identity *known = &t->recognition->identity[i];
+        struct hd_set now;
+        if (known->known && !known->objects.epoll &&
+            atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
+            fill_set(k, t->watch->loop.tid, &known->objects, &now)) {
+            known->seen.set = now;
+        }
     }
 }
 
@@ -205,20 +225,28 @@ static void tell_blocked(struct hd_waits *t, struct hd_worker *k, uint64_t now_n
     g->blocked_ns = rest_ns - known_ns;
 }
 
-/* When the loop first waited: its launch ended there. */
-static void tell_launched(struct hd_waits *t) {
+/* What became known too late for marks: when the loop first waited (its launch ended there), and when it last
+ * had (the turn began there). A later wait whose meaning nobody knows may have been the loop's as well. */
+static void tell_what_was(struct hd_waits *t) {
     struct hd_recognition *g = t->recognition;
-    uint64_t first = UINT64_MAX;
+    struct hd_loop *loop = &t->watch->loop;
+    uint64_t first = UINT64_MAX, last = 0, last_order = 0, unknown_order = 0;
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         const struct hd_known_identity *known = &g->identity[i];
-        uint64_t began = atomic_load_explicit(&t->identity[i].first_began, memory_order_relaxed);
-        if (known->known && began != 0 && began < first &&
-            hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop) {
-            first = began;
+        const struct hd_identity *id = &t->identity[i];
+        uint64_t began = atomic_load_explicit(&id->first_began, memory_order_relaxed);
+        uint64_t order = atomic_load_explicit(&id->order, memory_order_relaxed);
+        if (!known->known || atomic_load_explicit(&id->uses, memory_order_relaxed) != known->uses) {
+            unknown_order = order > unknown_order ? order : unknown_order;
+        } else if (began != 0 && hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop) {
+            first = began < first ? began : first;
+            last = order > last_order ? atomic_load_explicit(&id->ended, memory_order_relaxed) : last;
+            last_order = order > last_order ? order : last_order;
         }
     }
-    if (first != UINT64_MAX && atomic_load_explicit(&t->watch->loop.launched, memory_order_relaxed) == 0) {
-        atomic_store_explicit(&t->watch->loop.launched, first, memory_order_release);
+    atomic_store_explicit(&loop->resumed, last_order > unknown_order ? last : 0, memory_order_relaxed);
+    if (first != UINT64_MAX && atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&loop->launched, first, memory_order_release);
     }
 }
 
@@ -229,7 +257,7 @@ static void give_verdicts(struct hd_waits *t) {
     if (changed) {
         bool first = g->rule_changes == 0;
         g->rule_changes = g->rule.changes;
-        tell_launched(t);
+        tell_what_was(t);
         if (!first) {
             atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
         }
@@ -274,6 +302,7 @@ void hd_recognise(void *waits, struct hd_worker *k) {
     uint64_t now_ns = hd_os_now_ns();
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
     resolve(t, k);
+    look_again(t, k);
     tell_blocked(t, k, now_ns);
     tell_rule(t, now_ns);
     hd_rule_tick(&g->rule, now_ns);

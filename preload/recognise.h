@@ -13,6 +13,7 @@
 struct hd_known_identity {
     uint32_t uses; /* of the place in the table that this is about */
     bool known;
+    struct hd_wait_objects objects;
     struct hd_seen_wait seen;
     uint64_t waits, ticks; /* already told to the rule */
 };

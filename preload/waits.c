@@ -75,6 +75,7 @@ INSIDE_A_CALL struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key
     atomic_store_explicit(&id->ticks, 0, memory_order_relaxed);
     atomic_store_explicit(&id->order, 0, memory_order_relaxed);
     atomic_store_explicit(&id->first_began, 0, memory_order_relaxed);
+    atomic_store_explicit(&id->ended, 0, memory_order_relaxed);
     note_descriptors(id, set);
     id->sp = sp;
     id->key = key;
@@ -116,5 +117,20 @@ void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now) {
     if (hd_ticks_to_ns(now - t->woke_ticks, rate) >= WAKE_EVERY_TICKS_NS) {
         t->woke_ticks = now;
         hd_loop_answer(loop, HD_FLAG_PARKED, false, true, now);
+    }
+}
+
+INSIDE_A_CALL void hd_wait_left(struct hd_waits *t) {
+    if (t->watch == NULL) {
+        return;
+    }
+    struct hd_loop *loop = &t->watch->loop;
+    const _Atomic uint8_t *waiting = atomic_load_explicit(&loop->waiting, memory_order_relaxed);
+    if (waiting != NULL) {
+        bool idle = atomic_load_explicit(waiting, memory_order_acquire) == HD_WAIT_IDLE;
+        hd_wait_over(t, atomic_load_explicit(&loop->waiting_since, memory_order_relaxed), idle);
+    } else if (hd_activity_is_idle(
+                   hd_loop_activity(loop, atomic_load_explicit(&loop->word, memory_order_relaxed)))) {
+        hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
     }
 }

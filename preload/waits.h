@@ -38,6 +38,7 @@ struct hd_identity {
     /* sums, the thread's */
     _Atomic uint64_t waits, ticks, order;
     _Atomic uint64_t first_began; /* ticks */
+    _Atomic uint64_t ended;       /* ticks: the last wait that was not known to be idle when it began */
 };
 
 /* A stack that the thread left for the worker. */
@@ -108,6 +109,9 @@ struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key, const struct
 void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id);
 void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now);
 
+/* The thread jumps: out of a wait, if it is in one. */
+void hd_wait_left(struct hd_waits *t);
+
 static inline uint64_t hd_wait_key(uint64_t hash, const void *caller, const void *frame) {
     uint64_t key = (hash ^ (uint64_t)(uintptr_t)caller) * 0xff51afd7ed558ccdULL;
     key = (key ^ key >> 32 ^ (uint64_t)(uintptr_t)frame) * 0xc4ceb9fe1a85ec53ULL;
@@ -155,6 +159,17 @@ static inline void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
     atomic_store_explicit(&loop->waiting, &id->verdict, memory_order_release);
 }
 
+/* A wait is over that was not known to be idle when it began, and is now or is not. */
+static inline uint64_t hd_wait_over(struct hd_waits *t, uint64_t began, bool idle) {
+    struct hd_loop *loop = &t->watch->loop;
+    atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
+    uint64_t now = idle ? hd_loop_waited(loop, began) : hd_loop_ticks(loop);
+    if ((atomic_load_explicit(&loop->flags, memory_order_relaxed) & HD_FLAG_PARKED) != 0) {
+        hd_waits_wake_monitor(t, now);
+    }
+    return now;
+}
+
 static inline void hd_wait_end(struct hd_waiting *w) {
     struct hd_waits *t = w->waits;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
@@ -173,12 +188,9 @@ static inline void hd_wait_end(struct hd_waiting *w) {
     if (w->idle) {
         now = hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
     } else {
-        atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
         bool idle = atomic_load_explicit(&id->verdict, memory_order_acquire) == HD_WAIT_IDLE;
-        now = idle ? hd_loop_waited(loop, w->began) : hd_loop_ticks(loop);
-        if ((atomic_load_explicit(&loop->flags, memory_order_relaxed) & HD_FLAG_PARKED) != 0) {
-            hd_waits_wake_monitor(t, now);
-        }
+        now = hd_wait_over(t, w->began, idle);
+        atomic_store_explicit(&id->ended, now, memory_order_relaxed);
     }
     HD_OWNER_ADD(id->waits, 1);
     HD_OWNER_ADD(id->ticks, now - w->began);

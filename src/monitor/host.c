@@ -143,7 +143,6 @@ void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
     int rc = hd_spool_open(&k->spool, m->settings.spool);
     k->spool.max_reports = m->settings.spool_reports == UINT32_MAX ? 0 : m->settings.spool_reports;
     if (rc != 0) { /* noted once; the program goes on */
-        atomic_fetch_add_explicit(&m->record->spool_failed, 1, memory_order_relaxed);
         atomic_store_explicit(&m->record->spool_error, -rc, memory_order_relaxed);
     }
 }

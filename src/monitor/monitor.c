@@ -167,14 +167,23 @@ static bool track(const struct hd_monitor *m, struct hd_watch *w, uint64_t turn)
     return false;
 }
 
+/* The thread is in a wait that turned out to be idle after it had begun; *since: when, in ticks. */
+static bool waits_after_all(const struct hd_watch *w, uint64_t *since) {
+    const _Atomic uint8_t *waiting = atomic_load_explicit(&w->loop.waiting, memory_order_acquire);
+    if (waiting == NULL || atomic_load_explicit(waiting, memory_order_acquire) != HD_WAIT_IDLE) {
+        return false;
+    }
+    *since = atomic_load_explicit(&w->loop.waiting_since, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&w->loop.waiting, memory_order_relaxed) == waiting;
+}
+
 /* Idle, or not to be watched now. */
 static bool counts_as_idle(const struct hd_monitor *m, const struct hd_watch *w,
                            const struct hd_loop_view *view) {
-    const _Atomic uint8_t *waiting = atomic_load_explicit(&w->loop.waiting, memory_order_acquire);
     return !view->running || atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
            atomic_load_explicit(&m->paused, memory_order_relaxed) != 0 ||
-           atomic_load_explicit(&w->loop.lost, memory_order_relaxed) ||
-           (waiting != NULL && atomic_load_explicit(waiting, memory_order_acquire) == HD_WAIT_IDLE);
+           atomic_load_explicit(&w->loop.lost, memory_order_relaxed);
 }
 
 static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_ns) {
@@ -188,24 +197,29 @@ static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_
 static void look_back(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
     uint64_t launched = atomic_load_explicit(&w->loop.launched, memory_order_acquire);
     uint32_t changes = atomic_load_explicit(&w->loop.changes, memory_order_acquire);
-    if (!w->launched && launched != 0) {
+    bool launches = !w->launched && launched != 0;
+    if (launches || changes != w->changes) {
+        uint64_t resumed = atomic_load_explicit(&w->loop.resumed, memory_order_relaxed);
+        w->floor_ns = resumed != 0 ? ticks_to_clock(m, resumed) : now_ns;
+    }
+    if (launches) {
         look->ended_known = true;
         look->ended_ns = ticks_to_clock(m, launched);
-        w->floor_ns = now_ns;
         note_launch(m, w, look->ended_ns);
     }
     if (changes != w->changes) {
         w->changes = changes;
-        w->floor_ns = now_ns;
         look->void_turn = true;
     }
 }
 
 static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
     struct hd_loop_view view;
+    uint64_t since;
     hd_loop_view(&w->loop, &view);
+    bool waits = waits_after_all(w, &since);
     *look = (struct hd_look){.now_ns = now_ns,
-                             .running = !counts_as_idle(m, w, &view),
+                             .running = !waits && !counts_as_idle(m, w, &view),
                              .turn = view.turn_ticks,
                              .turn_ns = ticks_to_clock(m, view.turn_ticks),
                              .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
@@ -231,6 +245,9 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     } else if (w->tracked_turn != 0 && !view.running) {
         look->ended_known = true; /* it ended in the instant in which it was asked to tell: its word does */
         look->ended_ns = ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS);
+    } else if (waits && view.running && !look->ended_known) {
+        look->ended_known = true; /* its turn ended when it began to wait */
+        look->ended_ns = ticks_to_clock(m, since);
     }
 }
 

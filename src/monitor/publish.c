@@ -262,7 +262,7 @@ static void write_out(struct hd_monitor *m, struct hd_worker *k, const struct hd
         hold(k, h);
     }
     if (rc != 0) {
-        atomic_fetch_add_explicit(&m->record->spool_failed, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&m->record->spool_failed, r->complete, memory_order_relaxed);
         atomic_store_explicit(&m->record->spool_error, -rc, memory_order_relaxed);
     }
     atomic_store_explicit(&m->record->reports_dropped, k->spool.dropped, memory_order_relaxed);

@@ -20,20 +20,49 @@ import plans  # noqa: E402
 import record  # noqa: E402
 
 THRESHOLD_MS = 200
-THRESHOLD_NS = THRESHOLD_MS * 1_000_000
 NAMES = ["asyncio", "asyncio-start", "asyncio-download", "asyncio-download-start", "node", "node-early", "gtk-x11",
          "gtk-dialog-first", "gtk-download", "gtk-download-start", "gtk-wayland", "qt-xcb", "qt-offscreen"]
 
 
 class LiveRun(record.Run):
-    def __init__(self, name, hangdog):
+    """A plan under `hangdog run`; what the runner says at the end is in the file `stderr`."""
+
+    def __init__(self, name, hangdog, threshold_ms=THRESHOLD_MS):
         super().__init__(name, "")
         self.hangdog = hangdog
+        self.threshold_ns = threshold_ms * 1_000_000
+        self.env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
 
     def record(self, argv, **options):
-        options["stderr"] = open(self.path("stderr"), "w", encoding="utf-8")
-        return self.start([self.hangdog, "run", "--quiet", "--threshold", str(THRESHOLD_MS), "--spool", self.path("spool"), "--",
-                           *argv], **options)
+        with open(self.path("stderr"), "w", encoding="utf-8") as errors:
+            options["stderr"] = errors
+            return self.start([self.hangdog, "run", "--threshold", str(self.threshold_ns // 1_000_000), "--spool", self.path("spool"),
+                               "--", *argv], **options)
+
+    def run(self, argv, seconds=180, **options):
+        process = self.record(argv, **options)
+        if process.wait(seconds) != 0:
+            raise RuntimeError(f"it ended with {process.returncode}: {self.said()[-800:]}")
+        return process
+
+    def said(self):
+        return pathlib.Path(self.path("stderr")).read_text(encoding="utf-8", errors="replace")
+
+    def reports(self):
+        """All of them, with begin and end on the clock of the marks."""
+        found = []
+        for path in sorted(pathlib.Path(self.path("spool")).rglob("*.json")):
+            report = json.loads(path.read_text(encoding="utf-8"))
+            report["begin"] = monotonic_of(report["started_at"])
+            report["end"] = report["begin"] + report["duration_ns"] + report.get("excluded_ns", 0)
+            found.append(report)
+        return sorted(found, key=lambda r: r["begin"])
+
+    def hangs(self):
+        return [r for r in self.reports() if r["kind"] != "session"]
+
+    def session(self):
+        return next((r["session"] for r in self.reports() if r["kind"] == "session"), None)
 
 
 def monotonic_of(text):
@@ -43,52 +72,84 @@ def monotonic_of(text):
     return int(whole) * 10**9 + int(fraction.ljust(9, "0")) - (time.time_ns() - time.monotonic_ns())
 
 
-def hangs(run):
-    found = []
-    for path in sorted(pathlib.Path(run.path("spool")).rglob("*.json")):
-        report = json.loads(path.read_text(encoding="utf-8"))
-        if report.get("kind") != "session":
-            begin = monotonic_of(report["started_at"])
-            found.append((begin, begin + report["duration_ns"]))
-    return sorted(found)
+class Mark:
+    def __init__(self, begin, end, state, name):
+        self.begin, self.end, self.state, self.name = begin, end, state, name
+
+    def __str__(self):
+        return f"{self.name} {(self.end - self.begin) // 10**6} ms"
 
 
-def marks(run):
-    found, open_marks, first, over = [], [], None, None  # first: from when on every report must be explained
-    for line in run.marks.read_text(encoding="ascii").splitlines():
-        at, kind, state, name = line.split()[:4]
-        if kind == "from":
-            first = int(at) if state in ("idle", "none") and first is None else first
-            over = int(at) if state == "over" else over
-        elif kind == "begin":
-            open_marks.append((int(at), state, name))
-        else:
-            begin, state, name = open_marks.pop()
-            found.append((begin, int(at), state, name))
-    return found, first, over
+class Marks:
+    """What the program says of itself."""
 
-
-def overlap(a, b):
-    return max(0, min(a[1], b[1]) - max(a[0], b[0]))
-
-
-def judge(run):
-    """Right, missed, false: the last two with what they are."""
-    reports, (known, first, over) = hangs(run), marks(run)
-    right, missed, false = 0, [], []
-    for begin, end, state, name in known:
-        if state == "busy" and end - begin >= THRESHOLD_NS * 11 // 10 and begin < (over or end):
-            if any(overlap((begin, end), r) > (end - begin) // 2 for r in reports):
-                right += 1
+    def __init__(self, run):
+        self.all, open_marks = [], []
+        self.first = None  # from when on every report must be explained
+        self.idle = None   # since when the loop runs
+        self.over = []     # since when it is over: pairs of begin and end
+        for line in run.marks.read_text(encoding="ascii").splitlines():
+            at, kind, state, name = line.split()[:4]
+            if kind == "from":
+                self.first = int(at) if state in ("idle", "none") and self.first is None else self.first
+                self.idle = int(at) if state == "idle" and self.idle is None else self.idle
+                if self.over and self.over[-1][1] is None:
+                    self.over[-1][1] = int(at)
+                if state == "over":
+                    self.over.append([int(at), None])
+            elif kind == "begin":
+                open_marks.append((int(at), state, name))
             else:
-                missed.append(f"{name} {(end - begin) // 10**6} ms")
-    for report in reports:
-        busy = sum(overlap(report, m) for m in known if m[2] == "busy")
-        idle = [m for m in known if m[2] == "idle" and overlap(report, m) > (report[1] - report[0]) // 2]
-        late = over is not None and report[0] > over  # the loop is over: whatever blocks is busy
-        if not late and busy < (report[1] - report[0]) // 2 and (idle or (first and report[0] > first)):
-            false.append(f"{(report[1] - report[0]) // 10**6} ms {idle[0][3] if idle else 'unmarked'}")
-    return right, missed, false
+                begin, state, name = open_marks.pop()
+                self.all.append(Mark(begin, int(at), state, name))
+
+    def of(self, state):
+        return [m for m in self.all if m.state == state]
+
+    def is_over(self, ns):
+        return any(begin <= ns and (end is None or ns < end) for begin, end in self.over)
+
+    def together(self, mark, apart_ns=20_000_000):
+        """A mark with those that follow or precede it at once: one turn of the loop."""
+        begin, end = mark.begin, mark.end
+        for other in sorted(self.of("busy"), key=lambda m: m.begin):
+            if begin <= other.begin <= end + apart_ns:
+                end = max(end, other.end)
+        for other in sorted(self.of("busy"), key=lambda m: -m.end):
+            if begin - apart_ns <= other.end <= end:
+                begin = min(begin, other.begin)
+        return begin, end
+
+
+def overlap(report, mark):
+    return max(0, min(report["end"], mark.end) - max(report["begin"], mark.begin))
+
+
+class Verdict:
+    """The reports of a run against its marks: right ones as pairs of a mark and its report, marks that are missed, reports
+    that are false, with why."""
+
+    def __init__(self, run):
+        marks, reports = Marks(run), run.hangs()
+        self.right, self.missed, self.false = [], [], []
+        for mark in marks.of("busy"):
+            if mark.end - mark.begin < run.threshold_ns * 11 // 10 or marks.is_over(mark.begin):
+                continue
+            of_it = [r for r in reports if overlap(r, mark) > (mark.end - mark.begin) // 2]
+            if of_it:
+                self.right.append((mark, of_it[0]))
+            else:
+                self.missed.append(mark)
+        for report in reports:
+            took = report["end"] - report["begin"]
+            idle = [m for m in marks.of("idle") if overlap(report, m) > took // 2]
+            busy = sum(overlap(report, m) for m in marks.of("busy"))
+            late = marks.is_over(report["begin"])  # the loop is over: whatever blocks is busy
+            if not late and busy < took // 2 and (idle or (marks.first and report["begin"] > marks.first)):
+                self.false.append(f"{took // 10**6} ms {idle[0].name if idle else 'unmarked'}")
+
+    def __str__(self):
+        return f"right {len(self.right):3}  missed {', '.join(map(str, self.missed)) or '-'}  false {', '.join(self.false) or '-'}"
 
 
 def main():
@@ -101,9 +162,9 @@ def main():
         run = LiveRun(name, os.path.abspath(options.hangdog))
         try:
             plans.PLANS[name].drive(run)
-            right, missed, false = judge(run)
-            print(f"{name:24} right {right:3}  missed {', '.join(missed) or '-'}  false {', '.join(false) or '-'}", flush=True)
-            wrong += len(false) + len(missed)
+            verdict = Verdict(run)
+            print(f"{name:24} {verdict}", flush=True)
+            wrong += len(verdict.false) + len(verdict.missed)
         finally:
             run.close(False)
     return 1 if wrong else 0

@@ -4,8 +4,10 @@
  * what it does is written to the marks file: when it blocks on purpose, when its loop runs.
  */
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -50,6 +53,26 @@ static int mute_socket(void) {
         _exit(3);
     }
     return pair[0];
+}
+
+/* As another process would see it: its end is not among our numbers, and is open. */
+static int connection(void) {
+    static int listener = -1;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    static socklen_t n = sizeof at;
+    static struct sockaddr_in bound;
+    if (listener < 0) {
+        listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (bind(listener, (struct sockaddr *)&at, n) != 0 || listen(listener, 128) != 0 ||
+            getsockname(listener, (struct sockaddr *)&bound, &n) != 0) {
+            _exit(3);
+        }
+    }
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, (struct sockaddr *)&bound, n) != 0) {
+        _exit(3);
+    }
+    return fd;
 }
 
 static void poll_one(int fd, int ms) {
@@ -103,6 +126,18 @@ static void batch(void) {
         poll_one(fd, 15);
         poll_one(fd, 15);
         compute(40);
+    }
+}
+
+/* The same, each closed before the next: their numbers are one. */
+static void batch_closing(void) {
+    note("from", "none");
+    for (int i = 0; i < 100; i++) {
+        int fd = connection();
+        poll_one(fd, 15);
+        poll_one(fd, 15);
+        close(fd);
+        compute(i % 20 == 19 ? 600 : 40);
     }
 }
 
@@ -166,7 +201,7 @@ static void rogue(void) {
 static jmp_buf out;
 
 static void jump(int fd) {
-    blocked(fd, 200);
+    blocked(fd, 300);
     longjmp(out, 1);
 }
 
@@ -183,6 +218,77 @@ static void jumping(void) {
         }
         round++;
     }
+}
+
+static sigjmp_buf out_of_the_wait;
+
+static void alarm_rings(int signal) {
+    (void)signal;
+    siglongjmp(out_of_the_wait, 1);
+}
+
+/* A handler leaves the loop's wait by siglongjmp, as old timeouts do; then it computes. */
+static void signal_jumping(void) {
+    static volatile int round;
+    static int ep;
+    struct itimerval timer = {.it_value.tv_usec = 150000};
+    ep = instance();
+    signal(SIGALRM, alarm_rings);
+    note("from", "idle");
+    for (round = 0; round < 6; round++) {
+        turns(ep, 6, 100, NULL, 0);
+        if (sigsetjmp(out_of_the_wait, 1) == 0) {
+            setitimer(ITIMER_REAL, &timer, NULL);
+            turn(ep, 3000, NULL, 0);
+        }
+        note("begin", "busy");
+        compute(400);
+        note("end", "busy");
+    }
+}
+
+__attribute__((noinline)) static void deeper_wait(int depth, int ep) {
+    volatile char room[100];
+    memset((void *)(uintptr_t)room, 1, sizeof room);
+    if (depth > 0) {
+        deeper_wait(depth - 1, ep);
+    } else {
+        turn(ep, 500, NULL, 0);
+    }
+    room[0] = 2;
+}
+
+/* Work, shorter than a hang, and then a loop at a place where it never waited: what that wait is, is found
+ * out when the turn would be a hang with it. */
+static void nested_late(void) {
+    int ep = instance();
+    note("from", "idle");
+    turns(ep, 16, 100, NULL, 0);
+    for (int i = 0; i < 8; i++) {
+        turns(ep, 2, 100, NULL, 0);
+        compute(170);
+        note("begin", "idle");
+        deeper_wait(i + 2, ep);
+        note("end", "idle");
+    }
+}
+
+/* Names are asked for before the loop, each by a new socket, with a second try; then round trips by one. */
+static void resolver_start(void) {
+    int display = mute_socket();
+    for (int i = 0; i < 4; i++) {
+        int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        poll_one(fd, 150);
+        poll_one(fd, 250);
+        close(fd);
+    }
+    for (int i = 0; i < 100; i++) {
+        poll_one(display, 2);
+    }
+    int ep = instance();
+    note("from", "idle");
+    turns(ep, 10, 300, NULL, 0);
+    turns(ep, 30, 120, block_300, mute_socket());
 }
 
 static void pump(int fd) {
@@ -205,17 +311,20 @@ static void zero(void) {
     }
 }
 
-/* One loop for its time, then another, for longer. */
+/* One loop for its time, then another, for longer: it succeeds when the first has been absent for 10 s. */
 static void in_turn(void) {
     int first = instance(), fd = mute_socket();
     struct pollfd second[2] = {{.fd = mute_socket(), .events = POLLIN},
                                {.fd = mute_socket(), .events = POLLIN}};
     note("from", "idle");
-    turns(first, 12, 100, block_300, fd);
+    turns(first, 14, 100, block_300, fd);
     close(first);
     note("from", "over"); /* the second is not known yet */
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 116; i++) {
         poll_turn(second, 2, 100);
+        if (i % 20 == 19) {
+            blocked(fd, 300);
+        }
     }
     note("from", "idle");
     for (int i = 0; i < 12; i++) {
@@ -379,10 +488,14 @@ static const struct {
 } programs[] = {
     {"startup", startup},
     {"batch", batch},
+    {"batch-closing", batch_closing},
     {"reentered", reentered},
     {"private-epoll", private_epoll},
     {"rogue", rogue},
     {"jumping", jumping},
+    {"signal-jumping", signal_jumping},
+    {"nested-late", nested_late},
+    {"resolver-start", resolver_start},
     {"zero", zero},
     {"in-turn", in_turn},
     {"coroutine", coroutine},

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: running the command of --on-hang.
+ */
+#include "cli/on_hang.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In the child: nothing of the terminal's, no descriptor but an empty input and our standard error. */
+static _Noreturn void become(const struct on_hang *o, const char *report) {
+    setpgid(0, 0); /* Ctrl-C is the program's */
+    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    fcntl(STDERR_FILENO, F_SETFD, 0);
+    close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+    setenv("HANGDOG_REPORT", report, 1);
+    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    sigprocmask(SIG_SETMASK, o->mask, NULL);
+    execl("/bin/sh", "sh", "-c", o->command, "hangdog", report, (char *)NULL);
+    _exit(127);
+}
+
+static void start_next(struct on_hang *o) {
+    while (o->running == 0 && o->queued > 0) {
+        char *report = o->queue[0];
+        memmove(&o->queue[0], &o->queue[1], --o->queued * sizeof o->queue[0]);
+        pid_t child = fork();
+        if (child == 0) {
+            become(o, report);
+        }
+        if (child > 0) {
+            setpgid(child, child); /* whoever comes first */
+            o->running = child;
+        }
+        o->left_out += child < 0;
+        free(report);
+    }
+}
+
+void on_hang_add(struct on_hang *o, const char *report) {
+    char *path = o->command != NULL && o->queued < ON_HANG_QUEUE ? strdup(report) : NULL;
+    if (path != NULL) {
+        o->queue[o->queued++] = path;
+        start_next(o);
+    } else {
+        o->left_out += o->command != NULL;
+    }
+}
+
+void on_hang_reap(struct on_hang *o) {
+    if (o->running != 0 && waitpid(o->running, NULL, WNOHANG) != 0) {
+        o->running = 0;
+        start_next(o);
+    }
+}
+
+void on_hang_stop(struct on_hang *o) {
+    o->left_out += o->queued;
+    while (o->queued > 0) {
+        free(o->queue[--o->queued]);
+    }
+    if (o->running != 0) {
+        kill(-o->running, SIGTERM);
+        o->running = 0;
+        o->left_out++;
+    }
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: what the kernel and the loader will make of a program's file. Read from the file's own
+ * words; nothing is run.
+ */
+#include "cli/program_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define SCRIPTS_MAX 5    /* interpreters of interpreters: more the kernel does not follow */
+#define HEAD_BYTES 256   /* of a file: what the kernel looks at */
+#define SEGMENTS_MAX 128 /* of a program */
+#define SHELL "/bin/sh"  /* which runs what the kernel does not know */
+
+static bool is_program(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0;
+}
+
+bool program_find(const char *program, char *path, size_t size) {
+    char usual[PATH_MAX];
+    const char *places = getenv("PATH");
+    if (strchr(program, '/') != NULL) {
+        return (size_t)snprintf(path, size, "%s", program) < size;
+    }
+    if (places == NULL) {
+        confstr(_CS_PATH, usual, sizeof usual);
+        places = usual;
+    }
+    for (const char *p = places; program[0] != '\0'; p++) {
+        size_t n = strcspn(p, ":");
+        int length = snprintf(path, size, "%.*s%s%s", (int)n, p, n > 0 ? "/" : "", program);
+        if ((size_t)length < size && is_program(path)) {
+            return true;
+        }
+        p += n;
+        if (*p == '\0') {
+            break;
+        }
+    }
+    return false;
+}
+
+/* ---- the file's words ------------------------------------------------------------------------ */
+
+/* The interpreter of a script, as the kernel reads it. False: no script. */
+static bool interpreter_of_script(const char *head, char *path) {
+    if (strncmp(head, "#!", 2) != 0) {
+        return false;
+    }
+    head += 2 + strspn(head + 2, " \t");
+    size_t n = strcspn(head, " \t\n");
+    snprintf(path, PATH_MAX, "%.*s", (int)n, head);
+    return n > 0;
+}
+
+/* The loader that the program asks for; empty: none. False: the file is broken. */
+static bool loader_of(int fd, const ElfW(Ehdr) * e, char loader[PATH_MAX]) {
+    loader[0] = '\0';
+    for (unsigned i = 0; i < e->e_phnum && i < SEGMENTS_MAX; i++) {
+        ElfW(Phdr) ph;
+        if (pread(fd, &ph, sizeof ph, (off_t)(e->e_phoff + i * sizeof ph)) != sizeof ph) {
+            return false;
+        }
+        if (ph.p_type == PT_INTERP) {
+            ssize_t n = ph.p_filesz < PATH_MAX ? pread(fd, loader, ph.p_filesz, (off_t)ph.p_offset) : -1;
+            loader[n > 0 ? n : 0] = '\0';
+            return n > 0;
+        }
+    }
+    return true;
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* This command's own loader is that of the C library which the preload library needs. */
+static void own_loader(char loader[PATH_MAX], ElfW(Ehdr) * e) {
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    loader[0] = '\0';
+    memset(e, 0, sizeof *e);
+    if (fd >= 0 && pread(fd, e, sizeof *e, 0) == sizeof *e) {
+        loader_of(fd, e, loader);
+    }
+    close(fd);
+}
+
+static bool is_same_file(int fd, const char *path) {
+    struct stat a, b;
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool elf_loads(int fd, const char *path, const char *head, struct problem *why) {
+    char own[PATH_MAX], loader[PATH_MAX];
+    ElfW(Ehdr) ours, e;
+    own_loader(own, &ours);
+    memcpy(&e, head, sizeof e);
+    if (own[0] == '\0') {
+        return true; /* nothing to compare with */
+    }
+    if (e.e_ident[EI_CLASS] != ours.e_ident[EI_CLASS]) {
+        problem_set(why, "%s is a %s program, and only %s ones can be watched", path,
+                    e.e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit",
+                    ours.e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit");
+        return false;
+    }
+    if (e.e_machine != ours.e_machine || e.e_ident[EI_DATA] != ours.e_ident[EI_DATA]) {
+        problem_set(why, "%s is for another processor (ELF machine %d); use the hangdog built for that one",
+                    path, e.e_machine);
+        return false;
+    }
+    if (!loader_of(fd, &e, loader)) {
+        return true; /* broken: it will not run */
+    }
+    if (loader[0] == '\0' && !is_same_file(fd, own)) {
+        problem_set(why,
+                    "%s is a static program, which loads no library; link it dynamically, or with libhangdog",
+                    path);
+        return false;
+    }
+    if (loader[0] != '\0' && strcmp(base_name(loader), base_name(own)) != 0) {
+        problem_set(why, "%s uses another C library (its loader is %s, and only that of glibc is supported)",
+                    path, loader);
+        return false;
+    }
+    return true;
+}
+
+/* ---- privileges ------------------------------------------------------------------------------ */
+
+/* Capabilities of the file that the process gets. To whom is root by name they are nothing new. */
+static bool gives_capabilities(const char *path) {
+    struct vfs_ns_cap_data caps;
+    ssize_t n = getxattr(path, "security.capability", &caps, sizeof caps);
+    if (getuid() == 0 || n < (ssize_t)XATTR_CAPS_SZ_1) {
+        return false;
+    }
+    return (caps.magic_etc & VFS_CAP_FLAGS_EFFECTIVE) != 0 || caps.data[0].permitted != 0 ||
+           (n >= (ssize_t)XATTR_CAPS_SZ_2 && caps.data[1].permitted != 0);
+}
+
+/* What makes the kernel tell the loader that the process is not to be trusted with its environment. */
+static bool gains_privileges(const char *path, const char **what) {
+    struct stat st;
+    struct statvfs fs;
+    bool bits = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
+    if (stat(path, &st) != 0 || statvfs(path, &fs) != 0) {
+        return false;
+    }
+    bits &= (fs.f_flag & ST_NOSUID) == 0;
+    uid_t uid = bits && (st.st_mode & S_ISUID) != 0 ? st.st_uid : geteuid();
+    gid_t gid = bits && (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ? st.st_gid : getegid();
+    *what = uid != getuid()   ? "as another user (set-user-id)"
+            : gid != getgid() ? "as another group (set-group-id)"
+                              : "with capabilities of its file";
+    return uid != getuid() || gid != getgid() || ((fs.f_flag & ST_NOSUID) == 0 && gives_capabilities(path));
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+bool program_loads_libraries(const char *program, struct problem *why) {
+    char path[PATH_MAX], head[HEAD_BYTES + 1], next[PATH_MAX];
+    const char *what;
+    if (!program_find(program, path, sizeof path)) {
+        return true;
+    }
+    for (int i = 0; i < SCRIPTS_MAX && is_program(path); i++) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd >= 0 ? pread(fd, head, HEAD_BYTES, 0) : -1;
+        head[n > 0 ? n : 0] = '\0';
+        bool elf = n >= (ssize_t)sizeof(ElfW(Ehdr)) && memcmp(head, ELFMAG, SELFMAG) == 0;
+        bool loads = !elf || elf_loads(fd, path, head, why);
+        if (fd >= 0) {
+            close(fd);
+        }
+        if (loads && (elf || n < 0) && gains_privileges(path, &what)) {
+            problem_set(why,
+                        "%s runs %s, where the loader takes no library from others; run hangdog with these "
+                        "privileges itself",
+                        path, what);
+            loads = false;
+        }
+        if (elf || n < 0 || !loads) {
+            return loads;
+        }
+        snprintf(path, sizeof path, "%s", interpreter_of_script(head, next) ? next : SHELL);
+    }
+    return true;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: the options of hangdog run.
+ */
+#include "cli/run_options.h"
+
+#include <string.h>
+
+#include "cli/commands.h"
+
+#define THRESHOLD_MS 500
+#define INTERVAL_MS 50
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+bool run_options_parse(int argc, char **argv, struct run_options *o, int *status) {
+    const struct command_option options[] = {
+        {.name = "threshold",
+         .value = "MS",
+         .number = {&o->threshold_ms, 10, 3600000},
+         .help = "how long a turn of the loop may last before it is a hang (default 500)"},
+        {.name = "interval",
+         .value = "MS",
+         .number = {&o->interval_ms, 1, 1000},
+         .help = "between two looks at the stack (default 50)"},
+        {.name = "spool",
+         .value = "DIR",
+         .text = &o->spool,
+         .help = "where reports are kept (default $XDG_STATE_HOME/hangdog/NAME)"},
+        {.name = "name",
+         .value = "NAME",
+         .text = &o->name,
+         .help = "of the app in reports (default: the program's)"},
+        {.name = "on-hang",
+         .value = "COMMAND",
+         .text = &o->on_hang,
+         .help = "run by /bin/sh for each hang, when it ends or has lasted for 5 s, with the report's\n"
+                 "path as $1 and $HANGDOG_REPORT; one at a time, its output on standard error.\n"
+                 "Up to 16 wait; when the program has ended they have 5 s"},
+        {.name = "json", .flag = &o->json, .help = "tell each hang as one line of JSON"},
+        {.name = "quiet", .flag = &o->quiet, .help = "tell nothing"},
+        {0},
+    };
+    const struct command run = {
+        .name = "run",
+        .about =
+            "Runs PROGRAM and watches the event loop of its main thread. Each hang is told on standard error as it\n"
+            "ends, with the function that cost the time; its report is kept in the spool.",
+        .usage = "[OPTIONS] [--] PROGRAM [ARGS...]",
+        .stops = true,
+        .options = options,
+        .after =
+            "The program's output, exit status and signals are its own. One without an event loop runs unreported,\n"
+            "and one that takes no library (static, of another architecture or C library, set-user-id) runs\n"
+            "unwatched, which is said. See also: hangdog list, hangdog show.",
+    };
+    *o = (struct run_options){.threshold_ms = THRESHOLD_MS, .interval_ms = INTERVAL_MS};
+    int first = options_parse(&run, argc, argv, status);
+    if (first < 0) {
+        return false;
+    }
+    if (first == argc) {
+        *status = complain_usage("run", "no program was named");
+        return false;
+    }
+    o->program = argv + first;
+    o->name = o->name != NULL ? o->name : base_name(o->program[0]);
+    return true;
+}

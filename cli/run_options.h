@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The options of hangdog run. Ordinary code.
+ */
+#ifndef CLI_RUN_OPTIONS_H
+#define CLI_RUN_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+
+struct run_options {
+    long threshold_ms, interval_ms;
+    const char *spool, *name; /* spool: NULL, the default */
+    const char *on_hang;
+    bool json, quiet;
+    char **program; /* and its arguments */
+};
+
+/* False: the command ends with *status. */
+bool run_options_parse(int argc, char **argv, struct run_options *o, int *status);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The interposed jumps. Watched thread: wait-free. A signal handler may leave the wait that it interrupted by
+ * siglongjmp: what comes then is running. (None of these waits goes on after a handler, so a handler that
+ * jumps within itself loses nothing.) Other threads take one look at a thread-local and go on.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <setjmp.h>
+
+#include "interpose.h"
+#include "waits.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef void jump(struct __jmp_buf_tag *, int);
+
+static jump *real[4];
+static const char *const names[] = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
+
+/* Before any handler can jump: the loader's lock is none of a handler's business. */
+void hd_jump_resolve(void) {
+    int saved = errno;
+    for (unsigned i = 0; i < 4; i++) {
+        real[i] = (jump *)dlsym(RTLD_NEXT, names[i]);
+    }
+    errno = saved;
+}
+
+#define JUMP(i, name)                                                         \
+    EXPORT void name(struct __jmp_buf_tag[1], int) __attribute__((noreturn)); \
+    EXPORT void name(struct __jmp_buf_tag to[1], int value) {                 \
+        if (__builtin_expect(hd_waits_self != NULL, 0)) {                     \
+            hd_wait_left(hd_waits_self);                                      \
+        }                                                                     \
+        if (real[i] == NULL) { /* another constructor was first */            \
+            hd_jump_resolve();                                                \
+        }                                                                     \
+        real[i](to, value);                                                   \
+        __builtin_unreachable();                                              \
+    }
+
+JUMP(0, longjmp)
+JUMP(1, _longjmp)
+JUMP(2, siglongjmp)
+JUMP(3, __longjmp_chk)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+#
+# Tests that mostly wait for a program are run side by side.
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.environ["HANGDOG_SOURCE"], "tests/real"))
+from support_run import Program, Together  # noqa: E402 pylint: disable=wrong-import-position
+
+PYTHON = "/usr/bin/python3"
+# Steps: a number waits for so long, in a loop of select; "hangN" sleeps; "exec CODE" does.
+LOOP = """
+import os, select, shutil, sys, time
+r, w = os.pipe()
+for step in sys.argv[1:]:
+    if step.startswith("hang"): time.sleep(float(step[4:]))
+    elif step.startswith("exec"): exec(step[4:])
+    else: [select.select([r], [], [], 0.1) for _ in range(int(float(step) * 10))]
+"""
+
+
+def loop(*steps):
+    return [PYTHON, "-I", "-c", LOOP, *map(str, steps)]
+
+
+class SideBySide(unittest.TestCase):
+    """Every method beside_* is a test; those of one class run at the same time, on an object of its own each."""
+
+    maxDiff = None
+
+    def __init_subclass__(cls, **more):
+        super().__init_subclass__(**more)
+        for name in [name for name in dir(cls) if name.startswith("beside_")]:
+            setattr(cls, "test_" + name[7:], lambda self, name=name: self.together[name])
+
+    @classmethod
+    def setUpClass(cls):
+        cls.together, cls.objects = Together(), []
+        for name in [name for name in dir(cls) if name.startswith("beside_")]:
+            one = cls("test_" + name[7:])
+            cls.objects.append(one)
+            cls.together.start(name, getattr(one, name))
+        cls.together.join()
+
+    @classmethod
+    def tearDownClass(cls):
+        for one in cls.objects:
+            one.doCleanups()
+
+    def start(self, argv, options=(), **more):
+        program = Program(argv, options=options, **more)
+        self.addCleanup(program.close)
+        return program

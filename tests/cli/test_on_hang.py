@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""What happens beside the program: commands for each hang, a spool that goes away, odd places and descriptors."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from support_beside import PYTHON, SideBySide, loop
+from support_run import BUILD, HANGDOG, SANITIZER, Program, Together, environment, wait_until
+
+
+class OnHang(SideBySide):
+    def beside_it_is_run_once_for_each_hang_with_the_report(self):
+        command = ('echo "ran $1 $HANGDOG_REPORT $0"; cat "$1" >>all; ls -l /proc/self/fd >fds; cat >input;'
+                   ' grep -E "Sig(Blk|Ign)" /proc/self/status >signals; echo again >>count')
+        program = self.start(loop(1.6, "hang0.8", 0.5, "hang0.9", 1), ["--on-hang", command, "--quiet"])
+        self.assertEqual(0, program.wait(), program.errors)
+        self.assertEqual("", program.output)  # its output is on standard error
+        hangs = program.reports("hang")
+        self.assertEqual(2, len(hangs), program.errors)
+        paths = [os.path.join(program.spool, report["id"] + ".json") for report in hangs]
+        self.assertEqual(["ran %s %s hangdog" % (path, path) for path in paths], program.errors.splitlines())
+        told = [json.loads(line) for line in (pathlib.Path(program.folder) / "all").read_text().splitlines()]
+        self.assertEqual([r["id"] for r in hangs], [r["id"] for r in told])
+        self.assertTrue(all(r["complete"] for r in told))
+        self.assertEqual("", (pathlib.Path(program.folder) / "input").read_text())
+        links = [line.split(" ", 8)[-1] for line in (pathlib.Path(program.folder) / "fds").read_text().splitlines() if "->" in line]
+        numbers = sorted(int(line.split("->")[0].split()[-1]) for line in links)
+        self.assertEqual([0, 1, 2, 3], numbers, links)  # the last one is that of ls
+        blocked, ignored = (int(line.split()[1], 16) for line in (pathlib.Path(program.folder) / "signals").read_text().splitlines())
+        self.assertEqual((0, 0), (blocked & 0x7fffffff, ignored & 0x7fffffff & ~(1 << signal.SIGINT - 1)))
+
+    def beside_a_hang_that_goes_on_is_not_waited_for(self):
+        program = self.start(loop(1.6, "hang60"), ["--on-hang", "cp $1 copy"])
+        wait_until((pathlib.Path(program.folder) / "copy").exists, "the command", 20 if not SANITIZER else 60)
+        wait_until(lambda: (pathlib.Path(program.folder) / "copy").read_text().endswith("\n"), "its end")
+        self.assertFalse(json.loads((pathlib.Path(program.folder) / "copy").read_text())["complete"])
+        os.kill(program.pid, signal.SIGKILL)
+        self.assertEqual(-signal.SIGKILL, program.wait())
+
+    def beside_a_slow_command_blocks_nobody_and_is_ended(self):
+        """The first one never ends: the second is never run, the program's end is not later for it than 5 s."""
+        program = self.start(loop(1.6, "hang0.7", 0.5, "hang0.8", 0.5, "exec(open('ended', 'w').close())"),
+                             ["--on-hang", "echo $$ >>pids; exec sleep 1000"])
+        wait_until((pathlib.Path(program.folder) / "ended").exists, "the program's end")
+        ended = time.monotonic()
+        self.assertEqual(0, program.wait())
+        self.assertTrue(4 < time.monotonic() - ended < 15)
+        self.assertRegex(program.told[-2], "--on-hang: .* 2 reports")
+        (pid,) = map(int, (pathlib.Path(program.folder) / "pids").read_text().split())
+        wait_until(lambda: not os.path.exists("/proc/%d" % pid), "the command's end")
+
+    def beside_a_second_signal_ends_the_waiting(self):
+        program = self.start(loop(1.6, "hang0.7", 0.5, "exec(open('ended', 'w').close())"),
+                             ["--on-hang", "echo $$ >>pids; exec sleep 1000"])
+        assert program.pid
+        wait_until((pathlib.Path(program.folder) / "ended").exists, "the program's end")
+        wait_until(lambda: not os.path.exists("/proc/%d" % program.pid), "the program to be gone")
+        begin = time.monotonic()
+        os.kill(program.process.pid, signal.SIGINT)
+        self.assertEqual(0, program.wait())
+        self.assertLess(time.monotonic() - begin, 4)
+
+    def beside_a_command_that_cannot_be_run_harms_nothing(self):
+        program = self.start(loop(1.6, "hang0.7", 0.5), ["--on-hang", "/no/such/command"])
+        self.assertEqual(0, program.wait())
+        self.assertEqual(1, len(program.reports("hang")))
+        self.assertIn("not found", program.errors)
+
+
+class Places(SideBySide):
+    def beside_a_spool_that_goes_away_is_told_once_and_counted(self):
+        program = self.start(loop(1.6, "hang0.7", 0.5, "exec(shutil.rmtree('spool'))", "hang0.7", 0.5, "hang0.9", 0.5))
+        self.assertEqual(0, program.wait())
+        lines = [line for line in program.told if "could not be written" in line]
+        self.assertEqual(1, len(lines), program.errors)
+        self.assertRegex(lines[0], r"^hangdog: 2 reports could not be written to '.*spool': No such file or directory")
+        self.assertRegex(program.told[-1], "3 hangs")
+
+    def beside_an_installation_whose_path_the_loader_would_divide(self):
+        if SANITIZER:
+            self.skipTest("an instrumented library finds its runtime by the build's path")
+        every = Together()
+
+        def run(name):
+            program = Program(["/bin/true"], watched=False)
+            self.addCleanup(program.close)
+            place = pathlib.Path(program.folder) / name
+            for part in ("bin/hangdog", "lib/libhangdog-preload.so"):
+                (place / part).parent.mkdir(parents=True)
+                shutil.copy(os.path.join(BUILD, part), place / part)
+            (pathlib.Path(program.folder) / "run").mkdir()
+            done = subprocess.run([place / "bin/hangdog", "run", "--spool", place / "spool", "--", *loop(1.6, "hang0.7", 0.5)],
+                                  env=environment({"XDG_RUNTIME_DIR": program.folder + "/run"}), capture_output=True,
+                                  text=True, timeout=60, check=False)
+            links = list((pathlib.Path(program.folder) / "run").iterdir())
+            return done.returncode, done.stderr, len(links)
+        for name in ("a b", "a:b", "a$LIB", "plain"):
+            every.start(name, run, name)
+        every.join()
+        for name in ("a b", "a:b", "a$LIB", "plain"):
+            status, told, links = every[name]
+            self.assertEqual((0, 0 if name == "plain" else 1), (status, links), told)
+            self.assertIn("; 1 hang, ", told, name)
+
+    def beside_no_link_means_unwatched_and_it_is_said(self):
+        """The folder for it is another's."""
+        if SANITIZER:
+            self.skipTest("an instrumented library finds its runtime by the build's path")
+        program = Program(["/bin/true"], watched=False)
+        self.addCleanup(program.close)
+        place = pathlib.Path(program.folder) / "a b"
+        for part in ("bin/hangdog", "lib/libhangdog-preload.so"):
+            (place / part).parent.mkdir(parents=True)
+            shutil.copy(os.path.join(BUILD, part), place / part)
+        argv = [place / "bin/hangdog", "run", "--spool", place / "spool", "--", "/bin/sh", "-c", "exit 6"]
+        (place / "run").mkdir()
+        env = {"XDG_RUNTIME_DIR": str(place / "run")}  # has a space itself: /tmp is used
+        done = subprocess.run(argv, env=environment(env), capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn("no event loop", done.stderr)
+        (link,) = [p for p in pathlib.Path("/tmp").glob("hangdog-*-*/libhangdog-preload.so")
+                   if os.readlink(p) == str(place / "lib/libhangdog-preload.so")]
+        self.addCleanup(shutil.rmtree, link.parent, True)
+        link.parent.chmod(0o777)
+        done = subprocess.run(argv, env=environment(env), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(6, done.returncode)
+        self.assertRegex(done.stderr, r"\Ahangdog: '/bin/sh' is run unwatched: LD_PRELOAD cannot hold [^\n]+\n\Z")
+
+    def beside_closed_standard_descriptors_stay_closed(self):
+        tell = ("import os, sys\n"
+                "names = sorted(int(n) for n in os.listdir('/proc/self/fd'))\n"
+                "open('told', 'w').write(repr([n for n in names if os.path.exists('/proc/self/fd/%d' % n)]))\n"
+                "import time, select\n"
+                "r, w = os.pipe()\n"
+                "[select.select([r], [], [], 0.1) for _ in range(16)]\n"
+                "time.sleep(0.7)\n"
+                "[select.select([r], [], [], 0.1) for _ in range(3)]\n"
+                "os._exit(5)\n")
+        every = Together()
+
+        def run(closed, watched):
+            program = Program(["/bin/true"], watched=False)
+            self.addCleanup(program.close)
+            head = [HANGDOG, "run", "--spool", program.spool, "--"] if watched else []
+            shell = "exec " + " ".join("%d>&-" % fd for fd in closed) + ' "$@"'
+            done = subprocess.run(["/bin/sh", "-c", shell, "sh", *head, PYTHON, "-I", "-c", tell], env=environment(),
+                                  cwd=program.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=60, check=False)
+            told = pathlib.Path(program.folder, "told").read_text()
+            return done.returncode, done.stdout, told, len(program.reports("hang"))
+        cases = [(0,), (1,), (2,), (0, 1), (0, 1, 2)]
+        for closed in cases:
+            for watched in (False, True):
+                every.start((closed, watched), run, closed, watched)
+        every.join()
+        for closed in cases:
+            plain, watched = every[closed, False], every[closed, True]
+            self.assertEqual(plain[:3], watched[:3], closed)
+            self.assertEqual((5, 1), (watched[0], watched[3]), closed)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+#
+# The plans of tests/recognition, which drive programs with known truth, under `hangdog run`: side by side, and what must be
+# true of each.
+
+import os
+import shutil
+import sys
+import traceback
+
+from support_run import HANGDOG, MS, RELEASE, SOURCE, RealCase, Together, schema_errors
+
+sys.path.insert(0, os.path.join(SOURCE, "tests/recognition"))
+import live  # noqa: E402
+import plans  # noqa: E402
+
+TOLERANCE_NS = 60 * MS if RELEASE else 1500 * MS
+
+
+def missing(*commands):
+    """Of these programs and files, those that are not on this machine."""
+    return [c for c in commands if not (os.path.exists(c) if "/" in c else shutil.which(c))]
+
+
+class Driven:
+    """A plan that was driven to its end."""
+
+    def __init__(self, name, threshold_ms):
+        self.name, self.failure = name, None
+        self.run = live.LiveRun(name, HANGDOG, threshold_ms)
+        try:
+            plans.PLANS[name].drive(self.run)
+        except BaseException:  # pylint: disable=broad-exception-caught
+            self.failure = traceback.format_exc()
+        for process in reversed(self.run.started):
+            self.run.end(process)
+        self.verdict, self.marks = live.Verdict(self.run), live.Marks(self.run)
+        self.hangs, self.session, self.said = self.run.hangs(), self.run.session(), self.run.said()
+        self.told = [line for line in self.said.splitlines() if line.startswith("hangdog: ")]
+        self.run.close(False)
+
+
+def drive_all(names, threshold_ms=live.THRESHOLD_MS):
+    every = Together()
+    for name in names:
+        every.start(name, Driven, name, threshold_ms)
+    return every.join()
+
+
+class PlanCase(RealCase):
+    """Assertions about one driven plan."""
+
+    def assert_right(self, driven, right, missed=0):
+        """Every blocking call is reported but `missed` of them at the most, at least `right`, and nothing else is; each report
+        says when."""
+        print("%s: %s" % (driven.name, driven.verdict))
+        self.assertIsNone(driven.failure, driven.said)
+        self.assertEqual([], driven.verdict.false, driven.said)
+        self.assertLessEqual(len(driven.verdict.missed), missed, driven.said)
+        self.assertGreaterEqual(len(driven.verdict.right), right)
+        self.assertEqual([], [e for report in driven.hangs for e in schema_errors(self.plain(report))])
+
+    def assert_times(self, driven):
+        """The report of each blocking call begins and ends with it, by the program's clock; and the loop was idle for no
+        longer than the program's log leaves."""
+        for mark, report in driven.verdict.right:
+            begin, end = driven.marks.together(mark)
+            self.assertLessEqual(abs(report["begin"] - begin), TOLERANCE_NS, str(mark))
+            self.assertLessEqual(abs(report["end"] - end), TOLERANCE_NS, str(mark))
+        busy_ns = sum(mark.end - mark.begin for mark in driven.marks.of("busy"))
+        self.assertLessEqual(driven.session["idle_ns"], driven.session["used_ns"] - busy_ns + TOLERANCE_NS)
+
+    def assert_silent(self, driven, ending=None):
+        print("%s: %s" % (driven.name, driven.told[-1] if driven.told else "nothing told"))
+        self.assertIsNone(driven.failure, driven.said)
+        self.assertEqual([], driven.hangs, driven.said)
+        if ending:
+            self.assertRegex(driven.told[-1], ending)
+
+    @staticmethod
+    def plain(report):
+        return {k: v for k, v in report.items() if k not in ("begin", "end")}

@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# Small programs with a known loop (tests/recognition/programs), one for each thing that makes loops hard to tell, under
+# `hangdog run`: each blocking call is a hang, with its times, by the program's own log; no wait of a loop is one.
+
+import unittest
+
+from support_plans import PlanCase, drive_all, missing
+
+# At least so many blocking calls are long enough to be reported; so many of them may be missed, for the reason told.
+RIGHT = {
+    "startup": (5, 0),
+    "resolver-start": (7, 0),
+    "reentered": (8, 0),
+    "private-epoll": (6, 0),
+    "rogue": (6, 0),
+    "jumping": (6, 0),
+    "throwing": (6, 0),
+    "signal-jumping": (6, 0),
+    "nested-late": (0, 0),
+    "zero": (6, 0),
+    "in-turn": (5, 1),  # the last of the first loop: nothing returns after it
+    "coroutine": (5, 0),
+    "fibers": (6, 0),
+    "early": (4, 5),  # the first turns: there is no loop yet
+    "mostly-blocked": (9, 1),
+    "moving-set": (4, 0),
+    "wide-frame": (7, 0),
+    "connection-start": (8, 2),  # start-up used the same connection, for longer than the loop had waited
+}
+EVERY = None
+
+
+def setUpModule():
+    global EVERY  # pylint: disable=global-statement
+    if missing("gcc", "g++"):
+        raise unittest.SkipTest("no gcc and g++ to build the programs with: scripts/install-dependencies test")
+    EVERY = drive_all(["made-" + name for name in [*RIGHT, "batch", "batch-closing"]])
+
+
+class Made(PlanCase):
+    def test_a_batch_program_is_silent(self):
+        self.assert_silent(EVERY["made-batch"], r"; no event loop was seen$")
+
+    def test_so_it_is_when_its_descriptors_have_one_number(self):
+        self.assert_silent(EVERY["made-batch-closing"], r"; no event loop was seen$")
+
+
+def add(name, right, missed):
+    def test(self):
+        self.assert_right(EVERY["made-" + name], right, missed)
+        self.assert_times(EVERY["made-" + name])
+    setattr(Made, "test_" + name.replace("-", "_"), test)
+
+
+for each, (least, most) in RIGHT.items():
+    add(each, least, most)
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
