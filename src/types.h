@@ -51,6 +51,9 @@ struct hd_frame {
     uint64_t pc;    /* address in memory; a return address unless trust is context or signal */
     uint64_t start; /* where its function begins in memory, 0 when nothing says so */
     uint8_t trust;  /* enum hd_trust */
+    uint16_t
+        script;  /* 0; or a script's function (src/script): pc is then the interpreter's, start its code */
+    uint32_t at; /* from a walk: where the frame begins in the copy of the stack; of a script: the line */
 };
 
 /* A return address is looked up at the call, one byte before: the call may be the last

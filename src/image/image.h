@@ -65,8 +65,9 @@ static inline const char *hd_module_path(const struct hd_modules *m, uint32_t in
     return m->paths + m->module[index].path;
 }
 
-/* Address in memory of an exported (dynamic) function of module `index`, through its hash table, 0: none.
- * And the nearest exported function at or below pc: its name (copied, cut) and start in memory; -ENOENT. */
+/* Address in memory of an exported (dynamic) function or variable of module `index`, through its hash table,
+ * 0: none. And the nearest exported function at or below pc: its name (copied, cut) and start in memory;
+ * -ENOENT. */
 uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name);
 int hd_module_nearest(struct hd_modules *m, uint32_t index, uint64_t pc, char *name, size_t name_bytes,
                       uint64_t *start);

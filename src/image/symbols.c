@@ -85,6 +85,11 @@ static uint64_t chain_at(const struct tables *t, uint32_t symbol) {
     return buckets_at(t) + (uint64_t)t->buckets * 4 + (uint64_t)(symbol - t->first) * 4;
 }
 
+/* Variables too: a name that is asked for says what it is of. */
+static bool is_defined(const Elf64_Sym *s) {
+    return s->st_shndx != SHN_UNDEF && s->st_value != 0 && ELF64_ST_TYPE(s->st_info) != STT_TLS;
+}
+
 static bool is_function(const Elf64_Sym *s) {
     unsigned type = ELF64_ST_TYPE(s->st_info);
     return s->st_shndx != SHN_UNDEF && s->st_value != 0 && (type == STT_FUNC || type == STT_GNU_IFUNC);
@@ -121,7 +126,7 @@ uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name
         if (!read_at(t.memory, chain_at(&t, symbol), &link, sizeof link))
             return 0;
         if ((link | 1) == (hash | 1) &&
-            read_at(t.memory, t.symtab + (uint64_t)symbol * sizeof s, &s, sizeof s) && is_function(&s) &&
+            read_at(t.memory, t.symtab + (uint64_t)symbol * sizeof s, &s, sizeof s) && is_defined(&s) &&
             is_named(&t, &s, name, length))
             return t.module->bias + s.st_value;
         if ((link & 1) != 0)

@@ -136,6 +136,7 @@ void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
     k->mem_fd = hd_os.open_at(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
     hd_modules_init_live(&k->modules, k->mem_fd);
     hd_unwinder_init(k->unwinder, &k->modules);
+    hd_scripts_init(&k->scripts, &k->modules);
     hd_tree_pool_init(&k->pool);
     fill_host(k);
     fill_app(m, k);

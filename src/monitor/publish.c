@@ -38,6 +38,11 @@ static bool of_the_system(const char *path) {
 static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_frame *f, bool own_only,
                           bool *used) {
     int index = hd_modules_at(&k->modules, hd_frame_lookup_pc(f));
+    if (f->script != 0) {
+        const char *name = hd_script_name(&k->scripts, f), *file = hd_script_file(&k->scripts, f);
+        *used = !own_only || !(of_the_system(file) || file[0] == '<');
+        return *used ? mix(mix(hash, name, strlen(name) + 1), file, strlen(file) + 1) : hash;
+    }
     *used = false;
     if (index < 0 || f->start == 0 ||
         (own_only && of_the_system(hd_module_path(&k->modules, (uint32_t)index)))) {
@@ -225,6 +230,7 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, s
         .threads_left_out = h->whole ? k->threads_left_out : 0,
         .thread_frames = k->thread_frames,
         .modules = &k->modules,
+        .scripts = &k->scripts,
     };
     memcpy(r->id, h->id, sizeof r->id);
 }

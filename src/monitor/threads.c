@@ -13,6 +13,7 @@
 #define BUDGET_NS (25 * HD_NS_PER_MS)
 #define RETRY_NS (20 * HD_NS_PER_MS)
 #define FRAMES_PER_THREAD 128
+#define MIXED_PER_THREAD 192 /* with the functions of scripts among them */
 
 struct linux_dirent { /* linux/dirent.h */
     uint64_t ino;
@@ -94,12 +95,15 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
     }
     hd_unwind(k->unwinder, &c->regs, k->thread_stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
               &walk);
+    r->waits_for_tid = hd_mutex_owner(k, c, k->frames, walk.count);
+    walk.count = hd_scripts_expand(
+        &k->scripts, k->frames, walk.count, room < MIXED_PER_THREAD ? room : MIXED_PER_THREAD,
+        walk.cut != 0 ? max - max / 2 : 0, k->thread_stack, c->stack_addr, c->stack_bytes);
     memcpy(&k->thread_frames[k->thread_frames_used], k->frames, walk.count * sizeof k->frames[0]);
     r->first = k->thread_frames_used;
     r->count = walk.count;
     r->cut = walk.cut;
     r->stop = walk.stop;
-    r->waits_for_tid = hd_mutex_owner(k, c, k->frames, walk.count);
     k->thread_frames_used += walk.count;
 }
 

@@ -158,11 +158,14 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     if (!c->same || first) {
         struct hd_walk walk;
         unwind_sample(k, c, stack, &walk);
-        h->last.leaf = hd_tree_add(&h->tree, k->frames, walk.count, c->at_ns);
+        uint32_t count =
+            hd_scripts_expand(&k->scripts, k->frames, walk.count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
+                              walk.cut != 0 ? HD_FRAMES_MAX / 2 : 0, stack, c->stack_addr, c->stack_bytes);
+        h->last.leaf = hd_tree_add(&h->tree, k->frames, count, c->at_ns);
         h->last.way = c->way;
         h->last.stop = walk.stop;
-        h->last.cut = walk.cut;
-        hd_evidence_gather(k, w->loop.tid, c, k->frames, walk.count, h->start_ns, &h->last.evidence);
+        h->last.cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
+        hd_evidence_gather(k, w->loop.tid, c, k->frames, count, h->start_ns, &h->last.evidence);
     }
     if (c->same && !first) {
         hd_tree_again(&h->tree, h->last.leaf, c->at_ns);
@@ -234,6 +237,18 @@ static void on_dry(struct hd_worker *k, const struct hd_capture *c, const uint8_
     hd_evidence_gather(k, k->own_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
 }
 
+static void on_track(struct hd_worker *k, const struct hd_message *msg) {
+    bool moved = !hd_modules_still_valid(&k->modules), sole = true;
+    if (moved) {
+        hd_unwinder_flush(k->unwinder);
+    }
+    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
+        sole = sole && !k->hang[i].used;
+    }
+    hd_scripts_begin(&k->scripts, sole, moved);
+    hang_begin(k, msg);
+}
+
 /* False: the last message was there. */
 static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_message *msg) {
     const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
@@ -254,10 +269,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         hd_publish_held(k, msg->loop);
         break;
     case HD_MSG_TRACK:
-        if (!hd_modules_still_valid(&k->modules)) {
-            hd_unwinder_flush(k->unwinder);
-        }
-        hang_begin(k, msg);
+        on_track(k, msg);
         break;
     case HD_MSG_SAMPLE:
         if (h != NULL) {

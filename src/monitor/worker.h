@@ -9,6 +9,7 @@
 #include "analysis/cause.h"
 #include "analysis/tree.h"
 #include "monitor/monitor.h"
+#include "script/script.h"
 #include "unwind/unwind.h"
 
 #define HD_HANGS_MAX 4
@@ -88,13 +89,14 @@ struct hd_worker {
     uint64_t suppressed;
     /* shared buffers */
     struct hd_tree_pool pool;
-    struct hd_frame frames[HD_FRAMES_MAX];
+    struct hd_frame frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX];
     struct hd_thread_record thread[HD_THREADS_MAX];
     struct hd_sched thread_sched[HD_THREADS_MAX]; /* at the first try */
     uint32_t threads, threads_left_out, thread_frames_used;
     struct hd_frame thread_frames[HD_THREAD_FRAMES_MAX];
     uint8_t thread_stack[HD_STACK_BYTES_MAX];
     struct hd_modules modules;
+    struct hd_scripts scripts;
     struct hd_report_scratch *scratch;
     struct hd_unwinder *unwinder;
 };

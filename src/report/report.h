@@ -9,6 +9,7 @@
 #include "analysis/cause.h"
 #include "analysis/tree.h"
 #include "image/image.h"
+#include "script/script.h"
 #include "types.h"
 
 #define HD_UUID_BYTES 16
@@ -112,6 +113,7 @@ struct hd_report {
     const struct hd_frame *thread_frames;
     struct hd_modules
         *modules; /* NULL: none. Frames are resolved through it while writing; only used ones are written */
+    const struct hd_scripts *scripts;      /* NULL: no frame is a script's */
     const struct hd_monitor_cost *monitor; /* NULL */
     const struct hd_session *session;      /* NULL */
 };

@@ -61,8 +61,16 @@ void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, cons
         const struct hd_module *m = &r->modules->module[index];
         hd_json_u64(j, "module", place);
         hd_json_hex(j, "offset", f->pc - m->bias);
-        if (f->start >= m->lo && f->start < m->hi)
+        if (f->script == 0 && f->start >= m->lo && f->start < m->hi)
             hd_json_hex(j, "start", f->start - m->bias);
+    }
+    if (f->script != 0 && r->scripts != NULL) { /* to readers of modules it is a part of the interpreter */
+        hd_json_str(j, "function", hd_script_name(r->scripts, f));
+        hd_json_str(j, "file", hd_script_file(r->scripts, f));
+        if (f->at != 0)
+            hd_json_u64(j, "line", f->at);
+        hd_json_bool(j, "inlined", true);
+        hd_json_str(j, "language", "python");
     }
     if (share >= 0)
         hd_json_fixed(j, "share", share, 4);

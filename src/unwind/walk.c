@@ -12,7 +12,8 @@ static inline void emit(struct hd_walker *w, uint64_t pc, uint64_t start, uint8_
     w->root = start;
     if (w->at == w->max)
         w->at = w->head;
-    w->frames[w->at++] = (struct hd_frame){.pc = pc, .start = start, .trust = trust};
+    w->frames[w->at++] = (struct hd_frame){
+        .pc = pc, .start = start, .trust = trust, .at = (uint32_t)(w->regs.sp - w->stack.address)};
 }
 
 /* The loop proper: frames that were called from (their pc is a return address) and whose cached rule is
@@ -40,7 +41,8 @@ static void plain(struct hd_walker *w) {
             break;
         if (at == max)
             at = head;
-        frames[at++] = (struct hd_frame){.pc = pc, .start = pc - 1 - e->start_back, .trust = trust};
+        frames[at++] = (struct hd_frame){
+            .pc = pc, .start = pc - 1 - e->start_back, .trust = trust, .at = (uint32_t)(sp - stack.address)};
         pc = hd_arch_apply(&e->rule, stack.bytes + offset, w->regs.r, &fp);
         valid = hd_arch_valid_after(&e->rule, valid);
         sp = cfa;

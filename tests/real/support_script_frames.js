@@ -7,7 +7,7 @@ const { execSync } = require('child_process');
 
 let sum = 0;
 
-function checksumOfNothing(rounds) { // line 10
+function checksumOfNothing(rounds) {
   let x = sum;
   for (let i = 0; i < rounds; i++) {
     x = (x * 31 + i) % 1000003;
@@ -15,14 +15,14 @@ function checksumOfNothing(rounds) { // line 10
   return x;
 }
 
-function onBusyTimer() { // line 18
+function onBusyTimer() {
   const end = Date.now() + 1200;
   while (Date.now() < end) {
     sum = checksumOfNothing(1e6);
   }
 }
 
-function runSlowCommand() { // line 25
+function runSlowCommand() {
   execSync('sleep 1');
 }
 

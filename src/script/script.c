@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which interpreter is in the process, and script functions among a stack's frames. Worker: may run while a
+ * hang is on; no allocation.
+ */
+#include "script/script.h"
+
+#include <string.h>
+
+#include "script/cpython_311.h"
+
+void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules) {
+    memset(s, 0, sizeof *s);
+    s->modules = modules;
+}
+
+void hd_scripts_begin(struct hd_scripts *s, bool sole, bool moved) {
+    if (moved) {
+        s->modules_seen = 0;
+        s->eval = 0;
+        s->cframe = 0;
+    }
+    if (s->eval == 0) {
+        return;
+    }
+    memset(s->place, 0, sizeof s->place); /* code objects come and go */
+    if (sole && (s->count > HD_SCRIPTS_MAX / 2 || s->string_bytes > HD_SCRIPT_STRINGS_BYTES / 2)) {
+        s->count = s->string_bytes = 0;
+    }
+}
+
+static void look_at(struct hd_scripts *s, uint32_t index) {
+    uint64_t eval = hd_module_symbol(s->modules, index, "_PyEval_EvalFrameDefault");
+    if (eval == 0) {
+        return;
+    }
+    uint64_t version = hd_module_symbol(s->modules, index, "Py_Version"), value = 0;
+    s->code_type = hd_module_symbol(s->modules, index, "PyCode_Type");
+    s->str_type = hd_module_symbol(s->modules, index, "PyUnicode_Type");
+    if (version != 0 && s->code_type != 0 && s->str_type != 0 &&
+        hd_script_read(s, version, &value, sizeof value) && value >> 16 == HD_CPYTHON_VERSION) {
+        s->eval = eval;
+    }
+}
+
+uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t max,
+                           uint32_t cut_at, const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes) {
+    for (; s->modules_seen < s->modules->count && s->eval == 0; s->modules_seen++) {
+        look_at(s, s->modules_seen);
+    }
+    s->frames = 0;
+    if (s->eval != 0 && count < max) {
+        hd_cpython_frames(s, frames, count, cut_at, stack, stack_addr, stack_bytes);
+    }
+    uint32_t left = s->frames < max - count ? s->frames : max - count, to = count + left, sum = to;
+    for (uint32_t i = count; i-- > 0;) {
+        struct hd_frame native = frames[i];
+        frames[--to] = native;
+        for (; left > 0 && s->frame[left - 1].native == i; left--) {
+            const struct hd_script_frame *f = &s->frame[left - 1];
+            frames[--to] = (struct hd_frame){.pc = native.pc,
+                                             .start = s->script[f->script - 1].code,
+                                             .trust = native.trust,
+                                             .script = f->script,
+                                             .at = f->line};
+        }
+    }
+    return sum;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions of scripts on a thread's stack: which ones an interpreter was running, found beside its own
+ * frames. The copy of the stack tells where the interpreter keeps its record of them; the records themselves
+ * are read from memory while the thread may run on. Every read can fail and every figure be garbage: what
+ * does not fit together is no frame. No allocation, no lock, no call into the interpreter. Worker only.
+ *
+ * Known: CPython 3.11. A thread that is blocked is read exactly; one that runs, a few microseconds after its
+ * stack was copied: the outer functions are those of the copy, the innermost and its line may be newer.
+ */
+#ifndef HD_SCRIPT_H
+#define HD_SCRIPT_H
+
+#include "image/image.h"
+#include "types.h"
+
+#define HD_SCRIPTS_MAX 256u /* functions that are known at a time */
+#define HD_SCRIPT_STRINGS_BYTES (16u * 1024u)
+#define HD_SCRIPT_FRAMES_MAX 256u      /* of one stack */
+#define HD_SCRIPT_FRAMES_PER_CALL 128u /* of one call of the interpreter */
+#define HD_SCRIPT_CACHE 256u           /* a power of two */
+
+struct hd_script { /* one function */
+    uint64_t code; /* the interpreter's object, and what it consists of: another one may take its place */
+    uint64_t name_object, file_object;
+    uint32_t first_line;
+    uint32_t name, file; /* offsets into the strings */
+};
+
+struct hd_script_place { /* an instruction that was met */
+    uint64_t instr, code;
+    uint32_t line;
+    uint16_t script;
+};
+
+struct hd_script_frame {
+    uint32_t line;
+    uint16_t script; /* as in struct hd_frame */
+    uint16_t native; /* index of the interpreter's own frame */
+};
+
+struct hd_scripts {
+    struct hd_modules *modules;
+    uint32_t modules_seen;
+    /* CPython, once it is among the modules; eval 0: it is not */
+    uint64_t eval, code_type, str_type;
+    int64_t cframe; /* where its record is, from the end of eval's frame; 0: not known yet */
+    uint32_t count, string_bytes, frames;
+    struct hd_script script[HD_SCRIPTS_MAX];
+    struct hd_script_place place[HD_SCRIPT_CACHE];
+    struct hd_script_frame frame[HD_SCRIPT_FRAMES_MAX];
+    char string[HD_SCRIPT_STRINGS_BYTES];
+};
+
+void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules);
+/* A turn is going to be watched. `sole`: no frame of an earlier one is in use. `moved`: modules were
+ * unloaded.
+ */
+void hd_scripts_begin(struct hd_scripts *s, bool sole, bool moved);
+
+/* The stack that was unwound to `count` frames, and its copy. Script functions are put before the frame of
+ * the interpreter that ran them, as far as there is room up to `max`; `cut_at`: frames are missing before
+ * this one, 0: none. The new count. */
+uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t max,
+                           uint32_t cut_at, const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes);
+
+/* Of a frame with `script` != 0. */
+static inline const char *hd_script_name(const struct hd_scripts *s, const struct hd_frame *f) {
+    return s->string + s->script[f->script - 1].name;
+}
+static inline const char *hd_script_file(const struct hd_scripts *s, const struct hd_frame *f) {
+    return s->string + s->script[f->script - 1].file;
+}
+
+/* ---- private to src/script ------------------------------------------------------------------ */
+
+/* Adds the functions that CPython was running to s->frame. */
+void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint32_t count, uint32_t cut_at,
+                       const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes);
+/* The function of a code object and the line of an instruction of it; `script` 0: there is no room for the
+ * function. False: it is garbage. */
+bool hd_cpython_place(struct hd_scripts *s, uint64_t code, uint64_t instr, struct hd_script_place *out);
+
+static inline bool hd_script_read(const struct hd_scripts *s, uint64_t address, void *out, size_t n) {
+    const struct hd_memory *memory = &s->modules->memory;
+    return memory->read(memory->ctx, address, out, n) == 0;
+}
+
+static inline uint64_t hd_script_u64(const uint8_t *bytes) {
+    uint64_t v;
+    __builtin_memcpy(&v, bytes, sizeof v);
+    return v;
+}
+
+#endif
