@@ -143,6 +143,8 @@ static void sum_up(const struct runner *r, const struct run_options *o) {
             atomic_load(&c->attached) == 1 ? "could not" : "could no longer");
     } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_FAILED) {
         fprintf(stderr, "; it could not be watched: it had no memory or no thread left for the monitor\n");
+    } else if (atomic_load(&c->loop_seen) == 0 && o->loop != NULL) {
+        fprintf(stderr, "; --loop %s: no wait of it was seen\n", o->loop);
     } else if (atomic_load(&c->loop_seen) == 0) {
         fprintf(stderr, "; no event loop was seen\n");
     } else if (hangs == 0) {
@@ -167,6 +169,7 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     to->reports_per_day = to->reports_per_fingerprint = UINT32_MAX;
     snprintf(to->app_name, sizeof to->app_name, "%s", o->name);
     snprintf(to->spool, sizeof to->spool, "%s", spool);
+    snprintf(to->loop, sizeof to->loop, "%s", o->loop != NULL ? o->loop : "");
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
     hd_uuid_make(to->session, (uint64_t)wall.tv_sec * HD_NS_PER_S + (uint64_t)wall.tv_nsec);

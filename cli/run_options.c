@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "monitor/record.h"
 
 #define THRESHOLD_MS 500
 #define INTERVAL_MS 50
@@ -14,6 +15,12 @@
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* Names on both sides of a colon that is there. */
+static bool is_loop(const char *text) {
+    size_t n = strlen(text), module = strcspn(text, ":");
+    return module > 0 && module + 1 != n && n < HD_RECORD_STRING;
 }
 
 bool run_options_parse(int argc, char **argv, struct run_options *o, int *status) {
@@ -34,6 +41,12 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
          .value = "NAME",
          .text = &o->name,
          .help = "of the app in reports (default: the program's)"},
+        {.name = "loop",
+         .value = "MODULE[:FUNCTION]",
+         .text = &o->loop,
+         .help = "the loop's own waits are those made by this library or program, and in this function;\n"
+                 "all others are part of a turn. Without it the loop is recognised by what it does.\n"
+                 "Examples: libuv, libglib-2.0:g_main_loop_run, my-server:wait_for_events"},
         {.name = "on-hang",
          .value = "COMMAND",
          .text = &o->on_hang,
@@ -64,6 +77,12 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
     }
     if (first == argc) {
         *status = complain_usage("run", "no program was named");
+        return false;
+    }
+    if (o->loop != NULL && !is_loop(o->loop)) {
+        *status =
+            complain_usage("run", "--loop takes MODULE or MODULE:FUNCTION, at most %d characters, not '%s'",
+                           HD_RECORD_STRING - 1, o->loop);
         return false;
     }
     o->program = argv + first;

@@ -13,6 +13,7 @@ struct run_options {
     long threshold_ms, interval_ms;
     const char *spool, *name; /* spool: NULL, the default */
     const char *on_hang;
+    const char *loop; /* MODULE[:FUNCTION], NULL: it is recognised */
     bool json, quiet;
     char **program; /* and its arguments */
 };

@@ -17,6 +17,7 @@ void hd_recognition_init(struct hd_recognition *g, struct hd_record *record, uin
     g->record = record;
     g->started_ns = started_ns;
     hd_rule_init(&g->rule, started_ns);
+    hd_chosen_init(&g->chosen, record->options.loop);
 }
 
 bool hd_recognise_due(void *waits, uint64_t now_ns) {
@@ -106,7 +107,8 @@ static bool fill_set(const struct hd_worker *k, int tid, const struct hd_wait_ob
     return open;
 }
 
-static void fill_place(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
+/* Whether the user says that it is the loop's. */
+static bool fill_place(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
                        struct hd_seen_wait *seen) {
     struct hd_walk walk;
     if (k->modules.count < g->request_reply.modules) {
@@ -124,6 +126,7 @@ static void fill_place(struct hd_recognition *g, struct hd_worker *k, const stru
     for (uint32_t i = 1; i < walk.count && !seen->asks; i++) {
         seen->asks = hd_request_reply_asks(&g->request_reply, &k->modules, k->frames[i].start);
     }
+    return hd_chosen_on(&g->chosen) && hd_chosen_waits(&g->chosen, &k->modules, k->frames, walk.count);
 }
 
 static void resolve(struct hd_waits *t, struct hd_worker *k) {
@@ -136,10 +139,10 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
     struct hd_seen_wait seen = {.sp = left->sp};
     fill_set(k, t->watch->loop.tid, &left->objects, &seen.set);
-    fill_place(t->recognition, k, left, &seen);
+    bool chosen = fill_place(t->recognition, k, left, &seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
         *known = (struct hd_known_identity){
-            .uses = left->uses, .known = true, .objects = left->objects, .seen = seen};
+            .uses = left->uses, .known = true, .chosen = chosen, .objects = left->objects, .seen = seen};
         atomic_store_explicit(&id->resolved, 1, memory_order_relaxed);
     }
 }
@@ -225,6 +228,21 @@ static void tell_blocked(struct hd_waits *t, struct hd_worker *k, uint64_t now_n
     g->blocked_ns = rest_ns - known_ns;
 }
 
+static bool is_loops(struct hd_recognition *g, const struct hd_known_identity *known) {
+    return hd_chosen_on(&g->chosen) ? known->chosen
+                                    : hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop;
+}
+
+static uint8_t verdict_on(struct hd_recognition *g, const struct hd_known_identity *known) {
+    if (hd_chosen_on(&g->chosen)) {
+        return !g->chosen.seen ? HD_WAIT_UNKNOWN : known->chosen ? HD_WAIT_IDLE : HD_WAIT_BUSY;
+    }
+    enum hd_verdict verdict = hd_rule_verdict(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
+    return verdict == HD_VERDICT_IDLE   ? HD_WAIT_IDLE
+           : verdict == HD_VERDICT_BUSY ? HD_WAIT_BUSY
+                                        : HD_WAIT_UNKNOWN;
+}
+
 /* What became known too late for marks: when the loop first waited (its launch ended there), and when it last
  * had (the turn began there). A later wait whose meaning nobody knows may have been the loop's as well. */
 static void tell_what_was(struct hd_waits *t) {
@@ -238,7 +256,7 @@ static void tell_what_was(struct hd_waits *t) {
         uint64_t order = atomic_load_explicit(&id->order, memory_order_relaxed);
         if (!known->known || atomic_load_explicit(&id->uses, memory_order_relaxed) != known->uses) {
             unknown_order = order > unknown_order ? order : unknown_order;
-        } else if (began != 0 && hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop) {
+        } else if (began != 0 && is_loops(g, known)) {
             first = began < first ? began : first;
             last = order > last_order ? atomic_load_explicit(&id->ended, memory_order_relaxed) : last;
             last_order = order > last_order ? order : last_order;
@@ -268,10 +286,7 @@ static void give_verdicts(struct hd_waits *t) {
         if (!known->known || atomic_load_explicit(&id->uses, memory_order_seq_cst) != known->uses) {
             continue;
         }
-        enum hd_verdict verdict = hd_rule_verdict(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
-        uint8_t byte = verdict == HD_VERDICT_IDLE   ? HD_WAIT_IDLE
-                       : verdict == HD_VERDICT_BUSY ? HD_WAIT_BUSY
-                                                    : HD_WAIT_UNKNOWN;
+        uint8_t byte = verdict_on(g, known);
         if (atomic_load_explicit(&id->verdict, memory_order_relaxed) != byte) {
             atomic_store_explicit(&id->verdict, byte, memory_order_release);
         }
@@ -302,11 +317,17 @@ void hd_recognise(void *waits, struct hd_worker *k) {
     uint64_t now_ns = hd_os_now_ns();
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
     resolve(t, k);
-    look_again(t, k);
-    tell_blocked(t, k, now_ns);
-    tell_rule(t, now_ns);
-    hd_rule_tick(&g->rule, now_ns);
-    tell_waiting(t);
+    if (hd_chosen_on(&g->chosen)) {
+        if (g->chosen.seen) {
+            hd_rule_overrule(&g->rule);
+        }
+    } else {
+        look_again(t, k);
+        tell_blocked(t, k, now_ns);
+        tell_rule(t, now_ns);
+        hd_rule_tick(&g->rule, now_ns);
+        tell_waiting(t);
+    }
     give_verdicts(t);
     atomic_store_explicit(&g->order, order, memory_order_relaxed);
     atomic_store_explicit(&g->looked_ns, now_ns, memory_order_relaxed);

@@ -6,6 +6,7 @@
 #ifndef HD_RECOGNISE_H
 #define HD_RECOGNISE_H
 
+#include "chosen.h"
 #include "monitor/worker.h"
 #include "request_reply.h"
 #include "waits.h"
@@ -14,6 +15,7 @@ struct hd_known_identity {
     uint32_t uses; /* of the place in the table that this is about */
     bool known;
     struct hd_wait_objects objects;
+    bool chosen; /* the user says that it is the loop's */
     struct hd_seen_wait seen;
     uint64_t waits, ticks; /* already told to the rule */
 };
@@ -22,6 +24,7 @@ struct hd_recognition {
     struct hd_record *record;
     struct hd_rule_state rule;
     struct hd_request_reply request_reply;
+    struct hd_chosen chosen; /* in place of the rule */
     struct hd_known_identity identity[HD_IDENTITIES];
     uint64_t started_ns;
     uint64_t blocked_ns;        /* already told to the rule */

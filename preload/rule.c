@@ -343,3 +343,10 @@ enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group) {
     }
     return group == r->loop ? HD_VERDICT_IDLE : HD_VERDICT_BUSY;
 }
+
+void hd_rule_overrule(struct hd_rule_state *r) {
+    if (r->loop == HD_RULE_NONE) {
+        become(r, 0, r->halved_ns);
+        r->sure = r->aged = true;
+    }
+}

@@ -94,6 +94,9 @@ enum hd_verdict { HD_VERDICT_UNKNOWN, HD_VERDICT_IDLE, HD_VERDICT_BUSY };
 /* Of a wait in that group (or in none). Unknown while there is no loop. */
 enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group);
 
+/* Somebody knows the loop without the rule, which is not asked any more: it is sure. */
+void hd_rule_overrule(struct hd_rule_state *r);
+
 /* Looks at the clock: to be called now and then, also when nothing waited. */
 void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns);
 

@@ -24,6 +24,7 @@ struct hd_record_options {
     int32_t seccomp_filters; /* on the runner, tried and found harmless; -1: the kernel does not count them */
     char app_name[HD_RECORD_STRING];
     char spool[4 * HD_RECORD_STRING];
+    char loop[HD_RECORD_STRING]; /* MODULE[:FUNCTION] that is told to be the loop; empty: it is recognised */
 };
 
 /* Why a program that took the record is not watched, or no longer. */

@@ -37,7 +37,8 @@ class Case(unittest.TestCase):
             self.folder.chmod(0o777)
         return subprocess.run([HANGDOG, "run", "--spool", self.folder / "spool", *options, "--", *argv],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment(env), user=user,
-                              group=user, extra_groups=[] if user else None, timeout=60, check=False, **more)
+                              group=user, extra_groups=[] if user else None, timeout=60, check=False,
+                              cwd=self.folder, **more)
 
     def assert_unwatched(self, done, *words, status=0, output=None):
         """One line, and the program's own end."""

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""--loop MODULE[:FUNCTION] overrules the recognition of the loop."""
+
+import ctypes.util
+import os
+import subprocess
+import unittest
+
+from support_beside import PYTHON, SideBySide
+from support_run import BUILD, HANGDOG, SANITIZER, environment, symbolicated
+
+WAITS = os.path.join(BUILD, "tests/programs/waits")
+PLAN = "w10 a8 w10 a2 w10"
+GLIB = """
+import ctypes, os, select, sys
+glib = ctypes.CDLL("libglib-2.0.so.0")
+CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+class PollFD(ctypes.Structure): _fields_ = [("fd", ctypes.c_int), ("events", ctypes.c_ushort), ("revents", ctypes.c_ushort)]
+glib.g_main_loop_new.restype = ctypes.c_void_p
+glib.g_main_loop_run.argtypes = glib.g_main_loop_quit.argtypes = [ctypes.c_void_p]
+loop = glib.g_main_loop_new(None, 0)
+r, w = os.pipe()
+turns = 0
+def turn(_):
+    global turns
+    turns += 1
+    if turns == 10: select.select([r], [], [], 0.7)
+    if turns == 15: glib.g_poll(ctypes.byref(PollFD(r, 1, 0)), 1, 800)
+    if turns == 20:
+        inner = glib.g_main_loop_new(None, 0)
+        quit = CALL(lambda _: glib.g_main_loop_quit(inner) or 0)
+        glib.g_timeout_add(900, quit, None)
+        glib.g_main_loop_run(inner)
+    if turns == 25: glib.g_main_loop_quit(loop)
+    return turns < 25
+call = CALL(turn)
+glib.g_timeout_add(50, call, None)
+glib.g_main_loop_run(loop)
+"""
+
+
+class Loop(SideBySide):
+    def hangs(self, argv, choice):
+        program = self.start(argv, ["--loop", choice])
+        program.wait()
+        return program, [(round(r["duration_ns"] / 1e8), symbolicated(program, r)) for r in program.reports("hang")]
+
+    def functions(self, report):
+        return [frame.get("function", "") for frame in report["hot_stack"]["frames"]]
+
+    def assert_lengths(self, expected, hangs):
+        slack = 1 if not SANITIZER else 8
+        self.assertEqual(len(expected), len(hangs), [length for length, _ in hangs])
+        for length, (found, _) in zip(expected, hangs):
+            self.assertLessEqual(abs(length - found), slack)
+
+    def beside_one_function_of_the_program(self):
+        """It is not exported: only the file's full table of symbols has it."""
+        program, hangs = self.hangs([WAITS, PLAN], "waits:wait_for_events")
+        self.assert_lengths([8], hangs)
+        self.assertIn("ask_somebody", self.functions(hangs[0][1]))
+        self.assertEqual((3, "done\n"), (program.process.returncode, program.output))
+
+    def beside_another_one_turns_it_round(self):
+        _, hangs = self.hangs([WAITS, PLAN], "waits:ask_somebody")
+        self.assert_lengths([10, 10], hangs)
+        self.assertIn("wait_for_events", self.functions(hangs[0][1]))
+
+    def beside_a_whole_module_and_a_function_that_calls(self):
+        for choice in ("waits", "waits:main", WAITS):
+            program, hangs = self.hangs([WAITS, "w4 a8 w2"], choice)
+            self.assert_lengths([], hangs)
+            self.assertRegex(program.told[-1], "no hang of 500 ms or more$", choice)
+
+    def beside_what_never_waits_is_said(self):
+        for choice in ("libnone", "waits:no_such", "wait", "libc.so.6:poll"):
+            program, hangs = self.hangs([WAITS, "w4 a8 w2"], choice)
+            self.assert_lengths([], hangs)
+            self.assertTrue(program.told[-1].endswith("; --loop %s: no wait of it was seen" % choice), program.errors)
+
+    def beside_glib_its_callbacks_and_an_inner_loop(self):
+        """What a callback waits for is none of the loop's, by whatever function; a loop that it runs is."""
+        if ctypes.util.find_library("glib-2.0") is None:
+            self.skipTest("libglib-2.0 is not installed")
+        _, hangs = self.hangs([PYTHON, "-I", "-c", GLIB], "libglib-2.0:g_main_loop_run")
+        self.assert_lengths([7, 8], hangs)
+
+
+class Usage(unittest.TestCase):
+    def test_wrong_values(self):
+        for value in ("", ":", ":f", "m:", "m" * 256):
+            done = subprocess.run([HANGDOG, "run", "--loop", value, "/bin/true"], env=environment(), capture_output=True,
+                                  text=True, check=False)
+            self.assertEqual(2, done.returncode, value)
+            self.assertRegex(done.stderr, r"\Ahangdog: --loop takes MODULE or MODULE:FUNCTION[^\n]*\n\Z")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
