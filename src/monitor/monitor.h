@@ -86,6 +86,11 @@ struct hd_settings {
     char spool[4 * HD_RECORD_STRING];
 };
 
+struct hd_figures {
+    uint64_t histogram[HD_TURN_HISTOGRAM], busy_ticks, idle_ticks;
+    struct hd_capture_cost cost;
+};
+
 struct hd_monitor {
     struct hd_settings settings;
     struct hd_record *record;
@@ -112,11 +117,7 @@ struct hd_monitor {
     int own_schedstat_fd;
     uint64_t late_max_ns;
     _Atomic uint64_t worker_cpu_ns;
-    /* of watches that are over */
-    struct {
-        uint64_t histogram[HD_TURN_HISTOGRAM], busy_ticks, idle_ticks;
-        struct hd_capture_cost cost;
-    } past;
+    struct hd_figures past;  /* of watches that are over */
     uint64_t asked_ns;       /* since when every loop is asked to wake us (PARKED); 0: they are not */
     uint64_t awake_until_ns; /* no park before */
     bool was_parked;         /* the last wait was a park */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Figures that must survive the process: the monitor's sums, put into the record. No allocation.
+ */
+#include "monitor/figures.h"
+
+#include "monitor/look.h"
+
+static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *c) {
+    sum->samples += c->samples;
+    sum->signals += c->signals;
+    sum->interrupted_syscalls += c->interrupted_syscalls;
+    sum->restarted_syscalls += c->restarted_syscalls;
+    sum->pause_total_ns += c->pause_total_ns;
+    sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
+}
+
+void hd_figures_add(const struct hd_monitor *m, struct hd_figures *sum, struct hd_watch *w) {
+    struct hd_loop_view view;
+    hd_loop_view(&w->loop, &view);
+    uint64_t pending = view.running ? 0 : atomic_load_explicit(&w->loop.pending_ticks, memory_order_relaxed);
+    uint64_t busy = atomic_load_explicit(&w->loop.busy_ticks, memory_order_relaxed) + pending;
+    uint64_t until = view.running ? view.turn_ticks : hd_ticks_now(m);
+    uint64_t watched = until > w->loop.started_ticks ? until - w->loop.started_ticks : 0;
+    for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
+        sum->histogram[b] += atomic_load_explicit(&w->loop.histogram[b], memory_order_relaxed);
+    }
+    if (pending != 0) {
+        sum->histogram[hd_turn_bucket(hd_ticks_to_ns(pending, m->ns_per_tick_32))]++;
+    }
+    sum->busy_ticks += busy;
+    sum->idle_ticks += watched > busy ? watched - busy : 0;
+    add_cost(&sum->cost, &w->target.cost);
+}
+
+static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *cost) {
+    struct hd_record *r = m->record;
+    atomic_store_explicit(&r->samples, cost->samples, memory_order_relaxed);
+    atomic_store_explicit(&r->signals, cost->signals, memory_order_relaxed);
+    atomic_store_explicit(&r->interrupted_syscalls, cost->interrupted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->restarted_syscalls, cost->restarted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->pause_total_ns, cost->pause_total_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->pause_max_ns, cost->pause_max_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->late_max_ns, m->late_max_ns, memory_order_relaxed);
+    uint64_t cpu_ns = hd_os_thread_cpu_ns();
+    atomic_store_explicit(&r->cpu_ns, cpu_ns + atomic_load_explicit(&m->worker_cpu_ns, memory_order_relaxed),
+                          memory_order_relaxed);
+}
+
+void hd_figures_publish(struct hd_monitor *m) {
+    struct hd_record *r = m->record;
+    struct hd_figures sum = m->past;
+    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
+        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
+            hd_figures_add(m, &sum, &m->watch[i]);
+        }
+    }
+    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) { /* what lasted longer, days, is not told apart */
+        atomic_store_explicit(&r->turn_histogram[b], sum.histogram[b], memory_order_relaxed);
+    }
+    atomic_store_explicit(&r->busy_ns, hd_ticks_to_ns(sum.busy_ticks, m->ns_per_tick_32),
+                          memory_order_relaxed);
+    atomic_store_explicit(&r->idle_ns, hd_ticks_to_ns(sum.idle_ticks, m->ns_per_tick_32),
+                          memory_order_relaxed);
+    publish_costs(m, &sum.cost);
+}

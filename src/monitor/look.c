@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One loop, one look: what has become of its turn, what is done about it, what the worker is told. Monitor:
+ * no allocation, never waits for anybody.
+ */
+#include "monitor/look.h"
+
+#include "monitor/figures.h"
+
+#define TELL_SAME_NS (5 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
+
+/* ---- telling the worker --------------------------------------------------------------------- */
+
+static void tell_worker(struct hd_monitor *m) {
+    m->told_ns = m->anchor_ns;
+    atomic_fetch_add_explicit(&m->worker_wake, 1, memory_order_seq_cst);
+    hd_os.futex_wake((uint32_t *)&m->worker_wake, 1, false);
+}
+
+/* The worker reads nothing that the monitor writes but what it is told. */
+static void add_figures(const struct hd_monitor *m, struct hd_message *message) {
+    message->cost = m->watch[message->loop].target.cost;
+    message->cpu_ns = hd_os_thread_cpu_ns();
+    message->late_max_ns = m->late_max_ns;
+}
+
+void hd_tell(struct hd_monitor *m, const struct hd_message *message) {
+    struct hd_message *room = hd_ring_reserve(&m->ring, sizeof *room, 0);
+    if (room != NULL) {
+        *room = *message;
+        add_figures(m, room);
+        hd_ring_commit(&m->ring, sizeof *room);
+    }
+    tell_worker(m);
+}
+
+/* One capture, taken straight into the ring. */
+static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
+    struct hd_message *head = hd_ring_reserve(
+        &m->ring, (uint32_t)(sizeof *head + sizeof(struct hd_capture)) + HD_STACK_BYTES_MAX, HD_RING_RESERVE);
+    if (head == NULL) {
+        return; /* the worker is behind: this sample's time goes to the one before */
+    }
+    struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
+    if (hd_capture_take(&w->target, (uint8_t *)(capture + 1), capture) != 0) {
+        return; /* nothing is committed */
+    }
+    *head = (struct hd_message){.type = (uint8_t)type,
+                                .loop = (uint8_t)(w - m->watch),
+                                .generation = w->generation,
+                                .at_ns = capture->at_ns,
+                                .excluded_ns = w->life.excluded_ns};
+    add_figures(m, head);
+    w->blocked = capture->way == HD_WAY_FROZEN;
+    w->sched = capture->sched;
+    w->sched_valid = true;
+    hd_ring_commit(&m->ring, (uint32_t)(sizeof *head + sizeof *capture) + capture->stack_bytes);
+    if (!capture->same || m->anchor_ns - m->told_ns >= TELL_SAME_NS) {
+        tell_worker(m);
+    }
+}
+
+/* ---- one loop, one look --------------------------------------------------------------------- */
+
+static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch *w) {
+    if (!w->launched) {
+        return HANGDOG_STATE_LAUNCH;
+    }
+    uint32_t told = atomic_load_explicit(&m->state, memory_order_relaxed);
+    return told == HANGDOG_STATE_LAUNCH || told >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND
+                                                                  : (hangdog_state)told;
+}
+
+static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_watch *w, hangdog_state state) {
+    struct hd_limits limits = {.interval_ns = m->settings.interval_ns,
+                               .threshold_ns = m->settings.threshold_ns[state]};
+    if (state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0) {
+        limits.threshold_ns = w->threshold_ns;
+    }
+    if (state == HANGDOG_STATE_LAUNCH) {
+        limits.sample_until_ns = m->settings.sample_launch_ns;
+    }
+    return limits;
+}
+
+static void untrack(struct hd_watch *w) {
+    atomic_fetch_and_explicit(&w->loop.flags, ~HD_FLAG_TRACKED, memory_order_seq_cst);
+    w->tracked_turn = 0;
+}
+
+/* Asks the loop to tell when this turn ends. False when it has ended meanwhile. */
+static bool track(const struct hd_monitor *m, struct hd_watch *w, uint64_t turn) {
+    struct hd_loop_view view;
+    w->tracked_turn = turn;
+    if (hd_is_filtered(m)) {
+        return true;
+    }
+    atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_TRACKED, memory_order_seq_cst);
+    hd_loop_view(&w->loop, &view);
+    if (view.running && view.turn_ticks == turn) {
+        return true;
+    }
+    untrack(w);
+    return false;
+}
+
+/* The thread is in a wait that turned out to be idle after it had begun; *since: when, in ticks. */
+static bool waits_after_all(const struct hd_watch *w, uint64_t *since) {
+    const _Atomic uint8_t *waiting = atomic_load_explicit(&w->loop.waiting, memory_order_acquire);
+    if (waiting == NULL || atomic_load_explicit(waiting, memory_order_acquire) != HD_WAIT_IDLE) {
+        return false;
+    }
+    *since = atomic_load_explicit(&w->loop.waiting_since, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&w->loop.waiting, memory_order_relaxed) == waiting;
+}
+
+/* Idle, or not to be watched now. */
+static bool counts_as_idle(const struct hd_monitor *m, const struct hd_watch *w,
+                           const struct hd_loop_view *view) {
+    return !view->running || atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&m->paused, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&w->loop.lost, memory_order_relaxed);
+}
+
+static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_ns) {
+    uint64_t none = 0;
+    w->launched = true;
+    atomic_compare_exchange_strong(&m->record->launch_ns, &none, idle_ns - m->record->options.started_ns);
+}
+
+/* What the recogniser has found out since the last look: when the launch ended, that another loop is the
+ * loop. */
+static void look_back(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
+    uint64_t launched = atomic_load_explicit(&w->loop.launched, memory_order_acquire);
+    uint32_t changes = atomic_load_explicit(&w->loop.changes, memory_order_acquire);
+    bool launches = !w->launched && launched != 0;
+    if (launches || changes != w->changes) {
+        uint64_t resumed = atomic_load_explicit(&w->loop.resumed, memory_order_relaxed);
+        w->floor_ns = resumed != 0 ? hd_ticks_to_clock(m, resumed) : now_ns;
+    }
+    if (launches) {
+        look->ended_known = true;
+        look->ended_ns = hd_ticks_to_clock(m, launched);
+        note_launch(m, w, look->ended_ns);
+    }
+    if (changes != w->changes) {
+        w->changes = changes;
+        look->void_turn = true;
+    }
+}
+
+static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
+    struct hd_loop_view view;
+    uint64_t since;
+    hd_loop_view(&w->loop, &view);
+    bool waits = waits_after_all(w, &since);
+    *look = (struct hd_look){.now_ns = now_ns,
+                             .running = !waits && !counts_as_idle(m, w, &view),
+                             .turn = view.turn_ticks,
+                             .turn_ns = hd_ticks_to_clock(m, view.turn_ticks),
+                             .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
+    look_back(m, w, now_ns, look);
+    look->turn_ns = look->turn_ns > m->resumed_ns ? look->turn_ns : m->resumed_ns;
+    look->turn_ns = look->turn_ns > w->floor_ns ? look->turn_ns : w->floor_ns;
+    if (!w->launched && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
+        note_launch(m, w, hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS));
+    }
+    if (w->tracked_turn != 0 && hd_is_filtered(m)) {
+        bool over = !view.running || view.turn_ticks != w->tracked_turn;
+        look->ended_known =
+            look->ended_known || over; /* if the next has begun: at its begin, at the latest */
+        look->ended_ns =
+            over ? hd_ticks_to_clock(m, view.running ? view.turn_ticks : view.word >> HD_ACTIVITY_BITS)
+                 : look->ended_ns;
+        w->tracked_turn = over ? 0 : w->tracked_turn;
+    } else if (w->tracked_turn != 0 &&
+               (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
+        look->ended_known = true;
+        look->ended_ns =
+            hd_ticks_to_clock(m, atomic_load_explicit(&w->loop.tracked_end, memory_order_relaxed));
+        w->tracked_turn = 0;
+    } else if (w->tracked_turn != 0 && !view.running) {
+        look->ended_known = true; /* it ended in the instant in which it was asked to tell: its word does */
+        look->ended_ns = hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS);
+    } else if (waits && view.running && !look->ended_known) {
+        look->ended_known = true; /* its turn ended when it began to wait */
+        look->ended_ns = hd_ticks_to_clock(m, since);
+    }
+}
+
+/* Time in which nothing of the process could run: a stop, a frozen cgroup, a breakpoint. Only lateness that
+ * neither our own wait for a processor nor the watched thread's running accounts for. */
+static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
+                         uint64_t own_delay_ns) {
+    struct hd_sched before = w->sched;
+    bool known = w->sched_valid;
+    w->sched_valid = hd_capture_sched(&w->target, &w->sched) == 0;
+    if (late_ns <= HD_LATE_NS || !known || !w->sched_valid) {
+        return 0;
+    }
+    uint64_t ran_ns = (w->sched.cpu_ns - before.cpu_ns) + (w->sched.delay_ns - before.delay_ns);
+    uint64_t window_ns = now_ns - m->looked_ns;
+    uint64_t explained_ns = own_delay_ns > ran_ns ? own_delay_ns : ran_ns;
+    if (window_ns <= explained_ns || late_ns <= own_delay_ns + HD_LATE_NS ||
+        window_ns - explained_ns <= HD_LATE_NS) {
+        return 0;
+    }
+    if (ran_ns > HD_NS_PER_MS) {
+        return window_ns - explained_ns; /* it ran until the stop: exact */
+    }
+    uint64_t half_ns =
+        (window_ns - late_ns) / 2; /* a blocked one: the stop began somewhere between two looks */
+    return late_ns - own_delay_ns + half_ns;
+}
+
+static void act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
+                const struct hd_limits *limits, unsigned actions) {
+    struct hd_message message = {.loop = (uint8_t)(w - m->watch),
+                                 .generation = w->generation,
+                                 .state = (uint8_t)state,
+                                 .threshold_ns = limits->threshold_ns,
+                                 .excluded_ns = w->life.excluded_ns,
+                                 .activity = (uint8_t)hd_loop_activity(
+                                     &w->loop, atomic_load_explicit(&w->loop.word, memory_order_relaxed))};
+    if ((actions & HD_ACT_TRACK) != 0) {
+        w->target.last_valid =
+            false; /* a stack that a capture before this turn's proves is not in its samples */
+        message.type = HD_MSG_TRACK;
+        message.at_ns = look->turn_ns;
+        message.sched = w->begun;
+        message.sched_known = w->begun_valid;
+        hd_tell(m, &message);
+    }
+    if ((actions & HD_ACT_SAMPLE) != 0) {
+        sample(m, w, HD_MSG_SAMPLE);
+    }
+    if ((actions & HD_ACT_OPEN) != 0) {
+        message.type = HD_MSG_OPEN;
+        message.at_ns = look->now_ns;
+        message.duration_ns = hd_life_age(&w->life, look->now_ns);
+        hd_tell(m, &message);
+    }
+    if ((actions & (HD_ACT_END | HD_ACT_FORGET)) != 0) {
+        message.type = (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET;
+        message.at_ns = w->life.end_ns;
+        message.duration_ns = w->life.duration_ns;
+        message.sched = w->sched;
+        message.sched_known = w->sched_valid;
+        if (w->tracked_turn != 0) {
+            untrack(w);
+        }
+        hd_tell(m, &message);
+    }
+}
+
+bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
+                uint64_t own_delay_ns) {
+    struct hd_look look;
+    struct hd_limits limits;
+    bool first = true;
+    do {
+        hangdog_state state =
+            state_of(m, w); /* of the turn that is looked at: before the look may end its launch */
+        limits = limits_of(m, w, state);
+        fill_look(m, w, now_ns, &look);
+        if (!look.running && w->life.state == HD_LIFE_IDLE) {
+            return false;
+        }
+        if (first) {
+            struct hd_sched before = w->sched;
+            bool known = w->sched_valid;
+            look.excluded_ns = excluded(m, w, now_ns, late_ns, own_delay_ns);
+            look.moved = w->blocked && known && w->sched.slices != before.slices;
+        }
+        first = false;
+        unsigned actions = hd_life_look(&w->life, &look, &limits);
+        if (w->life.state != HD_LIFE_IDLE && w->begun_turn != w->life.turn) {
+            w->begun_turn = w->life.turn;
+            w->begun = w->sched;
+            w->begun_valid = w->sched_valid;
+        }
+        if ((actions & HD_ACT_TRACK) != 0 && !track(m, w, look.turn)) {
+            w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
+            continue;
+        }
+        act(m, w, state, &look, &limits, actions);
+    } while (w->life.state == HD_LIFE_IDLE && look.running);
+    if (w->life.state == HD_LIFE_HANGING && m->record != NULL) {
+        atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns),
+                              memory_order_relaxed);
+    }
+    w->next_ns = hd_life_next_ns(&w->life, hd_os_now_ns(), &limits);
+    return w->life.state != HD_LIFE_IDLE;
+}
+
+/* ---- coming and going ----------------------------------------------------------------------- */
+
+void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
+    w->target = (struct hd_target){.mailbox = w->mailbox, .watched = true};
+    w->target.signal = hd_is_filtered(m) ? 0 : m->settings.signal;
+    w->life = (struct hd_life){0};
+    w->sched_valid = w->blocked = w->sure_told = w->launched = false;
+    w->tracked_turn = w->floor_ns = w->changes = 0;
+    atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
+    hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */
+    atomic_store_explicit(&w->use, HD_WATCH_ON, memory_order_release);
+    sample(m, w, HD_MSG_DRY);
+}
+
+void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
+    if (w->life.state == HD_LIFE_HANGING || w->life.state == HD_LIFE_TRACKED) {
+        hangdog_state state = state_of(m, w);
+        struct hd_limits limits = limits_of(m, w, state);
+        struct hd_look look = {.now_ns = hd_os_now_ns()};
+        act(m, w, state, &look, &limits, hd_life_look(&w->life, &look, &limits));
+    }
+    hd_figures_add(m, &m->past, w);
+    hd_target_close(&w->target);
+    w->mailbox = NULL;
+    atomic_store_explicit(&w->use, HD_WATCH_FREE, memory_order_release);
+    hd_os.futex_wake((uint32_t *)&w->use, 1, false);
+}
+
+void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w) {
+    bool sure = atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
+    if (sure && !w->sure_told) {
+        hd_tell(m, &(struct hd_message){
+                       .type = HD_MSG_SURE, .loop = (uint8_t)(w - m->watch), .generation = w->generation});
+    }
+    w->sure_told = sure;
+}

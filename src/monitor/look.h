@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One loop, one look: for the monitor thread, and the two conversions that it shares with the figures. No
+ * allocation.
+ */
+#ifndef HD_LOOK_H
+#define HD_LOOK_H
+
+#include "monitor/monitor.h"
+
+#define HD_LATE_NS (100 * HD_NS_PER_MS) /* a look later than this asks why */
+
+/* Looks at one loop. `late_ns`: by how much this look is later than planned; `own_delay_ns`: how much of that
+ * the monitor itself waited for a processor. True when the loop runs: the monitor may not park. */
+bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
+                uint64_t own_delay_ns);
+
+void hd_watch_open(struct hd_monitor *m, struct hd_watch *w);
+void hd_watch_close(struct hd_monitor *m, struct hd_watch *w);
+
+/* Once: that this is the program's loop beyond doubt. */
+void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w);
+
+/* A message for the worker; lost when the ring is full. */
+void hd_tell(struct hd_monitor *m, const struct hd_message *message);
+
+/* Slots that have ever been in use: the others' memory is left cold. */
+static inline unsigned hd_slots(const struct hd_monitor *m) {
+    return atomic_load_explicit(&m->slots, memory_order_acquire);
+}
+
+/* Loops are not asked for anything: their threads' calls may kill. */
+static inline bool hd_is_filtered(const struct hd_monitor *m) {
+    return atomic_load_explicit(&m->filter, memory_order_relaxed) == HD_FILTER_THERE;
+}
+
+static inline uint64_t hd_ticks_now(const struct hd_monitor *m) {
+    return m->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
+}
+
+static inline uint64_t hd_ticks_to_clock(const struct hd_monitor *m, uint64_t ticks) {
+    if (ticks <= m->anchor_ticks) {
+        return m->anchor_ns - hd_ticks_to_ns(m->anchor_ticks - ticks, m->ns_per_tick_32);
+    }
+    return m->anchor_ns + hd_ticks_to_ns(ticks - m->anchor_ticks, m->ns_per_tick_32);
+}
+
+#endif
