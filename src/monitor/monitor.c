@@ -117,6 +117,10 @@ static uint64_t look(struct hd_monitor *m) {
         hd_tell(m, &(struct hd_message){.type = HD_MSG_WAITS});
     }
     m->looked_ns = now_ns;
+    if (next_ns != FOR_EVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
+        next_ns =
+            now_ns; /* longer than any look takes: what has happened meanwhile is the next one's question */
+    }
     m->unread_late_ns = late_ns > HD_LATE_NS ? 0 : m->unread_late_ns + late_ns;
     if (m->unread_late_ns > UNREAD_LATE_NS && next_ns != FOR_EVER) {
         own_delay(m);

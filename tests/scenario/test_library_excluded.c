@@ -11,14 +11,18 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "library.h"
+#include "os/os.h"
 
 #define T THRESHOLD_MS
+#define STOP_AT_SIGNAL 5
 #define SLACK_NS ((SANITIZED ? 1500 : 60) * MS)
 
 static struct spool spool;
@@ -100,7 +104,9 @@ static void stop_in_mid_hang(const char *name, const char *cause) {
     const json_t *hang = json_array_get(hangs, 0);
     assert_near(report_ns(hang, "duration_ns"), took - stopped);
     assert_near(report_ns(hang, "excluded_ns"), stopped);
-    if (!SANITIZED) { /* whose runs may be short of processors */
+    /* Where others want the processors too, the kernel's figures say so, and so does the report. */
+    bool short_of_processors = strcmp(cause, "cpu") == 0 && strcmp(report_cause(hang), "starved") == 0;
+    if (!SANITIZED && !short_of_processors) {
         assert_string_equal(report_cause(hang), cause);
     }
     json_decref(hangs);
@@ -114,6 +120,36 @@ static void a_stop_is_taken_off_a_sleeping_hang(void **state) {
 static void a_stop_is_taken_off_a_running_hang(void **state) {
     (void)state;
     stop_in_mid_hang("spin", "cpu");
+}
+
+static int (*true_signal_thread)(int, int, int, uint64_t);
+
+/* The monitor is in mid-look, about to ask for a sample, when everything stops. */
+static int stop_then_signal(int pid, int tid, int signal, uint64_t value) {
+    static atomic_int asked;
+    if (atomic_fetch_add(&asked, 1) == STOP_AT_SIGNAL) {
+        raise(SIGSTOP);
+    }
+    return true_signal_thread(pid, tid, signal, value);
+}
+
+static int stop_itself_role(void) {
+    true_signal_thread = hd_os.signal_thread;
+    hd_os.signal_thread = stop_then_signal;
+    return hang_role(block_spin);
+}
+
+static void a_stop_in_the_middle_of_a_look_is_taken_off(void **state) {
+    (void)state;
+    struct role role;
+    role_start(&role, "stop-itself", &spool);
+    uint64_t stopped = role_stopped_for(&role, 1500);
+    uint64_t took = role_hear(role.fd);
+    assert_int_equal(role_wait(&role), 0);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), took - stopped);
+    assert_near(report_ns(json_array_get(hangs, 0), "excluded_ns"), stopped);
+    json_decref(hangs);
 }
 
 /* ---- a clean exit --------------------------------------------------------------------------------- */
@@ -320,16 +356,18 @@ static void a_forked_child_may_start_anew(void **state) {
 int main(int argc, char **argv) {
     if (argc == 3) {
         spool_open(&spool, argv[2]);
-        return strcmp(argv[1], "idle") == 0    ? idle_role()
-               : strcmp(argv[1], "sleep") == 0 ? hang_role(block_sleep)
-               : strcmp(argv[1], "spin") == 0  ? hang_role(block_spin)
-                                               : leave_role();
+        return strcmp(argv[1], "idle") == 0          ? idle_role()
+               : strcmp(argv[1], "sleep") == 0       ? hang_role(block_sleep)
+               : strcmp(argv[1], "spin") == 0        ? hang_role(block_spin)
+               : strcmp(argv[1], "stop-itself") == 0 ? stop_itself_role()
+                                                     : leave_role();
     }
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(stopped_while_idle_it_does_not_hang),
         CASE(a_stop_is_taken_off_a_sleeping_hang),
         CASE(a_stop_is_taken_off_a_running_hang),
+        CASE(a_stop_in_the_middle_of_a_look_is_taken_off),
         CASE(a_clean_exit_in_a_hang_is_not_fatal),
         CASE(a_block_while_paused_is_none),
         CASE(a_hang_that_lasts_at_the_pause_ends_there),

@@ -399,8 +399,12 @@ int role_wait(struct role *r) {
 }
 
 uint64_t role_stop_for(const struct role *r, uint64_t ms) {
-    int status = 0;
     assert_int_equal(kill(r->pid, SIGSTOP), 0);
+    return role_stopped_for(r, ms);
+}
+
+uint64_t role_stopped_for(const struct role *r, uint64_t ms) {
+    int status = 0;
     assert_int_equal(waitpid(r->pid, &status, WUNTRACED), r->pid);
     assert_true(WIFSTOPPED(status));
     uint64_t begin = now_ns();

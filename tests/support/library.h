@@ -123,6 +123,8 @@ uint64_t role_hear(int fd);
 int role_wait(struct role *r);
 /* Stops it for so long; how long it was stopped, in ns. */
 uint64_t role_stop_for(const struct role *r, uint64_t ms);
+/* The same for a role that stops itself: waits for it first. */
+uint64_t role_stopped_for(const struct role *r, uint64_t ms);
 #define ROLE_FD 3 /* in that process */
 
 /* Blocks of `ms` each, never inlined: a report names them. */
