@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/reports.h"
+#include "os/os.h"
 #include "report/spool.h"
 
 static bool is_of_session(const char *path, const char *session) {
@@ -103,9 +103,7 @@ static void close_open_hang(const struct runner *r, const char *spool) {
 
 static void write_session(const struct runner *r, const char *spool) {
     struct hd_record *c = r->record;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    uint64_t now_ns = (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
+    uint64_t now_ns = hd_os_now_ns();
     struct hd_session s = {.used_ns = now_ns - c->options.started_ns - atomic_load(&c->stopped_ns),
                            .idle_ns = atomic_load(&c->idle_ns),
                            .hangs = atomic_load(&c->hangs),

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/afterwards.h"
@@ -25,6 +24,7 @@
 #include "cli/runner.h"
 #include "cli/sanitizers.h"
 #include "cli/teller.h"
+#include "os/os.h"
 #include "report/spool.h"
 
 #define LAUNCH_THRESHOLD_NS (10 * HD_NS_PER_S)
@@ -78,15 +78,9 @@ static bool spool_ready(const char *path, struct problem *why) {
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 static void follow(struct runner *r, struct teller *t, struct on_hang *commands) {
     while (!r->ended) {
-        uint64_t now = now_ns();
+        uint64_t now = hd_os_now_ns();
         uint64_t next = teller_tick(t, now);
         int timeout = next == UINT64_MAX ? -1 : (int)((next - now) / HD_NS_PER_MS + 1);
         struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
@@ -123,7 +117,7 @@ static void finish_commands(const struct runner *r, struct on_hang *commands) {
 static void sum_up(const struct runner *r, const struct run_options *o) {
     struct hd_record *c = r->record;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES];
-    uint64_t ran_ns = now_ns() - c->options.started_ns;
+    uint64_t ran_ns = hd_os_now_ns() - c->options.started_ns;
     uint64_t hangs = atomic_load(&c->hangs);
     int error = atomic_load(&c->spool_error);
     if (error != 0) {
@@ -170,9 +164,9 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     snprintf(to->app_name, sizeof to->app_name, "%s", o->name);
     snprintf(to->spool, sizeof to->spool, "%s", spool);
     snprintf(to->loop, sizeof to->loop, "%s", o->loop != NULL ? o->loop : "");
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    hd_uuid_make(to->session, (uint64_t)wall.tv_sec * HD_NS_PER_S + (uint64_t)wall.tv_nsec);
+    uint64_t wall_ns = 0;
+    hd_os.wall_clock(&wall_ns);
+    hd_uuid_make(to->session, wall_ns);
 }
 
 /* Runs it in our place: nothing of us is in its way. */

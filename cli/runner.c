@@ -15,8 +15,9 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "os/os.h"
 
 /* Everything that a person or a supervisor may send to the program by sending it to us: all but what cannot
  * be blocked, what tells of our own faults and children, and what the terminal does to a background job. */
@@ -33,12 +34,6 @@ static bool is_forwarded(int signal) {
 
 static sigset_t mask_before;
 static struct sigaction child_before, pipe_before;
-
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 /* Descriptors that we were started with: the program's, and a pipe or a lock is only let go when nobody holds
  * it. */
@@ -140,10 +135,8 @@ int runner_start(struct runner *r, char *const argv[], const char *preload) {
     if (pipe2(tell, O_CLOEXEC) != 0) {
         return -errno;
     }
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    r->record->options.started_ns = now_ns();
-    r->record->options.started_wall_ns = (uint64_t)wall.tv_sec * HD_NS_PER_S + (uint64_t)wall.tv_nsec;
+    r->record->options.started_ns = hd_os_now_ns();
+    hd_os.wall_clock(&r->record->options.started_wall_ns);
     r->child = fork();
     if (r->child == 0) {
         become(r, argv, preload, tell[1]);
@@ -166,7 +159,7 @@ int runner_start(struct runner *r, char *const argv[], const char *preload) {
 
 static void note_continued(struct runner *r) {
     if (r->stopped_at_ns != 0) {
-        atomic_fetch_add(&r->record->stopped_ns, now_ns() - r->stopped_at_ns);
+        atomic_fetch_add(&r->record->stopped_ns, hd_os_now_ns() - r->stopped_at_ns);
         r->stopped_at_ns = 0;
     }
 }
@@ -182,7 +175,7 @@ static void reap(struct runner *r) {
     int status;
     while (!r->ended && waitpid(r->child, &status, WNOHANG | WUNTRACED | WCONTINUED) > 0) {
         if (WIFSTOPPED(status)) {
-            r->stopped_at_ns = now_ns();
+            r->stopped_at_ns = hd_os_now_ns();
             stop_alike(WSTOPSIG(status));
         } else if (WIFCONTINUED(status)) {
             note_continued(r);

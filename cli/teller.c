@@ -10,20 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/render.h"
+#include "os/os.h"
 #include "report/report.h"
 
 #define LONG_NS (5 * HD_NS_PER_S)
 #define FRAMES_TOLD 24
-
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 int teller_open(struct teller *t, const char *spool, const uint8_t session[16]) {
     t->spool = spool;
@@ -123,7 +117,7 @@ static size_t place_of(struct teller *t, const char *id) {
         t->seen_room = room;
     }
     struct told_report *r = &t->seen[t->seen_count];
-    *r = (struct told_report){.begin_due_ns = now_ns() + LONG_NS};
+    *r = (struct told_report){.begin_due_ns = hd_os_now_ns() + LONG_NS};
     snprintf(r->id, sizeof r->id, "%s", id);
     return t->seen_count++;
 }
@@ -157,7 +151,7 @@ static void on_report(struct teller *t, const char *name) {
         }
         run_command(t, &t->seen[i]);
     } else if (!final && t->seen[i].begin_due_ns != 0 && lasted_ns > 0 && (uint64_t)lasted_ns < LONG_NS) {
-        t->seen[i].begin_due_ns = now_ns() + LONG_NS - (uint64_t)lasted_ns;
+        t->seen[i].begin_due_ns = hd_os_now_ns() + LONG_NS - (uint64_t)lasted_ns;
     }
     json_decref(report);
 }

@@ -57,6 +57,7 @@ void hd_interpose_resolve(void) {
     RESOLVE(epoll_create1, "epoll_create1");
 #undef RESOLVE
     hd_interpose_resolve_process();
+    hd_interpose_resolve_signals();
 }
 
 #define REAL(member) (real.poll != NULL ? (void)0 : hd_interpose_resolve(), real.member)

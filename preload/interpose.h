@@ -10,6 +10,13 @@ void hd_interpose_resolve(void);
 void hd_jump_resolve(void);
 void hd_interpose_resolve_process(void); /* those of interpose_process.c */
 
+void hd_interpose_resolve_signals(void); /* those of interpose_signals.c */
+
+/* From now on our handler of `signal` and the watched thread's alternate stack, if it is ours, are not seen.
+ */
+struct hd_mailbox;
+void hd_interpose_hide(int signal, const struct hd_mailbox *m);
+
 /* The next definition of a function behind ours. errno is kept. */
 void *hd_interpose_look_up(const char *name);
 

@@ -33,7 +33,9 @@ static char **find_variable(const char *name_and_equals) {
     return NULL;
 }
 
+/* Its text goes too: /proc/PID/environ shows the memory, and programs that write a title there take it. */
 static void drop_variable(char **e) {
+    memset(*e, 0, strlen(*e));
     for (; *e != NULL; e++) {
         e[0] = e[1];
     }
@@ -53,7 +55,9 @@ static void clean_preload(void) {
     }
     char *rest = own + strlen(PRELOAD_NAME);
     if (*rest == ':' || *rest == ' ') {
-        memmove(value, rest + 1, strlen(rest + 1) + 1);
+        size_t left = strlen(rest + 1);
+        memmove(value, rest + 1, left);
+        memset(value + left, 0, (size_t)(rest + 1 - value));
     } else {
         drop_variable(e);
     }

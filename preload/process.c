@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "interpose.h"
 #include "recognise.h"
 #include "waits.h"
 
@@ -63,6 +64,9 @@ static void watch_main_thread(struct hd_monitor *m, struct hd_waits *t, uint64_t
     hd_left_stacks_init(&t->left);
     t->stack_top = main_stack_top() & ~7ULL;
     t->watch = hd_watch_add(m, "main", 0, start_ns);
+    if (t->watch != NULL) {
+        hd_interpose_hide(m->settings.signal, t->watch->mailbox);
+    }
     hd_waits_self = t;
 }
 

@@ -139,7 +139,7 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 static void halve(struct hd_rule_state *r, uint64_t now_ns) {
-    while (now_ns - r->halved_ns >= HALVE_NS) {
+    while (now_ns > r->halved_ns && now_ns - r->halved_ns >= HALVE_NS) {
         r->halved_ns += HALVE_NS;
         r->blocked_ns /= 2;
         r->pending_ns /= 2;

@@ -45,6 +45,7 @@ struct hd_target {
     struct hd_still still; /* of that capture */
     uint64_t voluntary;    /* its voluntary context switches when they were last looked at */
     bool voluntary_valid;
+    uint64_t blocked_ns;        /* when the thread was last seen to block its signal; 0: never */
     struct hd_mailbox *mailbox; /* watched only */
     int signal; /* 0: rung 2 is closed; becomes 0 when the program takes the signal for itself */
     struct hd_capture_cost cost;

@@ -90,6 +90,10 @@ static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     return 0;
 }
 
+static inline uint64_t hd_machine_own_frame(const ucontext_t *context) {
+    return (uint64_t)(uintptr_t)context->uc_mcontext.regs;
+}
+
 static inline bool hd_machine_same_place(const ucontext_t *context, const struct hd_machine_frame *stale) {
     (void)context;
     (void)stale;

@@ -198,6 +198,11 @@ static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     return at + 8 + offsetof(ucontext_t, uc_mcontext.gregs);
 }
 
+/* The same part of the frame that the handler runs on. */
+static inline uint64_t hd_machine_own_frame(const ucontext_t *context) {
+    return (uint64_t)(uintptr_t)context->uc_mcontext.gregs;
+}
+
 static inline bool hd_machine_same_place(const ucontext_t *context, const struct hd_machine_frame *stale) {
     return stale->r[REG_RIP] == (uint64_t)context->uc_mcontext.gregs[REG_RIP] &&
            stale->r[REG_RSP] == (uint64_t)context->uc_mcontext.gregs[REG_RSP] &&

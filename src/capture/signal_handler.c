@@ -172,10 +172,12 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
         }
         return;
     }
-    if (program_signal_was_here(own, context)) {
+    bool overlaid = hd_machine_stale_frame(context) == hd_machine_own_frame(context);
+    if (!overlaid && program_signal_was_here(own, context)) {
         return; /* the call ends as it would without us */
     }
-    if (nr < 0 || !hd_restartable(nr)) {
+    /* Where ours lies on the same stack nobody can tell; the program's word must not get lost. */
+    if (nr < 0 || !hd_restartable(nr) || (overlaid && held_back_by_any(own))) {
         count(m, false);
         return;
     }

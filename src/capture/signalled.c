@@ -16,8 +16,11 @@
 #include "os/ticks.h"
 
 #define ANSWER_NS (50 * HD_NS_PER_MS)
-#define SPIN_NS (25 * HD_NS_PER_US)      /* a signal takes some 15 µs there, a wake-up of ours 30 */
-#define RELAX 32                         /* some 1 to 2 µs */
+#define SPIN_NS (25 * HD_NS_PER_US) /* a signal takes some 15 µs there, a wake-up of ours 30 */
+#define RELAX 32                    /* some 1 to 2 µs */
+/* A thread inside sigwait, which takes what it keeps blocked, shows it as not blocked; so who was seen to
+ * block it lately still does. */
+#define BLOCKS_NS (2 * HD_NS_PER_S)
 #define FIRST_NAP_NS (60 * HD_NS_PER_US) /* naps need no wake-up call by the handler */
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
 
@@ -96,7 +99,11 @@ bool hd_signalled_allowed(struct hd_target *t) {
     if (status.filtered) {
         return false; /* the handler's calls, and the return from it, may be the end of the program */
     }
-    if (!quiet || ((status.blocked | status.pending) >> (t->signal - 1) & 1) != 0) {
+    if ((status.blocked >> (t->signal - 1) & 1) != 0) {
+        t->blocked_ns = hd_os_now_ns();
+    }
+    if (!quiet || (t->blocked_ns != 0 && hd_os_now_ns() - t->blocked_ns < BLOCKS_NS) ||
+        (status.pending >> (t->signal - 1) & 1) != 0) {
         return false;
     }
     if (hd_os.signal_action(t->signal, NULL, &action) < 0 || action.handler != (void *)hd_capture_on_signal) {

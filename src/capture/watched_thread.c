@@ -56,7 +56,7 @@ int hd_capture_signal_init(int signal) {
         return rc;
     }
     if (before.handler != (void *)hd_capture_on_signal) {
-        if (before.handler != (void *)SIG_DFL && before.handler != (void *)SIG_IGN) {
+        if (before.handler != (void *)SIG_DFL) { /* an ignored signal stays so in what the program executes */
             return -EBUSY;
         }
         rc = hd_signalled_prepare(signal);
@@ -67,7 +67,7 @@ int hd_capture_signal_init(int signal) {
         if (rc < 0) {
             return rc;
         }
-        if (before.handler != (void *)SIG_DFL && before.handler != (void *)SIG_IGN) {
+        if (before.handler != (void *)SIG_DFL) {
             hd_os.signal_action(signal, &before, NULL); /* the program set one between the two calls */
             return -EBUSY;
         }
@@ -90,6 +90,20 @@ size_t hd_capture_thread_bytes(void) {
     return 2 * page_bytes() + HD_ALT_STACK_BYTES;
 }
 
+/* A handler with SA_ONSTACK, where there is no such stack, has the thread's whole own: ours would take it
+ * away. libc's (32 and 33, setuid among threads) needs little. */
+static bool program_wants_none(void) {
+    for (int signal = 1; signal <= 64; signal++) {
+        struct hd_kernel_action action = {0};
+        if (signal != 32 && signal != 33 && hd_os.signal_action(signal, NULL, &action) == 0 &&
+            (action.flags & SA_ONSTACK) != 0 && action.handler != (void *)hd_capture_on_signal &&
+            action.handler != (void *)SIG_DFL && action.handler != (void *)SIG_IGN) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
     size_t page = page_bytes();
     uint8_t *bytes = memory + page;
@@ -97,7 +111,7 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
     stack_t ours = {.ss_sp = bytes, .ss_size = HD_ALT_STACK_BYTES};
 
     int rc = hd_os.alt_stack(NULL, &now);
-    if (rc < 0 || (now.ss_flags & SS_DISABLE) == 0) {
+    if (rc < 0 || (now.ss_flags & SS_DISABLE) == 0 || program_wants_none()) {
         return rc;
     }
     if (getauxval(AT_MINSIGSTKSZ) > HD_ALT_STACK_BYTES / 2) {

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program with a plain loop, which hangs once: it waits, spins for a second in hot_function, allocating,
+ * and waits again. With an argument it executes that first, in a child. It uses nothing but the C library, so
+ * that tests can build it as they like.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static int idle_pipe[2];
+
+static void loop(int turns) {
+    for (int i = 0; i < turns; i++) {
+        struct pollfd p = {.fd = idle_pipe[0], .events = POLLIN};
+        while (poll(&p, 1, 50) != 0) {
+        }
+    }
+}
+
+static __attribute__((noinline)) void hot_function(void) {
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        void *volatile some = malloc(1000);
+        free(some);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 1000);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && system(argv[1]) != 0) {
+        return 4;
+    }
+    if (pipe(idle_pipe) != 0) {
+        return 1;
+    }
+    loop(25);
+    hot_function();
+    loop(4);
+    puts("done");
+    return 3;
+}
