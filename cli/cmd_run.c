@@ -98,9 +98,9 @@ static void follow(struct runner *r, struct teller *t, struct on_hang *commands)
 
 /* The program has ended: its commands have some time left, unless somebody wants us to end too. */
 static void finish_commands(const struct runner *r, struct on_hang *commands) {
-    uint64_t until = now_ns() + COMMANDS_NS;
+    uint64_t until = hd_os_now_ns() + COMMANDS_NS;
     bool wanted = true;
-    for (uint64_t now; wanted && on_hang_busy(commands) && (now = now_ns()) < until;) {
+    for (uint64_t now; wanted && on_hang_busy(commands) && (now = hd_os_now_ns()) < until;) {
         struct pollfd fd = {.fd = r->signal_fd, .events = POLLIN};
         wanted = poll(&fd, 1, (int)((until - now) / HD_NS_PER_MS + 1)) == 0 || !runner_asked_to_end(r);
         on_hang_reap(commands);
