@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -17,6 +18,7 @@
 
 #include "symbolizer/perf_map.h"
 
+#define STAT_START_TIME 22 /* field of /proc/PID/stat, in clock ticks since boot */
 #define NS_PER_S UINT64_C(1000000000)
 /* The kernel dates a process to 10 ms, a file to the tick before, and the runner notes a start before it. */
 #define SLACK_NS (NS_PER_S / 2)
@@ -30,7 +32,6 @@ static uint64_t parse_time(const char *text) {
 /* When the process with this id began, by CLOCK_REALTIME; 0: there is none. */
 static uint64_t began(int pid) {
     char path[64], text[1024];
-    unsigned long long ticks = 0;
     struct timespec wall, boot;
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     FILE *file = fopen(path, "re");
@@ -39,16 +40,17 @@ static uint64_t began(int pid) {
     size_t n = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[n] = 0;
-    const char *after = strrchr(text, ')');
-    if (after == NULL ||
-        sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &ticks) != 1)
+    const char *at = strrchr(text, ')'); /* the second field's end: a name may hold anything */
+    for (unsigned field = 2; at != NULL && field < STAT_START_TIME; field++)
+        at = strchr(at + 1, ' ');
+    if (at == NULL)
         return 0;
+    uint64_t ticks = strtoull(at + 1, NULL, 10);
     clock_gettime(CLOCK_REALTIME, &wall);
     clock_gettime(CLOCK_BOOTTIME, &boot);
     uint64_t now = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
     uint64_t up = (uint64_t)boot.tv_sec * NS_PER_S + (uint64_t)boot.tv_nsec;
-    return now - up + (uint64_t)ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+    return now - up + ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 /* The id of the process in its own namespace: the last of the line. */
@@ -60,7 +62,7 @@ static int own_pid(int pid) {
     while (file != NULL && fgets(line, sizeof line, file) != NULL)
         if (strncmp(line, "NSpid:", 6) == 0) {
             const char *last = strrchr(line, '\t');
-            (void)sscanf(last != NULL ? last : "", "%d", &own);
+            own = last != NULL ? (int)strtol(last + 1, NULL, 10) : pid;
         }
     if (file != NULL)
         fclose(file);

@@ -14,11 +14,11 @@
 #include "image/image.h"
 #include "types.h"
 
-#define HD_SCRIPTS_MAX 256u /* functions that are known at a time */
-#define HD_SCRIPT_STRINGS_BYTES (16u * 1024u)
-#define HD_SCRIPT_FRAMES_MAX 256u      /* of one stack */
-#define HD_SCRIPT_FRAMES_PER_CALL 128u /* of one call of the interpreter */
-#define HD_SCRIPT_CACHE 256u           /* a power of two */
+#define HD_SCRIPTS_MAX 192u /* functions that are known at a time */
+#define HD_SCRIPT_STRINGS_BYTES (12u * 1024u)
+#define HD_SCRIPT_FRAMES_MAX 128u     /* of one stack */
+#define HD_SCRIPT_FRAMES_PER_CALL 64u /* of one call of the interpreter */
+#define HD_SCRIPT_CACHE 128u          /* a power of two */
 
 struct hd_script { /* one function */
     uint64_t code; /* the interpreter's object, and what it consists of: another one may take its place */
