@@ -125,6 +125,11 @@ static void sum_up(const struct runner *r, const struct run_options *o) {
                  (unsigned long long)atomic_load(&c->spool_failed), c->options.spool, strerror(error),
                  (unsigned long long)hangs);
     }
+    for (size_t i = 0; i < o->threads.count && atomic_load(&c->attached) != 0; i++) {
+        if ((atomic_load(&c->threads_seen) >> i & 1) == 0) {
+            complain("--thread %s: no such thread waited in a loop", o->threads.text[i]);
+        }
+    }
     render_duration(ran, (int64_t)ran_ns);
     render_duration(hung, (int64_t)atomic_load(&c->hang_ns));
     fprintf(stderr, "hangdog: %s ran for %s", o->name, ran);
@@ -163,6 +168,10 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     to->reports_per_day = to->reports_per_fingerprint = UINT32_MAX;
     snprintf(to->app_name, sizeof to->app_name, "%s", o->name);
     snprintf(to->spool, sizeof to->spool, "%s", spool);
+    to->threads = (uint32_t)o->threads.count;
+    for (size_t i = 0; i < o->threads.count; i++) {
+        snprintf(to->thread[i], sizeof to->thread[i], "%s", o->threads.text[i]);
+    }
     snprintf(to->loop, sizeof to->loop, "%s", o->loop != NULL ? o->loop : "");
     uint64_t wall_ns = 0;
     hd_os.wall_clock(&wall_ns);

@@ -95,6 +95,17 @@ static void put_sentence(const struct page *p) {
     fputc('\n', p->out);
 }
 
+/* The main thread's loop goes without saying. */
+static void put_loop(const struct page *p) {
+    const json_t *loop = json_object_get(p->report, "loop");
+    const char *name = member_text(loop, "name");
+    if (name != NULL && name[0] != '\0' && strcmp(name, "main") != 0) {
+        fputs("  in thread ", p->out);
+        render_text(p->out, name);
+        fprintf(p->out, " (%" PRId64 ")\n", member_int(loop, "tid"));
+    }
+}
+
 static void put_cause(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
     int64_t delay = member_int(cause, "run_delay_ns");
@@ -154,6 +165,7 @@ int render_report(FILE *out, const json_t *report, const struct render_options *
         render_session(&p);
     } else {
         put_sentence(&p);
+        put_loop(&p);
         put_cause(&p);
         put_remarks(&p);
     }

@@ -47,6 +47,11 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
          .help = "the loop's own waits are those made by this library or program, and in this function;\n"
                  "all others are part of a turn. Without it the loop is recognised by what it does.\n"
                  "Examples: libuv, libglib-2.0:g_main_loop_run, my-server:wait_for_events"},
+        {.name = "thread",
+         .value = "NAME",
+         .list = &o->threads,
+         .help = "watches the threads of this name too (as in /proc/PID/task/*/comm), each with a loop\n"
+                 "of its own; may be given up to 16 times"},
         {.name = "on-hang",
          .value = "COMMAND",
          .text = &o->on_hang,
@@ -84,6 +89,14 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
             complain_usage("run", "--loop takes MODULE or MODULE:FUNCTION, at most %d characters, not '%s'",
                            HD_RECORD_STRING - 1, o->loop);
         return false;
+    }
+    for (size_t i = 0; i < o->threads.count; i++) {
+        size_t n = strlen(o->threads.text[i]);
+        if (n == 0 || n >= HD_THREAD_NAME_BYTES) {
+            *status = complain_usage("run", "--thread takes a name of 1 to %d characters, not '%s'",
+                                     HD_THREAD_NAME_BYTES - 1, o->threads.text[i]);
+            return false;
+        }
     }
     o->program = argv + first;
     o->name = o->name != NULL ? o->name : base_name(o->program[0]);

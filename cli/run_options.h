@@ -13,7 +13,8 @@ struct run_options {
     long threshold_ms, interval_ms;
     const char *spool, *name; /* spool: NULL, the default */
     const char *on_hang;
-    const char *loop; /* MODULE[:FUNCTION], NULL: it is recognised */
+    const char *loop;         /* MODULE[:FUNCTION], NULL: it is recognised */
+    struct text_list threads; /* by name, beside the main one */
     bool json, quiet;
     char **program; /* and its arguments */
 };

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "interpose.h"
+#include "named.h"
 #include "recorder.h"
 #include "waits.h"
 
@@ -129,7 +130,7 @@ static bool blocks_for(const struct timespec *t) {
     })
 
 static inline bool watched(void) {
-    return hd_waits_self != NULL || hd_recorder_on;
+    return hd_waits_self != NULL || hd_recorder_on || (hd_named != NULL && hd_named_look());
 }
 
 /* What the recorder wants to know of a wait, in a debug mode. */

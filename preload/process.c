@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 
 #include "interpose.h"
+#include "named.h"
 #include "recognise.h"
 #include "waits.h"
 
@@ -85,12 +86,16 @@ static void leave_with_the_main_thread(void) {
     }
 }
 
-static struct hd_waits *new_waits(void) {
-    struct hd_waits *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
-    if (t != NULL) {
-        t->recognition = (struct hd_recognition *)(void *)(t + 1);
-    }
-    return t;
+/* The main thread's recognition, and that of the threads which the user names. */
+static bool due(void *main_waits, uint64_t now_ns) {
+    return hd_recognise_due(main_waits, now_ns) || hd_named_due(now_ns);
+}
+
+static void recognise(void *main_waits, struct hd_worker *k) {
+    const struct hd_waits *t = main_waits;
+    hd_recognise(main_waits, k);
+    uint32_t named = hd_named_recognise(k), own = t->recognition->standing;
+    atomic_store_explicit(&self.record->loop_seen, own > named ? own : named, memory_order_relaxed);
 }
 
 /* The calling thread is the main thread. */
@@ -98,7 +103,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
     struct hd_settings settings = settings_of(&r->options);
     struct hd_monitor *m;
-    settings.recogniser = (struct hd_recogniser){.due = hd_recognise_due, .run = hd_recognise, .ctx = t};
+    settings.recogniser = (struct hd_recogniser){.due = due, .run = recognise, .ctx = t};
     hd_recognition_init(t->recognition, r, start_ns);
     if (self.starts == STARTS_MAX || hd_monitor_start(&settings, r, &m) != 0) {
         atomic_store(&self.phase, NEVER);
@@ -154,8 +159,9 @@ void hd_process_begin(struct hd_record *r) {
         atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
         return;
     }
-    struct hd_waits *t = new_waits();
+    struct hd_waits *t = hd_waits_new();
     hd_waits_self = t;
+    hd_named_init(r);
     if (t == NULL) {
         atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
     } else if (hd_main_program_imports(alone, sizeof alone / sizeof alone[0])) {
@@ -169,6 +175,10 @@ void hd_process_begin(struct hd_record *r) {
 struct hd_waits *hd_process_first_wait(void) {
     struct hd_waits *t = hd_waits_self;
     uint32_t phase = AT_FIRST_WAIT;
+    if (t->named) {
+        hd_waits_self = NULL; /* forgotten, or a forked child's */
+        return NULL;
+    }
     if (!atomic_compare_exchange_strong(&self.phase, &phase, STARTING)) {
         if (phase != STARTING) {
             hd_waits_self = NULL; /* a forked child's, wiped: no more looks at it, nor system calls */
@@ -188,7 +198,7 @@ struct hd_waits *hd_process_first_wait(void) {
 
 /* ---- alone, or filtered ----------------------------------------------------------------------- */
 
-/* In this process, on the thread that is watched: not in a child, and not in one that shares our memory until
+/* In this process, on a thread that is watched: not in a child, and not in one that shares our memory until
  * exec. */
 static bool on_the_watched_thread(void) {
     return hd_waits_self != NULL && hd_os.get_pid() == self.pid;
@@ -196,16 +206,17 @@ static bool on_the_watched_thread(void) {
 
 bool hd_process_alone(void) {
     struct hd_waits *t = hd_waits_self;
-    if (atomic_load(&self.phase) != WATCHED || !on_the_watched_thread()) {
-        return false;
+    if (atomic_load(&self.phase) != WATCHED || !on_the_watched_thread() || hd_waits_self->named) {
+        return false; /* of a named thread it fails, as it would alone: the main thread is another one */
     }
     struct hd_watch *watch = t->watch;
+    hd_named_forget();
     hd_waits_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
     if (watch != NULL) {
         hd_watch_remove(hd_monitor_current(), watch);
     }
     hd_monitor_stop();
-    hd_waits_self = new_waits();
+    hd_waits_self = hd_waits_new();
     atomic_store(&self.phase, hd_waits_self != NULL ? AT_FIRST_WAIT : NEVER);
     return true;
 }

@@ -12,9 +12,16 @@
 #define SURE_EVERY_NS \
     (10 * HD_NS_PER_S) /* a loop beyond doubt is doubted this often: another one may succeed it */
 
-void hd_recognition_init(struct hd_recognition *g, struct hd_record *record, uint64_t started_ns) {
+struct hd_waits *hd_waits_new(void) {
+    struct hd_waits *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
+    if (t != NULL) {
+        t->recognition = (struct hd_recognition *)(void *)(t + 1);
+    }
+    return t;
+}
+
+void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record, uint64_t started_ns) {
     memset(g, 0, sizeof *g);
-    g->record = record;
     g->started_ns = started_ns;
     hd_rule_init(&g->rule, started_ns);
     hd_chosen_init(&g->chosen, record->options.loop);
@@ -220,7 +227,11 @@ static void tell_blocked(struct hd_waits *t, struct hd_worker *k, uint64_t now_n
     }
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
     uint64_t rest_ns = now_ns - g->started_ns;
-    uint64_t known_ns = hd_ticks_to_ns(waited, rate) + sched.cpu_ns + sched.delay_ns;
+    if (!g->before_known && rc == 0) {
+        g->before_known = true;
+        g->before_ns = t->named ? sched.cpu_ns + sched.delay_ns : 0;
+    }
+    uint64_t known_ns = hd_ticks_to_ns(waited, rate) + sched.cpu_ns + sched.delay_ns - g->before_ns;
     if (rc != 0 || rest_ns < known_ns || rest_ns - known_ns < g->blocked_ns) {
         return;
     }
@@ -295,7 +306,7 @@ static void give_verdicts(struct hd_waits *t) {
     atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
                           memory_order_relaxed);
     atomic_store_explicit(&loop->sure, sure, memory_order_relaxed);
-    atomic_store_explicit(&g->record->loop_seen, sure ? 2 : hd_rule_stands(&g->rule), memory_order_relaxed);
+    g->standing = sure ? 2 : hd_rule_stands(&g->rule);
 }
 
 /* A wait that goes on, if its meaning is known. */

@@ -21,7 +21,6 @@ struct hd_known_identity {
 };
 
 struct hd_recognition {
-    struct hd_record *record;
     struct hd_rule_state rule;
     struct hd_request_reply request_reply;
     struct hd_chosen chosen; /* in place of the rule */
@@ -31,13 +30,19 @@ struct hd_recognition {
     _Atomic uint64_t order;     /* of the last wait that the rule was told of */
     _Atomic uint64_t looked_ns; /* when it last was */
     uint64_t rule_changes;
+    bool before_known;
+    uint64_t before_ns; /* how long the thread had run before it was watched */
+    uint32_t standing;  /* 1: there is a loop; 2: beyond doubt */
 };
 
-void hd_recognition_init(struct hd_recognition *g, struct hd_record *record, uint64_t started_ns);
+/* A thread that is not watched yet, with its recognition, which is not ready; NULL: no memory. */
+struct hd_waits *hd_waits_new(void);
+
+void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record, uint64_t started_ns);
 
 /* The monitor: is there something to recognise? `waits`: struct hd_waits. */
 bool hd_recognise_due(void *waits, uint64_t now_ns);
-/* The worker: does it. */
+/* The worker: does it, and sets `standing`. */
 void hd_recognise(void *waits, struct hd_worker *k);
 
 #endif

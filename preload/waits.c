@@ -99,10 +99,14 @@ INSIDE_A_CALL void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *
     hd_own_regs(&left->regs);
     uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
     left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
-    if (room > MAIN_STACK_MAX) {
+    if (t->named) {
+        long n = hd_os.read_memory(hd_os.get_pid(), left->regs.sp, left->stack, HD_WAIT_STACK_BYTES);
+        left->bytes = n > 0 ? (uint32_t)n & ~7U : 0;
+    } else if (room > MAIN_STACK_MAX) {
         left->bytes = 0; /* another stack, a coroutine's: nobody knows where it ends */
+    } else {
+        copy(left->stack, left->regs.sp, left->bytes);
     }
-    copy(left->stack, left->regs.sp, left->bytes);
     left->objects = id->objects;
     left->sp = id->sp;
     left->identity = (uint32_t)(id - t->identity);

@@ -74,7 +74,8 @@ struct hd_waits {
     struct hd_identity *last;       /* that matched */
     _Atomic uint64_t order;         /* waits so far */
     uint64_t woke_ticks; /* when the thread last woke a parked monitor for a wait of unknown meaning */
-    uint64_t stack_top;
+    bool named;          /* not the main thread: one that is watched for its name */
+    uint64_t stack_top;  /* 0: not known, its memory may end anywhere */
     struct hd_identity identity[HD_IDENTITIES];
     struct hd_left_stacks left;
     struct hd_recognition *recognition;

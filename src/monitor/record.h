@@ -14,6 +14,8 @@
 
 #define HD_RECORD_MAGIC 0x48414e47444f4701ULL /* "HANGDOG", version 1 */
 #define HD_RECORD_STRING 256
+#define HD_THREADS_NAMED 16
+#define HD_THREAD_NAME_BYTES 16 /* the kernel's */
 
 /* What the runner asks for, written before the program starts. */
 struct hd_record_options {
@@ -25,6 +27,8 @@ struct hd_record_options {
     char app_name[HD_RECORD_STRING];
     char spool[4 * HD_RECORD_STRING];
     char loop[HD_RECORD_STRING]; /* MODULE[:FUNCTION] that is told to be the loop; empty: it is recognised */
+    uint32_t threads;            /* names of threads that are watched beside the main one */
+    char thread[HD_THREADS_NAMED][HD_THREAD_NAME_BYTES];
 };
 
 /* Why a program that took the record is not watched, or no longer. */
@@ -61,7 +65,8 @@ struct hd_record {
         cpu_ns, late_max_ns;
     _Atomic uint64_t spool_failed, reports_dropped, suppressed, suppressed_ns, suppressed_max_ns;
     _Atomic uint64_t withdrawn;
-    _Atomic int32_t spool_error; /* errno value of the first failure */
+    _Atomic int32_t spool_error;   /* errno value of the first failure */
+    _Atomic uint32_t threads_seen; /* a bit for each of the names: such a thread waited */
     /* written by the runner */
     _Atomic uint64_t stopped_ns; /* summed time that the program was stopped by signals */
 };

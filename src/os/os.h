@@ -47,6 +47,7 @@ struct hd_os_calls {
                        uint64_t *old); /* this thread's; bit n - 1 is signal n */
     int (*close_all_unshared)(void);   /* a descriptor table of this thread's own, emptied */
     int (*set_thread_name)(const char *name);
+    int (*get_thread_name)(char name[16]); /* this thread's */
     int (*get_pid)(void);
     int (*get_tid)(void);
     long (*get_random)(void *buf, size_t n);

@@ -141,6 +141,10 @@ static int sys_set_thread_name(const char *name) {
     return (int)hd_syscall2(SYS_prctl, PR_SET_NAME, name);
 }
 
+static int sys_get_thread_name(char name[16]) {
+    return (int)hd_syscall2(SYS_prctl, PR_GET_NAME, name);
+}
+
 static int sys_get_pid(void) {
     return (int)hd_syscall0(SYS_getpid);
 }
@@ -206,6 +210,7 @@ struct hd_os_calls hd_os = {
     .signal_mask = sys_signal_mask,
     .close_all_unshared = sys_close_all_unshared,
     .set_thread_name = sys_set_thread_name,
+    .get_thread_name = sys_get_thread_name,
     .get_pid = sys_get_pid,
     .get_tid = sys_get_tid,
     .get_random = sys_get_random,

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Watching threads by their names. On the thread: a look at the clock, seldom at its name; once, when it
+ * matches, what a watch needs. Its memory is never given back while the process lives, since the worker may
+ * be at it: the next thread takes it over when the worker says so.
+ */
+#include "named.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define LOOK_EVERY_NS (100 * HD_NS_PER_MS)
+#define LEAVE_NS (100 * HD_NS_PER_MS)
+
+enum use {
+    FREE,
+    CLAIMED, /* its thread is filling it */
+    ON,
+    LEFT, /* its thread has ended: the worker frees it */
+    GONE, /* forgotten under its thread's hands, which may come back to it: nobody else gets it */
+};
+
+struct place {
+    _Atomic uint32_t use;
+    _Atomic uint32_t working; /* the worker is at it; a futex word for the leaver */
+    struct hd_waits *waits;
+};
+
+struct hd_named {
+    struct hd_record *record;
+    uint32_t count;
+    uint32_t past; /* how well the loops were known whose threads have ended */
+    struct place place[HD_LOOPS_MAX];
+};
+
+struct hd_named *hd_named;
+static pthread_key_t at_exit;
+static _Thread_local uint64_t looked_ns;
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static void leave(void *of) {
+    struct place *p = of;
+    struct hd_waits *t = p->waits;
+    hd_waits_self = NULL;
+    if (atomic_load(&p->use) != ON) {
+        return; /* a forked child's, wiped; or nobody is watched any more */
+    }
+    struct hd_monitor *m = hd_monitor_current();
+    hd_loop_mark(&t->watch->loop, HANGDOG_EXIT);
+    atomic_store(&p->use, LEFT);
+    uint64_t until_ns = hd_os_now_ns() + LEAVE_NS;
+    while (atomic_load(&p->working) != 0 &&
+           hd_os.futex_wait((uint32_t *)&p->working, 1, until_ns, false) != -ETIMEDOUT) {
+    }
+    if (m != NULL && atomic_load(&p->working) == 0) {
+        hd_watch_remove(m, t->watch); /* else it is left as one that is idle for ever */
+    }
+}
+
+static struct place *claim(void) {
+    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+        uint32_t free = FREE;
+        if (atomic_compare_exchange_strong(&hd_named->place[i].use, &free, CLAIMED)) {
+            return &hd_named->place[i];
+        }
+    }
+    return NULL;
+}
+
+/* As a thread's that never waited. The two pointers stay: others may look. */
+static bool clear(struct place *p, uint64_t now_ns) {
+    struct hd_waits *t = p->waits != NULL ? p->waits : hd_waits_new();
+    if (t == NULL) {
+        return false;
+    }
+    p->waits = t;
+    memset(t->identity, 0, sizeof t->identity);
+    atomic_store(&t->order, 0);
+    t->last = NULL;
+    t->woke_ticks = 0;
+    t->stack_top = 0;
+    t->named = true;
+    hd_left_stacks_init(&t->left);
+    hd_recognition_init(t->recognition, hd_named->record, now_ns);
+    return true;
+}
+
+static bool watch(const char *name, uint64_t now_ns) {
+    struct hd_monitor *m = hd_monitor_current();
+    struct place *p = m != NULL ? claim() : NULL;
+    if (p == NULL) {
+        return false;
+    }
+    struct hd_watch *w = clear(p, now_ns) ? hd_watch_add(m, name, 0, now_ns) : NULL;
+    if (w == NULL || pthread_setspecific(at_exit, p) != 0) {
+        if (w != NULL) {
+            hd_watch_remove(m, w);
+        }
+        atomic_store(&p->use, FREE);
+        return false;
+    }
+    p->waits->watch = w;
+    hd_waits_self = p->waits;
+    atomic_store(&p->use, ON);
+    return true;
+}
+
+bool hd_named_look(void) {
+    char name[HD_THREAD_NAME_BYTES];
+    uint64_t now_ns = hd_os_now_ns();
+    if (hd_named->count == 0 || now_ns - looked_ns < LOOK_EVERY_NS) {
+        return false;
+    }
+    looked_ns = now_ns;
+    if (hd_os.get_thread_name(name) != 0 || hd_os.get_tid() == hd_os.get_pid()) {
+        return false; /* the main thread is watched without a name, or not at all */
+    }
+    for (uint32_t i = 0; i < hd_named->count; i++) {
+        if (strcmp(name, hd_named->record->options.thread[i]) == 0) {
+            atomic_fetch_or(&hd_named->record->threads_seen, 1U << i);
+            int saved = errno;
+            bool watched = watch(name, now_ns);
+            errno = saved;
+            return watched;
+        }
+    }
+    return false;
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+void hd_named_init(struct hd_record *r) {
+    uint32_t count = r->options.threads < HD_THREADS_NAMED ? r->options.threads : HD_THREADS_NAMED;
+    struct hd_named *n = count > 0 ? hd_os_memory_take(sizeof *n) : NULL;
+    if (n != NULL && pthread_key_create(&at_exit, leave) == 0) {
+        n->record = r;
+        n->count = count;
+        hd_named = n;
+    }
+}
+
+void hd_named_forget(void) {
+    for (unsigned i = 0; hd_named != NULL && i < HD_LOOPS_MAX; i++) {
+        uint32_t on = ON;
+        if (atomic_compare_exchange_strong(&hd_named->place[i].use, &on, GONE)) {
+            hd_named->place[i].waits->watch = NULL; /* its thread looks again, at its next wait but one */
+        }
+    }
+}
+
+/* ---- monitor and worker ------------------------------------------------------------------------ */
+
+bool hd_named_due(uint64_t now_ns) {
+    for (unsigned i = 0; hd_named != NULL && i < HD_LOOPS_MAX; i++) {
+        struct place *p = &hd_named->place[i];
+        uint32_t use = atomic_load(&p->use);
+        if (use == LEFT || (use == ON && hd_recognise_due(p->waits, now_ns))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t hd_named_recognise(struct hd_worker *k) {
+    uint32_t best = hd_named != NULL ? hd_named->past : 0;
+    for (unsigned i = 0; hd_named != NULL && i < HD_LOOPS_MAX; i++) {
+        struct place *p = &hd_named->place[i];
+        uint32_t known = p->waits != NULL ? p->waits->recognition->standing : 0;
+        atomic_store(&p->working, 1);
+        uint32_t use = atomic_load(&p->use);
+        if (use == ON) {
+            hd_recognise(p->waits, k);
+            known = p->waits->recognition->standing;
+        } else if (use == LEFT) {
+            hd_named->past = known > hd_named->past ? known : hd_named->past;
+            p->waits->recognition->standing = 0;
+            atomic_store(&p->use, FREE);
+        }
+        atomic_store(&p->working, 0);
+        hd_os.futex_wake((uint32_t *)&p->working, 1, false);
+        best = known > best ? known : best;
+    }
+    return best;
+}

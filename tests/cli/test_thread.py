@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""--thread NAME: loops of other threads than the main one."""
+
+import os
+import subprocess
+import unittest
+
+from support_beside import PYTHON, SideBySide
+from support_run import BUILD, HANGDOG, MS, SANITIZER, environment, hot_functions, schema_errors, symbolicated
+
+WAITS = os.path.join(BUILD, "tests/programs/waits")
+NODE = "/usr/bin/node"
+SLACK_NS = (80 if not SANITIZER else 900) * MS
+# One thread after the other, each of the same name and with a hang; the last one in a forked child.
+AGAIN = """
+import ctypes, os, select, threading, time
+def work():
+    ctypes.CDLL(None).prctl(15, b"again", 0, 0, 0)
+    r, w = os.pipe()
+    [select.select([r], [], [], 0.1) for _ in range(13)]
+    time.sleep(0.7)
+    [select.select([r], [], [], 0.1) for _ in range(3)]
+def start():
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+for _ in range(3): start()
+if os.fork() == 0:
+    start()
+    os._exit(0)
+os.wait()
+"""
+WORKER = """
+const { Worker, isMainThread } = require('worker_threads');
+if (isMainThread) { new Worker(__filename); setTimeout(() => {}, 4000); }
+else {
+  let n = 0;
+  const timer = setInterval(() => {
+    if (++n == 30) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800);
+    if (n > 40) clearInterval(timer);
+  }, 50);
+}
+"""
+
+
+class Threads(SideBySide):
+    def watch(self, argv, *names, status=3):
+        program = self.start(argv, [word for name in names for word in ("--thread", name)])
+        pid = program.pid
+        self.assertEqual(status, program.wait(), program.errors)
+        hangs = program.reports("hang", "launch")
+        for report in hangs:
+            self.assertEqual([], schema_errors(report))
+            self.assertEqual(report["loop"]["tid"] == pid, report["loop"]["name"] == "main")
+        return program, hangs
+
+    def assert_about(self, expected, report):
+        self.assertLess(abs(report["duration_ns"] - expected * MS), SLACK_NS)
+
+    def beside_a_thread_that_its_maker_names(self):
+        """It sleeps in a turn, and a call of its waits for an answer; the main thread idles."""
+        program, hangs = self.watch([WAITS, "w55", "worker:w16 s8 w8 a9 w8"], "worker")
+        self.assertEqual(["worker"] * 2, [r["loop"]["name"] for r in hangs], program.errors)
+        self.assert_about(800, hangs[0])
+        self.assertIn("block", hot_functions(symbolicated(program, hangs[0])))
+        self.assert_about(900, hangs[1])
+        self.assertIn("ask_somebody", hot_functions(symbolicated(program, hangs[1])))
+        self.assertIn("thread worker", program.errors)
+
+    def beside_several_and_the_main_thread(self):
+        program, hangs = self.watch([WAITS, "w16 s7 w30", "one:w20 s8 w20", "two:w24 s9 w20", "other:w16 s9 w20",
+                                     ":nown-name w16 s6 w30"], "one", "two", "own-name")
+        self.assertEqual(["main", "one", "own-name", "two"], sorted(r["loop"]["name"] for r in hangs), program.errors)
+        self.assertEqual(1, len(program.reports("session")))
+        self.assertRegex(program.told[-1], "; 4 hangs, ")
+
+    def beside_many_threads_of_one_name(self):
+        """More than there are places for: the rest is not watched, and all is well. Four hang at a time are told."""
+        program, hangs = self.watch([WAITS, "w40", *["many:w16 s7 w8"] * 16], "many")
+        self.assertGreaterEqual(len(hangs), 4 if not SANITIZER else 1)
+        self.assertEqual("done\n", program.output)
+
+    def beside_a_name_that_no_thread_has(self):
+        program, hangs = self.watch([WAITS, "w16 s7 w5", "one:w16 s8 w5"], "on", "one-more")
+        self.assertEqual(["main"], [r["loop"]["name"] for r in hangs])
+        said = [line for line in program.told if "no such thread" in line]
+        self.assertEqual(2, len(said), program.errors)
+
+    def beside_without_the_option_other_threads_are_silent(self):
+        _, hangs = self.watch([WAITS, "w30", "one:w16 s8 w5"])
+        self.assertEqual([], hangs)
+
+    def beside_one_thread_after_the_other(self):
+        program, hangs = self.watch([PYTHON, "-I", "-c", AGAIN], "again", status=0)
+        self.assertEqual(["again"] * 3, [r["loop"]["name"] for r in hangs], program.errors)
+        self.assertEqual(3, len({r["loop"]["tid"] for r in hangs}))
+
+    def beside_a_worker_of_node(self):
+        if not os.path.exists(NODE):
+            self.skipTest(NODE + " is not installed: scripts/install-dependencies test")
+        if SANITIZER:
+            self.skipTest("node's worker needs more memory than the sanitizer leaves it")
+        program, hangs = self.watch([NODE, "-e", WORKER.replace("__filename", "%r, { eval: true }" % WORKER)], "node",
+                                    status=0)
+        self.assertEqual(["node"], [r["loop"]["name"] for r in hangs], program.errors)
+        self.assert_about(800, hangs[0])
+
+    def beside_a_loop_is_chosen_for_each(self):
+        """With --loop it is every thread's."""
+        program = self.start([WAITS, "w30", "one:a3 a3 w8 a3"], ["--thread", "one", "--loop", "waits:ask_somebody"])
+        self.assertEqual(3, program.wait())
+        (hang,) = [r for r in program.reports("hang") if r["loop"]["name"] == "one"]
+        self.assert_about(800, hang)
+
+
+class Usage(unittest.TestCase):
+    def test_wrong_values(self):
+        for values, words in ((["sixteen-letters-"], "1 to 15"), ([""], "1 to 15"), (["x"] * 17, "16 times")):
+            options = [word for value in values for word in ("--thread", value)]
+            done = subprocess.run([HANGDOG, "run", *options, "/bin/true"], env=environment(), capture_output=True,
+                                  text=True, check=False)
+            self.assertEqual(2, done.returncode, values)
+            self.assertIn(words, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
