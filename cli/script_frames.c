@@ -133,6 +133,8 @@ int script_frame_is_system(const json_t *frame) {
            strncmp(file, "/usr/lib", 8) == 0 || strncmp(file, "/usr/share", 10) == 0;
 }
 
+#define LUA_HINT "Lua functions have no names: Hangdog does not look into Lua"
+
 /* An interpreter is known by a function of its own; `mapped`: the hint is for a report whose map was read. */
 static const struct hint {
     const char *function, *language;
@@ -146,7 +148,10 @@ static const struct hint {
      "--interpreted-frames-native-stack"},
     {"_PyEval_EvalFrameDefault", "python", -1,
      "Python functions have no names: of CPython only 3.11 is understood"},
-    {"luaV_execute", "lua", -1, "Lua functions have no names: Hangdog does not look into Lua"},
+    {"lua_pcall", "lua", -1, LUA_HINT},
+    {"lua_pcallk", "lua", -1, LUA_HINT},
+    {"lua_call", "lua", -1, LUA_HINT},
+    {"lua_callk", "lua", -1, LUA_HINT},
     {"Perl_runops_standard", "perl", -1, "Perl functions have no names: Hangdog does not look into Perl"},
 };
 

@@ -15,6 +15,8 @@ from support_run import (HANGDOG, PATIENCE, SOURCE, Program, RealCase, Together,
 
 PYTHON = "/usr/bin/python3"
 PYTHON_SCRIPT = os.path.join(SOURCE, "tests/real/support_script_frames.py")
+PERL = "/usr/bin/perl"
+PERL_SCRIPT = os.path.join(SOURCE, "tests/real/support_script_frames.pl")
 NODE = "/usr/bin/node"
 NODE_SCRIPT = os.path.join(SOURCE, "tests/real/support_script_frames.js")
 WITH_MAP = ["--perf-basic-prof", "--interpreted-frames-native-stack"]
@@ -207,6 +209,17 @@ class Python(ScriptCase):
         print("%d of %d samples name the function that was busy" % (right, right + len(wrong)))
         self.assertGreaterEqual(right + len(wrong), 50)
         self.assertGreaterEqual(right, 0.95 * (right + len(wrong)), wrong)
+
+
+class Perl(ScriptCase):
+    def test_it_is_said_that_its_functions_cannot_be_named(self):
+        why = runs_under_sanitizer([PERL, "-e", "1"])
+        if why:
+            self.skipTest("perl itself does not run with this sanitizer's runtime: " + why)
+        program = run([PERL, PERL_SCRIPT])
+        self.addCleanup(program.close)
+        report, = program.reports("hang")
+        self.assertIn("Perl functions have no names: Hangdog does not look into Perl", shown(program, report))
 
 
 if __name__ == "__main__":
