@@ -26,6 +26,25 @@ static bool is_of_session(const char *path, const char *session) {
     return same;
 }
 
+/* A program that was ended while it waited for a child, and whose loop never came back from anything
+ * (worker.c, ends_as_batch). */
+static void drop_end_of_batch(struct hd_record *c) {
+    char id[37], path[4096];
+    struct problem why;
+    if (atomic_load(&c->hang_open) != HD_RECORD_HANG_LASTS || atomic_load(&c->loop_seen) != HD_RECORD_LOOP) {
+        return;
+    }
+    hd_uuid_text(c->open_id, id);
+    snprintf(path, sizeof path, "%s/.%s.held", c->options.spool, id);
+    json_t *report = report_load(path, &why);
+    const char *cause = json_string_value(json_object_get(json_object_get(report, "cause"), "kind"));
+    if (cause != NULL && strcmp(cause, "child") == 0 && unlink(path) == 0) {
+        atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
+        atomic_fetch_add(&c->withdrawn, 1);
+    }
+    json_decref(report);
+}
+
 /* Held reports are files named .ID.held. */
 static void settle_held(const char *spool, const char *session, bool loop_seen) {
     DIR *dir = opendir(spool);
@@ -149,8 +168,9 @@ static void write_session(const struct runner *r, const char *spool) {
 void afterwards(const struct runner *r) {
     char session[37];
     const char *spool = r->record->options.spool;
-    bool loop_seen = atomic_load(&r->record->loop_seen) != 0;
+    bool loop_seen = atomic_load(&r->record->loop_seen) != HD_RECORD_NO_LOOP;
     hd_uuid_text(r->record->options.session, session);
+    drop_end_of_batch(r->record);
     settle_held(spool, session, loop_seen);
     close_open_hang(r, spool);
     if (loop_seen) {

@@ -142,10 +142,13 @@ static void sum_up(const struct runner *r, const struct run_options *o) {
             atomic_load(&c->attached) == 1 ? "could not" : "could no longer");
     } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_FAILED) {
         fprintf(stderr, "; it could not be watched: it had no memory or no thread left for the monitor\n");
-    } else if (atomic_load(&c->loop_seen) == 0 && o->loop != NULL) {
+    } else if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP && o->loop != NULL) {
         fprintf(stderr, "; --loop %s: no wait of it was seen\n", o->loop);
-    } else if (atomic_load(&c->loop_seen) == 0) {
+    } else if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP) {
         fprintf(stderr, "; no event loop was seen\n");
+    } else if (atomic_load(&c->loop_seen) == HD_RECORD_LOOP && hangs == 0) {
+        fprintf(stderr, "; no event loop was seen for certain, and no hang of %ld ms or more\n",
+                o->threshold_ms);
     } else if (hangs == 0) {
         fprintf(stderr, "; no hang of %ld ms or more\n", o->threshold_ms);
     } else {

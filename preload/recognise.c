@@ -306,7 +306,12 @@ static void give_verdicts(struct hd_waits *t) {
     atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
                           memory_order_relaxed);
     atomic_store_explicit(&loop->sure, sure, memory_order_relaxed);
-    g->standing = sure ? 2 : hd_rule_stands(&g->rule);
+    bool returns = hd_rule_returns(&g->rule);
+    atomic_store_explicit(&loop->returns, returns, memory_order_relaxed);
+    g->standing = sure                        ? HD_RECORD_LOOP_SURE
+                  : !hd_rule_stands(&g->rule) ? HD_RECORD_NO_LOOP
+                  : returns                   ? HD_RECORD_LOOP_RETURNS
+                                              : HD_RECORD_LOOP;
 }
 
 /* A wait that goes on, if its meaning is known. */

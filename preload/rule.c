@@ -13,6 +13,7 @@
 #define SURE_NS (10 * HD_NS_PER_S)
 #define SURE_WEIGHT_NS (1 * HD_NS_PER_S)
 #define SURE_WAITS 5
+#define LONG_TURN_NS (200 * HD_NS_PER_MS)
 #define ABSENT_NS (10 * HD_NS_PER_S)        /* a loop that has not waited for so long can be succeeded */
 #define ABSENT_PROVEN_NS (60 * HD_NS_PER_S) /* the same, by a group that shows less than it does */
 
@@ -252,7 +253,7 @@ static void choose(struct hd_rule_state *r, uint64_t now_ns) {
 /* The loop itself has waited: is it sure now? */
 static void make_sure(struct hd_rule_state *r, uint64_t now_ns) {
     const struct hd_rule_group *g = &r->group[r->loop];
-    bool heavy = g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS &&
+    bool heavy = hd_rule_returns(r) && g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS &&
                  g->waited_ns / 9 > weighed_ns(r, g->proven) / 10;
     r->aged |= r->doubted_ns == 0 && now_ns - r->since_ns >= SURE_NS;
     r->sure |= r->aged || heavy;
@@ -302,6 +303,7 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
         g->common = w->set;
     }
     g->least = w->set.count < g->least ? w->set.count : g->least;
+    g->turned |= g->waits > 0 && now_ns > g->last_ns + waited_ns + LONG_TURN_NS;
     g->first = g->waits == 0 ? order : g->first;
     g->waited_ns += waited_ns;
     g->waits += waits;

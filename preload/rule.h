@@ -38,6 +38,7 @@ struct hd_rule_group {
     bool used;
     bool inner;  /* it waited inside another group's turn: a blocking call, for good */
     bool proven; /* others waited inside its turns: it returned to its own place after them */
+    bool turned; /* it waited again after a turn that was long, whatever that did */
     struct hd_set common;
     uint32_t least;     /* objects that a wait of it had */
     uint64_t place, sp; /* the outermost place, of several the latest */
@@ -104,6 +105,12 @@ void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns);
  */
 static inline bool hd_rule_sure(const struct hd_rule_state *r) {
     return r->sure;
+}
+
+/* The loop came back from a turn that was long, or in which others waited. One that never did may be over
+ * when it blocks for the first time. */
+static inline bool hd_rule_returns(const struct hd_rule_state *r) {
+    return r->loop != HD_RULE_NONE && (r->group[r->loop].proven || r->group[r->loop].turned);
 }
 
 /* There is a loop, and nothing speaks against it now. */

@@ -29,14 +29,19 @@ const char *hd_cause_name(enum hd_cause_kind kind) {
 
 /* ---- one sample --------------------------------------------------------------------------- */
 
+/* A local service answers over a socket as a remote one does, and has a name; a child's end has none. */
+static enum hd_cause_kind of_local_socket(const struct hd_evidence *e) {
+    return e->child_alive && e->peer[0] == 0 ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
+}
+
 static enum hd_cause_kind of_descriptor(const struct hd_evidence *e) {
     switch ((enum hd_fd_kind)e->fd_kind) {
     case HD_FD_FILE:
         return HD_CAUSE_DISK;
     case HD_FD_INET:
         return HD_CAUSE_NETWORK;
-    case HD_FD_UNIX: /* a local service answers over a socket as a remote one does */
-        return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
+    case HD_FD_UNIX:
+        return of_local_socket(e);
     case HD_FD_PIPE:
         return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
     case HD_FD_NONE:
@@ -54,9 +59,9 @@ static enum hd_cause_kind of_any_descriptor(const struct hd_evidence *e) {
         return HD_CAUSE_SLEEP; /* poll(NULL, 0, ms): an old way to sleep */
     if (e->fd_kind == HD_FD_INET)
         return HD_CAUSE_NETWORK;
-    if (e->child_alive)
-        return HD_CAUSE_CHILD;
-    return e->fd_kind == HD_FD_UNIX ? HD_CAUSE_NETWORK : HD_CAUSE_UNKNOWN;
+    if (e->fd_kind == HD_FD_UNIX)
+        return of_local_socket(e);
+    return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
 }
 
 enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
@@ -69,7 +74,7 @@ enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
     case HD_WAIT_FILE:
         return HD_CAUSE_DISK;
     case HD_WAIT_SOCKET:
-        return e->fd_kind == HD_FD_UNIX && e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
+        return e->fd_kind == HD_FD_UNIX ? of_local_socket(e) : HD_CAUSE_NETWORK;
     case HD_WAIT_ANY:
         return of_any_descriptor(e);
     case HD_WAIT_TIME:

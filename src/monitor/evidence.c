@@ -211,33 +211,53 @@ static long read_small(const struct hd_worker *k, const char *path, char *text, 
     return n;
 }
 
-/* When process pid was started (CLOCK_BOOTTIME, 10 ms steps), 0: gone, or a zombie. */
-static uint64_t started_boot_ns(const struct hd_worker *k, uint64_t pid) {
-    char path[32], text[512];
+/* What is asked of a process's `stat`. */
+struct process {
+    bool alive; /* not a zombie */
+    uint64_t group, terminal, terminal_group;
+    uint64_t started_boot_ns; /* CLOCK_BOOTTIME, 10 ms steps */
+};
+
+static struct process process_at(const struct hd_worker *k, const char *path) {
+    char text[512];
+    struct process p = {0};
+    if (read_small(k, path, text, sizeof text) <= 0) {
+        return p;
+    }
+    const char *at = text + strlen(text);
+    for (; at > text && *at != ')'; at--) {
+    }
+    if (at == text || at[1] == '\0' || at[2] == 'Z' || at[2] == 'X') {
+        return p;
+    }
+    p.alive = true;
+    at += 2; /* field 3 */
+    for (unsigned field = 3; field <= 22 && *at != '\0'; field++) {
+        uint64_t value;
+        parse_u64(at, &value); /* a terminal's group of -1 is 0 */
+        p.group = field == 5 ? value : p.group;
+        p.terminal = field == 7 ? value : p.terminal;
+        p.terminal_group = field == 8 ? value : p.terminal_group;
+        p.started_boot_ns = field == 22 ? value * (HD_NS_PER_S / 100) : p.started_boot_ns;
+        for (; *at != ' ' && *at != '\0'; at++) {
+        }
+        at += *at == ' ';
+    }
+    return p;
+}
+
+static struct process process_of(const struct hd_worker *k, uint64_t pid) {
+    char path[32];
     struct hd_text t;
     hd_text_init(&t, path, sizeof path);
     hd_text_str(&t, "../");
     hd_text_u64(&t, pid);
     hd_text_str(&t, "/stat");
-    if (read_small(k, path, text, sizeof text) <= 0) {
-        return 0;
-    }
-    const char *p = text + strlen(text);
-    for (; p > text && *p != ')'; p--) {
-    }
-    if (p == text || p[1] == '\0' || p[2] == 'Z' || p[2] == 'X') {
-        return 0;
-    }
-    p += 2;                                                   /* field 3 */
-    for (unsigned field = 3; field < 22 && *p != '\0'; p++) { /* field 22: starttime */
-        field += *p == ' ';
-    }
-    uint64_t hundredths;
-    parse_u64(p, &hundredths);
-    return hundredths * (HD_NS_PER_S / 100);
+    return process_at(k, path);
 }
 
-/* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives. */
+/* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives. And one, of whatever
+ * age, to which the process has given its terminal, as a shell does. */
 static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out) {
     char path[48], text[512];
     struct hd_text t;
@@ -251,16 +271,19 @@ static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, st
     uint64_t boot_ns = 0;
     hd_os.boot_clock(&boot_ns);
     uint64_t ago_ns = hd_os_now_ns() - since_ns + CHILD_SLACK_NS;
+    struct process own = process_at(k, "stat");
     for (const char *p = text; *p >= '0' && *p <= '9';) {
         uint64_t pid;
         p = parse_u64(p, &pid);
         for (; *p == ' ' || *p == '\n'; p++) {
         }
-        uint64_t started_ns = started_boot_ns(k, pid);
-        if (started_ns != 0 && started_ns + ago_ns >= boot_ns) {
+        struct process child = process_of(k, pid);
+        if (child.alive && child.started_boot_ns + ago_ns >= boot_ns) {
             out->child_alive = true;
             out->child_pid = (int32_t)pid;
         }
+        out->gave_terminal |= child.alive && own.terminal != 0 && child.terminal == own.terminal &&
+                              child.group == own.terminal_group && child.group != own.group;
     }
 }
 

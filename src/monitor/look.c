@@ -49,6 +49,7 @@ static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_typ
                                 .loop = (uint8_t)(w - m->watch),
                                 .generation = w->generation,
                                 .at_ns = capture->at_ns,
+                                .turn = w->life.turn,
                                 .excluded_ns = w->life.excluded_ns};
     add_figures(m, head);
     w->blocked = capture->way == HD_WAY_FROZEN;
@@ -115,12 +116,19 @@ static bool waits_after_all(const struct hd_watch *w, uint64_t *since) {
     return atomic_load_explicit(&w->loop.waiting, memory_order_relaxed) == waiting;
 }
 
+/* A turn in which the program gave its terminal to a child, as a shell does: whom it should answer talks to
+ * that. */
+static bool is_excused(const struct hd_watch *w, const struct hd_loop_view *view) {
+    uint64_t excused = atomic_load_explicit(&w->loop.excused, memory_order_relaxed);
+    return excused != 0 && excused == view->turn_ticks;
+}
+
 /* Idle, or not to be watched now. */
 static bool counts_as_idle(const struct hd_monitor *m, const struct hd_watch *w,
                            const struct hd_loop_view *view) {
     return !view->running || atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
            atomic_load_explicit(&m->paused, memory_order_relaxed) != 0 ||
-           atomic_load_explicit(&w->loop.lost, memory_order_relaxed);
+           atomic_load_explicit(&w->loop.lost, memory_order_relaxed) || is_excused(w, view);
 }
 
 static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_ns) {
@@ -160,6 +168,7 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
                              .turn = view.turn_ticks,
                              .turn_ns = hd_ticks_to_clock(m, view.turn_ticks),
                              .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
+    look->void_turn = is_excused(w, &view);
     look_back(m, w, now_ns, look);
     look->turn_ns = look->turn_ns > m->resumed_ns ? look->turn_ns : m->resumed_ns;
     look->turn_ns = look->turn_ns > w->floor_ns ? look->turn_ns : w->floor_ns;

@@ -235,12 +235,22 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, s
     memcpy(r->id, h->id, sizeof r->id);
 }
 
-static void hold(struct hd_worker *k, const struct hd_hang *h) {
+/* True: it was held. */
+static bool unhold(struct hd_worker *k, const struct hd_hang *h) {
+    uint32_t left = 0;
     for (uint32_t i = 0; i < k->held_count; i++) {
-        if (memcmp(k->held[i], h->id, HD_UUID_BYTES) == 0) {
-            return;
+        if (memcmp(k->held[i], h->id, HD_UUID_BYTES) != 0) {
+            memmove(k->held[left], k->held[i], HD_UUID_BYTES);
+            k->held_loop[left++] = k->held_loop[i];
         }
     }
+    bool was = left != k->held_count;
+    k->held_count = left;
+    return was;
+}
+
+static void hold(struct hd_worker *k, const struct hd_hang *h) {
+    unhold(k, h);
     if (k->held_count < HD_HELD_MAX) {
         memcpy(k->held[k->held_count], h->id, HD_UUID_BYTES);
         k->held_loop[k->held_count++] = h->loop;
@@ -260,9 +270,13 @@ void hd_publish_held(struct hd_worker *k, uint8_t loop) {
     k->held_count = left;
 }
 
-static void write_out(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h,
+static void write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_report *r) {
-    bool held = m->settings.held && !atomic_load_explicit(&m->watch[h->loop].loop.sure, memory_order_relaxed);
+    h->shown |= !m->settings.held || atomic_load_explicit(&m->watch[h->loop].loop.sure, memory_order_relaxed);
+    bool held = !h->shown;
+    if (!held && unhold(k, h)) { /* sure since it was written last: one file, which is replaced */
+        hd_spool_release(&k->spool, h->id);
+    }
     int rc = hd_spool_write(&k->spool, r, k->scratch, held);
     if (rc == 0 && held) {
         hold(k, h);
@@ -343,15 +357,8 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
 }
 
 void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h) {
-    uint32_t left = 0;
     hd_spool_withdraw(&k->spool, h->id);
-    for (uint32_t i = 0; i < k->held_count; i++) {
-        if (memcmp(k->held[i], h->id, HD_UUID_BYTES) != 0) {
-            memmove(k->held[left], k->held[i], HD_UUID_BYTES);
-            k->held_loop[left++] = k->held_loop[i];
-        }
-    }
-    k->held_count = left;
+    unhold(k, h);
     atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
     atomic_store_explicit(&m->record->hang_open, 0, memory_order_release);
 }

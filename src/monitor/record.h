@@ -40,6 +40,13 @@ enum hd_unwatched {
     HD_UNWATCHED_FAILED,  /* no memory or no thread */
 };
 
+enum hd_record_loop {
+    HD_RECORD_NO_LOOP,
+    HD_RECORD_LOOP,         /* one was recognised */
+    HD_RECORD_LOOP_RETURNS, /* and came back from a turn that was long */
+    HD_RECORD_LOOP_SURE,    /* beyond doubt */
+};
+
 enum hd_record_hang {
     HD_RECORD_NO_HANG,
     HD_RECORD_HANG_LASTS, /* for open_duration_ns so far */
@@ -54,7 +61,7 @@ struct hd_record {
     _Atomic uint32_t attached;  /* 1: the preload took the record; 2: its monitor runs */
     _Atomic uint32_t unwatched; /* enum hd_unwatched */
     _Atomic uint32_t clean;     /* the monitor was stopped: what follows is final */
-    _Atomic uint32_t loop_seen; /* 1: a loop was recognised; 2: beyond doubt */
+    _Atomic uint32_t loop_seen; /* enum hd_record_loop */
     _Atomic uint32_t hang_open; /* enum hd_record_hang: of the hang whose report is open_id */
     uint8_t open_id[HD_UUID_BYTES];
     _Atomic uint64_t open_duration_ns, ended_duration_ns;

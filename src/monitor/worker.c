@@ -167,6 +167,9 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         h->last.cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
         hd_evidence_gather(k, w->loop.tid, c, k->frames, count, h->start_ns, &h->last.evidence);
     }
+    if (h->last.evidence.gave_terminal) {
+        atomic_store_explicit(&w->loop.excused, msg->turn, memory_order_relaxed);
+    }
     if (c->same && !first) {
         hd_tree_again(&h->tree, h->last.leaf, c->at_ns);
     }
@@ -214,6 +217,17 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     hd_publish(m, k, h, false);
 }
 
+/* The program ended while it waited for a child, and its loop never came back from anything: it ran others,
+ * make its jobs, and the last of them were waited for when the loop was over. */
+static bool ends_as_batch(const struct hd_monitor *m, const struct hd_hang *h) {
+    const struct hd_loop *loop = &m->watch[h->loop].loop;
+    struct hd_cause cause;
+    hd_cause_decide(&h->sums, &cause);
+    return m->settings.held && !h->shown && cause.kind == HD_CAUSE_CHILD &&
+           atomic_load_explicit(&m->stopping, memory_order_relaxed) &&
+           !atomic_load_explicit(&loop->returns, memory_order_relaxed);
+}
+
 static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                    const struct hd_message *msg) {
     settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL, HD_RUN_RUNNING);
@@ -224,7 +238,9 @@ static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
     charge_between(h);
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
-    if (h->opened) {
+    if (h->opened && ends_as_batch(m, h)) {
+        hd_publish_withdraw(m, k, h);
+    } else if (h->opened) {
         hd_publish(m, k, h, true);
     }
     hang_free(h);

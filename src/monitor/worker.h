@@ -33,7 +33,7 @@ struct hd_last_sample {
 
 /* A tracked turn; a hang once it is opened. */
 struct hd_hang {
-    bool used, opened, kept, whole; /* whole: threads were captured for it */
+    bool used, opened, kept, shown, whole; /* shown: not held any more; whole: threads were captured for it */
     uint8_t loop, state, activity;
     uint32_t generation;
     uint64_t start_ns, start_wall_ns;
