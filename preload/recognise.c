@@ -269,7 +269,7 @@ static void tell_what_was(struct hd_waits *t) {
             unknown_order = order > unknown_order ? order : unknown_order;
         } else if (began != 0 && is_loops(g, known)) {
             first = began < first ? began : first;
-            last = order > last_order ? atomic_load_explicit(&id->ended, memory_order_relaxed) : last;
+            last = order > last_order ? atomic_load_explicit(&id->ended, memory_order_seq_cst) : last;
             last_order = order > last_order ? order : last_order;
         }
     }
@@ -282,15 +282,6 @@ static void tell_what_was(struct hd_waits *t) {
 static void give_verdicts(struct hd_waits *t) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = &t->watch->loop;
-    bool changed = g->rule.changes != g->rule_changes;
-    if (changed) {
-        bool first = g->rule_changes == 0;
-        g->rule_changes = g->rule.changes;
-        tell_what_was(t);
-        if (!first) {
-            atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
-        }
-    }
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         const struct hd_known_identity *known = &g->identity[i];
         struct hd_identity *id = &t->identity[i];
@@ -299,7 +290,16 @@ static void give_verdicts(struct hd_waits *t) {
         }
         uint8_t byte = verdict_on(g, known);
         if (atomic_load_explicit(&id->verdict, memory_order_relaxed) != byte) {
-            atomic_store_explicit(&id->verdict, byte, memory_order_release);
+            atomic_store_explicit(&id->verdict, byte, memory_order_seq_cst);
+        }
+    }
+    /* After the verdicts: a wait that ends from now on marks its end, one that ended before has told it. */
+    if (g->rule.changes != g->rule_changes) {
+        bool first = g->rule_changes == 0;
+        g->rule_changes = g->rule.changes;
+        tell_what_was(t);
+        if (!first) {
+            atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
         }
     }
     bool sure = hd_rule_sure(&g->rule);

@@ -189,9 +189,10 @@ static inline void hd_wait_end(struct hd_waiting *w) {
     if (w->idle) {
         now = hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
     } else {
-        bool idle = atomic_load_explicit(&id->verdict, memory_order_acquire) == HD_WAIT_IDLE;
+        /* first its end, then the verdict: whoever gives that reads the end afterwards */
+        atomic_exchange_explicit(&id->ended, hd_loop_ticks(loop), memory_order_seq_cst);
+        bool idle = atomic_load_explicit(&id->verdict, memory_order_seq_cst) == HD_WAIT_IDLE;
         now = hd_wait_over(t, w->began, idle);
-        atomic_store_explicit(&id->ended, now, memory_order_relaxed);
     }
     HD_OWNER_ADD(id->waits, 1);
     HD_OWNER_ADD(id->ticks, now - w->began);
