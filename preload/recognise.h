@@ -32,7 +32,7 @@ struct hd_recognition {
     uint64_t rule_changes;
     bool before_known;
     uint64_t before_ns; /* how long the thread had run before it was watched */
-    uint32_t standing;  /* 1: there is a loop; 2: beyond doubt */
+    uint32_t standing;  /* enum hd_record_loop */
 };
 
 /* A thread that is not watched yet, with its recognition, which is not ready; NULL: no memory. */
