@@ -35,6 +35,7 @@ void bench_set_seed(uint64_t seed);
 /* The benches. */
 int bench_mark(void);
 int bench_turn(void);
+int bench_turn_preload(void); /* a part of `turn` */
 int bench_pause(void);
 int bench_unwind(void);
 int bench_idle(void);

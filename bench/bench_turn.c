@@ -167,5 +167,6 @@ int bench_turn(void) {
     bench_folder_remove(folder);
     close(s.epoll_fd);
     close(s.event_fd);
-    return rc;
+    int rc_preload = bench_turn_preload();
+    return rc != 0 ? rc : rc_preload;
 }

@@ -31,7 +31,7 @@ add_compile_options(
   -Wall -Wextra -Wshadow -Werror
   "$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes;-Wmissing-prototypes>"
   -fstack-protector-strong
-  -fno-omit-frame-pointer
+  -fno-omit-frame-pointer -ffunction-sections -fdata-sections
   # The build's own paths are in no result; the later map is tried first by gcc.
   -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
   -ffile-prefix-map=${CMAKE_BINARY_DIR}=.)

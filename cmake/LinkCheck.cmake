@@ -14,7 +14,7 @@ if(core_sources AND CMAKE_BUILD_TYPE STREQUAL Release AND HANGDOG_SANITIZER STRE
   endforeach()
   add_custom_command(
     OUTPUT ${stamp}
-    COMMAND ${CMAKE_COMMAND} -E env NM=${CMAKE_NM} LD=${CMAKE_LINKER} READELF=${CMAKE_READELF}
+    COMMAND ${CMAKE_COMMAND} -E env NM=${CMAKE_NM} LD=${CMAKE_LINKER} READELF=${CMAKE_READELF} STRIP=${CMAKE_STRIP}
             ${CMAKE_SOURCE_DIR}/scripts/check-symbols ${objects} ${libraries}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS $<TARGET_OBJECTS:hd_core> ${objects} ${libraries}

@@ -68,20 +68,27 @@ void hd_interpose_resolve(void) {
 #define MIX(hash, value) (((hash) ^ (uint64_t)(value)) * 0xff51afd7ed558ccdULL)
 #define SEED 0x9e3779b97f4a7c15ULL
 
-static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
+static inline uint64_t hash_of_poll(const struct pollfd *fds, nfds_t n) {
     uint64_t hash = SEED;
     for (nfds_t i = 0; fds != NULL && i < n && i < HD_WAIT_FDS; i++) {
         hash = MIX(hash, (uint32_t)fds[i].fd);
     }
-    return (struct hd_wait_set){.hash = hash, .poll = fds, .n = n, .epoll = -1};
+    return hash;
 }
 
-static struct hd_wait_set set_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
+static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
+    return (struct hd_wait_set){.hash = hash_of_poll(fds, n), .poll = fds, .n = n, .epoll = -1};
+}
+
+/* Programs pass larger ones with sets of this size: the kernel clamps them. */
+static inline int clamped(int n) {
+    return n < FD_SETSIZE ? n : FD_SETSIZE;
+}
+
+static inline uint64_t hash_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
     uint64_t hash = SEED;
     const fd_set *sets[] = {r, w, e};
-    n = n < FD_SETSIZE
-            ? n
-            : FD_SETSIZE; /* programs pass larger ones with sets of this size: the kernel clamps them */
+    n = clamped(n);
     for (unsigned s = 0; s < 3; s++) {
         const unsigned long *words = (const unsigned long *)(const void *)sets[s];
         for (int i = 0; words != NULL && i * 64 < n; i++) {
@@ -90,18 +97,29 @@ static struct hd_wait_set set_of_select(int n, const fd_set *r, const fd_set *w,
         }
         hash += s;
     }
-    return (struct hd_wait_set){.hash = hash, .select = {r, w, e}, .n = n > 0 ? (uint64_t)n : 0, .epoll = -1};
+    return hash;
+}
+
+static struct hd_wait_set set_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
+    return (struct hd_wait_set){.hash = hash_of_select(n, r, w, e),
+                                .select = {r, w, e},
+                                .n = n > 0 ? (uint64_t)clamped(n) : 0,
+                                .epoll = -1};
 }
 
 /* Numbers are reused at once, and the kernel shows no identity of an epoll instance: each creation counts.
  * Numbers above share counters, which can only make one instance look like two. */
 static _Atomic uint32_t epoll_generation[1024];
 
-static struct hd_wait_set set_of_epoll(int epfd) {
+static inline uint64_t hash_of_epoll(int epfd) {
     uint32_t generation =
         atomic_load_explicit(&epoll_generation[(uint32_t)epfd % 1024], memory_order_relaxed);
-    return (struct hd_wait_set){
-        .hash = (uint64_t)(uint32_t)epfd << 32 | generation, .epoll = epfd, .epoll_generation = generation};
+    return (uint64_t)(uint32_t)epfd << 32 | generation;
+}
+
+static struct hd_wait_set set_of_epoll(int epfd) {
+    uint64_t hash = hash_of_epoll(epfd);
+    return (struct hd_wait_set){.hash = hash, .epoll = epfd, .epoll_generation = (uint32_t)hash};
 }
 
 static int created(int epfd) {
@@ -111,35 +129,13 @@ static int created(int epfd) {
     return epfd;
 }
 
-static bool blocks_for(const struct timespec *t) {
+static inline bool blocks_for(const struct timespec *t) {
     return t == NULL || t->tv_sec != 0 || t->tv_nsec != 0;
 }
-
-/* The result of `call`, made between begin and end. */
-#define AROUND(set, blocks, call)                                                                \
-    ({                                                                                           \
-        struct hd_waiting hd_w;                                                                  \
-        struct hd_wait_set hd_s = (set);                                                         \
-        hd_wait_begin(&hd_w, &hd_s, blocks, __builtin_return_address(0), __builtin_dwarf_cfa()); \
-        int hd_result = (call);                                                                  \
-        if (__builtin_expect(hd_recorder_on, 0)) {                                               \
-            hd_recorder_end(hd_result);                                                          \
-        }                                                                                        \
-        hd_wait_end(&hd_w);                                                                      \
-        hd_result;                                                                               \
-    })
 
 static inline bool watched(void) {
     return hd_waits_self != NULL || hd_recorder_on || (hd_named != NULL && hd_named_look());
 }
-
-/* What the recorder wants to know of a wait, in a debug mode. */
-#define NOTE(...)                                                                             \
-    do {                                                                                      \
-        if (__builtin_expect(hd_recorder_on, 0)) {                                            \
-            hd_recorder_begin(&(struct hd_recorded_wait){.function = __func__, __VA_ARGS__}); \
-        }                                                                                     \
-    } while (0)
 
 static int64_t ns_of_ms(int ms) {
     return ms < 0 ? -1 : ms * (int64_t)HD_NS_PER_MS;
@@ -154,13 +150,51 @@ static int64_t ns_of(const struct timespec *t) {
 
 /* ---- the functions ----------------------------------------------------------------------------- */
 
-EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout) {
-    if (!watched()) {
-        return REAL(poll)(fds, n, timeout);
+#define UNWRAP(...) __VA_ARGS__
+
+/* Defines the interposer `name` of the real `member`. OF is what it waits for: both a hash_ and a set_; the
+ * rest is what the recorder wants to know, in a debug mode. Nearly every wait is the last one again and the
+ * loop's, so that comes first and needs no stack; any other wait is `any_name`, which takes care of all. */
+#define INTERPOSE(name, member, PARAMETERS, ARGUMENTS, OF, BLOCKS, ...)                                      \
+    static                                                                                                   \
+        __attribute__((noinline)) int any_##name(const void *caller, const void *frame, UNWRAP PARAMETERS) { \
+        struct hd_wait_set hd_set = set_##OF;                                                                \
+        struct hd_waiting hd_w;                                                                              \
+        if (hd_recorder_on) {                                                                                \
+            hd_recorder_begin(&(struct hd_recorded_wait){.function = #name, __VA_ARGS__});                   \
+        }                                                                                                    \
+        hd_wait_begin(&hd_w, &hd_set, BLOCKS, caller, frame);                                                \
+        int hd_result = REAL(member) ARGUMENTS;                                                              \
+        if (hd_recorder_on) {                                                                                \
+            hd_recorder_end(hd_result);                                                                      \
+            hd_wait_forget(hd_waits_self); /* the next one is recorded too */                                \
+        }                                                                                                    \
+        hd_wait_end(&hd_w);                                                                                  \
+        return hd_result;                                                                                    \
+    }                                                                                                        \
+    EXPORT int name PARAMETERS {                                                                             \
+        struct hd_waits *hd_t = hd_waits_self;                                                               \
+        if (hd_t == NULL && !watched()) {                                                                    \
+            return REAL(member) ARGUMENTS;                                                                   \
+        }                                                                                                    \
+        const void *caller = __builtin_return_address(0), *frame = __builtin_dwarf_cfa();                    \
+        if (hd_t == NULL || !hd_wait_is_the_loops(hd_t, hash_##OF, caller, frame)) {                         \
+            return any_##name(caller, frame, UNWRAP ARGUMENTS);                                              \
+        }                                                                                                    \
+        if (!(BLOCKS)) {                                                                                     \
+            int found = real.member ARGUMENTS;                                                               \
+            hd_wait_loop_looked(hd_t);                                                                       \
+            return found;                                                                                    \
+        }                                                                                                    \
+        struct hd_identity *hd_id = hd_t->last;                                                              \
+        uint64_t hd_began = hd_wait_loop_begin(hd_t);                                                        \
+        int hd_result = real.member ARGUMENTS;                                                               \
+        hd_wait_loop_end(hd_t, hd_id, hd_began);                                                             \
+        return hd_result;                                                                                    \
     }
-    NOTE(.timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n);
-    return AROUND(set_of_poll(fds, n), timeout != 0, REAL(poll)(fds, n, timeout));
-}
+
+INTERPOSE(poll, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), of_poll(fds, n),
+          timeout != 0, .timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n)
 
 EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout);
 EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout) {
@@ -168,83 +202,52 @@ EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout) {
 }
 
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size);
-EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
-    if (!watched()) {
-        return REAL(poll_chk)(fds, n, timeout, size);
-    }
-    NOTE(.timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n);
-    return AROUND(set_of_poll(fds, n), timeout != 0, REAL(poll_chk)(fds, n, timeout, size));
-}
+INTERPOSE(__poll_chk, poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t size),
+          (fds, n, timeout, size), of_poll(fds, n), timeout != 0, .timeout_ns = ns_of_ms(timeout), .fds = fds,
+          .count = n)
 
-EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask) {
-    if (!watched()) {
-        return REAL(ppoll)(fds, n, timeout, mask);
-    }
-    NOTE(.timeout_ns = ns_of(timeout), .fds = fds, .count = n);
-    return AROUND(set_of_poll(fds, n), blocks_for(timeout), REAL(ppoll)(fds, n, timeout, mask));
-}
+INTERPOSE(ppoll, ppoll, (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
+          (fds, n, timeout, mask), of_poll(fds, n), blocks_for(timeout), .timeout_ns = ns_of(timeout),
+          .fds = fds, .count = n)
 
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
                        size_t size);
-EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
-                       size_t size) {
-    if (!watched()) {
-        return REAL(ppoll_chk)(fds, n, timeout, mask, size);
-    }
-    NOTE(.timeout_ns = ns_of(timeout), .fds = fds, .count = n);
-    return AROUND(set_of_poll(fds, n), blocks_for(timeout), REAL(ppoll_chk)(fds, n, timeout, mask, size));
-}
+INTERPOSE(__ppoll_chk, ppoll_chk,
+          (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size),
+          (fds, n, timeout, mask, size), of_poll(fds, n), blocks_for(timeout), .timeout_ns = ns_of(timeout),
+          .fds = fds, .count = n)
 
-EXPORT int select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout) {
-    if (!watched()) {
-        return REAL(select)(n, r, w, e, timeout);
-    }
-    bool blocks = timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0;
-    NOTE(.timeout_ns =
-             timeout == NULL ? -1 : ns_of(&(struct timespec){timeout->tv_sec, timeout->tv_usec * 1000}),
-         .count = (uint64_t)n, .sets = {r, w, e});
-    return AROUND(set_of_select(n, r, w, e), blocks, REAL(select)(n, r, w, e, timeout));
-}
+INTERPOSE(select, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout),
+          (n, r, w, e, timeout), of_select(n, r, w, e),
+          timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0,
+          .timeout_ns = timeout == NULL ? -1
+                                        : ns_of(&(struct timespec){timeout->tv_sec, timeout->tv_usec * 1000}),
+          .count = (uint64_t)n, .sets = {r, w, e})
 
 EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout);
 EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout) {
     return select(n, r, w, e, timeout);
 }
 
-EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout,
-                   const sigset_t *mask) {
-    if (!watched()) {
-        return REAL(pselect)(n, r, w, e, timeout, mask);
-    }
-    NOTE(.timeout_ns = ns_of(timeout), .count = (uint64_t)n, .sets = {r, w, e});
-    return AROUND(set_of_select(n, r, w, e), blocks_for(timeout), REAL(pselect)(n, r, w, e, timeout, mask));
-}
+INTERPOSE(pselect, pselect,
+          (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout, const sigset_t *mask),
+          (n, r, w, e, timeout, mask), of_select(n, r, w, e), blocks_for(timeout),
+          .timeout_ns = ns_of(timeout), .count = (uint64_t)n, .sets = {r, w, e})
 
-EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout) {
-    if (!watched()) {
-        return REAL(epoll_wait)(epfd, events, max, timeout);
-    }
-    NOTE(.timeout_ns = ns_of_ms(timeout), .epoll = &epfd);
-    return AROUND(set_of_epoll(epfd), timeout != 0, REAL(epoll_wait)(epfd, events, max, timeout));
-}
+INTERPOSE(epoll_wait, epoll_wait, (int epfd, struct epoll_event *events, int max, int timeout),
+          (epfd, events, max, timeout), of_epoll(epfd), timeout != 0, .timeout_ns = ns_of_ms(timeout),
+          .epoll = &epfd)
 
-EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask) {
-    if (!watched()) {
-        return REAL(epoll_pwait)(epfd, events, max, timeout, mask);
-    }
-    NOTE(.timeout_ns = ns_of_ms(timeout), .epoll = &epfd);
-    return AROUND(set_of_epoll(epfd), timeout != 0, REAL(epoll_pwait)(epfd, events, max, timeout, mask));
-}
+INTERPOSE(epoll_pwait, epoll_pwait,
+          (int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask),
+          (epfd, events, max, timeout, mask), of_epoll(epfd), timeout != 0, .timeout_ns = ns_of_ms(timeout),
+          .epoll = &epfd)
 
-EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
-                        const sigset_t *mask) {
-    if (!watched()) {
-        return REAL(epoll_pwait2)(epfd, events, max, timeout, mask);
-    }
-    NOTE(.timeout_ns = ns_of(timeout), .epoll = &epfd);
-    return AROUND(set_of_epoll(epfd), blocks_for(timeout),
-                  REAL(epoll_pwait2)(epfd, events, max, timeout, mask));
-}
+INTERPOSE(epoll_pwait2, epoll_pwait2,
+          (int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+           const sigset_t *mask),
+          (epfd, events, max, timeout, mask), of_epoll(epfd), blocks_for(timeout),
+          .timeout_ns = ns_of(timeout), .epoll = &epfd)
 
 /* ---- a new instance's number may be an old one's ------------------------------------------------ */
 

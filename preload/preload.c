@@ -100,6 +100,7 @@ __attribute__((constructor(101))) static void begin(void) {
     int saved = errno;
     hd_interpose_resolve();
     hd_jump_resolve();
+    hd_interpose_resolve_ids();
     struct hd_record *r = take_link();
     start_recorder();
     clean_preload();

@@ -28,17 +28,17 @@ struct hd_wait_objects {
 
 /* Waits that look the same to the thread. */
 struct hd_identity {
-    uint64_t key;            /* 0: free; the thread's */
-    _Atomic uint8_t verdict; /* enum hd_wait_verdict; the worker's */
+    _Alignas(64) uint64_t key; /* 0: free; the thread's */
+    _Atomic uint8_t verdict;   /* enum hd_wait_verdict; the worker's */
     _Atomic uint8_t
         resolved; /* `seen` is true; the worker's, cleared by the thread when it gives the place away */
     _Atomic uint32_t uses; /* of this place in the table: which owner the worker has read */
-    struct hd_wait_objects objects;
-    uint64_t sp;
     /* sums, the thread's */
     _Atomic uint64_t waits, ticks, order;
     _Atomic uint64_t first_began; /* ticks */
     _Atomic uint64_t ended;       /* ticks: the last wait that was not known to be idle when it began */
+    uint64_t sp;
+    struct hd_wait_objects objects;
 };
 
 /* A stack that the thread left for the worker. */
@@ -70,9 +70,13 @@ struct hd_recognition; /* recognise.h: the worker's side */
 
 /* Of one watched thread; in memory that a forked child finds wiped, so that there it is not watched. */
 struct hd_waits {
-    struct hd_watch *_Atomic watch; /* NULL: not watched */
-    struct hd_identity *last;       /* that matched */
-    _Atomic uint64_t order;         /* waits so far */
+    /* one cache line: what the loop's wait touches when it comes round */
+    _Alignas(64) struct hd_watch *_Atomic watch; /* NULL: not watched */
+    struct hd_identity *last;                    /* that matched, and what it was */
+    const void *last_caller, *last_frame;
+    uint64_t last_hash;
+    _Atomic uint64_t order; /* waits so far */
+    /* the rest: seldom */
     uint64_t woke_ticks; /* when the thread last woke a parked monitor for a wait of unknown meaning */
     bool named;          /* not the main thread: one that is watched for its name */
     uint64_t stack_top;  /* 0: not known, its memory may end anywhere */
@@ -119,6 +123,14 @@ static inline uint64_t hd_wait_key(uint64_t hash, const void *caller, const void
     return key | 1;
 }
 
+static inline void hd_wait_sum(struct hd_waits *t, struct hd_identity *id, uint64_t ticks) {
+    uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed) + 1;
+    HD_OWNER_ADD(id->waits, 1);
+    HD_OWNER_ADD(id->ticks, ticks);
+    atomic_store_explicit(&t->order, order, memory_order_relaxed);
+    atomic_store_explicit(&id->order, order, memory_order_relaxed);
+}
+
 /* Around the real call. errno is not touched. `caller` and `frame`: return address and frame of the
  * interposed function. */
 static inline void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set *set, bool blocks,
@@ -138,6 +150,9 @@ static inline void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
     if (id == NULL || id->key != key) {
         id = hd_waits_find(t, key, set, (uint64_t)(uintptr_t)frame);
         t->last = id;
+        t->last_caller = caller;
+        t->last_frame = frame;
+        t->last_hash = set->hash;
     }
     uint8_t verdict = atomic_load_explicit(&id->verdict, memory_order_acquire);
     w->waits = t;
@@ -194,13 +209,42 @@ static inline void hd_wait_end(struct hd_waiting *w) {
         bool idle = atomic_load_explicit(&id->verdict, memory_order_seq_cst) == HD_WAIT_IDLE;
         now = hd_wait_over(t, w->began, idle);
     }
-    HD_OWNER_ADD(id->waits, 1);
-    HD_OWNER_ADD(id->ticks, now - w->began);
-    HD_OWNER_ADD(t->order, 1);
-    atomic_store_explicit(&id->order, atomic_load_explicit(&t->order, memory_order_relaxed),
-                          memory_order_relaxed);
+    hd_wait_sum(t, id, now - w->began);
     if (atomic_load_explicit(&id->first_began, memory_order_relaxed) == 0) {
         atomic_store_explicit(&id->first_began, w->began, memory_order_relaxed);
+    }
+}
+
+/* The common case, which is all that a loop's turn pays for: the wait that was the last one, known to be the
+ * loop's. */
+static inline bool hd_wait_is_the_loops(const struct hd_waits *t, uint64_t hash, const void *caller,
+                                        const void *frame) {
+    return t->watch != NULL && t->last_hash == hash && t->last_caller == caller && t->last_frame == frame &&
+           atomic_load_explicit(&t->last->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
+}
+
+static inline void hd_wait_forget(struct hd_waits *t) {
+    if (t != NULL) {
+        t->last_frame = NULL;
+    }
+}
+
+static inline uint64_t hd_wait_loop_begin(struct hd_waits *t) {
+    return hd_loop_before_wait(&t->watch->loop);
+}
+
+static inline void hd_wait_loop_end(struct hd_waits *t, struct hd_identity *id, uint64_t began) {
+    struct hd_watch *watch = t->watch;
+    if (watch != NULL) { /* NULL: a forked child, wiped while it waited */
+        hd_wait_sum(t, id, hd_loop_after_wait(&watch->loop) - began);
+    }
+}
+
+/* With zero timeout: one turn ends, the next starts. */
+static inline void hd_wait_loop_looked(struct hd_waits *t) {
+    struct hd_watch *watch = t->watch;
+    if (watch != NULL) {
+        hd_loop_turn(&watch->loop);
     }
 }
 

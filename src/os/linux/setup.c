@@ -29,6 +29,20 @@ void hd_os_memory_give(void *p, size_t bytes) {
     }
 }
 
+struct hd_os_single_threaded hd_os_single_threaded;
+
+void hd_os_set_single_threaded(bool single) {
+    for (unsigned i = 0; i < 2; i++) {
+        if (hd_os_single_threaded.note[i] != NULL) {
+            *hd_os_single_threaded.note[i] = single;
+        }
+    }
+}
+
+static bool is_single_threaded(void) {
+    return hd_os_single_threaded.note[0] != NULL && *hd_os_single_threaded.note[0] != 0;
+}
+
 int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
                        void *arg) {
     pthread_attr_t attributes;
@@ -48,7 +62,12 @@ int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, 
         memset(&all, 0xff, sizeof all);
         rc = pthread_sigmask(SIG_SETMASK, &all, &before);
         if (rc == 0) {
+            bool single = is_single_threaded();
             rc = pthread_create(&handle, &attributes, run, arg);
+            if (single) {
+                hd_os_single_threaded.pid = hd_os.get_pid();
+                hd_os_set_single_threaded(true);
+            }
             (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         }
     }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * libc's note that the process has one thread is kept while ours run (os.h): so every system call costs what
+ * it costs without us. But there is one thing that libc does for all threads of a process and that ours must
+ * not miss: to change who they are. A thread of ours that stayed root would be a hole. Around these functions
+ * libc is told of our threads. errno is kept.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <grp.h>
+#include <unistd.h>
+
+#include "interpose.h"
+#include "os/os.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct {
+    int (*setuid)(uid_t);
+    int (*setgid)(gid_t);
+    int (*seteuid)(uid_t);
+    int (*setegid)(gid_t);
+    int (*setreuid)(uid_t, uid_t);
+    int (*setregid)(gid_t, gid_t);
+    int (*setresuid)(uid_t, uid_t, uid_t);
+    int (*setresgid)(gid_t, gid_t, gid_t);
+    int (*setgroups)(size_t, const gid_t *);
+    int (*initgroups)(const char *, gid_t);
+} real;
+
+void hd_interpose_resolve_ids(void) {
+#define RESOLVE(name) real.name = (__typeof__(real.name))hd_interpose_look_up(#name)
+    RESOLVE(setuid);
+    RESOLVE(setgid);
+    RESOLVE(seteuid);
+    RESOLVE(setegid);
+    RESOLVE(setreuid);
+    RESOLVE(setregid);
+    RESOLVE(setresuid);
+    RESOLVE(setresgid);
+    RESOLVE(setgroups);
+    RESOLVE(initgroups);
+#undef RESOLVE
+    /* libc's own, and the copy that a main program has which looks at it */
+    hd_os_single_threaded.note[0] = hd_interpose_look_up("__libc_single_threaded");
+    int saved = errno;
+    hd_os_single_threaded.note[1] = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
+    errno = saved;
+}
+
+/* libc holds the process for single-threaded, and it has threads of ours: not a forked child's. */
+static bool hides_threads(void) {
+    const char *note = hd_os_single_threaded.note[0];
+    return note != NULL && *note != 0 && hd_os_single_threaded.pid == hd_os.get_pid();
+}
+
+#define FOR_ALL_THREADS(call)                                       \
+    ({                                                              \
+        real.setuid != NULL ? (void)0 : hd_interpose_resolve_ids(); \
+        bool hidden = hides_threads();                              \
+        if (hidden) {                                               \
+            hd_os_set_single_threaded(false);                       \
+        }                                                           \
+        int result = real.call;                                     \
+        if (hidden) {                                               \
+            hd_os_set_single_threaded(true);                        \
+        }                                                           \
+        result;                                                     \
+    })
+
+EXPORT int setuid(uid_t id) {
+    return FOR_ALL_THREADS(setuid(id));
+}
+
+EXPORT int setgid(gid_t id) {
+    return FOR_ALL_THREADS(setgid(id));
+}
+
+EXPORT int seteuid(uid_t id) {
+    return FOR_ALL_THREADS(seteuid(id));
+}
+
+EXPORT int setegid(gid_t id) {
+    return FOR_ALL_THREADS(setegid(id));
+}
+
+EXPORT int setreuid(uid_t id, uid_t effective) {
+    return FOR_ALL_THREADS(setreuid(id, effective));
+}
+
+EXPORT int setregid(gid_t id, gid_t effective) {
+    return FOR_ALL_THREADS(setregid(id, effective));
+}
+
+EXPORT int setresuid(uid_t id, uid_t effective, uid_t saved) {
+    return FOR_ALL_THREADS(setresuid(id, effective, saved));
+}
+
+EXPORT int setresgid(gid_t id, gid_t effective, gid_t saved) {
+    return FOR_ALL_THREADS(setresgid(id, effective, saved));
+}
+
+EXPORT int setgroups(size_t count, const gid_t *groups) {
+    return FOR_ALL_THREADS(setgroups(count, groups));
+}
+
+EXPORT int initgroups(const char *user, gid_t group) {
+    return FOR_ALL_THREADS(initgroups(user, group));
+}

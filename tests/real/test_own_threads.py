@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# Our threads in a program that has one: libc goes on to treat it as single-threaded, which is what makes its system calls
+# cheap; and where the program changes who it is, our threads change with it.
+
+import os
+import sys
+import unittest
+
+from support_run import Program, RealCase
+
+PYTHON = "/usr/bin/python3"
+
+HEAD = """
+import ctypes, os, threading
+libc = ctypes.CDLL(None)
+def single():
+    return ctypes.c_char.in_dll(libc, "__libc_single_threaded").value != b"\\0"
+def identities(pid):
+    found = set()
+    for task in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/status" % (pid, task)) as status:
+            found.add("".join(line for line in status if line.split(":")[0] in ("Uid", "Gid", "Groups")))
+    return sorted(found)
+"""
+
+SINGLE = HEAD + """
+print(single())
+if os.fork() == 0:
+    print("child", single(), flush=True)
+    os._exit(0)
+os.wait()
+print(single(), flush=True)
+threading.Thread(target=lambda: print("thread", single(), flush=True)).start()
+"""
+
+# Each change, and who the threads are after it: one answer, however many threads there are.
+IDENTITIES = HEAD + """
+def change(what, *args):
+    what(*args)
+    print(what.__name__, args, identities(os.getpid()), single(), flush=True)
+if os.fork() == 0:  # of a child, in which none of ours is
+    change(os.setresgid, 7, 7, 7)
+    change(os.setuid, 1234)
+    os._exit(0)
+os.wait()
+print(identities(os.getpid()))
+change(os.setgroups, [11, 12])
+change(os.initgroups, "root", 13)
+change(os.setegid, 5)
+change(os.setregid, 6, 7)
+change(os.setresgid, 7, 7, 0)
+change(os.setgid, 7)
+change(os.seteuid, 1)
+change(os.seteuid, 0)
+change(os.setreuid, 0, 2)
+change(os.seteuid, 0)
+change(os.setresuid, 3, 0, 0)
+change(os.setuid, 4)
+"""
+
+
+class OwnThreads(RealCase):
+    def outputs(self, script):
+        pair = []
+        for watched in (False, True):
+            program = Program([PYTHON, "-c", script], watched=watched)
+            self.addCleanup(program.close)
+            self.assertEqual(0, program.wait(), program.errors)
+            pair.append(program.output)
+        return pair
+
+    def test_libc_knows_of_one_thread_until_the_program_makes_another(self):
+        plain, watched = self.outputs(SINGLE)
+        self.assertIn("thread False", plain)
+        self.assertEqual(plain, watched)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can change who it is")
+    def test_our_threads_become_whom_the_program_becomes(self):
+        plain, watched = self.outputs(IDENTITIES)
+        self.assertIn("setuid (4,) ['Uid:\\t4\\t4\\t4\\t4", plain)
+        self.assertEqual(plain, watched)
+
+
+if __name__ == "__main__":
+    if not os.access(PYTHON, os.X_OK):
+        print(PYTHON + " is not installed")
+        sys.exit(77)
+    unittest.main(verbosity=2)
