@@ -44,10 +44,30 @@ struct frame {
     bool entry;
 };
 
-static bool read_frame(const struct hd_scripts *s, uint64_t address, struct frame *out) {
-    uint8_t bytes[PY_FRAME_BYTES];
-    if (address == 0 || address % 8 != 0 || !hd_script_read(s, address, bytes, sizeof bytes) ||
-        bytes[PY_FRAME_ENTRY] > 1 || bytes[PY_FRAME_OWNER] >= PY_FRAME_OWNERS) {
+/* Memory below a frame and with it: a caller's frame is a little lower than that of the function it calls,
+ * and one read is cheaper than many, and of one instant. */
+struct window {
+    uint64_t from; /* 0: nothing was read */
+    uint8_t bytes[1024];
+};
+
+/* The bytes of the frame at `address`, NULL: they cannot be read. */
+static const uint8_t *look_up(const struct hd_scripts *s, struct window *w, uint64_t address) {
+    uint64_t end = address + PY_FRAME_BYTES;
+    if (w->from != 0 && address >= w->from && end - w->from <= sizeof w->bytes) {
+        return w->bytes + (address - w->from);
+    }
+    w->from = end > sizeof w->bytes ? end - sizeof w->bytes : 0;
+    if (w->from != 0 && hd_script_read(s, w->from, w->bytes, sizeof w->bytes)) {
+        return w->bytes + (address - w->from);
+    }
+    w->from = 0;
+    return hd_script_read(s, address, w->bytes, PY_FRAME_BYTES) ? w->bytes : NULL;
+}
+
+static bool read_frame(const struct hd_scripts *s, struct window *w, uint64_t address, struct frame *out) {
+    const uint8_t *bytes = address == 0 || address % 8 != 0 ? NULL : look_up(s, w, address);
+    if (bytes == NULL || bytes[PY_FRAME_ENTRY] > 1 || bytes[PY_FRAME_OWNER] >= PY_FRAME_OWNERS) {
         return false;
     }
     *out = (struct frame){.code = hd_script_u64(bytes + PY_FRAME_CODE),
@@ -60,12 +80,13 @@ static bool read_frame(const struct hd_scripts *s, uint64_t address, struct fram
 /* The Python frames of the C frame `native`, from the innermost on. Its list ends at the frame `outer`, of
  * the next C frame (0: not known). False: it is garbage, or changed under our eyes; then nothing was added.
  */
-static bool take_frames(struct hd_scripts *s, uint64_t address, uint64_t outer, uint32_t native) {
+static bool take_frames(struct hd_scripts *s, struct window *w, uint64_t address, uint64_t outer,
+                        uint32_t native) {
     struct frame f;
     struct hd_script_place place;
     uint32_t before = s->frames;
     for (unsigned i = 0; i < HD_SCRIPT_FRAMES_PER_CALL && s->frames < HD_SCRIPT_FRAMES_MAX; i++) {
-        if (!read_frame(s, address, &f) || !hd_cpython_place(s, f.code, f.instr, &place) ||
+        if (!read_frame(s, w, address, &f) || !hd_cpython_place(s, f.code, f.instr, &place) ||
             (f.entry && outer != 0 && f.previous != outer)) {
             s->frames = before;
             return false;
@@ -93,6 +114,7 @@ static bool is_record(struct hd_scripts *s, const struct stack *st, uint32_t i, 
     uint64_t previous = hd_script_u64(words + PY_CFRAME_PREVIOUS);
     struct frame f;
     struct hd_script_place place;
+    struct window w = {.from = 0};
     if ((words[PY_CFRAME_TRACING] != 0 && words[PY_CFRAME_TRACING] != 255) || previous == 0 ||
         previous % 8 != 0) {
         return false;
@@ -110,7 +132,7 @@ static bool is_record(struct hd_scripts *s, const struct stack *st, uint32_t i, 
             return false;
         }
     }
-    return read_frame(s, current, &f) && hd_cpython_place(s, f.code, f.instr, &place);
+    return read_frame(s, &w, current, &f) && hd_cpython_place(s, f.code, f.instr, &place);
 }
 
 static void find_record(struct hd_scripts *s, const struct stack *st) {
@@ -145,6 +167,7 @@ static uint64_t current_of(const struct hd_scripts *s, const struct stack *st, u
 void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint32_t count, uint32_t cut_at,
                        const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes) {
     struct stack st = {frames, count, cut_at, stack, stack_addr, stack_bytes};
+    struct window w = {.from = 0};
     if (s->cframe == 0) {
         find_record(s, &st);
     }
@@ -152,11 +175,12 @@ void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint
         uint32_t outer = next_eval(s, &st, i + 1);
         uint64_t current = current_of(s, &st, i);
         uint64_t end = current_of(s, &st, outer), now = current;
-        bool whole = current == 0 || take_frames(s, current, end, i);
+        bool whole = current == 0 || take_frames(s, &w, current, end, i);
         /* A thread that runs may have left the innermost functions since: those that it is in now will do. */
         for (unsigned tries = 0; !whole && tries < TRIES; tries++) {
+            w.from = 0;
             whole = hd_script_read(s, address_of(s, &st, i) + PY_CFRAME_CURRENT, &now, sizeof now) &&
-                    take_frames(s, now, end, i);
+                    take_frames(s, &w, now, end, i);
         }
         i = outer;
     }

@@ -112,6 +112,7 @@ def one_after_the_other(seed, log):
         begin = time.time_ns()
         function(time.monotonic() + SLICE)
         print(function.__name__, begin, time.time_ns(), file=log)
+    log.flush()
 
 
 async def idle(seconds):
@@ -129,7 +130,7 @@ async def main(seed, log):
     await hashes_in_a_coroutine(rounds)
     await idle(0.3)
     one_after_the_other(seed, log)
-    await idle(0.3)
+    await idle(1)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 from support_run import (HANGDOG, PATIENCE, SOURCE, Program, RealCase, Together, environment, runs_under_sanitizer,
-                         symbolicated)
+                         symbolicated, undisturbed, wait_until)
 
 PYTHON = "/usr/bin/python3"
 PYTHON_SCRIPT = os.path.join(SOURCE, "tests/real/support_script_frames.py")
@@ -151,7 +151,17 @@ class Python(ScriptCase):
                               stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
         if done.stdout.strip() != "True":
             raise unittest.SkipTest("%s is not CPython 3.11, the only one that is understood" % PYTHON)
-        cls.program = run([PYTHON, "-I", PYTHON_SCRIPT, str(cls.SEED), "log"])
+        cls.program = undisturbed(cls.session)
+
+    @classmethod
+    def session(cls):
+        program = Program([PYTHON, "-I", PYTHON_SCRIPT, str(cls.SEED), "log"])
+        log = os.path.join(program.folder, "log")
+        assert program.pid
+        wait_until(lambda: os.path.exists(log) and os.path.getsize(log), "the end of all that is busy")
+        program.starved_ns = program.delay_ns()
+        program.status = program.wait()
+        return program
 
     @classmethod
     def tearDownClass(cls):
