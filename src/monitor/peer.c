@@ -101,7 +101,7 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     if (words != 1 && words != 4) {
         return false;
     }
-    uint32_t address[4], port; /* each word as the processor reads what stands in the packet */
+    uint32_t address[4] = {0}, port; /* each word as the processor reads what stands in the packet */
     for (size_t i = 0; i < words; i++) {
         parse_hex(remote + 8 * i, 8, &address[i]);
     }

@@ -17,12 +17,18 @@
 
 #include "chosen.h"
 
-__attribute__((noinline, noclone)) static int a_function_by_name(int n) {
+#ifdef __clang__
+#define WHOLE __attribute__((noinline))
+#else
+#define WHOLE __attribute__((noinline, noclone))
+#endif
+
+WHOLE static int a_function_by_name(int n) {
     __asm__ volatile("# by name" ::: "memory");
     return n;
 }
 
-__attribute__((noinline, noclone)) static int not_a_function_by_name(int n) {
+WHOLE static int not_a_function_by_name(int n) {
     __asm__ volatile("# not by name" ::: "memory");
     return n;
 }

@@ -14,17 +14,23 @@
 #include <unistd.h>
 
 /* Functions that stay what they are: not inlined, not cloned, not folded into one. */
-static __attribute__((noinline, noclone)) void wait_for_events(struct pollfd *fd, int ms) {
+#ifdef __clang__
+#define WHOLE __attribute__((noinline))
+#else
+#define WHOLE __attribute__((noinline, noclone))
+#endif
+
+static WHOLE void wait_for_events(struct pollfd *fd, int ms) {
     poll(fd, 1, ms);
     __asm__ volatile("# events" ::: "memory");
 }
 
-static __attribute__((noinline, noclone)) void ask_somebody(struct pollfd *fd, int ms) {
+static WHOLE void ask_somebody(struct pollfd *fd, int ms) {
     poll(fd, 1, ms);
     __asm__ volatile("# an answer" ::: "memory");
 }
 
-static __attribute__((noinline, noclone)) void block(int ms) {
+static WHOLE void block(int ms) {
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
     __asm__ volatile("" ::: "memory");
 }
