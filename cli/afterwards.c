@@ -89,10 +89,9 @@ static void replace(const char *spool, const char *id, const json_t *report) {
 }
 
 /* The record is newer than the report: it was kept until the end. */
-static void close_open_hang(const struct runner *r, const char *spool) {
+static void close_open_hang(struct hd_record *c, const char *spool, bool died) {
     char id[37], path[4096];
     struct problem why;
-    struct hd_record *c = r->record;
     uint32_t open = atomic_load(&c->hang_open);
     if (open == HD_RECORD_NO_HANG || atomic_load(&c->clean) != 0) {
         return;
@@ -107,7 +106,7 @@ static void close_open_hang(const struct runner *r, const char *spool) {
     bool ended = open == HD_RECORD_HANG_ENDED;
     uint64_t duration_ns = atomic_load(ended ? &c->ended_duration_ns : &c->open_duration_ns);
     json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
-    if (ended || !WIFSIGNALED(r->status)) {
+    if (ended || !died) {
         json_object_set_new(report, "complete", json_true()); /* a clean exit in a hang is not fatal */
     } else {
         json_object_set_new(report, "kind", json_string("fatal-hang"));
@@ -120,8 +119,7 @@ static void close_open_hang(const struct runner *r, const char *spool) {
     json_decref(report);
 }
 
-static void write_session(const struct runner *r, const char *spool) {
-    struct hd_record *c = r->record;
+static void write_session(struct hd_record *c, const char *spool) {
     uint64_t now_ns = hd_os_now_ns();
     struct hd_session s = {.used_ns = now_ns - c->options.started_ns - atomic_load(&c->stopped_ns),
                            .idle_ns = atomic_load(&c->idle_ns),
@@ -135,8 +133,9 @@ static void write_session(const struct runner *r, const char *spool) {
         s.turn_histogram[i] = atomic_load(&c->turn_histogram[i]);
         s.turns += s.turn_histogram[i];
     }
-    struct hd_app app = {
-        .name = c->options.app_name, .pid = r->child, .started_wall_ns = c->options.started_wall_ns};
+    struct hd_app app = {.name = c->options.app_name,
+                         .pid = (int)atomic_load(&c->owner),
+                         .started_wall_ns = c->options.started_wall_ns};
     memcpy(app.session, c->options.session, sizeof app.session);
     struct hd_host host = {.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN)};
     struct hd_monitor_cost cost = {.samples = atomic_load(&c->samples),
@@ -165,15 +164,44 @@ static void write_session(const struct runner *r, const char *spool) {
     free(scratch);
 }
 
+/* The closing line is about all images of the program: they are summed in the first record. What is said of
+ * the last one is said of the program. */
+static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
+    if (last) {
+        atomic_store(&sum->attached, atomic_load(&c->attached));
+        atomic_store(&sum->unwatched, atomic_load(&c->unwatched));
+    }
+    if (atomic_load(&c->loop_seen) > atomic_load(&sum->loop_seen)) {
+        atomic_store(&sum->loop_seen, atomic_load(&c->loop_seen));
+    }
+    if (atomic_load(&c->spool_error) != 0) {
+        atomic_store(&sum->spool_error, atomic_load(&c->spool_error));
+    }
+    atomic_fetch_add(&sum->hangs, atomic_load(&c->hangs));
+    atomic_fetch_add(&sum->hang_ns, atomic_load(&c->hang_ns));
+    atomic_fetch_add(&sum->spool_failed, atomic_load(&c->spool_failed));
+}
+
 void afterwards(const struct runner *r) {
-    char session[37];
     const char *spool = r->record->options.spool;
-    bool loop_seen = atomic_load(&r->record->loop_seen) != HD_RECORD_NO_LOOP;
-    hd_uuid_text(r->record->options.session, session);
-    drop_end_of_batch(r->record);
-    settle_held(spool, session, loop_seen);
-    close_open_hang(r, spool);
-    if (loop_seen) {
-        write_session(r, spool);
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        struct hd_record *c = &r->record[i];
+        uint32_t owner = atomic_load(&c->owner);
+        if (owner == 0) {
+            continue;
+        }
+        char session[37];
+        bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
+        bool last = owner == (uint32_t)r->child && atomic_load(&c->superseded) == 0;
+        hd_uuid_text(c->options.session, session);
+        drop_end_of_batch(c);
+        settle_held(spool, session, loop_seen);
+        close_open_hang(c, spool, last && WIFSIGNALED(r->status));
+        if (loop_seen) {
+            write_session(c, spool);
+        }
+        if (i > 0) {
+            add_up(r->record, c, last);
+        }
     }
 }

@@ -140,6 +140,13 @@ static void sum_up(const struct runner *r, const struct run_options *o) {
             stderr,
             "; it %s be watched: a seccomp filter is on all its threads, and could end it for what ours do\n",
             atomic_load(&c->attached) == 1 ? "could not" : "could no longer");
+    } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_EXEC) {
+        fprintf(
+            stderr,
+            "; it became another program, which could not be watched (a static one, of another architecture or "
+            "C library, or with privileges)\n");
+    } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_ALONE) {
+        fprintf(stderr, "; it could no longer be watched: its threads have different rights\n");
     } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_FAILED) {
         fprintf(stderr, "; it could not be watched: it had no memory or no thread left for the monitor\n");
     } else if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP && o->loop != NULL) {
@@ -220,7 +227,7 @@ int cmd_run(int argc, char **argv) {
     teller.json = o.json;
     teller.quiet = o.quiet;
     teller.commands = &commands;
-    if (teller_open(&teller, r.record->options.spool, r.record->options.session) != 0) {
+    if (teller_open(&teller, r.record) != 0) {
         return complain("cannot watch '%s': out of memory; close some programs and try again", o.program[0]);
     }
     if ((rc = runner_start(&r, o.program, preload)) != 0) {

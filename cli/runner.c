@@ -99,15 +99,19 @@ int runner_prepare(struct runner *r) {
     sigprocmask(SIG_BLOCK, &set, &mask_before);
     r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     r->record_fd = memfd_create("hangdog", MFD_CLOEXEC);
-    if (r->signal_fd < 0 || r->record_fd < 0 || ftruncate(r->record_fd, sizeof(struct hd_record)) != 0) {
+    if (r->signal_fd < 0 || r->record_fd < 0 ||
+        ftruncate(r->record_fd, HD_RECORDS * sizeof(struct hd_record)) != 0) {
         return -errno;
     }
-    r->record = mmap(NULL, sizeof(struct hd_record), PROT_READ | PROT_WRITE, MAP_SHARED, r->record_fd, 0);
+    r->record = mmap(NULL, HD_RECORDS * sizeof(struct hd_record), PROT_READ | PROT_WRITE, MAP_SHARED,
+                     r->record_fd, 0);
     if (r->record == MAP_FAILED) {
         return -errno;
     }
     r->record->magic = HD_RECORD_MAGIC;
     r->record->bytes = sizeof *r->record;
+    snprintf(r->record->options.link, sizeof r->record->options.link, "/proc/%d/fd/%d", (int)getpid(),
+             r->record_fd);
     return 0;
 }
 

@@ -16,7 +16,7 @@ struct runner {
     pid_t child;
     int signal_fd;            /* SIGCHLD and what is forwarded */
     int record_fd;            /* the memory file */
-    struct hd_record *record; /* mapped, shared with the program */
+    struct hd_record *record; /* HD_RECORDS, mapped, shared with the program; its first image has the first */
     bool ended;
     int status;             /* as waitpid gives it, once ended */
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */

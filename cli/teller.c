@@ -19,11 +19,12 @@
 #define LONG_NS (5 * HD_NS_PER_S)
 #define FRAMES_TOLD 24
 
-int teller_open(struct teller *t, const char *spool, const uint8_t session[16]) {
+int teller_open(struct teller *t, struct hd_record *records) {
+    const char *spool = records->options.spool;
     t->spool = spool;
+    t->records = records;
     t->seen = NULL;
     t->seen_count = t->seen_room = 0;
-    hd_uuid_text(session, t->session);
     t->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
     t->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (t->notify_fd >= 0 && inotify_add_watch(t->notify_fd, spool, IN_MOVED_TO) < 0) {
@@ -122,6 +123,19 @@ static size_t place_of(struct teller *t, const char *id) {
     return t->seen_count++;
 }
 
+static bool is_of_this_run(const struct teller *t, const char *session) {
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        char text[37];
+        if (i == 0 || atomic_load(&t->records[i].owner) != 0) {
+            hd_uuid_text(t->records[i].options.session, text);
+            if (strcmp(text, session) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void on_report(struct teller *t, const char *name) {
     size_t n = strlen(name);
     char id[37];
@@ -130,7 +144,7 @@ static void on_report(struct teller *t, const char *name) {
     }
     snprintf(id, sizeof id, "%.36s", name);
     json_t *report = load(t, id);
-    if (report == NULL || strcmp(text_of(json_object_get(report, "app"), "session"), t->session) != 0 ||
+    if (report == NULL || !is_of_this_run(t, text_of(json_object_get(report, "app"), "session")) ||
         strcmp(text_of(report, "kind"), "session") == 0) {
         json_decref(report);
         return;

@@ -8,12 +8,13 @@
 
 #include "cli/on_hang.h"
 #include "cli/reports.h"
+#include "monitor/record.h"
 
 #include <stdint.h>
 
 struct teller {
     const char *spool;
-    char session[37];
+    struct hd_record *records; /* HD_RECORDS: whose reports are told */
     bool json, quiet;
     struct on_hang *commands; /* what is run for each hang */
     int notify_fd;            /* inotify; -1: the folder cannot be watched, all is told at the end */
@@ -27,7 +28,7 @@ struct teller {
     size_t seen_count, seen_room;
 };
 
-int teller_open(struct teller *t, const char *spool, const uint8_t session[16]);
+int teller_open(struct teller *t, struct hd_record *records);
 void teller_close(struct teller *t);
 
 /* Reads what notify_fd has and tells what is new. */

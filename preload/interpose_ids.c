@@ -12,6 +12,7 @@
 
 #include "interpose.h"
 #include "os/os.h"
+#include "process.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -57,6 +58,7 @@ static bool hides_threads(void) {
 #define FOR_ALL_THREADS(call)                                       \
     ({                                                              \
         real.setuid != NULL ? (void)0 : hd_interpose_resolve_ids(); \
+        hd_process_changes_ids();                                   \
         bool hidden = hides_threads();                              \
         if (hidden) {                                               \
             hd_os_set_single_threaded(false);                       \

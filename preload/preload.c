@@ -5,15 +5,12 @@
  * without us.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
+#include "exec.h"
 #include "interpose.h"
-#include "os/os.h"
 #include "process.h"
+#include "record_file.h"
 #include "recorder.h"
 
 #define LINK_VARIABLE "HANGDOG_LINK="
@@ -53,6 +50,7 @@ static void clean_preload(void) {
     if (own == NULL) {
         return;
     }
+    hd_exec_preload_was(value, (size_t)(own - value) + strlen(PRELOAD_NAME));
     char *rest = own + strlen(PRELOAD_NAME);
     if (*rest == ':' || *rest == ' ') {
         size_t left = strlen(rest + 1);
@@ -63,28 +61,13 @@ static void clean_preload(void) {
     }
 }
 
-/* The runner's memory file, mapped; its descriptor is closed. NULL: there is none, or it is not ours. */
 static struct hd_record *take_link(void) {
     char **e = find_variable(LINK_VARIABLE);
     if (e == NULL) {
         return NULL;
     }
-    int fd = (int)strtol(*e + strlen(LINK_VARIABLE), NULL, 10);
+    struct hd_record *r = hd_record_file_take(*e + strlen(LINK_VARIABLE));
     drop_variable(e);
-    struct stat st;
-    if (fd < 3 || fstat(fd, &st) != 0 || (uint64_t)st.st_size < sizeof(struct hd_record)) {
-        return NULL;
-    }
-    struct hd_record *r = hd_os.map(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (hd_os_map_error(r) != 0) {
-        return NULL;
-    }
-    if (r->magic != HD_RECORD_MAGIC || r->bytes != sizeof *r) {
-        hd_os.unmap(r, sizeof *r);
-        return NULL;
-    }
-    hd_os.advise(r, sizeof *r, MADV_DONTFORK);
-    hd_os.close(fd);
     return r;
 }
 
@@ -99,6 +82,7 @@ static void start_recorder(void) {
 __attribute__((constructor(101))) static void begin(void) {
     int saved = errno;
     hd_interpose_resolve();
+    hd_exec_resolve();
     hd_jump_resolve();
     hd_interpose_resolve_ids();
     struct hd_record *r = take_link();

@@ -11,10 +11,12 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 
 #include "interpose.h"
 #include "named.h"
 #include "recognise.h"
+#include "record_file.h"
 #include "waits.h"
 
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
@@ -33,6 +35,8 @@ static struct {
     struct hd_record *record;
     _Atomic uint32_t phase;
     unsigned starts;
+    int securebits;
+    bool filtered; /* on a thread of the program: no system call but the program's own */
 } self;
 
 static void copy_string(char *to, size_t size, const char *from) {
@@ -53,6 +57,7 @@ static struct hd_settings settings_of(const struct hd_record_options *o) {
     s.sample_launch_ns = SAMPLE_LAUNCH_NS;
     copy_string(s.app_name, sizeof s.app_name, o->app_name);
     copy_string(s.spool, sizeof s.spool, o->spool);
+    copy_string(s.kept_file, sizeof s.kept_file, o->link);
     return s;
 }
 
@@ -110,11 +115,15 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
         atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
         return;
     }
+    if (self.securebits < 0) {
+        self.securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+    }
     if (self.starts++ == 0) {
         leave_with_the_main_thread();
     }
     atomic_store(&r->attached, 2);
     watch_main_thread(m, t, start_ns);
+    hd_record_file_keep_no_longer();
     atomic_store(&self.phase, WATCHED);
     atomic_store(&r->unwatched, HD_UNWATCHED_NOT);
 }
@@ -153,6 +162,7 @@ void hd_process_begin(struct hd_record *r) {
     static const char *const alone[] = {"unshare", "setns"};
     self.pid = hd_os.get_pid();
     self.record = r;
+    self.securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     atomic_store(&r->attached, 1);
     if (under_an_unknown_filter(&r->options)) {
         atomic_store(&self.phase, NEVER);
@@ -167,8 +177,9 @@ void hd_process_begin(struct hd_record *r) {
     } else if (hd_main_program_imports(alone, sizeof alone / sizeof alone[0])) {
         atomic_store(&self.phase, AT_FIRST_WAIT);
         atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
+        hd_record_file_keep();
     } else {
-        start(t, r->options.started_ns);
+        start(t, atomic_load(&r->image_ns));
     }
 }
 
@@ -196,6 +207,11 @@ struct hd_waits *hd_process_first_wait(void) {
     return t;
 }
 
+struct hd_record *hd_process_execs(void) {
+    bool may_be = self.record != NULL && !self.filtered && atomic_load(&self.phase) != NEVER;
+    return may_be && hd_os.get_pid() == self.pid ? self.record : NULL;
+}
+
 /* ---- alone, or filtered ----------------------------------------------------------------------- */
 
 /* In this process, on a thread that is watched: not in a child, and not in one that shares our memory until
@@ -204,26 +220,50 @@ static bool on_the_watched_thread(void) {
     return hd_waits_self != NULL && hd_os.get_pid() == self.pid;
 }
 
+int hd_process_own_thread(void) {
+    if (atomic_load(&self.phase) != WATCHED || self.filtered || hd_os.get_pid() != self.pid) {
+        return 0;
+    }
+    const struct hd_monitor *m = hd_monitor_current();
+    int tid = m != NULL ? atomic_load(&m->tid) : 0;
+    return m != NULL && tid == 0 ? -1 : tid; /* just born: it has not said yet */
+}
+
+int hd_process_securebits(void) {
+    return self.securebits;
+}
+
 bool hd_process_alone(void) {
     struct hd_waits *t = hd_waits_self;
-    if (atomic_load(&self.phase) != WATCHED || !on_the_watched_thread() || hd_waits_self->named) {
-        return false; /* of a named thread it fails, as it would alone: the main thread is another one */
+    if (hd_process_own_thread() == 0 || t == NULL || t->named) {
+        return false;
     }
     struct hd_watch *watch = t->watch;
     hd_named_forget();
+    hd_record_file_keep();
     hd_waits_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
     if (watch != NULL) {
         hd_watch_remove(hd_monitor_current(), watch);
     }
     hd_monitor_stop();
     hd_waits_self = hd_waits_new();
+    self.securebits = -1; /* what threads to come will have: known when they are made */
     atomic_store(&self.phase, hd_waits_self != NULL ? AT_FIRST_WAIT : NEVER);
     return true;
+}
+
+void hd_process_ends_watch(enum hd_unwatched why) {
+    if (hd_process_own_thread() != 0) {
+        hd_monitor_stop(); /* the watched thread goes on to mark, and harms nobody */
+        atomic_store(&self.phase, NEVER);
+        atomic_store(&self.record->unwatched, why);
+    }
 }
 
 void hd_process_filter_comes(bool all_threads) {
     bool ours = on_the_watched_thread();
     uint32_t phase = atomic_load(&self.phase);
+    self.filtered = true;
     hd_capture_signal_end(); /* in a child too: a signal of its own would find our handler */
     if (hd_os.get_pid() != self.pid) {
         return;
@@ -245,6 +285,7 @@ void hd_process_filter_comes(bool all_threads) {
 }
 
 void hd_process_filter_refused(bool all_threads) {
+    self.filtered = false;
     if (!all_threads && on_the_watched_thread() && atomic_load(&self.phase) == WATCHED) {
         hd_capture_signal_init(hd_settings_default().signal);
         hd_monitor_unfiltered();

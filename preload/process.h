@@ -11,6 +11,10 @@
 /* The constructor's: the main thread is watched from now on, or from its first wait. */
 void hd_process_begin(struct hd_record *r);
 
+/* The calling thread is about to exec: the record of this process if it is ours, and its next program may be.
+ */
+struct hd_record *hd_process_execs(void);
+
 /* The calling thread is about to install a seccomp filter, for itself or for all threads. `refused`: it could
  * not. */
 void hd_process_filter_comes(bool all_threads);
@@ -19,6 +23,15 @@ void hd_process_filter_refused(bool all_threads);
 /* The calling thread is about to make a call that fails while there are other threads: ours end, until it
  * waits. True when there were some. */
 bool hd_process_alone(void);
+/* The calling thread is about to change its ids, and libc those of ours. */
+void hd_process_changes_ids(void);
+
+/* The same for good, from any thread. */
+void hd_process_ends_watch(enum hd_unwatched why);
+/* A thread of ours in this process, 0: there is none, -1: nobody knows its number yet. And the securebits
+ * that all threads began with. */
+int hd_process_own_thread(void);
+int hd_process_securebits(void);
 
 /* Whether the program itself, not a library, may call one of these functions: it asks the loader for them. */
 bool hd_main_program_imports(const char *const names[], unsigned count);

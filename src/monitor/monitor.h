@@ -84,6 +84,7 @@ struct hd_settings {
     struct hd_recogniser recogniser;
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
+    char kept_file[48]; /* that the worker keeps open for the program's exec; empty: none */
 };
 
 struct hd_figures {
@@ -122,7 +123,8 @@ struct hd_monitor {
     uint64_t awake_until_ns; /* no park before */
     bool was_parked;         /* the last wait was a park */
     uint64_t wakeups;
-    _Atomic int tid; /* of the monitor */
+    _Atomic int tid;                 /* of the monitor */
+    _Atomic int worker_tid, kept_fd; /* settings.kept_file in the worker's table: number + 1 */
     struct hd_os_thread monitor_thread, worker_thread;
     struct hd_watch watch[HD_LOOPS_MAX];
     struct hd_worker *worker;

@@ -278,12 +278,14 @@ static void write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         hd_spool_release(&k->spool, h->id);
     }
     int rc = hd_spool_write(&k->spool, r, k->scratch, held);
+    atomic_fetch_add_explicit(&m->record->reports, rc == 0, memory_order_relaxed);
     if (rc == 0 && held) {
         hold(k, h);
     }
     if (rc != 0) {
         atomic_fetch_add_explicit(&m->record->spool_failed, r->complete, memory_order_relaxed);
-        atomic_store_explicit(&m->record->spool_error, -rc, memory_order_relaxed);
+        int32_t none = 0; /* the first failure says more than those that follow from it */
+        atomic_compare_exchange_strong(&m->record->spool_error, &none, -rc);
     }
     atomic_store_explicit(&m->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
 }

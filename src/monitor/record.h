@@ -16,6 +16,7 @@
 #define HD_RECORD_STRING 256
 #define HD_THREADS_NAMED 16
 #define HD_THREAD_NAME_BYTES 16 /* the kernel's */
+#define HD_RECORDS 256u /* in the runner's file: one for each program image that has something to tell */
 
 /* What the runner asks for, written before the program starts. */
 struct hd_record_options {
@@ -29,6 +30,7 @@ struct hd_record_options {
     char loop[HD_RECORD_STRING]; /* MODULE[:FUNCTION] that is told to be the loop; empty: it is recognised */
     uint32_t threads;            /* names of threads that are watched beside the main one */
     char thread[HD_THREADS_NAMED][HD_THREAD_NAME_BYTES];
+    char link[48]; /* the file itself, as the runner has it open */
 };
 
 /* Why a program that took the record is not watched, or no longer. */
@@ -38,6 +40,8 @@ enum hd_unwatched {
                            */
     HD_UNWATCHED_NO_WAIT, /* it was to be watched from its first wait on, and has not waited */
     HD_UNWATCHED_FAILED,  /* no memory or no thread */
+    HD_UNWATCHED_ALONE,   /* it changed who it is by a thread that has other rights than the first one */
+    HD_UNWATCHED_EXEC,    /* it became another program, which has not taken a record */
 };
 
 enum hd_record_loop {
@@ -57,7 +61,11 @@ struct hd_record {
     uint64_t magic;
     uint64_t bytes; /* of this struct */
     struct hd_record_options options;
-    /* written by the process */
+    _Atomic uint32_t owner;      /* process id of who took it, by compare and exchange; 0: free */
+    _Atomic uint32_t superseded; /* its process has become another program, which has another record */
+    _Atomic uint32_t images;     /* that have had it */
+    _Atomic uint64_t image_ns;   /* when this one began */
+    /* written by the process, from here to stopped_ns */
     _Atomic uint32_t attached;  /* 1: the preload took the record; 2: its monitor runs */
     _Atomic uint32_t unwatched; /* enum hd_unwatched */
     _Atomic uint32_t clean;     /* the monitor was stopped: what follows is final */
@@ -66,6 +74,7 @@ struct hd_record {
     uint8_t open_id[HD_UUID_BYTES];
     _Atomic uint64_t open_duration_ns, ended_duration_ns;
     _Atomic uint64_t hangs, hang_ns;
+    _Atomic uint64_t reports; /* written into the spool, shown or held */
     _Atomic uint64_t idle_ns, busy_ns, launch_ns, foreground_ns;
     _Atomic uint64_t turn_histogram[HD_TURN_BUCKETS];
     _Atomic uint64_t samples, signals, interrupted_syscalls, restarted_syscalls, pause_max_ns, pause_total_ns,

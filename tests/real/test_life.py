@@ -12,9 +12,10 @@ import tempfile
 import time
 import unittest
 
-from support_run import HANGDOG, SANITIZER, Program, RealCase, environment, free_port, wait_until
+from support_run import HANGDOG, MS, SANITIZER, Program, RealCase, environment, free_port, wait_until
 
 PROGRAMS = os.path.join(os.environ["HANGDOG_BUILD"], "tests", "programs")
+BECOME = os.path.join(PROGRAMS, "become")
 FILTERED = os.path.join(PROGRAMS, "filtered")
 SHELL = "/bin/sh"
 PYTHON = "/usr/bin/python3"
@@ -142,6 +143,70 @@ class Namespaces(Case):
             self.assertEqual(plain.output, watched.output.replace(watched.folder, plain.folder))
             self.assertEqual(plain.errors, "".join(line + "\n" for line in watched.errors.splitlines()
                                                    if not line.startswith("hangdog: ")))
+
+
+FORMS = ("execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe", "fexecve", "execveat")
+
+
+class Exec(Case):
+    """A process that becomes another program is followed; what it and its children see is their own."""
+
+    def alike(self, argv, env=None):
+        """The watched one of two that must be alike."""
+        plain, watched = [self.program(argv, watched=watched, env=env) for watched in (False, True)]
+        self.assertEqual(plain.wait(), watched.wait(), watched.errors)
+        return plain, watched
+
+    def test_every_form_passes_on_what_it_was_given(self):
+        env = {"PATH": PROGRAMS + ":/usr/bin:/bin", "LD_PRELOAD": "libm.so.6"}
+        if SANITIZER:
+            env["LD_PRELOAD"] = os.environ["HANGDOG_SANITIZER_RUNTIME"]
+        pairs = [[self.program([BECOME, form], watched=watched, env=env) for watched in (False, True)]
+                 for form in (*FORMS, "children")]
+        for plain, watched in pairs:
+            self.assertEqual(0, plain.wait(), plain.errors)
+            self.assertEqual(0, watched.wait(), watched.errors)
+            self.assertEqual(plain.output.replace(plain.folder, watched.folder),  # PWD, where a shell sets it
+                             watched.output, watched.process.args)
+            self.assertRegex(watched.told[-1], "; no event loop was seen$")
+
+    def test_a_wrapper_is_followed_to_the_program(self):
+        loop = "exec %s loop" % BECOME
+        every = {"sh": [SHELL, "-c", loop], "env": [SHELL, "-c", "exec env -i nice %s loop" % BECOME],
+                 "python": [PYTHON, "-c", "import os; os.execlp('%s', 'become', 'loop')" % BECOME],
+                 "unshare": ["/usr/bin/unshare", "-m", BECOME, "loop"],
+                 "setpriv": ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups", BECOME, "loop"]}
+        if os.getuid() != 0:
+            del every["unshare"], every["setpriv"]
+        if SANITIZER:
+            del every["env"]  # its library is needed first, and is not inherited
+        runs = {name: self.program(argv) for name, argv in every.items()}
+        for name, program in runs.items():
+            self.assertEqual(7, program.wait(), "%s: %s" % (name, program.errors))
+            if name != "setpriv":  # another user may not write to the spool: only counted
+                self.assertEqual(["sleep"], self.hangs(program), "%s: %s" % (name, program.errors))
+            self.assertRegex(program.told[-1], "; 1 hang, ")
+
+    def test_exec_in_mid_hang_leaves_nothing_open(self):
+        program = self.program([BECOME, "hang"])
+        self.assertEqual(7, program.wait(), program.errors)
+        hangs = program.reports("hang")
+        self.assertEqual(["sleep"], [h["cause"]["kind"] for h in hangs[1:]])
+        self.assertIn(hangs[0]["cause"]["kind"], ("cpu", "starved"))
+        self.assertTrue(all(h["complete"] for h in hangs))
+        self.assertRegex(program.told[-1], "; 2 hangs, ")
+        self.assertEqual(2, len(program.reports("session")))
+        self.assertNotEqual(*[h["app"]["session"] for h in hangs])
+        self.assertEqual([], [n for n in program.names() if n.startswith(".")], "left over in the spool")
+        self.assert_duration(hangs[1], 1200 * MS)
+        self.assertLess(800 * MS, hangs[0]["duration_ns"], "as old as the last look before exec")
+        self.assertGreater(1300 * MS, hangs[0]["duration_ns"])
+
+    def test_what_cannot_be_followed_is_said(self):
+        program = self.program([SHELL, "-c", "exec /sbin/ldconfig -V"])
+        self.assertEqual(0, program.wait())
+        self.assertRegex(program.output, "^ldconfig ")
+        self.assertRegex(program.told[-1], "it became another program, which could not be watched")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The interposed exec functions. In the watched process itself the new program gets what the runner gave the
+ * first one: LD_PRELOAD and the memory file. All is built on the stack; a failed exec leaves nothing behind.
+ * In children nothing is changed.
+ */
+#include "exec.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/text.h"
+#include "interpose.h"
+#include "os/os.h"
+#include "process.h"
+#include "record_file.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define VARIABLES_MAX 2048 /* of an environment that is copied */
+#define INTERPRETERS_MAX 4 /* of scripts, as the kernel has it */
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#define LOADER "ld-linux-x86-64.so.2"
+#else
+#define MACHINE EM_AARCH64
+#define LOADER "ld-linux-aarch64.so.1"
+#endif
+
+extern char **environ;
+
+static char own_preload[2 * PATH_MAX]; /* empty: nothing is followed */
+
+static struct {
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int);
+} real;
+
+void hd_exec_resolve(void) {
+    real.execve = (__typeof__(real.execve))hd_interpose_look_up("execve");
+    real.execvpe = (__typeof__(real.execvpe))hd_interpose_look_up("execvpe");
+    real.fexecve = (__typeof__(real.fexecve))hd_interpose_look_up("fexecve");
+    real.execveat = (__typeof__(real.execveat))hd_interpose_look_up("execveat");
+}
+
+#define REAL(member) (real.execve != NULL ? (void)0 : hd_exec_resolve(), real.member)
+
+void hd_exec_preload_was(const char *begin, size_t length) {
+    if (length < sizeof own_preload) {
+        memcpy(own_preload, begin, length);
+        own_preload[length] = '\0';
+    }
+}
+
+/* ---- whether the new program will load us ----------------------------------------------------- */
+
+/* What the loader of the program is called; false: it has none, or it is of another kind. */
+static bool has_our_loader(int fd, const ElfW(Ehdr) * e) {
+    if (e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != MACHINE) {
+        return false;
+    }
+    for (unsigned i = 0; i < e->e_phnum && i < 64; i++) {
+        ElfW(Phdr) p;
+        char path[256];
+        if (hd_os.pread(fd, &p, sizeof p, e->e_phoff + i * sizeof p) != (long)sizeof p) {
+            return false;
+        }
+        if (p.p_type == PT_INTERP) {
+            size_t n = p.p_filesz < sizeof path ? p.p_filesz : 0;
+            long got = hd_os.pread(fd, path, n, p.p_offset);
+            return got == (long)n && n > sizeof LOADER && path[n - 1] == '\0' &&
+                   strcmp(path + n - sizeof LOADER, LOADER) == 0;
+        }
+    }
+    return false;
+}
+
+/* With privileges of its file's the loader takes no library from us, and our variables would stay in the
+ * environment. */
+static bool gains_privileges(int fd, int dir, const char *path) {
+    struct stat st;
+    char caps[64];
+    return fstat(fd, &st) != 0 || (st.st_mode & (S_ISUID | S_ISGID)) != 0 ||
+           ((dir == AT_FDCWD || path[0] == '/') &&
+            hd_os.get_xattr(path, "security.capability", caps, sizeof caps) > 0);
+}
+
+static bool interpreter_of(const char *head, char *path, size_t size) {
+    const char *p = head + 2;
+    size_t n = 0;
+    for (; *p == ' ' || *p == '\t'; p++) {
+    }
+    for (; *p != '\0' && *p != ' ' && *p != '\t' && *p != '\n' && n + 1 < size; p++) {
+        path[n++] = *p;
+    }
+    path[n] = '\0';
+    return n > 0;
+}
+
+static bool loads_us(int dir, const char *path) {
+    char interpreter[PATH_MAX];
+    for (unsigned i = 0; i < INTERPRETERS_MAX; i++) {
+        union {
+            ElfW(Ehdr) elf;
+            char text[256];
+        } head;
+        memset(&head, 0, sizeof head);
+        int fd = hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
+        long n = fd < 0 ? fd : hd_os.pread(fd, head.text, sizeof head.text - 1, 0);
+        bool elf = n >= (long)sizeof head.elf && memcmp(head.text, ELFMAG, SELFMAG) == 0;
+        bool good = n > 2 && !gains_privileges(fd, dir, path);
+        bool loads = good && elf && has_our_loader(fd, &head.elf);
+        if (fd >= 0) {
+            hd_os.close(fd);
+        }
+        if (!good || elf) {
+            return loads;
+        }
+        if (memcmp(head.text, "#!", 2) != 0) {
+            path = "/bin/sh"; /* which libc gives what the kernel does not know */
+        } else if (interpreter_of(head.text, interpreter, sizeof interpreter)) {
+            path = interpreter;
+        } else {
+            return false;
+        }
+        dir = AT_FDCWD;
+    }
+    return false;
+}
+
+static const char *variable(char *const *env, const char *name_and_equals) {
+    size_t n = strlen(name_and_equals);
+    for (; env != NULL && *env != NULL; env++) {
+        if (strncmp(*env, name_and_equals, n) == 0) {
+            return *env + n;
+        }
+    }
+    return NULL;
+}
+
+/* Where execvp will find it. */
+static bool find(const char *name, char *path, size_t size) {
+    const char *places = variable(environ, "PATH=");
+    struct hd_text t;
+    for (const char *p = places != NULL ? places : "/bin:/usr/bin";; p++) {
+        hd_text_init(&t, path, size);
+        for (; *p != '\0' && *p != ':'; p++) {
+            hd_text_mem(&t, p, 1);
+        }
+        hd_text_str(&t, path[0] != '\0' ? "/" : "");
+        hd_text_str(&t, name);
+        struct stat st;
+        if (hd_os.stat_at(AT_FDCWD, path, &st, 0) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0) {
+            return true;
+        }
+        if (*p == '\0') {
+            return false;
+        }
+    }
+}
+
+/* ---- exec ------------------------------------------------------------------------------------- */
+
+enum way { BY_PATH, BY_NAME, BY_FD, BY_DIRECTORY };
+
+struct call {
+    enum way way;
+    int fd; /* the file, or the directory */
+    const char *path;
+    char *const *argv;
+    char *const *env;
+    int flags;
+};
+
+static int pass_on(const struct call *c, char *const *env) {
+    switch (c->way) {
+    case BY_PATH:
+        return REAL(execve)(c->path, c->argv, env);
+    case BY_NAME:
+        return REAL(execvpe)(c->path, c->argv, env);
+    case BY_FD:
+        return REAL(fexecve)(c->fd, c->argv, env);
+    case BY_DIRECTORY:
+    default:
+        return REAL(execveat)(c->fd, c->path, c->argv, env, c->flags);
+    }
+}
+
+static bool target_loads_us(const struct call *c) {
+    char path[PATH_MAX];
+    struct hd_text t;
+    if (c->way == BY_FD || (c->way == BY_DIRECTORY && c->path[0] == '\0')) {
+        hd_text_init(&t, path, sizeof path);
+        hd_text_str(&t, "/proc/self/fd/");
+        hd_text_i64(&t, c->fd);
+        return loads_us(AT_FDCWD, path);
+    }
+    if (c->way == BY_NAME && strchr(c->path, '/') == NULL) {
+        return find(c->path, path, sizeof path) && loads_us(AT_FDCWD, path);
+    }
+    return loads_us(c->way == BY_DIRECTORY ? c->fd : AT_FDCWD, c->path);
+}
+
+/* With our two variables: the program removes them before it runs, and then has what it would have had. */
+static int pass_on_with_us(const struct call *c, size_t variables, int link) {
+    const char *users = variable(c->env, "LD_PRELOAD=");
+    size_t bytes = sizeof "LD_PRELOAD=" + strlen(own_preload) + (users != NULL ? strlen(users) + 1 : 0);
+    char *env[variables + 3], link_variable[32], preload_variable[bytes];
+    struct hd_text t;
+    size_t n = 0;
+    hd_text_init(&t, preload_variable, bytes);
+    hd_text_str(&t, "LD_PRELOAD=");
+    hd_text_str(&t, own_preload);
+    if (users != NULL) {
+        hd_text_str(&t, ":");
+        hd_text_str(&t, users);
+    }
+    for (; n < variables; n++) {
+        bool preload = users != NULL && c->env[n] + sizeof "LD_PRELOAD=" - 1 == users;
+        env[n] = preload ? preload_variable : c->env[n];
+    }
+    if (users == NULL) {
+        env[n++] = preload_variable;
+    }
+    hd_text_init(&t, link_variable, sizeof link_variable);
+    hd_text_str(&t, "HANGDOG_LINK=");
+    hd_text_i64(&t, link);
+    env[n++] = link_variable;
+    env[n] = NULL;
+    return pass_on(c, env);
+}
+
+static int become(const struct call *c) {
+    struct hd_record *record = own_preload[0] != '\0' ? hd_process_execs() : NULL;
+    if (record == NULL || c->path == NULL) {
+        return pass_on(c, c->env);
+    }
+    size_t variables = 0;
+    for (; c->env != NULL && c->env[variables] != NULL; variables++) {
+    }
+    int saved = errno;
+    bool follow = variables <= VARIABLES_MAX && target_loads_us(c);
+    int link = follow ? hd_record_file_open() : -1;
+    errno = saved;
+    uint32_t before =
+        atomic_exchange(&record->unwatched, HD_UNWATCHED_EXEC); /* until the new program says no */
+    int result = link >= 0 ? pass_on_with_us(c, variables, link) : pass_on(c, c->env);
+    saved = errno;
+    atomic_store(&record->unwatched, before);
+    if (link >= 0) {
+        hd_os.close(link);
+    }
+    errno = saved;
+    return result;
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const env[]) {
+    return become(&(struct call){.way = BY_PATH, .path = path, .argv = argv, .env = env});
+}
+
+EXPORT int execv(const char *path, char *const argv[]) {
+    return become(&(struct call){.way = BY_PATH, .path = path, .argv = argv, .env = environ});
+}
+
+EXPORT int execvpe(const char *name, char *const argv[], char *const env[]) {
+    return become(&(struct call){.way = BY_NAME, .path = name, .argv = argv, .env = env});
+}
+
+EXPORT int execvp(const char *name, char *const argv[]) {
+    return become(&(struct call){.way = BY_NAME, .path = name, .argv = argv, .env = environ});
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const env[]) {
+    return become(&(struct call){.way = BY_FD, .fd = fd, .path = "", .argv = argv, .env = env});
+}
+
+EXPORT int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags) {
+    return become(&(struct call){
+        .way = BY_DIRECTORY, .fd = dir, .path = path, .argv = argv, .env = env, .flags = flags});
+}
+
+static size_t count_arguments(va_list list) {
+    size_t n = 1;
+    while (va_arg(list, char *) != NULL) {
+        n++;
+    }
+    return n;
+}
+
+/* The arguments of a list, as libc itself has them: on the stack. `then` may take what follows the last one.
+ * A list may be empty, whatever the header says. */
+#define WITH_LIST(first, then, ...)                                \
+    const char *volatile hd_first = first;                         \
+    va_list hd_list;                                               \
+    va_start(hd_list, first);                                      \
+    size_t hd_n = hd_first != NULL ? count_arguments(hd_list) : 0; \
+    va_end(hd_list);                                               \
+    char *argv[hd_n + 1];                                          \
+    va_start(hd_list, first);                                      \
+    argv[0] = (char *)(uintptr_t)hd_first;                         \
+    for (size_t i = 1; i <= hd_n; i++) {                           \
+        argv[i] = va_arg(hd_list, char *);                         \
+    }                                                              \
+    char *const *env = then;                                       \
+    va_end(hd_list);                                               \
+    return become(&(struct call){__VA_ARGS__, .argv = argv, .env = env})
+
+EXPORT int execl(const char *path, const char *first, ...) {
+    WITH_LIST(first, environ, .way = BY_PATH, .path = path);
+}
+
+EXPORT int execlp(const char *name, const char *first, ...) {
+    WITH_LIST(first, environ, .way = BY_NAME, .path = name);
+}
+
+EXPORT int execle(const char *path, const char *first, ...) {
+    WITH_LIST(first, va_arg(hd_list, char *const *), .way = BY_PATH, .path = path);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A watched process that becomes another program by exec is watched on. Async-signal-safe; also called in
+ * children, and in those that share our memory until they exec.
+ */
+#ifndef HD_EXEC_H
+#define HD_EXEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The constructor's: what LD_PRELOAD began with for our sake, up to our own name. */
+void hd_exec_preload_was(const char *begin, size_t length);
+
+void hd_exec_resolve(void);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: taking a record, and finding the file again for exec. The worker has it open in a table of
+ * its own, where the program does not see it; who has no worker has it at a high number.
+ */
+#include "record_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/text.h"
+#include "monitor/monitor.h"
+
+#define HIGH 900 /* below the usual limit of 1024 */
+
+static struct {
+    struct hd_record *table;
+    dev_t device;
+    ino_t inode;
+    int high; /* number + 1; 0: none */
+} file;
+
+/* ---- a record of our own ---------------------------------------------------------------------- */
+
+static bool has_something_to_tell(struct hd_record *r) {
+    return atomic_load(&r->reports) != 0 || atomic_load(&r->loop_seen) != 0 || atomic_load(&r->hangs) != 0;
+}
+
+static uint64_t wall_now(void) {
+    uint64_t ns = 0;
+    hd_os.wall_clock(&ns);
+    return ns;
+}
+
+/* The image that had it before has left nothing in it. */
+static void begin_anew(struct hd_record *r) {
+    size_t options_end = offsetof(struct hd_record, attached);
+    memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, stopped_ns) - options_end);
+}
+
+/* This process had it before it became another program by exec. */
+static struct hd_record *take_over(int pid) {
+    struct hd_record *found = NULL;
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        struct hd_record *r = &file.table[i];
+        if (atomic_load(&r->owner) != (uint32_t)pid || atomic_load(&r->superseded) != 0) {
+            continue;
+        }
+        if (has_something_to_tell(r)) {
+            atomic_store(&r->superseded, 1);
+        } else {
+            begin_anew(r);
+            found = r;
+        }
+    }
+    return found;
+}
+
+static struct hd_record *take_free(int pid) {
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        struct hd_record *r = &file.table[i];
+        uint32_t none = 0;
+        if (!atomic_compare_exchange_strong(&r->owner, &none, (uint32_t)pid)) {
+            continue;
+        }
+        if (i != 0) {
+            r->options = file.table[0].options;
+            hd_uuid_make(r->options.session, wall_now());
+            begin_anew(r);
+        }
+        return r;
+    }
+    return NULL;
+}
+
+static struct hd_record *take_from(int fd) {
+    struct stat st;
+    if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != HD_RECORDS * sizeof(struct hd_record)) {
+        return NULL;
+    }
+    void *table = hd_os.map(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (hd_os_map_error(table) != 0) {
+        return NULL;
+    }
+    file.table = table;
+    if (file.table->magic != HD_RECORD_MAGIC || file.table->bytes != sizeof *file.table) {
+        hd_os.unmap(table, (size_t)st.st_size);
+        file.table = NULL;
+        return NULL;
+    }
+    file.device = st.st_dev;
+    file.inode = st.st_ino;
+    hd_os.advise(table, (size_t)st.st_size, MADV_DONTFORK);
+    int pid = hd_os.get_pid();
+    struct hd_record *found = take_over(pid);
+    if (found == NULL) {
+        found = take_free(pid);
+    }
+    if (found != NULL) {
+        atomic_store(&found->image_ns, found == file.table && atomic_load(&found->images) == 0
+                                           ? found->options.started_ns
+                                           : hd_os_now_ns());
+        atomic_fetch_add(&found->images, 1);
+    }
+    return found;
+}
+
+struct hd_record *hd_record_file_take(const char *text) {
+    int fd =
+        text[0] == '/' ? hd_os.open_at(AT_FDCWD, text, O_RDWR | O_CLOEXEC, 0) : (int)strtol(text, NULL, 10);
+    if (fd < 3) {
+        return NULL; /* no descriptor of the program's is among them */
+    }
+    struct hd_record *found = take_from(fd);
+    if (file.table != NULL) {
+        hd_os.close(fd);
+    }
+    return found;
+}
+
+/* ---- the file once more ----------------------------------------------------------------------- */
+
+static bool is_the_file(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_dev == file.device && st.st_ino == file.inode;
+}
+
+static int open_workers(void) {
+    const struct hd_monitor *m = hd_monitor_current();
+    int kept = m != NULL ? atomic_load(&m->kept_fd) : 0;
+    char path[64];
+    struct hd_text t;
+    if (kept == 0) {
+        return -ENOENT;
+    }
+    hd_text_init(&t, path, sizeof path);
+    hd_text_str(&t, "/proc/self/task/");
+    hd_text_i64(&t, atomic_load(&m->worker_tid));
+    hd_text_str(&t, "/fd/");
+    hd_text_i64(&t, kept - 1);
+    return hd_os.open_at(AT_FDCWD, path, O_RDWR, 0);
+}
+
+int hd_record_file_open(void) {
+    if (file.table == NULL) {
+        return -ENOENT;
+    }
+    int fd = file.high != 0 && is_the_file(file.high - 1) ? fcntl(file.high - 1, F_DUPFD, 3) : open_workers();
+    if (fd < 0) {
+        fd = hd_os.open_at(AT_FDCWD, file.table->options.link, O_RDWR, 0);
+    }
+    if (fd >= 0 && fd < 3) { /* the program has closed one of these, and its successor shall find it closed */
+        int higher = fcntl(fd, F_DUPFD, 3);
+        hd_os.close(fd);
+        fd = higher;
+    }
+    if (fd >= 0 && !is_the_file(fd)) {
+        hd_os.close(fd);
+        fd = -ESTALE;
+    }
+    return fd;
+}
+
+void hd_record_file_keep(void) {
+    int fd = file.high == 0 ? hd_record_file_open() : -1;
+    if (fd >= 0) {
+        file.high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH) + 1;
+        hd_os.close(fd);
+    }
+}
+
+void hd_record_file_keep_no_longer(void) {
+    if (file.high != 0 && is_the_file(file.high - 1)) {
+        hd_os.close(file.high - 1);
+    }
+    file.high = 0;
+}

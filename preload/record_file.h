@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The runner's memory file: a table of records, one for each program image that is watched. Ordinary code.
+ */
+#ifndef HD_RECORD_FILE_H
+#define HD_RECORD_FILE_H
+
+#include "monitor/record.h"
+
+/* By its number, or by its path in /proc. NULL: not ours, or no place is left. The record is this image's
+ * alone. */
+struct hd_record *hd_record_file_take(const char *text);
+
+/* The file once more, for the program that this process is about to become: a descriptor that survives exec,
+ * or a negative errno value. Async-signal-safe. */
+int hd_record_file_open(void);
+
+/* Keeps the file open while no thread of ours does, out of the way of the program's numbers. */
+void hd_record_file_keep(void);
+void hd_record_file_keep_no_longer(void);
+
+#endif
