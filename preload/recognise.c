@@ -273,7 +273,7 @@ static void tell_what_was(struct hd_waits *t) {
             last_order = order > last_order ? order : last_order;
         }
     }
-    atomic_store_explicit(&loop->resumed, last_order > unknown_order ? last : 0, memory_order_relaxed);
+    atomic_store_explicit(&loop->resumed, last_order > unknown_order ? last : 0, memory_order_release);
     if (first != UINT64_MAX && atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0) {
         atomic_store_explicit(&loop->launched, first, memory_order_release);
     }
@@ -282,6 +282,15 @@ static void tell_what_was(struct hd_waits *t) {
 static void give_verdicts(struct hd_waits *t) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = &t->watch->loop;
+    bool changed = g->rule.changes != g->rule_changes;
+    if (changed) {
+        bool first = g->rule_changes == 0;
+        g->rule_changes = g->rule.changes;
+        tell_what_was(t);
+        if (!first) {
+            atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
+        }
+    }
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         const struct hd_known_identity *known = &g->identity[i];
         struct hd_identity *id = &t->identity[i];
@@ -293,14 +302,8 @@ static void give_verdicts(struct hd_waits *t) {
             atomic_store_explicit(&id->verdict, byte, memory_order_seq_cst);
         }
     }
-    /* After the verdicts: a wait that ends from now on marks its end, one that ended before has told it. */
-    if (g->rule.changes != g->rule_changes) {
-        bool first = g->rule_changes == 0;
-        g->rule_changes = g->rule.changes;
+    if (changed) { /* a wait that ended before its verdict has told its end: now, if not before */
         tell_what_was(t);
-        if (!first) {
-            atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
-        }
     }
     bool sure = hd_rule_sure(&g->rule);
     atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,

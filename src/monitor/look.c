@@ -142,19 +142,18 @@ static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_
 static void look_back(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
     uint64_t launched = atomic_load_explicit(&w->loop.launched, memory_order_acquire);
     uint32_t changes = atomic_load_explicit(&w->loop.changes, memory_order_acquire);
+    uint64_t resumed = atomic_load_explicit(&w->loop.resumed, memory_order_acquire);
     bool launches = !w->launched && launched != 0;
-    if (launches || changes != w->changes) {
-        uint64_t resumed = atomic_load_explicit(&w->loop.resumed, memory_order_relaxed);
+    if (launches || changes != w->changes || resumed != w->resumed) {
         w->floor_ns = resumed != 0 ? hd_ticks_to_clock(m, resumed) : now_ns;
+        look->void_turn |= !launches;
+        w->resumed = resumed;
+        w->changes = changes;
     }
     if (launches) {
         look->ended_known = true;
         look->ended_ns = hd_ticks_to_clock(m, launched);
         note_launch(m, w, look->ended_ns);
-    }
-    if (changes != w->changes) {
-        w->changes = changes;
-        look->void_turn = true;
     }
 }
 
@@ -185,9 +184,10 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
         w->tracked_turn = over ? 0 : w->tracked_turn;
     } else if (w->tracked_turn != 0 &&
                (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
-        look->ended_known = true;
-        look->ended_ns =
+        uint64_t end_ns =
             hd_ticks_to_clock(m, atomic_load_explicit(&w->loop.tracked_end, memory_order_relaxed));
+        look->ended_ns = look->ended_known && look->ended_ns < end_ns ? look->ended_ns : end_ns;
+        look->ended_known = true;
         w->tracked_turn = 0;
     } else if (w->tracked_turn != 0 && !view.running) {
         look->ended_known = true; /* it ended in the instant in which it was asked to tell: its word does */
@@ -310,7 +310,7 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->target.signal = hd_is_filtered(m) ? 0 : m->settings.signal;
     w->life = (struct hd_life){0};
     w->sched_valid = w->blocked = w->sure_told = w->launched = false;
-    w->tracked_turn = w->floor_ns = w->changes = 0;
+    w->tracked_turn = w->floor_ns = w->resumed = w->changes = 0;
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
     hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */
     atomic_store_explicit(&w->use, HD_WATCH_ON, memory_order_release);

@@ -49,6 +49,7 @@ struct hd_watch {
     bool blocked; /* the last sample found it blocked */
     bool sure_told;
     bool launched;         /* it was idle once */
+    uint64_t resumed;      /* of the loop, as seen at the last look */
     uint64_t floor_ns;     /* no turn starts before: what was running then was none */
     uint32_t changes;      /* of the loop, as seen at the last look */
     uint64_t tracked_turn; /* ticks, while TRACKED is set; 0 */

@@ -25,9 +25,9 @@ def missing(*commands):
 class Driven:
     """A plan that was driven to its end."""
 
-    def __init__(self, name, threshold_ms):
+    def __init__(self, name, threshold_ms, idle_s=0):
         self.name, self.failure = name, None
-        self.run = live.LiveRun(name, HANGDOG, threshold_ms)
+        self.run = live.LiveRun(name, HANGDOG, threshold_ms, idle_s)
         try:
             plans.PLANS[name].drive(self.run)
         except BaseException:  # pylint: disable=broad-exception-caught
@@ -41,10 +41,10 @@ class Driven:
         self.run.close(False)
 
 
-def drive_all(names, threshold_ms=live.THRESHOLD_MS):
+def drive_all(names, threshold_ms=live.THRESHOLD_MS, idle_s=0):
     every = Together()
     for name in names:
-        every.start(name, Driven, name, threshold_ms)
+        every.start(name, Driven, name, threshold_ms, idle_s)
     return every.join()
 
 

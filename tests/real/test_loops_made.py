@@ -19,6 +19,7 @@ RIGHT = {
     "throwing": (6, 0),
     "signal-jumping": (6, 0),
     "nested-late": (0, 0),
+    "long-first": (3, 0),
     "zero": (6, 0),
     "in-turn": (5, 1),  # the last of the first loop: nothing returns after it
     "coroutine": (5, 0),

@@ -27,8 +27,9 @@ NAMES = ["asyncio", "asyncio-start", "asyncio-download", "asyncio-download-start
 class LiveRun(record.Run):
     """A plan under `hangdog run`; what the runner says at the end is in the file `stderr`."""
 
-    def __init__(self, name, hangdog, threshold_ms=THRESHOLD_MS):
+    def __init__(self, name, hangdog, threshold_ms=THRESHOLD_MS, idle_s=0):
         super().__init__(name, "")
+        self.pauses = [0, idle_s]  # the second is so long at least
         self.hangdog = hangdog
         self.threshold_ns = threshold_ms * 1_000_000
         self.env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
@@ -44,6 +45,9 @@ class LiveRun(record.Run):
         if process.wait(seconds) != 0:
             raise RuntimeError(f"it ended with {process.returncode}: {self.said()[-800:]}")
         return process
+
+    def pause(self, seconds):
+        super().pause(max(seconds, self.pauses.pop(0) if self.pauses else 0))
 
     def said(self):
         return pathlib.Path(self.path("stderr")).read_text(encoding="utf-8", errors="replace")

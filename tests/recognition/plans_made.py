@@ -30,6 +30,7 @@ made("rogue", "loop and blocking poll by one function, on one of the loop's desc
 made("jumping", "a loop left by longjmp", "blocks before it jumps")
 made("signal-jumping", "a signal handler leaves the loop's wait by siglongjmp", "computes after it")
 made("nested-late", "work of 170 ms, then the loop's wait at a place that is new", "never blocks")
+made("long-first", "a loop that waits for longer than a launch may last before it is known", "then blocks")
 made("resolver-start", "names asked for by a new socket each, round trips, then the loop", "callbacks poll a mute socket")
 made("zero", "zero timeouts in the loop, and in a callback on another descriptor", "blocks after twenty of them")
 made("in-turn", "two loops, one after the other", "blocks in both")

@@ -86,13 +86,13 @@ def redis(run):
 
 def in_use(run, port, seconds=3.0):
     """Requests, then idleness, then requests."""
-    for _ in range(2):
+    for _ in range(3):
         for _ in range(20):
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=2).read()
             except OSError:
                 pass
-        time.sleep(seconds / 2)
+        run.pause(seconds / 3)
 
 
 def pages(run):
@@ -166,7 +166,7 @@ def mosquitto(run):
     run.mark("from idle -")
     for _ in range(6):
         connected(port)
-        time.sleep(0.5)
+        run.pause(0.5)
     run.end(server)
 
 
@@ -178,7 +178,7 @@ def dbus_daemon(run):
     for _ in range(6):
         subprocess.run(["dbus-send", "--print-reply", "--dest=org.freedesktop.DBus", "/", "org.freedesktop.DBus.ListNames"],
                        env=dict(run.env, DBUS_SESSION_BUS_ADDRESS=address), check=False, stdout=subprocess.DEVNULL)
-        time.sleep(0.4)
+        run.pause(0.4)
     run.end(bus)
 
 
@@ -204,7 +204,7 @@ def tmux(run):
                     "run-shell true", "kill-pane", "send-keys exit Enter"):
         subprocess.run(["tmux", "-S", path, *command.split()], env=run.env, check=False,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.4)
+        run.pause(0.4)
     run.end(server)
 
 
@@ -216,7 +216,7 @@ def tmux_client(run):
     client, keys = in_terminal(run, ["tmux", "-S", path, "new-session"], env={"TERM": "xterm"})
     run.mark("from idle -")
     for _ in range(5):
-        time.sleep(0.4)
+        run.pause(0.4)
         os.write(keys, b"date\r")
     run.end(client)
 
@@ -259,10 +259,10 @@ def xvfb(run):
     run.marks.touch()
     server = x_server(run, recorded=True)
     run.mark("from idle -")
-    for _ in range(2):
-        subprocess.run(["xterm", "-e", "sh", "-c", "seq 50; sleep 1"], env=run.env, check=False, timeout=20,
+    for _ in range(3):
+        subprocess.run(["xterm", "-e", "sh", "-c", "seq 50; sleep 0.5"], env=run.env, check=False, timeout=20,
                        stderr=subprocess.DEVNULL)
-        time.sleep(0.5)
+        run.pause(0.5)
     run.end(server)
 
 
@@ -270,10 +270,11 @@ def xvfb(run):
 def weston(run):
     server = wayland_server(run, recorded=True)
     run.mark("from idle -")
-    client = run.start(["weston-simple-shm"])
-    time.sleep(1.5)
-    run.end(client)
-    time.sleep(1.5)
+    for _ in range(3):
+        client = run.start(["weston-simple-shm"])
+        time.sleep(0.7)
+        run.end(client)
+        run.pause(0.8)
     run.end(server)
 
 

@@ -73,6 +73,10 @@ class Run:
         with open(self.marks, "a", encoding="ascii") as f:
             f.write(f"{time.monotonic_ns()} {text}\n")
 
+    def pause(self, seconds):
+        """Nothing is done for so long: the program idles."""
+        time.sleep(seconds)
+
     def wait_for(self, condition, seconds=20):
         until = time.monotonic() + seconds
         while not condition():

@@ -273,6 +273,17 @@ static void nested_late(void) {
     }
 }
 
+/* Its third wait is longer than a launch may be, and what it was is known in the midst of many short turns.
+ */
+static void long_first(void) {
+    int ep = instance(), fd = mute_socket();
+    note("from", "idle");
+    turns(ep, 2, 20, NULL, 0);
+    turn(ep, 10500, NULL, 0);
+    turns(ep, 300, 1, NULL, 0);
+    turns(ep, 12, 100, block_300, fd);
+}
+
 /* Names are asked for before the loop, each by a new socket, with a second try; then round trips by one. */
 static void resolver_start(void) {
     int display = mute_socket();
@@ -495,6 +506,7 @@ static const struct {
     {"jumping", jumping},
     {"signal-jumping", signal_jumping},
     {"nested-late", nested_late},
+    {"long-first", long_first},
     {"resolver-start", resolver_start},
     {"zero", zero},
     {"in-turn", in_turn},

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# Programs without a loop under `hangdog run`: make, gcc, git, ssh, curl, psql, a shell's pipeline, java, a cron-like sleeper, sqlite.
+# Nothing is reported, and the last line says that no event loop was seen. A shell on a terminal has one, its prompt: what it waits
+# for while a child has the terminal is no hang.
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support_plans import PlanCase, drive_all, need
+from support_run import HANGDOG, RELEASE, environment
+
+NAMES = ["make", "gcc", "git", "ssh", "curl", "bash", "java", "sleeper", "sqlite"]
+THRESHOLD_MS = 300 if RELEASE else 1500
+NO_LOOP = r"; no event loop was seen( for certain, and no hang of \d+ ms or more)?$"
+EVERY = None
+
+
+class Silent(PlanCase):
+    pass
+
+
+def add(name):
+    def test(self):
+        self.assert_silent(EVERY[name], NO_LOOP)
+    setattr(Silent, "test_" + name, test)
+
+
+for each in NAMES:
+    add(each)
+
+
+class Terminal:
+    """A program on a terminal of its own."""
+
+    def __init__(self, argv, folder):
+        self.folder, self.shown = folder, b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execve(argv[0], argv, dict(environment(), TERM="dumb", HOME=folder))
+
+    def until(self, text, limit=60):
+        """Reads until `text` is shown; what was shown before is forgotten."""
+        end = time.monotonic() + limit
+        while text.encode() not in self.shown:
+            if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
+                raise AssertionError("waited in vain for %r: %r" % (text, self.shown))
+            try:
+                more = os.read(self.fd, 65536)
+            except OSError:
+                more = b""
+            if not more:
+                raise AssertionError("ended before %r: %r" % (text, self.shown))
+            self.shown += more
+        self.shown = self.shown.split(text.encode(), 1)[1]
+
+    def type(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def end(self):
+        shown = self.shown
+        while True:
+            try:
+                more = os.read(self.fd, 65536)
+            except OSError:
+                more = b""
+            if not more:
+                break
+            shown += more
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]), shown.decode(errors="replace")
+
+
+class Shell(unittest.TestCase):
+    PROMPT = "READY> "
+
+    def command(self, terminal, keys):
+        terminal.type(keys)
+        terminal.until(self.PROMPT)
+        time.sleep(0.3)
+
+    def test_commands_of_a_shell_on_a_terminal_are_no_hangs(self):
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, folder)
+        with open(os.path.join(folder, "rc"), "w", encoding="ascii") as rc:
+            rc.write("PS1='%s'; bind 'set enable-bracketed-paste off'\n" % self.PROMPT)
+        pause = THRESHOLD_MS * 2 / 1000
+        terminal = Terminal([HANGDOG, "run", "--threshold", str(THRESHOLD_MS), "--spool", os.path.join(folder, "spool"), "--",
+                             "/bin/bash", "--rcfile", "rc", "-i"], folder)
+        terminal.until(self.PROMPT)
+        for command in ("true\r", "true\r", "true\r", "sleep %g\r", "true | sleep %g\r", "(sleep %g; sleep 0.1)\r",
+                        "for i in 1 2; do sleep %g; done\r"):
+            self.command(terminal, command % pause if "%g" in command else command)
+        terminal.type("sleep 600\r")  # stopped, brought back, interrupted
+        time.sleep(pause)
+        self.command(terminal, "\x1a")
+        terminal.type("fg\r")
+        time.sleep(pause)
+        self.command(terminal, "\x03")
+        terminal.type("exit 7\r")
+        status, shown = terminal.end()
+        self.assertEqual(7, status, shown)
+        self.assertRegex(shown, r"hangdog: bash ran for .*; .*no hang of %d ms or more" % THRESHOLD_MS)
+        reports = subprocess.run([HANGDOG, "list", "--json", "--spool", os.path.join(folder, "spool")], check=True,
+                                 stdout=subprocess.PIPE, text=True, env=environment()).stdout
+        self.assertNotIn('"hang"', reports)
+
+
+def setUpModule():
+    global EVERY  # pylint: disable=global-statement
+    EVERY = drive_all(NAMES, THRESHOLD_MS)
+
+
+if __name__ == "__main__":
+    need("make", "gcc", "git", "ssh", "curl", "java", "bash")
+    unittest.main(verbosity=2)
