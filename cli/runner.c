@@ -20,10 +20,10 @@
 #include "os/os.h"
 
 /* Everything that a person or a supervisor may send to the program by sending it to us: all but what cannot
- * be blocked, what tells of our own faults and children, and what the terminal does to a background job. */
+ * be blocked and what tells of our own faults and children. */
 static bool is_forwarded(int signal) {
-    static const int kept[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
-                               SIGTRAP, SIGABRT, SIGSYS,  SIGTTIN, SIGTTOU, SIGPIPE};
+    static const int kept[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGSEGV, SIGBUS, SIGILL,
+                               SIGFPE,  SIGTRAP, SIGABRT, SIGSYS,  SIGPIPE};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         if (signal == kept[i]) {
             return false;
@@ -155,6 +155,7 @@ int runner_start(struct runner *r, char *const argv[], const char *preload) {
     close(tell[0]);
     if (rc == 0) {
         let_go_of_inherited();
+        witness_start(&r->witness);
     }
     return rc;
 }
@@ -168,11 +169,30 @@ static void note_continued(struct runner *r) {
     }
 }
 
-/* The shell must see us stop when the program was stopped from the terminal; with SIGCONT both go on. */
-static void stop_alike(int signal) {
-    if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) {
-        raise(SIGSTOP);
+/* A shell that looks after our process group is at the terminal. */
+static bool in_foreground(void) {
+    int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+    if (terminal >= 0) {
+        close(terminal);
     }
+    return ours;
+}
+
+/* The shell must see us stop when the program was stopped from the terminal; with SIGCONT both go on. Not so
+ * when somebody stopped the program alone: he would let it alone go on. */
+static void stop_alike(const struct runner *r, int signal) {
+    sigset_t set, before;
+    bool terminals =
+        signal == SIGTTIN || signal == SIGTTOU || (signal == SIGTSTP && (r->told_to_stop || in_foreground()));
+    if (!terminals) {
+        return;
+    }
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    raise(signal);
+    sigprocmask(SIG_UNBLOCK, &set, &before); /* here we stop, unless nobody could let us go on */
+    sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 static void reap(struct runner *r) {
@@ -180,7 +200,7 @@ static void reap(struct runner *r) {
     while (!r->ended && waitpid(r->child, &status, WNOHANG | WUNTRACED | WCONTINUED) > 0) {
         if (WIFSTOPPED(status)) {
             r->stopped_at_ns = hd_os_now_ns();
-            stop_alike(WSTOPSIG(status));
+            stop_alike(r, WSTOPSIG(status));
         } else if (WIFCONTINUED(status)) {
             note_continued(r);
         } else {
@@ -191,21 +211,42 @@ static void reap(struct runner *r) {
     }
 }
 
+/* Whether the program got it too: from the terminal, as one of a group, or because it sent it. */
+static bool programs_own(const struct runner *r, const struct signalfd_siginfo *info) {
+    return info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == r->child ||
+           witness_has(&r->witness, (int)info->ssi_signo);
+}
+
+static void pass_on(const struct runner *r, const struct signalfd_siginfo *info) {
+    int signal = (int)info->ssi_signo;
+    if (info->ssi_code == SI_QUEUE) {
+        sigqueue(r->child, signal, (union sigval){.sival_ptr = (void *)(uintptr_t)info->ssi_ptr});
+    } else {
+        kill(r->child, signal);
+    }
+}
+
 void runner_handle_signals(struct runner *r) {
     struct signalfd_siginfo info;
+    bool others = false;
     while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
-        if (info.ssi_signo == SIGCHLD) {
+        int signal = (int)info.ssi_signo;
+        if (signal == SIGCHLD) {
             continue; /* reaped below: signals of one kind merge */
         }
-        if (info.ssi_code == SI_KERNEL || (pid_t)info.ssi_pid == r->child) {
-            continue; /* the terminal sent it to the program too; or the program itself to its group */
+        others = true;
+        r->told_to_stop = signal == SIGTSTP || (signal != SIGCONT && r->told_to_stop);
+        if (!programs_own(r, &info) && (signal != SIGCONT || r->stopped_at_ns != 0)) {
+            pass_on(r, &info);
         }
-        if (info.ssi_signo == SIGCONT && r->stopped_at_ns == 0) {
-            continue;
-        }
-        kill(r->child, (int)info.ssi_signo);
+    }
+    if (others) {
+        witness_forget(&r->witness);
     }
     reap(r);
+    if (r->ended) {
+        witness_end(&r->witness);
+    }
 }
 
 bool runner_asked_to_end(const struct runner *r) {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cli/witness.h"
 #include "monitor/record.h"
 
 struct runner {
@@ -20,6 +21,8 @@ struct runner {
     bool ended;
     int status;             /* as waitpid gives it, once ended */
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
+    bool told_to_stop;      /* we got the terminal's signal to stop, too */
+    struct witness witness;
 };
 
 /* The program's closed descriptors among 0 to 2 must not be ours: to be called before anything is opened.

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: the process that gets the signals of our process group.
+ */
+#include "cli/witness.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LATER_NS 10000000L /* who signals one process after the other comes to it by then */
+#define ANSWER_MS 100      /* it may be stopped */
+
+static _Noreturn void stand_by(int talk) {
+    sigset_t all;
+    char byte;
+    prctl(PR_SET_NAME, "hangdog-witness");
+    dup2(talk, STDIN_FILENO); /* nothing else stays open: pipes end when those who use them do */
+    close_range(STDIN_FILENO + 1, UINT_MAX, 0);
+    sigfillset(&all);
+    while (read(STDIN_FILENO, &byte, 1) == 1) {
+        while (sigtimedwait(&all, NULL, &(struct timespec){0}) > 0) {
+        }
+        if (write(STDIN_FILENO, &byte, 1) != 1) {
+            break;
+        }
+    }
+    _exit(0);
+}
+
+void witness_start(struct witness *w) {
+    int pair[2];
+    sigset_t all, before;
+    *w = (struct witness){.talk = -1};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        return;
+    }
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    w->pid = fork();
+    if (w->pid == 0) {
+        close(pair[0]);
+        stand_by(pair[1]);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(pair[1]);
+    w->talk = pair[0];
+    w->pid = w->pid < 0 ? 0 : w->pid;
+}
+
+static bool is_pending(pid_t pid, int signal) {
+    char path[64], line[256];
+    unsigned long long pending = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *status = fopen(path, "re");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL) {
+        if (strncmp(line, "ShdPnd:", 7) == 0) {
+            pending = strtoull(line + 7, NULL, 16);
+        }
+    }
+    if (status != NULL) {
+        fclose(status);
+    }
+    return (pending >> (signal - 1) & 1) != 0;
+}
+
+bool witness_has(const struct witness *w, int signal) {
+    if (w->pid == 0 || is_pending(w->pid, signal)) {
+        return w->pid != 0;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = LATER_NS}, NULL);
+    return is_pending(w->pid, signal);
+}
+
+void witness_forget(const struct witness *w) {
+    struct pollfd answer = {.fd = w->talk, .events = POLLIN};
+    char byte = 0;
+    if (w->pid != 0 && send(w->talk, &byte, 1, MSG_NOSIGNAL) == 1 && poll(&answer, 1, ANSWER_MS) == 1) {
+        byte = recv(w->talk, &byte, 1, 0) == 1;
+    }
+}
+
+void witness_end(struct witness *w) {
+    if (w->pid != 0) {
+        kill(w->pid, SIGKILL);
+        waitpid(w->pid, NULL, 0);
+        close(w->talk);
+        w->pid = 0;
+    }
+}

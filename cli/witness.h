@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Was a signal for us alone, or for our whole process group? The kernel does not say, and the program must
+ * not get one twice that it got itself. So a process of ours stands beside us in the group with every signal
+ * blocked: what was sent to the group, or to each process of a control group, is pending there too. Ordinary
+ * code.
+ */
+#ifndef CLI_WITNESS_H
+#define CLI_WITNESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct witness {
+    pid_t pid; /* 0: there is none, and every signal counts as ours alone */
+    int talk;  /* a byte and it forgets, a byte and it has */
+};
+
+/* Every signal is blocked in the caller that is forwarded. */
+void witness_start(struct witness *w);
+/* True when it got the signal too. Waits some milliseconds for it. */
+bool witness_has(const struct witness *w, int signal);
+/* It forgets all that it has. */
+void witness_forget(const struct witness *w);
+void witness_end(struct witness *w);
+
+#endif

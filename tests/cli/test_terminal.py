@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""Job control and signals: a shell at a terminal and whoever sends signals see the program as it is without us."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support_beside import PYTHON, SideBySide
+from support_run import HANGDOG, PATIENCE, children_of, environment, state_of, wait_until
+
+# Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".
+COUNT = """
+import os, select, signal, sys
+def note(number, frame): os.write(log, b"%d\\n" % number)
+log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+for number in map(int, sys.argv[1:]): signal.signal(number, note)
+signal.set_wakeup_fd(-1)
+open("pid", "w").write(str(os.getpid()))
+print("ready", flush=True)
+r, w = os.pipe()
+while not os.path.exists("end"): select.select([r], [], [], 0.1)
+sys.exit(5)
+"""
+
+
+class Folder(SideBySide):
+    def setUp(self):
+        self.make()
+
+    def make(self):
+        self.folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        return self.folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def head(self, watched):
+        return [HANGDOG, "run", "--spool", self.path("spool"), "--"] if watched else []
+
+    def read(self, name):
+        try:
+            with open(self.path(name), encoding="ascii") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def hangs(self):
+        done = subprocess.run([HANGDOG, "list", "--no-symbols", "--spool", self.path("spool")], capture_output=True,
+                              text=True, env=environment(), check=False)
+        return [line for line in done.stdout.splitlines() if " session " not in line]
+
+
+class Shell:
+    """/bin/bash -i at a terminal of its own."""
+
+    def __init__(self, folder):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"],
+                      {**environment(), "PS1": "READY> ", "TERM": "dumb", "HISTFILE": ""})
+        self.seen, self.at = "", 0
+        self.expect("READY> ")
+
+    def expect(self, pattern, limit=PATIENCE):
+        """What matches next; what came before it is used up."""
+        end = time.monotonic() + limit
+        while True:
+            found = re.compile(pattern).search(self.seen, self.at)
+            if found:
+                self.at = found.end()
+                return found
+            if time.monotonic() > end or not select.select([self.fd], [], [], end - time.monotonic())[0]:
+                raise AssertionError("waited in vain for %r in %r" % (pattern, self.seen[self.at:]))
+            try:
+                self.seen += os.read(self.fd, 65536).decode(errors="replace")
+            except OSError as error:
+                raise AssertionError("the shell ended: %r" % self.seen) from error
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def line(self, text):
+        """A command, past its own echo."""
+        self.type(text + "\n")
+        self.expect(re.escape(text[-20:]) + r"\s*\n")
+
+    def close(self):
+        os.kill(self.pid, signal.SIGHUP)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+class Terminal(Folder):
+    def shell(self, watched):
+        self.make()
+        shell = Shell(self.folder)
+        self.addCleanup(shell.close)
+        with open(self.path("count.py"), "w", encoding="ascii") as script:
+            script.write(COUNT)
+        shell.command = " ".join([*self.head(watched), PYTHON, "-I", "count.py"])
+        return shell
+
+    def beside_ctrl_z_and_fg(self):
+        for watched in (False, True):
+            shell = self.shell(watched)
+            shell.line(shell.command)
+            shell.expect("ready")
+            time.sleep(2)  # so that its loop is known
+            program = int(self.read("pid"))
+            shell.type("\x1a")
+            shell.expect("Stopped")
+            shell.expect("READY> ")
+            self.assertEqual("T", state_of(program))
+            time.sleep(1.5)
+            shell.line("jobs")
+            shell.expect(r"\[1\]\+ +Stopped +")
+            shell.line("fg")
+            wait_until(lambda p=program: state_of(p) in "SR", "the program to go on")
+            time.sleep(1)
+            shell.type("\x1a")
+            shell.expect("Stopped")
+            shell.line("bg")
+            wait_until(lambda p=program: state_of(p) in "SR", "the program to go on in the background")
+            open(self.path("end"), "w", encoding="ascii").close()
+            shell.line("wait %1; echo status=$?")
+            shell.expect("status=5")
+            self.assertEqual([], self.hangs())
+
+    def beside_ctrl_c_ends_both(self):
+        for watched in (False, True):
+            shell = self.shell(watched)
+            shell.line(" ".join([*self.head(watched), "/bin/sleep", "60"]))
+            time.sleep(0.5)
+            shell.type("\x03")
+            shell.expect("READY> ")
+            shell.line("echo status=$?")
+            shell.expect("status=130")
+
+    def beside_ctrl_c_comes_once(self):
+        for watched in (False, True):
+            shell = self.shell(watched)
+            shell.line(shell.command + " 2 28")
+            shell.expect("ready")
+            shell.type("\x03")
+            wait_until(lambda: self.read("log"), "the signal")
+            time.sleep(0.3)
+            self.assertEqual("2\n", self.read("log"))
+            open(self.path("end"), "w", encoding="ascii").close()
+            shell.expect("READY> ")
+            shell.line("echo status=$?")
+            shell.expect("status=5")
+
+    def beside_the_background_reads(self):
+        for watched in (False, True):
+            shell = self.shell(watched)
+            shell.line(" ".join([*self.head(watched), "/bin/cat"]) + " &")
+            shell.expect(r"\[1\] \d+")
+            time.sleep(0.5)
+            shell.line("jobs")
+            shell.expect("Stopped")
+            shell.line("fg")
+            shell.expect("cat")
+            shell.type("hello\n")
+            shell.expect("hello\r\nhello\r\n")
+            shell.type("\x04")
+            shell.expect("READY> ")
+            shell.line("echo status=$?")
+            shell.expect("status=0")
+
+    def beside_the_background_writes(self):
+        """With `stty tostop` only what the program writes stops it, not what we do."""
+        shell = self.shell(True)
+        shell.line("stty tostop")
+        shell.line(" ".join([*self.head(True), "/bin/sleep", "0.5"]) + " &")
+        shell.expect("sleep ran for")
+        shell.line("wait %1; echo status=$?")
+        shell.expect("status=0")
+
+    def beside_suspended_by_itself(self):
+        """As editors do it: the program gets a key and stops its whole group."""
+        for watched in (False, True):
+            shell = self.shell(watched)
+            shell.line(" ".join([*self.head(watched), "/bin/sh", "-c", "'kill -TSTP 0; exit 6'"]))
+            shell.expect("Stopped")
+            shell.line("fg")
+            shell.expect("READY> ")
+            shell.line("echo status=$?")
+            shell.expect("status=6")
+
+
+class Signals(Folder):
+    def start(self, watched, *signals):  # pylint: disable=arguments-differ
+        self.make()
+        # pylint: disable=consider-using-with
+        process = subprocess.Popen([*self.head(watched), PYTHON, "-I", "-c", COUNT, *map(str, map(int, signals))],
+                                   cwd=self.folder, env=environment(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_until(lambda: self.read("pid"), "the program")
+        if watched:
+            wait_until(lambda: len(children_of(process.pid)) == 2, "the witness")
+        return process
+
+    def log_after(self, what, count):
+        wait_until(lambda: len(self.read("log").split()) >= count, what)
+        time.sleep(0.3)
+        return [int(number) for number in self.read("log").split()]
+
+    def end(self, process):
+        open(self.path("end"), "w", encoding="ascii").close()
+        self.assertEqual(5, process.wait(PATIENCE))
+
+    def beside_a_signal_to_the_group_comes_once(self):
+        every = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGRTMIN + 3, signal.SIGWINCH]
+        process = self.start(True, *every)
+        for number in [*every, signal.SIGTERM]:
+            before = len(self.read("log").split())
+            os.killpg(process.pid, number)
+            self.assertEqual([int(number)], self.log_after("a signal", before + 1)[before:])
+        self.end(process)
+
+    def beside_a_signal_to_us_alone_comes_once(self):
+        every = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGRTMIN + 3, signal.SIGWINCH]
+        process = self.start(True, *every)
+        for number in [*every, signal.SIGTERM]:
+            before = len(self.read("log").split())
+            os.kill(process.pid, number)
+            self.assertEqual([int(number)], self.log_after("a signal", before + 1)[before:])
+            os.killpg(process.pid, number)
+            self.assertEqual([int(number)], self.log_after("a signal", before + 2)[before + 1:])
+        self.end(process)
+
+    def beside_one_process_after_the_other(self):
+        """As a service manager ends a control group."""
+        process = self.start(True, signal.SIGTERM)
+        for pid in (process.pid, *children_of(process.pid)):
+            os.kill(pid, signal.SIGTERM)
+        self.assertEqual([int(signal.SIGTERM)], self.log_after("the signal", 1))
+        self.end(process)
+
+    def beside_a_program_that_signals_its_own_group(self):
+        for watched in (False, True):
+            self.make()
+            script = "trap 'echo got >>log' USR1; kill -USR1 0; sleep 0.3; exit 3"
+            done = subprocess.run([*self.head(watched), "/bin/sh", "-c", script], cwd=self.folder, env=environment(),
+                                  capture_output=True, start_new_session=True, check=False)
+            self.assertEqual((3, "got\n"), (done.returncode, self.read("log")), done.stderr)
+
+    def beside_stopped_and_continued_from_outside(self):
+        """The group is: both stop. The program alone is: we go on, since only it may be continued."""
+        process = self.start(True, signal.SIGCONT)
+        program = int(self.read("pid"))
+        os.killpg(process.pid, signal.SIGSTOP)
+        wait_until(lambda: state_of(process.pid) == "T" and state_of(program) == "T", "the stop")
+        os.killpg(process.pid, signal.SIGCONT)
+        self.assertEqual([int(signal.SIGCONT)], self.log_after("going on", 1))
+        for number in (signal.SIGSTOP, signal.SIGTSTP):
+            before = len(self.read("log").split())
+            os.kill(program, number)
+            if number == signal.SIGTSTP and state_of(program) != "T":  # an orphaned group: it is ignored
+                time.sleep(0.2)
+                continue
+            wait_until(lambda: state_of(program) == "T", "the program's stop")
+            time.sleep(0.2)
+            self.assertNotEqual("T", state_of(process.pid))
+            os.kill(process.pid, signal.SIGCONT)  # of us alone: passed on
+            self.assertEqual([int(signal.SIGCONT)], self.log_after("going on", before + 1)[before:])
+        self.end(process)
+
+    def beside_our_death_leaves_nobody(self):
+        process = self.start(True)
+        (witness,) = [pid for pid in children_of(process.pid) if str(pid) != self.read("pid")]
+        process.kill()
+        process.wait()
+        wait_until(lambda: not state_of(witness), "the witness to end")
+        self.assertTrue(state_of(int(self.read("pid"))))
+        open(self.path("end"), "w", encoding="ascii").close()
+        wait_until(lambda: not state_of(int(self.read("pid"))) or state_of(int(self.read("pid"))) == "Z", "the program's end")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
