@@ -36,7 +36,7 @@ class OnHang(SideBySide):
         self.assertEqual((0, 0), (blocked & 0x7fffffff, ignored & 0x7fffffff & ~(1 << signal.SIGINT - 1)))
 
     def beside_a_hang_that_goes_on_is_not_waited_for(self):
-        program = self.start(loop(1.6, "hang60"), ["--on-hang", "cp $1 copy"])
+        program = self.start(loop(1.6, "hang60"), ["--loop", "python3", "--on-hang", "cp $1 copy"])
         wait_until((pathlib.Path(program.folder) / "copy").exists, "the command", 20 if not SANITIZER else 60)
         wait_until(lambda: (pathlib.Path(program.folder) / "copy").read_text().endswith("\n"), "its end")
         self.assertFalse(json.loads((pathlib.Path(program.folder) / "copy").read_text())["complete"])
