@@ -186,6 +186,10 @@ static int stop(bool join) {
     }
     uint64_t until_ns = hd_os_now_ns() + STOP_NS;
     struct hd_monitor *m = atomic_load(&monitor);
+    if (!join) {
+        hd_os_thread_detach(&m->monitor_thread);
+        hd_os_thread_detach(&m->worker_thread);
+    }
     atomic_store(&m->stopping, true);
     hd_monitor_wake(m);
     if (join) {

@@ -84,6 +84,18 @@ bool hd_os_ticks_usable(void);
 void *hd_os_memory_take(size_t bytes);
 void hd_os_memory_give(void *p, size_t bytes);
 
+/* Built with a sanitizer's instrumentation. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define HD_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define HD_SANITIZED 1
+#endif
+#endif
+#ifndef HD_SANITIZED
+#define HD_SANITIZED 0
+#endif
+
 /* What a thread's stack needs besides what its code does: the thread sanitizer refuses less. */
 #if defined(__SANITIZE_THREAD__)
 #define HD_OS_STACK_EXTRA (2u << 20)
@@ -96,7 +108,8 @@ void hd_os_memory_give(void *p, size_t bytes);
 #define HD_OS_STACK_EXTRA 0u
 #endif
 
-/* A thread with every signal blocked, on the caller's stack memory. */
+/* A thread with every signal blocked, on the caller's stack memory; where the thread-local variables of the
+ * program's modules leave too little of it, on a stack of libc's. */
 struct hd_os_thread {
     uint64_t handle[1]; /* pthread_t */
     bool started;
@@ -104,6 +117,8 @@ struct hd_os_thread {
 int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
                        void *arg);
 void hd_os_thread_join(struct hd_os_thread *t);
+/* Nobody will join it, and a sanitizer's runtime that counts threads is told so. Before it is told to end. */
+void hd_os_thread_detach(struct hd_os_thread *t);
 
 /* libc's own note that the process has one thread (glibc 2.32 and later, two copies of it at most), or NULL:
  * as in the library. libc's locks, reference counts and cancellation points are dear in a process with two:

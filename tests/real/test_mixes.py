@@ -4,18 +4,15 @@
 # `hangdog run` next to what else works on a program: its own use of signals, its own preloaded libraries, sanitizers,
 # debuggers, tracers, children of another word size. The program is as it would be without us, and its hang is told.
 
-import glob
 import os
-import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
 import unittest
 
 from support_run import BUILD, HANGDOG, MS, PATIENCE, S, SANITIZER, SOURCE, Program, RealCase
-from support_run import environment, hot_functions, symbolicated, wait_until
+from support_run import environment, hot_functions, symbolicated
 
 HANG = os.path.join(BUILD, "tests/programs/plain-hang")
 SIGNALS = os.path.join(BUILD, "tests/programs/own-signals")
@@ -100,6 +97,121 @@ class OwnPreload(Case):
                 self.assertIn(report["cause"]["kind"], ("cpu", "starved"))
                 self.assertGreater(report["duration_ns"], 900 * MS)
                 self.assertLess(abs(time.time() - os.stat(watched.spool).st_mtime), 600, "reports are dated by the true clock")
+
+
+@unittest.skipIf(SANITIZER, "an instrumented preload needs its own runtime first")
+class Builds(Case):
+    """plain-hang as others build it."""
+
+    SOURCE = os.path.join(SOURCE, "tests/scenario/programs/plain-hang.c")
+
+    def build(self, name, compiler, *flags, source=None):
+        """The program, or None where this compiler cannot make one that runs."""
+        program = os.path.join(self.binaries, name)
+        done = subprocess.run([compiler, "-g", "-O1", "-w", *flags, source or self.SOURCE, "-o", program],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
+        if done.returncode == 0:
+            return program
+        print("not to be had here: %s: %s" % (name, done.stdout.decode().strip().splitlines()[-1:]))
+        return None
+
+    def setUp(self):
+        self.binaries = self.folder()
+
+    def assert_each_hang(self, programs):
+        """Each of them plain and watched: alike, with one report."""
+        pairs = {name: self.pair([program]) for name, program in programs.items() if program}
+        for name, (plain, watched) in pairs.items():
+            with self.subTest(name):
+                self.assert_alike(plain, watched)
+                self.assertEqual(3, watched.process.returncode)
+                self.assert_hang(watched, "hot_function")
+        return len(pairs)
+
+    def test_sanitizers(self):
+        """The runtime stays first; its threads' stacks, leak checks and race checks find nothing of ours."""
+        programs = {kind: self.build("gcc-" + kind, "/usr/bin/gcc", "-fsanitize=" + kind)
+                    for kind in ("address", "undefined", "leak", "thread")}
+        if installed("clang"):
+            for kind in ("address", "undefined", "thread"):
+                programs["clang-" + kind] = self.build("clang-" + kind, "/usr/bin/clang", "-fsanitize=" + kind)
+        self.assertGreaterEqual(self.assert_each_hang(programs), 4)
+
+    def test_thread_local_variables_that_fill_a_small_stack(self):
+        programs = {}
+        with open(self.SOURCE, encoding="utf-8") as file:
+            text = file.read()
+        for size in (20000, 55000, 60000, 3000000):
+            source = os.path.join(self.binaries, "tls%d.c" % size)
+            with open(source, "w", encoding="utf-8") as file:
+                file.write(text.replace("static int idle_pipe", "__thread char big[%d];\nstatic int idle_pipe" % size)
+                           .replace('puts("done")', 'big[argc] = 1, puts("done")'))
+            programs[size] = self.build("tls%d" % size, "/usr/bin/gcc", source=source)
+        self.assertEqual(4, self.assert_each_hang(programs))
+
+    def test_a_child_of_another_word_size(self):
+        """The environment is clean, so its loader does not complain of a library that is not for it."""
+        assembly, made = os.path.join(self.binaries, "child.s"), os.path.join(self.binaries, "child")
+        with open(assembly, "w", encoding="utf-8") as file:
+            file.write(".globl _start\n_start: mov $4, %eax; mov $1, %ebx; mov $text, %ecx; mov $6, %edx; int $0x80\n"
+                       "mov $1, %eax; mov $0, %ebx; int $0x80\n.data\ntext: .ascii \"small\\n\"\n")
+        subprocess.run(["/usr/bin/as", "--32", "-o", made + ".o", assembly], check=True)
+        subprocess.run(["/usr/bin/ld", "-m", "elf_i386", "-o", made, made + ".o"], check=True)
+        if subprocess.run([made], stdout=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("this kernel runs no 32-bit programs")
+        source = os.path.join(self.binaries, "child.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <stdio.h>\nint main(void) { puts(\"dynamic\"); return 0; }\n")
+        children = [made] + [p for p in [self.build("dynamic", "/usr/bin/gcc", "-m32", source=source)] if p]
+        pairs = [self.pair([HANG, "exec " + child]) for child in children]
+        for plain, watched in pairs:
+            self.assert_alike(plain, watched)
+            self.assertEqual("", watched.errors)
+            self.assert_hang(watched, "hot_function")
+
+
+@unittest.skipIf(SANITIZER, "their runtimes have their own ways with tracers")
+class Tools(Case):
+    def test_a_debugger_holds_it(self):
+        """Attached, stopped at a breakpoint for two seconds, let go: the stop is not the program's."""
+        if not installed("gdb"):
+            self.skipTest("gdb is not installed")
+        program = self.program([HANG])
+        done = subprocess.run(["/usr/bin/gdb", "-q", "-nx", "-batch", "-p", str(program.pid), "-ex", "break hot_function",
+                               "-ex", "continue", "-ex", "shell sleep 2", "-ex", "delete", "-ex", "detach"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE,
+                              check=False)
+        if b"Operation not permitted" in done.stdout:
+            self.skipTest("this machine lets nobody attach")
+        self.assertEqual(3, program.wait(), program.errors)
+        self.assertEqual("done\n", program.output)
+        self.assertIn(b"Breakpoint 1, hot_function", done.stdout)
+        report = self.assert_hang(program, "hot_function")
+        self.assertLess(abs(report["duration_ns"] - S), 500 * MS)
+        self.assertLess(abs(report["excluded_ns"] - 2 * S), 700 * MS)
+
+    def test_tracers_and_checkers(self):
+        """Around us, or on the program alone: it ends as without, and its hang is told where it can be seen."""
+        programs = {}
+        if installed("strace"):
+            programs["strace"] = subprocess.Popen(["/usr/bin/strace", "-f", "-o", "/dev/null", HANGDOG, "run", "--quiet", "--spool",
+                                                   os.path.join(self.folder(), "spool"), "--", HANG], stdout=subprocess.PIPE,
+                                                  stderr=subprocess.PIPE, env=environment())
+        if installed("valgrind"):
+            programs["valgrind"] = self.program(["/usr/bin/valgrind", "-q", "--error-exitcode=9", HANG], options=["--quiet"])
+            programs["valgrind-around"] = subprocess.Popen(
+                ["/usr/bin/valgrind", "-q", "--trace-children=yes", "--error-exitcode=9", HANGDOG, "run", "--quiet", "--spool",
+                 os.path.join(self.folder(), "spool"), "--", HANG], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=environment())
+        print("compared:", " ".join(programs) or "none is installed")
+        for name, program in programs.items():
+            with self.subTest(name):
+                if isinstance(program, Program):
+                    status, output, errors = program.wait(), program.output, program.errors
+                else:
+                    output, errors = (text.decode() for text in program.communicate(timeout=PATIENCE))
+                    status = program.returncode
+                self.assertEqual((3, "done\n", ""), (status, output, errors))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
  * The set-up file: the only one that takes memory for the library and makes its threads. Ordinary code,
  * before and after any hang; it has its own list of allowed symbols.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -29,6 +31,8 @@ void hd_os_memory_give(void *p, size_t bytes) {
     }
 }
 
+/* ---- threads -------------------------------------------------------------------------------- */
+
 struct hd_os_single_threaded hd_os_single_threaded;
 
 void hd_os_set_single_threaded(bool single) {
@@ -43,35 +47,98 @@ static bool is_single_threaded(void) {
     return hd_os_single_threaded.note[0] != NULL && *hd_os_single_threaded.note[0] != 0;
 }
 
-int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
-                       void *arg) {
-    pthread_attr_t attributes;
-    pthread_t handle;
-    sigset_t all, before;
+/* libc lays the thread-local variables of all modules on top of a thread's stack, and does not tell how much
+ * they take: the new thread looks what is left for it. */
+#define LEFT_BYTES_MIN (40 * 1024)
+#define LIBC_STACK_BYTES (1024 * 1024)
 
-    _Static_assert(sizeof handle <= sizeof t->handle, "a thread's handle fits");
-    t->started = false;
+enum verdict { BORN = 1, CRAMPED };
+
+struct birth {
+    void *(*run)(void *);
+    void *arg;
+    const uint8_t *stack; /* NULL: libc's */
+    _Atomic uint32_t verdict;
+};
+
+static void *be_born(void *of) {
+    struct birth *b = of;
+    void *(*run)(void *) = b->run;
+    void *arg = b->arg;
+    bool cramped =
+        b->stack != NULL && (const uint8_t *)__builtin_frame_address(0) - b->stack < LEFT_BYTES_MIN;
+    atomic_store(&b->verdict, cramped ? CRAMPED : BORN);
+    hd_os.futex_wake((uint32_t *)&b->verdict, 1, false); /* the birth itself may be gone */
+    return cramped ? NULL : run(arg);
+}
+
+/* With `stack` NULL it is libc's, of `bytes` if not 0. 0, a positive errno, or -1: there was too little room.
+ */
+static int start_on(void *stack, size_t bytes, struct birth *b, pthread_t *handle) {
+    pthread_attr_t attributes;
+    sigset_t all, before;
     int rc = pthread_attr_init(&attributes);
+
     if (rc != 0) {
-        return -rc;
+        return rc;
     }
-    rc = pthread_attr_setstack(&attributes, stack, stack_bytes);
+    if (stack != NULL) {
+        rc = pthread_attr_setstack(&attributes, stack, bytes);
+    } else if (bytes != 0) {
+        rc = pthread_attr_setstacksize(&attributes, bytes);
+    }
     if (rc == 0) {
         /* The new thread inherits the mask: there is no instant at which it could take a signal of the
          * program's. libc's own call leaves out the two signals that libc needs itself. */
         memset(&all, 0xff, sizeof all);
         rc = pthread_sigmask(SIG_SETMASK, &all, &before);
         if (rc == 0) {
-            bool single = is_single_threaded();
-            rc = pthread_create(&handle, &attributes, run, arg);
-            if (single) {
-                hd_os_single_threaded.pid = hd_os.get_pid();
-                hd_os_set_single_threaded(true);
-            }
+            b->stack = stack;
+            atomic_store(&b->verdict, 0);
+            rc = pthread_create(handle, &attributes, be_born, b);
             (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         }
     }
     (void)pthread_attr_destroy(&attributes);
+    if (rc != 0) {
+        return rc;
+    }
+    while (atomic_load(&b->verdict) == 0) {
+        (void)hd_os.futex_wait((uint32_t *)&b->verdict, 0, hd_os_now_ns() + HD_NS_PER_MS, false);
+    }
+    if (atomic_load(&b->verdict) == CRAMPED) {
+        (void)pthread_join(*handle, NULL);
+        return -1;
+    }
+    return 0;
+}
+
+/* A sanitizer's runtime, the program's own, wants more room on every stack than we have, and says so. */
+extern void __sanitizer_set_report_path(const char *) __attribute__((weak));
+
+static bool sanitized_by_others(void) {
+    return !HD_SANITIZED && &__sanitizer_set_report_path != NULL;
+}
+
+int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
+                       void *arg) {
+    struct birth birth = {.run = run, .arg = arg};
+    pthread_t handle;
+    _Static_assert(sizeof handle <= sizeof t->handle, "a thread's handle fits");
+
+    t->started = false;
+    bool single = is_single_threaded();
+    int rc = sanitized_by_others() ? -1 : start_on(stack, stack_bytes, &birth, &handle);
+    if (rc == -1 || rc == EINVAL) { /* little or no room beside the thread-local variables */
+        rc = start_on(NULL, LIBC_STACK_BYTES, &birth, &handle);
+    }
+    if (rc == EINVAL) {
+        rc = start_on(NULL, 0, &birth, &handle);
+    }
+    if (single) {
+        hd_os_single_threaded.pid = hd_os.get_pid();
+        hd_os_set_single_threaded(true);
+    }
     if (rc == 0) {
         memcpy(t->handle, &handle, sizeof handle);
         t->started = true;
@@ -88,4 +155,14 @@ void hd_os_thread_join(struct hd_os_thread *t) {
     memcpy(&handle, t->handle, sizeof handle);
     (void)pthread_join(handle, NULL);
     t->started = false;
+}
+
+void hd_os_thread_detach(struct hd_os_thread *t) {
+    pthread_t handle;
+
+    if (t->started &&
+        sanitized_by_others()) { /* it then frees memory, which libc's malloc is not ready for */
+        memcpy(&handle, t->handle, sizeof handle);
+        (void)pthread_detach(handle);
+    }
 }
