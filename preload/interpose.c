@@ -35,7 +35,7 @@ static struct {
     int (*epoll_create1)(int);
 } real;
 
-void *hd_interpose_look_up(const char *name) {
+EARLY void *hd_interpose_look_up(const char *name) {
     int saved = errno;
     void *found = dlsym(RTLD_NEXT, name);
     errno = saved;

@@ -5,6 +5,9 @@
 #ifndef HD_INTERPOSE_H
 #define HD_INTERPOSE_H
 
+/* A sanitizer's runtime calls these before it is ready itself. */
+#define EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
+
 /* Before any of them is called, where possible. Ordinary code. */
 void hd_interpose_resolve(void);
 void hd_jump_resolve(void);

@@ -13,8 +13,6 @@
 #include "interpose.h"
 
 #define EXPORT __attribute__((visibility("default")))
-/* A sanitizer's runtime calls these before it is ready itself. */
-#define EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
 
 typedef void (*handler)(int);
 
@@ -31,7 +29,7 @@ static struct {
     void *alt_stack;
 } own;
 
-void hd_interpose_resolve_signals(void) {
+EARLY void hd_interpose_resolve_signals(void) {
     real.sigaction = (__typeof__(real.sigaction))hd_interpose_look_up("sigaction");
     real.sigaltstack = (__typeof__(real.sigaltstack))hd_interpose_look_up("sigaltstack");
     real.signal = (__typeof__(real.signal))hd_interpose_look_up("signal");

@@ -111,8 +111,7 @@ static bool waits_after_all(const struct hd_watch *w, uint64_t *since) {
     if (waiting == NULL || atomic_load_explicit(waiting, memory_order_acquire) != HD_WAIT_IDLE) {
         return false;
     }
-    *since = atomic_load_explicit(&w->loop.waiting_since, memory_order_relaxed);
-    atomic_thread_fence(memory_order_acquire);
+    *since = atomic_load_explicit(&w->loop.waiting_since, memory_order_acquire);
     return atomic_load_explicit(&w->loop.waiting, memory_order_relaxed) == waiting;
 }
 
