@@ -75,7 +75,7 @@ function(hd_scripts kind timeout)
   foreach(script ${scripts})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
     file(STRINGS ${script} main REGEX "__main__")
-    if(main)
+    if(main AND NOT script MATCHES "/support_") # a program that a test starts
       hd_name(name script)
       hd_test(${kind} ${name} ${timeout} /usr/bin/python3 ${script})
     endif()
