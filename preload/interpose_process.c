@@ -87,11 +87,15 @@ EXPORT int prctl(int option, ...) {
 
 /* A thread that was joined may still be counted by the kernel, for an instant. */
 static long once_alone(bool alone, long call, long a, long b) {
+    int saved = errno;
     long result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);
     for (unsigned i = 0; alone && result == -1 && errno == EINVAL && i < RETRIES; i++) {
         uint32_t never = 0;
         (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + HD_NS_PER_MS / 5, false);
         result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);
+    }
+    if (result != -1) {
+        errno = saved; /* not that of a try before */
     }
     return result;
 }

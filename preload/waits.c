@@ -124,6 +124,94 @@ void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now) {
     }
 }
 
+static uint64_t wait_key(uint64_t hash, const void *caller, const void *frame) {
+    uint64_t key = (hash ^ (uint64_t)(uintptr_t)caller) * 0xff51afd7ed558ccdULL;
+    key = (key ^ key >> 32 ^ (uint64_t)(uintptr_t)frame) * 0xc4ceb9fe1a85ec53ULL;
+    return key | 1;
+}
+
+INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set *set, bool blocks,
+                                 const void *caller, const void *frame) {
+    struct hd_waits *t = hd_waits_self;
+    struct hd_watch *watch = t != NULL ? t->watch : NULL;
+    if (__builtin_expect(watch == NULL, 0)) {
+        t = t != NULL ? hd_process_first_wait() : NULL;
+        watch = t != NULL ? t->watch : NULL;
+    }
+    if (watch == NULL) {
+        w->waits = NULL;
+        return;
+    }
+    uint64_t key = wait_key(set->hash, caller, frame);
+    struct hd_identity *id = t->last;
+    if (id == NULL || id->key != key) {
+        id = hd_waits_find(t, key, set, (uint64_t)(uintptr_t)frame);
+        t->last = id;
+        t->last_caller = caller;
+        t->last_frame = frame;
+        t->last_hash = set->hash;
+    }
+    uint8_t verdict = atomic_load_explicit(&id->verdict, memory_order_acquire);
+    w->waits = t;
+    w->identity = id;
+    w->blocks = blocks;
+    w->idle = verdict == HD_WAIT_IDLE;
+    if (!blocks) {
+        return;
+    }
+    struct hd_loop *loop = &watch->loop;
+    if (w->idle) {
+        w->began = hd_loop_mark(loop, HANGDOG_BEFORE_WAITING);
+        return;
+    }
+    w->began = hd_loop_ticks(loop);
+    if (verdict == HD_WAIT_UNKNOWN && atomic_load_explicit(&id->resolved, memory_order_relaxed) == 0) {
+        hd_waits_leave_stack(t, id);
+    }
+    atomic_store_explicit(&loop->waiting_since, w->began, memory_order_relaxed);
+    atomic_store_explicit(&loop->waiting, &id->verdict, memory_order_release);
+}
+
+/* A wait is over that was not known to be idle when it began, and is now or is not. */
+INSIDE_A_CALL static uint64_t wait_over(struct hd_waits *t, uint64_t began, bool idle) {
+    struct hd_loop *loop = &t->watch->loop;
+    atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
+    uint64_t now = idle ? hd_loop_waited(loop, began) : hd_loop_ticks(loop);
+    if ((atomic_load_explicit(&loop->flags, memory_order_relaxed) & HD_FLAG_PARKED) != 0) {
+        hd_waits_wake_monitor(t, now);
+    }
+    return now;
+}
+
+INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
+    struct hd_waits *t = w->waits;
+    struct hd_watch *watch = t != NULL ? t->watch : NULL;
+    if (watch == NULL) {
+        return; /* a forked child: wiped while it waited */
+    }
+    struct hd_identity *id = w->identity;
+    struct hd_loop *loop = &watch->loop;
+    uint64_t now;
+    if (!w->blocks) {
+        if (w->idle) {
+            hd_loop_mark(loop, HANGDOG_AFTER_WAITING); /* one turn ends, the next starts */
+        }
+        return;
+    }
+    if (w->idle) {
+        now = hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
+    } else {
+        /* first its end, then the verdict: whoever gives that reads the end afterwards */
+        atomic_exchange_explicit(&id->ended, hd_loop_ticks(loop), memory_order_seq_cst);
+        bool idle = atomic_load_explicit(&id->verdict, memory_order_seq_cst) == HD_WAIT_IDLE;
+        now = wait_over(t, w->began, idle);
+    }
+    hd_wait_sum(t, id, now - w->began);
+    if (atomic_load_explicit(&id->first_began, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&id->first_began, w->began, memory_order_relaxed);
+    }
+}
+
 INSIDE_A_CALL void hd_wait_left(struct hd_waits *t) {
     if (t->watch == NULL) {
         return;
@@ -132,7 +220,7 @@ INSIDE_A_CALL void hd_wait_left(struct hd_waits *t) {
     const _Atomic uint8_t *waiting = atomic_load_explicit(&loop->waiting, memory_order_relaxed);
     if (waiting != NULL) {
         bool idle = atomic_load_explicit(waiting, memory_order_acquire) == HD_WAIT_IDLE;
-        hd_wait_over(t, atomic_load_explicit(&loop->waiting_since, memory_order_relaxed), idle);
+        wait_over(t, atomic_load_explicit(&loop->waiting_since, memory_order_relaxed), idle);
     } else if (hd_activity_is_idle(
                    hd_loop_activity(loop, atomic_load_explicit(&loop->word, memory_order_relaxed)))) {
         hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
