@@ -60,9 +60,16 @@ static json_t *load(const struct teller *t, const char *id) {
     return report_load(path, &why); /* gone, or not ours: nothing to tell */
 }
 
+/* The spool may be a folder that many write to. */
+static uid_t owner_of(const struct teller *t, const json_t *report) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.json", t->spool, text_of(report, "id"));
+    return report_owner(path);
+}
+
 static void tell_ended(const struct teller *t, json_t *report) {
     json_t *notes = NULL;
-    report_symbolicate(report, t->symbolizer, report_owner(t->spool), &notes);
+    report_symbolicate(report, t->symbolizer, owner_of(t, report), &notes);
     if (t->json) {
         char *line = json_dumps(report, JSON_COMPACT);
         fprintf(stderr, "%s\n", line != NULL ? line : "{}");
@@ -78,7 +85,7 @@ static void tell_ended(const struct teller *t, json_t *report) {
 }
 
 static void tell_long(const struct teller *t, json_t *report) {
-    report_symbolicate(report, t->symbolizer, report_owner(t->spool), NULL);
+    report_symbolicate(report, t->symbolizer, owner_of(t, report), NULL);
     const char *function = text_of(report_own_frame(report), "function");
     if (!t->json) {
         fprintf(stderr, "hangdog: ");

@@ -6,7 +6,9 @@
 
 import contextlib
 import datetime
+import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -125,6 +127,24 @@ class Node(ScriptCase):
             self.assertIn("start node with --perf-basic-prof --interpreted-frames-native-stack",
                           shown(self.plain, report))
         self.assertIn("start node with --perf-basic-prof", self.plain.errors)
+
+    def test_a_map_of_another_process_with_that_number_names_nothing(self):
+        report, _ = self.hang(self.named, "checksumOfNothing")
+        raw = next(r for r in self.named.reports("hang") if r["id"] == report["id"])
+        with subprocess.Popen(["sleep", "60"]) as other:
+            raw["app"]["pid"] = other.pid
+            path, map_path = os.path.join(self.named.folder, "other.json"), "/tmp/perf-%d.map" % other.pid
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(raw, file)
+            shutil.copy("/tmp/perf-%d.map" % self.named.pid, map_path)
+            try:
+                text = subprocess.run([HANGDOG, "show", path], check=True, text=True, stdout=subprocess.PIPE,
+                                      env=environment(), timeout=PATIENCE).stdout
+            finally:
+                os.unlink(map_path)
+                other.kill()
+        self.assertNotIn("checksumOfNothing", text)
+        self.assertIn(map_path + " is not read: another process has that number now", text)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give a file away")
     def test_a_map_that_is_somebody_elses_names_nothing(self):
