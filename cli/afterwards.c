@@ -119,9 +119,8 @@ static void close_open_hang(struct hd_record *c, const char *spool, bool died) {
     json_decref(report);
 }
 
-static void write_session(struct hd_record *c, const char *spool) {
-    uint64_t now_ns = hd_os_now_ns();
-    struct hd_session s = {.used_ns = now_ns - c->options.started_ns - atomic_load(&c->stopped_ns),
+static void write_session(struct hd_record *c, const char *spool, uint64_t used_ns) {
+    struct hd_session s = {.used_ns = used_ns,
                            .idle_ns = atomic_load(&c->idle_ns),
                            .hangs = atomic_load(&c->hangs),
                            .hang_ns = atomic_load(&c->hang_ns),
@@ -182,26 +181,47 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     atomic_fetch_add(&sum->spool_failed, atomic_load(&c->spool_failed));
 }
 
+static void settle(struct hd_record *c, bool died, uint64_t used_ns) {
+    const char *spool = c->options.spool;
+    char session[37];
+    bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
+    hd_uuid_text(c->options.session, session);
+    drop_end_of_batch(c);
+    settle_held(spool, session, loop_seen);
+    close_open_hang(c, spool, died);
+    if (loop_seen) {
+        write_session(c, spool, used_ns);
+    }
+}
+
 void afterwards(const struct runner *r) {
-    const char *spool = r->record->options.spool;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
         uint32_t owner = atomic_load(&c->owner);
         if (owner == 0) {
             continue;
         }
-        char session[37];
-        bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
         bool last = owner == (uint32_t)r->child && atomic_load(&c->superseded) == 0;
-        hd_uuid_text(c->options.session, session);
-        drop_end_of_batch(c);
-        settle_held(spool, session, loop_seen);
-        close_open_hang(c, spool, last && WIFSIGNALED(r->status));
-        if (loop_seen) {
-            write_session(c, spool);
-        }
+        settle(c, last && WIFSIGNALED(r->status),
+               hd_os_now_ns() - c->options.started_ns - atomic_load(&c->stopped_ns));
         if (i > 0) {
             add_up(r->record, c, last);
+        }
+    }
+}
+
+/* How long it was used, as far as it said: when it ended is not known. */
+static uint64_t told_ns(struct hd_record *c) {
+    bool hanging = atomic_load(&c->hang_open) == HD_RECORD_HANG_LASTS;
+    return atomic_load(&c->idle_ns) + atomic_load(&c->busy_ns) +
+           (hanging ? atomic_load(&c->open_duration_ns) : 0);
+}
+
+void afterwards_alone(struct hd_record *table) {
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        struct hd_record *c = &table[i];
+        if (atomic_load(&c->owner) != 0 && atomic_load(&c->told) == 0) {
+            settle(c, atomic_load(&c->superseded) == 0, told_ns(c));
         }
     }
 }

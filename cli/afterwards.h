@@ -11,4 +11,8 @@
  * the program died in becomes a fatal hang; the session report is written. */
 void afterwards(const struct runner *r);
 
+/* The same for a dead program that had no runner. How it ended is not known: in mid-hang it was fatal, unless
+ * its monitor was stopped before. */
+void afterwards_alone(struct hd_record *table);
+
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/afterwards.h"
+#include "cli/alone.h"
 #include "cli/commands.h"
 #include "cli/filters.h"
 #include "cli/on_hang.h"
@@ -198,6 +199,19 @@ static int run_unwatched(const struct run_options *o, const char *why) {
     return not_started(o, -errno);
 }
 
+/* --exec: the program takes our place. */
+static int run_alone(const struct run_options *o, const char *spool, const char *preload) {
+    struct hd_record_options options = {0};
+    struct alone a;
+    fill_options(&options, o, spool);
+    int rc = alone_prepare(&a, &options);
+    if (rc != 0) {
+        return complain("cannot watch '%s': no file can be made in '%.500s': %s", o->program[0], spool,
+                        strerror(-rc));
+    }
+    return not_started(o, alone_become(&a, o->program, preload));
+}
+
 int cmd_run(int argc, char **argv) {
     struct run_options o;
     struct problem why;
@@ -213,10 +227,14 @@ int cmd_run(int argc, char **argv) {
     if (!spool_path(&o, spool, sizeof spool, &why) || !spool_ready(spool, &why)) {
         return complain("%s", why.text);
     }
+    alone_settle_dead(spool);
     if (!program_loads_libraries(o.program[0], &why) || !preload_path(own, sizeof own, &why)) {
         return run_unwatched(&o, why.text);
     }
     preload_list(preload, sizeof preload, own, getenv("LD_PRELOAD"), o.program[0]);
+    if (o.exec) {
+        return run_alone(&o, spool, preload);
+    }
     if ((rc = runner_prepare(&r)) != 0) {
         return complain("cannot watch '%s': %s; close some programs and try again", o.program[0],
                         strerror(-rc));

@@ -58,6 +58,11 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
          .help = "run by /bin/sh for each hang, when it ends or has lasted for 5 s, with the report's\n"
                  "path as $1 and $HANGDOG_REPORT; one at a time, its output on standard error.\n"
                  "Up to 16 wait; when the program has ended they have 5 s"},
+        {.name = "exec",
+         .flag = &o->exec,
+         .help = "the program takes the place of this command and keeps its process number, for services.\n"
+                 "Nothing is told then, reports are in the spool only, --on-hang and --json cannot be had,\n"
+                 "and a hang that the program died in is reported at the next start with this spool"},
         {.name = "json", .flag = &o->json, .help = "tell each hang as one line of JSON"},
         {.name = "quiet", .flag = &o->quiet, .help = "tell nothing"},
         {0},
@@ -88,6 +93,11 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
         *status =
             complain_usage("run", "--loop takes MODULE or MODULE:FUNCTION, at most %d characters, not '%s'",
                            HD_RECORD_STRING - 1, o->loop);
+        return false;
+    }
+    if (o->exec && (o->json || o->on_hang != NULL)) {
+        *status = complain_usage("run", "--exec leaves nobody who could do what --%s asks for",
+                                 o->json ? "json" : "on-hang");
         return false;
     }
     for (size_t i = 0; i < o->threads.count; i++) {

@@ -15,7 +15,7 @@ struct run_options {
     const char *on_hang;
     const char *loop;         /* MODULE[:FUNCTION], NULL: it is recognised */
     struct text_list threads; /* by name, beside the main one */
-    bool json, quiet;
+    bool json, quiet, exec;
     char **program; /* and its arguments */
 };
 

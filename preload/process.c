@@ -48,6 +48,7 @@ static void copy_string(char *to, size_t size, const char *from) {
 static struct hd_settings settings_of(const struct hd_record_options *o) {
     struct hd_settings s = hd_settings_default();
     s.held = true;
+    s.alone = o->alone != 0;
     s.interval_ns = o->interval_ns;
     s.threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
     s.threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;

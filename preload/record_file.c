@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,6 +98,9 @@ static struct hd_record *take_from(int fd) {
     file.device = st.st_dev;
     file.inode = st.st_ino;
     hd_os.advise(table, (size_t)st.st_size, MADV_DONTFORK);
+    if (file.table->options.alone != 0) {
+        hd_os.flock(fd, LOCK_EX | LOCK_NB); /* the mapping keeps it, until exec or the end */
+    }
     int pid = hd_os.get_pid();
     struct hd_record *found = take_over(pid);
     if (found == NULL) {

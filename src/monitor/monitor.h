@@ -85,7 +85,8 @@ struct hd_settings {
     struct hd_recogniser recogniser;
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
-    char kept_file[48]; /* that the worker keeps open for the program's exec; empty: none */
+    bool alone;                           /* and nobody else settles them when the process ends */
+    char kept_file[5 * HD_RECORD_STRING]; /* that the worker keeps open for the program's exec; empty: none */
 };
 
 struct hd_figures {
@@ -99,6 +100,7 @@ struct hd_monitor {
     _Atomic uint32_t wake;        /* the monitor's futex word: anyone adds one and wakes */
     _Atomic uint32_t worker_wake; /* the worker's: the monitor adds one */
     _Atomic bool stopping;
+    _Atomic bool leaving;         /* the process ends */
     _Atomic uint32_t worker_done; /* futex word: 1 once the worker has finished */
     _Atomic uint32_t state;       /* hangdog_state as the program told it */
     _Atomic uint32_t paused;      /* depth */

@@ -367,9 +367,28 @@ void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, const struct
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
+/* The process ends, and nobody is there to do it for us. */
+static void settle_held(struct hd_record *c, struct hd_worker *k) {
+    bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
+    for (uint32_t i = 0; i < k->held_count; i++) {
+        if (loop_seen) {
+            hd_spool_release(&k->spool, k->held[i]);
+        } else {
+            hd_spool_withdraw(&k->spool, k->held[i]);
+        }
+    }
+    k->held_count = 0;
+    atomic_store(&c->told, 1);
+}
+
 void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     struct hd_record *c = m->record;
-    if (m->settings.held) {
+    if (m->settings.alone && atomic_load(&m->leaving)) {
+        settle_held(c, k);
+        if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP) {
+            return;
+        }
+    } else if (m->settings.held) {
         return; /* the runner writes it, whatever ended the program */
     }
     struct hd_session s = {.hangs = atomic_load(&c->hangs),

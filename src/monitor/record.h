@@ -30,7 +30,8 @@ struct hd_record_options {
     char loop[HD_RECORD_STRING]; /* MODULE[:FUNCTION] that is told to be the loop; empty: it is recognised */
     uint32_t threads;            /* names of threads that are watched beside the main one */
     char thread[HD_THREADS_NAMED][HD_THREAD_NAME_BYTES];
-    char link[48]; /* the file itself, as the runner has it open */
+    uint32_t alone; /* nobody waits for the process: it writes its session report when it ends */
+    char link[5 * HD_RECORD_STRING]; /* the file itself, as the runner has it open, or in the spool */
 };
 
 /* Why a program that took the record is not watched, or no longer. */
@@ -69,6 +70,7 @@ struct hd_record {
     _Atomic uint32_t attached;  /* 1: the preload took the record; 2: its monitor runs */
     _Atomic uint32_t unwatched; /* enum hd_unwatched */
     _Atomic uint32_t clean;     /* the monitor was stopped: what follows is final */
+    _Atomic uint32_t told;      /* by the process itself: its session report is written, or none is due */
     _Atomic uint32_t loop_seen; /* enum hd_record_loop */
     _Atomic uint32_t hang_open; /* enum hd_record_hang: of the hang whose report is open_id */
     uint8_t open_id[HD_UUID_BYTES];

@@ -190,6 +190,7 @@ static int stop(bool join) {
         hd_os_thread_detach(&m->monitor_thread);
         hd_os_thread_detach(&m->worker_thread);
     }
+    atomic_store(&m->leaving, !join);
     atomic_store(&m->stopping, true);
     hd_monitor_wake(m);
     if (join) {

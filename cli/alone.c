@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: a program that is watched without a runner.
+ */
+#include "cli/alone.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/afterwards.h"
+#include "os/os.h"
+
+#define TABLE_BYTES (HD_RECORDS * sizeof(struct hd_record))
+#define SUFFIX ".record"
+
+static struct hd_record *map_table(int fd) {
+    void *table = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return table != MAP_FAILED ? table : NULL;
+}
+
+int alone_prepare(struct alone *a, const struct hd_record_options *options) {
+    char id[37], made[sizeof a->path];
+    hd_uuid_text(options->session, id);
+    snprintf(made, sizeof made, "%s/.%s.tmp", options->spool, id); /* nobody takes it for a dead one's */
+    snprintf(a->path, sizeof a->path, "%s/.%s" SUFFIX, options->spool, id);
+    a->fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    a->record = NULL;
+    if (a->fd >= 0 && flock(a->fd, LOCK_EX | LOCK_NB) == 0 && ftruncate(a->fd, (off_t)TABLE_BYTES) == 0) {
+        a->record = map_table(a->fd);
+    }
+    if (a->record == NULL) {
+        int rc = -errno;
+        unlink(made);
+        return rc;
+    }
+    a->record->magic = HD_RECORD_MAGIC;
+    a->record->bytes = sizeof *a->record;
+    a->record->options = *options;
+    a->record->options.alone = 1;
+    snprintf(a->record->options.link, sizeof a->record->options.link, "%s", a->path);
+    if (rename(made, a->path) != 0) {
+        int rc = -errno;
+        unlink(made);
+        return rc;
+    }
+    return 0;
+}
+
+int alone_become(struct alone *a, char *const argv[], const char *preload) {
+    char number[16];
+    snprintf(number, sizeof number, "%d", fcntl(a->fd, F_DUPFD, STDERR_FILENO + 1)); /* no close-on-exec */
+    setenv("HANGDOG_LINK", number, 1);
+    setenv("LD_PRELOAD", preload, 1);
+    a->record->options.started_ns = hd_os_now_ns();
+    hd_os.wall_clock(&a->record->options.started_wall_ns);
+    execvp(argv[0], argv);
+    int rc = -errno;
+    unlink(a->path);
+    return rc;
+}
+
+/* Ours when we get the lock: its program is dead. */
+static void settle_one(const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return;
+    }
+    struct hd_record *table = fstat(fd, &st) == 0 && (size_t)st.st_size == TABLE_BYTES ? map_table(fd) : NULL;
+    if (table != NULL) {
+        if (table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table) {
+            afterwards_alone(table);
+        }
+        munmap(table, TABLE_BYTES);
+    }
+    unlink(path);
+    close(fd);
+}
+
+void alone_settle_dead(const char *spool) {
+    DIR *dir = opendir(spool);
+    if (dir == NULL) {
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        char path[5 * HD_RECORD_STRING];
+        size_t n = strlen(e->d_name), suffix = strlen(SUFFIX);
+        if (n == 1 + 36 + suffix && e->d_name[0] == '.' && strcmp(e->d_name + n - suffix, SUFFIX) == 0 &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", spool, e->d_name) < sizeof path) {
+            settle_one(path);
+        }
+    }
+    closedir(dir);
+}

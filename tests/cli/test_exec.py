@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""--exec: the program takes the place of the command; nobody is left to tell, and nothing is lost."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import unittest
+
+from support_beside import PYTHON, SideBySide, loop
+from support_run import HANGDOG, Program, environment, schema_errors, wait_until
+
+
+class Exec(SideBySide):
+    def run_alone(self, argv, *options, watched=True, folder=None):
+        """Its process is the program itself."""
+        program = Program([HANGDOG, "run", "--exec", "--spool", "spool", *options, "--", *argv] if watched else argv,
+                          watched=False, folder=folder)
+        self.addCleanup(program.close)
+        return program
+
+    def records(self, program):
+        return [name for name in program.names() if name.endswith(".record")]
+
+    def settle(self, program):
+        """The next start."""
+        done = subprocess.run([HANGDOG, "run", "--quiet", "--spool", program.spool, "--", "/bin/true"],
+                              env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((0, "", ""), (done.returncode, done.stdout, done.stderr))
+
+    def assert_kinds(self, kinds, program):
+        reports = sorted(program.reports(), key=lambda report: report["kind"])
+        self.assertEqual(kinds, [r["kind"] for r in reports], program.names())
+        for report in reports:
+            self.assertEqual([], schema_errors(report))
+        return reports
+
+    def beside_the_process_is_the_program(self):
+        tell = ("import json, os\n"
+                "fds = [n for n in os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd/' + n)]\n"
+                "print(json.dumps([sorted(map(int, fds)), sorted(os.environ.items()), os.getppid()]))\n"
+                "print(os.getpid())\n"
+                "raise SystemExit(9)")
+        plain, alone = (self.run_alone([PYTHON, "-I", "-c", tell], watched=watched) for watched in (False, True))
+        self.assertEqual((9, 9), (plain.wait(), alone.wait()), alone.errors)
+        words, pid = alone.output.replace(alone.folder, "FOLDER").splitlines()
+        self.assertEqual(plain.output.replace(plain.folder, "FOLDER").splitlines()[0], words)
+        self.assertEqual(alone.process.pid, int(pid))
+        self.assertEqual("", alone.errors)
+
+    def beside_it_tells_its_own_end(self):
+        program = self.run_alone(loop(1.6, "hang0.8", 0.5, "execsys.exit(4)"))
+        self.assertEqual(4, program.wait())
+        self.assertEqual("", program.errors)
+        hang, session = self.assert_kinds(["hang", "session"], program)
+        self.assertEqual((program.process.pid, True), (hang["app"]["pid"], hang["complete"]))
+        self.assertEqual(1, session["session"]["hangs"])
+        self.settle(program)
+        self.assert_kinds(["hang", "session"], program)
+        self.assertEqual([], [name for name in program.names() if name.startswith(".")])
+
+    def beside_held_reports_are_settled_at_the_end(self):
+        """Its loop is not sure yet, or there is none."""
+        held = self.run_alone(loop(0.5, "hang0.7", 0.3))
+        none = self.run_alone(["/bin/sh", "-c", "sleep 0.8"])
+        for program in (held, none):
+            self.assertEqual(0, program.wait())
+        self.assert_kinds(["hang", "session"], held)
+        self.assert_kinds([], none)
+        self.assertEqual([], [name for name in none.names() if not name.endswith(".record")])
+
+    def beside_killed_in_a_hang_the_next_start_says_so(self):
+        program = self.run_alone(loop(1.6, "hang60"), "--loop", "python3")
+        wait_until(lambda: program.reports("hang"), "its report")
+        self.settle(program)  # while it lives nobody takes its record
+        self.assertEqual(["hang"], [r["kind"] for r in program.reports()])
+        self.assertEqual(1, len(self.records(program)))
+        os.kill(program.process.pid, signal.SIGKILL)
+        self.assertEqual(-signal.SIGKILL, program.wait())
+        self.settle(program)
+        fatal, session = self.assert_kinds(["fatal-hang", "session"], program)
+        self.assertFalse(fatal["complete"])
+        self.assertGreater(fatal["duration_ns"], 400 * 10**6)
+        self.assertGreater(session["session"]["used_ns"], 10**9)
+        self.settle(program)
+        self.assert_kinds(["fatal-hang", "session"], program)
+        self.assertEqual([], self.records(program))
+
+    def beside_killed_while_idle(self):
+        program = self.run_alone(loop(1.6, "hang0.7", 60))
+        wait_until(lambda: [r for r in program.reports("hang") if r["complete"]], "its report")
+        os.kill(program.process.pid, signal.SIGKILL)
+        program.wait()
+        self.settle(program)
+        self.assert_kinds(["hang", "session"], program)
+
+    def beside_a_wrapper_script_is_followed(self):
+        """Its shell becomes the program, which takes the lock anew."""
+        program = self.run_alone(["/bin/sh", "-c", "sleep 0.2; exec \"$@\"", "sh", *loop(1.6, "hang60")],
+                                 "--loop", "python3")
+        wait_until(lambda: program.reports("hang"), "its report")
+        self.settle(program)
+        self.assertEqual(["hang"], [r["kind"] for r in program.reports()])
+        os.kill(program.process.pid, signal.SIGKILL)
+        program.wait()
+        self.settle(program)
+        self.assert_kinds(["fatal-hang", "session"], program)
+
+    def beside_a_forked_child_holds_no_lock(self):
+        program = self.run_alone([PYTHON, "-I", "-c", loop()[-1].replace(
+            "for step", "child = os.fork()\nif not child:\n    time.sleep(30)\n    os._exit(0)\n"
+            "open('child', 'w').write(str(child))\nfor step", 1), "1.6", "hang60"], "--loop", "python3")
+        wait_until(lambda: program.reports("hang"), "its report")
+        child = int((pathlib.Path(program.folder) / "child").read_text())
+        os.kill(program.process.pid, signal.SIGKILL)
+        program.wait()
+        self.settle(program)
+        os.kill(child, signal.SIGKILL)
+        self.assert_kinds(["fatal-hang", "session"], program)
+
+    def beside_what_cannot_be_run_leaves_nothing(self):
+        for argv, status in ((["no-such-program"], 127), (["/etc/passwd"], 126)):
+            program = self.run_alone(argv)
+            self.assertEqual(status, program.wait())
+            self.assertEqual(1, len(program.errors.splitlines()))
+            self.assertEqual([], program.names())
+
+    def beside_records_that_lie(self):
+        """Files of the same name that are something else are taken away, without harm."""
+        program = self.run_alone(["/bin/true"])
+        program.wait()
+        (name,) = self.records(program)
+        spool = pathlib.Path(program.spool)
+        size = (spool / name).stat().st_size
+        for number, content in enumerate((b"", b"x" * 100, b"\xff" * size)):
+            (spool / name.replace(name[-10], str(number), 1)).write_bytes(content)
+        self.settle(program)
+        self.assertEqual([], program.names())
+
+
+class Usage(unittest.TestCase):
+    def test_what_does_not_go_together(self):
+        for options in (["--json"], ["--on-hang", "true"]):
+            done = subprocess.run([HANGDOG, "run", "--exec", *options, "/bin/true"], env=environment(),
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(2, done.returncode)
+            self.assertIn(options[0], done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
