@@ -7,7 +7,7 @@
 import unittest
 
 from support_plans import PlanCase, drive_all, need
-from support_run import S
+from support_run import SANITIZER, S
 
 NAMES = ["nginx", "haproxy", "mosquitto", "transmission", "tmux", "xvfb", "weston", "dbus-daemon"]
 THRESHOLD_MS = 500
@@ -38,5 +38,8 @@ def setUpModule():
 
 
 if __name__ == "__main__":
+    if SANITIZER:
+        print("not every one of these servers comes up with a sanitizer's runtime preloaded; the release runs them")
+        raise SystemExit(77)
     need("nginx", "haproxy", "mosquitto", "transmission-daemon", "tmux", "Xvfb", "xterm", "weston", "dbus-daemon")
     unittest.main(verbosity=2)
