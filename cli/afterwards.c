@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,7 +195,8 @@ static void settle(struct hd_record *c, bool died, uint64_t used_ns) {
     }
 }
 
-void afterwards(const struct runner *r) {
+unsigned afterwards(const struct runner *r) {
+    unsigned goes_on = 0;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
         uint32_t owner = atomic_load(&c->owner);
@@ -202,12 +204,19 @@ void afterwards(const struct runner *r) {
             continue;
         }
         bool last = owner == (uint32_t)r->child && atomic_load(&c->superseded) == 0;
-        settle(c, last && WIFSIGNALED(r->status),
+        bool of_child = c->options.of_child;
+        if (of_child && kill((pid_t)owner, 0) == 0) {
+            goes_on++; /* its reports are its own */
+            continue;
+        }
+        /* how a child ended only its parent knows; it has not ended by exit */
+        settle(c, of_child || (last && WIFSIGNALED(r->status)),
                hd_os_now_ns() - c->options.started_ns - atomic_load(&c->stopped_ns));
         if (i > 0) {
             add_up(r->record, c, last);
         }
     }
+    return goes_on;
 }
 
 /* How long it was used, as far as it said: when it ended is not known. */

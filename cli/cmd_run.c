@@ -165,6 +165,17 @@ static void sum_up(const struct runner *r, const struct run_options *o) {
     }
 }
 
+static void tell_children(const struct runner *r, unsigned go_on) {
+    unsigned all = 0;
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        all += atomic_load(&r->record[i].owner) != 0 && r->record[i].options.of_child;
+    }
+    if (go_on > 0) {
+        complain("of %u children that were followed %u go on; their reports are kept, and told no more", all,
+                 go_on);
+    }
+}
+
 static int not_started(const struct run_options *o, int rc) {
     complain("cannot run '%s': %s; %s", o->program[0], strerror(-rc),
              rc == -ENOENT ? "check the name and PATH" : "check that it is a program that you may run");
@@ -176,6 +187,7 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     to->interval_ns = (uint64_t)o->interval_ms * HD_NS_PER_MS;
     to->launch_threshold_ns = LAUNCH_THRESHOLD_NS;
     to->seccomp_filters = filters_tried();
+    to->follow = o->follow;
     to->reports_per_day = to->reports_per_fingerprint = UINT32_MAX;
     snprintf(to->app_name, sizeof to->app_name, "%s", o->name);
     snprintf(to->spool, sizeof to->spool, "%s", spool);
@@ -252,12 +264,15 @@ int cmd_run(int argc, char **argv) {
         return not_started(&o, rc);
     }
     follow(&r, &teller, &commands);
-    afterwards(&r);
+    unsigned go_on = afterwards(&r);
     teller_finish(&teller);
     teller_close(&teller);
     finish_commands(&r, &commands);
     if (!o.quiet) {
         sum_up(&r, &o);
+        if (o.follow) {
+            tell_children(&r, go_on);
+        }
     }
     runner_end_alike(r.status);
 }

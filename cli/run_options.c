@@ -63,6 +63,9 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
          .help = "the program takes the place of this command and keeps its process number, for services.\n"
                  "Nothing is told then, reports are in the spool only, --on-hang and --json cannot be had,\n"
                  "and a hang that the program died in is reported at the next start with this spool"},
+        {.name = "follow",
+         .flag = &o->follow,
+         .help = "watch the program's children too, forked or started, each on its own"},
         {.name = "json", .flag = &o->json, .help = "tell each hang as one line of JSON"},
         {.name = "quiet", .flag = &o->quiet, .help = "tell nothing"},
         {0},
@@ -95,9 +98,11 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
                            HD_RECORD_STRING - 1, o->loop);
         return false;
     }
-    if (o->exec && (o->json || o->on_hang != NULL)) {
+    if (o->exec && (o->json || o->follow || o->on_hang != NULL)) {
         *status = complain_usage("run", "--exec leaves nobody who could do what --%s asks for",
-                                 o->json ? "json" : "on-hang");
+                                 o->json     ? "json"
+                                 : o->follow ? "follow"
+                                             : "on-hang");
         return false;
     }
     for (size_t i = 0; i < o->threads.count; i++) {

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,6 +44,9 @@ static struct {
     int (*execvpe)(const char *, char *const[], char *const[]);
     int (*fexecve)(int, char *const[], char *const[]);
     int (*execveat)(int, const char *, char *const[], char *const[], int);
+    int (*spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                 char *const[], char *const[]);
+    __typeof__(&posix_spawnp) spawnp;
 } real;
 
 void hd_exec_resolve(void) {
@@ -50,6 +54,8 @@ void hd_exec_resolve(void) {
     real.execvpe = (__typeof__(real.execvpe))hd_interpose_look_up("execvpe");
     real.fexecve = (__typeof__(real.fexecve))hd_interpose_look_up("fexecve");
     real.execveat = (__typeof__(real.execveat))hd_interpose_look_up("execveat");
+    real.spawn = (__typeof__(real.spawn))hd_interpose_look_up("posix_spawn");
+    real.spawnp = (__typeof__(real.spawnp))hd_interpose_look_up("posix_spawnp");
 }
 
 #define REAL(member) (real.execve != NULL ? (void)0 : hd_exec_resolve(), real.member)
@@ -170,7 +176,7 @@ static bool find(const char *name, char *path, size_t size) {
 
 /* ---- exec ------------------------------------------------------------------------------------- */
 
-enum way { BY_PATH, BY_NAME, BY_FD, BY_DIRECTORY };
+enum way { BY_PATH, BY_NAME, BY_FD, BY_DIRECTORY, SPAWN, SPAWN_BY_NAME };
 
 struct call {
     enum way way;
@@ -179,6 +185,11 @@ struct call {
     char *const *argv;
     char *const *env;
     int flags;
+    struct { /* of posix_spawn */
+        pid_t *pid;
+        const posix_spawn_file_actions_t *actions;
+        const posix_spawnattr_t *attributes;
+    } spawn;
 };
 
 static int pass_on(const struct call *c, char *const *env) {
@@ -189,6 +200,10 @@ static int pass_on(const struct call *c, char *const *env) {
         return REAL(execvpe)(c->path, c->argv, env);
     case BY_FD:
         return REAL(fexecve)(c->fd, c->argv, env);
+    case SPAWN:
+        return REAL(spawn)(c->spawn.pid, c->path, c->spawn.actions, c->spawn.attributes, c->argv, env);
+    case SPAWN_BY_NAME:
+        return REAL(spawnp)(c->spawn.pid, c->path, c->spawn.actions, c->spawn.attributes, c->argv, env);
     case BY_DIRECTORY:
     default:
         return REAL(execveat)(c->fd, c->path, c->argv, env, c->flags);
@@ -204,17 +219,17 @@ static bool target_loads_us(const struct call *c) {
         hd_text_i64(&t, c->fd);
         return loads_us(AT_FDCWD, path);
     }
-    if (c->way == BY_NAME && strchr(c->path, '/') == NULL) {
+    if ((c->way == BY_NAME || c->way == SPAWN_BY_NAME) && strchr(c->path, '/') == NULL) {
         return find(c->path, path, sizeof path) && loads_us(AT_FDCWD, path);
     }
     return loads_us(c->way == BY_DIRECTORY ? c->fd : AT_FDCWD, c->path);
 }
 
 /* With our two variables: the program removes them before it runs, and then has what it would have had. */
-static int pass_on_with_us(const struct call *c, size_t variables, int link) {
+static int pass_on_with_us(const struct call *c, size_t variables, const char *link) {
     const char *users = variable(c->env, "LD_PRELOAD=");
     size_t bytes = sizeof "LD_PRELOAD=" + strlen(own_preload) + (users != NULL ? strlen(users) + 1 : 0);
-    char *env[variables + 3], link_variable[32], preload_variable[bytes];
+    char *env[variables + 3], link_variable[sizeof "HANGDOG_LINK=" + strlen(link)], preload_variable[bytes];
     struct hd_text t;
     size_t n = 0;
     hd_text_init(&t, preload_variable, bytes);
@@ -233,27 +248,48 @@ static int pass_on_with_us(const struct call *c, size_t variables, int link) {
     }
     hd_text_init(&t, link_variable, sizeof link_variable);
     hd_text_str(&t, "HANGDOG_LINK=");
-    hd_text_i64(&t, link);
+    hd_text_str(&t, link);
     env[n++] = link_variable;
     env[n] = NULL;
     return pass_on(c, env);
 }
 
+static size_t count_variables(char *const *env) {
+    size_t n = 0;
+    for (; env != NULL && env[n] != NULL; n++) {
+    }
+    return n;
+}
+
+/* A child becomes a program: its own, unless children are followed. */
+static int become_in_child(const struct call *c) {
+    size_t variables = count_variables(c->env);
+    const char *path = own_preload[0] != '\0' ? hd_record_file_path() : NULL;
+    bool follow = path != NULL && c->path != NULL && (hd_process_is_child() || c->way >= SPAWN) &&
+                  variables <= VARIABLES_MAX;
+    int saved = errno;
+    follow = follow && target_loads_us(c);
+    errno = saved;
+    return follow ? pass_on_with_us(c, variables, path) : pass_on(c, c->env);
+}
+
 static int become(const struct call *c) {
     struct hd_record *record = own_preload[0] != '\0' ? hd_process_execs() : NULL;
     if (record == NULL || c->path == NULL) {
-        return pass_on(c, c->env);
+        return become_in_child(c);
     }
-    size_t variables = 0;
-    for (; c->env != NULL && c->env[variables] != NULL; variables++) {
-    }
+    size_t variables = count_variables(c->env);
     int saved = errno;
     bool follow = variables <= VARIABLES_MAX && target_loads_us(c);
     int link = follow ? hd_record_file_open() : -1;
     errno = saved;
+    char number[16];
+    struct hd_text t;
+    hd_text_init(&t, number, sizeof number);
+    hd_text_i64(&t, link);
     uint32_t before =
         atomic_exchange(&record->unwatched, HD_UNWATCHED_EXEC); /* until the new program says no */
-    int result = link >= 0 ? pass_on_with_us(c, variables, link) : pass_on(c, c->env);
+    int result = link >= 0 ? pass_on_with_us(c, variables, number) : pass_on(c, c->env);
     saved = errno;
     atomic_store(&record->unwatched, before);
     if (link >= 0) {
@@ -324,4 +360,17 @@ EXPORT int execlp(const char *name, const char *first, ...) {
 
 EXPORT int execle(const char *path, const char *first, ...) {
     WITH_LIST(first, va_arg(hd_list, char *const *), .way = BY_PATH, .path = path);
+}
+
+/* Its child is made and becomes a program within libc. */
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const argv[], char *const env[]) {
+    return become_in_child(&(struct call){
+        .way = SPAWN, .path = path, .argv = argv, .env = env, .spawn = {pid, actions, attributes}});
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attributes, char *const argv[], char *const env[]) {
+    return become_in_child(&(struct call){
+        .way = SPAWN_BY_NAME, .path = name, .argv = argv, .env = env, .spawn = {pid, actions, attributes}});
 }

@@ -56,7 +56,9 @@ static struct hd_settings settings_of(const struct hd_record_options *o) {
     s.reports_per_fingerprint = o->reports_per_fingerprint;
     s.spool_reports = UINT32_MAX;
     s.sample_launch_ns = SAMPLE_LAUNCH_NS;
-    copy_string(s.app_name, sizeof s.app_name, o->app_name);
+    if (!o->of_child) { /* else it is called what it runs */
+        copy_string(s.app_name, sizeof s.app_name, o->app_name);
+    }
     copy_string(s.spool, sizeof s.spool, o->spool);
     copy_string(s.kept_file, sizeof s.kept_file, o->link);
     return s;
@@ -124,6 +126,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
     }
     atomic_store(&r->attached, 2);
     watch_main_thread(m, t, start_ns);
+    hd_monitor_wait_ready(m);
     hd_record_file_keep_no_longer();
     atomic_store(&self.phase, WATCHED);
     atomic_store(&r->unwatched, HD_UNWATCHED_NOT);
@@ -184,12 +187,40 @@ void hd_process_begin(struct hd_record *r) {
     }
 }
 
+bool hd_process_is_child(void) {
+    return self.record != NULL && !self.filtered && hd_os.get_pid() != self.pid;
+}
+
+/* A forked child that waits is taken for one that stays. What it has of the parent's watch was wiped. */
+static struct hd_waits *first_wait_of_child(void) {
+    int saved = errno;
+    struct hd_waits *t = hd_waits_new();
+    struct hd_record *r = t != NULL ? hd_record_file_take_again() : NULL;
+    hd_waits_self = NULL;
+    self.pid = hd_os.get_pid();
+    self.starts = 0;
+    self.securebits = -1;
+    atomic_store(&self.phase, NEVER);
+    if (r != NULL) {
+        self.record = r;
+        atomic_store(&r->attached, 1);
+        atomic_store(&self.phase, STARTING);
+        hd_waits_self = t;
+        start(t, hd_os_now_ns());
+    }
+    errno = saved;
+    return hd_waits_self;
+}
+
 struct hd_waits *hd_process_first_wait(void) {
     struct hd_waits *t = hd_waits_self;
     uint32_t phase = AT_FIRST_WAIT;
     if (t->named) {
         hd_waits_self = NULL; /* forgotten, or a forked child's */
         return NULL;
+    }
+    if (hd_record_file_path() != NULL && hd_process_is_child()) {
+        return first_wait_of_child();
     }
     if (!atomic_compare_exchange_strong(&self.phase, &phase, STARTING)) {
         if (phase != STARTING) {

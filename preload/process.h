@@ -11,6 +11,9 @@
 /* The constructor's: the main thread is watched from now on, or from its first wait. */
 void hd_process_begin(struct hd_record *r);
 
+/* Where children are followed: a forked or vforked one, of which nothing is known yet. */
+bool hd_process_is_child(void);
+
 /* The calling thread is about to exec: the record of this process if it is ours, and its next program may be.
  */
 struct hd_record *hd_process_execs(void);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,9 @@ static struct {
     dev_t device;
     ino_t inode;
     int high; /* number + 1; 0: none */
+    /* of the table, which a forked child has not mapped unless it is followed */
+    bool follow;
+    char path[sizeof((struct hd_record_options *)0)->link];
 } file;
 
 /* ---- a record of our own ---------------------------------------------------------------------- */
@@ -63,21 +67,48 @@ static struct hd_record *take_over(int pid) {
     return found;
 }
 
-static struct hd_record *take_free(int pid) {
+/* The owner is gone, and has left nothing that somebody would want to know. */
+static bool is_left(struct hd_record *r, uint32_t owner) {
+    return owner != 0 && !has_something_to_tell(r) && kill((pid_t)owner, 0) != 0 && errno == ESRCH;
+}
+
+static struct hd_record *take_one(int pid, bool left) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *r = &file.table[i];
-        uint32_t none = 0;
-        if (!atomic_compare_exchange_strong(&r->owner, &none, (uint32_t)pid)) {
+        uint32_t owner = left ? atomic_load(&r->owner) : 0;
+        if ((left && (i == 0 || !is_left(r, owner))) ||
+            !atomic_compare_exchange_strong(&r->owner, &owner, (uint32_t)pid)) {
             continue;
         }
         if (i != 0) {
             r->options = file.table[0].options;
             hd_uuid_make(r->options.session, wall_now());
+            r->options.of_child = atomic_load(&file.table[0].owner) != (uint32_t)pid;
             begin_anew(r);
         }
         return r;
     }
     return NULL;
+}
+
+static struct hd_record *take_free(int pid) {
+    struct hd_record *found = take_one(pid, false);
+    return found != NULL ? found : take_one(pid, true);
+}
+
+static struct hd_record *take(void) {
+    int pid = hd_os.get_pid();
+    struct hd_record *found = take_over(pid);
+    if (found == NULL) {
+        found = take_free(pid);
+    }
+    if (found != NULL) {
+        atomic_store(&found->image_ns, found == file.table && atomic_load(&found->images) == 0
+                                           ? found->options.started_ns
+                                           : hd_os_now_ns());
+        atomic_fetch_add(&found->images, 1);
+    }
+    return found;
 }
 
 static struct hd_record *take_from(int fd) {
@@ -97,22 +128,24 @@ static struct hd_record *take_from(int fd) {
     }
     file.device = st.st_dev;
     file.inode = st.st_ino;
-    hd_os.advise(table, (size_t)st.st_size, MADV_DONTFORK);
     if (file.table->options.alone != 0) {
         hd_os.flock(fd, LOCK_EX | LOCK_NB); /* the mapping keeps it, until exec or the end */
     }
-    int pid = hd_os.get_pid();
-    struct hd_record *found = take_over(pid);
-    if (found == NULL) {
-        found = take_free(pid);
+    memcpy(file.path, file.table->options.link, sizeof file.path);
+    file.follow = file.table->options.follow;
+    if (!file.follow) {
+        hd_os.advise(table, (size_t)st.st_size, MADV_DONTFORK);
     }
-    if (found != NULL) {
-        atomic_store(&found->image_ns, found == file.table && atomic_load(&found->images) == 0
-                                           ? found->options.started_ns
-                                           : hd_os_now_ns());
-        atomic_fetch_add(&found->images, 1);
-    }
-    return found;
+    return take();
+}
+
+struct hd_record *hd_record_file_take_again(void) {
+    file.high = 0; /* the parent's, if it had one */
+    return file.follow ? take() : NULL;
+}
+
+const char *hd_record_file_path(void) {
+    return file.follow ? file.path : NULL;
 }
 
 struct hd_record *hd_record_file_take(const char *text) {
@@ -157,7 +190,7 @@ int hd_record_file_open(void) {
     }
     int fd = file.high != 0 && is_the_file(file.high - 1) ? fcntl(file.high - 1, F_DUPFD, 3) : open_workers();
     if (fd < 0) {
-        fd = hd_os.open_at(AT_FDCWD, file.table->options.link, O_RDWR, 0);
+        fd = hd_os.open_at(AT_FDCWD, file.path, O_RDWR, 0);
     }
     if (fd >= 0 && fd < 3) { /* the program has closed one of these, and its successor shall find it closed */
         int higher = fcntl(fd, F_DUPFD, 3);

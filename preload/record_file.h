@@ -11,6 +11,14 @@
  * alone. */
 struct hd_record *hd_record_file_take(const char *text);
 
+/* A record for a forked child, which has the file mapped where children are followed. NULL: no place is left.
+ */
+struct hd_record *hd_record_file_take_again(void);
+
+/* What children are followed by: the file's path, for their environment. NULL: they are not.
+ * Async-signal-safe. */
+const char *hd_record_file_path(void);
+
 /* The file once more, for the program that this process is about to become: a descriptor that survives exec,
  * or a negative errno value. Async-signal-safe. */
 int hd_record_file_open(void);

@@ -261,6 +261,7 @@ void *hd_monitor_run(void *monitor) {
     atomic_store_explicit(&m->tid, hd_os.get_tid(), memory_order_relaxed);
     hd_capture_files_open();
     open_own(m);
+    hd_monitor_is_ready(m);
     m->unread_late_ns = NOT_READ;
     while (!atomic_load_explicit(&m->stopping, memory_order_acquire)) {
         uint32_t seen = atomic_load_explicit(&m->wake, memory_order_seq_cst);

@@ -105,6 +105,7 @@ struct hd_monitor {
     _Atomic uint32_t state;       /* hangdog_state as the program told it */
     _Atomic uint32_t paused;      /* depth */
     _Atomic uint32_t filter;      /* enum hd_filter; a futex word for who installs one */
+    _Atomic uint32_t ready;       /* threads of ours that have opened what they keep; a futex word */
     _Atomic uint32_t alive;       /* 0 in a forked child */
     _Atomic bool quiet;           /* an impossible state was seen: no more looks */
     /* clock pair, the monitor's */
@@ -155,6 +156,11 @@ int hd_monitor_stop(void);
 /* Stops it where malloc's locks may be held: what is left of the threads is never waited for. Does nothing
  * when none runs. */
 void hd_monitor_leave(void);
+/* Waits until our threads have a descriptor table of their own and have opened what they keep: a program that
+ * goes into another root or gives up rights as the first thing it does would be ahead of them. Not for long.
+ */
+void hd_monitor_wait_ready(struct hd_monitor *m);
+void hd_monitor_is_ready(struct hd_monitor *m); /* one of our threads says so */
 struct hd_monitor *hd_monitor_current(void);
 /* The calling thread, watched, is about to come under a seccomp filter of its own. Returns when nothing of
  * ours will make it do a system call: at once but for a sample that is being taken. `hd_monitor_unfiltered`:

@@ -32,6 +32,8 @@ struct hd_record_options {
     char thread[HD_THREADS_NAMED][HD_THREAD_NAME_BYTES];
     uint32_t alone; /* nobody waits for the process: it writes its session report when it ends */
     char link[5 * HD_RECORD_STRING]; /* the file itself, as the runner has it open, or in the spool */
+    bool of_child;                   /* of the program, that is followed */
+    bool follow;                     /* children are watched too, each with a record of its own */
 };
 
 /* Why a program that took the record is not watched, or no longer. */

@@ -12,9 +12,10 @@
 
 #define STOP_NS \
     (90 * HD_NS_PER_MS) /* from the call of stop until it abandons a worker that has not finished */
-#define FILTER_NS                                                                                            \
-    (1 * HD_NS_PER_S)                /* how long a filter waits for the monitor: else a late signal may kill \
-                                      */
+#define FILTER_NS                                                                             \
+    (1 * HD_NS_PER_S) /* how long a filter waits for the monitor: else a late signal may kill \
+                       */
+#define READY_NS (20 * HD_NS_PER_MS)
 #define TURN_NS (100 * HD_NS_PER_MS) /* how long one start or stop waits for another */
 
 enum phase { STOPPED, CHANGING, RUNNING };
@@ -160,6 +161,21 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
     end_change(rc == 0 ? RUNNING : STOPPED);
     *out = m;
     return rc;
+}
+
+void hd_monitor_is_ready(struct hd_monitor *m) {
+    atomic_fetch_add(&m->ready, 1);
+    hd_os.futex_wake((uint32_t *)&m->ready, 1, false);
+}
+
+void hd_monitor_wait_ready(struct hd_monitor *m) {
+    uint64_t until_ns = hd_os_now_ns() + READY_NS;
+    uint32_t threads = m->worker_thread.started ? 2 : 1;
+    for (uint32_t ready; (ready = atomic_load(&m->ready)) < threads;) {
+        if (hd_os.futex_wait((uint32_t *)&m->ready, ready, until_ns, false) == -ETIMEDOUT) {
+            return;
+        }
+    }
 }
 
 /* ---- stop ----------------------------------------------------------------------------------- */

@@ -325,6 +325,7 @@ void *hd_worker_run(void *monitor) {
     k->own_tid = hd_os.get_tid();
     hd_capture_files_open();
     hd_worker_init(m, k);
+    hd_monitor_is_ready(m);
     for (bool on = true; on;) {
         uint32_t seen = atomic_load_explicit(&m->worker_wake, memory_order_seq_cst);
         uint32_t bytes;

@@ -4,19 +4,23 @@
 # What a watched program does to itself is done as without us: filters of system calls, namespaces, exec, children,
 # privileges. Programs run side by side, each plain and under `hangdog run`.
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
+import urllib.request
 
 from support_run import HANGDOG, MS, SANITIZER, Program, RealCase, environment, free_port, wait_until
 
 PROGRAMS = os.path.join(os.environ["HANGDOG_BUILD"], "tests", "programs")
 BECOME = os.path.join(PROGRAMS, "become")
 FILTERED = os.path.join(PROGRAMS, "filtered")
+LEAVES = os.path.join(PROGRAMS, "leaves")
 SHELL = "/bin/sh"
 PYTHON = "/usr/bin/python3"
 NO_LONGER = r"it could no longer be watched: a seccomp filter is on all its threads"
@@ -157,10 +161,9 @@ class Exec(Case):
         self.assertEqual(plain.wait(), watched.wait(), watched.errors)
         return plain, watched
 
+    @unittest.skipIf(SANITIZER, "the program gives itself a list without the sanitizer's runtime, which then refuses")
     def test_every_form_passes_on_what_it_was_given(self):
         env = {"PATH": PROGRAMS + ":/usr/bin:/bin", "LD_PRELOAD": "libm.so.6"}
-        if SANITIZER:
-            env["LD_PRELOAD"] = os.environ["HANGDOG_SANITIZER_RUNTIME"]
         pairs = [[self.program([BECOME, form], watched=watched, env=env) for watched in (False, True)]
                  for form in (*FORMS, "children")]
         for plain, watched in pairs:
@@ -207,6 +210,148 @@ class Exec(Case):
         self.assertEqual(0, program.wait())
         self.assertRegex(program.output, "^ldconfig ")
         self.assertRegex(program.told[-1], "it became another program, which could not be watched")
+
+
+FORKS = """
+import os, select, subprocess, sys, time
+r, w = os.pipe()
+def ticks(n):
+    for _ in range(n):
+        select.select([r], [], [], 0.05)
+kids = []
+for seconds in (1.0, 1.5):
+    kids.append(os.fork())
+    if kids[-1] == 0:
+        ticks(80)
+        time.sleep(seconds)
+        ticks(10)
+        os._exit(0)
+spawned = subprocess.Popen([sys.argv[1], "loop"])
+ticks(120)
+print(*kids, spawned.pid)
+for pid in kids:
+    os.waitpid(pid, 0)
+sys.exit(spawned.wait())
+"""
+
+
+class Follow(Case):
+    """With --follow children are watched, each on its own; without, they are not."""
+
+    def test_forked_and_started_children(self):
+        argv = [PYTHON, "-I", "-c", FORKS, BECOME]
+        followed, alone = self.program(argv, options=["--follow"]), self.program(argv)
+        for program in (followed, alone):
+            self.assertEqual(7, program.wait(), program.errors)
+        self.assertEqual([], self.hangs(alone))
+        hangs = {h["app"]["pid"]: h for h in followed.reports("hang")}
+        self.assertEqual(sorted(int(pid) for pid in followed.output.split()), sorted(hangs), followed.errors)
+        for pid, truth in zip(followed.output.split(), (1000, 1500, 1200)):
+            self.assertEqual("sleep", hangs[int(pid)]["cause"]["kind"])
+            self.assert_duration(hangs[int(pid)], truth * MS)
+            self.assertIn("[%s]" % pid, followed.errors)
+        self.assertEqual(3, len({h["app"]["session"] for h in hangs.values()}))
+        self.assertRegex(followed.told[-1], "; 3 hangs, 3.7")
+        self.assertEqual([], [n for n in followed.names() if n.startswith(".")], "left over in the spool")
+
+    def test_children_have_what_they_would_have(self):
+        many = "for i in $(seq 300); do /bin/true; done; %s loop; echo $?" % BECOME
+        pairs = [[self.program(argv, watched=watched, options=["--follow"]) for watched in (False, True)]
+                 for argv in ([BECOME, "children"], [SHELL, "-c", many])]
+        for plain, watched in pairs:
+            self.assertEqual(plain.wait(), watched.wait(), watched.errors)
+            self.assertEqual(plain.output.replace(plain.folder, watched.folder), watched.output)
+        self.assertEqual(["sleep"], self.hangs(pairs[1][1]), "more children than there are records")
+
+    def test_nginx_with_a_worker_whose_log_does_not_answer(self):
+        stallfs = os.path.join(PROGRAMS, "stallfs")
+        folder = self.folder()
+        behind, mounted = folder + "/behind", folder + "/mounted"
+        for name in (behind, mounted, folder + "/root"):
+            os.mkdir(name)
+        disk = subprocess.Popen([stallfs, behind, mounted], stderr=subprocess.DEVNULL)
+        self.addCleanup(disk.wait)
+        self.addCleanup(subprocess.run, ["umount", "-l", mounted], check=False, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: os.path.ismount(mounted) or disk.poll() is not None, "the mount")
+        finally:
+            if not os.path.ismount(mounted):
+                self.skipTest("no file system of a process's own can be mounted here (/dev/fuse, libfuse 3)")
+        port = free_port()
+        with open(folder + "/nginx.conf", "w", encoding="ascii") as file:
+            file.write(NGINX.format(folder=folder, port=port, user="user root;" if os.getuid() == 0 else ""))
+        nginx = self.program(["/usr/sbin/nginx", "-p", folder, "-c", folder + "/nginx.conf", "-g", "daemon off;"],
+                             options=["--follow"])
+        address = "http://127.0.0.1:%d/" % port
+
+        def request():
+            with contextlib.suppress(OSError):
+                with urllib.request.urlopen(address, timeout=10) as answer:
+                    return answer.read() == b"hello"
+            return False
+
+        wait_until(request, "nginx")
+        for _ in range(60):
+            self.assertTrue(request())
+            time.sleep(0.05)
+        with open(behind + "/stall", "w", encoding="ascii"):
+            pass
+        begin = time.monotonic_ns()
+        late = threading.Thread(target=request)
+        late.start()
+        time.sleep(1.2)
+        os.unlink(behind + "/stall")
+        late.join()
+        truth = time.monotonic_ns() - begin
+        for _ in range(40):
+            self.assertTrue(request())
+            time.sleep(0.05)
+        with open(folder + "/pid", encoding="ascii") as file:
+            os.kill(int(file.read()), signal.SIGQUIT)
+        self.assertEqual(0, nginx.wait(), nginx.errors)
+        hangs = nginx.reports("hang")
+        self.assertEqual(["disk"], [h["cause"]["kind"] for h in hangs], nginx.errors)
+        self.assertEqual("nginx", hangs[0]["app"]["executable"])
+        self.assertLess(800 * MS, hangs[0]["duration_ns"])
+        self.assertGreater(truth + 100 * MS, hangs[0]["duration_ns"])
+
+
+NGINX = """
+pid {folder}/pid; error_log {folder}/error.log; worker_processes 1; {user}
+events {{ worker_connections 64; }}
+http {{
+    access_log {folder}/mounted/access.log;
+    client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
+    uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
+    server {{ listen 127.0.0.1:{port}; location / {{ return 200 hello; }} }}
+}}
+"""
+
+
+class Daemons(Case):
+    """What daemons do to themselves: closing what they do not know, another root, no folder, another user."""
+
+    def test_each_way(self):
+        ways = ["closefrom", "close_range", "close-all", "nowhere"]
+        ways += ["chroot", "chroot nobody closefrom"] if os.getuid() == 0 else []
+        pairs = {way: [self.program([LEAVES, *way.split()], watched=watched) for watched in (False, True)]
+                 for way in ways}
+        for way, (plain, watched) in pairs.items():
+            self.assertEqual(7, plain.wait(), plain.errors)
+            self.assertEqual(7, watched.wait(), "%s: %s" % (way, watched.errors))
+            self.assertEqual(plain.output, watched.output, way)
+            self.assertRegex(watched.told[-1], "; 1 hang, ", way)
+            if "nobody" not in way:  # another user may not write to the spool: only counted
+                self.assertEqual(["sleep"], self.hangs(watched), "%s: %s" % (way, watched.errors))
+
+    def test_those_that_leave(self):
+        for way in ("daemon", "double-fork"):
+            pair = [self.program([LEAVES, way, "closefrom"], watched=watched) for watched in (False, True)]
+            for program in pair:
+                self.assertEqual(0 if way == "daemon" else 3, program.wait(), program.errors)
+            for program in pair:
+                wait_until(lambda p=program: "end" in p.output, "the daemon's end")
+            self.assertEqual(pair[0].output, pair[1].output)
 
 
 if __name__ == "__main__":
