@@ -68,16 +68,25 @@ void hd_interpose_resolve(void) {
 #define MIX(hash, value) (((hash) ^ (uint64_t)(value)) * 0xff51afd7ed558ccdULL)
 #define SEED 0x9e3779b97f4a7c15ULL
 
+/* The kernel answers EFAULT to an address that is none; here it would be the end. NULL, small numbers and -1
+ * cast to a pointer are told; what was memory once and is none now is not. */
+static inline bool is_address(const void *p) {
+    return (uintptr_t)p - 65536 < ((uintptr_t)1 << 47) - 2 * 65536;
+}
+
 static inline uint64_t hash_of_poll(const struct pollfd *fds, nfds_t n) {
     uint64_t hash = SEED;
-    for (nfds_t i = 0; fds != NULL && i < n && i < HD_WAIT_FDS; i++) {
+    for (nfds_t i = 0; is_address(fds) && i < n && i < HD_WAIT_FDS; i++) {
         hash = MIX(hash, (uint32_t)fds[i].fd);
     }
     return hash;
 }
 
 static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
-    return (struct hd_wait_set){.hash = hash_of_poll(fds, n), .poll = fds, .n = n, .epoll = -1};
+    return (struct hd_wait_set){.hash = hash_of_poll(fds, n),
+                                .poll = is_address(fds) ? fds : NULL,
+                                .n = is_address(fds) ? n : 0,
+                                .epoll = -1};
 }
 
 /* Programs pass larger ones with sets of this size: the kernel clamps them. */
@@ -91,7 +100,7 @@ static inline uint64_t hash_of_select(int n, const fd_set *r, const fd_set *w, c
     n = clamped(n);
     for (unsigned s = 0; s < 3; s++) {
         const unsigned long *words = (const unsigned long *)(const void *)sets[s];
-        for (int i = 0; words != NULL && i * 64 < n; i++) {
+        for (int i = 0; is_address(words) && i * 64 < n; i++) {
             unsigned long valid = n - i * 64 >= 64 ? ~0UL : (1UL << (n - i * 64)) - 1;
             hash = MIX(hash, words[i] & valid);
         }
@@ -101,10 +110,11 @@ static inline uint64_t hash_of_select(int n, const fd_set *r, const fd_set *w, c
 }
 
 static struct hd_wait_set set_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
-    return (struct hd_wait_set){.hash = hash_of_select(n, r, w, e),
-                                .select = {r, w, e},
-                                .n = n > 0 ? (uint64_t)clamped(n) : 0,
-                                .epoll = -1};
+    return (struct hd_wait_set){
+        .hash = hash_of_select(n, r, w, e),
+        .select = {is_address(r) ? r : NULL, is_address(w) ? w : NULL, is_address(e) ? e : NULL},
+        .n = n > 0 ? (uint64_t)clamped(n) : 0,
+        .epoll = -1};
 }
 
 /* Numbers are reused at once, and the kernel shows no identity of an epoll instance: each creation counts.

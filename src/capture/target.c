@@ -13,6 +13,8 @@
 #include "capture/signalled.h"
 #include "os/os.h"
 
+#define STATUS_BYTES_MAX (128u * 1024u)
+
 /* Each thread of ours has a descriptor table of its own, and so its own of these. */
 static __thread struct {
     int task_dir; /* each is the descriptor + 1, so that zero says none */
@@ -141,13 +143,20 @@ static long read_text(int fd, char *text, size_t bytes) {
     return n == 0 ? -ESRCH : n;
 }
 
+/* What is wanted stands behind the line of the groups, of which a thread may have tens of thousands: the last
+ * piece that is read holds at least half a buffer. */
 int hd_target_status(const struct hd_target *t, struct hd_proc_status *out) {
     char text[4096];
-    long n = read_text(t->status_fd, text, sizeof text);
-    if (n < 0) {
-        return (int)n;
+    for (uint64_t at = 0; at < STATUS_BYTES_MAX; at += sizeof text / 2) {
+        long n = t->status_fd < 0 ? -ENOENT : hd_os.pread(t->status_fd, text, sizeof text, at);
+        if (n <= 0) {
+            return n < 0 ? (int)n : -ESRCH;
+        }
+        if ((size_t)n < sizeof text) {
+            return hd_proc_parse_status(text, (size_t)n, out) ? 0 : -EPROTO;
+        }
     }
-    return hd_proc_parse_status(text, (size_t)n, out) ? 0 : -EPROTO;
+    return -EPROTO;
 }
 
 int hd_target_state(const struct hd_target *t, enum hd_run_state *out) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "capture/procfs.h"
+#include "capture/target.h"
 #include "os/os.h"
 
 static bool syscall_line(const char *text, struct hd_proc_syscall *out) {
@@ -115,6 +116,25 @@ static void status_gives_masks_and_switches(void **state) {
     assert_int_equal(s.involuntary, 545);
 }
 
+/* 60,000 groups: what is wanted lies far behind them. */
+static void status_of_a_thread_of_many_groups_is_read(void **state) {
+    (void)state;
+    static char text[100000];
+    for (size_t groups = 0; groups < 80000; groups += groups < 9000 ? 61 : 7919) {
+        int fd = memfd_create("status", 0);
+        struct hd_target t = {.status_fd = fd};
+        struct hd_proc_status s;
+        memset(text, '1', groups + 1);
+        text[groups] = '\n';
+        assert_int_equal(write(fd, "Groups:\t", 8), 8);
+        assert_int_equal(write(fd, text, groups + 1), (ssize_t)groups + 1);
+        assert_int_equal(write(fd, status_text, sizeof status_text - 1), (ssize_t)sizeof status_text - 1);
+        assert_int_equal(hd_target_status(&t, &s), 0);
+        assert_int_equal(s.voluntary, 150);
+        close(fd);
+    }
+}
+
 static void status_without_a_line_that_is_needed_is_refused(void **state) {
     (void)state;
     struct hd_proc_status s;
@@ -203,6 +223,7 @@ int main(void) {
         cmocka_unit_test(scheduling_figures_are_three_numbers),
         cmocka_unit_test(the_state_is_found_behind_any_name),
         cmocka_unit_test(status_gives_masks_and_switches),
+        cmocka_unit_test(status_of_a_thread_of_many_groups_is_read),
         cmocka_unit_test(status_without_a_line_that_is_needed_is_refused),
         cmocka_unit_test(a_mapping_line_gives_bounds_and_rights),
         cmocka_unit_test(a_stack_is_what_has_a_guard_below_or_the_name),
