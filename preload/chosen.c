@@ -37,6 +37,11 @@ static bool is_module(const struct hd_chosen *c, const char *path) {
            (base[n] == '\0' || strncmp(base + n, ".so", 3) == 0 || base[n] == '.');
 }
 
+/* Ours, or a sanitizer's runtime: it comes before us in its process and calls us. */
+static bool is_passed_over(const struct hd_modules *m, int index, int ours) {
+    return index == ours || (index >= 0 && strstr(hd_module_path(m, (uint32_t)index), "san.so") != NULL);
+}
+
 static void look_up(struct hd_chosen *c, struct hd_modules *m, uint32_t index) {
     const struct hd_module *module = &m->module[index];
     c->handle = module->handle;
@@ -52,7 +57,7 @@ bool hd_chosen_waits(struct hd_chosen *c, struct hd_modules *m, const struct hd_
     int ours = count > 0 ? hd_modules_at(m, hd_frame_lookup_pc(&frames[0])) : -1;
     uint32_t i = 0;
     int index = -1;
-    while (i < count && (index = hd_modules_at(m, hd_frame_lookup_pc(&frames[i]))) == ours) {
+    while (i < count && is_passed_over(m, index = hd_modules_at(m, hd_frame_lookup_pc(&frames[i])), ours)) {
         i++;
     }
     if (i == count || index < 0 || !is_module(c, hd_module_path(m, (uint32_t)index))) {

@@ -167,15 +167,18 @@ uint32_t hd_named_recognise(struct hd_worker *k) {
     uint32_t best = hd_named != NULL ? hd_named->past : 0;
     for (unsigned i = 0; hd_named != NULL && i < HD_LOOPS_MAX; i++) {
         struct place *p = &hd_named->place[i];
-        uint32_t known = p->waits != NULL ? p->waits->recognition->standing : 0;
+        uint32_t known = 0;
+        if (atomic_load(&p->use) < ON) {
+            continue;
+        }
         atomic_store(&p->working, 1);
         uint32_t use = atomic_load(&p->use);
         if (use == ON) {
             hd_recognise(p->waits, k);
             known = p->waits->recognition->standing;
         } else if (use == LEFT) {
+            known = p->waits->recognition->standing;
             hd_named->past = known > hd_named->past ? known : hd_named->past;
-            p->waits->recognition->standing = 0;
             atomic_store(&p->use, FREE);
         }
         atomic_store(&p->working, 0);

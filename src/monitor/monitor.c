@@ -48,7 +48,7 @@ static void anchor(struct hd_monitor *m, uint64_t *now_ns) {
     uint64_t off = told > since_ns ? told - since_ns : since_ns - told;
     if (since_ns >= 20 * HD_NS_PER_MS && off < since_ns / 64 + TICK_JUMP_NS) {
         uint64_t rate = (uint64_t)(((unsigned __int128)since_ns << 32) / since_ticks);
-        m->ns_per_tick_32 = rate;
+        atomic_store_explicit(&m->ns_per_tick_32, rate, memory_order_relaxed);
         for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
             if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
                 atomic_store_explicit(&m->watch[i].loop.ns_per_tick_32, rate, memory_order_relaxed);

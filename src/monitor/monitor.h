@@ -110,7 +110,8 @@ struct hd_monitor {
     _Atomic bool quiet;           /* an impossible state was seen: no more looks */
     /* clock pair, the monitor's */
     bool ticks_are_tsc;
-    uint64_t anchor_ticks, anchor_ns, ns_per_tick_32;
+    uint64_t anchor_ticks, anchor_ns;
+    _Atomic uint64_t ns_per_tick_32; /* new watches read it too */
     bool was_paused;
     uint64_t resumed_ns;
     uint64_t told_ns;               /* when the worker was last woken */
