@@ -55,7 +55,9 @@ static bool hides_threads(void) {
     return note != NULL && *note != 0 && hd_os_single_threaded.pid == hd_os.get_pid();
 }
 
-#define FOR_ALL_THREADS(call)                                       \
+/* What the call may have made threads by (a name service's module) leaves the note as it is then: to hide a
+ * thread of the program's own would be the end of its heap. */
+#define FOR_ALL_THREADS(call, makes_none)                           \
     ({                                                              \
         real.setuid != NULL ? (void)0 : hd_interpose_resolve_ids(); \
         hd_process_changes_ids();                                   \
@@ -64,48 +66,48 @@ static bool hides_threads(void) {
             hd_os_set_single_threaded(false);                       \
         }                                                           \
         int result = real.call;                                     \
-        if (hidden) {                                               \
+        if (hidden && (makes_none)) {                               \
             hd_os_set_single_threaded(true);                        \
         }                                                           \
         result;                                                     \
     })
 
 EXPORT int setuid(uid_t id) {
-    return FOR_ALL_THREADS(setuid(id));
+    return FOR_ALL_THREADS(setuid(id), true);
 }
 
 EXPORT int setgid(gid_t id) {
-    return FOR_ALL_THREADS(setgid(id));
+    return FOR_ALL_THREADS(setgid(id), true);
 }
 
 EXPORT int seteuid(uid_t id) {
-    return FOR_ALL_THREADS(seteuid(id));
+    return FOR_ALL_THREADS(seteuid(id), true);
 }
 
 EXPORT int setegid(gid_t id) {
-    return FOR_ALL_THREADS(setegid(id));
+    return FOR_ALL_THREADS(setegid(id), true);
 }
 
 EXPORT int setreuid(uid_t id, uid_t effective) {
-    return FOR_ALL_THREADS(setreuid(id, effective));
+    return FOR_ALL_THREADS(setreuid(id, effective), true);
 }
 
 EXPORT int setregid(gid_t id, gid_t effective) {
-    return FOR_ALL_THREADS(setregid(id, effective));
+    return FOR_ALL_THREADS(setregid(id, effective), true);
 }
 
 EXPORT int setresuid(uid_t id, uid_t effective, uid_t saved) {
-    return FOR_ALL_THREADS(setresuid(id, effective, saved));
+    return FOR_ALL_THREADS(setresuid(id, effective, saved), true);
 }
 
 EXPORT int setresgid(gid_t id, gid_t effective, gid_t saved) {
-    return FOR_ALL_THREADS(setresgid(id, effective, saved));
+    return FOR_ALL_THREADS(setresgid(id, effective, saved), true);
 }
 
 EXPORT int setgroups(size_t count, const gid_t *groups) {
-    return FOR_ALL_THREADS(setgroups(count, groups));
+    return FOR_ALL_THREADS(setgroups(count, groups), true);
 }
 
 EXPORT int initgroups(const char *user, gid_t group) {
-    return FOR_ALL_THREADS(initgroups(user, group));
+    return FOR_ALL_THREADS(initgroups(user, group), false);
 }
