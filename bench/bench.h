@@ -41,6 +41,8 @@ int bench_unwind(void);
 int bench_idle(void);
 int bench_hang_cpu(void);
 int bench_truth(void);
+int bench_real_redis(void);
+int bench_real_node(void);
 
 /* CLOCK_MONOTONIC, and the calling thread's CPU time. */
 uint64_t bench_now_ns(void);

@@ -118,6 +118,7 @@ int bench_program_start(struct bench_program *p, char *const argv[], bool watche
     for (size_t i = 0; argv[i] != NULL && n < ARGS_MAX - 1; i++) {
         all[n++] = argv[i];
     }
+    all[n] = NULL;
     if (access(argv[0], X_OK) != 0 || (watched && access(hangdog, X_OK) != 0)) {
         fprintf(stderr, "hangdog-bench: cannot run %s: %s\n", access(argv[0], X_OK) != 0 ? argv[0] : hangdog,
                 strerror(errno));
