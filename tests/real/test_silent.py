@@ -67,6 +67,11 @@ class Terminal:
     def type(self, keys):
         os.write(self.fd, keys.encode())
 
+    def close(self):
+        """Whatever became of the test: the end of the terminal ends what runs on it."""
+        if self.fd >= 0:
+            os.close(self.fd)
+
     def end(self):
         shown = self.shown
         while True:
@@ -78,6 +83,7 @@ class Terminal:
                 break
             shown += more
         os.close(self.fd)
+        self.fd = -1
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]), shown.decode(errors="replace")
 
 
@@ -97,6 +103,7 @@ class Shell(unittest.TestCase):
         pause = THRESHOLD_MS * 2 / 1000
         terminal = Terminal([HANGDOG, "run", "--threshold", str(THRESHOLD_MS), "--spool", os.path.join(folder, "spool"), "--",
                              "/bin/bash", "--rcfile", "rc", "-i"], folder)
+        self.addCleanup(terminal.close)
         terminal.until(self.PROMPT)
         for command in ("true\r", "true\r", "true\r", "sleep %g\r", "true | sleep %g\r", "(sleep %g; sleep 0.1)\r",
                         "for i in 1 2; do sleep %g; done\r"):
