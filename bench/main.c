@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +115,7 @@ static bool run(size_t i) {
         return false;
     }
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* nothing goes on when we are ended */
         int rc = benches[i].run();
         exit(rc != 0 || missed > 0 ? STATUS_MISSED : STATUS_MET);
     }
