@@ -20,6 +20,7 @@
 #include "waits.h"
 
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
+#define STATUS_BYTES_MAX (1024u * 1024u)
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
 
 enum phase {
@@ -32,12 +33,32 @@ enum phase {
 
 static struct {
     int pid;
+    uint32_t *here; /* zero in a forked child, which in a namespace of its own may have our number */
     struct hd_record *record;
     _Atomic uint32_t phase;
     unsigned starts;
     int securebits;
     bool filtered; /* on a thread of the program: no system call but the program's own */
 } self;
+
+/* In the process that self tells of: neither in a forked child nor in one that shares our memory until exec.
+ */
+static bool in_own_process(void) {
+    return self.here != NULL && __atomic_load_n(self.here, __ATOMIC_RELAXED) != 0 &&
+           hd_os.get_pid() == self.pid;
+}
+
+static void this_process_is_own(void) {
+    static uint32_t not_wiped = 1; /* without memory the number alone tells */
+    if (self.here == NULL) {
+        self.here = hd_os_memory_take(sizeof *self.here);
+    }
+    if (self.here == NULL) {
+        self.here = &not_wiped;
+    }
+    __atomic_store_n(self.here, 1, __ATOMIC_RELAXED);
+    self.pid = hd_os.get_pid();
+}
 
 static void copy_string(char *to, size_t size, const char *from) {
     size_t n = strnlen(from, size - 1);
@@ -134,16 +155,25 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
 
 /* ---- at the begin ----------------------------------------------------------------------------- */
 
-/* The number behind `key` in /proc/self/status; -1: it is not there. */
+/* The number behind `key` in /proc/self/status; -1: it is not there. It stands behind the line of the groups,
+ * of which there may be tens of thousands: the last piece that is read holds at least half a buffer. */
 static long status_number(const char *key) {
     static char text[4096];
+    const char *found = NULL;
     int fd = hd_os.open_at(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
-    long n = fd < 0 ? fd : hd_os.read(fd, text, sizeof text - 1);
+    long n = fd < 0 ? fd : (long)sizeof text - 1;
+    for (uint64_t at = 0; found == NULL && n == (long)sizeof text - 1 && at < STATUS_BYTES_MAX;
+         at += sizeof text / 2) {
+        n = hd_os.pread(fd, text, sizeof text - 1, at);
+        text[n > 0 ? n : 0] = '\0';
+        found = strstr(text, key);
+        if (n == (long)sizeof text - 1 && found != NULL && found >= text + sizeof text / 2) {
+            found = NULL; /* perhaps cut off: the next piece has it whole */
+        }
+    }
     if (fd >= 0) {
         hd_os.close(fd);
     }
-    text[n > 0 ? n : 0] = '\0';
-    const char *found = strstr(text, key);
     if (found == NULL) {
         return -1;
     }
@@ -156,15 +186,16 @@ static long status_number(const char *key) {
     return value;
 }
 
-/* A filter that came with exec is on our threads too. The runner has tried those that it has itself. */
+/* A filter that came with exec is on our threads too. The runner has tried those that it has itself. What
+ * cannot be said (-1) is taken for one; without /proc nothing could be seen of the program anyway. */
 static bool under_an_unknown_filter(const struct hd_record_options *o) {
-    return status_number("\nSeccomp:") > 0 &&
+    return status_number("\nSeccomp:") != 0 &&
            (o->seccomp_filters < 0 || status_number("\nSeccomp_filters:") != o->seccomp_filters);
 }
 
 void hd_process_begin(struct hd_record *r) {
     static const char *const alone[] = {"unshare", "setns"};
-    self.pid = hd_os.get_pid();
+    this_process_is_own();
     self.record = r;
     self.securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     atomic_store(&r->attached, 1);
@@ -188,7 +219,7 @@ void hd_process_begin(struct hd_record *r) {
 }
 
 bool hd_process_is_child(void) {
-    return self.record != NULL && !self.filtered && hd_os.get_pid() != self.pid;
+    return self.record != NULL && !self.filtered && !in_own_process();
 }
 
 /* A forked child that waits is taken for one that stays. What it has of the parent's watch was wiped. */
@@ -197,7 +228,7 @@ static struct hd_waits *first_wait_of_child(void) {
     struct hd_waits *t = hd_waits_new();
     struct hd_record *r = t != NULL ? hd_record_file_take_again() : NULL;
     hd_waits_self = NULL;
-    self.pid = hd_os.get_pid();
+    this_process_is_own();
     self.starts = 0;
     self.securebits = -1;
     atomic_store(&self.phase, NEVER);
@@ -228,7 +259,7 @@ struct hd_waits *hd_process_first_wait(void) {
         }
         return NULL;
     }
-    if (hd_os.get_pid() != self.pid) {
+    if (!in_own_process()) {
         atomic_store(&self.phase, NEVER);
         hd_waits_self = NULL;
         return NULL;
@@ -241,7 +272,7 @@ struct hd_waits *hd_process_first_wait(void) {
 
 struct hd_record *hd_process_execs(void) {
     bool may_be = self.record != NULL && !self.filtered && atomic_load(&self.phase) != NEVER;
-    return may_be && hd_os.get_pid() == self.pid ? self.record : NULL;
+    return may_be && in_own_process() ? self.record : NULL;
 }
 
 /* ---- alone, or filtered ----------------------------------------------------------------------- */
@@ -249,11 +280,11 @@ struct hd_record *hd_process_execs(void) {
 /* In this process, on a thread that is watched: not in a child, and not in one that shares our memory until
  * exec. */
 static bool on_the_watched_thread(void) {
-    return hd_waits_self != NULL && hd_os.get_pid() == self.pid;
+    return hd_waits_self != NULL && in_own_process();
 }
 
 int hd_process_own_thread(void) {
-    if (atomic_load(&self.phase) != WATCHED || self.filtered || hd_os.get_pid() != self.pid) {
+    if (atomic_load(&self.phase) != WATCHED || self.filtered || !in_own_process()) {
         return 0;
     }
     const struct hd_monitor *m = hd_monitor_current();
@@ -297,7 +328,7 @@ void hd_process_filter_comes(bool all_threads) {
     uint32_t phase = atomic_load(&self.phase);
     self.filtered = true;
     hd_capture_signal_end(); /* in a child too: a signal of its own would find our handler */
-    if (hd_os.get_pid() != self.pid) {
+    if (!in_own_process()) {
         return;
     }
     /* Without the processor's counter the clock may be a system call. */

@@ -205,6 +205,24 @@ class Exec(Case):
         self.assertLess(800 * MS, hangs[0]["duration_ns"], "as old as the last look before exec")
         self.assertGreater(1300 * MS, hangs[0]["duration_ns"])
 
+    def test_an_empty_list_stays(self):
+        _, watched = self.alike(["/usr/bin/env"], env={"A": "1", "LD_PRELOAD": "", "B": "2"})
+        self.assertIn("LD_PRELOAD=\n", watched.output)
+
+    @unittest.skipIf(os.getuid() != 0, "only root makes a namespace of processes")
+    def test_a_child_with_our_number_in_another_namespace(self):
+        code = """if 1:
+            import ctypes, os, signal
+            pid = ctypes.CDLL(None).syscall(%d, 0x20000000 | signal.SIGCHLD, 0, 0, 0, 0)
+            if pid == 0:
+                os.execl("/bin/echo", "echo", "child")
+            print(os.waitpid(pid, 0)[1])""" % {"x86_64": 56, "aarch64": 220}[os.uname().machine]
+        folder = self.folder()
+        run = subprocess.run(["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc", HANGDOG, "run",
+                              "--quiet", "--exec", "--spool", folder, "--", PYTHON, "-c", code], timeout=60,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        self.assertEqual("child\n0\n", run.stdout, run.stderr)
+
     def test_what_cannot_be_followed_is_said(self):
         program = self.program([SHELL, "-c", "exec /sbin/ldconfig -V"])
         self.assertEqual(0, program.wait())
