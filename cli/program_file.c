@@ -179,7 +179,7 @@ bool program_loads_libraries(const char *program, struct problem *why) {
         return true;
     }
     for (int i = 0; i < SCRIPTS_MAX && is_program(path); i++) {
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         ssize_t n = fd >= 0 ? pread(fd, head, HEAD_BYTES, 0) : -1;
         head[n > 0 ? n : 0] = '\0';
         bool elf = n >= (ssize_t)sizeof(ElfW(Ehdr)) && memcmp(head, ELFMAG, SELFMAG) == 0;

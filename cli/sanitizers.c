@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/program_file.h"
@@ -79,7 +80,9 @@ static void add_of_section(char *list, size_t size, Elf *elf, Elf_Scn *section, 
 }
 
 static void add_of_file(char *list, size_t size, const char *path) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    bool regular = stat(path, &st) == 0 && S_ISREG(st.st_mode); /* a FIFO would have us wait for a writer */
+    int fd = regular ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     Elf *elf = fd >= 0 && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
     for (Elf_Scn *s = NULL; elf != NULL && (s = elf_nextscn(elf, s)) != NULL;) {
         GElf_Shdr header;

@@ -20,6 +20,7 @@
 #include "analysis/text.h"
 #include "interpose.h"
 #include "os/os.h"
+#include "own_locks.h"
 #include "process.h"
 #include "record_file.h"
 
@@ -92,12 +93,19 @@ static bool has_our_loader(int fd, const ElfW(Ehdr) * e) {
 
 /* With privileges of its file's the loader takes no library from us, and our variables would stay in the
  * environment. */
-static bool gains_privileges(int fd, int dir, const char *path) {
-    struct stat st;
+static bool gains_privileges(const struct stat *st, int dir, const char *path) {
     char caps[64];
-    return fstat(fd, &st) != 0 || (st.st_mode & (S_ISUID | S_ISGID)) != 0 ||
+    return (st->st_mode & (S_ISUID | S_ISGID)) != 0 ||
            ((dir == AT_FDCWD || path[0] == '/') &&
             hd_os.get_xattr(path, "security.capability", caps, sizeof caps) > 0);
+}
+
+/* For reading, when that can neither block nor cost the program a lock. */
+static int open_program(int dir, const char *path) {
+    struct stat st;
+    bool good = hd_os.stat_at(dir, path, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+                !gains_privileges(&st, dir, path) && !hd_own_locks_may_have(st.st_ino);
+    return good ? hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0) : -EACCES;
 }
 
 static bool interpreter_of(const char *head, char *path, size_t size) {
@@ -120,11 +128,11 @@ static bool loads_us(int dir, const char *path) {
             char text[256];
         } head;
         memset(&head, 0, sizeof head);
-        int fd = hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
+        int fd = open_program(dir, path);
         long n = fd < 0 ? fd : hd_os.pread(fd, head.text, sizeof head.text - 1, 0);
         bool elf = n >= (long)sizeof head.elf && memcmp(head.text, ELFMAG, SELFMAG) == 0;
-        bool good = n > 2 && !gains_privileges(fd, dir, path);
-        bool loads = good && elf && has_our_loader(fd, &head.elf);
+        bool good = n > 2;
+        bool loads = elf && has_our_loader(fd, &head.elf);
         if (fd >= 0) {
             hd_os.close(fd);
         }

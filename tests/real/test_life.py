@@ -205,6 +205,12 @@ class Exec(Case):
         self.assertLess(800 * MS, hangs[0]["duration_ns"], "as old as the last look before exec")
         self.assertGreater(1300 * MS, hangs[0]["duration_ns"])
 
+    def test_a_fifo_is_no_program(self):
+        fifo = self.folder() + "/fifo"
+        os.mkfifo(fifo, 0o755)
+        _, watched = self.alike([PYTHON, "-c", "import os; os.execv('%s', ['fifo'])" % fifo])
+        self.assertIn("PermissionError", watched.errors)
+
     def test_an_empty_list_stays(self):
         _, watched = self.alike(["/usr/bin/env"], env={"A": "1", "LD_PRELOAD": "", "B": "2"})
         self.assertIn("LD_PRELOAD=\n", watched.output)
