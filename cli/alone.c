@@ -57,6 +57,7 @@ int alone_prepare(struct alone *a, const struct hd_record_options *options) {
 int alone_become(struct alone *a, char *const argv[], const char *preload) {
     char number[16];
     snprintf(number, sizeof number, "%d", fcntl(a->fd, F_DUPFD, STDERR_FILENO + 1)); /* no close-on-exec */
+    a->record->options.pid = getpid();
     setenv("HANGDOG_LINK", number, 1);
     setenv("LD_PRELOAD", preload, 1);
     a->record->options.started_ns = hd_os_now_ns();

@@ -121,6 +121,7 @@ static _Noreturn void become(const struct runner *r, char *const argv[], const c
     char number[16];
     int link_fd = fcntl(r->record_fd, F_DUPFD, STDERR_FILENO + 1); /* without close-on-exec */
     snprintf(number, sizeof number, "%d", link_fd);
+    r->record->options.pid = getpid();
     setenv("HANGDOG_LINK", number, 1);
     setenv("LD_PRELOAD", preload, 1);
     sigaction(SIGCHLD, &child_before, NULL);

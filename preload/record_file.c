@@ -111,6 +111,11 @@ static struct hd_record *take(void) {
     return found;
 }
 
+/* A constructor of the program's ran before ours and started this process, which has the variables still. */
+static bool is_anothers(const struct hd_record_options *o) {
+    return !o->follow && o->pid != 0 && o->pid != hd_os.get_pid();
+}
+
 static struct hd_record *take_from(int fd) {
     struct stat st;
     if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != HD_RECORDS * sizeof(struct hd_record)) {
@@ -121,7 +126,8 @@ static struct hd_record *take_from(int fd) {
         return NULL;
     }
     file.table = table;
-    if (file.table->magic != HD_RECORD_MAGIC || file.table->bytes != sizeof *file.table) {
+    if (file.table->magic != HD_RECORD_MAGIC || file.table->bytes != sizeof *file.table ||
+        is_anothers(&file.table->options)) {
         hd_os.unmap(table, (size_t)st.st_size);
         file.table = NULL;
         return NULL;

@@ -32,6 +32,7 @@ struct hd_record_options {
     char thread[HD_THREADS_NAMED][HD_THREAD_NAME_BYTES];
     uint32_t alone; /* nobody waits for the process: it writes its session report when it ends */
     char link[5 * HD_RECORD_STRING]; /* the file itself, as the runner has it open, or in the spool */
+    int32_t pid;                     /* of the program, as it sees itself; 0: the runner did not say */
     bool of_child;                   /* of the program, that is followed */
     bool follow;                     /* children are watched too, each with a record of its own */
 };
