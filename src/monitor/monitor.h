@@ -17,7 +17,7 @@
 #include "report/spool.h"
 
 #define HD_LOOPS_MAX 16
-#define HD_MONITOR_STACK_BYTES (64u * 1024u + HD_OS_STACK_EXTRA)
+#define HD_MONITOR_STACK_BYTES (32u * 1024u + HD_OS_STACK_EXTRA)
 
 enum hd_watch_use {
     HD_WATCH_FREE,

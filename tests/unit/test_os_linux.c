@@ -207,7 +207,7 @@ static void a_thread_starts_with_signals_blocked_and_may_have_its_own_descriptor
 /* As where the program's thread-local variables fill it: none is left, or too little. */
 static void a_thread_without_room_on_its_stack_gets_libcs(void **state) {
     (void)state;
-    static uint8_t small[32 * 1024] __attribute__((aligned(4096)));
+    static uint8_t small[16 * 1024] __attribute__((aligned(4096)));
     for (size_t bytes = 64; bytes <= sizeof small; bytes += sizeof small - 64) {
         struct hd_os_thread t = {0};
         struct seen seen = {.files_left = -1};
