@@ -117,7 +117,7 @@ PROGRAMS = [
                        " fastcgi_temp_path t; uwsgi_temp_path t; scgi_temp_path t;"
                        " server { listen unix:sock; } }\n"}, end=signal.SIGQUIT),
     One("haproxy", ["/usr/sbin/haproxy", "-db", "-f", "conf"], "idle", ready="sock",
-        files={"conf": "global\n stats socket unix@sock\ndefaults\n timeout client 1s\n timeout server 1s\n timeout connect 1s\n"
+        files={"conf": "global\n nbthread 1\n stats socket unix@sock\ndefaults\n timeout client 1s\n timeout server 1s\n timeout connect 1s\n"
                        "frontend f\n bind unix@front\n"}, end=signal.SIGUSR1, hide=(r"\(\d+\)",)),
     One("Xvfb", ["/usr/bin/Xvfb", ":%d" % DISPLAY, "-nolisten", "tcp", "-screen", "0", "64x64x24"],
         "idle", ready="/tmp/.X11-unix/X%d" % DISPLAY),
