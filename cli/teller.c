@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "cli/render.h"
@@ -25,6 +26,7 @@ int teller_open(struct teller *t, struct hd_record *records) {
     t->records = records;
     t->seen = NULL;
     t->seen_count = t->seen_room = 0;
+    t->kept = NULL;
     t->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
     t->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (t->notify_fd >= 0 && inotify_add_watch(t->notify_fd, spool, IN_MOVED_TO) < 0) {
@@ -34,7 +36,37 @@ int teller_open(struct teller *t, struct hd_record *records) {
     return t->symbolizer != NULL ? 0 : -ENOMEM;
 }
 
+/* ---- where it is said ------------------------------------------------------------------------ */
+
+/* Whether somebody draws on the terminal that we write to: editors, pagers and the like take its keys one by
+ * one. */
+static bool is_drawn_on(void) {
+    struct termios mode;
+    return tcgetattr(STDERR_FILENO, &mode) == 0 && (mode.c_lflag & ICANON) == 0;
+}
+
+static void say_what_was_kept(struct teller *t) {
+    if (t->kept != NULL && fclose(t->kept) == 0) {
+        fwrite(t->kept_text, 1, t->kept_bytes, stderr);
+        fflush(stderr);
+        free(t->kept_text);
+    }
+    t->kept = NULL;
+}
+
+static FILE *begin_to_say(struct teller *t) {
+    if (!is_drawn_on()) {
+        say_what_was_kept(t);
+        return stderr;
+    }
+    if (t->kept == NULL) {
+        t->kept = open_memstream(&t->kept_text, &t->kept_bytes);
+    }
+    return t->kept != NULL ? t->kept : stderr;
+}
+
 void teller_close(struct teller *t) {
+    say_what_was_kept(t);
     free(t->seen);
     symbolizer_destroy(t->symbolizer);
     if (t->notify_fd >= 0) {
@@ -67,34 +99,36 @@ static uid_t owner_of(const struct teller *t, const json_t *report) {
     return report_owner(path);
 }
 
-static void tell_ended(const struct teller *t, json_t *report) {
+static void tell_ended(struct teller *t, json_t *report) {
     json_t *notes = NULL;
+    FILE *out = begin_to_say(t);
     report_symbolicate(report, t->symbolizer, owner_of(t, report), &notes);
     if (t->json) {
         char *line = json_dumps(report, JSON_COMPACT);
-        fprintf(stderr, "%s\n", line != NULL ? line : "{}");
+        fprintf(out, "%s\n", line != NULL ? line : "{}");
         free(line);
     } else {
         struct render_options o = {
             .colour = render_wants_colour(stderr), .notes = notes, .max_frames = FRAMES_TOLD};
-        render_report(stderr, report, &o);
-        fputc('\n', stderr);
+        render_report(out, report, &o);
+        fputc('\n', out);
     }
     json_decref(notes);
-    fflush(stderr);
+    fflush(out);
 }
 
-static void tell_long(const struct teller *t, json_t *report) {
+static void tell_long(struct teller *t, json_t *report) {
     report_symbolicate(report, t->symbolizer, owner_of(t, report), NULL);
+    FILE *out = begin_to_say(t);
     const char *function = text_of(report_own_frame(report), "function");
     if (!t->json) {
-        fprintf(stderr, "hangdog: ");
-        render_text(stderr, text_of(json_object_get(report, "app"), "name"));
-        fprintf(stderr, " has been hanging for 5 s%s", function[0] != '\0' ? " in " : "");
-        render_text(stderr, function);
-        fputc('\n', stderr);
+        fprintf(out, "hangdog: ");
+        render_text(out, text_of(json_object_get(report, "app"), "name"));
+        fprintf(out, " has been hanging for 5 s%s", function[0] != '\0' ? " in " : "");
+        render_text(out, function);
+        fputc('\n', out);
     }
-    fflush(stderr);
+    fflush(out);
 }
 
 /* Once for each hang. */

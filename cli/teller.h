@@ -11,6 +11,7 @@
 #include "monitor/record.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 struct teller {
     const char *spool;
@@ -26,6 +27,9 @@ struct teller {
         bool ran; /* the user's command */
     } * seen;
     size_t seen_count, seen_room;
+    FILE *kept; /* texts that a program which draws on the screen would lose; NULL: none */
+    char *kept_text;
+    size_t kept_bytes;
 };
 
 int teller_open(struct teller *t, struct hd_record *records);

@@ -30,6 +30,22 @@ sys.exit(5)
 """
 
 
+# Draws on the whole screen, and hangs.
+DRAW = """
+import select, sys, termios, time, tty
+before = termios.tcgetattr(0)
+tty.setraw(0)
+print("DRAWS", end="", flush=True)
+loop = lambda: [select.select([0], [], [], .1) for _ in range(12)]
+loop()
+time.sleep(0.9)
+loop()
+time.sleep(0.5)
+print("DRAWN", end="", flush=True)
+termios.tcsetattr(0, termios.TCSANOW, before)
+"""
+
+
 class Folder(SideBySide):
     def setUp(self):
         self.make()
@@ -287,6 +303,21 @@ class Signals(Folder):
         self.assertTrue(state_of(int(self.read("pid"))))
         open(self.path("end"), "w", encoding="ascii").close()
         wait_until(lambda: not state_of(int(self.read("pid"))) or state_of(int(self.read("pid"))) == "Z", "the program's end")
+
+    def beside_a_screen_that_is_drawn_on_is_left_alone(self):
+        self.make()
+        ours, its = pty.openpty()
+        with subprocess.Popen(self.head(True) + [PYTHON, "-c", DRAW], stdin=its, stdout=its, stderr=its,
+                              start_new_session=True, env=environment()):
+            os.close(its)
+            seen = b""
+            try:
+                while more := os.read(ours, 65536):
+                    seen += more
+            except OSError:  # everybody has closed the other side
+                pass
+        os.close(ours)
+        self.assertRegex(seen.decode(), r"(?s)DRAWSDRAWN.*hung for.*python3 ran for")
 
 
 if __name__ == "__main__":
