@@ -12,9 +12,15 @@ if(core_sources AND CMAKE_BUILD_TYPE STREQUAL Release AND HANGDOG_SANITIZER STRE
       list(APPEND libraries $<TARGET_FILE:${library}>)
     endif()
   endforeach()
+  # The promise is about the product, which gcc makes; clang's code for the same source is a tenth larger.
+  set(preload_bytes_max "")
+  if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+    math(EXPR preload_bytes_max "200 * 1024")
+  endif()
   add_custom_command(
     OUTPUT ${stamp}
     COMMAND ${CMAKE_COMMAND} -E env NM=${CMAKE_NM} LD=${CMAKE_LINKER} READELF=${CMAKE_READELF} STRIP=${CMAKE_STRIP}
+            PRELOAD_BYTES_MAX=${preload_bytes_max}
             ${CMAKE_SOURCE_DIR}/scripts/check-symbols ${objects} ${libraries}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS $<TARGET_OBJECTS:hd_core> ${objects} ${libraries}
