@@ -90,19 +90,23 @@ static int start_redis(struct server *s, bool watched, int cpu) {
 static struct load run_redis(const struct server *s, double seconds, int cpu) {
     static double rate = 50000; /* as it was in the last run: the client wants a number, not a time */
     char port[16], count[16], text[4096];
-    double average, least, p50, p95;
-    struct load load = {NAN, NAN};
+    double value[6]; /* throughput, average, least, p50, p95, p99 */
     char *argv[] = {"/usr/bin/redis-benchmark", "-p", port, "-t", "get", "-n", count, "--csv", NULL};
     snprintf(port, sizeof port, "%d", s->port);
     snprintf(count, sizeof count, "%.0f", seconds * rate);
     output_of(argv, cpu, text, sizeof text);
     const char *line = strstr(text, "\"GET\"");
-    if (line == NULL || sscanf(line, "\"GET\",\"%lf\",\"%lf\",\"%lf\",\"%lf\",\"%lf\",\"%lf\"",
-                               &load.throughput, &average, &least, &p50, &p95, &load.p99) != 6) {
-        return (struct load){NAN, NAN};
+    line = line != NULL ? line + strlen("\"GET\"") : "";
+    for (size_t i = 0; i < 6; i++) {
+        char *end = NULL;
+        value[i] = strncmp(line, ",\"", 2) == 0 ? strtod(line + 2, &end) : NAN;
+        if (end == NULL || *end != '"') {
+            return (struct load){NAN, NAN};
+        }
+        line = end + 1;
     }
-    rate = load.throughput;
-    return load;
+    rate = value[0];
+    return (struct load){value[0], value[5]};
 }
 
 /* ---- Node ---------------------------------------------------------------------------------- */

@@ -115,7 +115,8 @@ int bench_program_start(struct bench_program *p, char *const argv[], bool watche
     size_t n = watched ? 6 : 0;
     *p = (struct bench_program){.in = -1, .out = -1};
     bench_beside(hangdog, "hangdog");
-    for (size_t i = 0; argv[i] != NULL && n < ARGS_MAX - 1; i++) {
+    all[n++] = argv[0];
+    for (size_t i = 1; argv[i] != NULL && n < ARGS_MAX - 1; i++) {
         all[n++] = argv[i];
     }
     all[n] = NULL;

@@ -109,8 +109,10 @@ void preload_list(char *list, size_t size, const char *own, const char *users, c
         p += n + (p[n] != '\0');
     }
     add_entry(list, size, own, strlen(own));
-    if (users != NULL && users[0] == '\0' && strlen(list) + 1 < size) {
-        strcat(list, ":"); /* of which the preload leaves the empty one that the user had */
+    size_t used = strlen(list);
+    if (users != NULL && users[0] == '\0') {
+        snprintf(list + used, size - used,
+                 ":"); /* of which the preload leaves the empty one that the user had */
     } else if (users != NULL) {
         add_entry(list, size, users, strlen(users));
     }

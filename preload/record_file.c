@@ -50,10 +50,10 @@ static void begin_anew(struct hd_record *r) {
 }
 
 /* This process had it before it became another program by exec. */
-static struct hd_record *take_over(int pid) {
+static struct hd_record *take_over(struct hd_record *table, int pid) {
     struct hd_record *found = NULL;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        struct hd_record *r = &file.table[i];
+        struct hd_record *r = &table[i];
         if (atomic_load(&r->owner) != (uint32_t)pid || atomic_load(&r->superseded) != 0) {
             continue;
         }
@@ -72,18 +72,18 @@ static bool is_left(struct hd_record *r, uint32_t owner) {
     return owner != 0 && !has_something_to_tell(r) && kill((pid_t)owner, 0) != 0 && errno == ESRCH;
 }
 
-static struct hd_record *take_one(int pid, bool left) {
+static struct hd_record *take_one(struct hd_record *table, int pid, bool left) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        struct hd_record *r = &file.table[i];
+        struct hd_record *r = &table[i];
         uint32_t owner = left ? atomic_load(&r->owner) : 0;
         if ((left && (i == 0 || !is_left(r, owner))) ||
             !atomic_compare_exchange_strong(&r->owner, &owner, (uint32_t)pid)) {
             continue;
         }
         if (i != 0) {
-            r->options = file.table[0].options;
+            r->options = table[0].options;
             hd_uuid_make(r->options.session, wall_now());
-            r->options.of_child = atomic_load(&file.table[0].owner) != (uint32_t)pid;
+            r->options.of_child = atomic_load(&table[0].owner) != (uint32_t)pid;
             begin_anew(r);
         }
         return r;
@@ -91,19 +91,19 @@ static struct hd_record *take_one(int pid, bool left) {
     return NULL;
 }
 
-static struct hd_record *take_free(int pid) {
-    struct hd_record *found = take_one(pid, false);
-    return found != NULL ? found : take_one(pid, true);
+static struct hd_record *take_free(struct hd_record *table, int pid) {
+    struct hd_record *found = take_one(table, pid, false);
+    return found != NULL ? found : take_one(table, pid, true);
 }
 
-static struct hd_record *take(void) {
+static struct hd_record *take(struct hd_record *table) {
     int pid = hd_os.get_pid();
-    struct hd_record *found = take_over(pid);
+    struct hd_record *found = take_over(table, pid);
     if (found == NULL) {
-        found = take_free(pid);
+        found = take_free(table, pid);
     }
     if (found != NULL) {
-        atomic_store(&found->image_ns, found == file.table && atomic_load(&found->images) == 0
+        atomic_store(&found->image_ns, found == table && atomic_load(&found->images) == 0
                                            ? found->options.started_ns
                                            : hd_os_now_ns());
         atomic_fetch_add(&found->images, 1);
@@ -121,33 +121,31 @@ static struct hd_record *take_from(int fd) {
     if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != HD_RECORDS * sizeof(struct hd_record)) {
         return NULL;
     }
-    void *table = hd_os.map(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct hd_record *table = hd_os.map(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (hd_os_map_error(table) != 0) {
         return NULL;
     }
-    file.table = table;
-    if (file.table->magic != HD_RECORD_MAGIC || file.table->bytes != sizeof *file.table ||
-        is_anothers(&file.table->options)) {
+    if (table->magic != HD_RECORD_MAGIC || table->bytes != sizeof *table || is_anothers(&table->options)) {
         hd_os.unmap(table, (size_t)st.st_size);
-        file.table = NULL;
         return NULL;
     }
+    file.table = table;
     file.device = st.st_dev;
     file.inode = st.st_ino;
-    if (file.table->options.alone != 0) {
+    if (table->options.alone != 0) {
         hd_os.flock(fd, LOCK_EX | LOCK_NB); /* the mapping keeps it, until exec or the end */
     }
-    memcpy(file.path, file.table->options.link, sizeof file.path);
-    file.follow = file.table->options.follow;
+    memcpy(file.path, table->options.link, sizeof file.path);
+    file.follow = table->options.follow;
     if (!file.follow) {
         hd_os.advise(table, (size_t)st.st_size, MADV_DONTFORK);
     }
-    return take();
+    return take(table);
 }
 
 struct hd_record *hd_record_file_take_again(void) {
     file.high = 0; /* the parent's, if it had one */
-    return file.follow ? take() : NULL;
+    return file.follow ? take(file.table) : NULL;
 }
 
 const char *hd_record_file_path(void) {

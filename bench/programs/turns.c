@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
     uint64_t one = 1, n;
     double from = 0;
     int tick_ms = 100;
-    pin(argc > 1 ? atoi(argv[1]) : -1);
+    pin(argc > 1 ? (int)strtol(argv[1], NULL, 10) : -1);
     int epoll = epoll_create1(EPOLL_CLOEXEC), ready = eventfd(0, EFD_CLOEXEC);
     add(epoll, ready);
     add(epoll, STDIN_FILENO);
