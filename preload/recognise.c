@@ -118,9 +118,6 @@ static bool fill_set(const struct hd_worker *k, int tid, const struct hd_wait_ob
 static bool fill_place(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
                        struct hd_seen_wait *seen) {
     struct hd_walk walk;
-    if (k->modules.count < g->request_reply.modules) {
-        hd_request_reply_reset(&g->request_reply);
-    }
     hd_unwind(k->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, k->frames, HD_FRAMES_MAX,
               &walk);
     uint64_t hash = hash_text(4, (const char *)&left->regs.sp, sizeof left->regs.sp);

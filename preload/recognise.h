@@ -22,7 +22,7 @@ struct hd_known_identity {
 
 struct hd_recognition {
     struct hd_rule_state rule;
-    struct hd_request_reply request_reply;
+    struct hd_functions request_reply;
     struct hd_chosen chosen; /* in place of the rule */
     struct hd_known_identity identity[HD_IDENTITIES];
     uint64_t started_ns;

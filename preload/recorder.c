@@ -35,7 +35,7 @@ static struct recorder {
     int tid;
     uint64_t began_ns, cpu_ns;
     struct hd_modules modules;
-    struct hd_request_reply asks;
+    struct hd_functions asks;
     struct hd_walker walker;
     uint16_t generation[EPOLL_NUMBERS];
     uint32_t bytes;
@@ -246,7 +246,6 @@ static void note_stack(const struct hd_regs *regs) {
     struct frame frames[FRAMES_MAX];
     if (!hd_modules_still_valid(&rec->modules)) {
         hd_unwinder_flush((void *)rec->unwinder);
-        hd_request_reply_reset(&rec->asks);
     }
     uint32_t n = walk(regs, frames), own = 0;
     /* our own frames are no part of the place */

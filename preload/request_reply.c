@@ -20,28 +20,10 @@ static const char *const names[] = {
     "wl_display_roundtrip_queue",
 };
 
-void hd_request_reply_reset(struct hd_request_reply *t) {
-    t->modules = 0;
-    t->count = 0;
+static const char *name(uint32_t index) {
+    return index < sizeof names / sizeof names[0] ? names[index] : NULL;
 }
 
-static void look_up(struct hd_request_reply *t, struct hd_modules *m, uint32_t module) {
-    for (unsigned i = 0; i < sizeof names / sizeof names[0] && t->count < HD_REQUEST_REPLY_MAX; i++) {
-        uint64_t start = hd_module_symbol(m, module, names[i]);
-        if (start != 0) {
-            t->start[t->count++] = start;
-        }
-    }
-}
-
-bool hd_request_reply_asks(struct hd_request_reply *t, struct hd_modules *m, uint64_t start) {
-    for (; t->modules < m->count; t->modules++) {
-        look_up(t, m, t->modules);
-    }
-    for (uint32_t i = 0; i < t->count; i++) {
-        if (t->start[i] == start) {
-            return true;
-        }
-    }
-    return false;
+bool hd_request_reply_asks(struct hd_functions *known, struct hd_modules *m, uint64_t start) {
+    return hd_functions_at(known, m, name, start) >= 0;
 }

@@ -64,7 +64,7 @@ static enum hd_cause_kind of_any_descriptor(const struct hd_evidence *e) {
     return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
 }
 
-enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
+static enum hd_cause_kind of_call(const struct hd_evidence *e) {
     bool uninterruptible = e->state == HD_RUN_UNINTERRUPTIBLE;
     if (e->syscall_nr == HD_SYSCALL_NONE)
         return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
@@ -93,9 +93,22 @@ enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
     return uninterruptible ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
 }
 
+/* It waits for the thread that waits for the reply: on a condition variable, or on nothing but an event
+ * descriptor. */
+static bool waits_for_reply(const struct hd_evidence *e) {
+    return e->asked != NULL && e->lock_owner_tid == 0 &&
+           (hd_syscall_wait(e->syscall_nr) == HD_WAIT_LOCK ||
+            (hd_syscall_wait(e->syscall_nr) == HD_WAIT_ANY && e->fd_kind == HD_FD_EVENT));
+}
+
+enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
+    return waits_for_reply(e) ? HD_CAUSE_NETWORK : of_call(e);
+}
+
 static bool same_wait(const struct hd_evidence *a, const struct hd_evidence *b) {
-    return a->syscall_nr == b->syscall_nr && a->lock_address == b->lock_address && a->fd_kind == b->fd_kind &&
-           strncmp(a->path, b->path, sizeof a->path) == 0 && strncmp(a->peer, b->peer, sizeof a->peer) == 0;
+    return a->syscall_nr == b->syscall_nr && a->asked == b->asked && a->lock_address == b->lock_address &&
+           a->fd_kind == b->fd_kind && strncmp(a->path, b->path, sizeof a->path) == 0 &&
+           strncmp(a->peer, b->peer, sizeof a->peer) == 0;
 }
 
 /* Adds time to a kind and keeps the evidence that has most of it: a vote by weight, which keeps one
@@ -256,6 +269,18 @@ static void say_child(struct hd_text *t, const struct hd_evidence *e) {
     say_call(t, "", e);
 }
 
+static void say_reply(struct hd_text *t, const struct hd_evidence *e) {
+    hd_text_str(t, "waited for ");
+    hd_text_str(t, e->awaited);
+    hd_text_str(t, " in ");
+    hd_text_str(t, e->asked);
+    if (e->peer[0] != 0) {
+        hd_text_str(t, ", by way of ");
+        add_field(t, e->peer, sizeof e->peer);
+        hd_text_str(t, ",");
+    }
+}
+
 static void say_detail(struct hd_text *t, enum hd_cause_kind kind, const struct hd_evidence *e) {
     switch (kind) {
     case HD_CAUSE_CPU:
@@ -276,8 +301,12 @@ static void say_detail(struct hd_text *t, enum hd_cause_kind kind, const struct 
     case HD_CAUSE_PAGE_FAULT:
         hd_text_str(t, "waited for a page of memory to be read");
         break;
-    case HD_CAUSE_DISK:
     case HD_CAUSE_NETWORK:
+        if (waits_for_reply(e)) {
+            say_reply(t, e);
+            break;
+        } /* fallthrough */
+    case HD_CAUSE_DISK:
     case HD_CAUSE_UI:
     case HD_CAUSE_UNKNOWN:
     case HD_CAUSE_KINDS:

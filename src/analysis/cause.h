@@ -51,6 +51,8 @@ struct hd_evidence {
     char peer[64];          /* peer of the socket; empty */
     uint64_t lock_address;  /* futex */
     int32_t lock_owner_tid; /* 0: none is claimed */
+    const char *asked;      /* a function that asks another process, whose reply a thread waits for; NULL */
+    const char *awaited;    /* what that is */
 };
 
 struct hd_cause {

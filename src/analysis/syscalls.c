@@ -12,9 +12,9 @@
     { SYS_##name, HD_WAIT_##wait, #name }
 
 static const struct {
-    int32_t nr;
-    uint8_t wait; /* enum hd_wait */
-    const char *name;
+    int16_t nr;
+    uint8_t wait;  /* enum hd_wait */
+    char name[17]; /* here, not elsewhere: no pointers for the loader to mend in every process */
 } calls[] = {
     /* a descriptor: file, socket, pipe … decides */
     CALL(DESCRIPTOR, read),

@@ -73,6 +73,7 @@ int hd_modules_at(struct hd_modules *m, uint64_t pc) {
 }
 
 void hd_modules_reset(struct hd_modules *m) {
+    m->resets++;
     m->count = 0;
     m->path_bytes = 0;
     m->last = 0;

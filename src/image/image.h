@@ -40,6 +40,7 @@ struct hd_modules {
     int (*find)(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes);
     void *find_ctx;
     uint32_t count;                 /* modules are appended and keep their index until hd_modules_reset */
+    uint32_t resets;                /* how often that was */
     uint32_t path_bytes;            /* used */
     uint32_t last;                  /* most recent hit */
     uint64_t lost;                  /* looked up in a module that there was no room for */

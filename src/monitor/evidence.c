@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "analysis/text.h"
+#include "monitor/asked.h"
 #include "monitor/peer.h"
 #include "monitor/worker.h"
 
@@ -318,6 +319,21 @@ int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const 
     return in_lock && owner != 0 && thread_lives(k, owner) ? (int)owner : 0;
 }
 
+/* ---- replies that another thread waits for -------------------------------------------------- */
+
+static void find_asked(struct hd_worker *k, const struct hd_frame *frames, uint32_t count,
+                       struct hd_evidence *out) {
+    struct hd_capture call;
+    struct hd_evidence there = {0};
+    const char *thread = hd_asked_by(&k->asked, &k->modules, frames, count, out);
+    int tid = thread != NULL ? hd_asked_thread(k->proc_fd, thread, &call) : 0;
+    if (tid != 0 && hd_syscall_wait(call.syscall_nr) == HD_WAIT_ANY) {
+        kind_of_set(k, tid, &call, &there);
+        find_peer(k, tid, &there);
+        memcpy(out->peer, there.peer, sizeof out->peer);
+    }
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
@@ -335,10 +351,14 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
         break;
     case HD_WAIT_ANY:
         kind_of_set(k, tid, c, out);
+        if (out->fd_kind == HD_FD_EVENT) {
+            find_asked(k, frames, count, out);
+        }
         break;
     case HD_WAIT_LOCK:
         out->lock_address = c->syscall_args[0];
         out->lock_owner_tid = hd_mutex_owner(k, c, frames, count);
+        find_asked(k, frames, count, out);
         return;
     case HD_WAIT_TIME:
     case HD_WAIT_MEMORY:

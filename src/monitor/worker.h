@@ -8,6 +8,7 @@
 
 #include "analysis/cause.h"
 #include "analysis/tree.h"
+#include "image/functions.h"
 #include "monitor/monitor.h"
 #include "script/script.h"
 #include "unwind/unwind.h"
@@ -74,7 +75,8 @@ struct hd_worker {
     uint64_t rss_bytes; /* when the newest hang opened */
     bool debugger;
     struct hd_hang hang[HD_HANGS_MAX];
-    uint64_t mutex_lock[3]; /* starts of glibc's mutex locks, 0: none */
+    uint64_t mutex_lock[3];    /* starts of glibc's mutex locks, 0: none */
+    struct hd_functions asked; /* which functions ask other processes */
     /* reports written but not shown before their loop is sure */
     uint8_t held[HD_HELD_MAX][HD_UUID_BYTES];
     uint8_t held_loop[HD_HELD_MAX];

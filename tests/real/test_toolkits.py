@@ -16,8 +16,8 @@ QT = "from PyQt5 import QtWidgets, QtDBus, QtNetwork"
 PROGRAMS = ["gtk-x11", "gtk-wayland", "qt-xcb", "qt-offscreen", "xlib", "node", "asyncio"]
 EVERY = None
 
-# What each call of a callback waits for: the cause, and the peer when there is one. GDBus and QtDBus wait for a thread of theirs
-# that talks to the bus: nothing of the network is to be seen in the hung thread.
+# What each call of a callback waits for: the cause, and the peer when there is one.
+BUS = r"^dbus-\w+$"
 MUTE = r"^127\.0\.0\.1:\d+$"
 CAUSES = {
     "gsocket": ("network", MUTE),
@@ -33,8 +33,13 @@ CAUSES = {
     "waitForFinished": ("child", None),
     "spawnSync": ("child", None),
     "sleep": ("sleep", None),
-    "dbus-call": ("unknown", None),
-    "QDBus": ("lock", None),
+    "dbus-call": ("network", BUS),
+    "QDBus": ("network", BUS),
+}
+# GDBus and QtDBus wait for a thread of theirs that talks to the bus: by which function is said.
+ASKED = {
+    "dbus-call": "waited for a reply by D-Bus in g_dbus_connection_call_sync, by way of dbus-",
+    "QDBus": "waited for a reply by D-Bus in QDBusConnection::call, by way of dbus-",
 }
 
 
@@ -46,6 +51,7 @@ class Toolkits(PlanCase):
                 self.assertEqual(kind, report["cause"]["kind"], "%s: %s" % (mark, report["cause"]))
             if peer:
                 self.assertRegex(report["cause"].get("peer", ""), peer, mark)
+            self.assertIn(ASKED.get(mark.name, ""), report["cause"]["detail"], mark)
 
     def assert_named(self, driven, name, peer):
         """Each report of such a call says that it waits for this peer."""

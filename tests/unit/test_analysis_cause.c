@@ -261,6 +261,36 @@ static void a_child_and_a_peer_are_named(void **state) {
     assert_true(strncmp(cause.detail, "blocked in recvfrom with ppp", 28) == 0);
 }
 
+static void a_reply_that_another_thread_waits_for_is_network(void **state) {
+    (void)state;
+    struct hd_evidence e = blocked(SYS_futex);
+    e.asked = "g_dbus_connection_call_sync";
+    e.awaited = "a reply by D-Bus";
+    e.lock_owner_tid = 1234;
+    assert_int_equal(kind_of(e), HD_CAUSE_LOCK); /* a mutex that somebody has is one, whatever is above it */
+    e.lock_owner_tid = 0;
+    add_times(e, 1);
+    assert_kind(HD_CAUSE_NETWORK);
+    assert_string_equal(cause.detail, "waited for a reply by D-Bus in g_dbus_connection_call_sync for 50 ms");
+
+    fresh(NULL);
+    e.syscall_nr = SYS_ppoll;
+    e.has_fds = e.child_alive = true;
+    e.fd_kind = HD_FD_EVENT;
+    strcpy(e.peer, "bus");
+    add_times(e, 1);
+    assert_kind(HD_CAUSE_NETWORK);
+    assert_string_equal(cause.peer, "bus");
+    assert_string_equal(
+        cause.detail, "waited for a reply by D-Bus in g_dbus_connection_call_sync, by way of bus, for 50 ms");
+
+    e.syscall_nr = SYS_clock_nanosleep; /* whoever sleeps there sleeps */
+    assert_int_equal(kind_of(e), HD_CAUSE_SLEEP);
+    e.syscall_nr = SYS_read;
+    e.fd_kind = HD_FD_FILE;
+    assert_int_equal(kind_of(e), HD_CAUSE_DISK);
+}
+
 static void an_unknown_call_is_told_by_its_number(void **state) {
     (void)state;
     add_times(blocked(99999), 1);
@@ -334,6 +364,7 @@ int main(void) {
         TEST(a_stopped_thread_is_unknown),
         TEST(a_mutex_is_told_with_its_owner),
         TEST(a_child_and_a_peer_are_named),
+        TEST(a_reply_that_another_thread_waits_for_is_network),
         TEST(an_unknown_call_is_told_by_its_number),
         TEST(owners_in_a_ring_are_a_deadlock),
         TEST(a_ring_is_told_in_a_sentence),

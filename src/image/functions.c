@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Known functions, found once for each module. Worker: may run while a hang is on, no allocation.
+ */
+#include "image/functions.h"
+
+static void look_up(struct hd_functions *t, struct hd_modules *m, uint32_t module, hd_function_name name) {
+    for (uint32_t i = 0; name(i) != NULL && t->count < HD_FUNCTIONS_MAX; i++) {
+        uint64_t start = hd_module_symbol(m, module, name(i));
+        if (start != 0) {
+            t->found[t->count].start = start;
+            t->found[t->count++].name = i;
+        }
+    }
+}
+
+int hd_functions_at(struct hd_functions *t, struct hd_modules *m, hd_function_name name, uint64_t start) {
+    if (t->resets != m->resets) {
+        *t = (struct hd_functions){.resets = m->resets};
+    }
+    for (; t->modules < m->count; t->modules++) {
+        look_up(t, m, t->modules, name);
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (t->found[i].start == start) {
+            return (int)t->found[i].name;
+        }
+    }
+    return -1;
+}

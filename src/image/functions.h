@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which of some known functions is this one? Each module is asked once for all of them, by its exported
+ * symbols. No allocation, no lock; may run while a hang is on.
+ */
+#ifndef HD_FUNCTIONS_H
+#define HD_FUNCTIONS_H
+
+#include "image/image.h"
+
+#define HD_FUNCTIONS_MAX 64u
+
+/* Zero-initialised is ready. */
+struct hd_functions {
+    uint32_t resets;  /* of the table of modules */
+    uint32_t modules; /* of it, looked at so far */
+    uint32_t count;
+    struct {
+        uint64_t start; /* in memory */
+        uint32_t name;
+    } found[HD_FUNCTIONS_MAX];
+};
+
+/* The symbols, by their index; NULL: no more. */
+typedef const char *(*hd_function_name)(uint32_t index);
+
+/* The index of the function that begins at `start` in memory, -1: it is none of them. All modules that `m`
+ * remembers are known after the call: walk first, then ask. */
+int hd_functions_at(struct hd_functions *t, struct hd_modules *m, hd_function_name name, uint64_t start);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: who asks another process through a thread of a library. No allocation.
+ */
+#include "monitor/asked.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "analysis/text.h"
+#include "capture/procfs.h"
+#include "os/os.h"
+
+enum how { GDBUS, QDBUS, RESOLVER };
+
+static const struct {
+    const char *awaited, *thread;
+} hows[] = {
+    [GDBUS] = {"a reply by D-Bus", "gdbus"},
+    [QDBUS] = {"a reply by D-Bus", "QDBusConnection"},
+    [RESOLVER] = {"a name to be resolved", NULL},
+};
+
+/* By exported names: of other functions nobody knows where they are in the process. */
+static const struct {
+    const char *symbol, *shown; /* to a person; NULL: the symbol */
+    enum how how;
+} asked[] = {
+    {"g_bus_get_sync", NULL, GDBUS},
+    {"g_dbus_connection_call_sync", NULL, GDBUS},
+    {"g_dbus_connection_call_with_unix_fd_list_sync", NULL, GDBUS},
+    {"g_dbus_connection_flush_sync", NULL, GDBUS},
+    {"g_dbus_connection_send_message_with_reply_sync", NULL, GDBUS},
+    {"g_dbus_object_manager_client_new_for_bus_sync", NULL, GDBUS},
+    {"g_dbus_object_manager_client_new_sync", NULL, GDBUS},
+    {"g_dbus_proxy_call_sync", NULL, GDBUS},
+    {"g_dbus_proxy_call_with_unix_fd_list_sync", NULL, GDBUS},
+    {"g_dbus_proxy_new_for_bus_sync", NULL, GDBUS},
+    {"g_dbus_proxy_new_sync", NULL, GDBUS},
+    {"g_socket_client_connect", NULL, RESOLVER}, /* the lookup itself leaves no exported name on the stack */
+    {"g_socket_client_connect_to_host", NULL, RESOLVER},
+    {"g_socket_client_connect_to_service", NULL, RESOLVER},
+    {"g_socket_client_connect_to_uri", NULL, RESOLVER},
+    {"_ZN14QDBusInterfaceC1ERK7QStringS2_S2_RK15QDBusConnectionP7QObject", "QDBusInterface::QDBusInterface",
+     QDBUS},
+    {"_ZN16QDBusPendingCall15waitForFinishedEv", "QDBusPendingCall::waitForFinished", QDBUS},
+    {"_ZN22QDBusAbstractInterface20callWithArgumentListEN5QDBus8CallModeERK7QStringRK5QListI8QVariantE",
+     "QDBusAbstractInterface::callWithArgumentList", QDBUS},
+    {"_ZNK15QDBusConnection4callERK12QDBusMessageN5QDBus8CallModeEi", "QDBusConnection::call", QDBUS},
+};
+
+static const char *symbol(uint32_t index) {
+    return index < sizeof asked / sizeof asked[0] ? asked[index].symbol : NULL;
+}
+
+const char *hd_asked_by(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
+                        uint32_t count, struct hd_evidence *out) {
+    int found = -1, module = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        int at = hd_functions_at(known, m, symbol, frames[i].start);
+        int in = found >= 0 || at >= 0 ? hd_modules_at(m, hd_frame_lookup_pc(&frames[i])) : -1;
+        if (found >= 0 && in != module) {
+            break;
+        }
+        found = at >= 0 ? at : found;
+        module = in;
+    }
+    if (found < 0) {
+        return NULL;
+    }
+    out->asked = asked[found].shown != NULL ? asked[found].shown : asked[found].symbol;
+    out->awaited = hows[asked[found].how].awaited;
+    return hows[asked[found].how].thread;
+}
+
+/* ---- the thread that waits for the reply ------------------------------------------------------ */
+
+struct linux_dirent { /* linux/dirent.h */
+    uint64_t ino;
+    int64_t off;
+    uint16_t reclen;
+    uint8_t type;
+    char name[];
+};
+
+static long read_of(int proc_fd, const char *tid, const char *file, char *text, size_t size) {
+    char path[40];
+    struct hd_text t;
+    hd_text_init(&t, path, sizeof path);
+    hd_text_str(&t, "task/");
+    hd_text_str(&t, tid);
+    hd_text_str(&t, file);
+    int fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
+    long n = fd >= 0 ? hd_os.read(fd, text, size) : 0;
+    if (fd >= 0) {
+        hd_os.close(fd);
+    }
+    return n;
+}
+
+static bool is_named(int proc_fd, const char *tid, const char *name) {
+    char comm[32];
+    size_t length = strlen(name);
+    long n = read_of(proc_fd, tid, "/comm", comm, sizeof comm);
+    return n == (long)length + 1 && memcmp(comm, name, length) == 0;
+}
+
+static int in_call(int proc_fd, const char *tid, struct hd_capture *out) {
+    char text[256];
+    struct hd_proc_syscall call;
+    long n = read_of(proc_fd, tid, "/syscall", text, sizeof text);
+    if (n <= 0 || !hd_proc_parse_syscall(text, (size_t)n, &call)) {
+        return 0;
+    }
+    int number = 0;
+    for (const char *p = tid; *p >= '0' && *p <= '9'; p++) {
+        number = number * 10 + (*p - '0');
+    }
+    *out = (struct hd_capture){.syscall_nr = call.nr};
+    memcpy(out->syscall_args, call.args, sizeof out->syscall_args);
+    return number;
+}
+
+int hd_asked_thread(int proc_fd, const char *name, struct hd_capture *out) {
+    int tid = 0;
+    int fd = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return 0;
+    }
+    _Alignas(8) char buf[2048];
+    for (long n; tid == 0 && (n = hd_os.getdents(fd, buf, sizeof buf)) > 0;) {
+        const struct linux_dirent *d;
+        for (long at = 0; at < n && tid == 0; at += d->reclen) {
+            d = (const struct linux_dirent *)(const void *)(buf + at);
+            tid = is_named(proc_fd, d->name, name) ? in_call(proc_fd, d->name, out) : 0;
+        }
+    }
+    hd_os.close(fd);
+    return tid;
+}
