@@ -129,6 +129,9 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
             by_place = i;
         }
     }
+    if (w->set.count == 0) {
+        return by_place;
+    }
     /* A blocking call's set may be part of the loop's; at the loop's own place only the loop waits. Of epoll
      * instances each is one of its own, until one takes another's place. */
     if (by_place != HD_RULE_NONE && (by_set == HD_RULE_NONE || !is_epoll(&w->set))) {
@@ -184,7 +187,7 @@ static void note_return(struct hd_rule_state *r, struct hd_rule_group *own, uint
         g->inner |= later;
         own->proven |= later || g->inner || g->last_own <= before;
     }
-    own->proven |= r->asked.order > before && is_deeper(own, r->asked.sp, r->asked.depth);
+    own->proven |= r->groupless.order > before && is_deeper(own, r->groupless.sp, r->groupless.depth);
 }
 
 /* How long the thread was blocked, but for what is proven to have been inside a loop's turn. Against a group
@@ -285,24 +288,27 @@ void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
-static void note_asking(struct hd_rule_state *r, const struct hd_seen_wait *w, uint64_t order) {
-    r->asked.order = order;
-    r->asked.sp = w->sp;
-    r->asked.depth = w->depth;
+static void note_groupless(struct hd_rule_state *r, const struct hd_seen_wait *w, uint64_t order) {
+    r->groupless.order = order;
+    r->groupless.sp = w->sp;
+    r->groupless.depth = w->depth;
 }
 
 void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
                     uint64_t waits, uint64_t order, uint64_t now_ns) {
     if (group == HD_RULE_NONE) {
-        note_asking(r, w, order);
+        note_groupless(r, w, order);
+        hd_rule_blocked(r, w->asks ? 0 : waited_ns);
         return;
     }
     struct hd_rule_group *g = &r->group[group];
-    intersect(&g->common, &w->set);
-    if (g->common.count == 0) { /* made anew */
-        g->common = w->set;
+    if (w->set.count > 0) { /* else it waits for nothing now */
+        intersect(&g->common, &w->set);
+        if (g->common.count == 0) { /* made anew */
+            g->common = w->set;
+        }
+        g->least = w->set.count < g->least ? w->set.count : g->least;
     }
-    g->least = w->set.count < g->least ? w->set.count : g->least;
     g->turned |= g->waits > 0 && now_ns > g->last_ns + waited_ns + LONG_TURN_NS;
     g->first = g->waits == 0 ? order : g->first;
     g->waited_ns += waited_ns;

@@ -58,10 +58,10 @@ struct hd_rule_state {
     uint32_t loop; /* HD_RULE_NONE */
     bool sure;     /* the loop is it beyond doubt */
     bool aged;     /* and will stay so, whoever else waits */
-    struct {       /* the last wait that asked */
+    struct {       /* the last wait that was of no group */
         uint64_t order, sp;
         uint32_t depth;
-    } asked;
+    } groupless;
     uint64_t since_ns;   /* since when it has been the loop without doubt */
     uint64_t doubted_ns; /* when it came into doubt, 0: it is not */
     uint64_t halved_ns;
@@ -74,8 +74,8 @@ struct hd_rule_state {
 
 void hd_rule_init(struct hd_rule_state *r, uint64_t now_ns);
 
-/* The group that a wait belongs to, a new one when there is none. HD_RULE_NONE: it belongs to none (it asks).
- */
+/* The group that a wait belongs to, a new one when there is none. HD_RULE_NONE: it belongs to none: it asks,
+ * or waits for nothing where no group does. */
 uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w);
 
 /* `waits` waits of that group, `waited_ns` in all, the last of them the `order`-th wait of the thread, ended

@@ -265,6 +265,14 @@ static void on_track(struct hd_worker *k, const struct hd_message *msg) {
     hang_begin(k, msg);
 }
 
+/* What waited since the last time may speak against the loop whose reports are held. */
+static void recognise_last(struct hd_monitor *m, struct hd_worker *k) {
+    const struct hd_recogniser *r = &m->settings.recogniser;
+    if (r->due != NULL && r->due(r->ctx, hd_os_now_ns())) {
+        r->run(r->ctx, k);
+    }
+}
+
 /* False: the last message was there. */
 static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_message *msg) {
     const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
@@ -277,6 +285,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
     }
     switch ((enum hd_message_type)msg->type) {
     case HD_MSG_STOP:
+        recognise_last(m, k);
         return false;
     case HD_MSG_DRY:
         on_dry(k, capture, stack);

@@ -37,7 +37,7 @@ def setUpModule():
     global EVERY  # pylint: disable=global-statement
     if missing("gcc", "g++"):
         raise unittest.SkipTest("no gcc and g++ to build the programs with: scripts/install-dependencies test")
-    EVERY = drive_all(["made-" + name for name in [*RIGHT, "batch", "batch-closing"]])
+    EVERY = drive_all(["made-" + name for name in [*RIGHT, "batch", "batch-closing", "sleepers", "outweighed"]])
 
 
 class Made(PlanCase):
@@ -46,6 +46,12 @@ class Made(PlanCase):
 
     def test_so_it_is_when_its_descriptors_have_one_number(self):
         self.assert_silent(EVERY["made-batch-closing"], r"; no event loop was seen$")
+
+    def test_a_program_that_sleeps_by_poll_is_silent(self):
+        self.assert_silent(EVERY["made-sleepers"], r"; no event loop was seen$")
+
+    def test_a_loop_that_lost_its_half_of_the_time_was_none(self):
+        self.assert_silent(EVERY["made-outweighed"], r"; no event loop was seen$")
 
 
 def add(name, right, missed):

@@ -43,6 +43,8 @@ made("transfer-start", "a download of 3 s by many short polls, then the loop", "
 made("connection-start", "3 s of queries, then the loop, whose callbacks use the same connection", "blocks 300 ms",
      wrong="idle 1: the connection is taken for the loop until a callback that used it has returned")
 made("transfer-callback", "downloads in callbacks, each longer than all that the loop has waited", "blocks 4 s")
+made("sleepers", "sleeps by poll of no descriptor, at two places", "no loop")
+made("outweighed", "four polls of one connection, then a longer one of another, and the end", "no loop")
 made("wide-frame", "a wait with a wide frame, callbacks run by its caller", "blocks at a shallower place")
 
 

@@ -230,6 +230,31 @@ static void a_request_reply_wait_without_a_loop_is_ignored(void **state) {
     }
 }
 
+static void who_waits_for_nothing_sleeps(void **state) {
+    (void)state;
+    struct hd_set nothing = {.count = 0};
+    for (int i = 0; i < 10; i++) { /* poll(NULL, 0, ms), an old way to sleep */
+        assert_int_equal(wait_at(nothing, 1, MAIN_SP, 500), HD_VERDICT_UNKNOWN);
+    }
+    for (int i = 0; i < 49; i++) { /* what it slept weighs */
+        assert_int_equal(loop_waits(100), HD_VERDICT_UNKNOWN);
+    }
+    loop_waits(200);
+    assert_int_equal(loop_waits(100), HD_VERDICT_IDLE);
+    assert_int_equal(wait_at(nothing, 8, MAIN_SP - 900, 500), HD_VERDICT_BUSY);
+}
+
+static void a_loop_that_waits_for_nothing_for_once_stays_the_loop(void **state) {
+    (void)state;
+    struct hd_set nothing = {.count = 0};
+    a_loop_of(1);
+    assert_int_equal(wait_at(nothing, LOOP_PLACE, MAIN_SP, 500), HD_VERDICT_IDLE);
+    assert_int_equal(loop_waits(100), HD_VERDICT_IDLE);
+    assert_int_equal(wait_at(LOOP_SET, 8, MAIN_SP - 900, 100),
+                     HD_VERDICT_IDLE); /* nested: it is still that set */
+    assert_int_equal(wait_at(set_of(700, 0, 0, 0), 8, MAIN_SP - 900, 100), HD_VERDICT_BUSY);
+}
+
 /* ---- sets and places move ------------------------------------------------------------------------ */
 
 static void a_set_that_grows_stays_the_loops(void **state) {
@@ -595,6 +620,8 @@ int main(void) {
         CASE(one_of_the_loops_descriptors_alone_is_a_blocking_call),
         CASE(a_request_reply_wait_on_the_loops_own_descriptor_is_busy),
         CASE(a_request_reply_wait_without_a_loop_is_ignored),
+        CASE(who_waits_for_nothing_sleeps),
+        CASE(a_loop_that_waits_for_nothing_for_once_stays_the_loop),
         CASE(a_set_that_grows_stays_the_loops),
         CASE(a_set_that_shrinks_at_its_own_place_stays_the_loops_and_is_known_nested_after),
         CASE(a_blocking_call_on_what_a_moving_set_kept_is_busy),

@@ -493,6 +493,32 @@ static void wide_frame(void) {
     }
 }
 
+static void sleep_by_poll(int ms) {
+    poll(NULL, 0, ms);
+}
+
+/* Sleeps by poll, as older interpreters do: of two places, in turn. */
+static void sleepers(void) {
+    note("from", "none");
+    for (int i = 0; i < 12; i++) {
+        poll(NULL, 0, 200);
+        compute(5);
+        sleep_by_poll(i % 3 == 2 ? 700 : 20);
+    }
+}
+
+/* Two connections, one after the other: what looked like a loop has lost its half of the time when the
+ * program ends. */
+static void outweighed(void) {
+    int first = connection(), second = connection();
+    note("from", "none");
+    for (int i = 0; i < 4; i++) {
+        poll_one(first, 150);
+        compute(5);
+    }
+    poll_one(second, 800);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -519,6 +545,8 @@ static const struct {
     {"connection-start", connection_start},
     {"transfer-callback", transfer_callback},
     {"wide-frame", wide_frame},
+    {"sleepers", sleepers},
+    {"outweighed", outweighed},
 };
 
 int main(int argc, char **argv) {
