@@ -52,7 +52,9 @@ struct jit_name jit_name_parse(char *name) {
         return out;
     out.language = "javascript";
     out.function = text;
-    int column = cut_number(text), line = column < 0 ? -1 : cut_number(text);
+    int last = cut_number(text), line = last < 0 ? -1 : cut_number(text);
+    if (line < 0)
+        line = last; /* before version 20 Node writes no column */
     if (line >= 0 && (file = before_file(text)) != NULL) {
         *file++ = 0;
         if (strncmp(file, "file://", 7) == 0)

@@ -221,6 +221,9 @@ static void names_of_v8_are_taken_apart(void **state) {
     (void)state;
     check_name("JS:*tick /srv/app.js:12:7", "tick", "/srv/app.js", 12, "javascript");
     check_name("LazyCompile:~tick /srv/my app.js:12:7", "tick", "/srv/my app.js", 12, "javascript");
+    check_name("LazyCompile:~tick /srv/app.js:12", "tick", "/srv/app.js", 12, "javascript");
+    check_name("LazyCompile:*listOnTimeout node:internal/timers:507", "listOnTimeout", "node:internal/timers",
+               507, "javascript");
     check_name("JS:^get size file:///srv/app.mjs:3:1", "get size", "/srv/app.mjs", 3, "javascript");
     check_name("JS:~ /srv/app.js:4:30", "(anonymous)", "/srv/app.js", 4, "javascript");
     check_name("JS:+processTimers node:internal/timers:504:25", "processTimers", "node:internal/timers", 504,
