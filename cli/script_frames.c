@@ -133,9 +133,12 @@ int script_frame_is_system(const json_t *frame) {
            strncmp(file, "/usr/lib", 8) == 0 || strncmp(file, "/usr/share", 10) == 0;
 }
 
+#define NODE_HINT \
+    "JavaScript functions have no names: start node with --perf-basic-prof --interpreted-frames-native-stack"
 #define LUA_HINT "Lua functions have no names: Hangdog does not look into Lua"
 
-/* An interpreter is known by a function of its own; `mapped`: the hint is for a report whose map was read. */
+/* An interpreter is known by a function of its own, in C++ by its name before the arguments; `mapped`: the
+ * hint is for a report whose map was read. */
 static const struct hint {
     const char *function, *language;
     int mapped;
@@ -143,9 +146,8 @@ static const struct hint {
 } hints[] = {
     {"Builtins_InterpreterEntryTrampoline", "javascript", 1,
      "not all JavaScript functions have names: start node with --interpreted-frames-native-stack, too"},
-    {"Builtins_JSEntryTrampoline", "javascript", 0,
-     "JavaScript functions have no names: start node with --perf-basic-prof "
-     "--interpreted-frames-native-stack"},
+    {"Builtins_JSEntryTrampoline", "javascript", 0, NODE_HINT},
+    {"v8::internal::Execution::Call(", "javascript", 0, NODE_HINT}, /* where those are stripped: Debian's */
     {"_PyEval_EvalFrameDefault", "python", -1,
      "Python functions have no names: of CPython only 3.11 is understood"},
     {"lua_pcall", "lua", -1, LUA_HINT},
@@ -154,6 +156,11 @@ static const struct hint {
     {"lua_callk", "lua", -1, LUA_HINT},
     {"Perl_runops_standard", "perl", -1, "Perl functions have no names: Hangdog does not look into Perl"},
 };
+
+static int is_function(const char *name, const char *wanted) {
+    size_t n = strlen(wanted);
+    return strncmp(name, wanted, n) == 0 && (name[n] == 0 || wanted[n - 1] == '(');
+}
 
 void script_frames_hint(const json_t *report, int mapped, json_t *notes) {
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
@@ -167,7 +174,7 @@ void script_frames_hint(const json_t *report, int mapped, json_t *notes) {
         unnamed += function == NULL && json_object_get(frame, "module") == NULL;
         for (size_t k = 0; function != NULL && hint == NULL && k < sizeof hints / sizeof hints[0]; k++)
             if ((hints[k].mapped < 0 || hints[k].mapped == mapped) &&
-                strcmp(function, hints[k].function) == 0)
+                is_function(function, hints[k].function))
                 hint = &hints[k];
     }
     if (hint != NULL && (hint->mapped == 1 || language == NULL || strcmp(language, hint->language) != 0))
