@@ -34,7 +34,7 @@ if(HANGDOG_SANITIZER)
   set(strict_options ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 TSAN_OPTIONS=halt_on_error=1:report_thread_leaks=0)
   # Tests that start other people's programs: their leaks and races are their own.
   set(program_options
-    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=ignore_noninstrumented_modules=1:atexit_sleep_ms=0:report_thread_leaks=0)
+    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=ignore_noninstrumented_modules=1:atexit_sleep_ms=0:report_thread_leaks=0:die_after_fork=0)
 endif()
 
 # hd_name(variable file): tests/unit/ring.c and tests/unit/test_ring.c are both `ring`.

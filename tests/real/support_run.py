@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 SOURCE = os.environ.get("HANGDOG_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -230,6 +231,33 @@ class Together:
         if name in self.errors:
             raise self.errors[name][1]
         return self.results[name]
+
+
+class _Lines(unittest.TextTestResult):
+    """One line for each test, when it has ended."""
+
+    def startTest(self, test):
+        unittest.TestResult.startTest(self, test)
+
+
+class _SideBySide(unittest.TestSuite):
+    AT_A_TIME = 5
+
+    def cases(self):
+        for each in self:
+            yield from each.cases() if isinstance(each, _SideBySide) else [each]
+
+    def run(self, result, debug=False):
+        with ThreadPoolExecutor(self.AT_A_TIME) as pool:
+            list(pool.map(lambda case: case.run(result), self.cases()))
+        return result
+
+
+def main_side_by_side():
+    """Runs a module's tests a few at a time: nearly all of their time they wait."""
+    loader = unittest.TestLoader()
+    loader.suiteClass = _SideBySide
+    unittest.main(testLoader=loader, testRunner=unittest.TextTestRunner(resultclass=_Lines, verbosity=2))
 
 
 # ---- what must be true of a report ---------------------------------------------------------------------------
