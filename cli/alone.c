@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/afterwards.h"
+#include "cli/runner.h"
 #include "os/os.h"
 
 #define TABLE_BYTES (HD_RECORDS * sizeof(struct hd_record))
@@ -33,11 +34,13 @@ int alone_prepare(struct alone *a, const struct hd_record_options *options) {
     snprintf(a->path, sizeof a->path, "%s/.%s" SUFFIX, options->spool, id);
     a->fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     a->record = NULL;
-    if (a->fd >= 0 && flock(a->fd, LOCK_EX | LOCK_NB) == 0 && ftruncate(a->fd, (off_t)TABLE_BYTES) == 0) {
+    int rc = 0;
+    if (a->fd >= 0 && flock(a->fd, LOCK_EX | LOCK_NB) == 0 &&
+        (rc = runner_enlarge(a->fd, (off_t)TABLE_BYTES)) == 0) {
         a->record = map_table(a->fd);
     }
     if (a->record == NULL) {
-        int rc = -errno;
+        rc = rc != 0 ? rc : -errno;
         unlink(made);
         return rc;
     }
@@ -47,7 +50,7 @@ int alone_prepare(struct alone *a, const struct hd_record_options *options) {
     a->record->options.alone = 1;
     snprintf(a->record->options.link, sizeof a->record->options.link, "%s", a->path);
     if (rename(made, a->path) != 0) {
-        int rc = -errno;
+        rc = -errno;
         unlink(made);
         return rc;
     }
@@ -62,6 +65,7 @@ int alone_become(struct alone *a, char *const argv[], const char *preload) {
     setenv("LD_PRELOAD", preload, 1);
     a->record->options.started_ns = hd_os_now_ns();
     hd_os.wall_clock(&a->record->options.started_wall_ns);
+    runner_as_before();
     execvp(argv[0], argv);
     int rc = -errno;
     unlink(a->path);

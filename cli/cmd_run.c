@@ -61,7 +61,7 @@ static bool spool_path(const struct run_options *o, char *path, size_t size, str
 }
 
 /* Said before the program starts: a spool that cannot be written would lose every report. */
-static bool spool_ready(const char *path, struct problem *why) {
+static int spool_ready(const char *path, struct problem *why) {
     struct hd_spool spool;
     int rc = hd_spool_open(&spool, path);
     if (rc == 0) {
@@ -74,7 +74,12 @@ static bool spool_ready(const char *path, struct problem *why) {
             "cannot write reports to '%.500s': %s; make it writable, or name another folder with --spool",
             path, strerror(-rc));
     }
-    return rc == 0;
+    return rc;
+}
+
+/* A limit that was set for the program and is too low for us. */
+static bool is_limit(int rc) {
+    return rc == -EMFILE || rc == -ENFILE || rc == -EFBIG || rc == -EAGAIN || rc == -ENOMEM;
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -201,14 +206,26 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     hd_uuid_make(to->session, wall_ns);
 }
 
-/* Runs it in our place: nothing of us is in its way. */
+/* Runs it in our place: nothing of us is in its way, and no memory is left of ours but what exec takes. */
 static int run_unwatched(const struct run_options *o, const char *why) {
     if (!o->quiet) {
         complain("'%s' is run unwatched: %s", o->program[0], why);
     }
     fflush(NULL);
+    runner_as_before();
     execvp(o->program[0], o->program);
     return not_started(o, -errno);
+}
+
+/* What the watch would need cannot be had. */
+static int run_without_room(const struct run_options *o, int rc) {
+    struct problem why;
+    const char *what_to_do = rc == -EMFILE   ? "raise the limit on open files (ulimit -n)"
+                             : rc == -EFBIG  ? "raise the limit on the size of files (ulimit -f)"
+                             : rc == -ENOSPC ? "make room for the spool, or name another with --spool"
+                                             : "close some programs and try again";
+    problem_set(&why, "what watching needs cannot be had: %s; %s", strerror(-rc), what_to_do);
+    return run_unwatched(o, why.text);
 }
 
 /* --exec: the program takes our place. */
@@ -218,8 +235,7 @@ static int run_alone(const struct run_options *o, const char *spool, const char 
     fill_options(&options, o, spool);
     int rc = alone_prepare(&a, &options);
     if (rc != 0) {
-        return complain("cannot watch '%s': no file can be made in '%.500s': %s", o->program[0], spool,
-                        strerror(-rc));
+        return run_without_room(o, rc);
     }
     return not_started(o, alone_become(&a, o->program, preload));
 }
@@ -235,9 +251,12 @@ int cmd_run(int argc, char **argv) {
     if (!run_options_parse(argc, argv, &o, &rc)) {
         return rc;
     }
-    runner_fill_standard_descriptors();
-    if (!spool_path(&o, spool, sizeof spool, &why) || !spool_ready(spool, &why)) {
+    runner_begin();
+    if (!spool_path(&o, spool, sizeof spool, &why)) {
         return complain("%s", why.text);
+    }
+    if ((rc = spool_ready(spool, &why)) != 0) {
+        return is_limit(rc) ? run_without_room(&o, rc) : complain("%s", why.text);
     }
     alone_settle_dead(spool);
     if (!program_loads_libraries(o.program[0], &why) || !preload_path(own, sizeof own, &why)) {
@@ -248,8 +267,7 @@ int cmd_run(int argc, char **argv) {
         return run_alone(&o, spool, preload);
     }
     if ((rc = runner_prepare(&r)) != 0) {
-        return complain("cannot watch '%s': %s; close some programs and try again", o.program[0],
-                        strerror(-rc));
+        return run_without_room(&o, rc);
     }
     fill_options(&r.record->options, &o, spool);
     commands.command = o.on_hang;
@@ -257,11 +275,12 @@ int cmd_run(int argc, char **argv) {
     teller.json = o.json;
     teller.quiet = o.quiet;
     teller.commands = &commands;
-    if (teller_open(&teller, r.record) != 0) {
-        return complain("cannot watch '%s': out of memory; close some programs and try again", o.program[0]);
+    bool tried;
+    if ((rc = teller_open(&teller, r.record)) != 0) {
+        return run_without_room(&o, rc);
     }
-    if ((rc = runner_start(&r, o.program, preload)) != 0) {
-        return not_started(&o, rc);
+    if ((rc = runner_start(&r, o.program, preload, &tried)) != 0) {
+        return tried ? not_started(&o, rc) : run_without_room(&o, rc);
     }
     follow(&r, &teller, &commands);
     unsigned go_on = afterwards(&r);

@@ -18,9 +18,22 @@
 
 #include "os/os.h"
 
-static long number_after(const char *text, const char *key) {
-    const char *found = strstr(text, key);
-    return found != NULL ? strtol(found + strlen(key), NULL, 10) : -1;
+/* The number behind `key` in this process's status, of which the line of the groups may be long; -1: none. */
+static long status_number(const char *key) {
+    FILE *status = fopen("/proc/self/status", "re");
+    char *line = NULL;
+    size_t room = 0;
+    long number = -1;
+    while (status != NULL && number < 0 && getline(&line, &room, status) > 0) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            number = strtol(line + strlen(key), NULL, 10);
+        }
+    }
+    if (status != NULL) {
+        fclose(status);
+    }
+    free(line);
+    return number;
 }
 
 static void *thread(void *unused) {
@@ -88,17 +101,9 @@ static bool harmless(void) {
 }
 
 int filters_tried(void) {
-    char text[4096];
-    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    text[n > 0 ? n : 0] = '\0';
-    long mode = number_after(text, "\nSeccomp:");
-    long count = number_after(text, "\nSeccomp_filters:");
-    if (mode <= 0) {
+    if (status_number("Seccomp:") <= 0) {
         return 0; /* none, or a kernel that knows of none */
     }
+    long count = status_number("Seccomp_filters:");
     return count > 0 && harmless() ? (int)count : -1;
 }

@@ -32,8 +32,10 @@ static bool is_forwarded(int signal) {
     return true;
 }
 
-static sigset_t mask_before;
-static struct sigaction child_before, pipe_before;
+static struct {
+    sigset_t mask;
+    struct sigaction child, pipe, size;
+} given;
 
 /* Descriptors that we were started with: the program's, and a pipe or a lock is only let go when nobody holds
  * it. */
@@ -67,7 +69,12 @@ static void let_go_of_inherited(void) {
     }
 }
 
-void runner_fill_standard_descriptors(void) {
+void runner_begin(void) {
+    sigprocmask(SIG_BLOCK, NULL, &given.mask);
+    sigaction(SIGCHLD, NULL, &given.child);
+    sigaction(SIGPIPE, NULL, &given.pipe);
+    /* a limit on files is an error of a call's, and not our end */
+    sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &given.size);
     for (int fd = open("/dev/null", O_RDWR | O_CLOEXEC); fd >= 0;
          fd = open("/dev/null", O_RDWR | O_CLOEXEC)) {
         if (fd > STDERR_FILENO) {
@@ -78,7 +85,29 @@ void runner_fill_standard_descriptors(void) {
 }
 
 const sigset_t *runner_mask_before(void) {
-    return &mask_before;
+    return &given.mask;
+}
+
+void runner_as_before(void) {
+    sigaction(SIGCHLD, &given.child, NULL);
+    sigaction(SIGPIPE, &given.pipe, NULL);
+    sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL); /* one that waits is forgotten */
+    sigaction(SIGXFSZ, &given.size, NULL);
+    sigprocmask(SIG_SETMASK, &given.mask, NULL);
+}
+
+int runner_enlarge(int fd, off_t bytes) {
+    struct rlimit limit, most;
+    bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0;
+    if (limited) { /* what the user may have, he may not have meant for this */
+        most = (struct rlimit){limit.rlim_max, limit.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &most);
+    }
+    int rc = ftruncate(fd, bytes) == 0 ? 0 : -errno;
+    if (limited) {
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    return rc;
 }
 
 int runner_prepare(struct runner *r) {
@@ -94,14 +123,17 @@ int runner_prepare(struct runner *r) {
     }
     /* ignored, as some parents leave it, our child could not be waited for; a closed stderr is no reason to
      * end */
-    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &child_before);
-    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &pipe_before);
-    sigprocmask(SIG_BLOCK, &set, &mask_before);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    sigprocmask(SIG_BLOCK, &set, NULL);
     r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     r->record_fd = memfd_create("hangdog", MFD_CLOEXEC);
-    if (r->signal_fd < 0 || r->record_fd < 0 ||
-        ftruncate(r->record_fd, HD_RECORDS * sizeof(struct hd_record)) != 0) {
+    if (r->signal_fd < 0 || r->record_fd < 0) {
         return -errno;
+    }
+    int rc = runner_enlarge(r->record_fd, HD_RECORDS * sizeof(struct hd_record));
+    if (rc != 0) {
+        return rc;
     }
     r->record = mmap(NULL, HD_RECORDS * sizeof(struct hd_record), PROT_READ | PROT_WRITE, MAP_SHARED,
                      r->record_fd, 0);
@@ -119,14 +151,12 @@ int runner_prepare(struct runner *r) {
  * variables. */
 static _Noreturn void become(const struct runner *r, char *const argv[], const char *preload, int tell_fd) {
     char number[16];
-    int link_fd = fcntl(r->record_fd, F_DUPFD, STDERR_FILENO + 1); /* without close-on-exec */
-    snprintf(number, sizeof number, "%d", link_fd);
+    fcntl(r->record_fd, F_SETFD, 0); /* of the child alone */
+    snprintf(number, sizeof number, "%d", r->record_fd);
     r->record->options.pid = getpid();
     setenv("HANGDOG_LINK", number, 1);
     setenv("LD_PRELOAD", preload, 1);
-    sigaction(SIGCHLD, &child_before, NULL);
-    sigaction(SIGPIPE, &pipe_before, NULL);
-    sigprocmask(SIG_SETMASK, &mask_before, NULL);
+    runner_as_before();
     execvp(argv[0], argv);
     int why = errno;
     if (write(tell_fd, &why, sizeof why) < 0) {
@@ -135,14 +165,16 @@ static _Noreturn void become(const struct runner *r, char *const argv[], const c
     _exit(127);
 }
 
-int runner_start(struct runner *r, char *const argv[], const char *preload) {
+int runner_start(struct runner *r, char *const argv[], const char *preload, bool *tried) {
     int tell[2];
+    *tried = false;
     if (pipe2(tell, O_CLOEXEC) != 0) {
         return -errno;
     }
     r->record->options.started_ns = hd_os_now_ns();
     hd_os.wall_clock(&r->record->options.started_wall_ns);
     r->child = fork();
+    *tried = r->child >= 0;
     if (r->child == 0) {
         become(r, argv, preload, tell[1]);
     }

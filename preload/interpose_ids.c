@@ -49,10 +49,10 @@ void hd_interpose_resolve_ids(void) {
     errno = saved;
 }
 
-/* libc holds the process for single-threaded, and it has threads of ours: not a forked child's. */
+/* libc holds the process for single-threaded, and it may have threads of ours: a forked child has none. */
 static bool hides_threads(void) {
     const char *note = hd_os_single_threaded.note[0];
-    return note != NULL && *note != 0 && hd_os_single_threaded.pid == hd_os.get_pid();
+    return note != NULL && *note != 0 && hd_process_is_own();
 }
 
 /* What the call may have made threads by (a name service's module) leaves the note as it is then: to hide a

@@ -43,7 +43,7 @@ static struct {
 
 /* In the process that self tells of: neither in a forked child nor in one that shares our memory until exec.
  */
-static bool in_own_process(void) {
+bool hd_process_is_own(void) {
     return self.here != NULL && __atomic_load_n(self.here, __ATOMIC_RELAXED) != 0 &&
            hd_os.get_pid() == self.pid;
 }
@@ -219,7 +219,7 @@ void hd_process_begin(struct hd_record *r) {
 }
 
 bool hd_process_is_child(void) {
-    return self.record != NULL && !self.filtered && !in_own_process();
+    return self.record != NULL && !self.filtered && !hd_process_is_own();
 }
 
 /* A forked child that waits is taken for one that stays. What it has of the parent's watch was wiped. */
@@ -259,7 +259,7 @@ struct hd_waits *hd_process_first_wait(void) {
         }
         return NULL;
     }
-    if (!in_own_process()) {
+    if (!hd_process_is_own()) {
         atomic_store(&self.phase, NEVER);
         hd_waits_self = NULL;
         return NULL;
@@ -272,7 +272,7 @@ struct hd_waits *hd_process_first_wait(void) {
 
 struct hd_record *hd_process_execs(void) {
     bool may_be = self.record != NULL && !self.filtered && atomic_load(&self.phase) != NEVER;
-    return may_be && in_own_process() ? self.record : NULL;
+    return may_be && hd_process_is_own() ? self.record : NULL;
 }
 
 /* ---- alone, or filtered ----------------------------------------------------------------------- */
@@ -280,11 +280,11 @@ struct hd_record *hd_process_execs(void) {
 /* In this process, on a thread that is watched: not in a child, and not in one that shares our memory until
  * exec. */
 static bool on_the_watched_thread(void) {
-    return hd_waits_self != NULL && in_own_process();
+    return hd_waits_self != NULL && hd_process_is_own();
 }
 
 int hd_process_own_thread(void) {
-    if (atomic_load(&self.phase) != WATCHED || self.filtered || !in_own_process()) {
+    if (atomic_load(&self.phase) != WATCHED || self.filtered || !hd_process_is_own()) {
         return 0;
     }
     const struct hd_monitor *m = hd_monitor_current();
@@ -328,7 +328,7 @@ void hd_process_filter_comes(bool all_threads) {
     uint32_t phase = atomic_load(&self.phase);
     self.filtered = true;
     hd_capture_signal_end(); /* in a child too: a signal of its own would find our handler */
-    if (!in_own_process()) {
+    if (!hd_process_is_own()) {
         return;
     }
     /* Without the processor's counter the clock may be a system call. */

@@ -11,6 +11,9 @@
 /* The constructor's: the main thread is watched from now on, or from its first wait. */
 void hd_process_begin(struct hd_record *r);
 
+/* Called in the process that the watch is of: not in a child. */
+bool hd_process_is_own(void);
+
 /* Where children are followed: a forked or vforked one, of which nothing is known yet. */
 bool hd_process_is_child(void);
 

@@ -20,7 +20,7 @@
 
 enum phase { STOPPED, CHANGING, RUNNING };
 
-/* The only statics: a forked child finds them as they were, and its pid differs. */
+/* The only statics: a forked child finds them as they were. */
 static _Atomic uint32_t phase;
 static _Atomic int owner_pid;
 static struct hd_monitor *_Atomic monitor;
@@ -37,9 +37,16 @@ struct hd_monitor *hd_monitor_current(void) {
                : NULL;
 }
 
+/* A forked child's number is another, or, in a namespace of processes of its own, the monitor's memory was wiped.
+ */
+static bool is_anothers(void) {
+    return atomic_load(&owner_pid) != hd_os.get_pid() ||
+           (atomic_load(&phase) == RUNNING && atomic_load(&atomic_load(&monitor)->alive) == 0);
+}
+
 /* Becomes the one who changes things. The phase that was, or -EBUSY. */
 static int begin_change(void) {
-    if (atomic_load(&owner_pid) != hd_os.get_pid()) { /* a forked child starts from nothing */
+    if (is_anothers()) { /* starts from nothing */
         atomic_store(&owner_pid, hd_os.get_pid());
         atomic_store(&phase, STOPPED);
     }

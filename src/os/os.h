@@ -123,11 +123,9 @@ void hd_os_thread_detach(struct hd_os_thread *t);
 /* libc's own note that the process has one thread (glibc 2.32 and later, two copies of it at most), or NULL:
  * as in the library. libc's locks, reference counts and cancellation points are dear in a process with two:
  * 30 ns for each system call that can be cancelled. Our threads use none of all that. So where these are set
- * and the note says one thread, it still does after a thread of ours was made. `pid`: of the process with
- * such threads. */
+ * and the note says one thread, it still does after a thread of ours was made. */
 struct hd_os_single_threaded {
     char *note[2];
-    int pid;
 };
 extern struct hd_os_single_threaded hd_os_single_threaded;
 void hd_os_set_single_threaded(bool single);

@@ -116,6 +116,28 @@ class Files(Case):
             self.assertEqual(1, len(self.run_program(name).stderr.splitlines()), name)
 
 
+class Limits(Case):
+    """Those that a user sets for the program may be too low for us."""
+
+    def limited(self, limit, *options):
+        return subprocess.run(["/bin/sh", "-c", limit + '; exec "$@"', "sh", HANGDOG, "run", "--spool",
+                               self.folder / "spool", *options, "--", "/bin/grep", "^Sig", "/proc/self/status"],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment(), timeout=60,
+                              check=False)
+
+    def test_too_low(self):
+        plain = subprocess.run(["/bin/grep", "^Sig", "/proc/self/status"], env=environment(), capture_output=True,
+                               text=True, check=True).stdout
+        for limit, word in (("ulimit -f 0", "(ulimit -f)"), ("ulimit -n 6", "(ulimit -n)"),
+                            ("ulimit -n 4", "(ulimit -n)")):
+            self.assert_unwatched(self.limited(limit), word, output=plain)
+        self.assert_unwatched(self.limited("ulimit -f 0", "--exec"), "(ulimit -f)", output=plain)
+
+    def test_low(self):
+        for limit in ("ulimit -n 8", "ulimit -S -f 0"):
+            self.assert_watched(self.limited(limit))
+
+
 class Scripts(Case):
     def test_a_scripts_interpreter_is_what_runs(self):
         self.needs(BUSYBOX)

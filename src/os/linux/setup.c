@@ -136,7 +136,6 @@ int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, 
         rc = start_on(NULL, 0, &birth, &handle);
     }
     if (single) {
-        hd_os_single_threaded.pid = hd_os.get_pid();
         hd_os_set_single_threaded(true);
     }
     if (rc == 0) {
