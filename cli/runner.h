@@ -25,8 +25,9 @@ struct runner {
     struct witness witness;
 };
 
-/* To be called before anything is opened: the program's closed descriptors among 0 to 2 must not be ours, and are
- * closed again for it. What the program is to have of signals is noted, and set again by the second, for exec. */
+/* To be called before anything is opened: the program's closed descriptors among 0 to 2 must not be ours, and
+ * are closed again for it. What the program is to have of signals is noted, and set again by the second, for
+ * exec. */
 void runner_begin(void);
 void runner_as_before(void);
 
@@ -43,7 +44,8 @@ bool runner_asked_to_end(const struct runner *r);
 int runner_prepare(struct runner *r);
 
 /* Starts argv[0], found as a shell would, under `preload` (a path list). 0, or a negative errno value when it
- * could not be started at all (-ENOENT: no such program). `tried`: it is the program that the kernel refused. */
+ * could not be started at all (-ENOENT: no such program). `tried`: it is the program that the kernel refused.
+ */
 int runner_start(struct runner *r, char *const argv[], const char *preload, bool *tried);
 
 /* Takes what signal_fd has: forwards signals, notes stops, sets `ended`. */

@@ -37,7 +37,8 @@ struct hd_monitor *hd_monitor_current(void) {
                : NULL;
 }
 
-/* A forked child's number is another, or, in a namespace of processes of its own, the monitor's memory was wiped.
+/* A forked child's number is another, or, in a namespace of processes of its own, the monitor's memory was
+ * wiped.
  */
 static bool is_anothers(void) {
     return atomic_load(&owner_pid) != hd_os.get_pid() ||

@@ -238,7 +238,7 @@ class Exec(Case):
         folder = self.folder()
         for name, source, options in (
                 ("libearly.so", "#include <stdlib.h>\n__attribute__((constructor)) static void early(void) "
-                 "{ if (system(\"%s loop\") != 7 << 8) exit(8); }" % BECOME, ["-shared", "-fPIC"]),
+                 "{ if (system(\"exec %s loop\") != 7 << 8) exit(8); }" % BECOME, ["-shared", "-fPIC"]),
                 ("early", "int main(void) { return 9; }", ["-Wl,--no-as-needed", "-L" + folder, "-learly",
                                                            "-Wl,-rpath," + folder])):
             subprocess.run(["gcc", "-x", "c", "-", "-o", folder + "/" + name, *options], input=source, text=True,
