@@ -120,7 +120,7 @@ static void finish_commands(const struct runner *r, struct on_hang *commands) {
     }
 }
 
-static void sum_up(const struct runner *r, const struct run_options *o) {
+static void sum_up(const struct runner *r, const struct run_options *o, bool can_be_shown) {
     struct hd_record *c = r->record;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES];
     uint64_t ran_ns = hd_os_now_ns() - c->options.started_ns;
@@ -164,6 +164,8 @@ static void sum_up(const struct runner *r, const struct run_options *o) {
                 o->threshold_ms);
     } else if (hangs == 0) {
         fprintf(stderr, "; no hang of %ld ms or more\n", o->threshold_ms);
+    } else if (!can_be_shown) {
+        fprintf(stderr, "; %llu hang%s, %s in all\n", (unsigned long long)hangs, hangs == 1 ? "" : "s", hung);
     } else {
         fprintf(stderr, "; %llu hang%s, %s in all; see: hangdog show latest --spool %s\n",
                 (unsigned long long)hangs, hangs == 1 ? "" : "s", hung, c->options.spool);
@@ -271,7 +273,6 @@ int cmd_run(int argc, char **argv) {
     }
     fill_options(&r.record->options, &o, spool);
     commands.command = o.on_hang;
-    commands.mask = runner_mask_before();
     teller.json = o.json;
     teller.quiet = o.quiet;
     teller.commands = &commands;
@@ -285,10 +286,11 @@ int cmd_run(int argc, char **argv) {
     follow(&r, &teller, &commands);
     unsigned go_on = afterwards(&r);
     teller_finish(&teller);
+    bool can_be_shown = teller_has_left(&teller);
     teller_close(&teller);
     finish_commands(&r, &commands);
     if (!o.quiet) {
-        sum_up(&r, &o);
+        sum_up(&r, &o, can_be_shown);
         if (o.follow) {
             tell_children(&r, go_on);
         }

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/runner.h"
+
 /* In the child: nothing of the terminal's, no descriptor but an empty input and our standard error. */
 static _Noreturn void become(const struct on_hang *o, const char *report) {
     setpgid(0, 0); /* Ctrl-C is the program's */
@@ -19,8 +21,7 @@ static _Noreturn void become(const struct on_hang *o, const char *report) {
     fcntl(STDERR_FILENO, F_SETFD, 0);
     close_range(STDERR_FILENO + 1, UINT_MAX, 0);
     setenv("HANGDOG_REPORT", report, 1);
-    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-    sigprocmask(SIG_SETMASK, o->mask, NULL);
+    runner_as_before();
     execl("/bin/sh", "sh", "-c", o->command, "hangdog", report, (char *)NULL);
     _exit(127);
 }

@@ -15,7 +15,6 @@
 
 struct on_hang {
     const char *command;        /* NULL: nothing is ever run */
-    const sigset_t *mask;       /* of the command */
     pid_t running;              /* leader of a process group of its own; 0: none */
     char *queue[ON_HANG_QUEUE]; /* reports' paths, oldest first */
     size_t queued;

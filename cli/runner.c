@@ -84,10 +84,6 @@ void runner_begin(void) {
     }
 }
 
-const sigset_t *runner_mask_before(void) {
-    return &given.mask;
-}
-
 void runner_as_before(void) {
     sigaction(SIGCHLD, &given.child, NULL);
     sigaction(SIGPIPE, &given.pipe, NULL);

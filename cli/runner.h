@@ -27,15 +27,12 @@ struct runner {
 
 /* To be called before anything is opened: the program's closed descriptors among 0 to 2 must not be ours, and
  * are closed again for it. What the program is to have of signals is noted, and set again by the second, for
- * exec. */
+ * exec, also of a command. */
 void runner_begin(void);
 void runner_as_before(void);
 
 /* ftruncate where a limit on the size of files may be in the way. 0 or a negative errno value. */
 int runner_enlarge(int fd, off_t bytes);
-
-/* The signal mask that this process was started with: that of whatever it starts. */
-const sigset_t *runner_mask_before(void);
 
 /* Takes what signal_fd has when the program has ended: true when we are to end too. */
 bool runner_asked_to_end(const struct runner *r);

@@ -280,3 +280,13 @@ void teller_finish(struct teller *t) {
     }
     free(names);
 }
+
+bool teller_has_left(const struct teller *t) {
+    bool left = false;
+    for (size_t i = 0; i < t->seen_count && !left; i++) {
+        char path[4096];
+        path_of(t, t->seen[i].id, path);
+        left = access(path, F_OK) == 0;
+    }
+    return left;
+}

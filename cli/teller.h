@@ -41,5 +41,7 @@ void teller_handle(struct teller *t);
 uint64_t teller_tick(struct teller *t, uint64_t now_ns);
 /* The program has ended: looks through the whole folder once. */
 void teller_finish(struct teller *t);
+/* Whether a report of this run is in the spool. */
+bool teller_has_left(const struct teller *t);
 
 #endif

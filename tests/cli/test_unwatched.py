@@ -121,12 +121,12 @@ class Limits(Case):
 
     def limited(self, limit, *options):
         return subprocess.run(["/bin/sh", "-c", limit + '; exec "$@"', "sh", HANGDOG, "run", "--spool",
-                               self.folder / "spool", *options, "--", "/bin/grep", "^Sig", "/proc/self/status"],
+                               self.folder / "spool", *options, "--", "/bin/grep", "^Sig[PBIC]", "/proc/self/status"],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment(), timeout=60,
                               check=False)
 
     def test_too_low(self):
-        plain = subprocess.run(["/bin/grep", "^Sig", "/proc/self/status"], env=environment(), capture_output=True,
+        plain = subprocess.run(["/bin/grep", "^Sig[PBIC]", "/proc/self/status"], env=environment(), capture_output=True,
                                text=True, check=True).stdout
         for limit, word in (("ulimit -f 0", "(ulimit -f)"), ("ulimit -n 6", "(ulimit -n)"),
                             ("ulimit -n 4", "(ulimit -n)")):
