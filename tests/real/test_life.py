@@ -355,6 +355,7 @@ class Follow(Case):
         for _ in range(60):
             self.assertTrue(request())
             time.sleep(0.05)
+        time.sleep(6)  # idle, which is no hang
         with open(behind + "/stall", "w", encoding="ascii"):
             pass
         begin = time.monotonic_ns()
@@ -373,6 +374,10 @@ class Follow(Case):
         hangs = nginx.reports("hang")
         self.assertEqual(["disk"], [h["cause"]["kind"] for h in hangs], nginx.errors)
         self.assertEqual("nginx", hangs[0]["app"]["executable"])
+        worker = [r["session"] for r in nginx.reports("session") if r["app"]["pid"] == hangs[0]["app"]["pid"]]
+        self.assertEqual([1], [session["hangs"] for session in worker])
+        self.assertGreater(worker[0]["idle_ns"], 8 * 1000 * MS)
+        self.assertGreater(worker[0]["turns"], 90, "one for each request")
         self.assertLess(800 * MS, hangs[0]["duration_ns"])
         self.assertGreater(truth + 100 * MS, hangs[0]["duration_ns"])
 
