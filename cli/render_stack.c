@@ -5,6 +5,7 @@
 #include "cli/render_parts.h"
 #include "cli/reports.h"
 #include "cli/script_frames.h"
+#include "cli/short_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,6 @@ static const char *base_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Columns on a terminal: characters, not bytes. */
-static int width_of(const char *text) {
-    int width = 0;
-    for (; *text != 0; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
 /* "name", "name (inlined)"; without symbols where the function begins, as far as that is known. */
 static char *function_text(const json_t *frame) {
     const char *name = member_text(frame, "function"), *trust = member_text(frame, "trust");
@@ -33,8 +26,11 @@ static char *function_text(const json_t *frame) {
                        : strcmp(trust, "scan") == 0                      ? " (found by scan)"
                        : strcmp(trust, "inferred") == 0                  ? " (inferred)"
                                                                          : "";
-    char *text;
-    return asprintf(&text, "%s%s", name != NULL ? name : "?", mark) < 0 ? NULL : text;
+    char *text = NULL, *shown = short_name(name != NULL ? name : "?", FUNCTION_WIDTH_MAX - width_of(mark));
+    if (shown != NULL && asprintf(&text, "%s%s", shown, mark) < 0)
+        text = NULL;
+    free(shown);
+    return text;
 }
 
 static char *place_text(const json_t *frame) {
@@ -96,22 +92,26 @@ static struct columns measure(const json_t *frames) {
     return c;
 }
 
-static void put_column(const struct page *p, const char *style, char *text, int width) {
+/* True: it was too long for its column. */
+static bool put_column(const struct page *p, const char *style, char *text, int width) {
     int w = text == NULL ? 0 : width_of(text);
     fputs(style, p->out);
     render_text(p->out, text);
     fputs(style[0] != 0 ? p->style.end : "", p->out);
     fprintf(p->out, "%*s", (w < width ? width - w : 0) + 2, "");
     free(text);
+    return w > width;
 }
 
+/* A name that is too long all the same has a line of its own, so that what follows stays in its columns. */
 static void put_frame(const struct page *p, const json_t *frame, const struct columns *c, bool bold) {
     const json_t *share = json_object_get(frame, "share");
     if (share != NULL)
         fprintf(p->out, "%6.0f %%  ", json_number_value(share) * 100);
     else
         fprintf(p->out, "%s", c->share ? "          " : "    ");
-    put_column(p, bold ? p->style.bold : "", function_text(frame), c->function);
+    if (put_column(p, bold ? p->style.bold : "", function_text(frame), c->function))
+        fprintf(p->out, "\n%*s", (c->share ? 10 : 4) + c->function + 2, "");
     if (c->place != 0)
         put_column(p, "", place_text(frame), c->place);
     char *module = module_text(p->report, frame);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names of functions for a column. Ordinary code.
+ */
+#include "cli/short_name.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+int width_of(const char *text) {
+    int width = 0;
+    for (; *text != 0; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* "operator()", "operator<<": these are names. */
+static bool is_operator(const char *name, const char *at) {
+    static const char word[] = "operator";
+    const size_t n = sizeof word - 1;
+    while (at > name && (at[-1] == '<' || at[-1] == '-')) /* operator<<, operator-> */
+        at--;
+    return (size_t)(at - name) >= n && memcmp(at - n, word, n) == 0;
+}
+
+/* Replaces what is between `open` and `close` by dots, if that is shorter. */
+static void leave_out(char *open, const char *close) {
+    if (close - open > 4) {
+        memset(open + 1, '.', 3);
+        memmove(open + 4, close, strlen(close) + 1);
+    }
+}
+
+/* The last parentheses: those of the parameters, unless they are the name itself. */
+static void leave_out_parameters(char *name) {
+    char *close = strrchr(name, ')'), *open = close;
+    int depth = 1;
+    while (close != NULL && open > name && depth > 0) {
+        open--;
+        depth += (*open == ')') - (*open == '(');
+    }
+    if (close != NULL && depth == 0 && open > name && open[-1] != ':' && !is_operator(name, open))
+        leave_out(open, close);
+}
+
+/* Outermost angle brackets right after a name. Those that begin one ("<T as Trait>::f") say what it is of. */
+static void leave_out_templates(char *name) {
+    for (char *open = name; (open = strchr(open, '<')) != NULL; open++) {
+        if (open == name || !(isalnum((unsigned char)open[-1]) || open[-1] == '_') || is_operator(name, open))
+            continue;
+        const char *close = open;
+        int depth = 1;
+        while (depth > 0 && *++close != 0)
+            depth += (*close == '<') - (*close == '>' && close[-1] != '-');
+        if (depth == 0)
+            leave_out(open, close);
+    }
+}
+
+char *short_name(const char *name, int width) {
+    char *text = strdup(name);
+    if (text != NULL && width_of(text) > width)
+        leave_out_parameters(text);
+    if (text != NULL && width_of(text) > width)
+        leave_out_templates(text);
+    return text;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "cli/short_name.h"
+
+static void names_lose_what_makes_them_long(void **state) {
+    static const struct {
+        const char *name, *in_44;
+    } cases[] = {
+        {"poll", "poll"},
+        {"QCoreApplication::exec()", "QCoreApplication::exec()"},
+        {"f(unsigned long, unsigned long, int)", "f(unsigned long, unsigned long, int)"}, /* it fits */
+        {"QEventLoop::exec(QFlags<QEventLoop::ProcessEventsFlag>)", "QEventLoop::exec(...)"},
+        {"QDBusConnection::call(QDBusMessage const&, QDBus::CallMode, int) const",
+         "QDBusConnection::call(...) const"},
+        {"std::vector<std::pair<int, std::string>, std::allocator<std::string> >::at(unsigned long)",
+         "std::vector<...>::at(...)"},
+        {"std::function<void (std::string const&, unsigned long)>::operator()(std::string const&) const",
+         "std::function<...>::operator()(...) const"},
+        {"std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)",
+         "std::ostream& std::operator<< <std::char_traits<...> >(...)"},
+        {"(anonymous namespace)::handler(std::string const&, unsigned long long)",
+         "(anonymous namespace)::handler(...)"},
+        {"a_namespace_of_a_library::(anonymous namespace)",
+         "a_namespace_of_a_library::(anonymous namespace)"},
+        {"a_namespace_of_a_library::a_class_of_it::operator()",
+         "a_namespace_of_a_library::a_class_of_it::operator()"},
+        {"<alloc::boxed::Box<F, A> as core::ops::function::FnOnce<Args> >::call_once",
+         "<alloc::boxed::Box<...> as core::ops::function::FnOnce<...> >::call_once"},
+        {"a_function_of_c_with_quite_a_long_name_that_stays_whole",
+         "a_function_of_c_with_quite_a_long_name_that_stays_whole"},
+        {"a_name_that_was_cut_somewhere_in_the_middle_of<std::vector<",
+         "a_name_that_was_cut_somewhere_in_the_middle_of<std::vector<"},
+        {"parentheses_that_do_not_match_in_a_name_that_is_cut)",
+         "parentheses_that_do_not_match_in_a_name_that_is_cut)"},
+        {"", ""},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = short_name(cases[i].name, 44);
+        assert_string_equal(cases[i].in_44, text);
+        free(text);
+    }
+}
+
+static void width_counts_characters(void **state) {
+    (void)state;
+    assert_int_equal(4, width_of("Zeit"));
+    assert_int_equal(5, width_of("\xc3\x9c"
+                                 "bung"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_lose_what_makes_them_long),
+        cmocka_unit_test(width_counts_characters),
+    };
+    return cmocka_run_group_tests_name("short_name", tests, NULL, NULL);
+}
