@@ -6,10 +6,14 @@
 #include "cli/render_parts.h"
 #include "cli/reports.h"
 #include "cli/script_frames.h"
+#include "cli/short_name.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { NAME_WIDTH_MAX = 60 };
 
 static bool is_kind(const json_t *report, const char *kind) {
     const char *have = member_text(report, "kind");
@@ -50,14 +54,13 @@ static const char *name_of(const json_t *frame) {
     return name != NULL && name[0] != 0 ? name : NULL;
 }
 
-/* The innermost function that has a name and most of the time: of a path that fans out the leaf says little.
- */
+/* The innermost function that has most of the time, if it has a name: of a path that fans out the leaf says
+ * little. */
 static const char *top_name(const json_t *report) {
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i), *share = json_object_get(frame, "share");
-        if (name_of(frame) != NULL && !report_frame_is_ours(report, frame) &&
-            (share == NULL || json_number_value(share) >= 0.5))
+        if (!report_frame_is_ours(report, frame) && (share == NULL || json_number_value(share) >= 0.5))
             return name_of(frame);
     }
     return NULL;
@@ -73,6 +76,12 @@ static void put_script_place(const struct page *p, const json_t *frame) {
     fprintf(p->out, ":%" PRId64 ")", member_int(frame, "line"));
 }
 
+static void put_name(const struct page *p, const char *name) {
+    char *text = short_name(name != NULL ? name : "", NAME_WIDTH_MAX);
+    render_text(p->out, text);
+    free(text);
+}
+
 /* hung for 2.003 s in clock_nanosleep, called by debugCommand */
 static void put_sentence(const struct page *p) {
     char duration[RENDER_DURATION_BYTES];
@@ -82,13 +91,13 @@ static void put_sentence(const struct page *p) {
             render_duration(duration, member_int(p->report, "duration_ns")));
     if (top != NULL && own != NULL && strcmp(top, own) != 0) {
         fputs(" in ", p->out);
-        render_text(p->out, top);
+        put_name(p, top);
         fputs(", called by ", p->out);
     } else if (top != NULL || own != NULL) {
         fputs(" in ", p->out);
     }
     fputs(p->style.bold, p->out);
-    render_text(p->out, own != NULL ? own : top);
+    put_name(p, own != NULL ? own : top);
     fputs(p->style.end, p->out);
     if (own != NULL)
         put_script_place(p, frame);
@@ -120,7 +129,8 @@ static void put_cause(const struct page *p) {
         render_text(p->out, member_text(cause, "detail"));
     }
     fputc('\n', p->out);
-    if (delay > member_int(p->report, "duration_ns") / 10)
+    bool is_said = member_text(cause, "kind") != NULL && strcmp(member_text(cause, "kind"), "starved") == 0;
+    if (!is_said && delay > member_int(p->report, "duration_ns") / 10)
         fprintf(p->out, "  %s of it ready to run without a processor\n", render_duration(duration, delay));
 }
 

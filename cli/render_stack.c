@@ -98,7 +98,8 @@ static bool put_column(const struct page *p, const char *style, char *text, int 
     fputs(style, p->out);
     render_text(p->out, text);
     fputs(style[0] != 0 ? p->style.end : "", p->out);
-    fprintf(p->out, "%*s", (w < width ? width - w : 0) + 2, "");
+    if (w <= width)
+        fprintf(p->out, "%*s", width - w + 2, "");
     free(text);
     return w > width;
 }

@@ -45,10 +45,19 @@ static void leave_out_parameters(char *name) {
         leave_out(open, close);
 }
 
-/* Outermost angle brackets right after a name. Those that begin one ("<T as Trait>::f") say what it is of. */
+/* Whether arguments of a template begin here: after a name, or after "operator<< ". */
+static bool is_after_name(const char *name, const char *open) {
+    if (open == name)
+        return false;
+    if (open[-1] == ' ')
+        return is_operator(name, open - 1);
+    return (isalnum((unsigned char)open[-1]) || open[-1] == '_') && !is_operator(name, open);
+}
+
+/* Outermost angle brackets. Those that begin a name ("<T as Trait>::f") say what it is of. */
 static void leave_out_templates(char *name) {
     for (char *open = name; (open = strchr(open, '<')) != NULL; open++) {
-        if (open == name || !(isalnum((unsigned char)open[-1]) || open[-1] == '_') || is_operator(name, open))
+        if (!is_after_name(name, open))
             continue;
         const char *close = open;
         int depth = 1;
@@ -59,11 +68,24 @@ static void leave_out_templates(char *name) {
     }
 }
 
+/* Leading namespaces (and the type that a template's function returns). */
+static void leave_out_namespaces(char *name, int width) {
+    for (char *at = name; (at = strstr(at + 1, "::")) != NULL;) {
+        if (width_of(at) + 3 <= width) {
+            memmove(name + 3, at, strlen(at) + 1);
+            memset(name, '.', 3);
+            return;
+        }
+    }
+}
+
 char *short_name(const char *name, int width) {
     char *text = strdup(name);
     if (text != NULL && width_of(text) > width)
         leave_out_parameters(text);
     if (text != NULL && width_of(text) > width)
         leave_out_templates(text);
+    if (text != NULL && width_of(text) > width)
+        leave_out_namespaces(text, width);
     return text;
 }

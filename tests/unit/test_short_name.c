@@ -25,7 +25,7 @@ static void names_lose_what_makes_them_long(void **state) {
         {"std::function<void (std::string const&, unsigned long)>::operator()(std::string const&) const",
          "std::function<...>::operator()(...) const"},
         {"std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)",
-         "std::ostream& std::operator<< <std::char_traits<...> >(...)"},
+         "std::ostream& std::operator<< <...>(...)"},
         {"(anonymous namespace)::handler(std::string const&, unsigned long long)",
          "(anonymous namespace)::handler(...)"},
         {"a_namespace_of_a_library::(anonymous namespace)",
