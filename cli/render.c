@@ -54,6 +54,21 @@ static const char *name_of(const json_t *frame) {
     return name != NULL && name[0] != 0 ? name : NULL;
 }
 
+/* A library's inner name (__libc_write, __futex_abstimed_wait_common) says less than the function that it is
+ * part of (write, pthread_cond_wait). */
+static const char *public_name(const json_t *frames, size_t at) {
+    const json_t *first = json_array_get(frames, at), *module = json_object_get(first, "module");
+    const char *name = name_of(first);
+    for (size_t i = at; name != NULL && strncmp(name, "__", 2) == 0 && i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        if (module == NULL || !json_equal(json_object_get(frame, "module"), module))
+            break;
+        if (name_of(frame) != NULL && name_of(frame)[0] != '_')
+            return name_of(frame);
+    }
+    return name;
+}
+
 /* The innermost function that has most of the time, if it has a name: of a path that fans out the leaf says
  * little. */
 static const char *top_name(const json_t *report) {
@@ -61,7 +76,7 @@ static const char *top_name(const json_t *report) {
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i), *share = json_object_get(frame, "share");
         if (!report_frame_is_ours(report, frame) && (share == NULL || json_number_value(share) >= 0.5))
-            return name_of(frame);
+            return public_name(frames, i);
     }
     return NULL;
 }
