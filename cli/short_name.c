@@ -68,10 +68,13 @@ static void leave_out_templates(char *name) {
     }
 }
 
-/* Leading namespaces (and the type that a template's function returns). */
+/* Leading namespaces, and the type that a template's function returns; not what is inside of angle brackets.
+ */
 static void leave_out_namespaces(char *name, int width) {
-    for (char *at = name; (at = strstr(at + 1, "::")) != NULL;) {
-        if (width_of(at) + 3 <= width) {
+    int depth = 0;
+    for (char *at = name; *at != 0 && name[0] != '<'; at++) {
+        depth += (*at == '<') - (*at == '>');
+        if (depth == 0 && at > name + 3 && strncmp(at, "::", 2) == 0 && width_of(at) + 3 <= width) {
             memmove(name + 3, at, strlen(at) + 1);
             memset(name, '.', 3);
             return;
