@@ -16,6 +16,7 @@
 #include "cli/alone.h"
 #include "cli/commands.h"
 #include "cli/filters.h"
+#include "cli/left_behind.h"
 #include "cli/on_hang.h"
 #include "cli/preload_path.h"
 #include "cli/program_file.h"
@@ -183,6 +184,14 @@ static void tell_children(const struct runner *r, unsigned go_on) {
     }
 }
 
+static void tell_left_behind(const struct runner *r, const struct run_options *o, const char *preload) {
+    pid_t pid = atomic_load(&r->record->attached) != 0 ? left_behind(preload) : 0;
+    if (pid != 0) {
+        complain("%s has left process %d behind, which goes on and is not watched; --follow watches it too",
+                 o->name, (int)pid);
+    }
+}
+
 static int not_started(const struct run_options *o, int rc) {
     complain("cannot run '%s': %s; %s", o->program[0], strerror(-rc),
              rc == -ENOENT ? "check the name and PATH" : "check that it is a program that you may run");
@@ -290,6 +299,9 @@ int cmd_run(int argc, char **argv) {
     teller_close(&teller);
     finish_commands(&r, &commands);
     if (!o.quiet) {
+        if (!o.follow) {
+            tell_left_behind(&r, &o, own);
+        }
         sum_up(&r, &o, can_be_shown);
         if (o.follow) {
             tell_children(&r, go_on);

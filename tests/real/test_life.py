@@ -419,6 +419,7 @@ class Daemons(Case):
             for program in pair:
                 wait_until(lambda p=program: "end" in p.output, "the daemon's end")
             self.assertEqual(pair[0].output, pair[1].output)
+            self.assertRegex(pair[1].told[0], r"^hangdog: leaves has left process \d+ behind.*--follow", pair[1].errors)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: daemons leave, and who started them sees nothing but a good end. A forked process has the
+ * preload in its memory, and no record of its own; one that became another program has neither, and is not
+ * ours to tell of.
+ */
+#include "cli/left_behind.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct process {
+    pid_t parent;
+    unsigned long long started; /* in ticks since the machine's start */
+};
+
+static FILE *open_of(pid_t pid, const char *name) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return fopen(path, "re");
+}
+
+static bool read_process(pid_t pid, struct process *p) {
+    char text[1024];
+    FILE *file = open_of(pid, "stat");
+    size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    text[n] = '\0';
+    char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    if (at == NULL || strlen(at) < 4) {
+        return false;
+    }
+    at += 4; /* behind the state */
+    p->parent = (pid_t)strtol(at, &at, 10);
+    for (unsigned field = 5; field < 22; field++) {
+        strtoll(at, &at, 10);
+    }
+    p->started = strtoull(at, NULL, 10);
+    return true;
+}
+
+/* Has the preload, and with `unwatched` no record beside it. */
+static bool has_preload(pid_t pid, const char *preload, bool unwatched) {
+    FILE *maps = open_of(pid, "maps");
+    char *line = NULL;
+    size_t room = 0;
+    bool library = false, record = false;
+    while (maps != NULL && getline(&line, &room, maps) > 0) {
+        library |= strstr(line, preload) != NULL;
+        record |= strstr(line, "/memfd:hangdog") != NULL || strstr(line, ".record") != NULL;
+    }
+    free(line);
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return library && !(unwatched && record);
+}
+
+pid_t left_behind(const char *preload) {
+    DIR *dir = opendir("/proc");
+    struct process own, one;
+    pid_t found = 0;
+    if (dir == NULL || !read_process(getpid(), &own)) {
+        own.started = UINT64_MAX;
+    }
+    for (const struct dirent *e; dir != NULL && found == 0 && (e = readdir(dir)) != NULL;) {
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        /* that of another run, which is watched and may have forked too, has its parent still */
+        if (pid > 0 && read_process(pid, &one) && one.started >= own.started &&
+            has_preload(pid, preload, true) && !has_preload(one.parent, preload, false)) {
+            found = pid;
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return found;
+}
