@@ -5,6 +5,7 @@
  * sample beside the others; and of a blocked thread the context switches and the lateness of its wake-ups,
  * sampled and not.
  */
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include "capture/target.h"
 #include "os/os.h"
 #include "os/ticks.h"
+#include "unwind/unwind.h"
 
 #define STACK_BYTES (16u * 1024u)
 #define OTHER_BYTES 2304u /* of the stack: what lies above the thread's own function, and the red zone */
@@ -46,7 +48,11 @@ struct spinner {
     atomic_ullong worst_late_ns;
 };
 
-static uint8_t stack[HD_STACK_BYTES_MAX];
+static struct {
+    int mem_fd;
+    struct hd_modules modules;
+    struct hd_unwinder *unwinder;
+} reader;
 
 /* ---- the thread that is sampled --------------------------------------------------------------- */
 
@@ -99,6 +105,17 @@ static void *run(void *arg) {
     return NULL;
 }
 
+static bool reader_open(void) {
+    reader.mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    reader.unwinder = malloc(hd_unwinder_bytes());
+    if (reader.mem_fd < 0 || reader.unwinder == NULL) {
+        return false;
+    }
+    hd_modules_init_live(&reader.modules, reader.mem_fd);
+    hd_unwinder_init(reader.unwinder, &reader.modules);
+    return true;
+}
+
 static double measure_ticks(void) {
     uint64_t ticks = hd_ticks_read(), ns = bench_now_ns();
     bench_sleep_ns(20 * BENCH_MS);
@@ -115,7 +132,7 @@ static struct spinner *spinner_start(bool blocked) {
     s->blocked = blocked;
     s->ticks_per_ns = measure_ticks();
     s->memory = hd_os_memory_take(hd_capture_thread_bytes());
-    if (hd_capture_signal_init(SIGURG) != 0 || s->memory == NULL ||
+    if (!reader_open() || hd_capture_signal_init(SIGURG) != 0 || s->memory == NULL ||
         pthread_create(&s->thread, NULL, run, s) != 0) {
         fprintf(stderr, "hangdog-bench: pause: cannot start a watched thread\n");
         free(s);
@@ -134,6 +151,8 @@ static void spinner_end(struct spinner *s) {
     pthread_join(s->thread, NULL);
     hd_target_close(&s->target);
     hd_os_memory_give(s->memory, hd_capture_thread_bytes());
+    close(reader.mem_fd);
+    free(reader.unwinder);
     free(s);
 }
 
@@ -151,15 +170,23 @@ static double longest_gap(const struct spinner *s, uint64_t from, uint64_t to) {
     return (double)longest / s->ticks_per_ns;
 }
 
+/* What the worker does with each: what it reads of the copy, the next sample has to fetch back. */
+static void read_sample(const struct hd_capture *c) {
+    static struct hd_frame frames[256];
+    struct hd_walk walk;
+    hd_unwind(reader.unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, frames, 256, &walk);
+}
+
 /* One sample by a signal: the gap that our handler lies in, or NAN when it was none. *handler_ns: by its own
  * clock. */
 static double one_sample(struct spinner *s, double *handler_ns) {
     struct hd_capture c;
     uint64_t before = s->target.cost.pause_total_ns;
-    if (hd_capture_take(&s->target, stack, &c) != 0 || c.way != HD_WAY_SIGNALLED ||
+    if (hd_capture_take(&s->target, true, &c) != 0 || c.way != HD_WAY_SIGNALLED ||
         c.stack_bytes < STACK_BYTES - 256) {
         return NAN;
     }
+    read_sample(&c);
     *handler_ns = (double)(s->target.cost.pause_total_ns - before);
     uint64_t at = hd_ticks_read() - (uint64_t)((double)(bench_now_ns() - c.at_ns) * s->ticks_per_ns);
     uint64_t about = (uint64_t)(2000 * s->ticks_per_ns); /* the two clocks are read one after the other */
@@ -317,7 +344,7 @@ static int one_beat(bool sampled, struct quiet *out) {
     while (bench_now_ns() < until) {
         if (sampled) {
             s->target.last_valid = false; /* the whole copy each time */
-            hd_capture_take(&s->target, stack, &c);
+            hd_capture_take(&s->target, true, &c);
         }
         bench_sleep_ns(BENCH_MS);
     }

@@ -94,12 +94,14 @@ struct hd_capture {
     uint64_t at_ns; /* CLOCK_MONOTONIC */
     struct hd_sched sched;
     struct hd_regs regs;
+    const uint8_t *stack; /* the copy; whose memory, and how long, says who took it */
     uint64_t stack_addr;  /* address that stack[0] was copied from */
     uint32_t stack_bytes; /* 0: nothing was copied (same, or way is kernel) */
     uint8_t way;          /* enum hd_way */
     uint8_t state;        /* enum hd_run_state */
     bool same;            /* scheduling figures prove the stack of the capture before */
     bool truncated;       /* the stack goes on beyond stack_bytes */
+    bool lent;            /* the copy lies where the thread itself has put it */
     int32_t syscall_nr;   /* HD_SYSCALL_NONE, or the number */
     uint64_t syscall_args[6];
     char wchan[32]; /* kernel's wait channel, only with way kernel; may be empty */

@@ -72,9 +72,10 @@ static bool keeps_running(const struct hd_target *t, const struct hd_sched *sinc
 }
 
 /* One attempt at the first two rungs. 0, -ESRCH, -ETIMEDOUT (asked, no answer), or -EAGAIN. */
-static int attempt(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
+static int attempt(struct hd_target *t, bool lend, struct hd_capture *out) {
+    uint8_t *spare = hd_signalled_spare();
     clear(out);
-    int rc = hd_frozen_take(t, stack, out);
+    int rc = spare != NULL ? hd_frozen_take(t, spare, out) : -EAGAIN;
     if (rc == 0) {
         t->voluntary_valid = false; /* a thread that was blocked at one look must be seen running at two */
     }
@@ -89,17 +90,17 @@ static int attempt(struct hd_target *t, uint8_t *stack, struct hd_capture *out) 
     if (!hd_signalled_allowed(t) || !keeps_running(t, &since)) {
         return -EAGAIN;
     }
-    rc = hd_signalled_take(t, stack, out);
+    rc = hd_signalled_take(t, lend, out);
     return rc == 0 || rc == -ESRCH || rc == -ETIMEDOUT ? rc : -EAGAIN;
 }
 
-int hd_capture_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
+int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     uint64_t until = hd_os_now_ns() + RETRY_NS;
-    int rc = attempt(t, stack, out);
+    int rc = attempt(t, lend, out);
 
     while (rc == -EAGAIN && hd_os_now_ns() < until) {
         hd_capture_nap(BETWEEN_NS);
-        rc = attempt(t, stack, out);
+        rc = attempt(t, lend, out);
     }
     if (rc == 0) {
         t->cost.samples++;

@@ -82,11 +82,19 @@ size_t hd_capture_thread_bytes(void);
 int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
 int hd_capture_thread_leave(struct hd_mailbox *m);
 
-/* Takes one capture. `stack` has HD_STACK_BYTES_MAX bytes, mapped and touched. Always fills *out:
- * `same` when scheduling figures prove that the thread has not run since the last capture (nothing copied);
- * way kernel when no stack could be had. Up to 5 ms for the rung-1 retries plus `answer_ns` (50 ms) for the
- * signal. 0; -ESRCH: the thread is gone. Monitor only. */
-int hd_capture_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
+/* Takes one capture. Always fills *out: `same` when scheduling figures prove that the thread has not run
+ * since the last capture (nothing copied); way kernel when no stack could be had. Up to 5 ms for the rung-1
+ * retries plus 50 ms for the signal. 0; -ESRCH: the thread is gone. Monitor only.
+ *
+ * out->stack lies in one of two buffers of the library's. What a running thread copied itself is `lent` when
+ * `lend` allows it: it stays whole until the next call that allows it. Whoever reads it should read what is
+ * needed, and in place: each cache line of it that another processor takes, the thread must fetch back at its
+ * next sample, and the copy then costs ten times as much. Anything else stays until the next call of any
+ * kind. */
+int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out);
+
+/* The buffers of the above: taken once, kept for the life of the process. Before the first capture. */
+int hd_capture_buffers(void);
 
 /* Only rung 1, by process_vm_readv or /proc/self/mem: for threads that are not watched. -EAGAIN: it runs. */
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out);

@@ -136,5 +136,6 @@ int hd_frozen_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) 
     }
     remember(t, &call, state, &sched);
     fill_still(t, out);
+    out->stack = stack;
     return 0;
 }

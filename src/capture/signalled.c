@@ -24,39 +24,43 @@
 #define FIRST_NAP_NS (60 * HD_NS_PER_US) /* naps need no wake-up call by the handler */
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
 
-/* One buffer for all: an answer is copied out of it at once. It belongs to the library and not to the caller,
- * since a handler that was put off in mid-copy for longer than anybody waits would write into whatever the
- * caller's has become. */
+/* Two buffers for all. They belong to the library and not to the caller, since a handler that was put off in
+ * mid-copy for longer than anybody waits would write into whatever the caller's has become. The first is
+ * written by watched threads only, and lent to whoever unwinds: most of its cache lines are never read, and
+ * stay where the next sample is written to. The other is for everything else: a running thread while the
+ * first is lent, stacks that the monitor copies. */
 static struct {
-    uint8_t *bytes;
+    uint8_t *lent, *spare;
     int signal;
     const struct hd_mailbox *held; /* that handler's; the rung stays closed until it is done */
     uint32_t sequence;
     uint64_t ticks, at_ns; /* one instant by both clocks */
 } shared;
 
-int hd_signalled_prepare(int signal) {
-    if (shared.bytes == NULL) {
-        uint8_t *bytes = hd_os_memory_take(HD_STACK_BYTES_MAX);
+int hd_capture_buffers(void) {
+    if (shared.lent == NULL) {
+        uint8_t *bytes = hd_os_memory_take(2 * (size_t)HD_STACK_BYTES_MAX);
         if (bytes == NULL) {
             return -ENOMEM;
         }
-        memset(bytes, 0xff,
-               HD_STACK_BYTES_MAX); /* touched: a fault in the handler costs more than the copy */
-        shared.bytes = bytes;
+        /* touched: a fault in the handler costs more than the copy */
+        memset(bytes, 0xff, 2 * (size_t)HD_STACK_BYTES_MAX);
+        shared.lent = bytes;
+        shared.spare = bytes + HD_STACK_BYTES_MAX;
         shared.ticks = hd_ticks_read();
         shared.at_ns = hd_os_now_ns();
     }
-    shared.signal = signal;
     return 0;
+}
+
+int hd_signalled_prepare(int signal) {
+    int rc = hd_capture_buffers();
+    shared.signal = rc == 0 ? signal : 0;
+    return rc;
 }
 
 int hd_signalled_signal(void) {
     return shared.signal;
-}
-
-uint8_t *hd_signalled_buffer(void) {
-    return shared.bytes;
 }
 
 void hd_signalled_forget(const struct hd_mailbox *m) {
@@ -74,16 +78,17 @@ static enum hd_mail_phase phase_of(uint64_t word) {
     return (enum hd_mail_phase)(word & 3);
 }
 
-/* The buffer is free unless a handler that nobody waited for is still at it. */
-static bool buffer_free(void) {
-    if (shared.held == NULL) {
-        return shared.bytes != NULL;
+/* The buffer that a handler is still at which nobody waited for, or NULL. */
+static const uint8_t *held(void) {
+    if (shared.held != NULL &&
+        phase_of(__atomic_load_n(&shared.held->word, __ATOMIC_ACQUIRE)) != HD_MAIL_COPYING) {
+        shared.held = NULL;
     }
-    if (phase_of(__atomic_load_n(&shared.held->word, __ATOMIC_ACQUIRE)) == HD_MAIL_COPYING) {
-        return false;
-    }
-    shared.held = NULL;
-    return true;
+    return shared.held != NULL ? shared.held->bytes : NULL;
+}
+
+uint8_t *hd_signalled_spare(void) {
+    return held() != shared.spare ? shared.spare : NULL;
 }
 
 bool hd_signalled_allowed(struct hd_target *t) {
@@ -110,7 +115,7 @@ bool hd_signalled_allowed(struct hd_target *t) {
         t->signal = 0; /* the program has taken it: it is the program's from now on */
         return false;
     }
-    return buffer_free() && __atomic_load_n(&t->mailbox->left, __ATOMIC_RELAXED) == 0;
+    return shared.lent != NULL && held() == NULL && __atomic_load_n(&t->mailbox->left, __ATOMIC_RELAXED) == 0;
 }
 
 /* Waits until the phase is DONE. False: no answer, and none will be taken any more. A thread on our own
@@ -180,11 +185,11 @@ static void note_calls(struct hd_target *t, const struct hd_mailbox *m) {
     t->cost.interrupted_syscalls = __atomic_load_n(&m->interrupted_syscalls, __ATOMIC_RELAXED);
 }
 
-int hd_signalled_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
+int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     struct hd_mailbox *m = t->mailbox;
     uint32_t sequence = ++shared.sequence;
 
-    m->bytes = shared.bytes;
+    m->bytes = lend ? shared.lent : shared.spare;
     hd_target_tell_bounds(t);
     __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_ASKED), __ATOMIC_RELEASE);
     uint64_t sent_ns = hd_os_now_ns();
@@ -203,7 +208,8 @@ int hd_signalled_take(struct hd_target *t, uint8_t *stack, struct hd_capture *ou
     out->stack_addr = m->stack_addr;
     out->stack_bytes = m->stack_bytes < HD_STACK_BYTES_MAX ? m->stack_bytes : HD_STACK_BYTES_MAX;
     out->truncated = m->truncated;
-    hd_machine_copy(stack, m->bytes, out->stack_bytes);
+    out->stack = m->bytes;
+    out->lent = lend;
     out->way = HD_WAY_SIGNALLED;
     out->state = HD_RUN_RUNNING;
     out->syscall_nr = HD_SYSCALL_NONE;

@@ -7,17 +7,20 @@
 
 #include "capture/capture.h"
 
-/* Takes the buffer that answers are written to; once per process, kept for its life. */
+/* The signal to use, once the buffers are there. */
 int hd_signalled_prepare(int signal);
 int hd_signalled_signal(void); /* 0: not prepared */
-uint8_t *hd_signalled_buffer(void);
+
+/* The buffer for stacks that the monitor copies; NULL while a late handler is at it. */
+uint8_t *hd_signalled_spare(void);
 
 /* Whether the thread may be sent the signal now: our handler is installed, the signal is neither blocked nor
  * pending, and the thread has not given up its processor since it was last looked at. */
 bool hd_signalled_allowed(struct hd_target *t);
 
-/* Sends it and waits for the answer. 0; -ETIMEDOUT: none came; -ESRCH: the thread is gone. */
-int hd_signalled_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
+/* Sends it and waits for the answer, which `lend` puts into the buffer that is lent. 0; -ETIMEDOUT: none
+ * came; -ESRCH: the thread is gone. */
+int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out);
 
 /* Before a target's mailbox may be freed. */
 void hd_signalled_forget(const struct hd_mailbox *m);

@@ -134,8 +134,9 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
 }
 
 /* The first signal finds code and stack cold (page faults cost more than everything else): the thread sends
- * it to itself, where no call can be broken by it. */
-static void dry_sample(struct hd_mailbox *m) {
+ * it to itself, where no call can be broken by it. The answer goes where nothing else is: the shared buffers
+ * may be in use for another thread. */
+static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
     int signal = hd_signalled_signal();
     struct hd_kernel_action now = {0};
     uint64_t blocked = 0;
@@ -148,7 +149,7 @@ static void dry_sample(struct hd_mailbox *m) {
     m->stack_lo =
         here & ~(uint64_t)(PAGE_BYTES - 1); /* the page that this function runs on is there for sure */
     m->stack_hi = m->stack_lo + PAGE_BYTES;
-    m->bytes = hd_signalled_buffer();
+    m->bytes = unused;
     __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_ASKED), __ATOMIC_RELEASE);
     (void)hd_os.signal_thread(hd_os.get_pid(), m->tid, signal, 0);
     __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_IDLE), __ATOMIC_RELEASE);
@@ -168,7 +169,7 @@ int hd_capture_thread_enter(void *memory, struct hd_mailbox **out) {
         return rc;
     }
     hd_capture_set_mailbox(m);
-    dry_sample(m);
+    dry_sample(m, (uint8_t *)memory + page_bytes()); /* the far end of the alternate stack */
     *out = m;
     return 0;
 }

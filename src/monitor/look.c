@@ -5,6 +5,8 @@
  */
 #include "monitor/look.h"
 
+#include <string.h>
+
 #include "monitor/figures.h"
 
 #define TELL_SAME_NS (5 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
@@ -34,29 +36,40 @@ void hd_tell(struct hd_monitor *m, const struct hd_message *message) {
     tell_worker(m);
 }
 
-/* One capture, taken straight into the ring. */
+/* One capture and, unless the worker is to read it where it is, its stack. */
 static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
-    struct hd_message *head = hd_ring_reserve(
-        &m->ring, (uint32_t)(sizeof *head + sizeof(struct hd_capture)) + HD_STACK_BYTES_MAX, HD_RING_RESERVE);
-    if (head == NULL) {
-        return; /* the worker is behind: this sample's time goes to the one before */
+    struct hd_capture taken;
+    if (hd_capture_take(&w->target, hd_ring_read_up_to(&m->ring, m->lent_until), &taken) != 0) {
+        return;
+    }
+    uint32_t bytes =
+        (uint32_t)(sizeof(struct hd_message) + sizeof taken) + (taken.lent ? 0 : taken.stack_bytes);
+    struct hd_message *head = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
+    if (head == NULL) {               /* the worker is behind: this sample's time goes to the one before */
+        w->target.last_valid = false; /* it never saw what the next one may be the same as */
+        return;
     }
     struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
-    if (hd_capture_take(&w->target, (uint8_t *)(capture + 1), capture) != 0) {
-        return; /* nothing is committed */
+    *capture = taken;
+    if (!taken.lent) {
+        capture->stack = (const uint8_t *)(capture + 1);
+        memcpy(capture + 1, taken.stack, taken.stack_bytes);
     }
     *head = (struct hd_message){.type = (uint8_t)type,
                                 .loop = (uint8_t)(w - m->watch),
                                 .generation = w->generation,
-                                .at_ns = capture->at_ns,
+                                .at_ns = taken.at_ns,
                                 .turn = w->life.turn,
                                 .excluded_ns = w->life.excluded_ns};
     add_figures(m, head);
-    w->blocked = capture->way == HD_WAY_FROZEN;
-    w->sched = capture->sched;
+    w->blocked = taken.way == HD_WAY_FROZEN;
+    w->sched = taken.sched;
     w->sched_valid = true;
-    hd_ring_commit(&m->ring, (uint32_t)(sizeof *head + sizeof *capture) + capture->stack_bytes);
-    if (!capture->same || m->anchor_ns - m->told_ns >= TELL_SAME_NS) {
+    hd_ring_commit(&m->ring, bytes);
+    if (taken.lent) {
+        m->lent_until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
+    }
+    if (!taken.same || m->anchor_ns - m->told_ns >= TELL_SAME_NS) {
         tell_worker(m);
     }
 }

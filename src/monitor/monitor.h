@@ -134,6 +134,8 @@ struct hd_monitor {
     struct hd_watch watch[HD_LOOPS_MAX];
     struct hd_worker *worker;
     struct hd_ring ring;
+    uint64_t lent_until; /* the monitor's: the buffer of a running thread's stack is the worker's until the
+                            ring was read up to here */
     uint8_t monitor_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
     uint8_t worker_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
 };

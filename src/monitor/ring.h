@@ -10,7 +10,7 @@
 
 #include "types.h"
 
-#define HD_RING_BYTES (192u * 1024u)
+#define HD_RING_BYTES (128u * 1024u)
 /* Kept free for what must not be lost: begins, ends, openings. */
 #define HD_RING_RESERVE (16u * 1024u)
 
@@ -26,6 +26,11 @@ struct hd_ring {
  * Writer only. */
 void *hd_ring_reserve(struct hd_ring *r, uint32_t bytes, uint32_t keep);
 void hd_ring_commit(struct hd_ring *r, uint32_t bytes);
+
+/* Whether the reader has released all that was committed up to `head`. Writer only. */
+static inline bool hd_ring_read_up_to(struct hd_ring *r, uint64_t head) {
+    return atomic_load_explicit(&r->tail, memory_order_acquire) >= head;
+}
 
 /* The oldest record, or NULL; it stays until released. Reader only. */
 const void *hd_ring_peek(struct hd_ring *r, uint32_t *bytes);

@@ -26,6 +26,7 @@ static _Atomic int owner_pid;
 static struct hd_monitor *_Atomic monitor;
 static _Atomic bool filtered; /* a seccomp filter is on a watched thread: it makes no system call for us */
 static bool abandoned; /* the worker of `monitor` may still be at work: its memory is never used again */
+static bool astray;    /* a worker was left at work: it may still read the stack that was lent to it */
 
 struct hd_monitor *hd_monitor_current(void) {
     struct hd_monitor *m = atomic_load_explicit(&monitor, memory_order_acquire);
@@ -144,12 +145,13 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
         }
         return was < 0 ? was : -EALREADY;
     }
-    struct hd_monitor *m = take_memory();
+    struct hd_monitor *m = hd_capture_buffers() == 0 ? take_memory() : NULL;
     if (m == NULL) {
         end_change(STOPPED);
         return -ENOMEM;
     }
     uint8_t *more = (uint8_t *)m + round_up(sizeof *m);
+    m->lent_until = astray ? UINT64_MAX : 0;
     m->settings = *settings;
     m->worker = (struct hd_worker *)(void *)more;
     m->record = record != NULL ? record : (struct hd_record *)(void *)(more + round_up(hd_worker_bytes()));
@@ -220,7 +222,9 @@ static int stop(bool join) {
     if (join) {
         hd_os_thread_join(&m->monitor_thread);
     }
-    abandoned = !worker_finished(m, until_ns) || !join;
+    bool finished = worker_finished(m, until_ns);
+    abandoned = !finished || !join;
+    astray |= !finished;
     if (!abandoned && m->worker_thread.started) {
         hd_os_thread_join(&m->worker_thread);
     }

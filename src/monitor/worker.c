@@ -140,27 +140,27 @@ static void note(struct hd_hang *h, const struct hd_capture *c) {
     h->taken++;
 }
 
-static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, const uint8_t *stack,
-                          struct hd_walk *walk) {
+static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struct hd_walk *walk) {
     if (c->way == HD_WAY_KERNEL || c->stack_bytes == 0) {
         *walk = (struct hd_walk){.stop = c->state == HD_RUN_GONE ? HD_STOP_EXITED : HD_STOP_NO_ANSWER};
         return;
     }
-    hd_unwind(k->unwinder, &c->regs, stack, c->stack_addr, c->stack_bytes, 0, k->frames, HD_FRAMES_MAX, walk);
+    hd_unwind(k->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, k->frames, HD_FRAMES_MAX,
+              walk);
 }
 
 static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
-                      const struct hd_message *msg, const struct hd_capture *c, const uint8_t *stack) {
+                      const struct hd_message *msg, const struct hd_capture *c) {
     struct hd_watch *w = &m->watch[h->loop];
     bool first = !h->last.valid;
     uint32_t leaf_before = h->last.leaf;
     settle(h, c->at_ns, msg->excluded_ns, &c->sched, c->state);
     if (!c->same || first) {
         struct hd_walk walk;
-        unwind_sample(k, c, stack, &walk);
+        unwind_sample(k, c, &walk);
         uint32_t count =
             hd_scripts_expand(&k->scripts, k->frames, walk.count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
-                              walk.cut != 0 ? HD_FRAMES_MAX / 2 : 0, stack, c->stack_addr, c->stack_bytes);
+                              walk.cut != 0 ? HD_FRAMES_MAX / 2 : 0, c->stack, c->stack_addr, c->stack_bytes);
         h->last.leaf = hd_tree_add(&h->tree, k->frames, count, c->at_ns);
         h->last.way = c->way;
         h->last.stop = walk.stop;
@@ -246,10 +246,10 @@ static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
     hang_free(h);
 }
 
-static void on_dry(struct hd_worker *k, const struct hd_capture *c, const uint8_t *stack) {
+static void on_dry(struct hd_worker *k, const struct hd_capture *c) {
     struct hd_walk walk;
     struct hd_evidence evidence;
-    unwind_sample(k, c, stack, &walk);
+    unwind_sample(k, c, &walk);
     hd_evidence_gather(k, k->own_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
 }
 
@@ -276,7 +276,6 @@ static void recognise_last(struct hd_monitor *m, struct hd_worker *k) {
 /* False: the last message was there. */
 static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_message *msg) {
     const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
-    const uint8_t *stack = (const uint8_t *)(capture + 1);
     struct hd_hang *h = hang_of(k, msg);
     if (h != NULL) {
         h->cost = msg->cost;
@@ -288,7 +287,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         recognise_last(m, k);
         return false;
     case HD_MSG_DRY:
-        on_dry(k, capture, stack);
+        on_dry(k, capture);
         break;
     case HD_MSG_SURE:
         hd_publish_held(k, msg->loop);
@@ -298,7 +297,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         break;
     case HD_MSG_SAMPLE:
         if (h != NULL) {
-            on_sample(m, k, h, msg, capture, stack);
+            on_sample(m, k, h, msg, capture);
         }
         break;
     case HD_MSG_OPEN:

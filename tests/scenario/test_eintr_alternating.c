@@ -386,7 +386,7 @@ static void run_row(struct row *r) {
     assert_true(live_start(&l, alternate));
     uint64_t end = hd_os_now_ns() + TURN_NS;
     while (hd_os_now_ns() < end && l.target.cost.signals < SIGNALS_WANTED) {
-        assert_int_equal(hd_capture_take(&l.target, live_stack, &c), 0);
+        assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     }
     r->signals = l.target.cost.signals;
     r->restarted = l.target.cost.restarted_syscalls;

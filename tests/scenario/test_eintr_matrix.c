@@ -230,7 +230,7 @@ static void no_call_returns_early_when_sampled(void **state) {
         for (size_t i = 0; i < ROWS; i++) {
             uint64_t begin = hd_os_now_ns();
             rows[i].live.target.last_valid = n % 2 == 1; /* every other time the whole copy */
-            assert_int_equal(hd_capture_take(&rows[i].live.target, live_stack, &c), 0);
+            assert_int_equal(hd_capture_take(&rows[i].live.target, true, &c), 0);
             assert_int_equal(c.way, HD_WAY_FROZEN);
             copies += c.stack_bytes != 0;
             uint64_t took = hd_os_now_ns() - begin;

@@ -71,7 +71,7 @@ static void block(struct live *l) {
 static void walk(const struct hd_capture *c, struct figures *f) {
     static struct hd_frame frames[64];
     struct hd_walk walked;
-    hd_unwind(unwinder, &c->regs, live_stack, c->stack_addr, c->stack_bytes, 0, frames, 64, &walked);
+    hd_unwind(unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, frames, 64, &walked);
     f->to_root += walked.stop == HD_STOP_ROOT;
 }
 
@@ -82,7 +82,7 @@ static void sample_until(struct live *l, const int *over, uint64_t at_most_ns, s
     __atomic_store_n(&longest_gap_ns, 0, __ATOMIC_RELAXED);
     while (hd_os_now_ns() < end && (over == NULL || live_get(over) == 0)) {
         l->target.last_valid = false;
-        assert_int_equal(hd_capture_take(&l->target, live_stack, &c), 0);
+        assert_int_equal(hd_capture_take(&l->target, true, &c), 0);
         f->samples++;
         if (c.way != HD_WAY_KERNEL && c.stack_bytes > 0) {
             f->with_stack++;

@@ -128,7 +128,7 @@ static inline void live_end(struct live *l) {
 /* Captures until the way is `way`, for ten seconds: the thread may be on its way into a call. */
 static inline bool live_capture_by(struct live *l, enum hd_way way, struct hd_capture *out) {
     for (int i = 0; i < 2000; i++) {
-        if (hd_capture_take(&l->target, live_stack, out) != 0) {
+        if (hd_capture_take(&l->target, true, out) != 0) {
             return false;
         }
         if (out->way == way) {

@@ -120,12 +120,12 @@ static struct live *check_blocked_in(void (*body)(struct live *), void *arg, int
     assert_memory_equal((const uint8_t *)c.regs.pc - 2, "\x0f\x05", 2); /* right behind a system call */
     for (int i = 0; i < 20; i++) {
         l->target.last_valid = false; /* not "same": the copy itself, again and again */
-        assert_int_equal(hd_capture_take(&l->target, live_stack, &c), 0);
+        assert_int_equal(hd_capture_take(&l->target, true, &c), 0);
         assert_int_equal(c.way, HD_WAY_FROZEN);
         assert_false(c.same);
         assert_true(c.stack_addr <= c.regs.sp && c.regs.sp < c.stack_addr + c.stack_bytes);
         uint64_t at_sp;
-        memcpy(&at_sp, live_stack + (c.regs.sp - c.stack_addr), sizeof at_sp);
+        memcpy(&at_sp, c.stack + (c.regs.sp - c.stack_addr), sizeof at_sp);
         assert_int_equal(at_sp, *(const uint64_t *)c.regs.sp);
     }
     assert_int_equal(l->target.cost.signals, 0);
@@ -181,7 +181,7 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
     uint64_t one = 1;
     assert_true(live_start(&l, in_read_of_arg));
     assert_true(live_capture_in(&l, SYS_read, &first));
-    assert_int_equal(hd_capture_take(&l.target, live_stack, &second), 0);
+    assert_int_equal(hd_capture_take(&l.target, true, &second), 0);
     assert_true(second.same);
     assert_int_equal(second.stack_bytes, 0);
     assert_int_equal(second.regs.pc, first.regs.pc);
@@ -196,7 +196,7 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
     uint64_t slices = second.sched.slices;
     for (int i = 0; i < 10000 && second.sched.slices == slices; i++) {
         live_nap(HD_NS_PER_MS);
-        assert_int_equal(hd_capture_take(&l.target, live_stack, &second), 0);
+        assert_int_equal(hd_capture_take(&l.target, true, &second), 0);
     }
     assert_false(second.same);
     assert_true(second.stack_bytes > 0);
@@ -252,7 +252,7 @@ static void a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls(void *
     assert_true(live_capture_in(&l, SYS_read, &c));
     assert_false(c.regs.sp >= l.target.stack_lo && c.regs.sp < l.target.stack_hi);
     assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 64 < c.stack_addr + c.stack_bytes);
-    assert_memory_equal(live_stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 64);
+    assert_memory_equal(c.stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 64);
     live_set(&l.stop, 1);
     assert_int_equal(write(switch_fd, &one, sizeof one), sizeof one);
     live_end(&l);
@@ -296,7 +296,7 @@ static void a_thread_that_is_gone_is_told_so(void **state) {
     pthread_join(l.thread, NULL);
     /* The kernel may be a little later than pthread_join. */
     int rc;
-    for (int i = 0; (rc = hd_capture_take(&l.target, live_stack, &c)) == 0 && i < 1000; i++) {
+    for (int i = 0; (rc = hd_capture_take(&l.target, true, &c)) == 0 && i < 1000; i++) {
         live_nap(HD_NS_PER_MS);
     }
     assert_int_equal(rc, -ESRCH);
@@ -356,7 +356,7 @@ static void without_scheduling_figures_switches_serve(void **state) {
     hd_os.pread = pread_without_sched;
     assert_true(live_capture_in(&l, SYS_read, &c));
     assert_true(c.sched.slices > 0);
-    assert_int_equal(hd_capture_take(&l.target, live_stack, &c), 0);
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     assert_true(c.same);
     hd_os = real;
     no_sched_fd = -1;
@@ -407,7 +407,7 @@ static void a_page_fault_is_frozen_and_no_call(void **state) {
     fake_syscall_fd = l.target.syscall_fd;
     hd_os.pread = pread_without_sched;
     l.target.last_valid = false;
-    int rc = hd_capture_take(&l.target, live_stack, &c);
+    int rc = hd_capture_take(&l.target, true, &c);
     hd_os = real;
     fake_syscall_fd = -1;
     assert_int_equal(rc, 0);
@@ -438,7 +438,7 @@ static void files_that_cannot_be_opened_are_told_and_the_rest_serves(void **stat
     assert_int_equal(rc, -EACCES);
     assert_int_equal(hd_capture_sched(&other, &sched), 0);
     assert_true(hd_capture_frozen(&other, live_stack, &c) < 0);
-    assert_int_equal(hd_capture_take(&other, live_stack, &c), 0); /* the kernel's word */
+    assert_int_equal(hd_capture_take(&other, true, &c), 0); /* the kernel's word */
     assert_int_equal(c.way, HD_WAY_KERNEL);
     assert_int_equal(c.stack_bytes, 0);
     assert_int_equal(c.state, HD_RUN_BLOCKED);
@@ -455,11 +455,10 @@ static void files_that_cannot_be_opened_are_told_and_the_rest_serves(void **stat
 
 static void *capture_until_gone(void *arg) {
     struct live *l = arg;
-    static uint8_t bytes[HD_STACK_BYTES_MAX];
     struct hd_capture c;
     do {
         l->target.last_valid = false;
-    } while (hd_capture_take(&l->target, bytes, &c) == 0);
+    } while (hd_capture_take(&l->target, true, &c) == 0);
     return NULL;
 }
 

@@ -28,7 +28,7 @@ static void a_running_thread_answers_with_its_place_and_its_stack(void **state) 
         assert_true(l.target.stack_lo < c.regs.sp && c.regs.sp < l.target.stack_hi);
         assert_int_equal(c.stack_addr, c.regs.sp - 128);
         uint64_t top;
-        memcpy(&top, live_stack + 128, sizeof top);
+        memcpy(&top, c.stack + 128, sizeof top);
         assert_int_equal(top,
                          *(const uint64_t *)c.regs.sp); /* the return address: that frame is still there */
         assert_true(c.at_ns <= hd_os_now_ns());
@@ -56,7 +56,35 @@ static void a_stack_larger_than_the_buffer_is_cut_and_says_so(void **state) {
     assert_true(live_capture_spinning(&l, &c));
     assert_true(c.truncated);
     assert_int_equal(c.stack_bytes, HD_STACK_BYTES_MAX);
-    assert_int_equal(live_stack[HD_STACK_BYTES_MAX - 1], 0x77);
+    assert_int_equal(c.stack[HD_STACK_BYTES_MAX - 1], 0x77);
+    live_end(&l);
+}
+
+static void a_stack_that_is_lent_stays_while_others_are_taken(void **state) {
+    (void)state;
+    static uint8_t kept[HD_STACK_BYTES_MAX];
+    struct live l = {0}, other = {0};
+    struct hd_capture c, d;
+    assert_true(live_start(&l, body_deep));
+    assert_true(live_start(&other, live_body_spin));
+    assert_true(live_capture_spinning(&l, &c));
+    assert_true(c.lent);
+    memcpy(kept, c.stack, c.stack_bytes);
+    for (unsigned taken = 0, tries = 0; taken < 20; tries++) {
+        assert_true(tries < 10000);
+        assert_int_equal(hd_capture_take(&other.target, false, &d), 0);
+        assert_false(d.lent);
+        taken += d.way == HD_WAY_SIGNALLED;
+        assert_ptr_not_equal(d.stack, c.stack);
+    }
+    assert_memory_equal(kept, c.stack, c.stack_bytes);
+    struct live third = {0}; /* a thread that begins to be watched answers once, too */
+    assert_true(live_start(&third, live_body_spin));
+    assert_memory_equal(kept, c.stack, c.stack_bytes);
+    assert_true(live_capture_by(&other, HD_WAY_SIGNALLED, &d));
+    assert_ptr_equal(d.stack, c.stack);
+    live_end(&third);
+    live_end(&other);
     live_end(&l);
 }
 
@@ -172,7 +200,7 @@ static void a_coroutines_stack_is_read_with_care(void **state) {
     assert_false(c.regs.sp >= l.target.stack_lo && c.regs.sp < l.target.stack_hi);
     assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 8 < c.stack_addr + c.stack_bytes);
     assert_true(c.stack_bytes <= HD_OUTSIDE_BYTES);
-    assert_memory_equal(live_stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 8);
+    assert_memory_equal(c.stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 8);
     live_end(&l);
 }
 
@@ -239,7 +267,7 @@ static void a_thread_that_blocks_the_signal_is_told_by_the_kernel(void **state) 
     assert_true(live_start(&l, body_blocks_the_signal));
     assert_true(live_wait(&blocked));
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(hd_capture_take(&l.target, live_stack, &c), 0);
+        assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
         assert_int_equal(c.way, HD_WAY_KERNEL);
         assert_int_equal(c.syscall_nr, HD_SYSCALL_NONE);
     }
@@ -254,7 +282,7 @@ static void an_unwatched_thread_is_never_sent_anything(void **state) {
     struct hd_capture c;
     assert_true(live_start(&l, live_body_spin));
     l.target.watched = false;
-    assert_int_equal(hd_capture_take(&l.target, live_stack, &c), 0);
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     assert_int_equal(c.way, HD_WAY_KERNEL);
     assert_int_equal(l.target.cost.signals, 0);
     assert_int_equal(hd_capture_frozen(&l.target, live_stack, &c), -EAGAIN);
@@ -312,7 +340,7 @@ static void a_signal_that_cannot_be_sent_leaves_the_kernels_word(void **state) {
     assert_true(live_start(&l, live_body_spin));
     real = hd_os;
     hd_os.signal_thread = refuse_signal;
-    assert_int_equal(hd_capture_take(&l.target, live_stack, &c), 0);
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     hd_os = real;
     assert_int_equal(c.way, HD_WAY_KERNEL);
     assert_int_equal(l.target.cost.signals, 0);
@@ -405,6 +433,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_running_thread_answers_with_its_place_and_its_stack),
         cmocka_unit_test(a_stack_larger_than_the_buffer_is_cut_and_says_so),
+        cmocka_unit_test(a_stack_that_is_lent_stays_while_others_are_taken),
         cmocka_unit_test(the_programs_own_alternate_stack_stays),
         cmocka_unit_test(a_thread_without_one_gets_ours_and_gives_it_back),
         cmocka_unit_test(one_that_the_program_sets_during_the_watch_stays),
