@@ -5,74 +5,8 @@
  */
 #include "monitor/look.h"
 
-#include <string.h>
-
 #include "monitor/figures.h"
-
-#define TELL_SAME_NS (5 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
-
-/* ---- telling the worker --------------------------------------------------------------------- */
-
-static void tell_worker(struct hd_monitor *m) {
-    m->told_ns = m->anchor_ns;
-    atomic_fetch_add_explicit(&m->worker_wake, 1, memory_order_seq_cst);
-    hd_os.futex_wake((uint32_t *)&m->worker_wake, 1, false);
-}
-
-/* The worker reads nothing that the monitor writes but what it is told. */
-static void add_figures(const struct hd_monitor *m, struct hd_message *message) {
-    message->cost = m->watch[message->loop].target.cost;
-    message->cpu_ns = hd_os_thread_cpu_ns();
-    message->late_max_ns = m->late_max_ns;
-}
-
-void hd_tell(struct hd_monitor *m, const struct hd_message *message) {
-    struct hd_message *room = hd_ring_reserve(&m->ring, sizeof *room, 0);
-    if (room != NULL) {
-        *room = *message;
-        add_figures(m, room);
-        hd_ring_commit(&m->ring, sizeof *room);
-    }
-    tell_worker(m);
-}
-
-/* One capture and, unless the worker is to read it where it is, its stack. */
-static void sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
-    struct hd_capture taken;
-    if (hd_capture_take(&w->target, hd_ring_read_up_to(&m->ring, m->lent_until), &taken) != 0) {
-        return;
-    }
-    uint32_t bytes =
-        (uint32_t)(sizeof(struct hd_message) + sizeof taken) + (taken.lent ? 0 : taken.stack_bytes);
-    struct hd_message *head = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
-    if (head == NULL) {               /* the worker is behind: this sample's time goes to the one before */
-        w->target.last_valid = false; /* it never saw what the next one may be the same as */
-        return;
-    }
-    struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
-    *capture = taken;
-    if (!taken.lent) {
-        capture->stack = (const uint8_t *)(capture + 1);
-        memcpy(capture + 1, taken.stack, taken.stack_bytes);
-    }
-    *head = (struct hd_message){.type = (uint8_t)type,
-                                .loop = (uint8_t)(w - m->watch),
-                                .generation = w->generation,
-                                .at_ns = taken.at_ns,
-                                .turn = w->life.turn,
-                                .excluded_ns = w->life.excluded_ns};
-    add_figures(m, head);
-    w->blocked = taken.way == HD_WAY_FROZEN;
-    w->sched = taken.sched;
-    w->sched_valid = true;
-    hd_ring_commit(&m->ring, bytes);
-    if (taken.lent) {
-        m->lent_until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
-    }
-    if (!taken.same || m->anchor_ns - m->told_ns >= TELL_SAME_NS) {
-        tell_worker(m);
-    }
-}
+#include "monitor/tell.h"
 
 /* ---- one loop, one look --------------------------------------------------------------------- */
 
@@ -97,11 +31,6 @@ static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_wa
     return limits;
 }
 
-static void untrack(struct hd_watch *w) {
-    atomic_fetch_and_explicit(&w->loop.flags, ~HD_FLAG_TRACKED, memory_order_seq_cst);
-    w->tracked_turn = 0;
-}
-
 /* Asks the loop to tell when this turn ends. False when it has ended meanwhile. */
 static bool track(const struct hd_monitor *m, struct hd_watch *w, uint64_t turn) {
     struct hd_loop_view view;
@@ -114,7 +43,7 @@ static bool track(const struct hd_monitor *m, struct hd_watch *w, uint64_t turn)
     if (view.running && view.turn_ticks == turn) {
         return true;
     }
-    untrack(w);
+    hd_untrack(w);
     return false;
 }
 
@@ -235,46 +164,6 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
     return late_ns - own_delay_ns + half_ns;
 }
 
-static void act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
-                const struct hd_limits *limits, unsigned actions) {
-    struct hd_message message = {.loop = (uint8_t)(w - m->watch),
-                                 .generation = w->generation,
-                                 .state = (uint8_t)state,
-                                 .threshold_ns = limits->threshold_ns,
-                                 .excluded_ns = w->life.excluded_ns,
-                                 .activity = (uint8_t)hd_loop_activity(
-                                     &w->loop, atomic_load_explicit(&w->loop.word, memory_order_relaxed))};
-    if ((actions & HD_ACT_TRACK) != 0) {
-        w->target.last_valid =
-            false; /* a stack that a capture before this turn's proves is not in its samples */
-        message.type = HD_MSG_TRACK;
-        message.at_ns = look->turn_ns;
-        message.sched = w->begun;
-        message.sched_known = w->begun_valid;
-        hd_tell(m, &message);
-    }
-    if ((actions & HD_ACT_SAMPLE) != 0) {
-        sample(m, w, HD_MSG_SAMPLE);
-    }
-    if ((actions & HD_ACT_OPEN) != 0) {
-        message.type = HD_MSG_OPEN;
-        message.at_ns = look->now_ns;
-        message.duration_ns = hd_life_age(&w->life, look->now_ns);
-        hd_tell(m, &message);
-    }
-    if ((actions & (HD_ACT_END | HD_ACT_FORGET)) != 0) {
-        message.type = (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET;
-        message.at_ns = w->life.end_ns;
-        message.duration_ns = w->life.duration_ns;
-        message.sched = w->sched;
-        message.sched_known = w->sched_valid;
-        if (w->tracked_turn != 0) {
-            untrack(w);
-        }
-        hd_tell(m, &message);
-    }
-}
-
 bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
                 uint64_t own_delay_ns) {
     struct hd_look look;
@@ -305,7 +194,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
             w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
             continue;
         }
-        act(m, w, state, &look, &limits, actions);
+        hd_act(m, w, state, &look, &limits, actions);
     } while (w->life.state == HD_LIFE_IDLE && look.running);
     if (w->life.state == HD_LIFE_HANGING && m->record != NULL) {
         atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns),
@@ -321,12 +210,12 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->target = (struct hd_target){.mailbox = w->mailbox, .watched = true};
     w->target.signal = hd_is_filtered(m) ? 0 : m->settings.signal;
     w->life = (struct hd_life){0};
-    w->sched_valid = w->blocked = w->sure_told = w->launched = false;
+    w->sched_valid = w->blocked = w->sure_told = w->told = w->launched = false;
     w->tracked_turn = w->floor_ns = w->resumed = w->changes = 0;
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
     hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */
     atomic_store_explicit(&w->use, HD_WATCH_ON, memory_order_release);
-    sample(m, w, HD_MSG_DRY);
+    hd_tell_sample(m, w, HD_MSG_DRY);
 }
 
 void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
@@ -334,7 +223,7 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
         hangdog_state state = state_of(m, w);
         struct hd_limits limits = limits_of(m, w, state);
         struct hd_look look = {.now_ns = hd_os_now_ns()};
-        act(m, w, state, &look, &limits, hd_life_look(&w->life, &look, &limits));
+        hd_act(m, w, state, &look, &limits, hd_life_look(&w->life, &look, &limits));
     }
     hd_figures_add(m, &m->past, w);
     hd_target_close(&w->target);
@@ -345,9 +234,7 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
 
 void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w) {
     bool sure = atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
-    if (sure && !w->sure_told) {
-        hd_tell(m, &(struct hd_message){
-                       .type = HD_MSG_SURE, .loop = (uint8_t)(w - m->watch), .generation = w->generation});
-    }
-    w->sure_told = sure;
+    struct hd_message message = {
+        .type = HD_MSG_SURE, .loop = (uint8_t)(w - m->watch), .generation = w->generation};
+    w->sure_told = sure && (w->sure_told || hd_tell(m, &message));
 }

@@ -21,9 +21,6 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w);
 /* Once: that this is the program's loop beyond doubt. */
 void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w);
 
-/* A message for the worker; lost when the ring is full. */
-void hd_tell(struct hd_monitor *m, const struct hd_message *message);
-
 /* Slots that have ever been in use: the others' memory is left cold. */
 static inline unsigned hd_slots(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->slots, memory_order_acquire);
@@ -32,6 +29,12 @@ static inline unsigned hd_slots(const struct hd_monitor *m) {
 /* Loops are not asked for anything: their threads' calls may kill. */
 static inline bool hd_is_filtered(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->filter, memory_order_relaxed) == HD_FILTER_THERE;
+}
+
+/* The loop need not tell any more when its turn ends. */
+static inline void hd_untrack(struct hd_watch *w) {
+    atomic_fetch_and_explicit(&w->loop.flags, ~HD_FLAG_TRACKED, memory_order_seq_cst);
+    w->tracked_turn = 0;
 }
 
 static inline uint64_t hd_ticks_now(const struct hd_monitor *m) {

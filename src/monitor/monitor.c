@@ -9,6 +9,7 @@
 
 #include "monitor/figures.h"
 #include "monitor/look.h"
+#include "monitor/tell.h"
 
 #define TICK_JUMP_NS \
     (1 * HD_NS_PER_MS)    /* the counter and the clock disagree by more: its stamps are worth nothing */

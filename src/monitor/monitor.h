@@ -48,6 +48,7 @@ struct hd_watch {
     uint64_t begun_turn;
     bool blocked; /* the last sample found it blocked */
     bool sure_told;
+    bool told;             /* the worker follows the turn that is tracked */
     bool launched;         /* it was idle once */
     uint64_t resumed;      /* of the loop, as seen at the last look */
     uint64_t floor_ns;     /* no turn starts before: what was running then was none */

@@ -151,6 +151,71 @@ static void stop_does_not_wait_for_a_write_that_blocks(void **state) {
     spool_remove(&other);
 }
 
+static int ends_fds[2];
+
+/* Blocked in one call until it is told to end. */
+static void block_until_told(uint64_t unused) {
+    char byte;
+    (void)unused;
+    (void)!read(ends_fds[0], &byte, 1);
+}
+
+/* A deep stack, blocked: two or three of them fill the ring. */
+static void block_deep(uint64_t ms) {
+    uint8_t frame[48 * 1024];
+    memset(frame, 1, sizeof frame);
+    __asm__ volatile("" : : "r"(frame) : "memory");
+    block_sleep(ms);
+    __asm__ volatile("" : : "r"(frame) : "memory");
+}
+
+static uint64_t held_back_ns(const struct spool *s) {
+    json_t *sessions = spool_reports(s, "session", true);
+    json_t *list = json_object_get(json_object_get(json_array_get(sessions, 0), "session"), "suppressed");
+    assert_int_equal(json_array_size(list), 1);
+    assert_int_equal(report_ns(json_array_get(list, 0), "count"), 1);
+    uint64_t ns = report_ns(json_array_get(list, 0), "max_ns");
+    json_decref(sessions);
+    return ns;
+}
+
+/* The worker is away for longer than there is room for what it should be told. */
+static void a_hang_that_ends_meanwhile_is_told_whole_and_later_ones_are_counted(void **state) {
+    (void)state;
+    struct looper busy = {0};
+    assert_int_equal(pipe2(ends_fds, O_CLOEXEC), 0);
+    looper_start(&looper, "main", 0);
+    looper_start(&busy, "busy", 0);
+    looper_call(&looper, block_sleep, 1);
+    looper_call(&busy, block_sleep, 1);
+    stall_write(true);
+    looper_post(&looper, block_until_told, 0);
+    assert_true(wait_for(write_stalls, NULL));
+    for (unsigned i = 0; i < 60; i++) {
+        looper_call(&busy, i < 5 ? block_deep : block_sleep, 4 * INTERVAL_MS);
+    }
+    uint64_t untold = looper_call(&busy, block_sleep, 2 * T);
+    assert_int_equal(write(ends_fds[1], "", 1), 1);
+    looper_wait(&looper);
+    uint64_t took = looper.took_ns;
+    nap_ms(5 * INTERVAL_MS);
+    stall_write(false);
+    json_t *hangs = spool_wait(&spool, "hang", 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), took);
+    assert_true(report_blames(json_array_get(hangs, 0), block_until_told));
+    json_decref(hangs);
+    looper_call(&busy, block_sleep_other, 2 * T);
+    hangs = spool_wait(&spool, "hang", 2);
+    assert_true(report_blames(json_array_get(hangs, 1), block_sleep_other));
+    json_decref(hangs);
+    looper_stop(&busy);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    assert_near(held_back_ns(&spool), untold);
+    close(ends_fds[0]);
+    close(ends_fds[1]);
+}
+
 /* ---- a file system that stalls -------------------------------------------------------------------- */
 
 static struct spool backing;
@@ -277,6 +342,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_write_that_blocks_delays_the_reports_and_nothing_else, begin_write,
                                         end_write),
+        cmocka_unit_test_setup_teardown(a_hang_that_ends_meanwhile_is_told_whole_and_later_ones_are_counted,
+                                        begin_write, end_write),
         cmocka_unit_test_setup_teardown(stop_does_not_wait_for_a_write_that_blocks, begin_write, end_write),
         cmocka_unit_test_setup_teardown(a_file_system_that_stalls_delays_the_reports_and_nothing_else,
                                         begin_file_system, end_file_system),

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a look at a loop asks for: samples are taken, and the worker is told. The ring may be full, for as
+ * long as a disk does not answer. Samples are lost then, and turns that begin are not told; but whose begin
+ * was told, its end is too: there is room for that (HD_RING_RESERVE). Monitor: no allocation, never waits for
+ * anybody.
+ */
+#include "monitor/tell.h"
+
+#include <string.h>
+
+#include "monitor/look.h"
+
+#define TELL_SAME_NS (5 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
+
+static void tell_worker(struct hd_monitor *m) {
+    m->told_ns = m->anchor_ns;
+    atomic_fetch_add_explicit(&m->worker_wake, 1, memory_order_seq_cst);
+    hd_os.futex_wake((uint32_t *)&m->worker_wake, 1, false);
+}
+
+/* The worker reads nothing that the monitor writes but what it is told. */
+static void add_figures(const struct hd_monitor *m, struct hd_message *message) {
+    message->cost = m->watch[message->loop].target.cost;
+    message->cpu_ns = hd_os_thread_cpu_ns();
+    message->late_max_ns = m->late_max_ns;
+}
+
+bool hd_tell(struct hd_monitor *m, const struct hd_message *message) {
+    bool comes_again = message->type == HD_MSG_TRACK || message->type == HD_MSG_WAITS;
+    struct hd_message *room = hd_ring_reserve(&m->ring, sizeof *room, comes_again ? HD_RING_RESERVE : 0);
+    if (room != NULL) {
+        *room = *message;
+        add_figures(m, room);
+        hd_ring_commit(&m->ring, sizeof *room);
+    }
+    tell_worker(m);
+    return room != NULL;
+}
+
+/* One capture and, unless the worker is to read it where it is, its stack. */
+void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
+    struct hd_capture taken;
+    if (hd_capture_take(&w->target, hd_ring_read_up_to(&m->ring, m->lent_until), &taken) != 0) {
+        return;
+    }
+    uint32_t bytes =
+        (uint32_t)(sizeof(struct hd_message) + sizeof taken) + (taken.lent ? 0 : taken.stack_bytes);
+    struct hd_message *head = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
+    if (head == NULL) {               /* the worker is behind: this sample's time goes to the one before */
+        w->target.last_valid = false; /* it never saw what the next one may be the same as */
+        return;
+    }
+    struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
+    *capture = taken;
+    if (!taken.lent) {
+        capture->stack = (const uint8_t *)(capture + 1);
+        memcpy(capture + 1, taken.stack, taken.stack_bytes);
+    }
+    *head = (struct hd_message){.type = (uint8_t)type,
+                                .loop = (uint8_t)(w - m->watch),
+                                .generation = w->generation,
+                                .at_ns = taken.at_ns,
+                                .turn = w->life.turn,
+                                .excluded_ns = w->life.excluded_ns};
+    add_figures(m, head);
+    w->blocked = taken.way == HD_WAY_FROZEN;
+    w->sched = taken.sched;
+    w->sched_valid = true;
+    hd_ring_commit(&m->ring, bytes);
+    if (taken.lent) {
+        m->lent_until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
+    }
+    if (!taken.same || m->anchor_ns - m->told_ns >= TELL_SAME_NS) {
+        tell_worker(m);
+    }
+}
+
+/* The worker follows the turn from here on, if there is room for what will follow. */
+static void tell_turn(struct hd_monitor *m, struct hd_watch *w, struct hd_message message) {
+    message.type = HD_MSG_TRACK;
+    message.at_ns = w->life.turn_ns;
+    message.sched = w->begun;
+    message.sched_known = w->begun_valid;
+    w->told = hd_tell(m, &message);
+}
+
+/* A hang that nobody could be told of is one that was held back. */
+static void count_untold(struct hd_record *r, uint64_t duration_ns) {
+    uint64_t longest = atomic_load_explicit(&r->suppressed_max_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->hang_ns, duration_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->suppressed, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->suppressed_ns, duration_ns, memory_order_relaxed);
+    while (longest < duration_ns &&
+           !atomic_compare_exchange_weak(&r->suppressed_max_ns, &longest, duration_ns)) {
+    }
+}
+
+void hd_act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
+            const struct hd_limits *limits, unsigned actions) {
+    struct hd_message message = {.loop = (uint8_t)(w - m->watch),
+                                 .generation = w->generation,
+                                 .state = (uint8_t)state,
+                                 .threshold_ns = limits->threshold_ns,
+                                 .excluded_ns = w->life.excluded_ns,
+                                 .activity = (uint8_t)hd_loop_activity(
+                                     &w->loop, atomic_load_explicit(&w->loop.word, memory_order_relaxed))};
+    if ((actions & HD_ACT_TRACK) != 0) {
+        w->target.last_valid =
+            false; /* a stack that a capture before this turn's proves is not in its samples */
+        w->told = false;
+    }
+    if (!w->told && (actions & (HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN)) != 0) {
+        tell_turn(m, w, message);
+        actions |= w->told && w->life.state == HD_LIFE_HANGING ? HD_ACT_OPEN : 0;
+    }
+    if ((actions & HD_ACT_SAMPLE) != 0 && w->told) {
+        hd_tell_sample(m, w, HD_MSG_SAMPLE);
+    }
+    if ((actions & HD_ACT_OPEN) != 0 && w->told) {
+        message.type = HD_MSG_OPEN;
+        message.at_ns = look->now_ns;
+        message.duration_ns = hd_life_age(&w->life, look->now_ns);
+        hd_tell(m, &message);
+    }
+    if ((actions & (HD_ACT_END | HD_ACT_FORGET)) != 0) {
+        message.type = (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET;
+        message.at_ns = w->life.end_ns;
+        message.duration_ns = w->life.duration_ns;
+        message.sched = w->sched;
+        message.sched_known = w->sched_valid;
+        if (w->tracked_turn != 0) {
+            hd_untrack(w);
+        }
+        if (w->told) {
+            hd_tell(m, &message);
+        } else if ((actions & HD_ACT_END) != 0) {
+            count_untold(m->record, message.duration_ns);
+        }
+    }
+}
