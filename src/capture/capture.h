@@ -81,6 +81,11 @@ void hd_capture_signal_end(void);
 size_t hd_capture_thread_bytes(void);
 int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
 int hd_capture_thread_leave(struct hd_mailbox *m);
+/* The monitor has seen the last of it. */
+void hd_capture_thread_closed(struct hd_mailbox *m);
+/* The memory of a watch on the calling thread that the monitor has closed and the thread has not left, or
+ * NULL: the thread leaves it herewith. */
+void *hd_capture_thread_left_over(void);
 
 /* Takes one capture. Always fills *out: `same` when scheduling figures prove that the thread has not run
  * since the last capture (nothing copied); way kernel when no stack could be had. Up to 5 ms for the rung-1

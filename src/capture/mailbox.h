@@ -39,6 +39,7 @@ struct hd_mailbox {
     uint8_t *alt_stack;      /* NULL: the program has one of its own */
     uint32_t reading;        /* atomic: the monitor reads the thread's stack as plain memory */
     uint32_t left;           /* atomic: the watch is over; no plain reads any more */
+    uint32_t closed;         /* atomic: the monitor has seen the last of this */
 };
 
 static inline uint64_t hd_mail_word(uint32_t sequence, enum hd_mail_phase phase) {
@@ -49,6 +50,7 @@ static inline uint64_t hd_mail_word(uint32_t sequence, enum hd_mail_phase phase)
 void hd_capture_on_signal(int signal, void *info, void *context);
 void hd_capture_restorer(void);
 void hd_capture_set_mailbox(struct hd_mailbox *m);
+struct hd_mailbox *hd_capture_own_mailbox(void);
 
 /* The kernel's own struct sigaction, the same on the machines we know. */
 struct hd_kernel_action {

@@ -47,6 +47,10 @@ void hd_capture_set_mailbox(struct hd_mailbox *m) {
     own_mailbox = m;
 }
 
+struct hd_mailbox *hd_capture_own_mailbox(void) {
+    return own_mailbox;
+}
+
 static long own_memory(long call, uint64_t addr, void *buf, size_t n) {
     struct iovec local = {.iov_base = buf, .iov_len = n};
     struct iovec remote = {.iov_base = (void *)addr, .iov_len = n};

@@ -174,6 +174,18 @@ int hd_capture_thread_enter(void *memory, struct hd_mailbox **out) {
     return 0;
 }
 
+void hd_capture_thread_closed(struct hd_mailbox *m) {
+    __atomic_store_n(&m->closed, 1, __ATOMIC_RELEASE);
+}
+
+void *hd_capture_thread_left_over(void) {
+    struct hd_mailbox *m = hd_capture_own_mailbox();
+    /* in a forked child it is wiped, and the thread is another one's copy */
+    bool over = m != NULL && m->tid == hd_os.get_tid() && __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) != 0;
+    return over && hd_capture_thread_leave(m) == 0 ? (uint8_t *)m - hd_capture_thread_bytes() + page_bytes()
+                                                   : NULL;
+}
+
 int hd_capture_thread_leave(struct hd_mailbox *m) {
     stack_t now = {0};
     stack_t none = {.ss_flags = SS_DISABLE};

@@ -146,6 +146,8 @@ void hangdog_loop_unwatch(hangdog_loop *loop) {
     struct hd_monitor *m = hd_monitor_current();
     if (loop != NULL && m != NULL) {
         hd_watch_remove(m, watch_of(loop));
+    } else if (loop != NULL) {
+        hd_watch_left_over();
     }
 }
 

@@ -225,8 +225,11 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
         struct hd_look look = {.now_ns = hd_os_now_ns()};
         hd_act(m, w, state, &look, &limits, hd_life_look(&w->life, &look, &limits));
     }
-    hd_figures_add(m, &m->past, w);
-    hd_target_close(&w->target);
+    if (w->target.watched) { /* else it goes before it was opened */
+        hd_figures_add(m, &m->past, w);
+        hd_target_close(&w->target);
+    }
+    hd_capture_thread_closed(w->mailbox);
     w->mailbox = NULL;
     atomic_store_explicit(&w->use, HD_WATCH_FREE, memory_order_release);
     hd_os.futex_wake((uint32_t *)&w->use, 1, false);

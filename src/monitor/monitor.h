@@ -177,5 +177,7 @@ struct hd_settings hd_settings_default(void);
 struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
                               uint64_t start_ns);
 void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w);
+/* The same for a watch on the calling thread that a stop has ended. */
+void hd_watch_left_over(void);
 
 #endif

@@ -292,12 +292,20 @@ static struct hd_watch *claim(struct hd_monitor *m) {
     return NULL;
 }
 
+void hd_watch_left_over(void) {
+    void *memory = hd_capture_thread_left_over();
+    if (memory != NULL) {
+        hd_os_memory_give(memory, hd_capture_thread_bytes());
+    }
+}
+
 struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
                               uint64_t start_ns) {
     struct hd_watch *w = claim(m);
     if (w == NULL) {
         return NULL;
     }
+    hd_watch_left_over();
     size_t bytes = hd_capture_thread_bytes();
     w->thread_memory = hd_os_memory_take(bytes);
     if (w->thread_memory == NULL || hd_capture_thread_enter(w->thread_memory, &w->mailbox) != 0) {

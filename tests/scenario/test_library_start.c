@@ -369,6 +369,50 @@ static void all_that_it_takes_is_one_mebibyte(void **state) {
     }
 }
 
+/* Stopped before the loop is unwatched, which is then done later or never. */
+static void a_watch_that_a_stop_ended_is_given_back(void **state) {
+    (void)state;
+    uint64_t before = 0;
+    stack_t at_first, now;
+    sigaltstack(NULL, &at_first);
+    for (unsigned i = 0; i < 21; i++) {
+        quick_start();
+        hangdog_loop *loop = hangdog_loop_watch("main", 0);
+        assert_non_null(loop);
+        hangdog_before_wait(loop);
+        quick_stop();
+        if (i % 2 == 0) {
+            hangdog_loop_unwatch(loop);
+            sigaltstack(NULL, &now);
+            assert_int_equal(now.ss_flags & SS_DISABLE, at_first.ss_flags & SS_DISABLE);
+        }
+        before = i == 0 ? anonymous_memory().size : before;
+    }
+    uint64_t more = anonymous_memory().size - before;
+    if (!SANITIZED && more >= 64 * 1024) { /* one watch takes 72 KiB */
+        fail_msg("%.0f KiB of 20 watches are left", (double)more / 1024);
+    }
+}
+
+/* Before the monitor has seen them. */
+static void loops_that_are_unwatched_at_once_do_no_harm(void **state) {
+    (void)state;
+    quick_start();
+    for (unsigned i = 0; i < 20; i++) {
+        hangdog_loop *loop = hangdog_loop_watch("short", 0);
+        assert_non_null(loop);
+        hangdog_loop_unwatch(loop);
+    }
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 1);
+    looper_call(&looper, block_sleep, 2 * T);
+    json_t *hangs = spool_wait(&spool, "hang", 1);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+    looper_stop(&looper);
+    quick_stop();
+}
+
 int main(int argc, char **argv) {
     if (argc == 3) {
         spool_open(&spool, argv[2]);
@@ -382,6 +426,8 @@ int main(int argc, char **argv) {
         CASE(stopped_in_mid_hang_it_is_quick_and_the_hang_is_told),
         CASE(started_again_in_mid_hang_it_tells_each_once),
         CASE(a_handle_outlives_the_run),
+        CASE(a_watch_that_a_stop_ended_is_given_back),
+        CASE(loops_that_are_unwatched_at_once_do_no_harm),
         CASE(four_threads_start_and_stop_as_they_like),
         CASE(sixteen_loops_and_no_more),
         CASE(no_loop_and_bad_arguments_do_no_harm),
