@@ -77,6 +77,10 @@ static inline unsigned hd_word_activity(uint64_t word) {
         HANGDOG_ENTRY,          HANGDOG_BEFORE_TIMERS, HANGDOG_BEFORE_SOURCES, HANGDOG_AFTER_WAITING};
     return activities[word & HD_ACTIVITY_MASK];
 }
+/* The code of HANGDOG_AFTER_WAITING, in one instruction less. */
+static inline bool hd_word_says_turn(uint64_t word) {
+    return ((word + 1) & HD_ACTIVITY_MASK) == 0;
+}
 /* A word of a loop by the counter. */
 static inline uint64_t hd_word(uint64_t ticks, unsigned activity) {
     return ticks << HD_ACTIVITY_BITS | hd_word_code(activity);
@@ -126,8 +130,14 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
                           memory_order_relaxed)
 #endif
 
-static inline unsigned hd_turn_bucket(uint64_t ns) {
+static inline uint64_t hd_turn_bucket(uint64_t ns) {
+#if defined(__x86_64__) /* compilers make two more instructions of an int */
+    uint64_t highest;
+    __asm__("bsrq %1, %0" : "=r"(highest) : "r"(ns | 1) : "cc");
+    return highest;
+#else
     return 63u - (unsigned)__builtin_clzll(ns | 1);
+#endif
 }
 
 static inline void hd_turn_account(struct hd_loop *l, uint64_t ticks) {
@@ -154,26 +164,29 @@ void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now);
 uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity);
 
 /* The quick ones. What counts here is the number of instructions, at some 10 ns. Everything that is not the
- * common case is a tail call. A turn's length is put by when it ends and summed when the next one starts: it
- * hangs on no clock read then. Owner only. Async-signal-safe. They return their time. */
+ * common case is a tail call. A turn's length is put by when it ends and summed when the next one starts, and
+ * before that one's clock is read: it hangs on no clock read then, and is done while the counter comes
+ * (behind it the sum cost 3.5 of the 28 ns that the two marks of a turn take). Owner only. Async-signal-safe.
+ * They return their time. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_before_wait(struct hd_loop *l) {
-    uint64_t now = hd_ticks_read();
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
-    if (__builtin_expect((old & HD_ACTIVITY_MASK) != hd_word_code(HANGDOG_AFTER_WAITING), 0)) {
+    if (__builtin_expect(!hd_word_says_turn(old), 0)) {
         return hd_loop_mark_any(l, HANGDOG_BEFORE_WAITING);
     }
+    uint64_t now = hd_ticks_read();
     atomic_store_explicit(&l->pending_ticks, now - (old >> HD_ACTIVITY_BITS), memory_order_relaxed);
     hd_loop_tell(l, HANGDOG_BEFORE_WAITING, hd_word(now, HANGDOG_BEFORE_WAITING), true, now);
     return now;
 }
 
 static inline __attribute__((always_inline)) uint64_t hd_loop_after_wait(struct hd_loop *l) {
-    uint64_t now = hd_ticks_read();
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
     if (__builtin_expect((old & HD_ACTIVITY_MASK) != hd_word_code(HANGDOG_BEFORE_WAITING), 0)) {
         return hd_loop_mark_any(l, HANGDOG_AFTER_WAITING);
     }
     hd_turn_account(l, atomic_load_explicit(&l->pending_ticks, memory_order_relaxed));
+    atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps this order, too */
+    uint64_t now = hd_ticks_read();
     hd_loop_tell(l, HANGDOG_AFTER_WAITING, hd_word(now, HANGDOG_AFTER_WAITING), false, now);
     return now;
 }
