@@ -214,8 +214,10 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->tracked_turn = w->floor_ns = w->resumed = w->changes = 0;
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
     hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */
-    atomic_store_explicit(&w->use, HD_WATCH_ON, memory_order_release);
-    hd_tell_sample(m, w, HD_MSG_DRY);
+    uint32_t still_new = HD_WATCH_NEW; /* else its thread leaves already, and waits for that to be seen */
+    if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
+        hd_tell_sample(m, w, HD_MSG_DRY);
+    }
 }
 
 void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
