@@ -10,7 +10,7 @@
 
 #include "types.h"
 
-#define HD_RING_BYTES (128u * 1024u)
+#define HD_RING_BYTES (148u * 1024u)
 /* Kept free for what must not be lost: of every loop that the reader was told is running one opening, one end
  * and that it is sure. */
 #define HD_RING_RESERVE (16u * 1024u)

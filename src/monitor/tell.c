@@ -13,6 +13,13 @@
 
 #define TELL_SAME_NS (5 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
 
+/* The largest sample fits wherever the last one ended: it may have to be preceded by almost as much padding.
+ */
+_Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(struct hd_capture) + 32) +
+                       HD_RING_RESERVE <=
+                   HD_RING_BYTES,
+               "every sample fits into an empty ring");
+
 static void tell_worker(struct hd_monitor *m) {
     m->told_ns = m->anchor_ns;
     atomic_fetch_add_explicit(&m->worker_wake, 1, memory_order_seq_cst);
@@ -44,8 +51,8 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
     if (hd_capture_take(&w->target, hd_ring_read_up_to(&m->ring, m->lent_until), &taken) != 0) {
         return;
     }
-    uint32_t bytes =
-        (uint32_t)(sizeof(struct hd_message) + sizeof taken) + (taken.lent ? 0 : taken.stack_bytes);
+    uint32_t copied = taken.lent ? 0 : taken.stack_bytes;
+    uint32_t bytes = (uint32_t)(sizeof(struct hd_message) + sizeof taken) + copied;
     struct hd_message *head = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
     if (head == NULL) {               /* the worker is behind: this sample's time goes to the one before */
         w->target.last_valid = false; /* it never saw what the next one may be the same as */
@@ -53,9 +60,8 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
     }
     struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
     *capture = taken;
-    if (!taken.lent) {
-        capture->stack = (const uint8_t *)(capture + 1);
-        memcpy(capture + 1, taken.stack, taken.stack_bytes);
+    if (copied != 0) {
+        capture->stack = memcpy(capture + 1, taken.stack, copied);
     }
     *head = (struct hd_message){.type = (uint8_t)type,
                                 .loop = (uint8_t)(w - m->watch),
