@@ -8,9 +8,11 @@
 
 #include <stdatomic.h>
 
+#include "os/os.h"
 #include "types.h"
 
-#define HD_RING_BYTES (148u * 1024u)
+/* Under a sanitizer every stack is a large one. */
+#define HD_RING_BYTES ((HD_SANITIZED ? 256u : 148u) * 1024u)
 /* Kept free for what must not be lost: of every loop that the reader was told is running one opening, one end
  * and that it is sure. */
 #define HD_RING_RESERVE (16u * 1024u)
