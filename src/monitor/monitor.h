@@ -53,6 +53,8 @@ struct hd_watch {
     uint64_t resumed;      /* of the loop, as seen at the last look */
     uint64_t floor_ns;     /* no turn starts before: what was running then was none */
     uint32_t changes;      /* of the loop, as seen at the last look */
+    uint64_t sampled_turn; /* ticks; the turn that `keep` is about */
+    uint32_t keep;         /* bytes of the ring that its samples leave to others */
     uint64_t tracked_turn; /* ticks, while TRACKED is set; 0 */
     uint64_t next_ns;
 };
@@ -137,6 +139,7 @@ struct hd_monitor {
     struct hd_ring ring;
     uint64_t lent_until; /* the monitor's: the buffer of a running thread's stack is the worker's until the
                             ring was read up to here */
+    uint64_t told_until; /* the same of the last sample that the worker was woken for */
     uint8_t monitor_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
     uint8_t worker_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
 };

@@ -16,11 +16,10 @@ struct head {
 
 void *hd_ring_reserve(struct hd_ring *r, uint32_t bytes, uint32_t keep) {
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
-    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
     uint32_t at = (uint32_t)(head % HD_RING_BYTES);
     uint32_t need = ALIGN(bytes) + (uint32_t)sizeof(struct head);
     uint32_t pad = at + need > HD_RING_BYTES ? HD_RING_BYTES - at : 0;
-    if (HD_RING_BYTES - (head - tail) < (uint64_t)pad + need + keep) {
+    if (hd_ring_free(r) < (uint64_t)pad + need + keep) {
         r->dropped++;
         return NULL;
     }

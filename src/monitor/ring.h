@@ -30,6 +30,12 @@ struct hd_ring {
 void *hd_ring_reserve(struct hd_ring *r, uint32_t bytes, uint32_t keep);
 void hd_ring_commit(struct hd_ring *r, uint32_t bytes);
 
+/* Writer only; the reader may make it more. */
+static inline uint32_t hd_ring_free(struct hd_ring *r) {
+    return (uint32_t)(HD_RING_BYTES - (atomic_load_explicit(&r->head, memory_order_relaxed) -
+                                       atomic_load_explicit(&r->tail, memory_order_acquire)));
+}
+
 /* Whether the reader has released all that was committed up to `head`. Writer only. */
 static inline bool hd_ring_read_up_to(struct hd_ring *r, uint64_t head) {
     return atomic_load_explicit(&r->tail, memory_order_acquire) >= head;

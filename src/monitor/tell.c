@@ -11,6 +11,7 @@
 
 #include "monitor/look.h"
 
+#define CUT_BYTES_MIN 2048u            /* of a stack: less is of no use */
 #define TELL_SAME_NS (5 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
 
 /* The largest sample fits wherever the last one ended: it may have to be preceded by almost as much padding.
@@ -45,23 +46,46 @@ bool hd_tell(struct hd_monitor *m, const struct hd_message *message) {
     return room != NULL;
 }
 
+static uint32_t sample_bytes(const struct hd_capture *taken) {
+    return (uint32_t)(sizeof(struct hd_message) + sizeof *taken) + (taken->lent ? 0 : taken->stack_bytes);
+}
+
+/* While the worker is behind, a turn's samples leave half of the room that the first of them found, so that
+ * the hangs after it have some too. The first is cut until it fits: the inner frames tell which function is
+ * in the way. */
+static struct hd_message *room_for(struct hd_monitor *m, struct hd_watch *w, struct hd_capture *taken) {
+    bool first = w->sampled_turn != w->life.turn;
+    if (first) {
+        uint32_t free = hd_ring_free(&m->ring);
+        w->sampled_turn = w->life.turn;
+        w->keep = HD_RING_RESERVE + (free > HD_RING_RESERVE ? (free - HD_RING_RESERVE) / 2 : 0);
+    }
+    uint32_t keep = hd_ring_read_up_to(&m->ring, m->told_until) ? HD_RING_RESERVE : w->keep;
+    for (;;) {
+        struct hd_message *room = hd_ring_reserve(&m->ring, sample_bytes(taken), keep);
+        if (room != NULL || !first || taken->lent || taken->stack_bytes < 2 * CUT_BYTES_MIN) {
+            return room;
+        }
+        taken->stack_bytes /= 2;
+    }
+}
+
 /* One capture and, unless the worker is to read it where it is, its stack. */
 void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
     struct hd_capture taken;
     if (hd_capture_take(&w->target, hd_ring_read_up_to(&m->ring, m->lent_until), &taken) != 0) {
         return;
     }
-    uint32_t copied = taken.lent ? 0 : taken.stack_bytes;
-    uint32_t bytes = (uint32_t)(sizeof(struct hd_message) + sizeof taken) + copied;
-    struct hd_message *head = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
+    struct hd_message *head = room_for(m, w, &taken);
     if (head == NULL) {               /* the worker is behind: this sample's time goes to the one before */
         w->target.last_valid = false; /* it never saw what the next one may be the same as */
+        tell_worker(m);
         return;
     }
     struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
     *capture = taken;
-    if (copied != 0) {
-        capture->stack = memcpy(capture + 1, taken.stack, copied);
+    if (!taken.lent && taken.stack_bytes != 0) {
+        capture->stack = memcpy(capture + 1, taken.stack, taken.stack_bytes);
     }
     *head = (struct hd_message){.type = (uint8_t)type,
                                 .loop = (uint8_t)(w - m->watch),
@@ -73,11 +97,11 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
     w->blocked = taken.way == HD_WAY_FROZEN;
     w->sched = taken.sched;
     w->sched_valid = true;
-    hd_ring_commit(&m->ring, bytes);
-    if (taken.lent) {
-        m->lent_until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
-    }
+    hd_ring_commit(&m->ring, sample_bytes(&taken));
+    uint64_t until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
+    m->lent_until = taken.lent ? until : m->lent_until;
     if (!taken.same || m->anchor_ns - m->told_ns >= TELL_SAME_NS) {
+        m->told_until = until;
         tell_worker(m);
     }
 }
