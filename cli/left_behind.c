@@ -14,7 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ENDS_WITHIN_MS 200
+
 struct process {
+    char state;
     pid_t parent;
     unsigned long long started; /* in ticks since the machine's start */
 };
@@ -37,6 +40,7 @@ static bool read_process(pid_t pid, struct process *p) {
     if (at == NULL || strlen(at) < 4) {
         return false;
     }
+    p->state = at[2];
     at += 4; /* behind the state */
     p->parent = (pid_t)strtol(at, &at, 10);
     for (unsigned field = 5; field < 22; field++) {
@@ -63,23 +67,35 @@ static bool has_preload(pid_t pid, const char *preload, bool unwatched) {
     return library && !(unwatched && record);
 }
 
-pid_t left_behind(const char *preload) {
+/* The first that is found, 0 where there is none. */
+static pid_t find(const char *preload, struct process *found) {
     DIR *dir = opendir("/proc");
     struct process own, one;
-    pid_t found = 0;
+    pid_t pid = 0;
     if (dir == NULL || !read_process(getpid(), &own)) {
         own.started = UINT64_MAX;
     }
-    for (const struct dirent *e; dir != NULL && found == 0 && (e = readdir(dir)) != NULL;) {
-        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+    for (const struct dirent *e; dir != NULL && pid == 0 && (e = readdir(dir)) != NULL;) {
+        pid_t at = (pid_t)strtol(e->d_name, NULL, 10);
         /* that of another run, which is watched and may have forked too, has its parent still */
-        if (pid > 0 && read_process(pid, &one) && one.started >= own.started &&
-            has_preload(pid, preload, true) && !has_preload(one.parent, preload, false)) {
-            found = pid;
+        if (at > 0 && read_process(at, &one) && one.started >= own.started &&
+            has_preload(at, preload, true) && !has_preload(one.parent, preload, false)) {
+            pid = at;
+            *found = one;
         }
     }
     if (dir != NULL) {
         closedir(dir);
     }
-    return found;
+    return pid;
+}
+
+pid_t left_behind(const char *preload) {
+    struct process first, again;
+    pid_t pid = find(preload, &first);
+    if (pid == 0) {
+        return 0;
+    }
+    usleep(ENDS_WITHIN_MS * 1000); /* many end when they see that their parent has */
+    return read_process(pid, &again) && again.started == first.started && again.state != 'Z' ? pid : 0;
 }

@@ -35,7 +35,9 @@ static void put_suppressed(const struct page *p, const json_t *session) {
     const json_t *list = json_object_get(session, "suppressed");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
-        fprintf(p->out, "  %" PRId64 " more hangs were held back by a cap, the longest %s\n",
+        fprintf(p->out,
+                "  %" PRId64
+                " more hangs were held back by a cap or by a spool that did not answer, the longest %s\n",
                 member_int(one, "count"), render_duration(longest, member_int(one, "max_ns")));
     }
     if (member_int(session, "reports_dropped") > 0)

@@ -48,7 +48,7 @@ static void leave(void *of) {
         return; /* a forked child's, wiped; or nobody is watched any more */
     }
     struct hd_monitor *m = hd_monitor_current();
-    hd_loop_mark(&t->watch->loop, HANGDOG_EXIT);
+    hd_loop_mark(t->loop, HANGDOG_EXIT);
     atomic_store(&p->use, LEFT);
     uint64_t until_ns = hd_os_now_ns() + LEAVE_NS;
     while (atomic_load(&p->working) != 0 &&
@@ -101,6 +101,7 @@ static bool watch(const char *name, uint64_t now_ns) {
         atomic_store(&p->use, FREE);
         return false;
     }
+    p->waits->loop = &w->loop;
     p->waits->watch = w;
     hd_waits_self = p->waits;
     atomic_store(&p->use, ON);

@@ -93,7 +93,9 @@ static uint64_t main_stack_top(void) {
 static void watch_main_thread(struct hd_monitor *m, struct hd_waits *t, uint64_t start_ns) {
     hd_left_stacks_init(&t->left);
     t->stack_top = main_stack_top() & ~7ULL;
-    t->watch = hd_watch_add(m, "main", 0, start_ns);
+    struct hd_watch *watch = hd_watch_add(m, "main", 0, start_ns);
+    t->loop = watch != NULL ? &watch->loop : NULL;
+    t->watch = watch;
     if (t->watch != NULL) {
         hd_interpose_hide(m->settings.signal, t->watch->mailbox);
     }
@@ -155,8 +157,9 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
 
 /* ---- at the begin ----------------------------------------------------------------------------- */
 
-/* The number behind `key` in /proc/self/status; -1: it is not there. It stands behind the line of the groups,
- * of which there may be tens of thousands: the last piece that is read holds at least half a buffer. */
+/* The number behind `key` in /proc/self/status; 0: it is not there; -1: nothing can be read. It stands behind
+ * the line of the groups, of which there may be tens of thousands: the last piece that is read holds at least
+ * half a buffer. */
 static long status_number(const char *key) {
     static char text[4096];
     const char *found = NULL;
@@ -175,7 +178,7 @@ static long status_number(const char *key) {
         hd_os.close(fd);
     }
     if (found == NULL) {
-        return -1;
+        return n < 0 ? -1 : 0;
     }
     long value = 0;
     for (found += strlen(key); *found == ' ' || *found == '\t'; found++) {

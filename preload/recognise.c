@@ -37,7 +37,7 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
         atomic_load_explicit(&g->order, memory_order_relaxed)) {
         return false;
     }
-    bool sure = atomic_load_explicit(&t->watch->loop.sure, memory_order_relaxed);
+    bool sure = atomic_load_explicit(&t->loop->sure, memory_order_relaxed);
     return !sure || now_ns - atomic_load_explicit(&g->looked_ns, memory_order_relaxed) >= SURE_EVERY_NS;
 }
 
@@ -142,7 +142,7 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
     struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
     struct hd_seen_wait seen = {.sp = left->sp};
-    fill_set(k, t->watch->loop.tid, &left->objects, &seen.set);
+    fill_set(k, t->loop->tid, &left->objects, &seen.set);
     bool chosen = fill_place(t->recognition, k, left, &seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
         *known = (struct hd_known_identity){
@@ -159,7 +159,7 @@ static void look_again(struct hd_waits *t, const struct hd_worker *k) {
         struct hd_set now;
         if (known->known && !known->objects.epoll &&
             atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
-            fill_set(k, t->watch->loop.tid, &known->objects, &now)) {
+            fill_set(k, t->loop->tid, &known->objects, &now)) {
             known->seen.set = now;
         }
     }
@@ -170,7 +170,7 @@ static void look_again(struct hd_waits *t, const struct hd_worker *k) {
 /* Waits since the last time, in the order of each identity's last one. */
 static void tell_rule(struct hd_waits *t, uint64_t now_ns) {
     struct hd_recognition *g = t->recognition;
-    uint64_t rate = atomic_load_explicit(&t->watch->loop.ns_per_tick_32, memory_order_relaxed);
+    uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
     uint64_t told = 0;
     for (;;) {
         uint32_t next = HD_IDENTITIES;
@@ -205,7 +205,7 @@ static void tell_rule(struct hd_waits *t, uint64_t now_ns) {
 /* Time that the thread was off its processor and not in a wait of ours: in a futex, asleep, reading. */
 static void tell_blocked(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
     struct hd_recognition *g = t->recognition;
-    struct hd_loop *loop = &t->watch->loop;
+    struct hd_loop *loop = t->loop;
     struct hd_target target = {
         .syscall_fd = -1, .schedstat_fd = -1, .status_fd = -1, .stat_fd = -1, .wchan_fd = -1};
     struct hd_sched sched;
@@ -255,7 +255,7 @@ static uint8_t verdict_on(struct hd_recognition *g, const struct hd_known_identi
  * had (the turn began there). A later wait whose meaning nobody knows may have been the loop's as well. */
 static void tell_what_was(struct hd_waits *t) {
     struct hd_recognition *g = t->recognition;
-    struct hd_loop *loop = &t->watch->loop;
+    struct hd_loop *loop = t->loop;
     uint64_t first = UINT64_MAX, last = 0, last_order = 0, unknown_order = 0;
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         const struct hd_known_identity *known = &g->identity[i];
@@ -278,7 +278,7 @@ static void tell_what_was(struct hd_waits *t) {
 
 static void give_verdicts(struct hd_waits *t) {
     struct hd_recognition *g = t->recognition;
-    struct hd_loop *loop = &t->watch->loop;
+    struct hd_loop *loop = t->loop;
     bool changed = g->rule.changes != g->rule_changes;
     if (changed) {
         bool first = g->rule_changes == 0;
@@ -317,7 +317,7 @@ static void give_verdicts(struct hd_waits *t) {
 /* A wait that goes on, if its meaning is known. */
 static void tell_waiting(struct hd_waits *t) {
     struct hd_recognition *g = t->recognition;
-    const _Atomic uint8_t *waiting = atomic_load_explicit(&t->watch->loop.waiting, memory_order_acquire);
+    const _Atomic uint8_t *waiting = atomic_load_explicit(&t->loop->waiting, memory_order_acquire);
     for (uint32_t i = 0; waiting != NULL && i < HD_IDENTITIES; i++) {
         const struct hd_known_identity *known = &g->identity[i];
         if (waiting == &t->identity[i].verdict && known->known &&

@@ -116,7 +116,7 @@ INSIDE_A_CALL void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *
 }
 
 void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now) {
-    struct hd_loop *loop = &t->watch->loop;
+    struct hd_loop *loop = t->loop;
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
     if (hd_ticks_to_ns(now - t->woke_ticks, rate) >= WAKE_EVERY_TICKS_NS) {
         t->woke_ticks = now;
@@ -174,7 +174,7 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
 
 /* A wait is over that was not known to be idle when it began, and is now or is not. */
 INSIDE_A_CALL static uint64_t wait_over(struct hd_waits *t, uint64_t began, bool idle) {
-    struct hd_loop *loop = &t->watch->loop;
+    struct hd_loop *loop = t->loop;
     atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
     uint64_t now = idle ? hd_loop_waited(loop, began) : hd_loop_ticks(loop);
     if ((atomic_load_explicit(&loop->flags, memory_order_relaxed) & HD_FLAG_PARKED) != 0) {
@@ -216,7 +216,7 @@ INSIDE_A_CALL void hd_wait_left(struct hd_waits *t) {
     if (t->watch == NULL) {
         return;
     }
-    struct hd_loop *loop = &t->watch->loop;
+    struct hd_loop *loop = t->loop;
     const _Atomic uint8_t *waiting = atomic_load_explicit(&loop->waiting, memory_order_relaxed);
     if (waiting != NULL) {
         bool idle = atomic_load_explicit(waiting, memory_order_acquire) == HD_WAIT_IDLE;

@@ -94,6 +94,7 @@ typedef struct hangdog_loop hangdog_loop;
  * NULL when no monitor runs or 16 loops are watched already. A NULL loop may be given to every function
  * below. */
 HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns);
+/* By the thread that watches it, once, also after a stop. */
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);
 
 /* Tells the point that the loop has reached. Only on the loop's own thread. Wait-free: one read of the clock,

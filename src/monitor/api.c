@@ -147,7 +147,7 @@ void hangdog_loop_unwatch(hangdog_loop *loop) {
     if (loop != NULL && m != NULL) {
         hd_watch_remove(m, watch_of(loop));
     } else if (loop != NULL) {
-        hd_watch_left_over();
+        hd_watch_leave_stopped();
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "capture/mailbox.h"
 #include "monitor/monitor.h"
 
 #define STOP_NS \
@@ -299,6 +300,19 @@ void hd_watch_left_over(void) {
     }
 }
 
+/* A stop goes on, or is over: our stack is not read any more when this returns. */
+void hd_watch_leave_stopped(void) {
+    uint64_t until_ns = hd_os_now_ns() + TURN_NS;
+    while (atomic_load(&phase) == CHANGING &&
+           hd_os.futex_wait((uint32_t *)&phase, CHANGING, until_ns, false) != -ETIMEDOUT) {
+    }
+    hd_watch_left_over();
+    struct hd_mailbox *own = hd_capture_own_mailbox();
+    if (own != NULL && own->tid == hd_os.get_tid()) {
+        (void)hd_capture_thread_leave(own); /* not closed yet: better lost */
+    }
+}
+
 struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
                               uint64_t start_ns) {
     struct hd_watch *w = claim(m);
@@ -332,6 +346,10 @@ struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t t
 }
 
 void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
+    if (w->loop.tid != hd_os.get_tid()) { /* a handle of a run before: the slot is another thread's by now */
+        hd_watch_left_over();
+        return;
+    }
     /* Read before the slot is given back: it may be another's at once. */
     struct hd_mailbox *mailbox = w->mailbox;
     void *memory = w->thread_memory;

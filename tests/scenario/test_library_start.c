@@ -413,6 +413,27 @@ static void loops_that_are_unwatched_at_once_do_no_harm(void **state) {
     quick_stop();
 }
 
+/* A handle is a slot, and the slot is another loop's by now. */
+static void a_handle_of_a_run_before_ends_nobody_elses_watch(void **state) {
+    (void)state;
+    quick_start();
+    hangdog_loop *loop = hangdog_loop_watch("first", 0);
+    assert_non_null(loop);
+    hangdog_before_wait(loop);
+    quick_stop();
+    quick_start();
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 1);
+    assert_ptr_equal(looper.loop, loop);
+    hangdog_loop_unwatch(loop);
+    looper_call(&looper, block_sleep, 2 * T);
+    json_t *hangs = spool_wait(&spool, "hang", 1);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+    looper_stop(&looper);
+    quick_stop();
+}
+
 int main(int argc, char **argv) {
     if (argc == 3) {
         spool_open(&spool, argv[2]);
@@ -428,6 +449,7 @@ int main(int argc, char **argv) {
         CASE(a_handle_outlives_the_run),
         CASE(a_watch_that_a_stop_ended_is_given_back),
         CASE(loops_that_are_unwatched_at_once_do_no_harm),
+        CASE(a_handle_of_a_run_before_ends_nobody_elses_watch),
         CASE(four_threads_start_and_stop_as_they_like),
         CASE(sixteen_loops_and_no_more),
         CASE(no_loop_and_bad_arguments_do_no_harm),
