@@ -193,6 +193,7 @@ static void tell_rule(struct hd_waits *t, uint64_t now_ns) {
         struct hd_known_identity *known = &g->identity[next];
         uint64_t waits = atomic_load_explicit(&t->identity[next].waits, memory_order_relaxed);
         uint64_t ticks = atomic_load_explicit(&t->identity[next].ticks, memory_order_relaxed);
+        known->seen.first = atomic_load_explicit(&t->identity[next].first_began, memory_order_relaxed);
         uint32_t group = hd_rule_group_of(&g->rule, &known->seen);
         hd_rule_waited(&g->rule, group, &known->seen, hd_ticks_to_ns(ticks - known->ticks, rate),
                        waits - known->waits, next_order, now_ns);

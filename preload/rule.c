@@ -310,7 +310,9 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
         g->least = w->set.count < g->least ? w->set.count : g->least;
     }
     g->turned |= g->waits > 0 && now_ns > g->last_ns + waited_ns + LONG_TURN_NS;
-    g->first = g->waits == 0 ? order : g->first;
+    if (g->waits == 0) {
+        g->first = w->first != 0 ? w->first : order;
+    }
     g->waited_ns += waited_ns;
     g->waits += waits;
     g->last = order;

@@ -30,6 +30,7 @@ struct hd_seen_wait {
     uint64_t place; /* hash of all return addresses and stack pointers to the root; 0: not known */
     uint64_t sp;    /* of the wait: stacks grow down, a deeper one is smaller */
     uint32_t depth; /* frames to the root; 0: not known */
+    uint64_t first; /* when the first one of these began; 0: not known */
     bool asks;      /* a request-reply function is on its stack */
 };
 
@@ -45,7 +46,7 @@ struct hd_rule_group {
     uint32_t depth;
     uint64_t waited_ns;
     uint64_t waits;
-    uint64_t first; /* order of its first wait */
+    uint64_t first; /* when its first wait began, or its order */
     uint64_t last;  /* order of its last wait, and where that was */
     uint64_t last_sp;
     uint32_t last_depth;

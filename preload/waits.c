@@ -206,10 +206,10 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
         bool idle = atomic_load_explicit(&id->verdict, memory_order_seq_cst) == HD_WAIT_IDLE;
         now = wait_over(t, w->began, idle);
     }
-    hd_wait_sum(t, id, now - w->began);
     if (atomic_load_explicit(&id->first_began, memory_order_relaxed) == 0) {
         atomic_store_explicit(&id->first_began, w->began, memory_order_relaxed);
     }
+    hd_wait_sum(t, id, now - w->began);
 }
 
 INSIDE_A_CALL void hd_wait_left(struct hd_waits *t) {

@@ -105,6 +105,20 @@ static void many_waits_together_count_as_many(void **state) {
     assert_int_equal(rule.loop, group);
 }
 
+/* A worker that comes late is told of the waits since by the last of each kind: the call's was before the
+ * loop's. */
+static void who_waited_first_is_the_outer_one_however_late_it_is_told(void **state) {
+    (void)state;
+    struct hd_seen_wait call = {.set = set_of(900, 0, 0, 0), .place = 9, .sp = MAIN_SP - 500, .first = 2000};
+    struct hd_seen_wait loop = {.set = LOOP_SET, .place = LOOP_PLACE, .sp = MAIN_SP, .first = 1000};
+    for (int i = 0; i < 10; i++) {
+        wait_seen(&call, 300);
+        wait_seen(&loop, 100);
+    }
+    assert_int_equal(wait_seen(&call, 300), HD_VERDICT_BUSY);
+    assert_int_equal(wait_seen(&loop, 100), HD_VERDICT_IDLE);
+}
+
 static void without_more_than_half_of_the_blocked_time_there_is_no_loop(void **state) {
     (void)state;
     hd_rule_blocked(&rule, 2000 * MS); /* in a condition variable, as Tk does it */
@@ -609,6 +623,7 @@ int main(void) {
         CASE(a_loop_is_known_from_its_third_wait_and_100_ms_on),
         CASE(two_long_waits_are_no_loop),
         CASE(many_waits_together_count_as_many),
+        CASE(who_waited_first_is_the_outer_one_however_late_it_is_told),
         CASE(without_more_than_half_of_the_blocked_time_there_is_no_loop),
         CASE(a_loop_that_waits_again_was_only_hanging),
         CASE(a_loop_that_the_thread_leaves_for_long_comes_into_doubt_and_falls),
