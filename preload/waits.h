@@ -72,8 +72,8 @@ struct hd_recognition; /* recognise.h: the worker's side */
 struct hd_waits {
     /* one cache line: what the loop's wait touches when it comes round */
     _Alignas(64) struct hd_watch *_Atomic watch; /* NULL: not watched */
-    struct hd_loop *loop;     /* of the watch, also when that is NULL again: it stays mapped */
-    struct hd_identity *last; /* that matched, and what it was */
+    struct hd_loop *_Atomic loop; /* of the watch, also when that is NULL again: it stays mapped */
+    struct hd_identity *last;     /* that matched, and what it was */
     const void *last_caller, *last_frame;
     uint64_t last_hash;
     _Atomic uint64_t order; /* waits so far */

@@ -39,17 +39,11 @@ struct hd_monitor *hd_monitor_current(void) {
                : NULL;
 }
 
-/* A forked child's number is another, or, in a namespace of processes of its own, the monitor's memory was
- * wiped.
- */
-static bool is_anothers(void) {
-    return atomic_load(&owner_pid) != hd_os.get_pid() ||
-           (atomic_load(&phase) == RUNNING && atomic_load(&atomic_load(&monitor)->alive) == 0);
-}
-
-/* Becomes the one who changes things. The phase that was, or -EBUSY. */
+/* Becomes the one who changes things. The phase that was, or -EBUSY. A forked child starts from nothing: its
+ * number is another, or, in a namespace of processes of its own, the monitor's memory was wiped. That memory
+ * is read when nobody else changes it: a start has to zero it. */
 static int begin_change(void) {
-    if (is_anothers()) { /* starts from nothing */
+    if (atomic_load(&owner_pid) != hd_os.get_pid()) {
         atomic_store(&owner_pid, hd_os.get_pid());
         atomic_store(&phase, STOPPED);
     }
@@ -57,7 +51,8 @@ static int begin_change(void) {
     for (;;) {
         uint32_t was = atomic_load(&phase);
         if (was != CHANGING && atomic_compare_exchange_strong(&phase, &was, CHANGING)) {
-            return (int)was;
+            bool wiped = was == RUNNING && atomic_load(&atomic_load(&monitor)->alive) == 0;
+            return wiped ? STOPPED : (int)was;
         }
         if (was == CHANGING &&
             hd_os.futex_wait((uint32_t *)&phase, CHANGING, until_ns, false) == -ETIMEDOUT) {
