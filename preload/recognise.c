@@ -4,10 +4,9 @@
  */
 #include "recognise.h"
 
-#include <fcntl.h>
 #include <string.h>
 
-#include "analysis/text.h"
+#include "monitor/proc_files.h"
 
 #define SURE_EVERY_NS \
     (10 * HD_NS_PER_S) /* a loop beyond doubt is doubted this often: another one may succeed it */
@@ -50,26 +49,11 @@ static uint64_t hash_text(uint64_t hash, const char *text, size_t n) {
     return hash;
 }
 
-static void thread_path(int tid, const char *folder, int fd, char *path, size_t size) {
-    struct hd_text t;
-    hd_text_init(&t, path, size);
-    hd_text_str(&t, "task/");
-    hd_text_i64(&t, tid);
-    hd_text_str(&t, folder);
-    hd_text_i64(&t, fd);
-}
-
 /* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
 static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
     char path[48], text[512];
-    thread_path(tid, "/fdinfo/", fd, path, sizeof path);
-    int file = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
-    if (file < 0) {
-        return 0;
-    }
-    long n = hd_os.read(file, text, sizeof text - 1);
-    hd_os.close(file);
-    text[n > 0 ? n : 0] = '\0';
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
+    hd_read_text(k->proc_fd, path, text, sizeof text);
     static const char key[] = "eventfd-id:";
     for (const char *p = text; *p != '\0'; p++) {
         if (strncmp(p, key, sizeof key - 1) == 0) {
@@ -83,7 +67,7 @@ static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
  * also the number, and what counts their makers. */
 static uint64_t object_of(const struct hd_worker *k, int tid, int fd, bool *open) {
     char path[48], link[128];
-    thread_path(tid, "/fd/", fd, path, sizeof path);
+    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link);
     if (n <= 0) {
         *open = false;

@@ -4,12 +4,10 @@
  */
 #include "monitor/asked.h"
 
-#include <fcntl.h>
 #include <string.h>
 
-#include "analysis/text.h"
 #include "capture/procfs.h"
-#include "os/os.h"
+#include "monitor/proc_files.h"
 
 enum how { GDBUS, QDBUS, RESOLVER };
 
@@ -75,66 +73,32 @@ const char *hd_asked_by(struct hd_functions *known, struct hd_modules *m, const 
 
 /* ---- the thread that waits for the reply ------------------------------------------------------ */
 
-struct linux_dirent { /* linux/dirent.h */
-    uint64_t ino;
-    int64_t off;
-    uint16_t reclen;
-    uint8_t type;
-    char name[];
-};
-
-static long read_of(int proc_fd, const char *tid, const char *file, char *text, size_t size) {
-    char path[40];
-    struct hd_text t;
-    hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "task/");
-    hd_text_str(&t, tid);
-    hd_text_str(&t, file);
-    int fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
-    long n = fd >= 0 ? hd_os.read(fd, text, size) : 0;
-    if (fd >= 0) {
-        hd_os.close(fd);
-    }
-    return n;
-}
-
-static bool is_named(int proc_fd, const char *tid, const char *name) {
+static bool is_named(int proc_fd, int tid, const char *name) {
     char comm[32];
     size_t length = strlen(name);
-    long n = read_of(proc_fd, tid, "/comm", comm, sizeof comm);
+    long n = hd_read_task(proc_fd, tid, "comm", comm, sizeof comm);
     return n == (long)length + 1 && memcmp(comm, name, length) == 0;
 }
 
-static int in_call(int proc_fd, const char *tid, struct hd_capture *out) {
-    char text[256];
+static bool in_call(int proc_fd, int tid, struct hd_capture *out) {
+    char text[HD_PROC_SYSCALL_BYTES];
     struct hd_proc_syscall call;
-    long n = read_of(proc_fd, tid, "/syscall", text, sizeof text);
+    long n = hd_read_task(proc_fd, tid, "syscall", text, sizeof text);
     if (n <= 0 || !hd_proc_parse_syscall(text, (size_t)n, &call)) {
-        return 0;
-    }
-    int number = 0;
-    for (const char *p = tid; *p >= '0' && *p <= '9'; p++) {
-        number = number * 10 + (*p - '0');
+        return false;
     }
     *out = (struct hd_capture){.syscall_nr = call.nr};
     memcpy(out->syscall_args, call.args, sizeof out->syscall_args);
-    return number;
+    return true;
 }
 
 int hd_asked_thread(int proc_fd, const char *name, struct hd_capture *out) {
-    int tid = 0;
-    int fd = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return 0;
-    }
-    _Alignas(8) char buf[2048];
-    for (long n; tid == 0 && (n = hd_os.getdents(fd, buf, sizeof buf)) > 0;) {
-        const struct linux_dirent *d;
-        for (long at = 0; at < n && tid == 0; at += d->reclen) {
-            d = (const struct linux_dirent *)(const void *)(buf + at);
-            tid = is_named(proc_fd, d->name, name) ? in_call(proc_fd, d->name, out) : 0;
-        }
-    }
-    hd_os.close(fd);
+    struct hd_tasks tasks;
+    int tid;
+    hd_tasks_begin(&tasks, proc_fd);
+    do {
+        tid = hd_tasks_next(&tasks);
+    } while (tid != 0 && !(is_named(proc_fd, tid, name) && in_call(proc_fd, tid, out)));
+    hd_tasks_end(&tasks);
     return tid;
 }

@@ -4,7 +4,6 @@
  * mutex's owner. No allocation. Everything here may be gone the next moment: an unanswered question is no
  * evidence, never an error.
  */
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,6 +11,7 @@
 #include "analysis/text.h"
 #include "monitor/asked.h"
 #include "monitor/peer.h"
+#include "monitor/proc_files.h"
 #include "monitor/worker.h"
 
 #define DESCRIPTORS_MAX 16
@@ -21,26 +21,6 @@
 
 static bool starts_with(const char *s, const char *prefix) {
     return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-static const char *parse_u64(const char *p, uint64_t *out) {
-    uint64_t v = 0;
-    for (; *p == ' '; p++) {
-    }
-    for (; *p >= '0' && *p <= '9'; p++) {
-        v = v * 10 + (uint64_t)(*p - '0');
-    }
-    *out = v;
-    return p;
-}
-
-static void fd_path(int tid, const char *folder, int fd, char *path, size_t size) {
-    struct hd_text t;
-    hd_text_init(&t, path, size);
-    hd_text_str(&t, "task/");
-    hd_text_i64(&t, tid);
-    hd_text_str(&t, folder);
-    hd_text_i64(&t, fd);
 }
 
 static void keep_base_name(char *out, size_t size, const char *path) {
@@ -65,14 +45,14 @@ static enum hd_fd_kind socket_kind(const char *path_in_self) {
 
 static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struct hd_evidence *out) {
     char path[48], link[256];
-    fd_path(tid, "/fd/", fd, path, sizeof path);
+    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link - 1);
     if (n <= 0) {
         return HD_FD_NONE;
     }
     link[n] = '\0';
     if (starts_with(link, "socket:[")) {
-        parse_u64(link + strlen("socket:["), &out->socket);
+        hd_take_number(link + strlen("socket:["), &out->socket);
         return socket_kind(path);
     }
     if (starts_with(link, "pipe:")) {
@@ -94,24 +74,14 @@ static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struc
 /* Members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". */
 static unsigned epoll_members(const struct hd_worker *k, int tid, int epfd, int *fds) {
     char path[48], text[2048];
-    fd_path(tid, "/fdinfo/", epfd, path, sizeof path);
-    int fd = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return 0;
-    }
-    long n = hd_os.read(fd, text, sizeof text - 1);
-    hd_os.close(fd);
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", epfd);
+    hd_read_text(k->proc_fd, path, text, sizeof text);
     unsigned count = 0;
-    text[n > 0 ? n : 0] = '\0';
     for (const char *p = text; *p != '\0' && count < DESCRIPTORS_MAX; p++) {
         if ((p == text || p[-1] == '\n') && starts_with(p, "tfd:")) {
-            for (p += 4; *p == ' ' || *p == '\t'; p++) {
-            }
-            int value = 0;
-            for (; *p >= '0' && *p <= '9'; p++) {
-                value = value * 10 + (*p - '0');
-            }
-            fds[count++] = value;
+            uint64_t fd;
+            p = hd_take_number(p + strlen("tfd:"), &fd) - 1;
+            fds[count++] = (int)fd;
         }
     }
     return count;
@@ -201,17 +171,6 @@ static void find_peer(const struct hd_worker *k, int tid, struct hd_evidence *ou
 
 /* ---- children ------------------------------------------------------------------------------- */
 
-static long read_small(const struct hd_worker *k, const char *path, char *text, size_t size) {
-    int fd = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return fd;
-    }
-    long n = hd_os.read(fd, text, size - 1);
-    hd_os.close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n;
-}
-
 /* What is asked of a process's `stat`. */
 struct process {
     bool alive; /* not a zombie */
@@ -222,7 +181,7 @@ struct process {
 static struct process process_at(const struct hd_worker *k, const char *path) {
     char text[512];
     struct process p = {0};
-    if (read_small(k, path, text, sizeof text) <= 0) {
+    if (hd_read_text(k->proc_fd, path, text, sizeof text) <= 0) {
         return p;
     }
     const char *at = text + strlen(text);
@@ -235,7 +194,7 @@ static struct process process_at(const struct hd_worker *k, const char *path) {
     at += 2; /* field 3 */
     for (unsigned field = 3; field <= 22 && *at != '\0'; field++) {
         uint64_t value;
-        parse_u64(at, &value); /* a terminal's group of -1 is 0 */
+        hd_take_number(at, &value); /* a terminal's group of -1 is 0 */
         p.group = field == 5 ? value : p.group;
         p.terminal = field == 7 ? value : p.terminal;
         p.terminal_group = field == 8 ? value : p.terminal_group;
@@ -260,13 +219,8 @@ static struct process process_of(const struct hd_worker *k, uint64_t pid) {
 /* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives. And one, of whatever
  * age, to which the process has given its terminal, as a shell does. */
 static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out) {
-    char path[48], text[512];
-    struct hd_text t;
-    hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "task/");
-    hd_text_i64(&t, tid);
-    hd_text_str(&t, "/children");
-    if (read_small(k, path, text, sizeof text) <= 0) {
+    char text[512];
+    if (hd_read_task(k->proc_fd, tid, "children", text, sizeof text) <= 0) {
         return;
     }
     uint64_t boot_ns = 0;
@@ -275,7 +229,7 @@ static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, st
     struct process own = process_at(k, "stat");
     for (const char *p = text; *p >= '0' && *p <= '9';) {
         uint64_t pid;
-        p = parse_u64(p, &pid);
+        p = hd_take_number(p, &pid);
         for (; *p == ' ' || *p == '\n'; p++) {
         }
         struct process child = process_of(k, pid);
@@ -291,13 +245,8 @@ static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, st
 /* ---- locks ---------------------------------------------------------------------------------- */
 
 static bool thread_lives(const struct hd_worker *k, uint32_t tid) {
-    char path[32], text[64];
-    struct hd_text t;
-    hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "task/");
-    hd_text_u64(&t, tid);
-    hd_text_str(&t, "/comm");
-    return read_small(k, path, text, sizeof text) > 0;
+    char text[64];
+    return hd_read_task(k->proc_fd, (int)tid, "comm", text, sizeof text) > 0;
 }
 
 int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,

@@ -9,19 +9,8 @@
 #include <sys/auxv.h>
 
 #include "analysis/text.h"
+#include "monitor/proc_files.h"
 #include "monitor/worker.h"
-
-static long read_file(int dir, const char *path, char *text, size_t size) {
-    int fd = hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0) {
-        text[0] = '\0';
-        return fd;
-    }
-    long n = hd_os.read(fd, text, size - 1);
-    hd_os.close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n;
-}
 
 static void cut_line(char *text) {
     for (; *text != '\0'; text++) {
@@ -48,17 +37,15 @@ static void find_value(const char *text, const char *key, char *out, size_t size
     }
 }
 
-static uint64_t number(const char *p) {
-    uint64_t v = 0;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        v = v * 10 + (uint64_t)(*p - '0');
-    }
+static uint64_t number(const char *text) {
+    uint64_t v;
+    hd_take_number(text, &v);
     return v;
 }
 
 void hd_process_figures(struct hd_worker *k) {
     char text[4096], value[32];
-    read_file(k->proc_fd, "status", text, sizeof text);
+    hd_read_text(k->proc_fd, "status", text, sizeof text);
     find_value(text, "VmRSS:\t", value, sizeof value);
     k->rss_bytes = number(value) * 1024;
     find_value(text, "TracerPid:\t", value, sizeof value);
@@ -67,14 +54,14 @@ void hd_process_figures(struct hd_worker *k) {
 
 static void fill_host(struct hd_worker *k) {
     char text[2048], value[32];
-    read_file(AT_FDCWD, "/etc/os-release", text, sizeof text);
+    hd_read_text(AT_FDCWD, "/etc/os-release", text, sizeof text);
     find_value(text, "PRETTY_NAME=", k->os_version, sizeof k->os_version);
-    read_file(AT_FDCWD, "/proc/sys/kernel/osrelease", k->kernel, sizeof k->kernel);
+    hd_read_text(AT_FDCWD, "/proc/sys/kernel/osrelease", k->kernel, sizeof k->kernel);
     cut_line(k->kernel);
-    read_file(AT_FDCWD, "/proc/meminfo", text, sizeof text);
+    hd_read_text(AT_FDCWD, "/proc/meminfo", text, sizeof text);
     find_value(text, "MemTotal:", value, sizeof value);
     k->host.memory_bytes = number(value) * 1024;
-    read_file(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof text); /* "0-7", "0" */
+    hd_read_text(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof text); /* "0-7", "0" */
     const char *last = text;
     for (const char *p = text; *p != '\0'; p++) {
         last = *p == '-' || *p == ',' ? p + 1 : last;

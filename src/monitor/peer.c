@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "analysis/text.h"
+#include "monitor/proc_files.h"
 #include "os/os.h"
 
 #define TABLE_NS_MAX (20 * HD_NS_PER_MS) /* a server's table of connections may be long */
@@ -88,10 +89,8 @@ static void add_ipv6(struct hd_text *t, const uint8_t *address) {
 }
 
 bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
-    uint64_t found = 0;
-    for (const char *p = skip_fields(line, 9); *p >= '0' && *p <= '9'; p++) {
-        found = found * 10 + (uint64_t)(*p - '0');
-    }
+    uint64_t found;
+    hd_take_number(skip_fields(line, 9), &found);
     if (found != inode || inode == 0) {
         return false;
     }
@@ -146,16 +145,12 @@ static bool search_table(int fd, uint64_t inode, uint64_t until_ns, char *out, s
 }
 
 bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t size) {
-    static const char *const tables[] = {"/net/tcp", "/net/tcp6", "/net/udp", "/net/udp6"};
+    static const char *const tables[] = {"net/tcp", "net/tcp6", "net/udp", "net/udp6"};
     uint64_t until_ns = hd_os_now_ns() + TABLE_NS_MAX;
     bool found = false;
     for (unsigned i = 0; i < sizeof tables / sizeof tables[0] && !found; i++) {
         char path[48];
-        struct hd_text t;
-        hd_text_init(&t, path, sizeof path);
-        hd_text_str(&t, "task/");
-        hd_text_i64(&t, tid);
-        hd_text_str(&t, tables[i]);
+        hd_task_path(path, sizeof path, tid, tables[i]);
         int fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
         if (fd >= 0) {
             found = search_table(fd, inode, until_ns, out, size);

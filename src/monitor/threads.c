@@ -4,24 +4,15 @@
  * is told with its share of a processor and no frames. No allocation.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
-#include "analysis/text.h"
+#include "monitor/proc_files.h"
 #include "monitor/worker.h"
 
 #define BUDGET_NS (25 * HD_NS_PER_MS)
 #define RETRY_NS (20 * HD_NS_PER_MS)
 #define FRAMES_PER_THREAD 128
 #define MIXED_PER_THREAD 192 /* with the functions of scripts among them */
-
-struct linux_dirent { /* linux/dirent.h */
-    uint64_t ino;
-    int64_t off;
-    uint16_t reclen;
-    uint8_t type;
-    char name[];
-};
 
 static void add_tid(struct hd_worker *k, int tid, int watched_tid, int monitor_tid) {
     if (tid == watched_tid || tid == k->own_tid || tid == monitor_tid) {
@@ -42,44 +33,21 @@ static void add_tid(struct hd_worker *k, int tid, int watched_tid, int monitor_t
 
 static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid) {
     k->threads = k->threads_left_out = k->thread_frames_used = 0;
-    int fd = hd_os.open_at(k->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return;
-    }
     if (first_tid != 0) {
         add_tid(k, first_tid, watched_tid, monitor_tid);
     }
-    _Alignas(8) char buf[2048];
-    for (long n; (n = hd_os.getdents(fd, buf, sizeof buf)) > 0;) {
-        for (long at = 0; at < n;) {
-            const struct linux_dirent *d = (const struct linux_dirent *)(const void *)(buf + at);
-            int tid = 0;
-            for (const char *p = d->name; *p >= '0' && *p <= '9'; p++) {
-                tid = tid * 10 + (*p - '0');
-            }
-            if (tid > 0) {
-                add_tid(k, tid, watched_tid, monitor_tid);
-            }
-            at += d->reclen;
-        }
+    struct hd_tasks tasks;
+    hd_tasks_begin(&tasks, k->proc_fd);
+    for (int tid; (tid = hd_tasks_next(&tasks)) != 0;) {
+        add_tid(k, tid, watched_tid, monitor_tid);
     }
-    hd_os.close(fd);
 }
 
 static void read_name(const struct hd_worker *k, struct hd_thread_record *r) {
-    char path[32];
-    struct hd_text t;
-    hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "task/");
-    hd_text_i64(&t, r->tid);
-    hd_text_str(&t, "/comm");
-    int fd = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return;
-    }
-    long n = hd_os.read(fd, r->name, sizeof r->name);
-    hd_os.close(fd);
-    r->name[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
+    char comm[sizeof r->name + 1];
+    long n = hd_read_task(k->proc_fd, r->tid, "comm", comm, sizeof comm);
+    comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
+    memcpy(r->name, comm, sizeof r->name);
 }
 
 static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const struct hd_capture *c) {

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: small files of /proc, and the list of the threads.
+ */
+#include "monitor/proc_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include "analysis/text.h"
+#include "os/os.h"
+
+void hd_task_path(char *path, size_t size, int tid, const char *file) {
+    struct hd_text t;
+    hd_text_init(&t, path, size);
+    hd_text_str(&t, "task/");
+    hd_text_i64(&t, tid);
+    hd_text_str(&t, "/");
+    hd_text_str(&t, file);
+}
+
+void hd_task_fd_path(char *path, size_t size, int tid, const char *folder, int fd) {
+    char file[24];
+    struct hd_text t;
+    hd_text_init(&t, file, sizeof file);
+    hd_text_str(&t, folder);
+    hd_text_str(&t, "/");
+    hd_text_i64(&t, fd);
+    hd_task_path(path, size, tid, file);
+}
+
+long hd_read_text(int dir, const char *path, char *text, size_t size) {
+    text[0] = '\0';
+    int fd = hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    long n = hd_os.read(fd, text, size - 1);
+    hd_os.close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+long hd_read_task(int proc_fd, int tid, const char *file, char *text, size_t size) {
+    char path[48];
+    hd_task_path(path, sizeof path, tid, file);
+    return hd_read_text(proc_fd, path, text, size);
+}
+
+const char *hd_take_number(const char *p, uint64_t *out) {
+    uint64_t v = 0;
+    for (; *p == ' ' || *p == '\t'; p++) {
+    }
+    for (; *p >= '0' && *p <= '9'; p++) {
+        v = v * 10 + (uint64_t)(*p - '0');
+    }
+    *out = v;
+    return p;
+}
+
+void hd_tasks_begin(struct hd_tasks *t, int proc_fd) {
+    t->fd = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    t->bytes = t->at = 0;
+}
+
+int hd_tasks_next(struct hd_tasks *t) {
+    while (t->fd >= 0) {
+        if (t->at == t->bytes) {
+            t->at = 0;
+            t->bytes = hd_os.getdents(t->fd, t->entries, sizeof t->entries);
+            if (t->bytes <= 0) {
+                hd_tasks_end(t);
+                break;
+            }
+        }
+        const struct dirent64 *e = (const struct dirent64 *)(const void *)(t->entries + t->at);
+        uint64_t tid;
+        hd_take_number(e->d_name, &tid); /* 0: "." and ".." */
+        t->at += e->d_reclen;
+        if (tid != 0) {
+            return (int)tid;
+        }
+    }
+    return 0;
+}
+
+void hd_tasks_end(struct hd_tasks *t) {
+    if (t->fd >= 0) {
+        hd_os.close(t->fd);
+    }
+    t->fd = -1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: small files of /proc as texts, and the list of the threads. No allocation. What has gone meanwhile
+ * reads as empty.
+ */
+#ifndef HD_PROC_FILES_H
+#define HD_PROC_FILES_H
+
+#include "types.h"
+
+/* "task/TID/FILE", below /proc/self; and "task/TID/FOLDER/FD". */
+void hd_task_path(char *path, size_t size, int tid, const char *file);
+void hd_task_fd_path(char *path, size_t size, int tid, const char *folder, int fd);
+
+/* As much as there is room for; always ends with a NUL. Bytes, or a negative errno value. */
+long hd_read_text(int dir, const char *path, char *text, size_t size);
+long hd_read_task(int proc_fd, int tid, const char *file, char *text, size_t size);
+
+/* The decimal number that `p` begins with, after blanks; 0 when it is none. Returns what follows it. */
+const char *hd_take_number(const char *p, uint64_t *out);
+
+struct hd_tasks {
+    int fd;
+    long bytes, at;
+    _Alignas(8) char entries[2048];
+};
+
+/* Nothing to close: the last call of hd_tasks_next does, or hd_tasks_end before it. */
+void hd_tasks_begin(struct hd_tasks *t, int proc_fd);
+/* The next thread's id; 0: there is none left. */
+int hd_tasks_next(struct hd_tasks *t);
+void hd_tasks_end(struct hd_tasks *t);
+
+#endif

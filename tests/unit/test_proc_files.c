@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "monitor/proc_files.h"
+#include "os/os.h"
+
+#define THREADS 120 /* more than one call of getdents tells */
+
+static int proc_fd;
+static int tids[THREADS];
+static pthread_barrier_t here, done;
+
+static void *wait_for_the_end(void *arg) {
+    *(int *)arg = hd_os.get_tid();
+    hd_os.set_thread_name("fifteen letters");
+    pthread_barrier_wait(&here);
+    pthread_barrier_wait(&done);
+    return NULL;
+}
+
+static int times_listed(int tid) {
+    struct hd_tasks t;
+    int times = 0;
+    hd_tasks_begin(&t, proc_fd);
+    for (int one; (one = hd_tasks_next(&t)) != 0;) {
+        times += one == tid;
+    }
+    assert_int_equal(hd_tasks_next(&t), 0); /* also when asked again */
+    return times;
+}
+
+static void every_thread_is_listed_once_and_has_its_files(void **state) {
+    (void)state;
+    pthread_t thread[THREADS];
+    char text[32], path[48];
+    pthread_barrier_init(&here, NULL, THREADS + 1);
+    pthread_barrier_init(&done, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&thread[i], NULL, wait_for_the_end, &tids[i]), 0);
+    }
+    pthread_barrier_wait(&here);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(times_listed(tids[i]), 1);
+    }
+    assert_int_equal(times_listed(hd_os.get_tid()), 1);
+    assert_int_equal(hd_read_task(proc_fd, tids[0], "comm", text, sizeof text), 16);
+    assert_string_equal(text, "fifteen letters\n");
+    assert_int_equal(hd_read_task(proc_fd, tids[0], "comm", text, 8), 7);
+    assert_string_equal(text, "fifteen");
+    hd_task_fd_path(path, sizeof path, 17, "fdinfo", 4);
+    assert_string_equal(path, "task/17/fdinfo/4");
+    pthread_barrier_wait(&done);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+    }
+}
+
+static void what_has_gone_reads_as_empty(void **state) {
+    (void)state;
+    char text[32] = "as before";
+    struct hd_tasks t;
+    assert_true(hd_read_task(proc_fd, 1 << 30, "comm", text, sizeof text) < 0);
+    assert_string_equal(text, "");
+    hd_tasks_begin(&t, -1);
+    assert_int_equal(hd_tasks_next(&t), 0);
+}
+
+static void a_walk_may_end_early_and_leaves_no_descriptor(void **state) {
+    (void)state;
+    struct hd_tasks t;
+    int before = dup(0);
+    close(before);
+    hd_tasks_begin(&t, proc_fd);
+    assert_true(hd_tasks_next(&t) > 0);
+    hd_tasks_end(&t);
+    assert_int_equal(hd_tasks_next(&t), 0);
+    int after = dup(0);
+    close(after);
+    assert_int_equal(after, before);
+}
+
+static void a_number_ends_where_its_digits_do(void **state) {
+    (void)state;
+    uint64_t v;
+    assert_string_equal(hd_take_number(" \t  4711 kB", &v), " kB");
+    assert_int_equal(v, 4711);
+    assert_string_equal(hd_take_number("-1 2", &v), "-1 2");
+    assert_int_equal(v, 0);
+    assert_string_equal(hd_take_number("", &v), "");
+    assert_int_equal(v, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_thread_is_listed_once_and_has_its_files),
+        cmocka_unit_test(what_has_gone_reads_as_empty),
+        cmocka_unit_test(a_walk_may_end_early_and_leaves_no_descriptor),
+        cmocka_unit_test(a_number_ends_where_its_digits_do),
+    };
+    proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return proc_fd < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
