@@ -121,30 +121,14 @@ static void close_open_hang(struct hd_record *c, const char *spool, bool died) {
 }
 
 static void write_session(struct hd_record *c, const char *spool, uint64_t used_ns) {
-    struct hd_session s = {.used_ns = used_ns,
-                           .idle_ns = atomic_load(&c->idle_ns),
-                           .hangs = atomic_load(&c->hangs),
-                           .hang_ns = atomic_load(&c->hang_ns),
-                           .reports_dropped = atomic_load(&c->reports_dropped),
-                           .suppressed_count = atomic_load(&c->suppressed),
-                           .suppressed_total_ns = atomic_load(&c->suppressed_ns),
-                           .suppressed_max_ns = atomic_load(&c->suppressed_max_ns)};
-    for (unsigned i = 0; i < HD_TURN_BUCKETS; i++) {
-        s.turn_histogram[i] = atomic_load(&c->turn_histogram[i]);
-        s.turns += s.turn_histogram[i];
-    }
+    struct hd_session s;
+    struct hd_monitor_cost cost;
+    hd_record_sum_up(c, used_ns, &s, &cost);
     struct hd_app app = {.name = c->options.app_name,
                          .pid = (int)atomic_load(&c->owner),
                          .started_wall_ns = c->options.started_wall_ns};
     memcpy(app.session, c->options.session, sizeof app.session);
     struct hd_host host = {.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN)};
-    struct hd_monitor_cost cost = {.samples = atomic_load(&c->samples),
-                                   .interrupted_syscalls = atomic_load(&c->interrupted_syscalls),
-                                   .restarted_syscalls = atomic_load(&c->restarted_syscalls),
-                                   .pause_max_ns = atomic_load(&c->pause_max_ns),
-                                   .pause_total_ns = atomic_load(&c->pause_total_ns),
-                                   .cpu_ns = atomic_load(&c->cpu_ns),
-                                   .late_max_ns = atomic_load(&c->late_max_ns)};
     struct hd_report report = {.kind = HD_REPORT_SESSION,
                                .started_wall_ns = c->options.started_wall_ns,
                                .duration_ns = s.used_ns,

@@ -391,29 +391,12 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     } else if (m->settings.held) {
         return; /* the runner writes it, whatever ended the program */
     }
-    struct hd_session s = {.hangs = atomic_load(&c->hangs),
-                           .hang_ns = atomic_load(&c->hang_ns),
-                           .idle_ns = atomic_load(&c->idle_ns),
-                           .launch_ns = atomic_load(&c->launch_ns),
-                           .used_ns = hd_os_now_ns() - c->options.started_ns,
-                           .reports_dropped = k->spool.dropped,
-                           .suppressed_count = atomic_load(&c->suppressed),
-                           .suppressed_total_ns = atomic_load(&c->suppressed_ns),
-                           .suppressed_max_ns = atomic_load(&c->suppressed_max_ns)};
-    for (unsigned i = 0; i < HD_TURN_BUCKETS; i++) {
-        s.turn_histogram[i] = atomic_load_explicit(&c->turn_histogram[i], memory_order_relaxed);
-        s.turns += s.turn_histogram[i];
-    }
+    struct hd_session s;
+    struct hd_monitor_cost cost;
+    hd_record_sum_up(c, hd_os_now_ns() - c->options.started_ns, &s, &cost);
     if (s.turns == 0) {
         return; /* a run without a loop */
     }
-    struct hd_monitor_cost cost = {.samples = atomic_load(&c->samples),
-                                   .interrupted_syscalls = atomic_load(&c->interrupted_syscalls),
-                                   .restarted_syscalls = atomic_load(&c->restarted_syscalls),
-                                   .pause_max_ns = atomic_load(&c->pause_max_ns),
-                                   .pause_total_ns = atomic_load(&c->pause_total_ns),
-                                   .cpu_ns = atomic_load(&c->cpu_ns),
-                                   .late_max_ns = atomic_load(&c->late_max_ns)};
     struct hd_report r = {.kind = HD_REPORT_SESSION,
                           .started_wall_ns = c->options.started_wall_ns,
                           .duration_ns = s.used_ns,

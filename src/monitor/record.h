@@ -92,4 +92,8 @@ struct hd_record {
     _Atomic uint64_t stopped_ns; /* summed time that the program was stopped by signals */
 };
 
+/* The session report's figures, of a process that may have died since. */
+void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_session *s,
+                      struct hd_monitor_cost *cost);
+
 #endif

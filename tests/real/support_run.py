@@ -293,9 +293,19 @@ def hot_modules(report):
 
 
 class RealCase(unittest.TestCase):
-    """Assertions about the reports of one program."""
+    """Programs that end with their test, and assertions about their reports."""
 
     maxDiff = None
+
+    def program(self, *args, **kwargs):
+        program = Program(*args, **kwargs)
+        self.addCleanup(program.close)
+        return program
+
+    def folder(self):
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
     def assert_valid(self, report):
         self.assertEqual([], schema_errors(report), "report %s is not of the schema" % report["id"])
@@ -317,7 +327,9 @@ class RealCase(unittest.TestCase):
         self.assertEqual(program.pid, hang["app"]["pid"])
         self.assertEqual(program.pid, hang["loop"]["tid"])
         self.assertEqual("foreground", hang["loop"]["state"])
-        self.assertEqual(1, next(r for r in reports if r["kind"] == "session")["session"]["hangs"])
+        session = next(r for r in reports if r["kind"] == "session")["session"]
+        self.assertEqual(1, session["hangs"])
+        self.assertGreater(session["launch_ns"], 0)
         self.assertEqual([], [n for n in program.names() if n.startswith(".")], "left over in the spool")
         return hang
 

@@ -9,13 +9,12 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
 import urllib.request
 
-from support_run import (HANGDOG, MS, SANITIZER, Program, RealCase, environment, free_port, main_side_by_side,
+from support_run import (HANGDOG, MS, SANITIZER, RealCase, environment, free_port, main_side_by_side,
                          wait_until)
 
 PROGRAMS = os.path.join(os.environ["HANGDOG_BUILD"], "tests", "programs")
@@ -29,16 +28,6 @@ OWN_CALLS = "the sanitizer's runtime makes system calls of its own, which these 
 
 
 class Case(RealCase):
-    def program(self, *args, **kwargs):
-        program = Program(*args, **kwargs)
-        self.addCleanup(program.close)
-        return program
-
-    def folder(self):
-        folder = tempfile.mkdtemp(prefix="hangdog-test-")
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        return folder
-
     def hangs(self, program):
         """The causes of its hangs, in order."""
         reports = program.reports("hang", "launch")

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -25,16 +24,6 @@ def installed(name):
 
 
 class Case(RealCase):
-    def program(self, *args, **kwargs):
-        program = Program(*args, **kwargs)
-        self.addCleanup(program.close)
-        return program
-
-    def folder(self):
-        folder = tempfile.mkdtemp(prefix="hangdog-test-")
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        return folder
-
     def pair(self, argv, options=("--quiet",), **kwargs):
         """The same program plain and watched, at the same time."""
         return self.program(argv, watched=False, **kwargs), self.program(argv, options=options, **kwargs)

@@ -22,11 +22,6 @@ NO_LOOP = r"^hangdog: .* ran for .*; no event loop was seen$"
 
 
 class Case(RealCase):
-    def program(self, *args, **kwargs):
-        program = Program(*args, **kwargs)
-        self.addCleanup(program.close)
-        return program
-
     def planned(self, plan):
         program = Planned([PYTHON, "-I"], PLAN, plan.split())
         self.addCleanup(program.close)
