@@ -26,7 +26,6 @@
 #include "os/os.h"
 
 #define T THRESHOLD_MS
-#define SLACK_NS ((SANITIZED ? 1000 : 60) * MS)
 #define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
 
 /* With the thread sanitizer all of a stack is more than the room, and one sample of each is had. */
@@ -40,13 +39,6 @@ const char *__tsan_default_options(void) {
 
 static struct spool spool;
 static struct looper looper;
-
-static void assert_near(uint64_t told_ns, uint64_t truth_ns) {
-    uint64_t off = told_ns > truth_ns ? told_ns - truth_ns : truth_ns - told_ns;
-    if (off > SLACK_NS + truth_ns / 40) {
-        fail_msg("told %.1f ms, truly %.1f ms", (double)told_ns / MS, (double)truth_ns / MS);
-    }
-}
 
 /* Each of its samples is large: they fill all the room that they are given. */
 static void spin_deep(uint64_t ms) {

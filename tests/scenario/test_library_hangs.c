@@ -16,8 +16,6 @@
 #include "library.h"
 
 #define T THRESHOLD_MS
-/* Beyond what the program measured itself; for a sanitizer's build it is only that it is no nonsense. */
-#define SLACK_NS ((SANITIZED ? 1000 : 60) * MS)
 
 static struct spool spool;
 static struct looper looper;
@@ -34,13 +32,6 @@ static int end(void **state) {
     hangdog_stop();
     spool_remove(&spool);
     return 0;
-}
-
-static void assert_near(uint64_t told_ns, uint64_t truth_ns) {
-    uint64_t off = told_ns > truth_ns ? told_ns - truth_ns : truth_ns - told_ns;
-    if (off > SLACK_NS + truth_ns / 40) {
-        fail_msg("told %.1f ms, truly %.1f ms", (double)told_ns / MS, (double)truth_ns / MS);
-    }
 }
 
 /* Stops, which writes the session report: after it, what was not reported will not be. */

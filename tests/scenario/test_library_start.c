@@ -394,6 +394,16 @@ static void a_watch_that_a_stop_ended_is_given_back(void **state) {
     }
 }
 
+/* The last that a test does with its looper. */
+static void a_hang_is_told(void) {
+    looper_call(&looper, block_sleep, 2 * T);
+    json_t *hangs = spool_wait(&spool, "hang", 1);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+    looper_stop(&looper);
+    quick_stop();
+}
+
 /* Before the monitor has seen them. */
 static void loops_that_are_unwatched_at_once_do_no_harm(void **state) {
     (void)state;
@@ -405,12 +415,7 @@ static void loops_that_are_unwatched_at_once_do_no_harm(void **state) {
     }
     looper_start(&looper, "main", 0);
     looper_call(&looper, block_sleep, 1);
-    looper_call(&looper, block_sleep, 2 * T);
-    json_t *hangs = spool_wait(&spool, "hang", 1);
-    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
-    json_decref(hangs);
-    looper_stop(&looper);
-    quick_stop();
+    a_hang_is_told();
 }
 
 /* A handle is a slot, and the slot is another loop's by now. */
@@ -426,12 +431,7 @@ static void a_handle_of_a_run_before_ends_nobody_elses_watch(void **state) {
     looper_call(&looper, block_sleep, 1);
     assert_ptr_equal(looper.loop, loop);
     hangdog_loop_unwatch(loop);
-    looper_call(&looper, block_sleep, 2 * T);
-    json_t *hangs = spool_wait(&spool, "hang", 1);
-    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
-    json_decref(hangs);
-    looper_stop(&looper);
-    quick_stop();
+    a_hang_is_told();
 }
 
 int main(int argc, char **argv) {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "capture/capture.h"
@@ -123,6 +124,31 @@ static inline void live_end(struct live *l) {
     pthread_join(l->thread, NULL);
     hd_target_close(&l->target);
     hd_os_memory_give(l->memory, hd_capture_thread_bytes());
+}
+
+/* Reads its events, one after the other, until l->stop. */
+static inline void live_body_read(struct live *l) {
+    uint64_t value;
+    while (live_get(&l->stop) == 0) {
+        if (read(*(int *)l->arg, &value, sizeof value) < 0) {
+            return;
+        }
+    }
+}
+
+/* Starts one that reads events of *fd, which is opened here and closed by live_end_reader. */
+static inline bool live_start_reader(struct live *l, int *fd, void (*body)(struct live *)) {
+    *fd = eventfd(0, EFD_CLOEXEC);
+    l->arg = fd;
+    return *fd >= 0 && live_start(l, body);
+}
+
+static inline void live_end_reader(struct live *l) {
+    int fd = *(int *)l->arg;
+    live_set(&l->stop, 1);
+    (void)eventfd_write(fd, 1);
+    live_end(l);
+    close(fd);
 }
 
 /* Captures until the way is `way`, for ten seconds: the thread may be on its way into a call. */

@@ -172,6 +172,13 @@ json_t *spool_wait(const struct spool *s, const char *kind, size_t count) {
     return e.found;
 }
 
+void assert_near(uint64_t told_ns, uint64_t truth_ns) {
+    uint64_t off = told_ns > truth_ns ? told_ns - truth_ns : truth_ns - told_ns;
+    if (off > (SANITIZED ? 1500 : 60) * MS + truth_ns / 40) {
+        fail_msg("told %.1f ms, truly %.1f ms", (double)told_ns / MS, (double)truth_ns / MS);
+    }
+}
+
 static bool has_one(void *spool) {
     return spool_count(spool) > 0;
 }

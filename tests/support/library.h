@@ -63,6 +63,9 @@ void spool_wait_for_one(const struct spool *s);
 uint64_t report_ns(const json_t *report, const char *key);
 const char *report_text(const json_t *report, const char *key);
 const char *report_cause(const json_t *report);
+/* What a report tells, and what the program measured itself. In a sanitizer's build it is only that it is no
+ * nonsense. */
+void assert_near(uint64_t told_ns, uint64_t truth_ns);
 /* RFC 3339 with nanoseconds, as CLOCK_REALTIME in ns. */
 uint64_t report_started_ns(const json_t *report);
 /* True when the address sanitizer's frames, whose base is a register that a blocked thread does not tell,

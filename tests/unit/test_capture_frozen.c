@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What is captured of a thread that is blocked.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,22 +167,12 @@ static void a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls(void **st
 
 /* ---- what else a frozen capture tells --------------------------------------------------------- */
 
-static void in_read_of_arg(struct live *l) {
-    uint64_t value;
-    while (live_get(&l->stop) == 0) {
-        if (read(*(int *)l->arg, &value, sizeof value) < 0) {
-            return;
-        }
-    }
-}
-
 static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
     (void)state;
-    int fd = eventfd(0, EFD_CLOEXEC);
-    struct live l = {.arg = &fd};
+    int fd;
+    struct live l = {0};
     struct hd_capture first, second;
-    uint64_t one = 1;
-    assert_true(live_start(&l, in_read_of_arg));
+    assert_true(live_start_reader(&l, &fd, live_body_read));
     assert_true(live_capture_in(&l, SYS_read, &first));
     assert_int_equal(hd_capture_take(&l.target, true, &second), 0);
     assert_true(second.same);
@@ -191,8 +184,7 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
     assert_int_equal(second.state, HD_RUN_BLOCKED);
     assert_true(second.at_ns > first.at_ns);
 
-    assert_int_equal(write(fd, &one, sizeof one),
-                     sizeof one); /* it wakes, and blocks again at the same place */
+    assert_int_equal(eventfd_write(fd, 1), 0); /* it wakes, and blocks again at the same place */
     uint64_t slices = second.sched.slices;
     for (int i = 0; i < 10000 && second.sched.slices == slices; i++) {
         live_nap(HD_NS_PER_MS);
@@ -200,10 +192,7 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
     }
     assert_false(second.same);
     assert_true(second.stack_bytes > 0);
-    live_set(&l.stop, 1);
-    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
-    live_end(&l);
-    close(fd);
+    live_end_reader(&l);
 }
 
 static void a_mutex_waited_for_tells_its_owner(void **state) {
@@ -222,10 +211,9 @@ static void a_mutex_waited_for_tells_its_owner(void **state) {
 }
 
 static struct live *switching;
-static int switch_fd;
 
 static void on_other_stack(void) {
-    in_read_of_arg(switching);
+    live_body_read(switching);
 }
 
 static void in_coroutine(struct live *l) {
@@ -244,29 +232,24 @@ static void in_coroutine(struct live *l) {
 
 static void a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls(void **state) {
     (void)state;
-    struct live l = {.arg = &switch_fd};
+    int fd;
+    struct live l = {0};
     struct hd_capture c;
-    uint64_t one = 1;
-    switch_fd = eventfd(0, EFD_CLOEXEC);
-    assert_true(live_start(&l, in_coroutine));
+    assert_true(live_start_reader(&l, &fd, in_coroutine));
     assert_true(live_capture_in(&l, SYS_read, &c));
     assert_false(c.regs.sp >= l.target.stack_lo && c.regs.sp < l.target.stack_hi);
     assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 64 < c.stack_addr + c.stack_bytes);
     assert_memory_equal(c.stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 64);
-    live_set(&l.stop, 1);
-    assert_int_equal(write(switch_fd, &one, sizeof one), sizeof one);
-    live_end(&l);
-    close(switch_fd);
+    live_end_reader(&l);
 }
 
 static void an_unwatched_thread_is_read_too(void **state) {
     (void)state;
-    int fd = eventfd(0, EFD_CLOEXEC);
-    struct live l = {.arg = &fd};
+    int fd;
+    struct live l = {0};
     struct hd_target other = {0};
     struct hd_capture c;
-    uint64_t one = 1;
-    assert_true(live_start(&l, in_read_of_arg));
+    assert_true(live_start_reader(&l, &fd, live_body_read));
     assert_int_equal(hd_target_open(&other, l.tid, 0), 0);
     int rc;
     do {
@@ -281,10 +264,7 @@ static void an_unwatched_thread_is_read_too(void **state) {
     assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 64 < c.stack_addr + c.stack_bytes);
     assert_memory_equal(live_stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 64);
     hd_target_close(&other);
-    live_set(&l.stop, 1);
-    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
-    live_end(&l);
-    close(fd);
+    live_end_reader(&l);
 }
 
 static void a_thread_that_is_gone_is_told_so(void **state) {
@@ -307,148 +287,6 @@ static void a_thread_that_is_gone_is_told_so(void **state) {
     assert_int_equal(hd_capture_sched(&l.target, &sched), -ESRCH);
     hd_target_close(&l.target);
     hd_os_memory_give(l.memory, hd_capture_thread_bytes());
-}
-
-/* ---- what the kernel may refuse --------------------------------------------------------------- */
-
-static struct hd_os_calls real;
-static int no_sched_fd = -1, fake_syscall_fd = -1;
-static const char *fake_syscall_text;
-
-static long pread_without_sched(int fd, void *buf, size_t n, uint64_t offset) {
-    if (fd == no_sched_fd) {
-        memcpy(buf, "0 0 0\n", 6);
-        return 6;
-    }
-    if (fd == fake_syscall_fd) {
-        size_t length = strlen(fake_syscall_text);
-        memcpy(buf, fake_syscall_text, length);
-        return (long)length;
-    }
-    return real.pread(fd, buf, n, offset);
-}
-
-static long refuse_memory(int pid, uint64_t addr, void *buf, size_t n) {
-    (void)pid;
-    (void)addr;
-    (void)buf;
-    (void)n;
-    return -EPERM;
-}
-
-static int refuse_open(int dir, const char *path, int flags, int mode) {
-    size_t n = strlen(path);
-    if (n > 8 && strcmp(path + n - 8, "/syscall") == 0) {
-        return -EACCES;
-    }
-    return real.open_at(dir, path, flags, mode);
-}
-
-static void without_scheduling_figures_switches_serve(void **state) {
-    (void)state;
-    int fd = eventfd(0, EFD_CLOEXEC);
-    struct live l = {.arg = &fd};
-    struct hd_capture c;
-    uint64_t one = 1;
-    assert_true(live_start(&l, in_read_of_arg));
-    real = hd_os;
-    no_sched_fd = l.target.schedstat_fd;
-    hd_os.pread = pread_without_sched;
-    assert_true(live_capture_in(&l, SYS_read, &c));
-    assert_true(c.sched.slices > 0);
-    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
-    assert_true(c.same);
-    hd_os = real;
-    no_sched_fd = -1;
-    live_set(&l.stop, 1);
-    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
-    live_end(&l);
-    close(fd);
-}
-
-static void a_stack_that_cannot_be_read_leaves_the_place_known(void **state) {
-    (void)state;
-    int fd = eventfd(0, EFD_CLOEXEC);
-    struct live l = {.arg = &fd};
-    struct hd_target other = {0};
-    struct hd_capture c;
-    uint64_t one = 1;
-    assert_true(live_start(&l, in_read_of_arg));
-    assert_int_equal(hd_target_open(&other, l.tid, 0), 0);
-    real = hd_os;
-    hd_os.read_memory = refuse_memory;
-    int rc;
-    do {
-        rc = hd_capture_frozen(&other, live_stack, &c);
-    } while (rc == -EAGAIN || (rc == 0 && c.syscall_nr != SYS_read));
-    hd_os = real;
-    assert_int_equal(rc, 0);
-    assert_int_equal(c.stack_bytes, 0);
-    assert_true(c.regs.pc != 0);
-    hd_target_close(&other);
-    live_set(&l.stop, 1);
-    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
-    live_end(&l);
-    close(fd);
-}
-
-static void a_page_fault_is_frozen_and_no_call(void **state) {
-    (void)state;
-    int fd = eventfd(0, EFD_CLOEXEC);
-    struct live l = {.arg = &fd};
-    struct hd_capture c;
-    char text[80];
-    uint64_t one = 1;
-    assert_true(live_start(&l, in_read_of_arg));
-    assert_true(live_capture_in(&l, SYS_read, &c));
-    real = hd_os;
-    snprintf(text, sizeof text, "-1 0x%lx 0x%lx\n", c.regs.sp, (unsigned long)live_spin_begin);
-    fake_syscall_text = text;
-    fake_syscall_fd = l.target.syscall_fd;
-    hd_os.pread = pread_without_sched;
-    l.target.last_valid = false;
-    int rc = hd_capture_take(&l.target, true, &c);
-    hd_os = real;
-    fake_syscall_fd = -1;
-    assert_int_equal(rc, 0);
-    assert_int_equal(c.way, HD_WAY_FROZEN);
-    assert_int_equal(c.syscall_nr, HD_SYSCALL_NONE);
-    assert_int_equal(c.regs.pc, (uint64_t)live_spin_begin);
-    assert_int_equal(c.regs.valid, 0);
-    assert_true(c.stack_bytes > 0);
-    live_set(&l.stop, 1);
-    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
-    live_end(&l);
-    close(fd);
-}
-
-static void files_that_cannot_be_opened_are_told_and_the_rest_serves(void **state) {
-    (void)state;
-    int fd = eventfd(0, EFD_CLOEXEC);
-    struct live l = {.arg = &fd};
-    struct hd_target other = {0};
-    struct hd_capture c;
-    struct hd_sched sched;
-    uint64_t one = 1;
-    assert_true(live_start(&l, in_read_of_arg));
-    real = hd_os;
-    hd_os.open_at = refuse_open;
-    int rc = hd_target_open(&other, l.tid, 0);
-    hd_os = real;
-    assert_int_equal(rc, -EACCES);
-    assert_int_equal(hd_capture_sched(&other, &sched), 0);
-    assert_true(hd_capture_frozen(&other, live_stack, &c) < 0);
-    assert_int_equal(hd_capture_take(&other, true, &c), 0); /* the kernel's word */
-    assert_int_equal(c.way, HD_WAY_KERNEL);
-    assert_int_equal(c.stack_bytes, 0);
-    assert_int_equal(c.state, HD_RUN_BLOCKED);
-    assert_int_equal(other.cost.no_answers, 1);
-    hd_target_close(&other);
-    assert_int_equal(hd_capture_sched(&other, &sched) < 0, 1);
-    live_set(&l.stop, 1);
-    assert_int_equal(write(fd, &one, sizeof one), sizeof one);
-    live_end(&l);
-    close(fd);
 }
 
 /* ---- the end of a watch ------------------------------------------------------------------------ */
@@ -495,10 +333,6 @@ int main(void) {
         cmocka_unit_test(a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls),
         cmocka_unit_test(an_unwatched_thread_is_read_too),
         cmocka_unit_test(a_thread_that_is_gone_is_told_so),
-        cmocka_unit_test(without_scheduling_figures_switches_serve),
-        cmocka_unit_test(a_stack_that_cannot_be_read_leaves_the_place_known),
-        cmocka_unit_test(a_page_fault_is_frozen_and_no_call),
-        cmocka_unit_test(files_that_cannot_be_opened_are_told_and_the_rest_serves),
         cmocka_unit_test(a_thread_may_end_while_it_is_being_captured),
     };
     hd_os_clock_init();

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A blocked thread is captured by a kernel that refuses some of its files, figures or memory.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#include "capture_live.h"
+
+static struct hd_os_calls real;
+static int no_sched_fd = -1, fake_syscall_fd = -1;
+static const char *fake_syscall_text;
+
+static long pread_without_sched(int fd, void *buf, size_t n, uint64_t offset) {
+    if (fd == no_sched_fd) {
+        memcpy(buf, "0 0 0\n", 6);
+        return 6;
+    }
+    if (fd == fake_syscall_fd) {
+        size_t length = strlen(fake_syscall_text);
+        memcpy(buf, fake_syscall_text, length);
+        return (long)length;
+    }
+    return real.pread(fd, buf, n, offset);
+}
+
+static long refuse_memory(int pid, uint64_t addr, void *buf, size_t n) {
+    (void)pid;
+    (void)addr;
+    (void)buf;
+    (void)n;
+    return -EPERM;
+}
+
+static int refuse_open(int dir, const char *path, int flags, int mode) {
+    size_t n = strlen(path);
+    if (n > 8 && strcmp(path + n - 8, "/syscall") == 0) {
+        return -EACCES;
+    }
+    return real.open_at(dir, path, flags, mode);
+}
+
+static void without_scheduling_figures_switches_serve(void **state) {
+    (void)state;
+    int fd;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start_reader(&l, &fd, live_body_read));
+    real = hd_os;
+    no_sched_fd = l.target.schedstat_fd;
+    hd_os.pread = pread_without_sched;
+    assert_true(live_capture_in(&l, SYS_read, &c));
+    assert_true(c.sched.slices > 0);
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+    assert_true(c.same);
+    hd_os = real;
+    no_sched_fd = -1;
+    live_end_reader(&l);
+}
+
+static void a_stack_that_cannot_be_read_leaves_the_place_known(void **state) {
+    (void)state;
+    int fd;
+    struct live l = {0};
+    struct hd_target other = {0};
+    struct hd_capture c;
+    assert_true(live_start_reader(&l, &fd, live_body_read));
+    assert_int_equal(hd_target_open(&other, l.tid, 0), 0);
+    real = hd_os;
+    hd_os.read_memory = refuse_memory;
+    int rc;
+    do {
+        rc = hd_capture_frozen(&other, live_stack, &c);
+    } while (rc == -EAGAIN || (rc == 0 && c.syscall_nr != SYS_read));
+    hd_os = real;
+    assert_int_equal(rc, 0);
+    assert_int_equal(c.stack_bytes, 0);
+    assert_true(c.regs.pc != 0);
+    hd_target_close(&other);
+    live_end_reader(&l);
+}
+
+static void a_page_fault_is_frozen_and_no_call(void **state) {
+    (void)state;
+    int fd;
+    struct live l = {0};
+    struct hd_capture c;
+    char text[80];
+    assert_true(live_start_reader(&l, &fd, live_body_read));
+    assert_true(live_capture_in(&l, SYS_read, &c));
+    real = hd_os;
+    snprintf(text, sizeof text, "-1 0x%lx 0x%lx\n", c.regs.sp, (unsigned long)live_spin_begin);
+    fake_syscall_text = text;
+    fake_syscall_fd = l.target.syscall_fd;
+    hd_os.pread = pread_without_sched;
+    l.target.last_valid = false;
+    int rc = hd_capture_take(&l.target, true, &c);
+    hd_os = real;
+    fake_syscall_fd = -1;
+    assert_int_equal(rc, 0);
+    assert_int_equal(c.way, HD_WAY_FROZEN);
+    assert_int_equal(c.syscall_nr, HD_SYSCALL_NONE);
+    assert_int_equal(c.regs.pc, (uint64_t)live_spin_begin);
+    assert_int_equal(c.regs.valid, 0);
+    assert_true(c.stack_bytes > 0);
+    live_end_reader(&l);
+}
+
+static void files_that_cannot_be_opened_are_told_and_the_rest_serves(void **state) {
+    (void)state;
+    int fd;
+    struct live l = {0};
+    struct hd_target other = {0};
+    struct hd_capture c;
+    struct hd_sched sched;
+    assert_true(live_start_reader(&l, &fd, live_body_read));
+    real = hd_os;
+    hd_os.open_at = refuse_open;
+    int rc = hd_target_open(&other, l.tid, 0);
+    hd_os = real;
+    assert_int_equal(rc, -EACCES);
+    assert_int_equal(hd_capture_sched(&other, &sched), 0);
+    assert_true(hd_capture_frozen(&other, live_stack, &c) < 0);
+    assert_int_equal(hd_capture_take(&other, true, &c), 0); /* the kernel's word */
+    assert_int_equal(c.way, HD_WAY_KERNEL);
+    assert_int_equal(c.stack_bytes, 0);
+    assert_int_equal(c.state, HD_RUN_BLOCKED);
+    assert_int_equal(other.cost.no_answers, 1);
+    hd_target_close(&other);
+    assert_int_equal(hd_capture_sched(&other, &sched) < 0, 1);
+    live_end_reader(&l);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_scheduling_figures_switches_serve),
+        cmocka_unit_test(a_stack_that_cannot_be_read_leaves_the_place_known),
+        cmocka_unit_test(a_page_fault_is_frozen_and_no_call),
+        cmocka_unit_test(files_that_cannot_be_opened_are_told_and_the_rest_serves),
+    };
+    hd_os_clock_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
