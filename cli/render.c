@@ -176,10 +176,13 @@ static void put_monitor(const struct page *p) {
         return;
     fprintf(p->out,
             "\n%s  watched with %" PRId64 " samples, the longest pause %s, %" PRId64
-            " system calls interrupted%s\n",
+            " system calls interrupted%s%s\n",
             p->style.dim, member_int(monitor, "samples"),
             render_duration(pause, member_int(monitor, "pause_max_ns")),
-            member_int(monitor, "interrupted_syscalls"), p->style.end);
+            member_int(monitor, "interrupted_syscalls"),
+            json_is_true(json_object_get(monitor, "degraded")) ? "; fewer samples than asked, to cost less"
+                                                               : "",
+            p->style.end);
 }
 
 int render_report(FILE *out, const json_t *report, const struct render_options *o) {

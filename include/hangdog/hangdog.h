@@ -98,7 +98,7 @@ HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshol
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);
 
 /* Tells the point that the loop has reached. Only on the loop's own thread. Wait-free: one read of the clock,
- * one atomic exchange. Async-signal-safe. */
+ * one store. Async-signal-safe. */
 HANGDOG_API void hangdog_mark(hangdog_loop *loop, hangdog_activity activity);
 
 /* The two calls that a hand-written loop needs, around its wait. As hangdog_mark. */

@@ -12,8 +12,8 @@
  * for longer than a fourth of that. */
 static void account(struct hd_allowance *a, uint64_t passed_ns, uint64_t spent_ns, int64_t saved_ns) {
     uint64_t spend_ns = spent_ns - a->spent_ns;
-    int64_t grown = passed_ns / PER_MILLE < (uint64_t)(2 * saved_ns) ? (int64_t)(passed_ns / PER_MILLE)
-                                                                       : 2 * saved_ns;
+    int64_t grown =
+        passed_ns / PER_MILLE < (uint64_t)(2 * saved_ns) ? (int64_t)(passed_ns / PER_MILLE) : 2 * saved_ns;
     int64_t most = 4 * saved_ns;
     a->spent_ns = spent_ns;
     a->left_ns += grown - (spend_ns < (uint64_t)most ? (int64_t)spend_ns : most);

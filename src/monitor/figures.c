@@ -6,6 +6,8 @@
 
 #include "monitor/look.h"
 
+#define WEIGH_NS (1 * HD_NS_PER_S)
+
 static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *c) {
     sum->samples += c->samples;
     sum->signals += c->signals;
@@ -33,6 +35,10 @@ void hd_figures_add(const struct hd_monitor *m, struct hd_figures *sum, struct h
     add_cost(&sum->cost, &w->target.cost);
 }
 
+static uint64_t cpu_so_far(const struct hd_monitor *m) {
+    return hd_os_thread_cpu_ns() + atomic_load_explicit(&m->worker_cpu_ns, memory_order_relaxed);
+}
+
 static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *cost) {
     struct hd_record *r = m->record;
     atomic_store_explicit(&r->samples, cost->samples, memory_order_relaxed);
@@ -42,9 +48,7 @@ static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *co
     atomic_store_explicit(&r->pause_total_ns, cost->pause_total_ns, memory_order_relaxed);
     atomic_store_explicit(&r->pause_max_ns, cost->pause_max_ns, memory_order_relaxed);
     atomic_store_explicit(&r->late_max_ns, m->late_max_ns, memory_order_relaxed);
-    uint64_t cpu_ns = hd_os_thread_cpu_ns();
-    atomic_store_explicit(&r->cpu_ns, cpu_ns + atomic_load_explicit(&m->worker_cpu_ns, memory_order_relaxed),
-                          memory_order_relaxed);
+    atomic_store_explicit(&r->cpu_ns, cpu_so_far(m), memory_order_relaxed);
 }
 
 void hd_figures_publish(struct hd_monitor *m) {
@@ -63,4 +67,19 @@ void hd_figures_publish(struct hd_monitor *m) {
     atomic_store_explicit(&r->idle_ns, hd_ticks_to_ns(sum.idle_ticks, m->ns_per_tick_32),
                           memory_order_relaxed);
     publish_costs(m, &sum.cost);
+}
+
+void hd_figures_weigh(struct hd_monitor *m, uint64_t now_ns) {
+    uint64_t pause_ns = m->past.cost.pause_total_ns;
+    if (m->budget.at_ns != 0 && now_ns - m->budget.at_ns < WEIGH_NS) {
+        return;
+    }
+    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
+        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
+            pause_ns += m->watch[i].target.cost.pause_total_ns;
+        }
+    }
+    if (hd_budget_look(&m->budget, now_ns, cpu_so_far(m), pause_ns)) {
+        atomic_store_explicit(&m->record->degraded, 1, memory_order_relaxed);
+    }
 }

@@ -13,4 +13,7 @@ void hd_figures_add(const struct hd_monitor *m, struct hd_figures *sum, struct h
 /* Puts the sums of all watches, past and present, into the record. */
 void hd_figures_publish(struct hd_monitor *m);
 
+/* Holds what was spent so far against the budget, about once a second. */
+void hd_figures_weigh(struct hd_monitor *m, uint64_t now_ns);
+
 #endif

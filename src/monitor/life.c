@@ -72,7 +72,7 @@ static void begin(struct hd_life *life, const struct hd_look *look, const struct
         .turn_ns = look->turn_ns,
         .excluded_ns = look->excluded_ns < age ? look->excluded_ns : age,
         .changed_ns = look->turn_ns,
-        .step_ns = limits->interval_ns,
+        .step_ns = limits->sample_ns,
         .fib = 1,
         .fib_before = 1,
     };
@@ -84,18 +84,19 @@ static void back_off(struct hd_life *life, const struct hd_look *look, const str
     if (look->changed_ns > life->changed_ns) {
         life->changed_ns = look->changed_ns;
         life->fib = life->fib_before = 1;
-        life->step_ns = limits->interval_ns;
+        life->step_ns = limits->sample_ns;
         life->forced = false;
         return;
     }
     uint64_t equal_ns = look->now_ns > life->changed_ns ? look->now_ns - life->changed_ns : 0;
     if (equal_ns < EQUAL_BEFORE_BACKOFF_NS) {
+        life->step_ns = limits->sample_ns;
         return;
     }
     uint64_t step = life->fib * limits->interval_ns;
     step = step < equal_ns / 10 ? step : equal_ns / 10;
     step = step < STEP_MAX_NS ? step : STEP_MAX_NS;
-    life->step_ns = step > limits->interval_ns ? step : limits->interval_ns;
+    life->step_ns = step > limits->sample_ns ? step : limits->sample_ns;
     if (step < STEP_MAX_NS) {
         uint32_t sum = life->fib + life->fib_before;
         life->fib_before = life->fib;

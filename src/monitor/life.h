@@ -26,7 +26,8 @@ enum {
 };
 
 struct hd_limits {
-    uint64_t interval_ns;
+    uint64_t interval_ns;     /* of looks */
+    uint64_t sample_ns;       /* of samples, at least: an interval, or more while over the budget */
     uint64_t threshold_ns;    /* a turn that lasts exactly this long is a hang */
     uint64_t sample_until_ns; /* age after which a turn is no longer sampled, 0: never */
 };

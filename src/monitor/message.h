@@ -33,6 +33,7 @@ struct hd_message {
     bool sched_known;
     struct hd_capture_cost cost;  /* of the loop's captures so far */
     uint64_t cpu_ns, late_max_ns; /* the monitor's own so far */
+    bool degraded;                /* it samples less than asked: it is over its budget */
 };
 
 #endif

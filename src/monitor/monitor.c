@@ -97,6 +97,7 @@ static uint64_t look(struct hd_monitor *m) {
     m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
     uint64_t next_ns = FOR_EVER;
     note_pause(m, now_ns);
+    hd_figures_weigh(m, now_ns);
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
         struct hd_watch *w = &m->watch[i];
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);

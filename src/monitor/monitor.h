@@ -9,6 +9,7 @@
 
 #include "capture/capture.h"
 #include "loop/loop.h"
+#include "monitor/budget.h"
 #include "monitor/life.h"
 #include "monitor/message.h"
 #include "monitor/record.h"
@@ -125,6 +126,7 @@ struct hd_monitor {
     uint64_t unread_late_ns;        /* summed since then */
     int own_schedstat_fd;
     uint64_t late_max_ns;
+    struct hd_budget budget;
     _Atomic uint64_t worker_cpu_ns;
     struct hd_figures past;  /* of watches that are over */
     uint64_t asked_ns;       /* since when every loop is asked to wake us (PARKED); 0: they are not */

@@ -182,6 +182,7 @@ static void fill_cost(const struct hd_worker *k, const struct hd_hang *h, struct
         .cpu_ns = h->cpu_ns - h->cpu_before_ns + hd_os_thread_cpu_ns() - h->worker_cpu_before_ns,
         .late_max_ns = h->late_max_ns,
         .suppressed = k->suppressed,
+        .degraded = h->degraded,
     };
 }
 

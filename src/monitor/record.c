@@ -25,5 +25,6 @@ void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_ses
                                      .pause_max_ns = atomic_load(&c->pause_max_ns),
                                      .pause_total_ns = atomic_load(&c->pause_total_ns),
                                      .cpu_ns = atomic_load(&c->cpu_ns),
-                                     .late_max_ns = atomic_load(&c->late_max_ns)};
+                                     .late_max_ns = atomic_load(&c->late_max_ns),
+                                     .degraded = atomic_load(&c->degraded) != 0};
 }

@@ -86,6 +86,7 @@ struct hd_record {
         cpu_ns, late_max_ns;
     _Atomic uint64_t spool_failed, reports_dropped, suppressed, suppressed_ns, suppressed_max_ns;
     _Atomic uint64_t withdrawn;
+    _Atomic uint32_t degraded;     /* the budget was exceeded, and samples were fewer */
     _Atomic int32_t spool_error;   /* errno value of the first failure */
     _Atomic uint32_t threads_seen; /* a bit for each of the names: such a thread waited */
     /* written by the runner */

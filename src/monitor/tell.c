@@ -32,6 +32,7 @@ static void add_figures(const struct hd_monitor *m, struct hd_message *message) 
     message->cost = m->watch[message->loop].target.cost;
     message->cpu_ns = hd_os_thread_cpu_ns();
     message->late_max_ns = m->late_max_ns;
+    message->degraded = m->budget.over;
 }
 
 bool hd_tell(struct hd_monitor *m, const struct hd_message *message) {

@@ -281,6 +281,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         h->cost = msg->cost;
         h->cpu_ns = msg->cpu_ns;
         h->late_max_ns = msg->late_max_ns;
+        h->degraded |= msg->degraded;
     }
     switch ((enum hd_message_type)msg->type) {
     case HD_MSG_STOP:

@@ -55,6 +55,7 @@ struct hd_hang {
     struct hd_capture_cost cost, cost_before; /* the loop's captures: now, and when tracking began */
     uint64_t cpu_ns, cpu_before_ns;           /* of the monitor */
     uint64_t worker_cpu_before_ns, late_max_ns;
+    bool degraded;
 };
 
 /* A token bucket of one fingerprint. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "library.h"
+#include "monitor/monitor.h"
 
 #define T THRESHOLD_MS
 
@@ -300,6 +301,51 @@ static void the_days_cap_outlives_a_restart(void **state) {
     json_decref(hangs);
 }
 
+/* Two functions in turn, so that no equal stacks let it take fewer. */
+static void spin_here_and_there(uint64_t ms) {
+    for (uint64_t i = 0; i < ms / 40; i++) {
+        block_spin(20);
+        spin_ms(20);
+    }
+}
+
+static bool is_degraded(const json_t *report) {
+    return json_is_true(json_object_get(json_object_get(report, "monitor"), "degraded"));
+}
+
+static void spend_the_budget(void) {
+    struct hd_budget *b = &hd_monitor_current()->budget;
+    b->cpu.left_ns = -(int64_t)(200 * MS); /* it takes 400 s to have enough again */
+    b->over = true;
+}
+
+static void over_its_budget_it_samples_less_and_says_so(void **state) {
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip(); /* the monitor's own are written here */
+#endif
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, spin_here_and_there, 400);
+    json_decref(spool_wait(&spool, "hang", 1));
+    nap_ms(200); /* it is parked */
+    spend_the_budget();
+    uint64_t took = looper_call(&looper, spin_here_and_there, 2000);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *hangs = spool_wait(&spool, "hang", 2);
+    const json_t *first = json_array_get(hangs, 0), *second = json_array_get(hangs, 1);
+    assert_near(report_ns(second, "duration_ns"), took);
+    assert_true(report_blames(second, spin_here_and_there));
+    assert_false(is_degraded(first));
+    assert_true(is_degraded(second));
+    uint64_t samples = report_ns(json_object_get(second, "monitor"), "samples");
+    assert_true(samples >= (SANITIZED ? 1 : 20) && samples <= took / (4 * INTERVAL_MS * MS) + 4);
+    json_decref(hangs);
+    json_t *session = spool_wait(&spool, "session", 1);
+    assert_true(is_degraded(json_array_get(session, 0)));
+    json_decref(session);
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -316,6 +362,7 @@ int main(void) {
         CASE(the_same_hang_again_is_reported_in_brief),
         CASE(what_a_cap_holds_back_is_counted),
         CASE(the_days_cap_outlives_a_restart),
+        CASE(over_its_budget_it_samples_less_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,12 +14,12 @@
 #define MS HD_NS_PER_MS
 #define START (1000 * HD_NS_PER_S)
 
-static const struct hd_limits limits = {.interval_ns = 50 * MS, .threshold_ns = 500 * MS};
+static struct hd_limits limits = {.interval_ns = 50 * MS, .sample_ns = 50 * MS, .threshold_ns = 500 * MS};
 
 struct run {
     struct hd_life life;
     uint64_t now_ns, turn_ns, changed_ns;
-    unsigned samples, opens, ends, forgets, tracks;
+    unsigned looks, samples, opens, ends, forgets, tracks;
     bool running;
 };
 
@@ -30,6 +30,7 @@ static unsigned look(struct run *r, struct hd_look extra) {
     extra.turn = r->turn_ns;
     extra.changed_ns = r->changed_ns;
     unsigned actions = hd_life_look(&r->life, &extra, &limits);
+    r->looks++;
     r->tracks += (actions & HD_ACT_TRACK) != 0;
     r->samples += (actions & HD_ACT_SAMPLE) != 0;
     r->opens += (actions & HD_ACT_OPEN) != 0;
@@ -152,6 +153,23 @@ static void equal_stacks_back_off_by_fibonacci_and_a_tenth(void **state) {
     assert_in_range(r.samples, 60, 170); /* an hour: a few dozen after the first two seconds, not 72,000 */
 }
 
+static void over_the_budget_samples_are_fewer_and_looks_are_not(void **state) {
+    (void)state;
+    struct run usual = begin(), spread = begin();
+    run_for(&usual, 2000 * MS);
+    limits.sample_ns = 200 * MS;
+    run_for(&spread, 2000 * MS);
+    assert_int_equal(spread.looks, usual.looks);
+    assert_int_equal(spread.opens, 1);
+    assert_in_range(usual.samples, 37, 40);
+    assert_in_range(spread.samples, 9, 10);
+    limits.sample_ns = 50 * MS; /* in the midst of the hang */
+    spread.changed_ns = spread.now_ns;
+    spread.samples = 0;
+    run_for(&spread, 3000 * MS);
+    assert_in_range(spread.samples, 18, 20);
+}
+
 static void a_different_stack_resets_the_back_off(void **state) {
     (void)state;
     struct run r = begin();
@@ -228,6 +246,7 @@ int main(void) {
         cmocka_unit_test(a_hang_opens_once_and_ends_with_the_loops_own_time),
         cmocka_unit_test(a_new_turn_ends_the_one_before),
         cmocka_unit_test(equal_stacks_back_off_by_fibonacci_and_a_tenth),
+        cmocka_unit_test(over_the_budget_samples_are_fewer_and_looks_are_not),
         cmocka_unit_test(a_different_stack_resets_the_back_off),
         cmocka_unit_test(a_blocked_thread_that_moves_is_sampled_at_once_but_once),
         cmocka_unit_test(time_in_which_nothing_ran_is_taken_off),
