@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "process.h"
+
 #define LOOK_EVERY_NS (100 * HD_NS_PER_MS)
 #define LEAVE_NS (100 * HD_NS_PER_MS)
 
@@ -40,22 +42,32 @@ static _Thread_local uint64_t looked_ns;
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
+/* Its stack vanishes, and the monitor may be reading it: also while a stop goes on, and when it was
+ * forgotten.
+ */
 static void leave(void *of) {
     struct place *p = of;
-    struct hd_waits *t = p->waits;
+    uint32_t use = atomic_load(&p->use), on = ON;
     hd_waits_self = NULL;
-    if (atomic_load(&p->use) != ON) {
-        return; /* a forked child's, wiped; or nobody is watched any more */
+    if (use != ON && use != GONE) {
+        return; /* a forked child's, wiped */
     }
+    struct hd_watch *watch = p->waits->watch; /* the place may be another thread's soon */
     struct hd_monitor *m = hd_monitor_current();
-    hd_loop_mark(t->loop, HANGDOG_EXIT);
-    atomic_store(&p->use, LEFT);
+    hd_loop_mark(p->waits->loop, HANGDOG_EXIT);
+    atomic_compare_exchange_strong(&p->use, &on, LEFT);
+    if (hd_process_is_filtered()) {
+        hd_capture_thread_hide(); /* no system call may be made: the watch stays, as one that is idle */
+        return;
+    }
     uint64_t until_ns = hd_os_now_ns() + LEAVE_NS;
     while (atomic_load(&p->working) != 0 &&
            hd_os.futex_wait((uint32_t *)&p->working, 1, until_ns, false) != -ETIMEDOUT) {
     }
-    if (m != NULL && atomic_load(&p->working) == 0) {
-        hd_watch_remove(m, t->watch); /* else it is left as one that is idle for ever */
+    if (m != NULL && watch != NULL && atomic_load(&p->working) == 0) {
+        hd_watch_remove(m, watch);
+    } else {
+        hd_watch_leave_stopped(); /* or the watch stays */
     }
 }
 

@@ -48,6 +48,10 @@ bool hd_process_is_own(void) {
            hd_os.get_pid() == self.pid;
 }
 
+bool hd_process_is_filtered(void) {
+    return self.filtered;
+}
+
 static void this_process_is_own(void) {
     static uint32_t not_wiped = 1; /* without memory the number alone tells */
     if (self.here == NULL) {

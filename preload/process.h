@@ -26,6 +26,9 @@ struct hd_record *hd_process_execs(void);
 void hd_process_filter_comes(bool all_threads);
 void hd_process_filter_refused(bool all_threads);
 
+/* A filter is on some thread of the program: nothing of ours makes a system call on any of them. */
+bool hd_process_is_filtered(void);
+
 /* The calling thread is about to make a call that fails while there are other threads: ours end, until it
  * waits. True when there were some. */
 bool hd_process_alone(void);

@@ -81,6 +81,8 @@ void hd_capture_signal_end(void);
 size_t hd_capture_thread_bytes(void);
 int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
 int hd_capture_thread_leave(struct hd_mailbox *m);
+/* The same on a thread that may make no system call, and ends: the mailbox stays. */
+void hd_capture_thread_hide(void);
 /* The monitor has seen the last of it. */
 void hd_capture_thread_closed(struct hd_mailbox *m);
 /* The memory of a watch on the calling thread that the monitor has closed and the thread has not left, or

@@ -144,6 +144,8 @@ struct hd_monitor {
     uint64_t told_until; /* the same of the last sample that the worker was woken for */
     uint8_t monitor_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
     uint8_t worker_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
+    /* not zeroed by a start */
+    _Atomic uint32_t entering; /* threads that are at the watches: nothing is zeroed under them */
 };
 
 /* The monitor thread. */

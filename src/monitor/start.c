@@ -111,17 +111,28 @@ static void init_clock(struct hd_monitor *m) {
         (uint64_t)(((unsigned __int128)(now_ns - m->anchor_ns) << 32) / (hd_ticks_read() - m->anchor_ticks));
 }
 
-static struct hd_monitor *take_memory(void) {
+/* The memory of the run before, or new one. -EBUSY: threads are still adding and removing watches. */
+static int take_memory(struct hd_monitor **out) {
     struct hd_monitor *m = atomic_load(&monitor);
     if (m != NULL && !abandoned) {
+        uint64_t until_ns = hd_os_now_ns() + TURN_NS;
+        while (atomic_load(&m->entering) != 0) {
+            uint32_t never = 0;
+            if (hd_os_now_ns() >= until_ns) {
+                return -EBUSY;
+            }
+            (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + HD_NS_PER_MS / 5, false);
+        }
         /* Marks on handles of the run before may go on while this is zeroed: they find flags and word at
          * zero. */
         memset(m, 0, offsetof(struct hd_monitor, monitor_stack));
         memset((uint8_t *)m + round_up(sizeof *m), 0, memory_bytes() - round_up(sizeof *m));
-        return m;
+        *out = m;
+        return 0;
     }
     abandoned = false;
-    return hd_os_memory_take(memory_bytes());
+    *out = hd_os_memory_take(memory_bytes());
+    return *out != NULL ? 0 : -ENOMEM;
 }
 
 static void own_record(struct hd_record *r) {
@@ -141,10 +152,11 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
         }
         return was < 0 ? was : -EALREADY;
     }
-    struct hd_monitor *m = hd_capture_buffers() == 0 ? take_memory() : NULL;
-    if (m == NULL) {
+    struct hd_monitor *m;
+    int rc = hd_capture_buffers() == 0 ? take_memory(&m) : -ENOMEM;
+    if (rc != 0) {
         end_change(STOPPED);
-        return -ENOMEM;
+        return rc;
     }
     uint8_t *more = (uint8_t *)m + round_up(sizeof *m);
     m->lent_until = astray ? UINT64_MAX : 0;
@@ -159,8 +171,7 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
     init_clock(m);
     hd_capture_signal_init(settings->signal); /* where it fails, running threads have no stack, and say why */
     atomic_store(&monitor, m);
-    int rc =
-        hd_os_thread_start(&m->monitor_thread, m->monitor_stack, sizeof m->monitor_stack, hd_monitor_run, m);
+    rc = hd_os_thread_start(&m->monitor_thread, m->monitor_stack, sizeof m->monitor_stack, hd_monitor_run, m);
     if (rc == 0) { /* without a worker hangs are seen and not told: nothing that would be worth failing for */
         hd_os_thread_start(&m->worker_thread, m->worker_stack, sizeof m->worker_stack, hd_worker_run, m);
     }
@@ -275,6 +286,20 @@ __attribute__((destructor)) static void at_exit(void) {
 
 /* ---- loops ---------------------------------------------------------------------------------- */
 
+/* From here to leave_watches() the watches are not zeroed by a next start. False: a stop was quicker. */
+static bool enter_watches(struct hd_monitor *m) {
+    atomic_fetch_add(&m->entering, 1);
+    if (atomic_load(&phase) == RUNNING && atomic_load(&monitor) == m) {
+        return true;
+    }
+    atomic_fetch_sub(&m->entering, 1);
+    return false;
+}
+
+static void leave_watches(struct hd_monitor *m) {
+    atomic_fetch_sub(&m->entering, 1);
+}
+
 static struct hd_watch *claim(struct hd_monitor *m) {
     for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
         uint32_t free = HD_WATCH_FREE;
@@ -308,8 +333,8 @@ void hd_watch_leave_stopped(void) {
     }
 }
 
-struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
-                              uint64_t start_ns) {
+static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
+                            uint64_t start_ns) {
     struct hd_watch *w = claim(m);
     if (w == NULL) {
         return NULL;
@@ -340,7 +365,17 @@ struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t t
     return w;
 }
 
-void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
+struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
+                              uint64_t start_ns) {
+    struct hd_watch *w = NULL;
+    if (enter_watches(m)) {
+        w = add(m, name, threshold_ns, start_ns);
+        leave_watches(m);
+    }
+    return w;
+}
+
+static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
     if (w->loop.tid != hd_os.get_tid()) { /* a handle of a run before: the slot is another thread's by now */
         hd_watch_left_over();
         return;
@@ -364,5 +399,14 @@ void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
     }
     if (mailbox != NULL && hd_capture_thread_leave(mailbox) == 0 && closed) {
         hd_os_memory_give(memory, hd_capture_thread_bytes()); /* else somebody is at it: better lost */
+    }
+}
+
+void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
+    if (enter_watches(m)) {
+        remove_watch(m, w);
+        leave_watches(m);
+    } else {
+        hd_watch_leave_stopped();
     }
 }

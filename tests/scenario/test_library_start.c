@@ -201,6 +201,45 @@ static void four_threads_start_and_stop_as_they_like(void **state) {
     assert_threads(before);
 }
 
+static void *watch_and_unwatch(void *arg) {
+    (void)arg;
+    while (!atomic_load(&enough)) {
+        hangdog_loop *loop = hangdog_loop_watch("short", 0);
+        hangdog_loop_unwatch(loop);
+    }
+    return NULL;
+}
+
+/* A start zeroes what the run before had. */
+static void loops_come_and_go_while_others_start_and_stop(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    unsigned wrong[4] = {0};
+    hangdog_loop *loops[16];
+    atomic_store(&enough, false);
+    for (unsigned i = 0; i < 4; i++) {
+        void *(*run)(void *) = i < 2 ? start_and_stop : watch_and_unwatch;
+        assert_int_equal(pthread_create(&threads[i], NULL, run, &wrong[i]), 0);
+    }
+    nap_ms(500);
+    atomic_store(&enough, true);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(wrong[i], 0);
+    }
+    assert_int_equal(hangdog_stop(), 0);
+    quick_start();
+    for (unsigned i = 0; i < 16; i++) {
+        loops[i] = hangdog_loop_watch("one of many", 0);
+        assert_non_null(loops[i]);
+        hangdog_before_wait(loops[i]);
+    }
+    for (unsigned i = 0; i < 16; i++) {
+        hangdog_loop_unwatch(loops[i]);
+    }
+    quick_stop();
+}
+
 /* ---- loops ---------------------------------------------------------------------------------------- */
 
 static void sixteen_loops_and_no_more(void **state) {
@@ -451,6 +490,7 @@ int main(int argc, char **argv) {
         CASE(loops_that_are_unwatched_at_once_do_no_harm),
         CASE(a_handle_of_a_run_before_ends_nobody_elses_watch),
         CASE(four_threads_start_and_stop_as_they_like),
+        CASE(loops_come_and_go_while_others_start_and_stop),
         CASE(sixteen_loops_and_no_more),
         CASE(no_loop_and_bad_arguments_do_no_harm),
         CASE(options_that_make_no_sense_start_nothing),
