@@ -13,46 +13,71 @@
 #include "os/os.h"
 #include "process.h"
 
-#define STATUS_BYTES 4096
+/* Ids, groups and capabilities as the kernel has them for one thread: lines of its status, of which that of
+ * the groups may be longer than any buffer. */
+static const char *const keys[] = {"Uid", "Gid", "Groups", "CapPrm", "CapEff"};
+#define KEYS (sizeof keys / sizeof keys[0])
 
-/* Ids, groups and capabilities as the kernel has them for one thread: lines of its status. */
-static bool read_rights(int tid, char *text) {
-    char path[64];
+struct rights {
+    uint64_t hash[KEYS];
+    unsigned found;
+};
+
+/* What is read of a line. */
+struct line {
+    char key[8];
+    unsigned length;
+    bool in_key;
+    uint64_t *hash; /* NULL: nobody asks for it */
+};
+
+static void take(struct rights *r, struct line *line, char c) {
+    if (c == '\n') {
+        *line = (struct line){.in_key = true};
+    } else if (line->in_key && c == ':') {
+        line->in_key = false;
+        for (unsigned i = 0; i < KEYS; i++) {
+            if (strncmp(line->key, keys[i], sizeof line->key) == 0) {
+                line->hash = &r->hash[i];
+                r->found++;
+            }
+        }
+    } else if (line->in_key) {
+        line->key[line->length] = c;
+        line->length += line->length + 1 < sizeof line->key;
+    } else if (line->hash != NULL) {
+        *line->hash = (*line->hash ^ (unsigned char)c) * 0x100000001b3ULL;
+    }
+}
+
+static bool read_rights(int tid, struct rights *r) {
+    char path[64], text[1024];
+    struct line line = {.in_key = true};
     struct hd_text t;
     hd_text_init(&t, path, sizeof path);
     hd_text_str(&t, "/proc/self/task/");
     hd_text_i64(&t, tid);
     hd_text_str(&t, "/status");
+    *r = (struct rights){0};
     int fd = hd_os.open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-    long n = fd < 0 ? fd : hd_os.read(fd, text, STATUS_BYTES - 1);
+    for (long n; fd >= 0 && (n = hd_os.read(fd, text, sizeof text)) > 0;) {
+        for (long i = 0; i < n; i++) {
+            take(r, &line, text[i]);
+        }
+    }
     if (fd >= 0) {
         hd_os.close(fd);
     }
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
-
-static bool same_line(const char *a, const char *b, const char *key) {
-    a = strstr(a, key);
-    b = strstr(b, key);
-    size_t n = a != NULL ? strcspn(a + 1, "\n") : 0;
-    return a != NULL && b != NULL && strncmp(a, b, n + 2) == 0;
+    return r->found == KEYS;
 }
 
 /* Whether a thread of ours, born with the rights of the program's first, would come to the same as the
  * caller. */
 static bool has_the_same_rights(int tid) {
-    static const char *const keys[] = {"\nUid:", "\nGid:", "\nGroups:", "\nCapPrm:", "\nCapEff:"};
-    char own[STATUS_BYTES], ours[STATUS_BYTES];
-    if (!read_rights(hd_os.get_tid(), own) || !read_rights(tid, ours)) {
-        return false;
-    }
-    for (unsigned i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (!same_line(own, ours, keys[i])) {
-            return false;
-        }
-    }
-    return prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_process_securebits();
+    struct rights own, ours;
+    return read_rights(hd_os.get_tid(), &own) && read_rights(tid, &ours) &&
+           memcmp(own.hash, ours.hash, sizeof own.hash) == 0 &&
+           prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_process_securebits();
 }
 
 void hd_process_changes_ids(void) {

@@ -62,6 +62,15 @@ change(os.setuid, 4)
 """
 
 
+# The kernel tells of the capabilities behind the groups.
+GROUPS = HEAD + """
+os.setgroups(range(100000, 100900))
+before = os.listdir("/proc/self/task")
+os.setuid(0)
+print(len(before), before == os.listdir("/proc/self/task"))
+"""
+
+
 class OwnThreads(RealCase):
     def outputs(self, script):
         pair = []
@@ -82,6 +91,12 @@ class OwnThreads(RealCase):
         plain, watched = self.outputs(IDENTITIES)
         self.assertIn("setuid (4,) ['Uid:\\t4\\t4\\t4\\t4", plain)
         self.assertEqual(plain, watched)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can change who it is")
+    def test_our_threads_stay_where_nothing_changes_for_them(self):
+        plain, watched = self.outputs(GROUPS)
+        self.assertEqual("1 True\n", plain)
+        self.assertEqual("3 True\n", watched)
 
 
 if __name__ == "__main__":
