@@ -179,8 +179,7 @@ static void settle(struct hd_record *c, bool died, uint64_t used_ns) {
     }
 }
 
-unsigned afterwards(const struct runner *r) {
-    unsigned goes_on = 0;
+void afterwards(const struct runner *r) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
         uint32_t owner = atomic_load(&c->owner);
@@ -190,8 +189,7 @@ unsigned afterwards(const struct runner *r) {
         bool last = owner == (uint32_t)r->child && atomic_load(&c->superseded) == 0;
         bool of_child = c->options.of_child;
         if (of_child && kill((pid_t)owner, 0) == 0) {
-            goes_on++; /* its reports are its own */
-            continue;
+            continue; /* its reports are its own */
         }
         /* how a child ended only its parent knows; it has not ended by exit */
         settle(c, of_child || (last && WIFSIGNALED(r->status)),
@@ -200,7 +198,6 @@ unsigned afterwards(const struct runner *r) {
             add_up(r->record, c, last);
         }
     }
-    return goes_on;
 }
 
 /* How long it was used, as far as it said: when it ended is not known. */

@@ -9,8 +9,8 @@
 
 /* Reports that waited for their loop to be sure are shown when there was a loop, else withdrawn; a hang that
  * the program died in becomes a fatal hang; the session report is written.
- * The number of children that were followed and go on. */
-unsigned afterwards(const struct runner *r);
+ */
+void afterwards(const struct runner *r);
 
 /* The same for a dead program that had no runner. How it ended is not known: in mid-hang it was fatal, unless
  * its monitor was stopped before. */

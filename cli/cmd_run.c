@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,22 +174,31 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
     }
 }
 
-static void tell_children(const struct runner *r, unsigned go_on) {
-    unsigned all = 0;
+static void tell_children(const struct runner *r) {
+    unsigned all = 0, go_on = 0;
+    char numbers[128] = "";
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        all += atomic_load(&r->record[i].owner) != 0 && r->record[i].options.of_child;
+        pid_t pid = (pid_t)atomic_load(&r->record[i].owner);
+        size_t n = strlen(numbers);
+        bool child = pid != 0 && r->record[i].options.of_child;
+        all += child;
+        if (child && kill(pid, 0) == 0) {
+            go_on++;
+            snprintf(numbers + n, sizeof numbers - n, "%s%d", n == 0 ? "" : ", ", (int)pid);
+        }
     }
     if (go_on > 0) {
-        complain("of %u children that were followed %u go on; their reports are kept, and told no more", all,
-                 go_on);
+        complain("of %u children that were followed %u go on (%s); their reports are kept, and told no more",
+                 all, go_on, numbers);
     }
 }
 
-static void tell_left_behind(const struct runner *r, const struct run_options *o, const char *preload) {
-    pid_t pid = atomic_load(&r->record->attached) != 0 ? left_behind(preload) : 0;
+static void tell_left_behind(const struct runner *r, const struct run_options *o) {
+    pid_t pid = atomic_load(&r->record->attached) != 0 ? left_behind(r) : 0;
     if (pid != 0) {
-        complain("%s has left process %d behind, which goes on and is not watched; --follow watches it too",
-                 o->name, (int)pid);
+        complain("%s has left process %d behind, which goes on and %s", o->name, (int)pid,
+                 o->follow ? "is watched once it waits; its reports are kept, and told no more"
+                           : "is not watched; --follow watches it too");
     }
 }
 
@@ -293,18 +303,16 @@ int cmd_run(int argc, char **argv) {
         return tried ? not_started(&o, rc) : run_without_room(&o, rc);
     }
     follow(&r, &teller, &commands);
-    unsigned go_on = afterwards(&r);
+    afterwards(&r);
     teller_finish(&teller);
     bool can_be_shown = teller_has_left(&teller);
     teller_close(&teller);
     finish_commands(&r, &commands);
     if (!o.quiet) {
-        if (!o.follow) {
-            tell_left_behind(&r, &o, own);
-        }
+        tell_left_behind(&r, &o);
         sum_up(&r, &o, can_be_shown);
         if (o.follow) {
-            tell_children(&r, go_on);
+            tell_children(&r);
         }
     }
     runner_end_alike(r.status);

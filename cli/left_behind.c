@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code: daemons leave, and who started them sees nothing but a good end. A forked process has the
- * preload in its memory, and no record of its own; one that became another program has neither, and is not
- * ours to tell of.
+ * Ordinary code: daemons leave, and who started them sees nothing but a good end. A process that the watched
+ * one forked has a piece of our memory file mapped, and of no other run's; one that became another program
+ * has not, and is not ours to tell of.
  */
 #include "cli/left_behind.h"
 
@@ -12,14 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define ENDS_WITHIN_MS 200
-
-struct process {
-    pid_t parent;
-    unsigned long long started; /* in ticks since the machine's start */
-};
 
 static FILE *open_of(pid_t pid, const char *name) {
     char path[64];
@@ -27,7 +24,8 @@ static FILE *open_of(pid_t pid, const char *name) {
     return fopen(path, "re");
 }
 
-static bool read_process(pid_t pid, struct process *p) {
+/* When it started, in ticks since the machine's start; 0: nobody knows. */
+static unsigned long long start_of(pid_t pid) {
     char text[1024];
     FILE *file = open_of(pid, "stat");
     size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
@@ -37,49 +35,56 @@ static bool read_process(pid_t pid, struct process *p) {
     text[n] = '\0';
     char *at = strrchr(text, ')'); /* the name before it may hold anything */
     if (at == NULL || strlen(at) < 4) {
-        return false;
+        return 0;
     }
     at += 4; /* behind the state */
-    p->parent = (pid_t)strtol(at, &at, 10);
-    for (unsigned field = 5; field < 22; field++) {
+    for (unsigned field = 4; field < 22; field++) {
         strtoll(at, &at, 10);
     }
-    p->started = strtoull(at, NULL, 10);
-    return true;
+    return strtoull(at, NULL, 10);
 }
 
-/* Has the preload, and with `unwatched` no record beside it. */
-static bool has_preload(pid_t pid, const char *preload, bool unwatched) {
-    FILE *maps = open_of(pid, "maps");
-    char *line = NULL;
+static bool maps(pid_t pid, const struct stat *record) {
+    FILE *file = open_of(pid, "maps");
+    char *line = NULL, which[64];
     size_t room = 0;
-    bool library = false, record = false;
-    while (maps != NULL && getline(&line, &room, maps) > 0) {
-        library |= strstr(line, preload) != NULL;
-        record |= strstr(line, "/memfd:hangdog") != NULL || strstr(line, ".record") != NULL;
+    bool found = false;
+    snprintf(which, sizeof which, "%02x:%02x %llu ", major(record->st_dev), minor(record->st_dev),
+             (unsigned long long)record->st_ino);
+    while (file != NULL && !found && getline(&line, &room, file) > 0) {
+        const char *at = line; /* addresses, mode, offset, device and inode, path */
+        for (unsigned field = 0; field < 3 && *at != '\0'; field++) {
+            at += strcspn(at, " ");
+            at += *at == ' ';
+        }
+        found = strncmp(at, which, strlen(which)) == 0;
     }
     free(line);
-    if (maps != NULL) {
-        fclose(maps);
+    if (file != NULL) {
+        fclose(file);
     }
-    return library && !(unwatched && record);
+    return found;
+}
+
+static bool is_told(const struct hd_record *table, pid_t pid) {
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        if (atomic_load(&table[i].owner) == (uint32_t)pid) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The first that is found, 0 where there is none. */
-static pid_t find(const char *preload, struct process *found) {
+static pid_t find(const struct hd_record *table, const struct stat *record) {
     DIR *dir = opendir("/proc");
-    struct process own, one;
-    pid_t pid = 0;
-    if (dir == NULL || !read_process(getpid(), &own)) {
-        own.started = UINT64_MAX;
-    }
+    pid_t own = getpid(), pid = 0;
+    unsigned long long started = start_of(own);
     for (const struct dirent *e; dir != NULL && pid == 0 && (e = readdir(dir)) != NULL;) {
         pid_t at = (pid_t)strtol(e->d_name, NULL, 10);
-        /* that of another run, which is watched and may have forked too, has its parent still */
-        if (at > 0 && read_process(at, &one) && one.started >= own.started &&
-            has_preload(at, preload, true) && !has_preload(one.parent, preload, false)) {
+        /* to look at the memory of those that are older would only cost them time */
+        if (at > 0 && at != own && start_of(at) >= started && maps(at, record) && !is_told(table, at)) {
             pid = at;
-            *found = one;
         }
     }
     if (dir != NULL) {
@@ -88,12 +93,12 @@ static pid_t find(const char *preload, struct process *found) {
     return pid;
 }
 
-pid_t left_behind(const char *preload) {
-    struct process seen;
-    if (find(preload, &seen) == 0) {
+pid_t left_behind(const struct runner *r) {
+    struct stat record;
+    if (fstat(r->record_fd, &record) != 0 || find(r->record, &record) == 0) {
         return 0;
     }
     usleep(ENDS_WITHIN_MS *
            1000); /* many end when they see that their parent has, as one that forks twice does */
-    return find(preload, &seen);
+    return find(r->record, &record);
 }

@@ -7,8 +7,9 @@
 
 #include <sys/types.h>
 
-/* A process that the program forked, that went on when it ended, and that nobody watches; 0: none is seen.
- * `preload`: the path of the library. */
-pid_t left_behind(const char *preload);
+#include "cli/runner.h"
+
+/* A process that the program forked, that went on when it ended, and that has no record; 0: none is seen. */
+pid_t left_behind(const struct runner *r);
 
 #endif

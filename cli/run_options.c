@@ -65,7 +65,9 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
                  "and a hang that the program died in is reported at the next start with this spool"},
         {.name = "follow",
          .flag = &o->follow,
-         .help = "watch the program's children too, forked or started, each on its own"},
+         .help =
+             "watch the program's children too, forked or started, each on its own; those that go on when\n"
+             "it has ended are named, and their reports kept"},
         {.name = "json", .flag = &o->json, .help = "tell each hang as one line of JSON"},
         {.name = "quiet", .flag = &o->quiet, .help = "tell nothing"},
         {0},
@@ -98,11 +100,9 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
                            HD_RECORD_STRING - 1, o->loop);
         return false;
     }
-    if (o->exec && (o->json || o->follow || o->on_hang != NULL)) {
+    if (o->exec && (o->json || o->on_hang != NULL)) {
         *status = complain_usage("run", "--exec leaves nobody who could do what --%s asks for",
-                                 o->json     ? "json"
-                                 : o->follow ? "follow"
-                                             : "on-hang");
+                                 o->json ? "json" : "on-hang");
         return false;
     }
     for (size_t i = 0; i < o->threads.count; i++) {

@@ -151,7 +151,11 @@ static bool loads_us(int dir, const char *path) {
     return false;
 }
 
-static const char *variable(char *const *env, const char *name_and_equals) {
+const char *hd_exec_preload_for(const char *path) {
+    return own_preload[0] != '\0' && loads_us(AT_FDCWD, path) ? own_preload : NULL;
+}
+
+const char *hd_exec_variable(char *const *env, const char *name_and_equals) {
     size_t n = strlen(name_and_equals);
     for (; env != NULL && *env != NULL; env++) {
         if (strncmp(*env, name_and_equals, n) == 0) {
@@ -163,7 +167,7 @@ static const char *variable(char *const *env, const char *name_and_equals) {
 
 /* Where execvp will find it. */
 static bool find(const char *name, char *path, size_t size) {
-    const char *places = variable(environ, "PATH=");
+    const char *places = hd_exec_variable(environ, "PATH=");
     struct hd_text t;
     for (const char *p = places != NULL ? places : "/bin:/usr/bin";; p++) {
         hd_text_init(&t, path, size);
@@ -235,7 +239,7 @@ static bool target_loads_us(const struct call *c) {
 
 /* With our two variables: the program removes them before it runs, and then has what it would have had. */
 static int pass_on_with_us(const struct call *c, size_t variables, const char *link) {
-    const char *users = variable(c->env, "LD_PRELOAD=");
+    const char *users = hd_exec_variable(c->env, "LD_PRELOAD=");
     size_t bytes = sizeof "LD_PRELOAD=" + strlen(own_preload) + (users != NULL ? strlen(users) + 1 : 0);
     char *env[variables + 3], link_variable[sizeof "HANGDOG_LINK=" + strlen(link)], preload_variable[bytes];
     struct hd_text t;

@@ -12,6 +12,12 @@
 /* The constructor's: what LD_PRELOAD began with for our sake, up to our own name. */
 void hd_exec_preload_was(const char *begin, size_t length);
 
+/* The same, for a program at `path` that a child is to become; NULL: it would not load us. */
+const char *hd_exec_preload_for(const char *path);
+
+/* The value of a variable; NULL: it is not there. */
+const char *hd_exec_variable(char *const *env, const char *name_and_equals);
+
 void hd_exec_resolve(void);
 
 #endif

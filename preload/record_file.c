@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -69,7 +70,8 @@ static struct hd_record *take_over(struct hd_record *table, int pid) {
 
 /* The owner is gone, and has left nothing that somebody would want to know. */
 static bool is_left(struct hd_record *r, uint32_t owner) {
-    return owner != 0 && !has_something_to_tell(r) && kill((pid_t)owner, 0) != 0 && errno == ESRCH;
+    bool told = !has_something_to_tell(r) || atomic_load(&r->told) != 0;
+    return owner != 0 && told && kill((pid_t)owner, 0) != 0 && errno == ESRCH;
 }
 
 static struct hd_record *take_one(struct hd_record *table, int pid, bool left) {
@@ -133,12 +135,14 @@ static struct hd_record *take_from(int fd) {
     file.device = st.st_dev;
     file.inode = st.st_ino;
     if (table->options.alone != 0) {
-        hd_os.flock(fd, LOCK_EX | LOCK_NB); /* the mapping keeps it, until exec or the end */
+        /* the mapping keeps it, until exec or the end */
+        hd_os.flock(fd, (table->options.follow ? LOCK_SH : LOCK_EX) | LOCK_NB);
     }
     memcpy(file.path, table->options.link, sizeof file.path);
     file.follow = table->options.follow;
-    if (!file.follow) {
-        hd_os.advise(table, (size_t)st.st_size, MADV_DONTFORK);
+    if (!file.follow) { /* but for a page, by which the runner knows who was left behind */
+        size_t page = table->options.alone == 0 ? getauxval(AT_PAGESZ) : 0;
+        hd_os.advise((uint8_t *)table + page, (size_t)st.st_size - page, MADV_DONTFORK);
     }
     return take(table);
 }

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, Program, environment, schema_errors, wait_until
+from support_run import HANGDOG, Program, environment, schema_errors, state_of, wait_until
 
 
 class Exec(SideBySide):
@@ -117,6 +117,37 @@ class Exec(SideBySide):
         self.settle(program)
         os.kill(child, signal.SIGKILL)
         self.assert_kinds(["fatal-hang", "session"], program)
+
+    def beside_followed_children_keep_the_record_alive(self):
+        """One that was forked holds its parent's lock, one that was started a lock of its own."""
+        first = "import os, subprocess, sys, time\nchild = %s\nopen('child', 'w').write(str(child))\n" \
+                "time.sleep(0.5)\nos._exit(5)"
+        started = first % "subprocess.Popen(sys.argv[1:]).pid"
+        forked = loop()[-1].replace("for step", "child = os.fork()\nif child:\n    time.sleep(0.5)\n"
+                                    "    open('child', 'w').write(str(child))\n    os._exit(5)\nfor step", 1)
+        programs = [self.run_alone(argv, "--follow", "--loop", "python3") for argv in (
+            [PYTHON, "-I", "-c", started, *loop(1.6, "hang60")], [PYTHON, "-I", "-c", forked, "1.6", "hang60"])]
+        for program in programs:
+            self.assertEqual(5, program.wait(), program.errors)
+            wait_until(lambda p=program: p.reports("hang"), "its report")
+            self.settle(program)
+            self.assertEqual(["hang"], [r["kind"] for r in program.reports()])
+            child = int((pathlib.Path(program.folder) / "child").read_text())
+            os.kill(child, signal.SIGKILL)
+            wait_until(lambda c=child: state_of(c) in "ZX", "its end")
+            self.settle(program)
+            fatal, _ = self.assert_kinds(["fatal-hang", "session"], program)
+            self.assertEqual(child, fatal["app"]["pid"])
+            self.assertEqual([], self.records(program))
+
+    def beside_followed_children_tell_their_own_end(self):
+        start = [PYTHON, "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]
+        program = self.run_alone([*start, *loop(1.6, "hang0.8", 0.5, "execsys.exit(4)")], "--follow")
+        self.assertEqual(4, program.wait(), program.errors)
+        hang, _ = self.assert_kinds(["hang", "session"], program)
+        self.assertTrue(hang["complete"])
+        self.settle(program)
+        self.assertEqual([], self.records(program))
 
     def beside_what_cannot_be_run_leaves_nothing(self):
         for argv, status in ((["no-such-program"], 127), (["/etc/passwd"], 126)):

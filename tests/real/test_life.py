@@ -6,6 +6,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ PROGRAMS = os.path.join(os.environ["HANGDOG_BUILD"], "tests", "programs")
 BECOME = os.path.join(PROGRAMS, "become")
 FILTERED = os.path.join(PROGRAMS, "filtered")
 LEAVES = os.path.join(PROGRAMS, "leaves")
+THREAD_ENDS = os.path.join(PROGRAMS, "thread-ends")
 SHELL = "/bin/sh"
 PYTHON = "/usr/bin/python3"
 NO_LONGER = r"it could no longer be watched: a seccomp filter is on all its threads"
@@ -266,6 +268,20 @@ class Exec(Case):
         self.assertRegex(program.told[-1], "it became another program, which could not be watched")
 
 
+class Threads(Case):
+    """A thread that is watched by its name ends as it would without us."""
+
+    def test_it_leaves_nothing_and_asks_for_nothing(self):
+        pairs = {way: [self.program([THREAD_ENDS, way], watched=watched, options=["--thread", "worker"])
+                       for watched in (False, True)]
+                 for way in ("plainly", "alone", *([] if SANITIZER else ["filtered"]))}  # OWN_CALLS
+        for way, (plain, watched) in pairs.items():
+            self.assertEqual(7, plain.wait(), plain.errors)
+            self.assertEqual(7, watched.wait(), "%s: %s" % (way, watched.errors))
+            self.assertEqual(plain.output, watched.output, way)
+            self.assertNotIn("no such thread", watched.errors, way)
+
+
 FORKS = """
 import os, select, subprocess, sys, time
 r, w = os.pipe()
@@ -289,8 +305,29 @@ sys.exit(spawned.wait())
 """
 
 
+SHELLS = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.popen.restype = ctypes.c_void_p
+libc.pclose.argtypes = [ctypes.c_void_p]
+begun = libc.popen(b"exec %s loop" % sys.argv[1].encode(), b"r")
+print(os.system("no-such-program; %s loop; echo \\"it's $? of $0\\"; exit 3" % sys.argv[1]) >> 8, flush=True)
+print(libc.pclose(begun) >> 8)
+"""
+
+
 class Follow(Case):
     """With --follow children are watched, each on its own; without, they are not."""
+
+    def test_commands_that_libc_has_the_shell_run(self):
+        argv = [PYTHON, "-I", "-c", SHELLS, BECOME]
+        plain, followed = [self.program(argv, watched=watched, options=["--follow"]) for watched in (False, True)]
+        self.assertEqual(0, plain.wait(), plain.errors)
+        self.assertEqual(0, followed.wait(), followed.errors)
+        self.assertEqual("it's 7 of sh\n3\n7\n", plain.output)
+        self.assertEqual(plain.output, followed.output)
+        self.assertIn(plain.errors, followed.errors)
+        self.assertEqual(["sleep"] * 2, self.hangs(followed), followed.errors)
 
     def test_forked_and_started_children(self):
         argv = [PYTHON, "-I", "-c", FORKS, BECOME]
@@ -404,15 +441,26 @@ class Daemons(Case):
                 self.assertEqual(["sleep"], self.hangs(watched), "%s: %s" % (way, watched.errors))
 
     def test_those_that_leave(self):
+        beside = self.program(["/bin/sleep", "3"])  # ends while they go on, and has nothing to do with them
         pairs = {way: [self.program([LEAVES, way, "closefrom"], watched=watched) for watched in (False, True)]
                  for way in ("daemon", "double-fork")}
+        followed = self.program([LEAVES, "double-fork", "closefrom"], options=["--follow"])
         for way, pair in pairs.items():
             for program in pair:
                 self.assertEqual(0 if way == "daemon" else 3, program.wait(), program.errors)
+            self.assertRegex(pair[1].told[0], r"^hangdog: leaves has left process \d+ behind.*--follow", pair[1].errors)
+            left = int(re.search(r"process (\d+)", pair[1].told[0]).group(1))
+            self.assertEqual(pair[1].folder, os.readlink("/proc/%d/cwd" % left), way)
+        self.assertEqual(3, followed.wait(), followed.errors)
+        self.assertRegex(followed.errors, r"process \d+ behind.*is watched once it waits|go on \(\d+\)")
+        self.assertEqual(0, beside.wait())
+        self.assertEqual(1, len(beside.told), beside.errors)
+        for way, pair in pairs.items():
             for program in pair:
                 wait_until(lambda p=program: "end" in p.output, "the daemon's end")
             self.assertEqual(pair[0].output, pair[1].output)
-            self.assertRegex(pair[1].told[0], r"^hangdog: leaves has left process \d+ behind.*--follow", pair[1].errors)
+        wait_until(lambda: "end" in followed.output, "the daemon's end")
+        self.assertEqual(["sleep"], self.hangs(followed), followed.errors)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where children are followed: commands that libc has the shell run, in children that it makes within itself.
+ * The real function is given a command that has a second shell take the place of the first one, with what
+ * makes it load us; all else is libc's. Any thread; errno is kept.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/text.h"
+#include "exec.h"
+#include "interpose.h"
+#include "record_file.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define SHELL "/bin/sh"
+#define COMMAND_MAX 8192 /* bytes of the stack: what makes more is not followed */
+
+extern char **environ;
+
+static struct {
+    int (*system)(const char *);
+    FILE *(*popen)(const char *, const char *);
+} real;
+
+static void resolve(void) {
+    int saved = errno;
+    real.system = (__typeof__(real.system))hd_interpose_look_up("system");
+    real.popen = (__typeof__(real.popen))hd_interpose_look_up("popen");
+    errno = saved;
+}
+
+/* In single quotes, whatever is in it. */
+static void put_quoted(struct hd_text *t, const char *s) {
+    hd_text_str(t, "'");
+    for (; *s != '\0'; s++) {
+        if (*s == '\'') {
+            hd_text_str(t, "'\\''");
+        } else {
+            hd_text_mem(t, s, 1);
+        }
+    }
+    hd_text_str(t, "'");
+}
+
+/* The command itself where the shell would not load us, or there is no room. */
+static const char *with_us(const char *command, char to[COMMAND_MAX]) {
+    int saved = errno;
+    const char *preload = hd_exec_preload_for(SHELL);
+    const char *users = hd_exec_variable(environ, "LD_PRELOAD=");
+    struct hd_text t;
+    if (preload != NULL) {
+        hd_text_init(&t, to, COMMAND_MAX);
+        hd_text_str(&t, "HANGDOG_LINK=");
+        put_quoted(&t, hd_record_file_path());
+        hd_text_str(&t, " LD_PRELOAD=");
+        put_quoted(&t, preload);
+        if (users != NULL) {
+            put_quoted(&t, ":");
+            put_quoted(&t, users);
+        }
+        hd_text_str(&t, " exec " SHELL " -c ");
+        put_quoted(&t, command);
+        hd_text_str(&t, " sh"); /* as it calls itself in its errors */
+    }
+    errno = saved;
+    return preload != NULL && t.used + 1 < COMMAND_MAX ? to : command;
+}
+
+/* The buffer is on the stack of those alone who need it. */
+__attribute__((noinline)) static int system_with_us(const char *command) {
+    char text[COMMAND_MAX];
+    return real.system(with_us(command, text));
+}
+
+__attribute__((noinline)) static FILE *popen_with_us(const char *command, const char *mode) {
+    char text[COMMAND_MAX];
+    return real.popen(with_us(command, text), mode);
+}
+
+static bool is_followed(const char *command) {
+    real.system != NULL ? (void)0 : resolve();
+    return command != NULL && command[0] != '-' && hd_record_file_path() != NULL;
+}
+
+EXPORT int system(const char *command) {
+    return is_followed(command) ? system_with_us(command) : real.system(command);
+}
+
+EXPORT FILE *popen(const char *command, const char *mode) {
+    return is_followed(command) ? popen_with_us(command, mode) : real.popen(command, mode);
+}
