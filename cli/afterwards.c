@@ -27,19 +27,21 @@ static bool is_of_session(const char *path, const char *session) {
     return same;
 }
 
-/* A program that was ended while it waited for a child, and whose loop never came back from anything
- * (worker.c, ends_as_batch). */
-static void drop_end_of_batch(struct hd_record *c) {
+/* A program that was ended while it waited for a child, and whose loop never came back from anything, or
+ * while its thread had no loop yet (worker.c, ends_as_batch, ends_without_loop). */
+static void drop_what_is_no_hang(struct hd_record *c) {
     char id[37], path[4096];
     struct problem why;
-    if (atomic_load(&c->hang_open) != HD_RECORD_HANG_LASTS || atomic_load(&c->loop_seen) != HD_RECORD_LOOP) {
+    bool launch = atomic_load(&c->open_launch) != 0;
+    if (atomic_load(&c->hang_open) != HD_RECORD_HANG_LASTS ||
+        (!launch && atomic_load(&c->loop_seen) != HD_RECORD_LOOP)) {
         return;
     }
     hd_uuid_text(c->open_id, id);
     snprintf(path, sizeof path, "%s/.%s.held", c->options.spool, id);
     json_t *report = report_load(path, &why);
     const char *cause = json_string_value(json_object_get(json_object_get(report, "cause"), "kind"));
-    if (cause != NULL && strcmp(cause, "child") == 0 && unlink(path) == 0) {
+    if (cause != NULL && (launch || strcmp(cause, "child") == 0) && unlink(path) == 0) {
         atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
         atomic_fetch_add(&c->withdrawn, 1);
     }
@@ -171,7 +173,7 @@ static void settle(struct hd_record *c, bool died, uint64_t used_ns) {
     char session[37];
     bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
     hd_uuid_text(c->options.session, session);
-    drop_end_of_batch(c);
+    drop_what_is_no_hang(c);
     settle_held(spool, session, loop_seen);
     close_open_hang(c, spool, died);
     if (loop_seen) {

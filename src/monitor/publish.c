@@ -304,6 +304,7 @@ static void note_open(struct hd_monitor *m, const struct hd_hang *h, bool comple
         atomic_fetch_add_explicit(&r->hang_ns, h->duration_ns, memory_order_relaxed);
     } else if (open == HD_RECORD_NO_HANG) {
         memcpy(r->open_id, h->id, sizeof r->open_id);
+        atomic_store_explicit(&r->open_launch, h->state == HANGDOG_STATE_LAUNCH, memory_order_relaxed);
         atomic_store_explicit(&r->open_duration_ns, h->duration_ns, memory_order_relaxed);
         atomic_store_explicit(&r->hang_open, HD_RECORD_HANG_LASTS, memory_order_release);
     }

@@ -228,6 +228,15 @@ static bool ends_as_batch(const struct hd_monitor *m, const struct hd_hang *h) {
            !atomic_load_explicit(&loop->returns, memory_order_relaxed);
 }
 
+/* The program ended before its thread had a loop: what was taken for a launch is how it lives, while the
+ * loops are other threads'. */
+static bool ends_without_loop(const struct hd_monitor *m, const struct hd_hang *h) {
+    const struct hd_loop *loop = &m->watch[h->loop].loop;
+    return m->settings.held && !h->shown && h->state == HANGDOG_STATE_LAUNCH &&
+           atomic_load_explicit(&m->stopping, memory_order_relaxed) &&
+           atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0;
+}
+
 static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                    const struct hd_message *msg) {
     settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL, HD_RUN_RUNNING);
@@ -238,7 +247,7 @@ static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
     charge_between(h);
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
-    if (h->opened && ends_as_batch(m, h)) {
+    if (h->opened && (ends_as_batch(m, h) || ends_without_loop(m, h))) {
         hd_publish_withdraw(m, k, h);
     } else if (h->opened) {
         hd_publish(m, k, h, true);

@@ -30,6 +30,18 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
+# The main thread has no loop: it waits for one that has, for longer than a launch may last.
+JOINS = """
+import ctypes, os, select, signal, sys, threading
+def work():
+    ctypes.CDLL(None).prctl(15, b"looper", 0, 0, 0)
+    r, w = os.pipe()
+    [select.select([r], [], [], 0.1) for _ in range(115)]
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+if sys.argv[1] == "killed": os.kill(os.getpid(), signal.SIGKILL)
+"""
 WORKER = """
 const { Worker, isMainThread } = require('worker_threads');
 if (isMainThread) { new Worker(__filename); setTimeout(() => {}, 4000); }
@@ -94,6 +106,18 @@ class Threads(SideBySide):
         program, hangs = self.watch([PYTHON, "-I", "-c", AGAIN], "again", status=0)
         self.assertEqual(["again"] * 3, [r["loop"]["name"] for r in hangs], program.errors)
         self.assertEqual(3, len({r["loop"]["tid"] for r in hangs}))
+
+    def assert_that_joining_is_no_launch(self, end, status):
+        program, hangs = self.watch([PYTHON, "-I", "-c", JOINS, end], "looper", status=status)
+        self.assertEqual([], hangs)
+        self.assertEqual([], program.reports("fatal-hang"))
+        self.assertRegex(program.told[-1], "; no hang of 500 ms or more$")
+
+    def beside_a_main_thread_that_only_joins(self):
+        self.assert_that_joining_is_no_launch("exit", 0)
+
+    def beside_a_main_thread_that_only_joins_and_is_killed(self):
+        self.assert_that_joining_is_no_launch("killed", -9)
 
     def beside_a_worker_of_node(self):
         if not os.path.exists(NODE):
