@@ -24,18 +24,6 @@ const char *hangdog_version(void) {
 
 /* ---- start and stop ------------------------------------------------------------------------- */
 
-extern char **environ;
-
-static const char *environment(const char *name) {
-    size_t n = strlen(name);
-    for (char **e = environ; e != NULL && *e != NULL; e++) {
-        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1] != '\0') {
-            return *e + n + 1;
-        }
-    }
-    return NULL;
-}
-
 static void program_name(char *out, size_t size) {
     char link[512];
     long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", link, sizeof link - 1);
@@ -51,8 +39,8 @@ static void program_name(char *out, size_t size) {
 
 /* $XDG_STATE_HOME/hangdog/APP, else ~/.local/state/hangdog/APP, else /var/tmp/hangdog/APP. */
 static void default_spool(struct hd_settings *s) {
-    const char *state = environment("XDG_STATE_HOME");
-    const char *home = environment("HOME");
+    const char *state = hd_environment("XDG_STATE_HOME");
+    const char *home = hd_environment("HOME");
     struct hd_text t;
     hd_text_init(&t, s->spool, sizeof s->spool);
     if (state != NULL && state[0] == '/') {

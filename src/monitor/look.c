@@ -26,6 +26,9 @@ static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_wa
     if (state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0) {
         limits.threshold_ns = w->threshold_ns;
     }
+    if (limits.threshold_ns > m->settings.threshold_max_ns) {
+        limits.threshold_ns = m->settings.threshold_max_ns;
+    }
     if (state == HANGDOG_STATE_LAUNCH) {
         limits.sample_until_ns = m->settings.sample_launch_ns;
     }

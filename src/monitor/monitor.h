@@ -82,6 +82,7 @@ struct hd_recogniser {
 struct hd_settings {
     uint64_t interval_ns;
     uint64_t threshold_ns[HANGDOG_STATES];
+    uint64_t threshold_max_ns; /* of any state and loop: who ends the program for a hang shall not be first */
     uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
     int signal;
     bool held;                 /* reports wait until the loop is beyond doubt (preload) */
@@ -179,6 +180,8 @@ struct hd_monitor *hd_monitor_current(void);
 void hd_monitor_filtered(void);
 void hd_monitor_unfiltered(void);
 struct hd_settings hd_settings_default(void);
+/* NULL: not set, or empty. */
+const char *hd_environment(const char *name);
 
 /* Watches the calling thread's loop from `start_ns` on, as running. NULL: no slot or no memory. */
 struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,

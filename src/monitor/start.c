@@ -66,22 +66,6 @@ static void end_change(enum phase now) {
     hd_os.futex_wake((uint32_t *)&phase, INT_MAX, false);
 }
 
-struct hd_settings hd_settings_default(void) {
-    return (struct hd_settings){
-        .interval_ns = 50 * HD_NS_PER_MS,
-        .threshold_ns = {[HANGDOG_STATE_LAUNCH] = 10 * HD_NS_PER_S,
-                         [HANGDOG_STATE_FOREGROUND] = 2 * HD_NS_PER_S,
-                         [HANGDOG_STATE_BACKGROUND] = 3 * HD_NS_PER_S,
-                         [HANGDOG_STATE_RESUME] = 3 * HD_NS_PER_S,
-                         [HANGDOG_STATE_SUSPEND] = 3 * HD_NS_PER_S,
-                         [HANGDOG_STATE_QUIT] = 3 * HD_NS_PER_S},
-        .reports_per_day = 100,
-        .reports_per_fingerprint = 5,
-        .spool_reports = 500,
-        .signal = 23, /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
-    };
-}
-
 /* ---- start ---------------------------------------------------------------------------------- */
 
 static size_t round_up(size_t n) {

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, Program, environment, schema_errors, state_of, wait_until
+from support_run import HANGDOG, MS, Program, environment, schema_errors, state_of, wait_until
 
 
 class Exec(SideBySide):
@@ -58,6 +58,18 @@ class Exec(SideBySide):
         self.settle(program)
         self.assert_kinds(["hang", "session"], program)
         self.assertEqual([], [name for name in program.names() if name.startswith(".")])
+
+    def beside_in_a_service_a_hang_is_known_before_its_watchdog_ends_it(self):
+        """As systemd starts it; a threshold of 5 s would come too late."""
+        service = ("import os, sys\n"
+                   "os.environ.update(WATCHDOG_USEC='1000000', WATCHDOG_PID=str(os.getpid()))\n"
+                   "os.execv(sys.argv[1], sys.argv[1:])")
+        program = Program([PYTHON, "-I", "-c", service, HANGDOG, "run", "--exec", "--spool", "spool", "--threshold",
+                           "5000", "--", *loop(1.6, "hang0.8", 0.5)], watched=False)
+        self.addCleanup(program.close)
+        self.assertEqual(0, program.wait(), program.errors)
+        hang, _ = self.assert_kinds(["hang", "session"], program)
+        self.assertEqual(500 * MS - 1, hang["threshold_ns"])
 
     def beside_held_reports_are_settled_at_the_end(self):
         """Its loop is not sure yet, or there is none."""

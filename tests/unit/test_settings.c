@@ -154,6 +154,29 @@ static void the_spool_is_below_the_state_folder_or_home(void **state) {
     free(home);
 }
 
+static uint64_t most_with(const char *usec, const char *pid) {
+    usec != NULL ? setenv("WATCHDOG_USEC", usec, 1) : unsetenv("WATCHDOG_USEC");
+    pid != NULL ? setenv("WATCHDOG_PID", pid, 1) : unsetenv("WATCHDOG_PID");
+    uint64_t most = hd_settings_default().threshold_max_ns;
+    unsetenv("WATCHDOG_USEC");
+    unsetenv("WATCHDOG_PID");
+    return most;
+}
+
+static void thresholds_stay_below_half_of_a_services_watchdog(void **state) {
+    (void)state;
+    char own[16];
+    snprintf(own, sizeof own, "%d", (int)getpid());
+    const uint64_t half = HD_NS_PER_S / 2, none = UINT64_MAX / 2 - 1;
+    assert_int_equal(most_with("1000000", own), half - 1);
+    assert_int_equal(most_with("1000000", NULL), half - 1);
+    assert_true(most_with("1000000", "1") >= none); /* another process's */
+    assert_true(most_with(NULL, NULL) >= none);
+    assert_true(most_with("", own) >= none);
+    assert_true(most_with("0", own) >= none);
+    assert_true(most_with("18446744073709551615", own) >= none); /* infinity */
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -162,6 +185,7 @@ int main(void) {
         CASE(the_limits_themselves_are_allowed),
         CASE(a_longer_struct_is_taken_as_far_as_it_is_known),
         CASE(the_spool_is_below_the_state_folder_or_home),
+        CASE(thresholds_stay_below_half_of_a_services_watchdog),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
