@@ -77,6 +77,7 @@ static void make_the_calls(void) {
     hd_os.boot_clock(&ns);
     hd_os_clock_init();
     hd_os_thread_cpu_ns();
+    hd_os.thread_cpu_clock(hd_os.get_tid(), &ns);
     hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&word, byte, sizeof word);
     size_t bytes = 64 * 1024 + HD_OS_STACK_EXTRA;
     void *memory = hd_os_memory_take(bytes);

@@ -29,11 +29,11 @@ static int gone(struct hd_capture *out) {
     return -ESRCH;
 }
 
-/* Rung 3: what the kernel says of it, and no frames. */
+/* Rung 3: what the kernel says of it since the look before, whose figures are in *out, and no frames. */
 static int by_kernel(struct hd_target *t, struct hd_capture *out) {
     struct hd_proc_syscall call;
     char text[HD_PROC_SYSCALL_BYTES];
-    struct hd_sched before = out->sched, now = before;
+    struct hd_sched before = out->sched, now;
     enum hd_run_state state = HD_RUN_RUNNABLE;
 
     clear(out);
@@ -43,8 +43,9 @@ static int by_kernel(struct hd_target *t, struct hd_capture *out) {
         return gone(out);
     }
     out->sched = now;
-    /* R is both; a thread that got no time since the look before was waiting for a processor. */
-    bool ran = now.cpu_ns != before.cpu_ns || now.slices != before.slices;
+    /* R is both; a thread that got no time since the look before was waiting for a processor. The figures of
+     * one that runs may be as old as the kernel's last tick, its clock is not. */
+    bool ran = now.slices != before.slices || !hd_capture_rests(t, &before);
     out->state = (uint8_t)(state == HD_RUN_RUNNABLE && ran ? HD_RUN_RUNNING : state);
     if (hd_target_syscall(t, text, &call) > 0 && call.where == HD_PROC_BLOCKED) {
         out->syscall_nr = call.nr;
@@ -73,9 +74,8 @@ static bool keeps_running(const struct hd_target *t, const struct hd_sched *sinc
 
 /* One attempt at the first two rungs. 0, -ESRCH, -ETIMEDOUT (asked, no answer), or -EAGAIN. */
 static int attempt(struct hd_target *t, bool lend, struct hd_capture *out) {
-    uint8_t *spare = hd_signalled_spare();
     clear(out);
-    int rc = spare != NULL ? hd_frozen_take(t, spare, out) : -EAGAIN;
+    int rc = hd_frozen_take(t, hd_signalled_spare(), out);
     if (rc == 0) {
         t->voluntary_valid = false; /* a thread that was blocked at one look must be seen running at two */
     }
@@ -97,6 +97,7 @@ static int attempt(struct hd_target *t, bool lend, struct hd_capture *out) {
 int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     uint64_t until = hd_os_now_ns() + RETRY_NS;
     int rc = attempt(t, lend, out);
+    struct hd_sched first = out->sched;
 
     while (rc == -EAGAIN && hd_os_now_ns() < until) {
         hd_capture_nap(BETWEEN_NS);
@@ -106,6 +107,7 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
         t->cost.samples++;
         return 0;
     }
+    out->sched = first; /* some milliseconds old; the last attempt's are of this moment */
     return rc == -ESRCH ? gone(out) : by_kernel(t, out);
 }
 

@@ -106,7 +106,10 @@ int hd_capture_buffers(void);
 /* Only rung 1, by process_vm_readv or /proc/self/mem: for threads that are not watched. -EAGAIN: it runs. */
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
 
-/* Scheduling figures alone: the light look. */
+/* Scheduling figures alone. */
 int hd_capture_sched(const struct hd_target *t, struct hd_sched *out);
+/* Whether a thread that was blocked with these figures has not run since, by its CPU clock: a tenth of the
+ * work of reading them anew. False where that is not known. */
+bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since);
 
 #endif

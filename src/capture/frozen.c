@@ -112,6 +112,9 @@ int hd_frozen_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) 
         return 0;
     }
     t->last_valid = false;
+    if (stack == NULL) {
+        return -EAGAIN;
+    }
     long n = hd_target_syscall(t, before, &call);
     if (n < 0) {
         return (int)n;

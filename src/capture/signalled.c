@@ -63,12 +63,6 @@ int hd_signalled_signal(void) {
     return shared.signal;
 }
 
-void hd_signalled_forget(const struct hd_mailbox *m) {
-    if (m != NULL && shared.held == m) { /* the worker's targets have none */
-        shared.held = NULL;
-    }
-}
-
 void hd_capture_nap(uint64_t ns) {
     static uint32_t never;
     (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + ns, false);
@@ -85,6 +79,14 @@ static const uint8_t *held(void) {
         shared.held = NULL;
     }
     return shared.held != NULL ? shared.held->bytes : NULL;
+}
+
+/* A handler that is in mid-copy now has the buffers to itself: the next start takes others. */
+void hd_signalled_forget(const struct hd_mailbox *m) {
+    if (m != NULL && held() != NULL && shared.held == m) { /* the worker's targets have none */
+        shared.held = NULL;
+        shared.lent = shared.spare = NULL;
+    }
 }
 
 uint8_t *hd_signalled_spare(void) {

@@ -22,7 +22,7 @@ bool hd_signalled_allowed(struct hd_target *t);
  * came; -ESRCH: the thread is gone. */
 int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out);
 
-/* Before a target's mailbox may be freed. */
+/* The watch of a mailbox ends, which may be freed by its thread from now on. */
 void hd_signalled_forget(const struct hd_mailbox *m);
 
 /* Plain waiting, on the monitor. */

@@ -213,6 +213,11 @@ int hd_capture_sched(const struct hd_target *t, struct hd_sched *out) {
     return 0;
 }
 
+bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since) {
+    uint64_t cpu_ns;
+    return hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns == since->cpu_ns;
+}
+
 /* Above the thread pointer of a thread that libc made lie no frames, but perhaps a mapping of somebody else's
  * that the kernel shows as one with the stack. */
 static uint64_t clipped_hi(const struct hd_target *t) {

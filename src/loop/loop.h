@@ -193,11 +193,11 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_after_wait(struct 
 
 /* A wait with zero timeout: one turn ends, the next starts. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn(struct hd_loop *l) {
-    uint64_t now = hd_ticks_read();
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
-    if (__builtin_expect((old & HD_ACTIVITY_MASK) != hd_word_code(HANGDOG_AFTER_WAITING), 0)) {
+    if (__builtin_expect(!hd_word_says_turn(old), 0)) {
         return hd_loop_mark_any(l, HANGDOG_AFTER_WAITING);
     }
+    uint64_t now = hd_ticks_read();
     hd_turn_account(l, now - (old >> HD_ACTIVITY_BITS));
     hd_loop_tell(l, HANGDOG_AFTER_WAITING, hd_word(now, HANGDOG_AFTER_WAITING), true, now);
     return now;

@@ -149,7 +149,9 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
                          uint64_t own_delay_ns) {
     struct hd_sched before = w->sched;
     bool known = w->sched_valid;
-    w->sched_valid = hd_capture_sched(&w->target, &w->sched) == 0;
+    bool rests = known && w->blocked && late_ns <= HD_LATE_NS && !hd_is_filtered(m) &&
+                 hd_capture_rests(&w->target, &w->sched);
+    w->sched_valid = rests || hd_capture_sched(&w->target, &w->sched) == 0;
     if (late_ns <= HD_LATE_NS || !known || !w->sched_valid) {
         return 0;
     }
@@ -215,6 +217,7 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->target.signal = hd_is_filtered(m) ? 0 : m->settings.signal;
     w->life = (struct hd_life){0};
     w->sched_valid = w->blocked = w->sure_told = w->told = w->launched = false;
+    w->stack_bytes = 0;
     w->tracked_turn = w->floor_ns = w->resumed = w->changes = 0;
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
     hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */

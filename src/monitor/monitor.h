@@ -56,6 +56,7 @@ struct hd_watch {
     uint32_t changes;      /* of the loop, as seen at the last look */
     uint64_t sampled_turn; /* ticks; the turn that `keep` is about */
     uint32_t keep;         /* bytes of the ring that its samples leave to others */
+    uint32_t stack_bytes;  /* of the last sample that had any */
     uint64_t tracked_turn; /* ticks, while TRACKED is set; 0 */
     uint64_t next_ns;
 };

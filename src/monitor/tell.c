@@ -47,23 +47,27 @@ bool hd_tell(struct hd_monitor *m, const struct hd_message *message) {
     return room != NULL;
 }
 
-static uint32_t sample_bytes(const struct hd_capture *taken) {
-    return (uint32_t)(sizeof(struct hd_message) + sizeof *taken) + (taken->lent ? 0 : taken->stack_bytes);
+static uint32_t sample_bytes(bool lent, uint32_t stack_bytes) {
+    return (uint32_t)(sizeof(struct hd_message) + sizeof(struct hd_capture)) + (lent ? 0 : stack_bytes);
 }
 
 /* While the worker is behind, a turn's samples leave half of the room that the first of them found, so that
- * the hangs after it have some too. The first is cut until it fits: the inner frames tell which function is
- * in the way. */
-static struct hd_message *room_for(struct hd_monitor *m, struct hd_watch *w, struct hd_capture *taken) {
-    bool first = w->sampled_turn != w->life.turn;
+ * the hangs after it have some too. */
+static uint32_t room_to_leave(struct hd_monitor *m, struct hd_watch *w, bool first) {
     if (first) {
         uint32_t free = hd_ring_free(&m->ring);
         w->sampled_turn = w->life.turn;
         w->keep = HD_RING_RESERVE + (free > HD_RING_RESERVE ? (free - HD_RING_RESERVE) / 2 : 0);
     }
-    uint32_t keep = hd_ring_read_up_to(&m->ring, m->told_until) ? HD_RING_RESERVE : w->keep;
+    return hd_ring_read_up_to(&m->ring, m->told_until) ? HD_RING_RESERVE : w->keep;
+}
+
+/* The first sample of a turn is cut until it fits: the inner frames tell which function is in the way. */
+static struct hd_message *room_for(struct hd_monitor *m, struct hd_capture *taken, uint32_t keep,
+                                   bool first) {
     for (;;) {
-        struct hd_message *room = hd_ring_reserve(&m->ring, sample_bytes(taken), keep);
+        struct hd_message *room =
+            hd_ring_reserve(&m->ring, sample_bytes(taken->lent, taken->stack_bytes), keep);
         if (room != NULL || !first || taken->lent || taken->stack_bytes < 2 * CUT_BYTES_MIN) {
             return room;
         }
@@ -71,15 +75,25 @@ static struct hd_message *room_for(struct hd_monitor *m, struct hd_watch *w, str
     }
 }
 
-/* One capture and, unless the worker is to read it where it is, its stack. */
+/* One capture and, unless the worker is to read it where it is, its stack. Where there is no room for it the
+ * worker is behind, and its time goes to the one before. What it will need is known before, but for a stack
+ * that has grown: nobody is interrupted for a sample that is lost. */
 void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
+    bool first = w->sampled_turn != w->life.turn;
+    bool lend = hd_ring_read_up_to(&m->ring, m->lent_until);
+    uint32_t keep = room_to_leave(m, w, first);
+    uint32_t needed = sample_bytes(lend || w->blocked, first ? 2 * CUT_BYTES_MIN : w->stack_bytes);
     struct hd_capture taken;
-    if (hd_capture_take(&w->target, hd_ring_read_up_to(&m->ring, m->lent_until), &taken) != 0) {
+    if (hd_ring_reserve(&m->ring, needed, keep) == NULL) {
+        tell_worker(m);
         return;
     }
-    struct hd_message *head = room_for(m, w, &taken);
-    if (head == NULL) {               /* the worker is behind: this sample's time goes to the one before */
-        w->target.last_valid = false; /* it never saw what the next one may be the same as */
+    if (hd_capture_take(&w->target, lend, &taken) != 0) {
+        return;
+    }
+    struct hd_message *head = room_for(m, &taken, keep, first);
+    if (head == NULL) {
+        w->target.last_valid = false; /* nobody saw what the next one may be the same as */
         tell_worker(m);
         return;
     }
@@ -96,9 +110,10 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
                                 .excluded_ns = w->life.excluded_ns};
     add_figures(m, head);
     w->blocked = taken.way == HD_WAY_FROZEN;
+    w->stack_bytes = taken.stack_bytes != 0 ? taken.stack_bytes : w->stack_bytes;
     w->sched = taken.sched;
     w->sched_valid = true;
-    hd_ring_commit(&m->ring, sample_bytes(&taken));
+    hd_ring_commit(&m->ring, sample_bytes(taken.lent, taken.stack_bytes));
     uint64_t until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
     m->lent_until = taken.lent ? until : m->lent_until;
     if (!taken.same || m->anchor_ns - m->told_ns >= TELL_SAME_NS) {

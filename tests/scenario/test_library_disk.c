@@ -52,6 +52,10 @@ static json_int_t samples_of(const json_t *report) {
     return json_integer_value(json_object_get(json_object_get(report, "samples"), "taken"));
 }
 
+static json_int_t captures_of(const json_t *report) {
+    return json_integer_value(json_object_get(json_object_get(report, "monitor"), "samples"));
+}
+
 /* What both disks have to show: the disk stalls before the first report and answers after three hangs. */
 static void hangs_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(void *),
                                     const struct spool *behind) {
@@ -69,10 +73,12 @@ static void hangs_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(voi
     void (*const blocks[])(uint64_t) = {block_sleep, spin_deep, block_spin};
     for (unsigned i = 0; i < 3; i++) {
         assert_near(report_ns(json_array_get(hangs, i), "duration_ns"), took[i]);
-        if (!report_blames(json_array_get(hangs, i), blocks[i]) ||
-            samples_of(json_array_get(hangs, i)) < SAMPLES_MIN) {
+        json_int_t told = samples_of(json_array_get(hangs, i)), taken = captures_of(json_array_get(hangs, i));
+        if (!report_blames(json_array_get(hangs, i), blocks[i]) || told < SAMPLES_MIN || taken > told + 1) {
             json_dumpf(json_array_get(hangs, i), stderr, JSON_INDENT(1));
-            fail_msg("the report of hang %u blames another function, or has too few samples", i);
+            fail_msg("the report of hang %u blames another function, or has too few samples, or more were "
+                     "taken than there was room for",
+                     i);
         }
     }
     json_decref(hangs);

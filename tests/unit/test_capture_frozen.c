@@ -183,14 +183,16 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
     assert_int_equal(second.syscall_args[0], fd);
     assert_int_equal(second.state, HD_RUN_BLOCKED);
     assert_true(second.at_ns > first.at_ns);
+    assert_true(hd_capture_rests(&l.target, &second.sched));
 
     assert_int_equal(eventfd_write(fd, 1), 0); /* it wakes, and blocks again at the same place */
-    uint64_t slices = second.sched.slices;
-    for (int i = 0; i < 10000 && second.sched.slices == slices; i++) {
+    struct hd_sched before = second.sched;
+    for (int i = 0; i < 10000 && second.sched.slices == before.slices; i++) {
         live_nap(HD_NS_PER_MS);
         assert_int_equal(hd_capture_take(&l.target, true, &second), 0);
     }
     assert_false(second.same);
+    assert_false(hd_capture_rests(&l.target, &before));
     assert_true(second.stack_bytes > 0);
     live_end_reader(&l);
 }
@@ -285,6 +287,7 @@ static void a_thread_that_is_gone_is_told_so(void **state) {
     assert_int_equal(hd_capture_frozen(&l.target, live_stack, &c), -ESRCH);
     struct hd_sched sched;
     assert_int_equal(hd_capture_sched(&l.target, &sched), -ESRCH);
+    assert_false(hd_capture_rests(&l.target, &c.sched));
     hd_target_close(&l.target);
     hd_os_memory_give(l.memory, hd_capture_thread_bytes());
 }

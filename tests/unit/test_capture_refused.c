@@ -59,6 +59,7 @@ static void without_scheduling_figures_switches_serve(void **state) {
     hd_os.pread = pread_without_sched;
     assert_true(live_capture_in(&l, SYS_read, &c));
     assert_true(c.sched.slices > 0);
+    assert_false(hd_capture_rests(&l.target, &c.sched));
     assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     assert_true(c.same);
     hd_os = real;

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -382,6 +383,88 @@ static void a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done(void 
     live_end(&l);
 }
 
+/* The watch ends while a handler is in mid-copy, and another run starts: what it copies is nobody else's. */
+static void a_handler_put_off_at_a_stop_keeps_what_it_copies_to(void **state) {
+    (void)state;
+    static uint8_t kept[HD_STACK_BYTES_MAX];
+    struct live l = {0}, other = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, live_body_spin));
+    assert_true(live_start(&other, live_body_spin));
+    put_off = &l;
+    real = hd_os;
+    hd_os.signal_thread = begin_only;
+    assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
+    hd_os = real;
+    hd_target_close(&l.target);
+    assert_int_equal(hd_capture_buffers(), 0);
+    assert_true(live_capture_by(&other, HD_WAY_SIGNALLED, &c));
+    memcpy(kept, c.stack, c.stack_bytes);
+    memset(l.mailbox->bytes, 0x33, HD_STACK_BYTES_MAX);
+    assert_memory_equal(kept, c.stack, c.stack_bytes);
+    live_end(&other);
+    live_end(&l);
+}
+
+/* ---- running, or waiting for a processor -------------------------------------------------------------- */
+
+#define LOOKS 20
+
+/* How many of some captures without a stack found the thread in `run`. */
+static int looks_that_say(struct live *l, enum hd_run_state run) {
+    struct hd_capture c;
+    int count = 0;
+    for (int i = 0; i < LOOKS; i++) {
+        assert_int_equal(hd_capture_take(&l->target, false, &c), 0);
+        assert_int_equal(c.way, HD_WAY_KERNEL);
+        count += c.state == run;
+    }
+    return count;
+}
+
+static void a_thread_that_runs_is_told_so_without_a_stack(void **state) {
+    (void)state;
+    struct live l = {0};
+    assert_true(live_start(&l, live_body_spin));
+    l.target.signal = 0;
+    assert_true(looks_that_say(&l, HD_RUN_RUNNING) > LOOKS / 2); /* others want the processor, too */
+    live_end(&l);
+}
+
+/* On the one processor of a thread that spins, and only when that wants nothing of it. */
+static void body_starved(struct live *l) {
+    cpu_set_t one;
+    struct sched_param none = {0};
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    if (pthread_setaffinity_np(((struct live *)l->arg)->thread, sizeof one, &one) == 0 &&
+        sched_setaffinity(0, sizeof one, &one) == 0 && sched_setscheduler(0, SCHED_IDLE, &none) == 0) {
+        live_spin_until_stop(l);
+    }
+}
+
+static void a_starved_thread_is_told_so_even_while_there_is_nowhere_to_copy_to(void **state) {
+    (void)state;
+    struct live hog = {0}, late = {0}, starved = {.arg = &hog};
+    struct hd_capture c;
+    assert_true(live_start(&hog, live_body_spin));
+    assert_true(live_start(&late, live_body_spin));
+    assert_true(live_start(&starved, body_starved));
+    put_off = &late;
+    real = hd_os;
+    hd_os.signal_thread = begin_only;
+    for (int i = 0; (__atomic_load_n(&late.mailbox->word, __ATOMIC_ACQUIRE) & 3) != HD_MAIL_COPYING; i++) {
+        assert_true(i < 2000);
+        assert_int_equal(hd_capture_take(&late.target, false, &c), 0); /* into the buffer for all others */
+    }
+    hd_os = real;
+    assert_true(looks_that_say(&starved, HD_RUN_RUNNABLE) > LOOKS / 2);
+    __atomic_store_n(&late.mailbox->word, hd_mail_word((uint32_t)sent_value, HD_MAIL_DONE), __ATOMIC_RELEASE);
+    live_end(&hog);
+    live_end(&late);
+    live_end(&starved);
+}
+
 static int refuse_alt_stack(const void *new_stack, void *old_stack) {
     return new_stack != NULL ? -ENOMEM : real.alt_stack(new_stack, old_stack);
 }
@@ -446,6 +529,9 @@ int main(void) {
         cmocka_unit_test(an_answer_that_comes_too_late_is_not_taken),
         cmocka_unit_test(a_signal_that_cannot_be_sent_leaves_the_kernels_word),
         cmocka_unit_test(a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done),
+        cmocka_unit_test(a_handler_put_off_at_a_stop_keeps_what_it_copies_to),
+        cmocka_unit_test(a_thread_that_runs_is_told_so_without_a_stack),
+        cmocka_unit_test(a_starved_thread_is_told_so_even_while_there_is_nowhere_to_copy_to),
         cmocka_unit_test(a_thread_that_cannot_have_an_alternate_stack_is_not_entered),
         cmocka_unit_test(a_child_made_on_the_alternate_stack_lives),
     };

@@ -175,6 +175,12 @@ static int sys_boot_clock(uint64_t *ns) {
     return read_clock(CLOCK_BOOTTIME, ns);
 }
 
+/* The number that pthread_getcpuclockid gives (include/linux/posix-timers_types.h: CPUCLOCK_SCHED, per
+ * thread); the kernel takes the thread's number as the caller's namespace of processes has it. */
+static int sys_thread_cpu_clock(int tid, uint64_t *ns) {
+    return read_clock((int)(~(unsigned)tid << 3 | 6u), ns);
+}
+
 static long sys_read_memory(int pid, uint64_t addr, void *buf, size_t n) {
     struct iovec local = {.iov_base = buf, .iov_len = n};
     struct iovec remote = {.iov_base = (void *)addr, .iov_len = n};
@@ -216,5 +222,6 @@ struct hd_os_calls hd_os = {
     .get_random = sys_get_random,
     .wall_clock = sys_wall_clock,
     .boot_clock = sys_boot_clock,
+    .thread_cpu_clock = sys_thread_cpu_clock,
     .read_memory = sys_read_memory,
 };
