@@ -82,7 +82,7 @@ static inline uint64_t hash_of_poll(const struct pollfd *fds, nfds_t n) {
     return hash;
 }
 
-static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
+__attribute__((noinline, cold)) static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
     return (struct hd_wait_set){.hash = hash_of_poll(fds, n),
                                 .poll = is_address(fds) ? fds : NULL,
                                 .n = is_address(fds) ? n : 0,
@@ -109,7 +109,8 @@ static inline uint64_t hash_of_select(int n, const fd_set *r, const fd_set *w, c
     return hash;
 }
 
-static struct hd_wait_set set_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
+__attribute__((noinline, cold)) static struct hd_wait_set set_of_select(int n, const fd_set *r,
+                                                                        const fd_set *w, const fd_set *e) {
     return (struct hd_wait_set){
         .hash = hash_of_select(n, r, w, e),
         .select = {is_address(r) ? r : NULL, is_address(w) ? w : NULL, is_address(e) ? e : NULL},
@@ -127,7 +128,7 @@ static inline uint64_t hash_of_epoll(int epfd) {
     return (uint64_t)(uint32_t)epfd << 32 | generation;
 }
 
-static struct hd_wait_set set_of_epoll(int epfd) {
+__attribute__((noinline, cold)) static struct hd_wait_set set_of_epoll(int epfd) {
     uint64_t hash = hash_of_epoll(epfd);
     return (struct hd_wait_set){.hash = hash, .epoll = epfd, .epoll_generation = (uint32_t)hash};
 }
@@ -165,67 +166,78 @@ static int64_t ns_of(const struct timespec *t) {
 /* Defines the interposer `name` of the real `member`. OF is what it waits for: both a hash_ and a set_; the
  * rest is what the recorder wants to know, in a debug mode. Nearly every wait is the last one again and the
  * loop's, so that comes first and needs no stack; any other wait is `any_name`, which takes care of all. */
-#define INTERPOSE(name, member, PARAMETERS, ARGUMENTS, OF, BLOCKS, ...)                                      \
-    static                                                                                                   \
-        __attribute__((noinline)) int any_##name(const void *caller, const void *frame, UNWRAP PARAMETERS) { \
-        struct hd_wait_set hd_set = set_##OF;                                                                \
-        struct hd_waiting hd_w;                                                                              \
-        if (hd_recorder_on) {                                                                                \
-            hd_recorder_begin(&(struct hd_recorded_wait){.function = #name, __VA_ARGS__});                   \
-        }                                                                                                    \
-        hd_wait_begin(&hd_w, &hd_set, BLOCKS, caller, frame);                                                \
-        int hd_result = REAL(member) ARGUMENTS;                                                              \
-        if (hd_recorder_on) {                                                                                \
-            hd_recorder_end(hd_result);                                                                      \
-            hd_wait_forget(hd_waits_self); /* the next one is recorded too */                                \
-        }                                                                                                    \
-        hd_wait_end(&hd_w);                                                                                  \
-        return hd_result;                                                                                    \
-    }                                                                                                        \
-    EXPORT int name PARAMETERS {                                                                             \
-        struct hd_waits *hd_t = hd_waits_self;                                                               \
-        if (hd_t == NULL && !watched()) {                                                                    \
-            return REAL(member) ARGUMENTS;                                                                   \
-        }                                                                                                    \
-        const void *caller = __builtin_return_address(0), *frame = __builtin_dwarf_cfa();                    \
-        if (hd_t == NULL || !hd_wait_is_the_loops(hd_t, hash_##OF, caller, frame)) {                         \
-            return any_##name(caller, frame, UNWRAP ARGUMENTS);                                              \
-        }                                                                                                    \
-        if (!(BLOCKS)) {                                                                                     \
-            int found = real.member ARGUMENTS;                                                               \
-            hd_wait_loop_looked(hd_t);                                                                       \
-            return found;                                                                                    \
-        }                                                                                                    \
-        struct hd_identity *hd_id = hd_t->last;                                                              \
-        uint64_t hd_began = hd_wait_loop_begin(hd_t);                                                        \
-        int hd_result = real.member ARGUMENTS;                                                               \
-        hd_wait_loop_end(hd_t, hd_id, hd_began);                                                             \
-        return hd_result;                                                                                    \
+#define INTERPOSE(name, member, PARAMETERS, ARGUMENTS, OF, BLOCKS, ...)                          \
+    static __attribute__((noinline, cold)) int any_##name(const void *caller, const void *frame, \
+                                                          UNWRAP PARAMETERS) {                   \
+        struct hd_wait_set hd_set = set_##OF;                                                    \
+        struct hd_waiting hd_w;                                                                  \
+        if (hd_recorder_on) {                                                                    \
+            hd_recorder_begin(&(struct hd_recorded_wait){.function = #name, __VA_ARGS__});       \
+        }                                                                                        \
+        hd_wait_begin(&hd_w, &hd_set, BLOCKS, caller, frame);                                    \
+        int hd_result = REAL(member) ARGUMENTS;                                                  \
+        if (hd_recorder_on) {                                                                    \
+            hd_recorder_end(hd_result);                                                          \
+            hd_wait_forget(hd_waits_self); /* the next one is recorded too */                    \
+        }                                                                                        \
+        hd_wait_end(&hd_w);                                                                      \
+        return hd_result;                                                                        \
+    }                                                                                            \
+    EXPORT int name PARAMETERS {                                                                 \
+        struct hd_waits *hd_t = hd_waits_self;                                                   \
+        if (hd_t == NULL && !watched()) {                                                        \
+            return REAL(member) ARGUMENTS;                                                       \
+        }                                                                                        \
+        const void *caller = __builtin_return_address(0), *frame = __builtin_dwarf_cfa();        \
+        if (hd_t == NULL || !hd_wait_is_the_loops(hd_t, hash_##OF, caller, frame)) {             \
+            return any_##name(caller, frame, UNWRAP ARGUMENTS);                                  \
+        }                                                                                        \
+        if (!(BLOCKS)) {                                                                         \
+            int found = real.member ARGUMENTS;                                                   \
+            hd_wait_loop_looked(hd_t);                                                           \
+            return found;                                                                        \
+        }                                                                                        \
+        struct hd_identity *hd_id = hd_t->last;                                                  \
+        uint64_t hd_began = hd_wait_loop_begin(hd_t);                                            \
+        int hd_result = real.member ARGUMENTS;                                                   \
+        hd_wait_loop_end(hd_t, hd_id, hd_began);                                                 \
+        return hd_result;                                                                        \
     }
 
 INTERPOSE(poll, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), of_poll(fds, n),
           timeout != 0, .timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n)
 
+/* Other names of the same. By ours, and as a jump: return address and frame are the caller's. */
+extern __typeof__(poll) own_poll __attribute__((alias("poll"), visibility("hidden")));
+
 EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout);
 EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout) {
-    return poll(fds, n, timeout);
+    return own_poll(fds, n, timeout);
 }
 
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size);
-INTERPOSE(__poll_chk, poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t size),
-          (fds, n, timeout, size), of_poll(fds, n), timeout != 0, .timeout_ns = ns_of_ms(timeout), .fds = fds,
-          .count = n)
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
+    if (size / sizeof *fds < n) { /* it ends the program */
+        return REAL(poll_chk)(fds, n, timeout, size);
+    }
+    return own_poll(fds, n, timeout);
+}
 
 INTERPOSE(ppoll, ppoll, (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
           (fds, n, timeout, mask), of_poll(fds, n), blocks_for(timeout), .timeout_ns = ns_of(timeout),
           .fds = fds, .count = n)
 
+extern __typeof__(ppoll) own_ppoll __attribute__((alias("ppoll"), visibility("hidden")));
+
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
                        size_t size);
-INTERPOSE(__ppoll_chk, ppoll_chk,
-          (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size),
-          (fds, n, timeout, mask, size), of_poll(fds, n), blocks_for(timeout), .timeout_ns = ns_of(timeout),
-          .fds = fds, .count = n)
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+                       size_t size) {
+    if (size / sizeof *fds < n) {
+        return REAL(ppoll_chk)(fds, n, timeout, mask, size);
+    }
+    return own_ppoll(fds, n, timeout, mask);
+}
 
 INTERPOSE(select, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout),
           (n, r, w, e, timeout), of_select(n, r, w, e),
@@ -234,9 +246,11 @@ INTERPOSE(select, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeva
                                         : ns_of(&(struct timespec){timeout->tv_sec, timeout->tv_usec * 1000}),
           .count = (uint64_t)n, .sets = {r, w, e})
 
+extern __typeof__(select) own_select __attribute__((alias("select"), visibility("hidden")));
+
 EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout);
 EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout) {
-    return select(n, r, w, e, timeout);
+    return own_select(n, r, w, e, timeout);
 }
 
 INTERPOSE(pselect, pselect,
