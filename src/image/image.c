@@ -96,3 +96,8 @@ bool hd_modules_still_valid(struct hd_modules *m) {
         }
     return true;
 }
+
+bool hd_path_is_the_systems(const char *path) {
+    return strncmp(path, "/lib", 4) == 0 || strncmp(path, "/usr/lib", 8) == 0 || path[0] == '[' ||
+           strncmp(path, "linux-vdso", 10) == 0;
+}

@@ -66,6 +66,9 @@ static inline const char *hd_module_path(const struct hd_modules *m, uint32_t in
     return m->paths + m->module[index].path;
 }
 
+/* A file of the system's own, by its path, or the kernel's: no part of the program. */
+bool hd_path_is_the_systems(const char *path);
+
 /* Address in memory of an exported (dynamic) function or variable of module `index`, through its hash table,
  * 0: none. And the nearest exported function at or below pc: its name (copied, cut) and start in memory;
  * -ENOENT. */

@@ -51,20 +51,51 @@ static const char *symbol(uint32_t index) {
     return index < sizeof asked / sizeof asked[0] ? asked[index].symbol : NULL;
 }
 
+static int module_of(struct hd_modules *m, const struct hd_frame *f) {
+    return hd_modules_at(m, hd_frame_lookup_pc(f));
+}
+
+static bool in_one_folder(const char *a, const char *b) {
+    size_t folder = 0;
+    for (size_t i = 0; a[i] != '\0' && a[i] == b[i]; i++) {
+        folder = a[i] == '/' ? i + 1 : folder;
+    }
+    return folder > 0 && memchr(a + folder, '/', strlen(a + folder)) == NULL &&
+           memchr(b + folder, '/', strlen(b + folder)) == NULL;
+}
+
+/* Between the function that asks and the call that waits lie its own library, those beside it, the system's,
+ * the one that makes the call, and the preload. All else was called back: it waits for what it likes. */
+static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint32_t asks) {
+    int library = module_of(m, &frames[asks]), call = module_of(m, &frames[0]);
+    int preload = hd_modules_at(m, (uint64_t)(uintptr_t)&hd_asked_by);
+    for (uint32_t i = 0; i < asks; i++) {
+        int in = module_of(m, &frames[i]);
+        if (in < 0 || frames[i].script != 0) {
+            return true;
+        }
+        const char *path = hd_module_path(m, (uint32_t)in);
+        bool passed = (in == call || in == preload) && !m->module[in].main_program;
+        if (!passed && in != library && !hd_path_is_the_systems(path) &&
+            !in_one_folder(hd_module_path(m, (uint32_t)library), path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *hd_asked_by(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                         uint32_t count, struct hd_evidence *out) {
-    int found = -1, module = -1;
-    for (uint32_t i = 0; i < count; i++) {
-        int at = hd_functions_at(known, m, symbol, frames[i].start);
-        int in = found >= 0 || at >= 0 ? hd_modules_at(m, hd_frame_lookup_pc(&frames[i])) : -1;
-        if (found >= 0 && in != module) {
-            break;
-        }
-        found = at >= 0 ? at : found;
-        module = in;
+    uint32_t i = 0;
+    int found = -1;
+    for (; i < count && (found = hd_functions_at(known, m, symbol, frames[i].start)) < 0; i++) {
     }
-    if (found < 0) {
+    if (found < 0 || calls_back(m, frames, i)) {
         return NULL;
+    }
+    for (int library = module_of(m, &frames[i]); i < count && module_of(m, &frames[i]) == library; i++) {
+        int at = hd_functions_at(known, m, symbol, frames[i].start);
+        found = at >= 0 ? at : found;
     }
     out->asked = asked[found].shown != NULL ? asked[found].shown : asked[found].symbol;
     out->awaited = hows[asked[found].how].awaited;

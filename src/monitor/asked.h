@@ -10,9 +10,9 @@
 #include "analysis/cause.h"
 #include "image/functions.h"
 
-/* Fills what the thread with these frames asks for, if that is known: of functions that call each other the
- * outermost, which the program called. Returns the name of the thread that waits for the reply; NULL: it has
- * none. */
+/* Fills what the thread with these frames asks for, if that is known and it waits for that: of functions that
+ * call each other the outermost, which the program called. Returns the name of the thread that waits for the
+ * reply; NULL: it has none. */
 const char *hd_asked_by(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                         uint32_t count, struct hd_evidence *out);
 

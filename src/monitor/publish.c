@@ -30,22 +30,17 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
     return hash;
 }
 
-static bool of_the_system(const char *path) {
-    return strncmp(path, "/lib", 4) == 0 || strncmp(path, "/usr/lib", 8) == 0 || path[0] == '[' ||
-           strncmp(path, "linux-vdso", 10) == 0;
-}
-
 static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_frame *f, bool own_only,
                           bool *used) {
     int index = hd_modules_at(&k->modules, hd_frame_lookup_pc(f));
     if (f->script != 0) {
         const char *name = hd_script_name(&k->scripts, f), *file = hd_script_file(&k->scripts, f);
-        *used = !own_only || !(of_the_system(file) || file[0] == '<');
+        *used = !own_only || !(hd_path_is_the_systems(file) || file[0] == '<');
         return *used ? mix(mix(hash, name, strlen(name) + 1), file, strlen(file) + 1) : hash;
     }
     *used = false;
     if (index < 0 || f->start == 0 ||
-        (own_only && of_the_system(hd_module_path(&k->modules, (uint32_t)index)))) {
+        (own_only && hd_path_is_the_systems(hd_module_path(&k->modules, (uint32_t)index)))) {
         return hash;
     }
     const struct hd_module *mod = &k->modules.module[index];

@@ -52,3 +52,8 @@ made("wide-frame", "a wait with a wide frame, callbacks run by its caller", "blo
       ["libstdc++6"])
 def throwing(run):
     run.run([build(run, "throwing.cc", "g++")])
+
+
+@plan("glib", "tests/recognition/programs/glib.c: GLib's loop", "a thread, waited for where GLib calls the program back", ["libglib2.0-0"])
+def glib(run):
+    run.run([build(run, "glib.c", "gcc", *(f"-l:lib{name}-2.0.so.0" for name in ("gio", "gobject", "glib")))])
