@@ -138,7 +138,9 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
     struct hd_settings settings = settings_of(&r->options);
     struct hd_monitor *m;
-    settings.recogniser = (struct hd_recogniser){.due = due, .run = recognise, .ctx = t};
+    static struct hd_past_samples *past;
+    past = past != NULL ? past : hd_os_memory_take(sizeof *past);
+    settings.recogniser = (struct hd_recogniser){.due = due, .run = recognise, .ctx = t, .past = past};
     hd_recognition_init(t->recognition, r, start_ns);
     if (self.starts == STARTS_MAX || hd_monitor_start(&settings, r, &m) != 0) {
         atomic_store(&self.phase, NEVER);

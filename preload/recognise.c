@@ -261,15 +261,75 @@ static void tell_what_was(struct hd_waits *t) {
     }
 }
 
-static void give_verdicts(struct hd_waits *t) {
+/* ---- turns that were over before the loop was known -------------------------------------------- */
+
+/* Whether it was the loop's. Of what nobody knows each wait may have been that shares a descriptor with it.
+ */
+static bool was_the_loops(struct hd_waits *t, const struct hd_worker *k, uint32_t identity, uint32_t uses) {
+    struct hd_recognition *g = t->recognition;
+    const struct hd_known_identity *known = &g->identity[identity % HD_IDENTITIES];
+    const struct hd_identity *id = &t->identity[identity % HD_IDENTITIES];
+    if (known->known && known->uses == uses) {
+        return is_loops(g, known);
+    }
+    struct hd_wait_objects objects = id->objects;
+    struct hd_set set;
+    fill_set(k, t->loop->tid, &objects, &set);
+    return atomic_load_explicit(&id->uses, memory_order_seq_cst) != uses ||
+           hd_rule_shares(&g->rule, g->rule.loop, &set);
+}
+
+static uint8_t watch_of(const struct hd_worker *k, const struct hd_loop *loop) {
+    uint8_t i = 0;
+    while (i < HD_LOOPS_MAX - 1 && &k->monitor->watch[i].loop != loop) {
+        i++;
+    }
+    return i;
+}
+
+/* The loop is known for the first time: what lies between two of its waits was a turn, however long ago. */
+static void look_back(struct hd_waits *t, struct hd_worker *k) {
+    struct hd_loop *loop = t->loop;
+    uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
+    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(loop), before = 0;
+    const _Atomic uint8_t *waiting = atomic_load_explicit(&loop->waiting, memory_order_acquire);
+    uint32_t count = atomic_load_explicit(&t->pasts, memory_order_acquire);
+    for (uint32_t i = count >= HD_PAST_WAITS ? count - HD_PAST_WAITS + 1 : 0; i <= count; i++) {
+        const struct hd_past_wait *past = &t->past[i % HD_PAST_WAITS];
+        uint64_t began = atomic_load_explicit(&past->began, memory_order_relaxed);
+        uint64_t ended = atomic_load_explicit(&past->ended, memory_order_relaxed);
+        uint32_t identity = atomic_load_explicit(&past->identity, memory_order_relaxed);
+        uint32_t uses = atomic_load_explicit(&past->uses, memory_order_relaxed);
+        bool ours;
+        if (i == count) { /* the one that goes on */
+            began = ended = atomic_load_explicit(&loop->waiting_since, memory_order_acquire);
+            ours = waiting != NULL && atomic_load_explicit(waiting, memory_order_relaxed) == HD_WAIT_IDLE;
+        } else if (atomic_load_explicit(&t->pasts, memory_order_acquire) - i >= HD_PAST_WAITS) {
+            before = 0; /* overwritten meanwhile */
+            continue;
+        } else {
+            ours = was_the_loops(t, k, identity, uses);
+        }
+        if (ours && before != 0 && began > before) {
+            hd_worker_turn_was(k, watch_of(k, loop), now_ns - hd_ticks_to_ns(now - before, rate),
+                               now_ns - hd_ticks_to_ns(now - began, rate));
+        }
+        before = ours ? ended : before;
+    }
+}
+
+/* ---- verdicts --------------------------------------------------------------------------------- */
+
+static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
     bool changed = g->rule.changes != g->rule_changes;
+    bool first = g->rule_changes == 0;
     if (changed) {
-        bool first = g->rule_changes == 0;
         g->rule_changes = g->rule.changes;
         tell_what_was(t);
         if (!first) {
+            hd_publish_void(k, watch_of(k, loop));
             atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
         }
     }
@@ -286,6 +346,9 @@ static void give_verdicts(struct hd_waits *t) {
     }
     if (changed) { /* a wait that ended before its verdict has told its end: now, if not before */
         tell_what_was(t);
+        if (first) {
+            look_back(t, k);
+        }
     }
     bool sure = hd_rule_sure(&g->rule);
     atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
@@ -329,7 +392,7 @@ void hd_recognise(void *waits, struct hd_worker *k) {
         hd_rule_tick(&g->rule, now_ns);
         tell_waiting(t);
     }
-    give_verdicts(t);
+    give_verdicts(t, k);
     atomic_store_explicit(&g->order, order, memory_order_relaxed);
     atomic_store_explicit(&g->looked_ns, now_ns, memory_order_relaxed);
 }

@@ -347,6 +347,10 @@ void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns) {
     r->pending_ns += r->loop != HD_RULE_NONE ? ns : 0;
 }
 
+bool hd_rule_shares(const struct hd_rule_state *r, uint32_t group, const struct hd_set *set) {
+    return group != HD_RULE_NONE && share(&r->group[group].common, set);
+}
+
 enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group) {
     if (r->loop == HD_RULE_NONE) {
         return HD_VERDICT_UNKNOWN;

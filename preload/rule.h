@@ -93,6 +93,9 @@ void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns);
 
 enum hd_verdict { HD_VERDICT_UNKNOWN, HD_VERDICT_IDLE, HD_VERDICT_BUSY };
 
+/* A wait for these may be the group's: it has a descriptor in common with all of its waits. */
+bool hd_rule_shares(const struct hd_rule_state *r, uint32_t group, const struct hd_set *set);
+
 /* Of a wait in that group (or in none). Unknown while there is no loop. */
 enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group);
 

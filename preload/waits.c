@@ -11,15 +11,19 @@
  * top is it. */
 #define MAIN_STACK_MAX (64ULL << 20)
 #define WAKE_EVERY_TICKS_NS (100 * HD_NS_PER_MS)
+#define IN_A_ROW_NS (20 * HD_NS_PER_MS) /* no hang is as short */
 
 /* Under the thread sanitizer this runs inside its own interceptor of a blocking call, where it takes no
  * notice of atomics and so would call every hand-over to the worker a race. */
 #define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
 
+/* Built small: the preload is in every watched process. */
+#define SELDOM __attribute__((noinline, cold))
+
 _Thread_local struct hd_waits *hd_waits_self;
 
 /* A free place, else that of the identity that waited longest ago and is not the loop's. */
-INSIDE_A_CALL static struct hd_identity *place_for(struct hd_waits *t) {
+INSIDE_A_CALL SELDOM static struct hd_identity *place_for(struct hd_waits *t) {
     struct hd_identity *oldest = NULL;
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         struct hd_identity *id = &t->identity[i];
@@ -41,7 +45,7 @@ INSIDE_A_CALL static void note(struct hd_identity *id, int fd) {
     }
 }
 
-INSIDE_A_CALL static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *set) {
+INSIDE_A_CALL SELDOM static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *set) {
     id->objects.epoll = set->epoll >= 0;
     id->objects.epoll_generation = set->epoll_generation;
     id->objects.fds = 0;
@@ -93,7 +97,7 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
     }
 }
 
-INSIDE_A_CALL void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
+INSIDE_A_CALL SELDOM void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
     /* The newest wins: this wait may last, those before it are over. */
     struct hd_left_stack *left = &t->left.stack[t->left.writing];
     hd_own_regs(&left->regs);
@@ -115,7 +119,7 @@ INSIDE_A_CALL void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *
         atomic_exchange_explicit(&t->left.between, t->left.writing | HD_LEFT_FRESH, memory_order_acq_rel) & 3;
 }
 
-void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now) {
+SELDOM void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now) {
     struct hd_loop *loop = t->loop;
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
     if (hd_ticks_to_ns(now - t->woke_ticks, rate) >= WAKE_EVERY_TICKS_NS) {
@@ -183,6 +187,29 @@ INSIDE_A_CALL static uint64_t wait_over(struct hd_waits *t, uint64_t began, bool
     return now;
 }
 
+/* Whoever reads leaves the oldest alone: it may be being overwritten. */
+INSIDE_A_CALL SELDOM static void note_past(struct hd_waits *t, const struct hd_identity *id, uint64_t began,
+                                           uint64_t ended) {
+    uint32_t count = atomic_load_explicit(&t->pasts, memory_order_relaxed);
+    uint32_t index = (uint32_t)(id - t->identity);
+    uint32_t uses = atomic_load_explicit(&id->uses, memory_order_relaxed);
+    uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
+    struct hd_past_wait *last = &t->past[(count - 1) % HD_PAST_WAITS];
+    if (count > 0 && atomic_load_explicit(&last->identity, memory_order_relaxed) == index &&
+        atomic_load_explicit(&last->uses, memory_order_relaxed) == uses &&
+        hd_ticks_to_ns(began - atomic_load_explicit(&last->ended, memory_order_relaxed), rate) <
+            IN_A_ROW_NS) {
+        atomic_store_explicit(&last->ended, ended, memory_order_relaxed);
+        return;
+    }
+    struct hd_past_wait *next = &t->past[count % HD_PAST_WAITS];
+    atomic_store_explicit(&next->began, began, memory_order_relaxed);
+    atomic_store_explicit(&next->ended, ended, memory_order_relaxed);
+    atomic_store_explicit(&next->identity, index, memory_order_relaxed);
+    atomic_store_explicit(&next->uses, uses, memory_order_relaxed);
+    atomic_store_explicit(&t->pasts, count + 1, memory_order_release);
+}
+
 INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     struct hd_waits *t = w->waits;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
@@ -195,6 +222,9 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     if (!w->blocks) {
         if (w->idle) {
             hd_loop_mark(loop, HANGDOG_AFTER_WAITING); /* one turn ends, the next starts */
+        } else if (atomic_load_explicit(&id->verdict, memory_order_relaxed) == HD_WAIT_UNKNOWN) {
+            now = hd_loop_ticks(loop);
+            note_past(t, id, now, now);
         }
         return;
     }
@@ -203,8 +233,11 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     } else {
         /* first its end, then the verdict: whoever gives that reads the end afterwards */
         atomic_exchange_explicit(&id->ended, hd_loop_ticks(loop), memory_order_seq_cst);
-        bool idle = atomic_load_explicit(&id->verdict, memory_order_seq_cst) == HD_WAIT_IDLE;
-        now = wait_over(t, w->began, idle);
+        uint8_t verdict = atomic_load_explicit(&id->verdict, memory_order_seq_cst);
+        now = wait_over(t, w->began, verdict == HD_WAIT_IDLE);
+        if (verdict == HD_WAIT_UNKNOWN) {
+            note_past(t, id, w->began, now);
+        }
     }
     if (atomic_load_explicit(&id->first_began, memory_order_relaxed) == 0) {
         atomic_store_explicit(&id->first_began, w->began, memory_order_relaxed);
@@ -212,7 +245,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     hd_wait_sum(t, id, now - w->began);
 }
 
-INSIDE_A_CALL void hd_wait_left(struct hd_waits *t) {
+INSIDE_A_CALL SELDOM void hd_wait_left(struct hd_waits *t) {
     if (t->watch == NULL) {
         return;
     }

@@ -47,6 +47,7 @@ struct hd_evidence {
     bool child_alive;       /* a child process started during this turn is alive */
     bool gave_terminal;     /* a child has the terminal: the person talks to that */
     int32_t child_pid;      /* of it, or of a wait for one; 0 */
+    uint64_t child_ns;      /* when it was started, at the latest */
     char path[64];          /* base name of the file; empty */
     char peer[64];          /* peer of the socket; empty */
     uint64_t lock_address;  /* futex */

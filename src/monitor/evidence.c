@@ -225,7 +225,7 @@ static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, st
     }
     uint64_t boot_ns = 0;
     hd_os.boot_clock(&boot_ns);
-    uint64_t ago_ns = hd_os_now_ns() - since_ns + CHILD_SLACK_NS;
+    uint64_t now_ns = hd_os_now_ns(), ago_ns = now_ns - since_ns + CHILD_SLACK_NS;
     struct process own = process_at(k, "stat");
     for (const char *p = text; *p >= '0' && *p <= '9';) {
         uint64_t pid;
@@ -236,6 +236,7 @@ static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, st
         if (child.alive && child.started_boot_ns + ago_ns >= boot_ns) {
             out->child_alive = true;
             out->child_pid = (int32_t)pid;
+            out->child_ns = now_ns - (boot_ns - child.started_boot_ns) + CHILD_SLACK_NS;
         }
         out->gave_terminal |= child.alive && own.terminal != 0 && child.terminal == own.terminal &&
                               child.group == own.terminal_group && child.group != own.group;

@@ -117,6 +117,7 @@ size_t hd_worker_bytes(void) {
 
 void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
     uint8_t *more = (uint8_t *)k + round_up(sizeof *k);
+    k->monitor = m;
     k->scratch = (struct hd_report_scratch *)(void *)more;
     k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
     k->proc_fd = hd_os.open_at(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);

@@ -62,6 +62,7 @@ struct hd_watch {
 };
 
 struct hd_worker; /* monitor/worker.h */
+struct hd_past_samples;
 
 /* A seccomp filter on watched threads: a system call of theirs may be the end of the program. They get no
  * signal and wake nobody any more; the monitor looks by the clock. */
@@ -78,6 +79,7 @@ struct hd_recogniser {
     bool (*due)(void *ctx, uint64_t now_ns);          /* the monitor: is there something to do? */
     void (*run)(void *ctx, struct hd_worker *worker); /* the worker: does it */
     void *ctx;
+    struct hd_past_samples *past; /* the worker's: samples of launches, zero-initialised */
 };
 
 struct hd_settings {

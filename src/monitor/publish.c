@@ -231,13 +231,18 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, s
     memcpy(r->id, h->id, sizeof r->id);
 }
 
+static void move_held(struct hd_worker *k, uint32_t to, uint32_t from) {
+    memmove(k->held[to], k->held[from], HD_UUID_BYTES);
+    k->held_loop[to] = k->held_loop[from];
+    k->held_ns[to] = k->held_ns[from];
+}
+
 /* True: it was held. */
 static bool unhold(struct hd_worker *k, const struct hd_hang *h) {
     uint32_t left = 0;
     for (uint32_t i = 0; i < k->held_count; i++) {
         if (memcmp(k->held[i], h->id, HD_UUID_BYTES) != 0) {
-            memmove(k->held[left], k->held[i], HD_UUID_BYTES);
-            k->held_loop[left++] = k->held_loop[i];
+            move_held(k, left++, i);
         }
     }
     bool was = left != k->held_count;
@@ -249,6 +254,7 @@ static void hold(struct hd_worker *k, const struct hd_hang *h) {
     unhold(k, h);
     if (k->held_count < HD_HELD_MAX) {
         memcpy(k->held[k->held_count], h->id, HD_UUID_BYTES);
+        k->held_ns[k->held_count] = h->duration_ns;
         k->held_loop[k->held_count++] = h->loop;
     }
 }
@@ -259,9 +265,34 @@ void hd_publish_held(struct hd_worker *k, uint8_t loop) {
         if (k->held_loop[i] == loop) {
             hd_spool_release(&k->spool, k->held[i]);
         } else {
-            memmove(k->held[left], k->held[i], HD_UUID_BYTES);
-            k->held_loop[left++] = k->held_loop[i];
+            move_held(k, left++, i);
         }
+    }
+    k->held_count = left;
+}
+
+/* Of a hang that lasts the monitor finds out. */
+static bool lasts(const struct hd_worker *k, const uint8_t *id) {
+    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
+        if (k->hang[i].opened && memcmp(k->hang[i].id, id, HD_UUID_BYTES) == 0) {
+            return k->hang[i].used;
+        }
+    }
+    return false;
+}
+
+void hd_publish_void(struct hd_worker *k, uint8_t loop) {
+    struct hd_record *r = k->monitor->record;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < k->held_count; i++) {
+        if (k->held_loop[i] != loop || lasts(k, k->held[i])) {
+            move_held(k, left++, i);
+            continue;
+        }
+        hd_spool_withdraw(&k->spool, k->held[i]);
+        atomic_fetch_add_explicit(&r->withdrawn, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&r->hangs, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&r->hang_ns, k->held_ns[i], memory_order_relaxed);
     }
     k->held_count = left;
 }

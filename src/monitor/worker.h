@@ -32,6 +32,18 @@ struct hd_last_sample {
     uint32_t cut;
 };
 
+/* Those of turns of which it is not known yet whether they are one (a launch, before the loop is known): the
+ * newest so many. */
+#define HD_PAST_SAMPLES 100u
+struct hd_past_samples {
+    uint32_t count; /* ever */
+    struct hd_past_sample {
+        uint8_t loop;
+        uint64_t excluded_ns; /* as of the sample */
+        struct hd_last_sample sample;
+    } at[HD_PAST_SAMPLES];
+};
+
 /* A tracked turn; a hang once it is opened. */
 struct hd_hang {
     bool used, opened, kept, shown, whole; /* shown: not held any more; whole: threads were captured for it */
@@ -52,6 +64,7 @@ struct hd_hang {
     struct hd_timeline_entry timeline[HD_TIMELINE];
     uint32_t timeline_count; /* ever */
     uint32_t taken;
+    uint32_t past_from;                       /* its first one among the past samples */
     struct hd_capture_cost cost, cost_before; /* the loop's captures: now, and when tracking began */
     uint64_t cpu_ns, cpu_before_ns;           /* of the monitor */
     uint64_t worker_cpu_before_ns, late_max_ns;
@@ -66,6 +79,7 @@ struct hd_bucket {
 };
 
 struct hd_worker {
+    struct hd_monitor *monitor;
     int proc_fd; /* /proc/self, kept */
     int mem_fd;
     int own_tid;
@@ -81,6 +95,7 @@ struct hd_worker {
     /* reports written but not shown before their loop is sure */
     uint8_t held[HD_HELD_MAX][HD_UUID_BYTES];
     uint8_t held_loop[HD_HELD_MAX];
+    uint64_t held_ns[HD_HELD_MAX];
     uint32_t held_count;
     /* the report before: a repeat is brief */
     uint64_t before_fingerprint;
@@ -104,6 +119,10 @@ struct hd_worker {
     struct hd_unwinder *unwinder;
 };
 
+/* What was taken for part of a launch was a turn of its own, from begin to end: a hang if it was long. For
+ * the recogniser. */
+void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, uint64_t end_ns);
+
 /* Evidence of one capture: what the call waits for. Reads /proc of this process only. */
 void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
                         const struct hd_frame *frames, uint32_t count, uint64_t turn_ns,
@@ -124,6 +143,8 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
 void hd_publish_held(struct hd_worker *k, uint8_t loop); /* its loop is sure: shown from now on */
 void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k,
                          const struct hd_hang *h); /* it was none */
+void hd_publish_void(struct hd_worker *k,
+                     uint8_t loop); /* another wait is its loop's: what is held was none */
 void hd_publish_session(struct hd_monitor *m, struct hd_worker *k);
 
 #endif

@@ -46,6 +46,7 @@ made("transfer-callback", "downloads in callbacks, each longer than all that the
 made("sleepers", "sleeps by poll of no descriptor, at two places", "no loop")
 made("outweighed", "four polls of one connection, then a longer one of another, and the end", "no loop")
 made("wide-frame", "a wait with a wide frame, callbacks run by its caller", "blocks at a shallower place")
+made("query-start", "asks a server and computes, again and again, then the loop", "callbacks poll a mute socket")
 
 
 @plan("made-throwing", "tests/recognition/programs/throwing.cc: a loop left by an exception", "blocks before it throws",

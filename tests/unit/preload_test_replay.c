@@ -20,13 +20,15 @@
 
 #define PLACES_MAX 2048u
 #define FILES_MAX 256u
+#define PAST_MAX 4096u
 #define JUDGED_US 50000 /* the monitor looks after one interval */
 #define TOP_SP 0x7ffffffff000u
 
 struct counts {
     unsigned loop_right, loop_held, loop_busy, loop_silent;
     unsigned blocking_right, blocking_idle, blocking_silent;
-    unsigned known_idle; /* of blocking_idle: what the recording says that the rule gets wrong */
+    unsigned known_idle;             /* of blocking_idle: what the recording says that the rule gets wrong */
+    unsigned back_right, back_wrong; /* of the silent ones: what looking back says, once the loop is known */
     unsigned none_silent, none_seen;
     bool sure; /* at the end */
 };
@@ -39,19 +41,21 @@ struct place {
 struct replay {
     struct hd_rule_state rule;
     struct place place[PLACES_MAX];
+    struct past { /* waits before the loop is known */
+        struct line {
+            uint64_t begin_us, blocked_us, took_us;
+            unsigned waits, place;
+            int timeout_ms, asks;
+            char truth;
+            struct hd_set set;
+        } line;
+        struct hd_seen_wait wait;
+    } past[PAST_MAX];
+    unsigned pasts;
     struct counts counts;
     uint64_t order;
     const char *name;
     bool verbose;
-};
-
-/* A line of a recording; see tests/recognition/README.md. */
-struct line {
-    uint64_t begin_us, blocked_us, took_us;
-    unsigned waits, place;
-    int timeout_ms, asks;
-    char truth;
-    struct hd_set set;
 };
 
 static struct hd_set parse_set(char *text) {
@@ -129,6 +133,24 @@ static void judge(struct replay *r, const struct line *l, enum hd_verdict v) {
     }
 }
 
+/* The loop is known: what was between its first wait and now was a wait of it, or part of a turn. */
+static void judge_past(struct replay *r) {
+    bool begun = false;
+    for (unsigned i = 0; i < r->pasts; i++) {
+        struct past *p = &r->past[i];
+        bool idle = hd_rule_verdict(&r->rule, hd_rule_group_of(&r->rule, &p->wait)) == HD_VERDICT_IDLE;
+        bool judged = p->line.took_us >= JUDGED_US && (p->line.truth == 'I' || p->line.truth == 'B');
+        bool right = idle == (p->line.truth == 'I');
+        begun |= idle;
+        r->counts.back_right += begun && judged && right;
+        r->counts.back_wrong += begun && judged && !right;
+        if (begun && judged && !right) {
+            complain(r, &p->line,
+                     idle ? "looking back, a blocking call is idle" : "looking back, a loop's wait is busy");
+        }
+    }
+}
+
 static void wait_line(struct replay *r, struct line *l) {
     const struct place *p = &r->place[l->place];
     struct hd_seen_wait w = {.set = l->set,
@@ -150,8 +172,17 @@ static void wait_line(struct replay *r, struct line *l) {
     }
     judge(r, l, hd_rule_verdict(&r->rule, group));
     r->order += l->waits;
+    if (r->rule.changes == 0 && r->pasts < PAST_MAX) {
+        r->past[r->pasts++] = (struct past){.line = *l, .wait = w};
+    }
+    uint64_t changes = r->rule.changes;
     hd_rule_waited(&r->rule, group, &w, l->took_us * HD_NS_PER_US, l->waits, r->order,
                    (l->begin_us + l->took_us) * HD_NS_PER_US);
+    if (changes == 0 && r->rule.changes != 0) {
+        judge_past(r);
+    } else if (changes != r->rule.changes) { /* what was told is void; nobody looks back again */
+        r->counts.back_right = r->counts.back_wrong = 0;
+    }
 }
 
 static void replay_file(struct replay *r, const char *path) {
@@ -184,14 +215,17 @@ static void add(struct counts *sum, const struct counts *c) {
     sum->blocking_idle += c->blocking_idle;
     sum->blocking_silent += c->blocking_silent;
     sum->known_idle += c->known_idle;
+    sum->back_right += c->back_right;
+    sum->back_wrong += c->back_wrong;
     sum->none_silent += c->none_silent;
     sum->none_seen += c->none_seen;
 }
 
 static void print_row(const char *name, const struct counts *c) {
-    print_message("%-22s %6u %6u %6u %6u | %6u %6u %6u | %6u %6u %s\n", name, c->loop_right, c->loop_silent,
-                  c->loop_held, c->loop_busy, c->blocking_right, c->blocking_silent, c->blocking_idle,
-                  c->none_silent, c->none_seen, c->sure ? "sure" : "");
+    print_message("%-22s %6u %6u %6u %6u | %6u %6u %6u | %6u %6u | %6u %6u %s\n", name, c->loop_right,
+                  c->loop_silent, c->loop_held, c->loop_busy, c->blocking_right, c->blocking_silent,
+                  c->blocking_idle, c->back_right, c->back_wrong, c->none_silent, c->none_seen,
+                  c->sure ? "sure" : "");
 }
 
 static int by_name(const void *a, const void *b) {
@@ -223,9 +257,10 @@ static void every_recording_is_told_right(void **state) {
     snprintf(folder, sizeof folder, "%s/tests/recognition/recordings", source != NULL ? source : ".");
     unsigned n = recordings(folder, names);
     assert_true(n > 0);
-    print_message("%-22s %-27s | %-20s | %s\n", "", "loop's waits", "blocking calls", "no loop");
-    print_message("%-22s %6s %6s %6s %6s | %6s %6s %6s | %6s %6s\n", "recording", "right", "silent", "held",
-                  "busy", "right", "silent", "idle", "silent", "seen");
+    print_message("%-22s %-27s | %-20s | %-13s | %s\n", "", "loop's waits", "blocking calls", "looking back",
+                  "no loop");
+    print_message("%-22s %6s %6s %6s %6s | %6s %6s %6s | %6s %6s | %6s %6s\n", "recording", "right", "silent",
+                  "held", "busy", "right", "silent", "idle", "right", "wrong", "silent", "seen");
     for (unsigned i = 0; i < n; i++) {
         memset(&r, 0, sizeof r);
         r.name = names[i];
@@ -240,6 +275,7 @@ static void every_recording_is_told_right(void **state) {
     print_row("all", &sum);
     assert_int_equal(sum.blocking_idle, sum.known_idle);
     assert_int_equal(sum.loop_busy, 0);
+    assert_int_equal(sum.back_wrong, 0);
     assert_int_equal(sum.none_seen, 0);
 }
 

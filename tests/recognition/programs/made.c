@@ -411,6 +411,19 @@ static void sleepers(void) {
     }
 }
 
+/* Start-up asks a server and computes with each answer, as a loop would; then comes the loop. */
+static void query_start(void) {
+    int server = mute_socket(), ep = instance();
+    note("begin", "idle"); /* nothing is to be told of it */
+    for (int i = 0; i < 6; i++) {
+        poll_one(server, 100);
+        compute(300);
+    }
+    note("end", "idle");
+    note("from", "idle");
+    turns(ep, 40, 100, block_300, mute_socket());
+}
+
 /* Two connections, one after the other: what looked like a loop has lost its half of the time when the
  * program ends. */
 static void outweighed(void) {
@@ -449,6 +462,7 @@ static const struct {
     {"connection-start", connection_start},
     {"transfer-callback", transfer_callback},
     {"wide-frame", wide_frame},
+    {"query-start", query_start},
     {"sleepers", sleepers},
     {"outweighed", outweighed},
 };

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: a tracked turn, what its samples add up to. No allocation.
+ */
+#include "monitor/hang.h"
+
+#include <string.h>
+
+static uint64_t wall_now(void) {
+    uint64_t ns = 0;
+    hd_os.wall_clock(&ns);
+    return ns;
+}
+
+struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg) {
+    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
+        if (k->hang[i].used && k->hang[i].loop == msg->loop && k->hang[i].generation == msg->generation) {
+            return &k->hang[i];
+        }
+    }
+    return NULL;
+}
+
+void hd_hang_open(struct hd_hang *h) {
+    h->opened = true;
+    hd_uuid_make(h->id, wall_now());
+}
+
+void hd_hang_free(struct hd_hang *h) {
+    hd_tree_free(&h->tree);
+    h->used = false;
+}
+
+struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg) {
+    struct hd_hang *h = hd_hang_of(k, msg);
+    for (unsigned i = 0; h == NULL && i < HD_HANGS_MAX; i++) {
+        h = !k->hang[i].used ? &k->hang[i] : NULL;
+    }
+    if (h == NULL) {
+        return NULL;
+    }
+    if (h->used) {
+        hd_hang_free(h);
+    }
+    memset(h, 0, sizeof *h);
+    const struct hd_past_samples *past = k->monitor->settings.recogniser.past;
+    h->past_from = past != NULL ? past->count : 0;
+    uint64_t now_ns = hd_os_now_ns();
+    h->used = true;
+    h->loop = msg->loop;
+    h->generation = msg->generation;
+    h->state = msg->state;
+    h->activity = msg->activity;
+    h->start_ns = msg->at_ns;
+    h->start_wall_ns = wall_now() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
+    h->threshold_ns = msg->threshold_ns;
+    h->begun = msg->sched;
+    h->begun_known = msg->sched_known;
+    h->cost_before = msg->cost;
+    h->cpu_before_ns = msg->cpu_ns;
+    h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
+    hd_tree_init(&h->tree, &k->pool);
+    return h;
+}
+
+/* A running thread's figures are brought up to date at each tick of the kernel: 10 ms at the most. */
+#define FIGURES_LATE_NS (10 * HD_NS_PER_MS)
+
+static bool found_running(uint8_t state) {
+    return state == HD_RUN_RUNNING || state == HD_RUN_RUNNABLE;
+}
+
+/* Time that it was blocked between two samples goes to what a sample near found it blocked on. */
+static void charge_between(struct hd_hang *h) {
+    if (h->between_ns > 0 && h->blocked.for_ns > 0) {
+        struct hd_evidence e = h->blocked;
+        e.for_ns = h->between_ns;
+        e.cpu_ns = e.delay_ns = 0;
+        hd_cause_add(&h->sums, &e);
+        h->between_ns = 0;
+    }
+}
+
+/* Evidence `e` stands for `ns`, in which the figures went from `from` to `to` (NULL: not known), and after
+ * which the thread was found in `state`. A sample that finds a thread running says nothing of the time in
+ * which, as the figures tell, it neither ran nor waited for a processor: it was blocked, and ran again by the
+ * next look. */
+static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, const struct hd_sched *from,
+                  const struct hd_sched *to, uint8_t state) {
+    bool known = from != NULL && to != NULL;
+    e->for_ns = ns;
+    e->cpu_ns = known ? to->cpu_ns - from->cpu_ns : 0;
+    e->delay_ns = known ? to->delay_ns - from->delay_ns : 0;
+    if (found_running(e->state) && known && to->slices != from->slices && state != HD_RUN_RUNNABLE) {
+        uint64_t late_ns =
+            found_running(state) ? FIGURES_LATE_NS : 0; /* of a blocked thread they are exact */
+        uint64_t told_ns = e->cpu_ns + e->delay_ns + late_ns;
+        if (ns > told_ns) {
+            h->between_ns += ns - told_ns;
+            e->for_ns = told_ns;
+        }
+    }
+    hd_cause_add(&h->sums, e);
+}
+
+/* The newest sample's time is known now: until `until_ns`, when the thread was found in `state`. */
+static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, const struct hd_sched *sched,
+                   uint8_t state) {
+    struct hd_last_sample *last = &h->last;
+    if (!last->valid || until_ns <= last->at_ns) {
+        return;
+    }
+    uint64_t ns = until_ns - last->at_ns;
+    uint64_t stopped_ns = excluded_ns > h->excluded_told_ns ? excluded_ns - h->excluded_told_ns : 0;
+    h->excluded_told_ns = excluded_ns;
+    hd_tree_charge(&h->tree, last->leaf, ns);
+    weigh(h, &last->evidence, stopped_ns < ns ? ns - stopped_ns : 0, &last->sched, sched, state);
+    if (h->timeline_count > 0) {
+        h->timeline[(h->timeline_count - 1) % HD_TIMELINE].for_ns = ns;
+    }
+}
+
+/* Time from the turn's start to its first sample: of the stack, what that saw is the best guess there is; of
+ * the processor, the figures tell. */
+static void settle_start(struct hd_hang *h, uint64_t excluded_ns) {
+    if (h->last.at_ns > h->start_ns) {
+        uint64_t ns = h->last.at_ns - h->start_ns;
+        hd_tree_charge(&h->tree, h->last.leaf, ns);
+        struct hd_evidence e = h->last.evidence;
+        weigh(h, &e, excluded_ns < ns ? ns - excluded_ns : 0, h->begun_known ? &h->begun : NULL,
+              &h->last.sched, h->last.state);
+    }
+}
+
+static void note(struct hd_hang *h) {
+    h->timeline[h->timeline_count++ % HD_TIMELINE] =
+        (struct hd_timeline_entry){.at_ns = h->last.at_ns,
+                                   .leaf = h->last.leaf,
+                                   .syscall_nr = h->last.evidence.syscall_nr,
+                                   .state = h->last.state,
+                                   .way = h->last.way,
+                                   .stop = h->last.stop};
+    h->taken++;
+}
+
+void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_t excluded_ns) {
+    bool first = !h->last.valid;
+    settle(h, sample->at_ns, excluded_ns, &sample->sched, sample->state);
+    h->last = *sample;
+    note(h);
+    if (first) {
+        settle_start(h, excluded_ns);
+        h->excluded_told_ns = excluded_ns;
+    }
+    if (sample->state == HD_RUN_BLOCKED || sample->state == HD_RUN_UNINTERRUPTIBLE) {
+        h->blocked = sample->evidence;
+        h->blocked.for_ns = 1;
+        charge_between(h);
+    }
+}
+
+void hd_hang_settle(struct hd_hang *h, uint64_t at_ns, uint64_t excluded_ns, const struct hd_sched *sched) {
+    settle(h, at_ns, excluded_ns, sched, HD_RUN_RUNNING);
+    if (h->blocked.for_ns == 0 && h->between_ns > 0) { /* never seen blocked: it may have run after all */
+        h->blocked = h->last.evidence;
+        h->blocked.for_ns = 1;
+    }
+    charge_between(h);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: a tracked turn, from its begin to its end: a hang if it was long. No allocation.
+ */
+#ifndef HD_HANG_H
+#define HD_HANG_H
+
+#include "monitor/worker.h"
+
+/* The turn that a message is about, NULL: it is not followed. And the turn that it begins; a fifth at the
+ * same time is not followed, its loop is told by the session's histogram. */
+struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg);
+struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg);
+void hd_hang_open(struct hd_hang *h); /* it is to be reported */
+void hd_hang_free(struct hd_hang *h);
+
+/* A sample whose stack is in the tree: the one before it is settled. `excluded_ns`: taken off up to now. */
+void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_t excluded_ns);
+
+/* The last sample stands until the turn's end, when the thread had these figures; NULL: they are not known.
+ */
+void hd_hang_settle(struct hd_hang *h, uint64_t at_ns, uint64_t excluded_ns, const struct hd_sched *sched);
+
+#endif
