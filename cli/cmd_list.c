@@ -154,7 +154,5 @@ int cmd_list(int argc, char **argv) {
     }
     json_decref(all);
     reports_free(&files);
-    if (fflush(stdout) != 0)
-        status = complain("writing the list: %s", strerror(errno));
-    return status;
+    return written("the list") != 0 ? EXIT_ERROR : status;
 }

@@ -40,8 +40,14 @@
 static bool spool_path(const struct run_options *o, char *path, size_t size, struct problem *why) {
     if (o->spool != NULL) {
         char *real = o->spool[0] == '/' ? strdup("") : realpath(".", NULL);
-        bool fits = real != NULL &&
-                    (size_t)snprintf(path, size, "%s%s%s", real, real[0] != '\0' ? "/" : "", o->spool) < size;
+        if (real == NULL) {
+            problem_set(why,
+                        "cannot use the spool '%.200s': it is in the working folder, and that one: %s; "
+                        "name it from the root on",
+                        o->spool, strerror(errno));
+            return false;
+        }
+        bool fits = (size_t)snprintf(path, size, "%s%s%s", real, real[0] != '\0' ? "/" : "", o->spool) < size;
         free(real);
         if (!fits) {
             problem_set(why, "cannot use the spool '%.200s': the path is too long; name a shorter one",
@@ -71,17 +77,15 @@ static int spool_ready(const char *path, struct problem *why) {
         rc = access(path, W_OK | X_OK) == 0 ? 0 : -errno;
     }
     if (rc != 0) {
-        problem_set(
-            why,
-            "cannot write reports to '%.500s': %s; make it writable, or name another folder with --spool",
-            path, strerror(-rc));
+        problem_set(why, "cannot write reports to '%.500s': %s; %sname another folder with --spool", path,
+                    strerror(-rc), rc == -EACCES ? "make it writable, or " : "");
     }
     return rc;
 }
 
 /* A limit that was set for the program and is too low for us. */
 static bool is_limit(int rc) {
-    return rc == -EMFILE || rc == -ENFILE || rc == -EFBIG || rc == -EAGAIN || rc == -ENOMEM;
+    return rc == -EMFILE || rc == -ENFILE || rc == -EAGAIN || rc == -ENOMEM;
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -122,16 +126,45 @@ static void finish_commands(const struct runner *r, struct on_hang *commands) {
     }
 }
 
+/* A path as a word of a command that may be copied. */
+static void quote(char *to, size_t size, const char *path) {
+    bool plain = strpbrk(path, " \t\n\"\\$`&|;<>()*?[]{}~#!") == NULL || strchr(path, '\'') != NULL;
+    snprintf(to, size, plain ? "%s" : "'%s'", path);
+}
+
+/* Why the program was not watched, or not to its end; NULL: it was. */
+static const char *unwatched_why(struct hd_record *c) {
+    switch ((enum hd_unwatched)atomic_load(&c->unwatched)) {
+    case HD_UNWATCHED_FILTER:
+        return atomic_load(&c->attached) == 1
+                   ? "it could not be watched: a seccomp filter is on all its "
+                     "threads, and could end it for what ours do"
+                   : "it could no longer be watched: a seccomp filter is on all its "
+                     "threads, and could end it for what ours do";
+    case HD_UNWATCHED_EXEC:
+        return "it became another program, which could not be watched (a static one, of another architecture "
+               "or C library, or with privileges)";
+    case HD_UNWATCHED_ALONE:
+        return "it could no longer be watched: its threads have different rights";
+    case HD_UNWATCHED_FAILED:
+        return "it could not be watched: it had no memory or no thread left for the monitor";
+    case HD_UNWATCHED_NOT:
+    case HD_UNWATCHED_NO_WAIT:
+    default:
+        return NULL;
+    }
+}
+
 static void sum_up(const struct runner *r, const struct run_options *o, bool can_be_shown) {
     struct hd_record *c = r->record;
-    char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES];
+    char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[256],
+        spool[sizeof c->options.spool + 2];
     uint64_t ran_ns = hd_os_now_ns() - c->options.started_ns;
-    uint64_t hangs = atomic_load(&c->hangs);
+    unsigned long long hangs = atomic_load(&c->hangs), failed = atomic_load(&c->spool_failed);
     int error = atomic_load(&c->spool_error);
-    if (error != 0) {
-        complain("%llu reports could not be written to '%.500s': %s; the hangs were %llu",
-                 (unsigned long long)atomic_load(&c->spool_failed), c->options.spool, strerror(error),
-                 (unsigned long long)hangs);
+    if (error != 0 && (failed != 0 || hangs != 0)) {
+        complain("%llu reports could not be written to '%.500s': %s; the hangs were %llu", failed,
+                 c->options.spool, strerror(error), hangs);
     }
     for (size_t i = 0; i < o->threads.count && atomic_load(&c->attached) != 0; i++) {
         if ((atomic_load(&c->threads_seen) >> i & 1) == 0) {
@@ -140,38 +173,26 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
     }
     render_duration(ran, (int64_t)ran_ns);
     render_duration(hung, (int64_t)atomic_load(&c->hang_ns));
-    fprintf(stderr, "hangdog: %s ran for %s", o->name, ran);
+    quote(spool, sizeof spool, c->options.spool);
+    const char *why = unwatched_why(c);
+    uint32_t seen = atomic_load(&c->loop_seen);
     if (atomic_load(&c->attached) == 0) {
-        fprintf(stderr, "; it could not be watched: it did not load %s\n", PRELOAD_FILE);
-    } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_FILTER) {
-        fprintf(
-            stderr,
-            "; it %s be watched: a seccomp filter is on all its threads, and could end it for what ours do\n",
-            atomic_load(&c->attached) == 1 ? "could not" : "could no longer");
-    } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_EXEC) {
-        fprintf(
-            stderr,
-            "; it became another program, which could not be watched (a static one, of another architecture or "
-            "C library, or with privileges)\n");
-    } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_ALONE) {
-        fprintf(stderr, "; it could no longer be watched: its threads have different rights\n");
-    } else if (atomic_load(&c->unwatched) == HD_UNWATCHED_FAILED) {
-        fprintf(stderr, "; it could not be watched: it had no memory or no thread left for the monitor\n");
-    } else if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP && o->loop != NULL) {
-        fprintf(stderr, "; --loop %s: no wait of it was seen\n", o->loop);
-    } else if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP) {
-        fprintf(stderr, "; no event loop was seen\n");
-    } else if (atomic_load(&c->loop_seen) == HD_RECORD_LOOP && hangs == 0) {
-        fprintf(stderr, "; no event loop was seen for certain, and no hang of %ld ms or more\n",
-                o->threshold_ms);
+        snprintf(how, sizeof how, "it could not be watched: it did not load %s", PRELOAD_FILE);
+    } else if (why != NULL) {
+        snprintf(how, sizeof how, "%s", why);
+    } else if (seen == HD_RECORD_NO_LOOP && o->loop != NULL) {
+        snprintf(how, sizeof how, "--loop %.200s: no wait of it was seen", o->loop);
+    } else if (seen == HD_RECORD_NO_LOOP) {
+        snprintf(how, sizeof how, "no event loop was seen");
     } else if (hangs == 0) {
-        fprintf(stderr, "; no hang of %ld ms or more\n", o->threshold_ms);
-    } else if (!can_be_shown) {
-        fprintf(stderr, "; %llu hang%s, %s in all\n", (unsigned long long)hangs, hangs == 1 ? "" : "s", hung);
+        snprintf(how, sizeof how, "%sno hang of %ld ms or more",
+                 seen == HD_RECORD_LOOP ? "no event loop was seen for certain, and " : "", o->threshold_ms);
     } else {
-        fprintf(stderr, "; %llu hang%s, %s in all; see: hangdog show latest --spool %s\n",
-                (unsigned long long)hangs, hangs == 1 ? "" : "s", hung, c->options.spool);
+        snprintf(how, sizeof how, "%llu hang%s, %s in all", hangs, hangs == 1 ? "" : "s", hung);
     }
+    bool shown = hangs != 0 && why == NULL && seen != HD_RECORD_NO_LOOP && can_be_shown;
+    complain("%.255s ran for %s; %s%s%s", o->name, ran, how,
+             shown ? "; see: hangdog show latest --spool " : "", shown ? spool : "");
 }
 
 static void tell_children(const struct runner *r) {

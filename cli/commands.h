@@ -14,7 +14,7 @@ int cmd_show(int argc, char **argv);
 
 /* Why something could not be done, as one line: what was being done: why; what to do. */
 struct problem {
-    char text[1024];
+    char text[2048];
 };
 void problem_set(struct problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -22,5 +22,8 @@ void problem_set(struct problem *p, const char *format, ...) __attribute__((form
  */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int complain_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* All that was printed is out: 0, or a complaint that names it, and its status. */
+int written(const char *what);
 
 #endif

@@ -4,14 +4,16 @@
  */
 #include "cli/commands.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Names in errors come from anywhere: no control character reaches the terminal, and the line stays one. */
-static void print_line(const char *text) {
-    fputs("hangdog: ", stderr);
-    for (; *text != 0; text++)
-        fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+static void clean(char *text) {
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
 }
 
 void problem_set(struct problem *p, const char *format, ...) {
@@ -27,8 +29,8 @@ int complain(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    print_line(text);
-    fputc('\n', stderr);
+    clean(text);
+    fprintf(stderr, "hangdog: %s\n", text);
     return EXIT_ERROR;
 }
 
@@ -38,8 +40,15 @@ int complain_usage(const char *command, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    print_line(text);
-    fprintf(stderr, "; see: hangdog%s%s --help\n", command != NULL ? " " : "",
+    clean(text);
+    fprintf(stderr, "hangdog: %s; see: hangdog%s%s --help\n", text, command != NULL ? " " : "",
             command != NULL ? command : "");
     return EXIT_USAGE;
+}
+
+int written(const char *what) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    return complain("writing %s: %s", what, errno != 0 ? strerror(errno) : "it was cut off");
 }

@@ -48,11 +48,11 @@ int main(int argc, char **argv) {
     const char *name = argv[1];
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         puts("hangdog " HANGDOG_VERSION);
-        return 0;
+        return written("the version");
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {
         print_help(stdout);
-        return 0;
+        return written("the help");
     }
     if (strcmp(name, "help") == 0) {
         char option[] = "--help";

@@ -102,6 +102,7 @@ int options_parse(const struct command *c, int argc, char **argv, int *status) {
     for (int got; (got = getopt_long(argc, argv, c->stops ? "+:h" : ":h", options, NULL)) != -1;) {
         if (got == HELP) {
             print_help(c);
+            *status = written("the help");
             return -1;
         }
         *status = got == ':'    ? complain_usage(c->name, "'%s' needs a value", argv[optind - 1])

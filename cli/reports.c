@@ -29,7 +29,9 @@ char *reports_default_folder(struct problem *why) {
         n = asprintf(&folder, "%s/.local/state/hangdog", home);
     else {
         problem_set(
-            why, "looking for reports: neither XDG_STATE_HOME nor HOME is set; name the folder with --spool");
+            why,
+            "finding the folder of the reports: neither XDG_STATE_HOME nor HOME is set to a path from the root; name "
+            "it with --spool");
         return NULL;
     }
     if (n < 0) {

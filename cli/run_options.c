@@ -23,6 +23,41 @@ static bool is_loop(const char *text) {
     return module > 0 && module + 1 != n && n < HD_RECORD_STRING;
 }
 
+/* Of a folder too. */
+static bool is_name(const char *text) {
+    size_t n = strlen(text);
+    return n > 0 && n < HD_RECORD_STRING && strchr(text, '/') == NULL && strcmp(text, ".") != 0 &&
+           strcmp(text, "..") != 0;
+}
+
+/* 0, or the status of a wrong use. */
+static int check(const struct run_options *o) {
+    if (o->spool != NULL && o->spool[0] == '\0') {
+        return complain_usage("run", "--spool takes a folder, not ''");
+    }
+    if (o->name != NULL && !is_name(o->name)) {
+        return complain_usage("run", "--name takes 1 to %d characters without a slash, not '%.300s'",
+                              HD_RECORD_STRING - 1, o->name);
+    }
+    if (o->loop != NULL && !is_loop(o->loop)) {
+        return complain_usage("run",
+                              "--loop takes MODULE or MODULE:FUNCTION, at most %d characters, not '%s'",
+                              HD_RECORD_STRING - 1, o->loop);
+    }
+    if (o->exec && (o->json || o->on_hang != NULL)) {
+        return complain_usage("run", "--exec leaves nobody who could do what --%s asks for",
+                              o->json ? "json" : "on-hang");
+    }
+    for (size_t i = 0; i < o->threads.count; i++) {
+        size_t n = strlen(o->threads.text[i]);
+        if (n == 0 || n >= HD_THREAD_NAME_BYTES) {
+            return complain_usage("run", "--thread takes a name of 1 to %d characters, not '%s'",
+                                  HD_THREAD_NAME_BYTES - 1, o->threads.text[i]);
+        }
+    }
+    return 0;
+}
+
 bool run_options_parse(int argc, char **argv, struct run_options *o, int *status) {
     const struct command_option options[] = {
         {.name = "threshold",
@@ -94,24 +129,9 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
         *status = complain_usage("run", "no program was named");
         return false;
     }
-    if (o->loop != NULL && !is_loop(o->loop)) {
-        *status =
-            complain_usage("run", "--loop takes MODULE or MODULE:FUNCTION, at most %d characters, not '%s'",
-                           HD_RECORD_STRING - 1, o->loop);
+    *status = check(o);
+    if (*status != 0) {
         return false;
-    }
-    if (o->exec && (o->json || o->on_hang != NULL)) {
-        *status = complain_usage("run", "--exec leaves nobody who could do what --%s asks for",
-                                 o->json ? "json" : "on-hang");
-        return false;
-    }
-    for (size_t i = 0; i < o->threads.count; i++) {
-        size_t n = strlen(o->threads.text[i]);
-        if (n == 0 || n >= HD_THREAD_NAME_BYTES) {
-            *status = complain_usage("run", "--thread takes a name of 1 to %d characters, not '%s'",
-                                     HD_THREAD_NAME_BYTES - 1, o->threads.text[i]);
-            return false;
-        }
     }
     o->program = argv + first;
     o->name = o->name != NULL ? o->name : base_name(o->program[0]);

@@ -18,6 +18,7 @@
 #include "report/report.h"
 
 #define LONG_NS (5 * HD_NS_PER_S)
+#define LOST_NS (1 * HD_NS_PER_S)
 #define FRAMES_TOLD 24
 
 int teller_open(struct teller *t, struct hd_record *records) {
@@ -27,6 +28,7 @@ int teller_open(struct teller *t, struct hd_record *records) {
     t->seen = NULL;
     t->seen_count = t->seen_room = 0;
     t->kept = NULL;
+    t->lost = false;
     t->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
     t->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (t->notify_fd >= 0 && inotify_add_watch(t->notify_fd, spool, IN_MOVED_TO) < 0) {
@@ -221,6 +223,7 @@ void teller_handle(struct teller *t) {
             if (e->len > 0) {
                 on_report(t, e->name);
             }
+            t->lost |= (e->mask & IN_IGNORED) != 0;
             p += sizeof *e + e->len;
         }
     }
@@ -228,6 +231,13 @@ void teller_handle(struct teller *t) {
 
 uint64_t teller_tick(struct teller *t, uint64_t now) {
     uint64_t next = UINT64_MAX;
+    if (t->lost) {
+        t->lost = inotify_add_watch(t->notify_fd, t->spool, IN_MOVED_TO) < 0;
+        if (!t->lost) {
+            teller_finish(t); /* what came before */
+        }
+        next = t->lost ? now + LOST_NS : next;
+    }
     for (size_t i = 0; i < t->seen_count; i++) {
         uint64_t due = t->seen[i].begin_due_ns;
         if (t->seen[i].ended || due == 0) {

@@ -18,6 +18,7 @@ struct teller {
     struct hd_record *records; /* HD_RECORDS: whose reports are told */
     bool json, quiet;
     struct on_hang *commands; /* what is run for each hang */
+    bool lost;                /* the folder was removed: looked for from time to time */
     int notify_fd;            /* inotify; -1: the folder cannot be watched, all is told at the end */
     struct symbolizer *symbolizer;
     struct told_report {
@@ -39,7 +40,7 @@ void teller_close(struct teller *t);
 void teller_handle(struct teller *t);
 /* Tells of hangs that have lasted for 5 s; the time of the next such, UINT64_MAX: none. */
 uint64_t teller_tick(struct teller *t, uint64_t now_ns);
-/* The program has ended: looks through the whole folder once. */
+/* Looks through the whole folder once: when the program has ended, and when the folder is another one. */
 void teller_finish(struct teller *t);
 /* Whether a report of this run is in the spool. */
 bool teller_has_left(const struct teller *t);

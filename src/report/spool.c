@@ -31,9 +31,9 @@ static int enter_folder(int dir, const char *name) {
     return hd_os.open_at(dir, name, flags, 0);
 }
 
-/* Follows `path` component by component: a path of any length needs no buffer but one name's. */
-static int enter_path(const char *path) {
-    char name[NAME_MAX + 1];
+/* Follows `path` component by component: a path of any length needs no buffer but one name's. The last one's
+ * name is left in s->name, and the folder above it in s->above_fd. */
+static int enter_path(struct hd_spool *s, const char *path) {
     int fd = hd_os.open_at(AT_FDCWD, path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     while (fd >= 0) {
         while (*path == '/')
@@ -44,23 +44,21 @@ static int enter_path(const char *path) {
         while (path[n] != 0 && path[n] != '/')
             n++;
         int next = -ENAMETOOLONG;
-        if (n < sizeof name) {
-            memcpy(name, path, n);
-            name[n] = 0;
-            next = enter_folder(fd, name);
+        if (n < sizeof s->name) {
+            memcpy(s->name, path, n);
+            s->name[n] = 0;
+            next = enter_folder(fd, s->name);
         }
-        hd_os.close(fd);
+        if (s->above_fd >= 0)
+            hd_os.close(s->above_fd);
+        s->above_fd = fd;
         fd = next;
         path += n;
     }
     return fd;
 }
 
-int hd_spool_open(struct hd_spool *s, const char *path) {
-    *s = (struct hd_spool){.dir_fd = -1};
-    if (path[0] == 0)
-        return -ENOENT;
-    int place = enter_path(path);
+static int open_place(struct hd_spool *s, int place) {
     if (place < 0)
         return place;
     int fd = hd_os.open_at(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -68,14 +66,36 @@ int hd_spool_open(struct hd_spool *s, const char *path) {
     if (fd < 0)
         return fd;
     s->dir_fd = fd;
-    hd_spool_sweep(fd);
     return 0;
+}
+
+int hd_spool_open(struct hd_spool *s, const char *path) {
+    *s = (struct hd_spool){.dir_fd = -1, .above_fd = -1};
+    if (path[0] == 0)
+        return -ENOENT;
+    int r = open_place(s, enter_path(s, path));
+    if (r == 0)
+        hd_spool_sweep(s->dir_fd);
+    else
+        hd_spool_close(s);
+    return r;
+}
+
+/* Where there is no folder any more. Not by its path: the program may have gone into another root. */
+static int open_again(struct hd_spool *s) {
+    int before = s->dir_fd;
+    int r = s->above_fd < 0 ? -ENOENT : open_place(s, enter_folder(s->above_fd, s->name));
+    if (r == 0)
+        hd_os.close(before);
+    return r;
 }
 
 void hd_spool_close(struct hd_spool *s) {
     if (s->dir_fd >= 0)
         hd_os.close(s->dir_fd);
-    s->dir_fd = -1;
+    if (s->above_fd >= 0)
+        hd_os.close(s->above_fd);
+    s->dir_fd = s->above_fd = -1;
 }
 
 /* ---- one report --------------------------------------------------------------------------- */
@@ -163,6 +183,8 @@ int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_repo
     hd_spool_name(temp, r->id, HD_SPOOL_TEMP);
     hd_spool_name(name, r->id, held ? HD_SPOOL_HELD : HD_SPOOL_REPORT);
     int result = write_file(s, r, scratch, temp, name);
+    if (result == -ENOENT && open_again(s) == 0)
+        result = write_file(s, r, scratch, temp, name);
     if (result < 0)
         return note_failure(s, result);
     /* An update stands under a name that is on disk already: after a power cut it is the old text or the new,

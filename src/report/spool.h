@@ -10,8 +10,12 @@
 #include "report/report.h"
 #include "types.h"
 
+#define HD_SPOOL_FOLDER_BYTES 256 /* NAME_MAX, and a NUL */
+
 struct hd_spool {
     int dir_fd;
+    int above_fd; /* the folder that it is in, by which it is made again when it was removed */
+    char name[HD_SPOOL_FOLDER_BYTES];
     uint32_t max_reports;          /* 0: no limit */
     uint64_t max_bytes;            /* 0: no limit */
     uint8_t stands[HD_UUID_BYTES]; /* the report whose name was put on disk last */
@@ -30,9 +34,9 @@ void hd_spool_close(struct hd_spool *s);
 int hd_spool_writable(struct hd_spool *s);
 
 /* Writes report r as ID.json (held: as .ID.held, which readers do not list, until released). An earlier file
- * of the same id is replaced atomically. On failure nothing of it is left and what stood there stays. Then
- * the oldest reports go, as the limits ask; that this or the folder's sync failed is only noted in `error`:
- * the report stands. */
+ * of the same id is replaced atomically. A folder that was removed is made again. On failure nothing of it is
+ * left and what stood there stays. Then the oldest reports go, as the limits ask; that this or the folder's
+ * sync failed is only noted in `error`: the report stands. */
 int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
                    bool held);
 int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);

@@ -52,6 +52,11 @@ class Help(Command):
             self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
             self.assertIn("usage: hangdog", done.stdout)
 
+    def test_help_that_cannot_be_written(self):
+        for arguments in (["--help"], ["--version"], ["run", "--help"]):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                self.assertIn("No space left", run(*arguments, stdout=full).stderr)
+
     def test_help_fits_a_terminal(self):
         for command in ("list", "show"):
             for line in run(command, "--help").stdout.splitlines():
@@ -76,6 +81,13 @@ class Usage(Command):
             (["show", "-x", "latest"], ["no option '-x'"]),
             (["show", "--json=1", "latest"], ["no option"]),
             (["list", "x"], ["'x' is too much"]),
+            (["run"], ["no program was named"]),
+            (["run", "--spool", "", "true"], ["--spool takes a folder"]),
+            (["run", "--name", "", "true"], ["--name takes 1 to 255 characters"]),
+            (["run", "--name", "a/b", "true"], ["without a slash, not 'a/b'"]),
+            (["run", "--name", "..", "true"], ["--name takes"]),
+            (["run", "--name", "n" * 256, "true"], ["--name takes"]),
+            (["run", "--threshold", "9", "true"], ["from 10 to 3600000, not '9'"]),
             (["list", "--bogus"], ["no option '--bogus'", "hangdog list --help"]),
         ):
             with self.subTest(arguments=arguments):

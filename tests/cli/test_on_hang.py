@@ -74,8 +74,9 @@ class OnHang(SideBySide):
 
 
 class Places(SideBySide):
-    def beside_a_spool_that_goes_away_is_told_once_and_counted(self):
-        program = self.start(loop(1.6, "hang0.7", 0.5, "exec(shutil.rmtree('spool'))", "hang0.7", 0.5, "hang0.9", 0.5))
+    def beside_a_spool_that_cannot_be_made_again_is_told_once_and_counted(self):
+        away = "exec(shutil.rmtree('spool'), open('spool', 'w').close())"
+        program = self.start(loop(1.6, "hang0.7", 0.5, away, "hang0.7", 0.5, "hang0.9", 0.5))
         self.assertEqual(0, program.wait())
         lines = [line for line in program.told if "could not be written" in line]
         self.assertEqual(1, len(lines), program.errors)

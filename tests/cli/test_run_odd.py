@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""hangdog run as odd users use it: where there is no folder, under names that are no words, as others may not write."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import support_beside  # pylint: disable=unused-import  # it knows where support_run is
+from support_run import BUILD, HANGDOG, Program, environment, wait_until
+
+WAITS = os.path.join(BUILD, "tests/programs/waits")
+NOBODY = 65534
+
+
+class Odd(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def run_it(self, *arguments, env=None, before="", **more):
+        """By a shell, which can do more before."""
+        return subprocess.run(["/bin/sh", "-c", before + ' exec "$@"', "sh", HANGDOG, "run", *arguments],
+                              stdin=subprocess.DEVNULL, capture_output=True, env=environment(env), cwd=self.folder,
+                              text=True, errors="surrogateescape", timeout=60, check=False, **more)
+
+    def test_a_working_folder_that_is_gone(self):
+        os.mkdir(self.folder + "/gone")
+        gone = 'cd gone && rmdir "$PWD";'
+        done = self.run_it("--spool", "spool", "/bin/true", before=gone)
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr, r"\Ahangdog: cannot use the spool 'spool': .*No such file.*from the root on\n\Z")
+        os.mkdir(self.folder + "/gone")
+        done = self.run_it("--spool", self.folder + "/spool", "/bin/true", before=gone)
+        self.assertEqual(0, done.returncode, done.stderr)
+
+    def test_no_home(self):
+        done = self.run_it("/bin/true", before="unset HOME XDG_STATE_HOME;")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("neither XDG_STATE_HOME nor HOME", done.stderr)
+
+    def test_names_that_a_terminal_would_obey(self):
+        program = self.folder + "/pr\udcffg\n\x1b[31m"
+        shutil.copy("/bin/true", program)
+        done = self.run_it("--spool", "spool", program)
+        self.assertEqual(0, done.returncode)
+        self.assertEqual(1, len(done.stderr.splitlines()))
+        self.assertNotIn("\x1b", done.stderr)
+
+    def test_the_command_that_is_named_can_be_copied(self):
+        done = self.run_it("--spool", "a $b", WAITS, "w16 s7 w5")
+        command = done.stderr.splitlines()[-1].split("see: hangdog ")[1]
+        shown = subprocess.run("%s %s" % (HANGDOG, command), shell=True, cwd=self.folder, env=environment(),
+                               capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(0, shown.returncode, shown.stderr)
+        self.assertIn("hung for", shown.stdout)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root")
+    def test_a_program_that_gives_up_its_rights_and_has_nothing_to_report(self):
+        done = self.run_it("--spool", self.folder + "/spool", "/usr/bin/setpriv", "--reuid=%d" % NOBODY,
+                           "--clear-groups", "/bin/true")
+        self.assertEqual((0, 1), (done.returncode, len(done.stderr.splitlines())), done.stderr)
+
+    def test_a_spool_that_is_removed_meanwhile(self):
+        """What comes later is told as it comes."""
+        program = Program([WAITS, "w6 s7 w13 s8 w25"], options=["--loop", "waits:wait_for_events"])
+        self.addCleanup(program.close)
+        wait_until(lambda: program.errors.count("hung for") == 1, "the first hang")
+        shutil.rmtree(program.spool)
+        wait_until(lambda: program.errors.count("hung for") == 2, "the second hang")
+        time.sleep(0.5)
+        self.assertIsNone(program.process.poll(), "told at its end only")
+        program.wait()
+        self.assertEqual(1, len(program.reports("hang")))
+        self.assertEqual(1, len(program.told), program.errors)
+
+    def test_closed_descriptors(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            done = self.run_it("--spool", "spool", "/bin/sh", "-c", "ls -l /proc/self/fd > list; exit 5",
+                               before="exec %s;" % closed)
+            self.assertEqual(5, done.returncode, closed)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
