@@ -29,11 +29,13 @@ struct place {
     struct hd_waits *waits;
 };
 
+#define HD_NAMED_PLACES 15 /* threads watched at a time */
+
 struct hd_named {
     struct hd_record *record;
     uint32_t count;
     uint32_t past; /* how well the loops were known whose threads have ended */
-    struct place place[HD_LOOPS_MAX];
+    struct place place[HD_NAMED_PLACES];
 };
 
 struct hd_named *hd_named;
@@ -72,7 +74,7 @@ static void leave(void *of) {
 }
 
 static struct place *claim(void) {
-    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0; i < HD_NAMED_PLACES; i++) {
         uint32_t free = FREE;
         if (atomic_compare_exchange_strong(&hd_named->place[i].use, &free, CLAIMED)) {
             return &hd_named->place[i];
@@ -155,7 +157,7 @@ void hd_named_init(struct hd_record *r) {
 }
 
 void hd_named_forget(void) {
-    for (unsigned i = 0; hd_named != NULL && i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
         uint32_t on = ON;
         if (atomic_compare_exchange_strong(&hd_named->place[i].use, &on, GONE)) {
             hd_named->place[i].waits->watch = NULL; /* its thread looks again, at its next wait but one */
@@ -166,7 +168,7 @@ void hd_named_forget(void) {
 /* ---- monitor and worker ------------------------------------------------------------------------ */
 
 bool hd_named_due(uint64_t now_ns) {
-    for (unsigned i = 0; hd_named != NULL && i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
         struct place *p = &hd_named->place[i];
         uint32_t use = atomic_load(&p->use);
         if (use == LEFT || (use == ON && hd_recognise_due(p->waits, now_ns))) {
@@ -178,7 +180,7 @@ bool hd_named_due(uint64_t now_ns) {
 
 uint32_t hd_named_recognise(struct hd_worker *k) {
     uint32_t best = hd_named != NULL ? hd_named->past : 0;
-    for (unsigned i = 0; hd_named != NULL && i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
         struct place *p = &hd_named->place[i];
         uint32_t known = 0;
         if (atomic_load(&p->use) < ON) {

@@ -279,14 +279,6 @@ static bool was_the_loops(struct hd_waits *t, const struct hd_worker *k, uint32_
            hd_rule_shares(&g->rule, g->rule.loop, &set);
 }
 
-static uint8_t watch_of(const struct hd_worker *k, const struct hd_loop *loop) {
-    uint8_t i = 0;
-    while (i < HD_LOOPS_MAX - 1 && &k->monitor->watch[i].loop != loop) {
-        i++;
-    }
-    return i;
-}
-
 /* The loop is known for the first time: what lies between two of its waits was a turn, however long ago. */
 static void look_back(struct hd_waits *t, struct hd_worker *k) {
     struct hd_loop *loop = t->loop;
@@ -311,7 +303,8 @@ static void look_back(struct hd_waits *t, struct hd_worker *k) {
             ours = was_the_loops(t, k, identity, uses);
         }
         if (ours && before != 0 && began > before) {
-            hd_worker_turn_was(k, watch_of(k, loop), now_ns - hd_ticks_to_ns(now - before, rate),
+            hd_worker_turn_was(k, ((const struct hd_watch *)(const void *)loop)->index,
+                               now_ns - hd_ticks_to_ns(now - before, rate),
                                now_ns - hd_ticks_to_ns(now - began, rate));
         }
         before = ours ? ended : before;
@@ -329,7 +322,7 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
         g->rule_changes = g->rule.changes;
         tell_what_was(t);
         if (!first) {
-            hd_publish_void(k, watch_of(k, loop));
+            hd_publish_void(k, ((const struct hd_watch *)(const void *)loop)->index);
             atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
         }
     }

@@ -91,8 +91,8 @@ typedef struct hangdog_loop hangdog_loop;
 
 /* Watches the event loop of the calling thread, which must unwatch it before it ends. `name` is copied.
  * `threshold_ns`: for the foreground state, 0 for the option's. The loop counts as running from here on.
- * NULL when no monitor runs or 16 loops are watched already. A NULL loop may be given to every function
- * below. */
+ * NULL when no monitor runs, 256 loops are watched already, or there is no memory. A NULL loop may be given
+ * to every function below. */
 HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns);
 /* By the thread that watches it, once, also after a stop. */
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);

@@ -55,8 +55,8 @@ void hd_figures_publish(struct hd_monitor *m) {
     struct hd_record *r = m->record;
     struct hd_figures sum = m->past;
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
-            hd_figures_add(m, &sum, &m->watch[i]);
+        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
+            hd_figures_add(m, &sum, hd_watch_at(m, i));
         }
     }
     for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) { /* what lasted longer, days, is not told apart */
@@ -75,8 +75,8 @@ void hd_figures_weigh(struct hd_monitor *m, uint64_t now_ns) {
         return;
     }
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
-            pause_ns += m->watch[i].target.cost.pause_total_ns;
+        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
+            pause_ns += hd_watch_at(m, i)->target.cost.pause_total_ns;
         }
     }
     if (hd_budget_look(&m->budget, now_ns, cpu_so_far(m), pause_ns)) {

@@ -8,7 +8,7 @@
 #include "monitor/worker.h"
 
 /* The turn that a message is about, NULL: it is not followed. And the turn that it begins; a fifth at the
- * same time is not followed, its loop is told by the session's histogram. */
+ * same time is not followed, and only counted. */
 struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg);
 struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg);
 void hd_hang_open(struct hd_hang *h); /* it is to be reported */

@@ -246,7 +246,6 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
 
 void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w) {
     bool sure = atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
-    struct hd_message message = {
-        .type = HD_MSG_SURE, .loop = (uint8_t)(w - m->watch), .generation = w->generation};
+    struct hd_message message = {.type = HD_MSG_SURE, .loop = w->index, .generation = w->generation};
     w->sure_told = sure && (w->sure_told || hd_tell(m, &message));
 }

@@ -51,8 +51,8 @@ static void anchor(struct hd_monitor *m, uint64_t *now_ns) {
         uint64_t rate = (uint64_t)(((unsigned __int128)since_ns << 32) / since_ticks);
         atomic_store_explicit(&m->ns_per_tick_32, rate, memory_order_relaxed);
         for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-            if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
-                atomic_store_explicit(&m->watch[i].loop.ns_per_tick_32, rate, memory_order_relaxed);
+            if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
+                atomic_store_explicit(&hd_watch_at(m, i)->loop.ns_per_tick_32, rate, memory_order_relaxed);
             }
         }
     }
@@ -99,7 +99,7 @@ static uint64_t look(struct hd_monitor *m) {
     note_pause(m, now_ns);
     hd_figures_weigh(m, now_ns);
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        struct hd_watch *w = &m->watch[i];
+        struct hd_watch *w = hd_watch_at(m, i);
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
         if (use == HD_WATCH_NEW) {
             hd_watch_open(m, w);
@@ -137,8 +137,8 @@ static void ask_to_be_woken(struct hd_monitor *m) {
         return;
     }
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
-            atomic_fetch_or_explicit(&m->watch[i].loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
+        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
+            atomic_fetch_or_explicit(&hd_watch_at(m, i)->loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
         }
     }
     m->asked_ns = hd_os_now_ns();
@@ -149,8 +149,8 @@ static void stop_asking(struct hd_monitor *m) {
         return;
     }
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) == HD_WATCH_ON) {
-            atomic_fetch_and_explicit(&m->watch[i].loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
+        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
+            atomic_fetch_and_explicit(&hd_watch_at(m, i)->loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
         }
     }
     m->asked_ns = 0;
@@ -164,7 +164,7 @@ static void note_filter(struct hd_monitor *m) {
     }
     bool comes = told == HD_FILTER_COMES;
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        struct hd_watch *w = &m->watch[i];
+        struct hd_watch *w = hd_watch_at(m, i);
         if (atomic_load_explicit(&w->use, memory_order_acquire) != HD_WATCH_ON) {
             continue;
         }
@@ -182,10 +182,10 @@ static void note_filter(struct hd_monitor *m) {
  * more. */
 static bool still_asked(const struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        uint32_t use = atomic_load_explicit(&m->watch[i].use, memory_order_acquire);
-        bool asked =
-            use == HD_WATCH_ON &&
-            (atomic_load_explicit(&m->watch[i].loop.flags, memory_order_seq_cst) & HD_FLAG_PARKED) != 0;
+        uint32_t use = atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire);
+        bool asked = use == HD_WATCH_ON &&
+                     (atomic_load_explicit(&hd_watch_at(m, i)->loop.flags, memory_order_seq_cst) &
+                      HD_FLAG_PARKED) != 0;
         if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING || (use == HD_WATCH_ON && !asked)) {
             return false;
         }
@@ -273,8 +273,8 @@ void *hd_monitor_run(void *monitor) {
         wait(m, seen, next_ns);
     }
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&m->watch[i].use, memory_order_acquire) >= HD_WATCH_NEW) {
-            hd_watch_close(m, &m->watch[i]);
+        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) >= HD_WATCH_NEW) {
+            hd_watch_close(m, hd_watch_at(m, i));
         }
     }
     hd_figures_publish(m);

@@ -17,7 +17,9 @@
 #include "report/report.h"
 #include "report/spool.h"
 
-#define HD_LOOPS_MAX 16
+#define HD_BLOCK_LOOPS 16 /* watches are made so many at a time */
+#define HD_BLOCKS 16
+#define HD_LOOPS_MAX (HD_BLOCK_LOOPS * HD_BLOCKS) /* messages have a byte for them */
 #define HD_MONITOR_STACK_BYTES (32u * 1024u + HD_OS_STACK_EXTRA)
 
 enum hd_watch_use {
@@ -33,6 +35,7 @@ struct hd_watch {
     struct hd_loop loop;         /* first: the public handle */
     _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the leaver */
     _Atomic uint64_t changed_ns; /* the worker: when a sample last differed from the one before it */
+    uint8_t index;               /* hd_watch_at() */
     uint32_t generation;
     char name[32];
     uint64_t threshold_ns; /* foreground; 0: the option's */
@@ -114,7 +117,6 @@ struct hd_monitor {
     _Atomic uint32_t paused;      /* depth */
     _Atomic uint32_t filter;      /* enum hd_filter; a futex word for who installs one */
     _Atomic uint32_t ready;       /* threads of ours that have opened what they keep; a futex word */
-    _Atomic uint32_t alive;       /* 0 in a forked child */
     _Atomic bool quiet;           /* an impossible state was seen: no more looks */
     /* clock pair, the monitor's */
     bool ticks_are_tsc;
@@ -140,17 +142,27 @@ struct hd_monitor {
     _Atomic int tid;                 /* of the monitor */
     _Atomic int worker_tid, kept_fd; /* settings.kept_file in the worker's table: number + 1 */
     struct hd_os_thread monitor_thread, worker_thread;
-    struct hd_watch watch[HD_LOOPS_MAX];
+    struct hd_watch watch[HD_BLOCK_LOOPS]; /* the first block; most programs need no other */
     struct hd_worker *worker;
     struct hd_ring ring;
     uint64_t lent_until; /* the monitor's: the buffer of a running thread's stack is the worker's until the
                             ring was read up to here */
     uint64_t told_until; /* the same of the last sample that the worker was woken for */
+    /* From here on the next run keeps what there is: threads look at it that do not know yet of the stop. */
+    _Atomic uint32_t alive;    /* 0 in a forked child */
+    _Atomic uint32_t entering; /* threads that are at the watches: nothing is zeroed under them */
+    struct hd_watch *_Atomic more[HD_BLOCKS - 1]; /* blocks of watches, made by who needs them; kept by the
+                                                     next run, as the stacks are */
     uint8_t monitor_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
     uint8_t worker_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
-    /* not zeroed by a start */
-    _Atomic uint32_t entering; /* threads that are at the watches: nothing is zeroed under them */
 };
+
+/* Of the slots that were ever claimed. */
+static inline struct hd_watch *hd_watch_at(const struct hd_monitor *m, unsigned i) {
+    return i < HD_BLOCK_LOOPS ? (struct hd_watch *)(uintptr_t)&m->watch[i]
+                              : &atomic_load_explicit(&m->more[i / HD_BLOCK_LOOPS - 1],
+                                                      memory_order_acquire)[i % HD_BLOCK_LOOPS];
+}
 
 /* The monitor thread. */
 void *hd_monitor_run(void *monitor);

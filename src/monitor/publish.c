@@ -192,7 +192,7 @@ static enum hd_report_kind kind_of(const struct hd_worker *k, const struct hd_ha
 }
 
 static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, struct hd_report *r) {
-    const struct hd_watch *w = &m->watch[h->loop];
+    const struct hd_watch *w = hd_watch_at(m, h->loop);
     *r = (struct hd_report){
         .kind = kind_of(k, h),
         .started_wall_ns = h->start_wall_ns,
@@ -299,7 +299,8 @@ void hd_publish_void(struct hd_worker *k, uint8_t loop) {
 
 static void write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_report *r) {
-    h->shown |= !m->settings.held || atomic_load_explicit(&m->watch[h->loop].loop.sure, memory_order_relaxed);
+    h->shown |=
+        !m->settings.held || atomic_load_explicit(&hd_watch_at(m, h->loop)->loop.sure, memory_order_relaxed);
     bool held = !h->shown;
     if (!held && unhold(k, h)) { /* sure since it was written last: one file, which is replaced */
         hd_spool_release(&k->spool, h->id);

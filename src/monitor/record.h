@@ -98,4 +98,7 @@ struct hd_record {
 void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_session *s,
                       struct hd_monitor_cost *cost);
 
+/* A hang that nobody could be told of is one that was held back. Monitor, worker. */
+void hd_record_add_untold(struct hd_record *r, uint64_t duration_ns);
+
 #endif

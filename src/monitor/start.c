@@ -19,6 +19,8 @@
 #define READY_NS (20 * HD_NS_PER_MS)
 #define TURN_NS (100 * HD_NS_PER_MS) /* how long one start or stop waits for another */
 
+#define BLOCK_BYTES (HD_BLOCK_LOOPS * sizeof(struct hd_watch))
+
 enum phase { STOPPED, CHANGING, RUNNING };
 
 /* The only statics: a forked child finds them as they were. */
@@ -109,7 +111,11 @@ static int take_memory(struct hd_monitor **out) {
         }
         /* Marks on handles of the run before may go on while this is zeroed: they find flags and word at
          * zero. */
-        memset(m, 0, offsetof(struct hd_monitor, monitor_stack));
+        for (unsigned i = 0; i < HD_BLOCKS - 1 && m->more[i] != NULL; i++) {
+            memset(m->more[i], 0, BLOCK_BYTES);
+        }
+        memset(m, 0, offsetof(struct hd_monitor, alive));
+        atomic_store(&m->alive, 0);
         memset((uint8_t *)m + round_up(sizeof *m), 0, memory_bytes() - round_up(sizeof *m));
         *out = m;
         return 0;
@@ -284,14 +290,28 @@ static void leave_watches(struct hd_monitor *m) {
     atomic_fetch_sub(&m->entering, 1);
 }
 
+/* The block that slot `i` is in is there from now on; false: there is no memory for it. */
+static bool have_block(struct hd_monitor *m, unsigned i) {
+    if (i < HD_BLOCK_LOOPS || atomic_load(&m->more[i / HD_BLOCK_LOOPS - 1]) != NULL) {
+        return true;
+    }
+    struct hd_watch *none = NULL, *made = hd_os_memory_take(BLOCK_BYTES);
+    if (made != NULL && !atomic_compare_exchange_strong(&m->more[i / HD_BLOCK_LOOPS - 1], &none, made)) {
+        hd_os_memory_give(made, BLOCK_BYTES); /* another thread was quicker */
+    }
+    return made != NULL;
+}
+
 static struct hd_watch *claim(struct hd_monitor *m) {
-    for (unsigned i = 0; i < HD_LOOPS_MAX; i++) {
+    for (unsigned i = 0; i < HD_LOOPS_MAX && have_block(m, i); i++) {
+        struct hd_watch *w = hd_watch_at(m, i);
         uint32_t free = HD_WATCH_FREE;
-        if (atomic_compare_exchange_strong(&m->watch[i].use, &free, HD_WATCH_CLAIMED)) {
+        if (atomic_compare_exchange_strong(&w->use, &free, HD_WATCH_CLAIMED)) {
             uint32_t slots = atomic_load(&m->slots);
             while (slots <= i && !atomic_compare_exchange_weak(&m->slots, &slots, i + 1)) {
             }
-            return &m->watch[i];
+            w->index = (uint8_t)i;
+            return w;
         }
     }
     return NULL;

@@ -29,7 +29,7 @@ static void tell_worker(struct hd_monitor *m) {
 
 /* The worker reads nothing that the monitor writes but what it is told. */
 static void add_figures(const struct hd_monitor *m, struct hd_message *message) {
-    message->cost = m->watch[message->loop].target.cost;
+    message->cost = hd_watch_at(m, message->loop)->target.cost;
     message->cpu_ns = hd_os_thread_cpu_ns();
     message->late_max_ns = m->late_max_ns;
     message->degraded = m->budget.over;
@@ -103,7 +103,7 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
         capture->stack = memcpy(capture + 1, taken.stack, taken.stack_bytes);
     }
     *head = (struct hd_message){.type = (uint8_t)type,
-                                .loop = (uint8_t)(w - m->watch),
+                                .loop = w->index,
                                 .generation = w->generation,
                                 .at_ns = taken.at_ns,
                                 .turn = w->life.turn,
@@ -131,21 +131,9 @@ static void tell_turn(struct hd_monitor *m, struct hd_watch *w, struct hd_messag
     w->told = hd_tell(m, &message);
 }
 
-/* A hang that nobody could be told of is one that was held back. */
-static void count_untold(struct hd_record *r, uint64_t duration_ns) {
-    uint64_t longest = atomic_load_explicit(&r->suppressed_max_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->hang_ns, duration_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->suppressed, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->suppressed_ns, duration_ns, memory_order_relaxed);
-    while (longest < duration_ns &&
-           !atomic_compare_exchange_weak(&r->suppressed_max_ns, &longest, duration_ns)) {
-    }
-}
-
 void hd_act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
             const struct hd_limits *limits, unsigned actions) {
-    struct hd_message message = {.loop = (uint8_t)(w - m->watch),
+    struct hd_message message = {.loop = w->index,
                                  .generation = w->generation,
                                  .state = (uint8_t)state,
                                  .threshold_ns = limits->threshold_ns,
@@ -182,7 +170,7 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const
         if (w->told) {
             hd_tell(m, &message);
         } else if ((actions & HD_ACT_END) != 0) {
-            count_untold(m->record, message.duration_ns);
+            hd_record_add_untold(m->record, message.duration_ns);
         }
     }
 }

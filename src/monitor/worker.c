@@ -16,7 +16,7 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struc
 
 static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_message *msg, const struct hd_capture *c) {
-    struct hd_watch *w = &m->watch[h->loop];
+    struct hd_watch *w = hd_watch_at(m, h->loop);
     bool first = !h->last.valid;
     struct hd_last_sample now = h->last;
     if (!c->same || first) {
@@ -69,7 +69,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->excluded_ns = msg->excluded_ns;
     int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
     hd_process_figures(k);
-    hd_threads_capture(k, m->watch[h->loop].loop.tid, owner,
+    hd_threads_capture(k, hd_watch_at(m, h->loop)->loop.tid, owner,
                        atomic_load_explicit(&m->tid, memory_order_relaxed));
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         k->hang[i].whole = &k->hang[i] == h; /* one set of thread records: the newest hang's */
@@ -80,7 +80,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
 /* The program ended while it waited for a child, and its loop never came back from anything: it ran others,
  * make its jobs, and the last of them were waited for when the loop was over. */
 static bool ends_as_batch(const struct hd_monitor *m, const struct hd_hang *h) {
-    const struct hd_loop *loop = &m->watch[h->loop].loop;
+    const struct hd_loop *loop = &hd_watch_at(m, h->loop)->loop;
     struct hd_cause cause;
     hd_cause_decide(&h->sums, &cause);
     return m->settings.held && !h->shown && cause.kind == HD_CAUSE_CHILD &&
@@ -91,7 +91,7 @@ static bool ends_as_batch(const struct hd_monitor *m, const struct hd_hang *h) {
 /* The program ended before its thread had a loop: what was taken for a launch is how it lives, while the
  * loops are other threads'. */
 static bool ends_without_loop(const struct hd_monitor *m, const struct hd_hang *h) {
-    const struct hd_loop *loop = &m->watch[h->loop].loop;
+    const struct hd_loop *loop = &hd_watch_at(m, h->loop)->loop;
     return m->settings.held && !h->shown && h->state == HANGDOG_STATE_LAUNCH &&
            atomic_load_explicit(&m->stopping, memory_order_relaxed) &&
            atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0;
@@ -173,6 +173,8 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
     case HD_MSG_END:
         if (h != NULL) {
             on_end(m, k, h, msg);
+        } else {
+            hd_record_add_untold(m->record, msg->duration_ns);
         }
         break;
     case HD_MSG_WAITS:

@@ -225,6 +225,31 @@ static void two_loops_that_hang_at_once_have_a_report_each(void **state) {
     looper_stop(&other);
 }
 
+static void six_loops_that_hang_at_once_are_all_counted(void **state) {
+    (void)state;
+    static struct looper six[6];
+    for (unsigned i = 0; i < 6; i++) {
+        looper_start(&six[i], "one of six", 0);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        looper_post(&six[i], block_sleep, 4 * T);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        looper_wait(&six[i]);
+        looper_stop(&six[i]);
+    }
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *hangs = spool_wait(&spool, "hang", 4);
+    json_t *sessions = spool_wait(&spool, "session", 1);
+    const json_t *session = json_object_get(json_array_get(sessions, 0), "session");
+    const json_t *suppressed = json_array_get(json_object_get(session, "suppressed"), 0);
+    assert_int_equal(report_ns(session, "hangs"), 6);
+    assert_int_equal(report_ns(suppressed, "count"), 2);
+    assert_near(report_ns(suppressed, "max_ns"), 4 * T * MS);
+    json_decref(hangs);
+    json_decref(sessions);
+}
+
 static void the_same_hang_again_is_reported_in_brief(void **state) {
     (void)state;
     looper_start(&looper, "main", 0);
@@ -359,6 +384,7 @@ int main(void) {
         CASE(a_block_before_the_first_wait_is_a_slow_launch),
         CASE(two_loops_have_their_own_thresholds),
         CASE(two_loops_that_hang_at_once_have_a_report_each),
+        CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(the_same_hang_again_is_reported_in_brief),
         CASE(what_a_cap_holds_back_is_counted),
         CASE(the_days_cap_outlives_a_restart),

@@ -242,17 +242,18 @@ static void loops_come_and_go_while_others_start_and_stop(void **state) {
 
 /* ---- loops ---------------------------------------------------------------------------------------- */
 
-static void sixteen_loops_and_no_more(void **state) {
+/* By one thread, which unwatches them in the end. */
+static void two_hundred_and_fifty_six_loops_and_no_more(void **state) {
     (void)state;
     quick_start();
-    hangdog_loop *loops[16];
-    for (unsigned i = 0; i < 16; i++) {
+    hangdog_loop *loops[256];
+    for (unsigned i = 0; i < 256; i++) {
         loops[i] = hangdog_loop_watch("one of many", 0);
         assert_non_null(loops[i]);
         hangdog_before_wait(loops[i]);
     }
     assert_null(hangdog_loop_watch("too many", 0));
-    for (unsigned i = 0; i < 16; i++) {
+    for (unsigned i = 0; i < 256; i++) {
         hangdog_loop_unwatch(loops[i]);
     }
     for (unsigned i = 0; i < 100; i++) { /* slots come back */
@@ -262,6 +263,32 @@ static void sixteen_loops_and_no_more(void **state) {
         hangdog_loop_unwatch(loop);
     }
     quick_stop();
+}
+
+/* The last of many, of a block that is used again by the next run. */
+static void a_loop_behind_many_others_is_watched(void **state) {
+    (void)state;
+    for (unsigned run = 0; run < 2; run++) {
+        quick_start();
+        hangdog_loop *loops[40];
+        for (unsigned i = 0; i < 40; i++) {
+            loops[i] = hangdog_loop_watch("one of many", 0);
+            hangdog_before_wait(loops[i]);
+        }
+        looper_start(&looper, "the last", 0);
+        looper_call(&looper, block_sleep, 1);
+        looper_call(&looper, block_sleep, 2 * T);
+        json_t *hangs = spool_wait(&spool, "hang", run + 1);
+        const json_t *hang = json_array_get(hangs, run);
+        assert_string_equal(report_text(json_object_get(hang, "loop"), "name"), "the last");
+        assert_true(report_blames(hang, block_sleep));
+        json_decref(hangs);
+        looper_stop(&looper);
+        for (unsigned i = 0; i < 40; i++) {
+            hangdog_loop_unwatch(loops[i]);
+        }
+        quick_stop();
+    }
 }
 
 static void no_loop_and_bad_arguments_do_no_harm(void **state) {
@@ -491,7 +518,8 @@ int main(int argc, char **argv) {
         CASE(a_handle_of_a_run_before_ends_nobody_elses_watch),
         CASE(four_threads_start_and_stop_as_they_like),
         CASE(loops_come_and_go_while_others_start_and_stop),
-        CASE(sixteen_loops_and_no_more),
+        CASE(two_hundred_and_fifty_six_loops_and_no_more),
+        CASE(a_loop_behind_many_others_is_watched),
         CASE(no_loop_and_bad_arguments_do_no_harm),
         CASE(options_that_make_no_sense_start_nothing),
         CASE(an_older_programs_options_are_shorter),
