@@ -49,10 +49,11 @@ void hd_interpose_resolve_ids(void) {
     errno = saved;
 }
 
-/* libc holds the process for single-threaded, and it may have threads of ours: a forked child has none. */
+/* libc holds the process for single-threaded, and it may have threads of ours: a forked child has none. Not
+ * told is it of one that it would have to wait for: the others are gone then. */
 static bool hides_threads(void) {
     const char *note = hd_os_single_threaded.note[0];
-    return note != NULL && *note != 0 && hd_process_is_own();
+    return note != NULL && *note != 0 && hd_process_is_own() && !hd_process_has_stray();
 }
 
 /* What the call may have made threads by (a name service's module) leaves the note as it is then: to hide a

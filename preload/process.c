@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
+#include "analysis/text.h"
 #include "interpose.h"
 #include "named.h"
 #include "recognise.h"
@@ -38,6 +41,8 @@ static struct {
     _Atomic uint32_t phase;
     unsigned starts;
     int securebits;
+    int stray[STARTS_MAX]; /* workers that a stop left at a disk */
+    unsigned strays;
     bool filtered; /* on a thread of the program: no system call but the program's own */
 } self;
 
@@ -238,7 +243,7 @@ static struct hd_waits *first_wait_of_child(void) {
     struct hd_record *r = t != NULL ? hd_record_file_take_again() : NULL;
     hd_waits_self = NULL;
     this_process_is_own();
-    self.starts = 0;
+    self.starts = self.strays = 0;
     self.securebits = -1;
     atomic_store(&self.phase, NEVER);
     if (r != NULL) {
@@ -284,6 +289,61 @@ struct hd_record *hd_process_execs(void) {
     return may_be && hd_process_is_own() ? self.record : NULL;
 }
 
+/* ---- workers at a disk that does not answer -------------------------------------------------------- */
+
+#define PATIENCE_NS (50 * HD_NS_PER_MS)
+#define TRY_AGAIN_NS (5 * HD_NS_PER_MS)
+
+/* In a call, and not waiting for work. */
+static bool is_at_a_disk(int tid) {
+    char path[64], text[64];
+    struct hd_text t;
+    hd_text_init(&t, path, sizeof path);
+    hd_text_str(&t, "/proc/self/task/");
+    hd_text_i64(&t, tid);
+    hd_text_str(&t, "/syscall");
+    int fd = hd_os.open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    long n = fd < 0 ? fd : hd_os.read(fd, text, sizeof text - 1);
+    if (fd >= 0) {
+        hd_os.close(fd);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 && text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) != SYS_futex;
+}
+
+bool hd_process_worker_is_stuck(void) {
+    const struct hd_monitor *m = hd_monitor_current();
+    int tid = m != NULL ? atomic_load(&m->worker_tid) : 0;
+    uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
+    while (tid != 0 && is_at_a_disk(tid)) {
+        uint32_t never = 0;
+        if (hd_os_now_ns() >= until_ns) {
+            return true;
+        }
+        (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + TRY_AGAIN_NS, false);
+    }
+    return false;
+}
+
+bool hd_process_has_stray(void) {
+    for (unsigned i = 0; i < self.strays && hd_process_is_own(); i++) {
+        if (hd_os.signal_thread(self.pid, self.stray[i], 0, 0) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The worker, if it is still there afterwards, ends when its disk answers. */
+static void stop(void) {
+    const struct hd_monitor *m = hd_monitor_current();
+    int worker = m != NULL ? atomic_load(&m->worker_tid) : 0;
+    hd_monitor_stop();
+    if (worker != 0 && self.strays < STARTS_MAX && hd_os.signal_thread(self.pid, worker, 0, 0) == 0) {
+        self.stray[self.strays++] = worker;
+    }
+}
+
 /* ---- alone, or filtered ----------------------------------------------------------------------- */
 
 /* In this process, on a thread that is watched: not in a child, and not in one that shares our memory until
@@ -317,7 +377,7 @@ bool hd_process_alone(void) {
     if (watch != NULL) {
         hd_watch_remove(hd_monitor_current(), watch);
     }
-    hd_monitor_stop();
+    stop();
     hd_waits_self = hd_waits_new();
     self.securebits = -1; /* what threads to come will have: known when they are made */
     atomic_store(&self.phase, hd_waits_self != NULL ? AT_FIRST_WAIT : NEVER);
@@ -326,7 +386,7 @@ bool hd_process_alone(void) {
 
 void hd_process_ends_watch(enum hd_unwatched why) {
     if (hd_process_own_thread() != 0) {
-        hd_monitor_stop(); /* the watched thread goes on to mark, and harms nobody */
+        stop(); /* the watched thread goes on to mark, and harms nobody */
         atomic_store(&self.phase, NEVER);
         atomic_store(&self.record->unwatched, why);
     }

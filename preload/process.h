@@ -35,6 +35,11 @@ bool hd_process_alone(void);
 /* The calling thread is about to change its ids, and libc those of ours. */
 void hd_process_changes_ids(void);
 
+/* Our worker is at a disk that does not answer, and does not come back within moments; or one that a stop
+ * left there still is. */
+bool hd_process_worker_is_stuck(void);
+bool hd_process_has_stray(void);
+
 /* The same for good, from any thread. */
 void hd_process_ends_watch(enum hd_unwatched why);
 /* A thread of ours in this process, 0: there is none, -1: nobody knows its number yet. And the securebits

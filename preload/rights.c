@@ -80,10 +80,19 @@ static bool has_the_same_rights(int tid) {
            prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_process_securebits();
 }
 
+/* libc has each thread that it knows of change its ids, and waits for it: also for a worker of ours at a disk
+ * that does not answer. Where the program itself has one thread, libc need not know of ours. The worker that
+ * is left keeps what it is until it comes back, and then ends. */
+static bool libc_sees_one(void) {
+    const char *note = hd_os_single_threaded.note[0];
+    return note != NULL && *note != 0;
+}
+
 void hd_process_changes_ids(void) {
     int saved = errno;
     int tid = hd_process_own_thread();
-    if (tid != 0 && !has_the_same_rights(tid) && !hd_process_alone()) {
+    bool waits = tid != 0 && libc_sees_one() && (hd_process_has_stray() || hd_process_worker_is_stuck());
+    if (tid != 0 && (waits || !has_the_same_rights(tid)) && !hd_process_alone()) {
         hd_process_ends_watch(HD_UNWATCHED_ALONE);
     }
     errno = saved;

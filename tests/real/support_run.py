@@ -307,6 +307,21 @@ class RealCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         return folder
 
+    def stalling_disk(self, folder):
+        """A folder that stops to answer while a file `stall` is in the other one, which is what it shows."""
+        behind, mounted = folder + "/behind", folder + "/mounted"
+        for name in (behind, mounted):
+            os.mkdir(name)
+        # pylint: disable=consider-using-with
+        disk = subprocess.Popen([os.path.join(BUILD, "tests/programs/stallfs"), behind, mounted],
+                                stderr=subprocess.DEVNULL)
+        self.addCleanup(disk.wait)
+        self.addCleanup(subprocess.run, ["umount", "-l", mounted], check=False, stderr=subprocess.DEVNULL)
+        wait_until(lambda: os.path.ismount(mounted) or disk.poll() is not None, "the mount")
+        if not os.path.ismount(mounted):
+            self.skipTest("no file system of a process's own can be mounted here (/dev/fuse, libfuse 3)")
+        return behind, mounted
+
     def assert_valid(self, report):
         self.assertEqual([], schema_errors(report), "report %s is not of the schema" % report["id"])
 

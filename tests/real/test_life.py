@@ -355,19 +355,9 @@ class Follow(Case):
         self.assertEqual(["sleep"], self.hangs(pairs[1][1]), "more children than there are records")
 
     def test_nginx_with_a_worker_whose_log_does_not_answer(self):
-        stallfs = os.path.join(PROGRAMS, "stallfs")
         folder = self.folder()
-        behind, mounted = folder + "/behind", folder + "/mounted"
-        for name in (behind, mounted, folder + "/root"):
-            os.mkdir(name)
-        disk = subprocess.Popen([stallfs, behind, mounted], stderr=subprocess.DEVNULL)
-        self.addCleanup(disk.wait)
-        self.addCleanup(subprocess.run, ["umount", "-l", mounted], check=False, stderr=subprocess.DEVNULL)
-        try:
-            wait_until(lambda: os.path.ismount(mounted) or disk.poll() is not None, "the mount")
-        finally:
-            if not os.path.ismount(mounted):
-                self.skipTest("no file system of a process's own can be mounted here (/dev/fuse, libfuse 3)")
+        behind, _ = self.stalling_disk(folder)
+        os.mkdir(folder + "/root")
         port = free_port()
         with open(folder + "/nginx.conf", "w", encoding="ascii") as file:
             file.write(NGINX.format(folder=folder, port=port, user="user root;" if os.getuid() == 0 else ""))

@@ -4,11 +4,14 @@
 # Our threads in a program that has one: libc goes on to treat it as single-threaded, which is what makes its system calls
 # cheap; and where the program changes who it is, our threads change with it.
 
+import contextlib
 import os
+import subprocess
 import sys
+import threading
 import unittest
 
-from support_run import Program, RealCase
+from support_run import HANGDOG, Program, RealCase, environment
 
 PYTHON = "/usr/bin/python3"
 
@@ -71,6 +74,32 @@ print(len(before), before == os.listdir("/proc/self/task"))
 """
 
 
+# A report is being written to a disk that stopped to answer. The truth: how long each call took, in tenths of a second.
+STUCK = HEAD + """
+import select, sys, time
+r, w = os.pipe()
+def ticks(n):
+    for _ in range(n):
+        select.select([r], [], [], 0.05)
+ticks(30)
+open(sys.argv[1], "w").close()
+time.sleep(0.7)
+ticks(5)
+for change, user in ((os.setuid, 0), (os.seteuid, 0), (os.setuid, 1234)):
+    begin = time.monotonic()
+    change(user)
+    print(int(10 * (time.monotonic() - begin)), end=" ", flush=True)
+    ticks(5)
+print("changed", flush=True)
+sys.stdin.read()
+for _ in range(100):
+    if len(identities(os.getpid())) == 1:
+        break
+    ticks(2)
+print(identities(os.getpid()))
+"""
+
+
 class OwnThreads(RealCase):
     def outputs(self, script):
         pair = []
@@ -91,6 +120,26 @@ class OwnThreads(RealCase):
         plain, watched = self.outputs(IDENTITIES)
         self.assertIn("setuid (4,) ['Uid:\\t4\\t4\\t4\\t4", plain)
         self.assertEqual(plain, watched)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can change who it is")
+    def test_a_worker_at_a_disk_that_does_not_answer_is_not_waited_for(self):
+        folder = self.folder()
+        behind, mounted = self.stalling_disk(folder)
+        os.mkdir(behind + "/spool")
+        os.chmod(folder, 0o755)
+        command = [HANGDOG, "run", "--spool", mounted + "/spool", "--loop", "python3", "--", PYTHON, "-c", STUCK,
+                   behind + "/stall"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=environment()) as run:
+            late = threading.Timer(30, lambda: os.path.exists(behind + "/stall") and os.unlink(behind + "/stall"))
+            late.start()  # whatever comes, the disk answers at last
+            line = run.stdout.readline()
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(behind + "/stall")
+            output, errors = run.communicate(timeout=60)
+            late.cancel()
+        self.assertRegex(line, r"^(\d \d \d) changed$", errors)
+        self.assertRegex(output, r"^\['Uid:\\t1234\\t1234\\t1234\\t1234[^']*'\]$")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can change who it is")
     def test_our_threads_stay_where_nothing_changes_for_them(self):
