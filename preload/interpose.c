@@ -133,6 +133,10 @@ __attribute__((noinline, cold)) static struct hd_wait_set set_of_epoll(int epfd)
     return (struct hd_wait_set){.hash = hash, .epoll = epfd, .epoll_generation = (uint32_t)hash};
 }
 
+uint32_t hd_epoll_generation(int epfd) {
+    return atomic_load_explicit(&epoll_generation[(uint32_t)epfd % 1024], memory_order_relaxed);
+}
+
 static int created(int epfd) {
     if (epfd >= 0) {
         atomic_fetch_add_explicit(&epoll_generation[epfd % 1024], 1, memory_order_relaxed);

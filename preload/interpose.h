@@ -5,6 +5,8 @@
 #ifndef HD_INTERPOSE_H
 #define HD_INTERPOSE_H
 
+#include <stdint.h>
+
 /* A sanitizer's runtime calls these before it is ready itself. */
 #define EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
 
@@ -19,6 +21,9 @@ void hd_interpose_resolve_signals(void); /* those of interpose_signals.c */
  */
 struct hd_mailbox;
 void hd_interpose_hide(int signal, const struct hd_mailbox *m);
+
+/* How many epoll instances have had this number. */
+uint32_t hd_epoll_generation(int epfd);
 
 /* The next definition of a function behind ours. errno is kept. */
 void *hd_interpose_look_up(const char *name);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "interpose.h"
 #include "monitor/proc_files.h"
 
 #define SURE_EVERY_NS \
@@ -132,6 +133,47 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
         *known = (struct hd_known_identity){
             .uses = left->uses, .known = true, .chosen = chosen, .objects = left->objects, .seen = seen};
         atomic_store_explicit(&id->resolved, 1, memory_order_relaxed);
+    }
+}
+
+/* Whether anything of these that all waits of the loop are for is open. */
+static bool is_open(const struct hd_rule_state *r, const struct hd_worker *k, int tid,
+                    const struct hd_wait_objects *objects) {
+    if (objects->epoll) {
+        static const char epoll[] = "anon_inode:[eventpoll]";
+        char path[48], link[sizeof epoll];
+        hd_task_fd_path(path, sizeof path, tid, "fd", objects->fd[0]);
+        return hd_os.readlink_at(k->proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
+               memcmp(link, epoll, sizeof epoll - 1) == 0 &&
+               hd_epoll_generation(objects->fd[0]) == objects->epoll_generation;
+    }
+    for (uint32_t i = 0; i < objects->fds && i < HD_WAIT_FDS; i++) {
+        bool open = true;
+        struct hd_set one = {.count = 1};
+        one.object[0] = object_of(k, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
+        if (open && hd_rule_shares(r, r->loop, &one)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A loop whose descriptors are closed, all of them, was made anew, or is over. */
+static void note_gone(struct hd_waits *t, const struct hd_worker *k) {
+    struct hd_recognition *g = t->recognition;
+    bool any = false;
+    for (uint32_t i = 0; i < HD_IDENTITIES && g->rule.loop != HD_RULE_NONE; i++) {
+        const struct hd_known_identity *known = &g->identity[i];
+        bool loops = known->known && known->seen.set.count > 0 &&
+                     atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses &&
+                     atomic_load_explicit(&t->identity[i].verdict, memory_order_relaxed) == HD_WAIT_IDLE;
+        if (loops && is_open(&g->rule, k, t->loop->tid, &known->objects)) {
+            return;
+        }
+        any |= loops;
+    }
+    if (any) {
+        hd_rule_gone(&g->rule);
     }
 }
 
@@ -379,6 +421,7 @@ void hd_recognise(void *waits, struct hd_worker *k) {
             hd_rule_overrule(&g->rule);
         }
     } else {
+        note_gone(t, k);
         look_again(t, k);
         tell_blocked(t, k, now_ns);
         tell_rule(t, now_ns);

@@ -100,11 +100,12 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
     return lightest;
 }
 
-/* Exactly the group's place, and the same loop may well wait there: for some of the same descriptors, or by
- * an epoll instance made anew. One socket after the other from one place is a batch program. */
+/* Exactly the group's place, and the same loop may well wait there: for some of the same descriptors, for
+ * others when those are gone, or by an epoll instance made anew. One socket after the other from one place is
+ * a batch program. */
 static bool waits_there(const struct hd_rule_group *g, const struct hd_seen_wait *w) {
     return w->place != 0 && g->place == w->place &&
-           (share(&g->common, &w->set) || (is_epoll(&g->common) && is_epoll(&w->set)));
+           (g->gone || share(&g->common, &w->set) || (is_epoll(&g->common) && is_epoll(&w->set)));
 }
 
 /* All that the group's waits have in common, and no fewer than any of them had: a call that blocks on the one
@@ -125,7 +126,7 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
         if (g->used && more && waits_for_it(g, w)) {
             by_set = i;
         }
-        if (g->used && waits_there(g, w)) {
+        if (g->used && waits_there(g, w) && (by_place == HD_RULE_NONE || by_place != r->loop)) {
             by_place = i;
         }
     }
@@ -196,7 +197,7 @@ static uint64_t weighed_ns(const struct hd_rule_state *r, bool proven) {
     uint64_t sum_ns = r->blocked_ns;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        sum_ns += g->used && !g->inner && (g->proven || !proven) ? g->waited_ns : 0;
+        sum_ns += g->used && !g->inner && !g->gone && (g->proven || !proven) ? g->waited_ns : 0;
     }
     return sum_ns;
 }
@@ -216,7 +217,7 @@ static uint32_t best_group(const struct hd_rule_state *r) {
     uint32_t best = HD_RULE_NONE;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        if (!g->used || g->inner || g->waits < LOOP_WAITS || g->waited_ns < LOOP_NS) {
+        if (!g->used || g->inner || g->gone || g->waits < LOOP_WAITS || g->waited_ns < LOOP_NS) {
             continue;
         }
         const struct hd_rule_group *b = best != HD_RULE_NONE ? &r->group[best] : NULL;
@@ -229,12 +230,16 @@ static uint32_t best_group(const struct hd_rule_state *r) {
 
 /* A long transfer in a callback and a loop that begins when start-up's transfers are over look alike. So a
  * loop that there is has time to return; one that did is given more, and one that never did gives way to one
- * that did at once. */
+ * that did at once. One that is gone cannot return: it gives way to any that does not look as if it were
+ * inside its last turn, and to that one in time. */
 static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     if (r->loop == HD_RULE_NONE || r->group[r->loop].inner) {
         return true;
     }
     const struct hd_rule_group *old = &r->group[r->loop];
+    if (old->gone) {
+        return !is_deeper(old, g->sp, g->depth) || now_ns - old->last_ns >= ABSENT_NS;
+    }
     if (g->proven != old->proven) {
         return g->proven || (g->waited_ns > old->waited_ns && now_ns - old->last_ns >= ABSENT_PROVEN_NS);
     }
@@ -260,6 +265,13 @@ static void make_sure(struct hd_rule_state *r, uint64_t now_ns) {
                  g->waited_ns / 9 > weighed_ns(r, g->proven) / 10;
     r->aged |= r->doubted_ns == 0 && now_ns - r->since_ns >= SURE_NS;
     r->sure |= r->aged || heavy;
+}
+
+/* One that is not sure is a batch program, which closes one connection for the next. */
+void hd_rule_gone(struct hd_rule_state *r) {
+    if (r->loop != HD_RULE_NONE && r->sure) {
+        r->group[r->loop].gone = true;
+    }
 }
 
 void hd_rule_waiting(struct hd_rule_state *r, uint32_t group) {
@@ -306,6 +318,8 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
         intersect(&g->common, &w->set);
         if (g->common.count == 0) { /* made anew */
             g->common = w->set;
+            g->least = w->set.count;
+            g->gone = false;
         }
         g->least = w->set.count < g->least ? w->set.count : g->least;
     }

@@ -40,6 +40,7 @@ struct hd_rule_group {
     bool inner;  /* it waited inside another group's turn: a blocking call, for good */
     bool proven; /* others waited inside its turns: it returned to its own place after them */
     bool turned; /* it waited again after a turn that was long, whatever that did */
+    bool gone;   /* nothing that all its waits were for is open any more */
     struct hd_set common;
     uint32_t least;     /* objects that a wait of it had */
     uint64_t place, sp; /* the outermost place, of several the latest */
@@ -83,6 +84,9 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
  * at now_ns. From the wait's place; places of one group may differ. */
 void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
                     uint64_t waits, uint64_t order, uint64_t now_ns);
+
+/* What the loop's waits have in common is closed, all of it: it cannot wait again but for something else. */
+void hd_rule_gone(struct hd_rule_state *r);
 
 /* A wait in that group goes on. Of a young loop, and of a group that is not yet known to wait inside its
  * turns, only the loop's return tells which of them is the loop: till then it is not sure. */

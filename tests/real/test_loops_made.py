@@ -29,6 +29,8 @@ RIGHT = {
     "moving-set": (4, 0),
     "wide-frame": (7, 0),
     "query-start": (9, 1),
+    "remade": (14, 0),
+    "remade-elsewhere": (26, 1),  # the last of the first loop: nothing returns after it
     "connection-start": (8, 2),  # start-up used the same connection, for longer than the loop had waited
 }
 EVERY = None

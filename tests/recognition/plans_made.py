@@ -46,6 +46,8 @@ made("transfer-callback", "downloads in callbacks, each longer than all that the
 made("sleepers", "sleeps by poll of no descriptor, at two places", "no loop")
 made("outweighed", "four polls of one connection, then a longer one of another, and the end", "no loop")
 made("wide-frame", "a wait with a wide frame, callbacks run by its caller", "blocks at a shallower place")
+made("remade", "all descriptors of a loop are replaced, twice", "callbacks poll a mute socket")
+made("remade-elsewhere", "a loop is closed, and another made elsewhere", "callbacks poll a mute socket")
 made("query-start", "asks a server and computes, again and again, then the loop", "callbacks poll a mute socket")
 
 

@@ -208,6 +208,44 @@ static void an_old_loop_is_succeeded_after_10_s_once_the_new_one_has_waited_long
     assert_int_equal(wait_at(second, 4, MAIN_SP + 100, 100), HD_VERDICT_IDLE);
 }
 
+static void a_loop_that_is_gone_waits_for_others_at_its_place(void **state) {
+    (void)state;
+    struct hd_set others = set_of(500, 600, 0, 0);
+    a_loop_of(400);
+    assert_int_equal(wait_at(others, LOOP_PLACE, MAIN_SP, 100), HD_VERDICT_BUSY); /* while it may come back */
+    hd_rule_gone(&rule);
+    assert_int_equal(wait_at(others, LOOP_PLACE, MAIN_SP, 100), HD_VERDICT_IDLE);
+    assert_int_equal(wait_at(set_of(700, 0, 0, 0), LOOP_PLACE, MAIN_SP, 100), HD_VERDICT_BUSY);
+    assert_int_equal(wait_at(others, 8, MAIN_SP - 900, 100), HD_VERDICT_IDLE); /* nested */
+}
+
+/* The worker comes late, and one number was several connections: three of them were the loop. */
+static void one_connection_after_the_other_is_closed_and_is_no_loop(void **state) {
+    (void)state;
+    for (uint64_t i = 0; i < 40; i++) {
+        for (int wait = 0; wait < 3; wait++) {
+            wait_at(set_of(500 + i, 0, 0, 0), LOOP_PLACE, MAIN_SP, 40);
+        }
+        hd_rule_gone(&rule);
+        assert_false(hd_rule_sure(&rule));
+    }
+    assert_false(hd_rule_stands(&rule));
+}
+
+static void a_loop_that_is_gone_is_succeeded_by_one_that_is_not_inside_of_it(void **state) {
+    (void)state;
+    struct hd_set outer = set_of(500, 0, 0, 0), inner = set_of(600, 0, 0, 0);
+    a_loop_of(400);
+    hd_rule_gone(&rule);
+    for (int i = 0; i < 3; i++) { /* a call in its last turn, perhaps */
+        assert_int_equal(wait_at(inner, 5, MAIN_SP - 100, 1000), HD_VERDICT_BUSY);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(wait_at(outer, 4, MAIN_SP + 100, 1000), HD_VERDICT_BUSY);
+    }
+    assert_int_equal(wait_at(outer, 4, MAIN_SP + 100, 100), HD_VERDICT_IDLE);
+}
+
 /* Start-up's download, then a loop: its first callback that waits for anything tells. */
 static void a_loop_that_returned_from_a_callback_succeeds_one_that_never_did_at_once(void **state) {
     (void)state;
@@ -345,6 +383,9 @@ int main(void) {
         CASE(a_shallower_wait_is_not_proven_to_be_inside_the_loops_turn),
         CASE(a_nested_wait_of_the_loop_proves_nothing_about_what_waited_outside_of_it),
         CASE(an_old_loop_is_succeeded_after_10_s_once_the_new_one_has_waited_longer),
+        CASE(a_loop_that_is_gone_waits_for_others_at_its_place),
+        CASE(one_connection_after_the_other_is_closed_and_is_no_loop),
+        CASE(a_loop_that_is_gone_is_succeeded_by_one_that_is_not_inside_of_it),
         CASE(a_loop_that_returned_from_a_callback_succeeds_one_that_never_did_at_once),
         CASE(a_round_trip_in_a_callback_proves_as_well),
         CASE(sums_are_halved_each_minute_so_that_a_day_is_succeeded_in_minutes),

@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <ucontext.h>
@@ -424,6 +425,55 @@ static void query_start(void) {
     turns(ep, 40, 100, block_300, mute_socket());
 }
 
+static void poll_turns(struct pollfd *fds, int n, int fd) {
+    for (int i = 0; i < n; i++) {
+        poll_turn(fds, 2, 100);
+        if (i % 12 == 11) {
+            blocked(fd, 300);
+        }
+    }
+}
+
+static void replace(struct pollfd *fds, bool first_the_new) {
+    for (int i = 0; i < 2; i++) {
+        int old = fds[i].fd;
+        if (!first_the_new) {
+            close(old);
+        }
+        fds[i].fd = mute_socket();
+        if (first_the_new) {
+            close(old);
+        }
+    }
+}
+
+/* A loop beyond doubt gets other descriptors, all of them, as a server does that reads its configuration
+ * anew: with other numbers, and with the same. */
+static void remade(void) {
+    struct pollfd fds[2] = {{.fd = mute_socket(), .events = POLLIN}, {.fd = mute_socket(), .events = POLLIN}};
+    int fd = mute_socket();
+    note("from", "idle");
+    for (int time = 0; time < 3; time++) {
+        poll_turns(fds, time == 0 ? 96 : 36, fd);
+        replace(fds, time == 0);
+    }
+}
+
+/* The loop is closed, and another one made where no loop was: nearer to the root. */
+static void remade_elsewhere(void) {
+    struct pollfd fds[2] = {{.fd = mute_socket(), .events = POLLIN}, {.fd = mute_socket(), .events = POLLIN}};
+    int ep = instance(), fd = mute_socket();
+    note("from", "idle");
+    turns(ep, 96, 100, block_300, fd);
+    close(ep);
+    for (int i = 0; i < 36; i++) {
+        poll(fds, 2, 100);
+        if (i % 12 == 11) {
+            blocked(fd, 300);
+        }
+    }
+}
+
 /* Two connections, one after the other: what looked like a loop has lost its half of the time when the
  * program ends. */
 static void outweighed(void) {
@@ -463,6 +513,8 @@ static const struct {
     {"transfer-callback", transfer_callback},
     {"wide-frame", wide_frame},
     {"query-start", query_start},
+    {"remade", remade},
+    {"remade-elsewhere", remade_elsewhere},
     {"sleepers", sleepers},
     {"outweighed", outweighed},
 };
