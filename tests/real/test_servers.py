@@ -9,7 +9,7 @@ import unittest
 from support_plans import PlanCase, drive_all, need
 from support_run import SANITIZER, S
 
-NAMES = ["nginx", "haproxy", "mosquitto", "transmission", "tmux", "xvfb", "weston", "dbus-daemon"]
+NAMES = ["nginx", "http-server", "haproxy", "mosquitto", "transmission", "tmux", "xvfb", "weston", "dbus-daemon"]
 SELDOM = ["transmission"]  # its main thread may wait too seldom to be sure of within this time
 THRESHOLD_MS = 500
 EVERY = None

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 #
-# Programs without a loop under `hangdog run`: make, gcc, git, ssh, curl, psql, a shell's pipeline, java, a cron-like sleeper, sqlite.
+# Programs without a loop under `hangdog run`: make, gcc, git, ssh, curl, psql, a shell's pipeline, java, a cron-like sleeper, sqlite, tail -f.
 # Nothing is reported, and the last line says that no event loop was seen. A shell on a terminal has one, its prompt: what it waits
 # for while a child has the terminal is no hang.
 
@@ -17,7 +17,7 @@ import unittest
 from support_plans import PlanCase, drive_all, need
 from support_run import HANGDOG, RELEASE, SANITIZER, environment
 
-NAMES = ["make", "gcc", "git", "ssh", "bash", "java", "sleeper", "sqlite"]
+NAMES = ["make", "gcc", "git", "ssh", "bash", "java", "sleeper", "sqlite", "tail"]
 if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a lock of setlocale's
     NAMES.append("curl")
 THRESHOLD_MS = 300 if RELEASE else 1500

@@ -88,6 +88,18 @@ def sqlite(run):
     wait(run, ["/usr/bin/python3", "-c", code])
 
 
+@batch("tail", "tail -f", "a file that grows", ["coreutils"])
+def tail(run):
+    path = pathlib.Path(run.path("growing"))
+    path.write_text("one\n", encoding="ascii")
+    process = run.record(["tail", "-f", str(path)])
+    for _ in range(8):
+        run.pause(0.3)
+        with open(path, "a", encoding="ascii") as file:
+            file.write("another\n")
+    run.end(process)
+
+
 @batch("apt-cache", "apt-cache", "a search", ["apt"])
 def apt_cache(run):
     wait(run, ["apt-cache", "search", "watchdog"])

@@ -131,6 +131,16 @@ def lighttpd(run):
     run.end(server, signal.SIGINT)
 
 
+@plan("http-server", "Python's http.server", "requests and idleness", ["python3.11"])
+def http_server(run):
+    port = free_port()
+    server = run.record(["/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(pages(run)), str(port)])
+    run.wait_for(lambda: connected(port))
+    run.mark("from idle -")
+    in_use(run, port)
+    run.end(server, signal.SIGINT)
+
+
 @plan("haproxy", "haproxy, one thread", "requests to a backend that is there and one that is mute", ["haproxy"])
 def haproxy(run):
     mute_server(run)
