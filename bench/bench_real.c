@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,11 +19,13 @@
 
 enum { PLAIN, WATCHED, AGAIN, KINDS };
 #define SETS 4
-#define ROUNDS_MAX 20 /* of each set */
+#define PAIRS_MAX 64 /* of all sets */
+#define RUNS_MAX 16  /* of each server in a pair */
+#define RESAMPLES 1000
 #define TARGET 1
 
 struct load {
-    double throughput, p99; /* a second; in the client's own unit of time */
+    double throughput, p99; /* a second; in microseconds */
 };
 
 struct server {
@@ -32,10 +35,9 @@ struct server {
 
 struct real {
     const char *name, *server_path, *client_path;
-    /* Short runs and many: what else the machine does comes and goes, and a median leaves out what was hit.
-     */
-    unsigned rounds;
-    double seconds; /* of a run */
+    /* Short runs and many: what else the machine does comes and goes, and what was hit is left out. */
+    unsigned pairs, runs; /* of each set; of each server in a pair */
+    double seconds;       /* of a run */
     int (*start)(struct server *s, bool watched, int cpu);
     /* For about so many seconds. NAN where the client did not say. */
     struct load (*run)(const struct server *s, double seconds, int cpu);
@@ -88,10 +90,11 @@ static int start_redis(struct server *s, bool watched, int cpu) {
 }
 
 static struct load run_redis(const struct server *s, double seconds, int cpu) {
-    static double rate = 50000; /* as it was in the last run: the client wants a number, not a time */
+    static double rate = 1000000; /* as it was in the last run: the client wants a number, not a time */
     char port[16], count[16], text[4096];
     double value[6]; /* throughput, average, least, p50, p95, p99 */
-    char *argv[] = {"/usr/bin/redis-benchmark", "-p", port, "-t", "get", "-n", count, "--csv", NULL};
+    char *argv[] = {
+        "/usr/bin/redis-benchmark", "-p", port, "-P", "256", "-t", "get", "-n", count, "--csv", NULL};
     snprintf(port, sizeof port, "%d", s->port);
     snprintf(count, sizeof count, "%.0f", seconds * rate);
     output_of(argv, cpu, text, sizeof text);
@@ -106,7 +109,7 @@ static struct load run_redis(const struct server *s, double seconds, int cpu) {
         line = end + 1;
     }
     rate = value[0];
-    return (struct load){value[0], value[5]};
+    return (struct load){value[0], 1000 * value[5]};
 }
 
 /* ---- Node ---------------------------------------------------------------------------------- */
@@ -119,24 +122,33 @@ static int start_node(struct server *s, bool watched, int cpu) {
     return bench_program_start(&s->program, argv, watched, false, cpu);
 }
 
-/* "1.23ms", "456.00us", "1.02s": in microseconds. */
-static double duration(const char *text) {
-    char *unit;
-    double value = strtod(text, &unit);
-    return value * (strncmp(unit, "us", 2) == 0 ? 1 : strncmp(unit, "ms", 2) == 0 ? 1e3 : 1e6);
+/* wrk's own report rounds to two digits behind the point of a millisecond; a script is told microseconds. */
+static const char wrk_script[] =
+    "done = function(s, latency) io.write('rate ', s.requests / s.duration * 1e6, ' p99 ', latency:percentile(99), '\\n') end";
+
+static const char *script_path(void) {
+    static char path[64];
+    if (path[0] == '\0') {
+        int fd = memfd_create("wrk.lua", MFD_CLOEXEC); /* for the life of this process */
+        if (fd >= 0 && write(fd, wrk_script, sizeof wrk_script - 1) == (ssize_t)sizeof wrk_script - 1) {
+            snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+        }
+    }
+    return path;
 }
 
 static struct load run_node(const struct server *s, double seconds, int cpu) {
-    char url[64], time[16], text[4096];
-    char *argv[] = {"/usr/bin/wrk", "-t1", "-c16", "--latency", "-d", time, url, NULL};
+    char url[64], time[16], script[64], text[4096];
+    char *argv[] = {"/usr/bin/wrk", "-t1", "-c16", "-d", time, "-s", script, url, NULL};
     snprintf(url, sizeof url, "http://127.0.0.1:%d/", s->port);
     snprintf(time, sizeof time, "%.0fs", ceil(seconds));
+    snprintf(script, sizeof script, "%s", script_path());
     output_of(argv, cpu, text, sizeof text);
-    const char *rate = strstr(text, "Requests/sec:"), *p99 = strstr(text, "99%");
+    const char *rate = strstr(text, "rate "), *p99 = strstr(text, " p99 ");
     if (rate == NULL || p99 == NULL) {
         return (struct load){NAN, NAN};
     }
-    return (struct load){strtod(rate + strlen("Requests/sec:"), NULL), duration(p99 + strlen("99%"))};
+    return (struct load){strtod(rate + strlen("rate "), NULL), strtod(p99 + strlen(" p99 "), NULL)};
 }
 
 /* --------------------------------------------------------------------------------------------- */
@@ -172,47 +184,90 @@ static int start(const struct real *r, struct server servers[SETS][KINDS], int c
     return rc;
 }
 
-/* What the second costs more than the first, in percent. */
-static double worse(double first, double second) {
-    return 100 * (second - first) / first;
+/* The mean of the half in the middle. A percentile comes in steps, which a median would show; what hit a run
+ * from outside is in the halves left out. */
+static double middle(const double *values, unsigned count) {
+    double sorted[RUNS_MAX], sum = 0;
+    memcpy(sorted, values, count * sizeof sorted[0]);
+    bench_median(sorted, count);
+    unsigned from = count / 4, to = count - from;
+    for (unsigned i = from; i < to; i++) {
+        sum += sorted[i];
+    }
+    return sum / (to - from);
 }
 
-static void report(const char *name, const char *what, double *watched, double *again, unsigned count) {
-    char figure[64];
-    snprintf(figure, sizeof figure, "real.%s.%s", name, what);
-    double value = bench_median(watched, count), noise = bench_median(again, count);
-    bench_report(figure, value, "%", TARGET, value <= TARGET, "unwatched twice", noise);
-    if (bench_options.verbose) {
-        fprintf(stderr, "%s: %u pairs, half of them %+.2f to %+.2f %%; unwatched twice %+.2f to %+.2f %%\n",
-                figure, count, bench_percentile(watched, count, 25), bench_percentile(watched, count, 75),
-                bench_percentile(again, count, 25), bench_percentile(again, count, 75));
+/* What one figure of a pair says: the watched server against the unwatched two, and these against each other.
+ */
+struct pair {
+    double watched, again; /* percent more */
+};
+
+static struct pair compare(double runs[KINDS][RUNS_MAX], unsigned count) {
+    double plain = middle(runs[PLAIN], count), again = middle(runs[AGAIN], count);
+    return (struct pair){100 * (2 * middle(runs[WATCHED], count) / (plain + again) - 1),
+                         100 * (again / plain - 1)};
+}
+
+/* Where nine of ten medians lie of as many values, drawn from these with replacement. */
+static void spread(const double *values, unsigned count, double *low, double *high) {
+    static double medians[RESAMPLES];
+    uint64_t state = 1; /* the same each time */
+    for (unsigned i = 0; i < RESAMPLES; i++) {
+        double drawn[PAIRS_MAX];
+        for (unsigned k = 0; k < count; k++) {
+            state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+            drawn[k] = values[(state >> 33) % count];
+        }
+        medians[i] = bench_median(drawn, count);
     }
+    *low = bench_percentile(medians, RESAMPLES, 5);
+    *high = bench_percentile(medians, RESAMPLES, 95);
+}
+
+/* `sign` -1: less is worse. */
+static void report(const char *name, const char *what, const struct pair *pairs, unsigned count, int sign) {
+    char figure[64], part[80];
+    double watched[PAIRS_MAX], again[PAIRS_MAX], low, high, low_again, high_again;
+    snprintf(figure, sizeof figure, "real.%s.%s", name, what);
+    for (unsigned i = 0; i < count; i++) {
+        watched[i] = sign * pairs[i].watched;
+        again[i] = sign * pairs[i].again;
+    }
+    spread(watched, count, &low, &high);
+    spread(again, count, &low_again, &high_again);
+    double value = bench_median(watched, count);
+    bench_report(figure, value, "%", TARGET, value <= TARGET, "unwatched twice", bench_median(again, count));
+    snprintf(part, sizeof part, "%s.from", figure);
+    bench_report(part, low, "%", NAN, true, "unwatched twice", low_again);
+    snprintf(part, sizeof part, "%s.to", figure);
+    bench_report(part, high, "%", NAN, true, "unwatched twice", high_again);
 }
 
 static int measure(const struct real *r, struct server servers[SETS][KINDS], int cpu) {
-    double slower[2][SETS * ROUNDS_MAX], later[2][SETS * ROUNDS_MAX]; /* watched, and plain again */
-    unsigned rounds = bench_options.fast ? 1 : r->rounds, n = 0;
-    for (unsigned round = 0; round < rounds; round++) {
-        for (unsigned set = 0; set < SETS; set++, n++) {
-            struct load load[KINDS];
-            for (unsigned i = 0; i < KINDS; i++) {
-                unsigned kind = n % 2 == 0 ? i : KINDS - 1 - i;
-                load[kind] = r->run(&servers[set][kind], r->seconds, cpu);
-            }
-            double plain = (load[PLAIN].throughput + load[AGAIN].throughput) / 2;
-            double plain_p99 = (load[PLAIN].p99 + load[AGAIN].p99) / 2;
-            slower[0][n] = -worse(plain, load[WATCHED].throughput);
-            slower[1][n] = -worse(load[PLAIN].throughput, load[AGAIN].throughput);
-            later[0][n] = worse(plain_p99, load[WATCHED].p99);
-            later[1][n] = worse(load[PLAIN].p99, load[AGAIN].p99);
-            if (!isfinite(slower[0][n]) || !isfinite(later[0][n])) {
+    struct pair throughput[PAIRS_MAX], p99[PAIRS_MAX];
+    unsigned pairs = (bench_options.fast ? 1 : r->pairs) * SETS;
+    for (unsigned n = 0; n < pairs; n++) {
+        double rate[KINDS][RUNS_MAX], late[KINDS][RUNS_MAX];
+        for (unsigned i = 0; i < r->runs * KINDS; i++) { /* A B C, C B A, ... */
+            unsigned round = i / KINDS, at = i % KINDS, kind = (n + round) % 2 == 0 ? at : KINDS - 1 - at;
+            struct load load = r->run(&servers[n % SETS][kind], r->seconds, cpu);
+            if (!isfinite(load.throughput) || !isfinite(load.p99) || load.p99 <= 0) {
                 fprintf(stderr, "hangdog-bench: %s did not say what it measured\n", r->client_path);
                 return 1;
             }
+            rate[kind][round] = load.throughput;
+            late[kind][round] = load.p99;
+        }
+        throughput[n] = compare(rate, r->runs);
+        p99[n] = compare(late, r->runs);
+        if (bench_options.verbose) {
+            fprintf(stderr, "real.%s: throughput %.0f a second, 99th percentile %.0f us\n", r->name,
+                    middle(rate[PLAIN], r->runs), middle(late[PLAIN], r->runs));
         }
     }
-    report(r->name, "throughput", slower[0], slower[1], n);
-    report(r->name, "p99", later[0], later[1], n);
+    report(r->name, "throughput", throughput, pairs, -1);
+    report(r->name, "p99", p99, pairs, 1);
     return 0;
 }
 
@@ -244,10 +299,10 @@ static int run(const struct real *r) {
 }
 
 int bench_real_redis(void) {
-    return run(&(struct real){"redis", "/usr/bin/redis-server", "/usr/bin/redis-benchmark", 20, 0.25,
+    return run(&(struct real){"redis", "/usr/bin/redis-server", "/usr/bin/redis-benchmark", 6, 10, 0.12,
                               start_redis, run_redis});
 }
 
 int bench_real_node(void) {
-    return run(&(struct real){"node", "/usr/bin/node", "/usr/bin/wrk", 4, 1, start_node, run_node});
+    return run(&(struct real){"node", "/usr/bin/node", "/usr/bin/wrk", 4, 4, 1, start_node, run_node});
 }
