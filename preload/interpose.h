@@ -16,6 +16,7 @@ void hd_jump_resolve(void);
 void hd_interpose_resolve_process(void); /* those of interpose_process.c */
 void hd_interpose_resolve_ids(void);     /* those of interpose_ids.c */
 void hd_interpose_resolve_signals(void); /* those of interpose_signals.c */
+void hd_interpose_resolve_shell(void);   /* those of interpose_shell.c */
 
 /* From now on our handler of `signal` and the watched thread's alternate stack, if it is ours, are not seen.
  */

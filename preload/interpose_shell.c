@@ -25,11 +25,9 @@ static struct {
     FILE *(*popen)(const char *, const char *);
 } real;
 
-static void resolve(void) {
-    int saved = errno;
+void hd_interpose_resolve_shell(void) {
     real.system = (__typeof__(real.system))hd_interpose_look_up("system");
     real.popen = (__typeof__(real.popen))hd_interpose_look_up("popen");
-    errno = saved;
 }
 
 /* In single quotes, whatever is in it. */
@@ -81,14 +79,20 @@ __attribute__((noinline)) static FILE *popen_with_us(const char *command, const 
 }
 
 static bool is_followed(const char *command) {
-    real.system != NULL ? (void)0 : resolve();
     return command != NULL && command[0] != '-' && hd_record_file_path() != NULL;
 }
 
-EXPORT int system(const char *command) {
+/* A constructor that runs before ours may call these. */
+EXPORT EARLY int system(const char *command) {
+    if (real.system == NULL) {
+        return ((__typeof__(real.system))hd_interpose_look_up("system"))(command);
+    }
     return is_followed(command) ? system_with_us(command) : real.system(command);
 }
 
-EXPORT FILE *popen(const char *command, const char *mode) {
+EXPORT EARLY FILE *popen(const char *command, const char *mode) {
+    if (real.popen == NULL) {
+        return ((__typeof__(real.popen))hd_interpose_look_up("popen"))(command, mode);
+    }
     return is_followed(command) ? popen_with_us(command, mode) : real.popen(command, mode);
 }

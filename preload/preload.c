@@ -85,6 +85,7 @@ __attribute__((constructor(101))) static void begin(void) {
     hd_exec_resolve();
     hd_jump_resolve();
     hd_interpose_resolve_ids();
+    hd_interpose_resolve_shell();
     struct hd_record *r = take_link();
     start_recorder();
     clean_preload();

@@ -11,7 +11,7 @@ import sys
 import threading
 import unittest
 
-from support_run import HANGDOG, Program, RealCase, environment
+from support_run import HANGDOG, SANITIZER, Program, RealCase, environment
 
 PYTHON = "/usr/bin/python3"
 
@@ -122,6 +122,7 @@ class OwnThreads(RealCase):
         self.assertEqual(plain, watched)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can change who it is")
+    @unittest.skipIf(SANITIZER == "thread", "the sanitizer's runtime has a thread of its own, which keeps its ids")
     def test_a_worker_at_a_disk_that_does_not_answer_is_not_waited_for(self):
         folder = self.folder()
         behind, mounted = self.stalling_disk(folder)
@@ -145,7 +146,7 @@ class OwnThreads(RealCase):
     def test_our_threads_stay_where_nothing_changes_for_them(self):
         plain, watched = self.outputs(GROUPS)
         self.assertEqual("1 True\n", plain)
-        self.assertEqual("3 True\n", watched)
+        self.assertRegex(watched, "^[34] True$")  # a sanitizer's runtime may have one too
 
 
 if __name__ == "__main__":
