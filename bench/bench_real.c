@@ -90,11 +90,10 @@ static int start_redis(struct server *s, bool watched, int cpu) {
 }
 
 static struct load run_redis(const struct server *s, double seconds, int cpu) {
-    static double rate = 1000000; /* as it was in the last run: the client wants a number, not a time */
+    static double rate = 50000; /* as it was in the last run: the client wants a number, not a time */
     char port[16], count[16], text[4096];
     double value[6]; /* throughput, average, least, p50, p95, p99 */
-    char *argv[] = {
-        "/usr/bin/redis-benchmark", "-p", port, "-P", "256", "-t", "get", "-n", count, "--csv", NULL};
+    char *argv[] = {"/usr/bin/redis-benchmark", "-p", port, "-t", "get", "-n", count, "--csv", NULL};
     snprintf(port, sizeof port, "%d", s->port);
     snprintf(count, sizeof count, "%.0f", seconds * rate);
     output_of(argv, cpu, text, sizeof text);
@@ -299,7 +298,7 @@ static int run(const struct real *r) {
 }
 
 int bench_real_redis(void) {
-    return run(&(struct real){"redis", "/usr/bin/redis-server", "/usr/bin/redis-benchmark", 6, 10, 0.12,
+    return run(&(struct real){"redis", "/usr/bin/redis-server", "/usr/bin/redis-benchmark", 6, 10, 0.25,
                               start_redis, run_redis});
 }
 

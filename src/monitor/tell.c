@@ -91,6 +91,7 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
     if (hd_capture_take(&w->target, lend, &taken) != 0) {
         return;
     }
+    w->stack_bytes = taken.stack_bytes != 0 ? taken.stack_bytes : w->stack_bytes; /* before it is cut */
     struct hd_message *head = room_for(m, &taken, keep, first);
     if (head == NULL) {
         w->target.last_valid = false; /* nobody saw what the next one may be the same as */
@@ -110,7 +111,6 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
                                 .excluded_ns = w->life.excluded_ns};
     add_figures(m, head);
     w->blocked = taken.way == HD_WAY_FROZEN;
-    w->stack_bytes = taken.stack_bytes != 0 ? taken.stack_bytes : w->stack_bytes;
     w->sched = taken.sched;
     w->sched_valid = true;
     hd_ring_commit(&m->ring, sample_bytes(taken.lent, taken.stack_bytes));
