@@ -278,7 +278,7 @@ static int become_in_child(const struct call *c) {
     size_t variables = count_variables(c->env);
     const char *path = own_preload[0] != '\0' ? hd_record_file_path() : NULL;
     bool follow = path != NULL && c->path != NULL && (hd_process_is_child() || c->way >= SPAWN) &&
-                  variables <= VARIABLES_MAX;
+                  !hd_process_is_filtered() && variables <= VARIABLES_MAX;
     int saved = errno;
     follow = follow && target_loads_us(c);
     errno = saved;

@@ -12,6 +12,7 @@
 #include "analysis/text.h"
 #include "exec.h"
 #include "interpose.h"
+#include "process.h"
 #include "record_file.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -78,8 +79,12 @@ __attribute__((noinline)) static FILE *popen_with_us(const char *command, const 
     return real.popen(with_us(command, text), mode);
 }
 
+/* What begins like an option would be one, or is none, as libc has it. Under a filter no call is ours to
+ * make.
+ */
 static bool is_followed(const char *command) {
-    return command != NULL && command[0] != '-' && hd_record_file_path() != NULL;
+    return command != NULL && command[0] != '-' && command[0] != '+' && hd_record_file_path() != NULL &&
+           !hd_process_is_filtered();
 }
 
 /* A constructor that runs before ours may call these. */

@@ -214,6 +214,7 @@ void hd_process_begin(struct hd_record *r) {
     self.securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     atomic_store(&r->attached, 1);
     if (under_an_unknown_filter(&r->options)) {
+        self.filtered = true;
         atomic_store(&self.phase, NEVER);
         atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
         return;

@@ -321,12 +321,19 @@ static bool was_the_loops(struct hd_waits *t, const struct hd_worker *k, uint32_
            hd_rule_shares(&g->rule, g->rule.loop, &set);
 }
 
-/* The loop is known for the first time: what lies between two of its waits was a turn, however long ago. */
+/* The loop is known for the first time: what lies between two of its waits was a turn, however long ago; what
+ * lies before the first one that is its for certain was the launch, with its round trips.
+ */
 static void look_back(struct hd_waits *t, struct hd_worker *k) {
     struct hd_loop *loop = t->loop;
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
-    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(loop), before = 0;
+    uint64_t launched = atomic_load_explicit(&loop->launched, memory_order_relaxed), before = 0;
+    /* the wait that goes on: read at once, since what follows takes a while */
+    uint64_t since = atomic_load_explicit(&loop->waiting_since, memory_order_acquire);
     const _Atomic uint8_t *waiting = atomic_load_explicit(&loop->waiting, memory_order_acquire);
+    bool waits = waiting != NULL && atomic_load_explicit(waiting, memory_order_acquire) == HD_WAIT_IDLE &&
+                 atomic_load_explicit(&loop->waiting_since, memory_order_relaxed) == since;
+    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(loop);
     uint32_t count = atomic_load_explicit(&t->pasts, memory_order_acquire);
     for (uint32_t i = count >= HD_PAST_WAITS ? count - HD_PAST_WAITS + 1 : 0; i <= count; i++) {
         const struct hd_past_wait *past = &t->past[i % HD_PAST_WAITS];
@@ -335,16 +342,16 @@ static void look_back(struct hd_waits *t, struct hd_worker *k) {
         uint32_t identity = atomic_load_explicit(&past->identity, memory_order_relaxed);
         uint32_t uses = atomic_load_explicit(&past->uses, memory_order_relaxed);
         bool ours;
-        if (i == count) { /* the one that goes on */
-            began = ended = atomic_load_explicit(&loop->waiting_since, memory_order_acquire);
-            ours = waiting != NULL && atomic_load_explicit(waiting, memory_order_relaxed) == HD_WAIT_IDLE;
+        if (i == count) {
+            began = ended = since;
+            ours = waits;
         } else if (atomic_load_explicit(&t->pasts, memory_order_acquire) - i >= HD_PAST_WAITS) {
             before = 0; /* overwritten meanwhile */
             continue;
         } else {
             ours = was_the_loops(t, k, identity, uses);
         }
-        if (ours && before != 0 && began > before) {
+        if (ours && before >= launched && before != 0 && began > before) {
             hd_worker_turn_was(k, ((const struct hd_watch *)(const void *)loop)->index,
                                now_ns - hd_ticks_to_ns(now - before, rate),
                                now_ns - hd_ticks_to_ns(now - began, rate));

@@ -173,7 +173,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
     case HD_MSG_END:
         if (h != NULL) {
             on_end(m, k, h, msg);
-        } else {
+        } else if (!m->settings.held || msg->state != HANGDOG_STATE_LAUNCH) { /* else perhaps it was none */
             hd_record_add_untold(m->record, msg->duration_ns);
         }
         break;

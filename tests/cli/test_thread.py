@@ -42,6 +42,24 @@ thread.start()
 thread.join()
 if sys.argv[1] == "killed": os.kill(os.getpid(), signal.SIGKILL)
 """
+# More threads without a loop than hangs are followed at a time.
+IDLERS = """
+import ctypes, os, select, threading, time
+stop = threading.Event()
+def idle():
+    ctypes.CDLL(None).prctl(15, b"idler", 0, 0, 0)
+    [select.select([], [], [], 0.05) for _ in range(4)]
+    stop.wait()
+r, w = os.pipe()
+def turns(n):
+    [select.select([r], [], [], 0.1) for _ in range(n)]
+turns(15)
+for _ in range(6): threading.Thread(target=idle).start()
+turns(10)
+time.sleep(0.7)
+turns(3)
+stop.set()
+"""
 WORKER = """
 const { Worker, isMainThread } = require('worker_threads');
 if (isMainThread) { new Worker(__filename); setTimeout(() => {}, 4000); }
@@ -112,6 +130,11 @@ class Threads(SideBySide):
         self.assertEqual([], hangs)
         self.assertEqual([], program.reports("fatal-hang"))
         self.assertRegex(program.told[-1], "; no hang of 500 ms or more$")
+
+    def beside_threads_without_a_loop_that_take_no_place(self):
+        program, hangs = self.watch([PYTHON, "-I", "-c", IDLERS], "idler", status=0)
+        self.assertEqual(["main"], [r["loop"]["name"] for r in hangs], program.errors)
+        self.assertRegex(program.told[-1], "; 1 hang, ")
 
     def beside_a_main_thread_that_only_joins(self):
         self.assert_that_joining_is_no_launch("exit", 0)

@@ -316,6 +316,21 @@ print(libc.pclose(begun) >> 8)
 """
 
 
+# Under a filter that kills for a call which only the preload would make, it has the shell run commands.
+FILTERED_SHELLS = """
+import ctypes, os, platform, struct
+libc = ctypes.CDLL(None)
+getxattr = {"x86_64": 191, "aarch64": 8}[platform.machine()]
+code = ctypes.create_string_buffer(struct.pack(
+    "HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, getxattr, 0x06, 0, 0, 0x80000000, 0x06, 0, 0, 0x7fff0000))
+filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(code)))
+print(libc.prctl(38, 1, 0, 0, 0), libc.prctl(22, 2, filters), flush=True)
+print(os.waitstatus_to_exitcode(os.system("exit 3")))
+pid = os.posix_spawn("/bin/sh", ["sh", "-c", "exit 4"], os.environ)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
 class Follow(Case):
     """With --follow children are watched, each on its own; without, they are not."""
 
@@ -328,6 +343,12 @@ class Follow(Case):
         self.assertEqual(plain.output, followed.output)
         self.assertIn(plain.errors, followed.errors)
         self.assertEqual(["sleep"] * 2, self.hangs(followed), followed.errors)
+
+    @unittest.skipIf(SANITIZER, OWN_CALLS)
+    def test_commands_under_a_filter(self):
+        program = self.program([PYTHON, "-I", "-c", FILTERED_SHELLS], options=["--follow"])
+        self.assertEqual(0, program.wait(), program.errors)
+        self.assertEqual("0 0\n3\n4\n", program.output)
 
     def test_forked_and_started_children(self):
         argv = [PYTHON, "-I", "-c", FORKS, BECOME]

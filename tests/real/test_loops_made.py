@@ -31,6 +31,7 @@ RIGHT = {
     "query-start": (9, 1),
     "remade": (14, 0),
     "remade-elsewhere": (26, 1),  # the last of the first loop: nothing returns after it
+    "look-first": (0, 0),
     "connection-start": (8, 2),  # start-up used the same connection, for longer than the loop had waited
 }
 EVERY = None

@@ -48,6 +48,7 @@ made("outweighed", "four polls of one connection, then a longer one of another, 
 made("wide-frame", "a wait with a wide frame, callbacks run by its caller", "blocks at a shallower place")
 made("remade", "all descriptors of a loop are replaced, twice", "callbacks poll a mute socket")
 made("remade-elsewhere", "a loop is closed, and another made elsewhere", "callbacks poll a mute socket")
+made("look-first", "a look at one of the loop's descriptors and work, then the loop", "never blocks")
 made("query-start", "asks a server and computes, again and again, then the loop", "callbacks poll a mute socket")
 
 

@@ -474,6 +474,19 @@ static void remade_elsewhere(void) {
     }
 }
 
+/* A look at one of the loop's descriptors, then work, then the loop. */
+static void look_first(void) {
+    struct pollfd fds[2] = {{.fd = mute_socket(), .events = POLLIN}, {.fd = mute_socket(), .events = POLLIN}};
+    note("begin", "idle"); /* a launch, and no long one */
+    poll_one(fds[0].fd, 0);
+    compute(900);
+    note("end", "idle");
+    note("from", "idle");
+    for (int i = 0; i < 20; i++) {
+        poll(fds, 2, 100);
+    }
+}
+
 /* Two connections, one after the other: what looked like a loop has lost its half of the time when the
  * program ends. */
 static void outweighed(void) {
@@ -515,6 +528,7 @@ static const struct {
     {"query-start", query_start},
     {"remade", remade},
     {"remade-elsewhere", remade_elsewhere},
+    {"look-first", look_first},
     {"sleepers", sleepers},
     {"outweighed", outweighed},
 };
