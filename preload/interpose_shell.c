@@ -8,16 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "analysis/text.h"
 #include "exec.h"
 #include "interpose.h"
+#include "os/os.h"
 #include "process.h"
 #include "record_file.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define SHELL "/bin/sh"
-#define COMMAND_MAX 8192 /* bytes of the stack: what makes more is not followed */
+#define COMMAND_MAX 8192 /* what makes more is not followed */
 
 extern char **environ;
 
@@ -68,15 +70,28 @@ static const char *with_us(const char *command, char to[COMMAND_MAX]) {
     return preload != NULL && t.used + 1 < COMMAND_MAX ? to : command;
 }
 
-/* The buffer is on the stack of those alone who need it. */
-__attribute__((noinline)) static int system_with_us(const char *command) {
-    char text[COMMAND_MAX];
-    return real.system(with_us(command, text));
+/* Not of the stack: the smallest of a thread has little more than what libc itself needs here. */
+static char *take_room(void) {
+    void *p = hd_os.map(NULL, COMMAND_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return hd_os_map_error(p) == 0 ? p : NULL;
 }
 
-__attribute__((noinline)) static FILE *popen_with_us(const char *command, const char *mode) {
-    char text[COMMAND_MAX];
-    return real.popen(with_us(command, text), mode);
+static int system_with_us(const char *command) {
+    char *room = take_room();
+    int result = real.system(room != NULL ? with_us(command, room) : command);
+    if (room != NULL) {
+        (void)hd_os.unmap(room, COMMAND_MAX);
+    }
+    return result;
+}
+
+static FILE *popen_with_us(const char *command, const char *mode) {
+    char *room = take_room();
+    FILE *result = real.popen(room != NULL ? with_us(command, room) : command, mode);
+    if (room != NULL) {
+        (void)hd_os.unmap(room, COMMAND_MAX);
+    }
+    return result;
 }
 
 /* What begins like an option would be one, or is none, as libc has it. Under a filter no call is ours to

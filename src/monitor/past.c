@@ -67,6 +67,9 @@ void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, ui
                                  .generation = UINT32_MAX,
                                  .at_ns = begin_ns,
                                  .threshold_ns = m->settings.threshold_ns[HANGDOG_STATE_FOREGROUND]};
+    if (message.threshold_ns > m->settings.threshold_max_ns) {
+        message.threshold_ns = m->settings.threshold_max_ns;
+    }
     if (launch == NULL || m->settings.recogniser.past == NULL || end_ns - begin_ns < message.threshold_ns) {
         return;
     }

@@ -316,6 +316,28 @@ print(libc.pclose(begun) >> 8)
 """
 
 
+# The same on the smallest stack that a thread may have.
+SMALL_STACK = """
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *run(void *unused) {
+    int status = system("exit 3");
+    FILE *commands = popen("exit 4", "r");
+    printf("%d %d\\n", status >> 8, pclose(commands) >> 8);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN);
+    return pthread_create(&thread, &small, run, NULL) != 0 || pthread_join(thread, NULL) != 0;
+}
+"""
+
+
 # Under a filter that kills for a call which only the preload would make, it has the shell run commands.
 FILTERED_SHELLS = """
 import ctypes, os, platform, struct
@@ -343,6 +365,14 @@ class Follow(Case):
         self.assertEqual(plain.output, followed.output)
         self.assertIn(plain.errors, followed.errors)
         self.assertEqual(["sleep"] * 2, self.hangs(followed), followed.errors)
+
+    @unittest.skipIf(SANITIZER, "an instrumented function needs more stack than there is")
+    def test_commands_of_a_thread_with_a_small_stack(self):
+        small = self.folder() + "/small"
+        subprocess.run(["gcc", "-pthread", "-x", "c", "-", "-o", small], input=SMALL_STACK, text=True, check=True)
+        program = self.program([small], options=["--follow"])
+        self.assertEqual(0, program.wait(), program.errors)
+        self.assertEqual("3 4\n", program.output)
 
     @unittest.skipIf(SANITIZER, OWN_CALLS)
     def test_commands_under_a_filter(self):
