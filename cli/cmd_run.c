@@ -143,7 +143,7 @@ static const char *unwatched_why(struct hd_record *c) {
                      "threads, and could end it for what ours do";
     case HD_UNWATCHED_EXEC:
         return "it became another program, which could not be watched (a static one, of another architecture "
-               "or C library, or with privileges)";
+               "or C library, with privileges, or by a user who may not read our library)";
     case HD_UNWATCHED_ALONE:
         return "it could no longer be watched: its threads have different rights";
     case HD_UNWATCHED_FAILED:

@@ -120,6 +120,13 @@ static bool interpreter_of(const char *head, char *path, size_t size) {
     return n > 0;
 }
 
+/* By the user that the program is by now, without what exec will take from him (access(2) asks as that does),
+ * and in the root that it is in: else the loader of the next program says that it cannot. */
+static bool we_can_be_read(void) {
+    const char *before = strrchr(own_preload, ':'); /* a sanitizer's runtime, say */
+    return access(before != NULL ? before + 1 : own_preload, R_OK) == 0;
+}
+
 static bool loads_us(int dir, const char *path) {
     char interpreter[PATH_MAX];
     for (unsigned i = 0; i < INTERPRETERS_MAX; i++) {
@@ -132,7 +139,7 @@ static bool loads_us(int dir, const char *path) {
         long n = fd < 0 ? fd : hd_os.pread(fd, head.text, sizeof head.text - 1, 0);
         bool elf = n >= (long)sizeof head.elf && memcmp(head.text, ELFMAG, SELFMAG) == 0;
         bool good = n > 2;
-        bool loads = elf && has_our_loader(fd, &head.elf);
+        bool loads = elf && has_our_loader(fd, &head.elf) && we_can_be_read();
         if (fd >= 0) {
             hd_os.close(fd);
         }
