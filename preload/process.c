@@ -406,7 +406,7 @@ void hd_process_filter_comes(bool all_threads) {
     if (all_threads || by_clock) {
         if (phase == WATCHED) {
             hd_waits_self = NULL;
-            hd_monitor_stop();
+            stop();
         }
         atomic_store(&self.phase, NEVER);
         atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);

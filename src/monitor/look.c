@@ -22,13 +22,7 @@ static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch 
 static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_watch *w, hangdog_state state) {
     struct hd_limits limits = {.interval_ns = m->settings.interval_ns,
                                .sample_ns = m->settings.interval_ns * (m->budget.over ? HD_BUDGET_SPREAD : 1),
-                               .threshold_ns = m->settings.threshold_ns[state]};
-    if (state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0) {
-        limits.threshold_ns = w->threshold_ns;
-    }
-    if (limits.threshold_ns > m->settings.threshold_max_ns) {
-        limits.threshold_ns = m->settings.threshold_max_ns;
-    }
+                               .threshold_ns = hd_threshold_of(m, w, state)};
     if (state == HANGDOG_STATE_LAUNCH) {
         limits.sample_until_ns = m->settings.sample_launch_ns;
     }

@@ -164,6 +164,14 @@ static inline struct hd_watch *hd_watch_at(const struct hd_monitor *m, unsigned 
                                                       memory_order_acquire)[i % HD_BLOCK_LOOPS];
 }
 
+/* How long a turn of this loop may last in this state. */
+static inline uint64_t hd_threshold_of(const struct hd_monitor *m, const struct hd_watch *w,
+                                       hangdog_state state) {
+    bool own = state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0;
+    uint64_t ns = own ? w->threshold_ns : m->settings.threshold_ns[state];
+    return ns < m->settings.threshold_max_ns ? ns : m->settings.threshold_max_ns;
+}
+
 /* The monitor thread. */
 void *hd_monitor_run(void *monitor);
 

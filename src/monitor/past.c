@@ -66,10 +66,8 @@ void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, ui
                                  .activity = HANGDOG_AFTER_WAITING,
                                  .generation = UINT32_MAX,
                                  .at_ns = begin_ns,
-                                 .threshold_ns = m->settings.threshold_ns[HANGDOG_STATE_FOREGROUND]};
-    if (message.threshold_ns > m->settings.threshold_max_ns) {
-        message.threshold_ns = m->settings.threshold_max_ns;
-    }
+                                 .threshold_ns =
+                                     hd_threshold_of(m, hd_watch_at(m, loop), HANGDOG_STATE_FOREGROUND)};
     if (launch == NULL || m->settings.recogniser.past == NULL || end_ns - begin_ns < message.threshold_ns) {
         return;
     }

@@ -64,6 +64,20 @@ class Odd(unittest.TestCase):
                            "--clear-groups", "/bin/true")
         self.assertEqual((0, 1), (done.returncode, len(done.stderr.splitlines())), done.stderr)
 
+    @unittest.skipIf(os.geteuid() != 0, "needs root")
+    @unittest.skipIf(SANITIZER, "the sanitizer's runtime is where everybody may read it")
+    def test_a_program_whose_user_may_not_read_our_library(self):
+        """As of a clone in root's home: the loader of what it becomes must not be asked for us."""
+        for name in "bin/hangdog", "lib/libhangdog-preload.so":
+            os.makedirs(os.path.join(self.folder, os.path.dirname(name)), exist_ok=True)
+            shutil.copy(os.path.join(BUILD, name), os.path.join(self.folder, name))
+        self.assertEqual(0, os.stat(self.folder).st_mode & 0o077)
+        done = subprocess.run([self.folder + "/bin/hangdog", "run", "--spool", self.folder + "/spool", "--",
+                               "/usr/bin/setpriv", "--reuid=%d" % NOBODY, "--clear-groups", "/bin/true"],
+                              env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertRegex(done.stderr, r"\Ahangdog: setpriv ran for .*by a user who may not read our library\)\n\Z")
+
     def test_a_spool_that_is_removed_meanwhile(self):
         """What comes later is told as it comes."""
         program = Program([WAITS, "w6 s7 w13 s8 w25"], options=["--loop", "waits:wait_for_events"])
