@@ -15,8 +15,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "analysis/text.h"
 #include "interpose.h"
+#include "monitor/proc_files.h"
 #include "named.h"
 #include "recognise.h"
 #include "record_file.h"
@@ -297,13 +297,8 @@ struct hd_record *hd_process_execs(void) {
 
 /* In a call, and not waiting for work. */
 static bool is_at_a_disk(int tid) {
-    char path[64], text[64];
-    struct hd_text t;
-    hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "/proc/self/task/");
-    hd_text_i64(&t, tid);
-    hd_text_str(&t, "/syscall");
-    int fd = hd_os.open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    char text[64];
+    int fd = hd_open_own_task(tid, "syscall", O_RDONLY | O_CLOEXEC);
     long n = fd < 0 ? fd : hd_os.read(fd, text, sizeof text - 1);
     if (fd >= 0) {
         hd_os.close(fd);

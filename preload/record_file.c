@@ -19,6 +19,7 @@
 
 #include "analysis/text.h"
 #include "monitor/monitor.h"
+#include "monitor/proc_files.h"
 
 #define HIGH 900 /* below the usual limit of 1024 */
 
@@ -179,17 +180,15 @@ static bool is_the_file(int fd) {
 static int open_workers(void) {
     const struct hd_monitor *m = hd_monitor_current();
     int kept = m != NULL ? atomic_load(&m->kept_fd) : 0;
-    char path[64];
+    char name[16];
     struct hd_text t;
     if (kept == 0) {
         return -ENOENT;
     }
-    hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "/proc/self/task/");
-    hd_text_i64(&t, atomic_load(&m->worker_tid));
-    hd_text_str(&t, "/fd/");
+    hd_text_init(&t, name, sizeof name);
+    hd_text_str(&t, "fd/");
     hd_text_i64(&t, kept - 1);
-    return hd_os.open_at(AT_FDCWD, path, O_RDWR, 0);
+    return hd_open_own_task(atomic_load(&m->worker_tid), name, O_RDWR);
 }
 
 int hd_record_file_open(void) {

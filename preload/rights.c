@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "analysis/text.h"
+#include "monitor/proc_files.h"
 #include "os/os.h"
 #include "process.h"
 
@@ -51,15 +51,10 @@ static void take(struct rights *r, struct line *line, char c) {
 }
 
 static bool read_rights(int tid, struct rights *r) {
-    char path[64], text[1024];
+    char text[1024];
     struct line line = {.in_key = true};
-    struct hd_text t;
-    hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "/proc/self/task/");
-    hd_text_i64(&t, tid);
-    hd_text_str(&t, "/status");
     *r = (struct rights){0};
-    int fd = hd_os.open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    int fd = hd_open_own_task(tid, "status", O_RDONLY | O_CLOEXEC);
     for (long n; fd >= 0 && (n = hd_os.read(fd, text, sizeof text)) > 0;) {
         for (long i = 0; i < n; i++) {
             take(r, &line, text[i]);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "analysis/text.h"
 #include "capture/mailbox.h"
 #include "capture/signalled.h"
 #include "os/os.h"
@@ -52,38 +53,15 @@ long hd_target_read_memory(uint64_t addr, void *to, size_t n) {
     return hd_os.read_memory(hd_os.get_pid(), addr, to, n);
 }
 
-static size_t put_text(char *to, size_t at, size_t bytes, const char *text) {
-    size_t n = strlen(text);
-    if (at + n >= bytes) {
-        return at;
-    }
-    memcpy(to + at, text, n + 1);
-    return at + n;
-}
-
-static size_t put_number(char *to, size_t at, size_t bytes, int value) {
-    char digits[12];
-    size_t n = sizeof digits;
-
-    digits[--n] = '\0';
-    do {
-        digits[--n] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value > 0 && n > 0);
-    return put_text(to, at, bytes, digits + n);
-}
-
 static int open_file(int tid, const char *name) {
     char path[64];
-    size_t at = 0;
+    struct hd_text t;
     int dir = kept.task_dir > 0 ? kept.task_dir - 1 : AT_FDCWD;
-
-    if (dir == AT_FDCWD) {
-        at = put_text(path, at, sizeof path, "/proc/self/task/");
-    }
-    at = put_number(path, at, sizeof path, tid);
-    at = put_text(path, at, sizeof path, "/");
-    put_text(path, at, sizeof path, name);
+    hd_text_init(&t, path, sizeof path);
+    hd_text_str(&t, dir == AT_FDCWD ? "/proc/self/task/" : "");
+    hd_text_i64(&t, tid);
+    hd_text_str(&t, "/");
+    hd_text_str(&t, name);
     return hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: small files of /proc, and the list of the threads.
+ * Small files of /proc, and the list of the threads.
  */
 #include "monitor/proc_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "analysis/text.h"
 #include "os/os.h"
@@ -27,6 +28,14 @@ void hd_task_fd_path(char *path, size_t size, int tid, const char *folder, int f
     hd_text_str(&t, "/");
     hd_text_i64(&t, fd);
     hd_task_path(path, size, tid, file);
+}
+
+int hd_open_own_task(int tid, const char *file, int flags) {
+    static const char own[] = "/proc/self/";
+    char path[64];
+    memcpy(path, own, sizeof own);
+    hd_task_path(path + sizeof own - 1, sizeof path - sizeof own + 1, tid, file);
+    return hd_os.open_at(AT_FDCWD, path, flags, 0);
 }
 
 long hd_read_text(int dir, const char *path, char *text, size_t size) {

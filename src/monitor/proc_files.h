@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: small files of /proc as texts, and the list of the threads. No allocation. What has gone meanwhile
+ * Small files of /proc as texts, and the list of the threads. No allocation, no lock. What has gone meanwhile
  * reads as empty.
  */
 #ifndef HD_PROC_FILES_H
@@ -11,6 +11,10 @@
 /* "task/TID/FILE", below /proc/self; and "task/TID/FOLDER/FD". */
 void hd_task_path(char *path, size_t size, int tid, const char *file);
 void hd_task_fd_path(char *path, size_t size, int tid, const char *folder, int fd);
+
+/* The first, opened by its whole path: on a thread that keeps no /proc/self. A descriptor, or a negative
+ * errno value. */
+int hd_open_own_task(int tid, const char *file, int flags);
 
 /* As much as there is room for; always ends with a NUL. Bytes, or a negative errno value. */
 long hd_read_text(int dir, const char *path, char *text, size_t size);

@@ -6,10 +6,12 @@
 #ifndef HD_CAPTURE_LIVE_H
 #define HD_CAPTURE_LIVE_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "capture/capture.h"
@@ -141,6 +143,15 @@ static inline bool live_start_reader(struct live *l, int *fd, void (*body)(struc
     *fd = eventfd(0, EFD_CLOEXEC);
     l->arg = fd;
     return *fd >= 0 && live_start(l, body);
+}
+
+/* Captured as an unwatched thread, once it is in its read. */
+static inline int live_frozen_reading(struct hd_target *t, struct hd_capture *out) {
+    int rc;
+    do {
+        rc = hd_capture_frozen(t, live_stack, out);
+    } while (rc == -EAGAIN || (rc == 0 && out->syscall_nr != SYS_read));
+    return rc;
 }
 
 static inline void live_end_reader(struct live *l) {

@@ -253,10 +253,7 @@ static void an_unwatched_thread_is_read_too(void **state) {
     struct hd_capture c;
     assert_true(live_start_reader(&l, &fd, live_body_read));
     assert_int_equal(hd_target_open(&other, l.tid, 0), 0);
-    int rc;
-    do {
-        rc = hd_capture_frozen(&other, live_stack, &c);
-    } while (rc == -EAGAIN || (rc == 0 && c.syscall_nr != SYS_read));
+    int rc = live_frozen_reading(&other, &c);
     assert_int_equal(rc, 0);
     assert_true(c.stack_bytes > 0 || c.same);
     other.last_valid = false;

@@ -77,10 +77,7 @@ static void a_stack_that_cannot_be_read_leaves_the_place_known(void **state) {
     assert_int_equal(hd_target_open(&other, l.tid, 0), 0);
     real = hd_os;
     hd_os.read_memory = refuse_memory;
-    int rc;
-    do {
-        rc = hd_capture_frozen(&other, live_stack, &c);
-    } while (rc == -EAGAIN || (rc == 0 && c.syscall_nr != SYS_read));
+    int rc = live_frozen_reading(&other, &c);
     hd_os = real;
     assert_int_equal(rc, 0);
     assert_int_equal(c.stack_bytes, 0);
