@@ -108,7 +108,7 @@ int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *ou
 
 /* Scheduling figures alone. */
 int hd_capture_sched(const struct hd_target *t, struct hd_sched *out);
-/* Whether a thread that was blocked with these figures has not run since, by its CPU clock: a tenth of the
+/* Whether a thread that was blocked with these figures has not run since, by its CPU clock: a quarter of the
  * work of reading them anew. False where that is not known. */
 bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since);
 
