@@ -17,7 +17,7 @@
     (1 * HD_NS_PER_S) /* how long a filter waits for the monitor: else a late signal may kill \
                        */
 #define READY_NS (20 * HD_NS_PER_MS)
-#define TURN_NS (100 * HD_NS_PER_MS) /* how long one start or stop waits for another */
+#define TURN_NS (90 * HD_NS_PER_MS) /* how long one start or stop waits for others */
 
 #define BLOCK_BYTES (HD_BLOCK_LOOPS * sizeof(struct hd_watch))
 
@@ -44,12 +44,11 @@ struct hd_monitor *hd_monitor_current(void) {
 /* Becomes the one who changes things. The phase that was, or -EBUSY. A forked child starts from nothing: its
  * number is another, or, in a namespace of processes of its own, the monitor's memory was wiped. That memory
  * is read when nobody else changes it: a start has to zero it. */
-static int begin_change(void) {
+static int begin_change(uint64_t until_ns) {
     if (atomic_load(&owner_pid) != hd_os.get_pid()) {
         atomic_store(&owner_pid, hd_os.get_pid());
         atomic_store(&phase, STOPPED);
     }
-    uint64_t until_ns = hd_os_now_ns() + TURN_NS;
     for (;;) {
         uint32_t was = atomic_load(&phase);
         if (was != CHANGING && atomic_compare_exchange_strong(&phase, &was, CHANGING)) {
@@ -98,10 +97,9 @@ static void init_clock(struct hd_monitor *m) {
 }
 
 /* The memory of the run before, or new one. -EBUSY: threads are still adding and removing watches. */
-static int take_memory(struct hd_monitor **out) {
+static int take_memory(struct hd_monitor **out, uint64_t until_ns) {
     struct hd_monitor *m = atomic_load(&monitor);
     if (m != NULL && !abandoned) {
-        uint64_t until_ns = hd_os_now_ns() + TURN_NS;
         while (atomic_load(&m->entering) != 0) {
             uint32_t never = 0;
             if (hd_os_now_ns() >= until_ns) {
@@ -135,7 +133,8 @@ static void own_record(struct hd_record *r) {
 
 int hd_monitor_start(const struct hd_settings *settings, struct hd_record *record, struct hd_monitor **out) {
     hd_os_clock_init();
-    int was = begin_change();
+    uint64_t until_ns = hd_os_now_ns() + TURN_NS;
+    int was = begin_change(until_ns);
     if (was < 0 || was == RUNNING) {
         if (was == RUNNING) {
             end_change(RUNNING);
@@ -143,7 +142,7 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
         return was < 0 ? was : -EALREADY;
     }
     struct hd_monitor *m;
-    int rc = hd_capture_buffers() == 0 ? take_memory(&m) : -ENOMEM;
+    int rc = hd_capture_buffers() == 0 ? take_memory(&m, until_ns) : -ENOMEM;
     if (rc != 0) {
         end_change(STOPPED);
         return rc;
@@ -200,7 +199,7 @@ static bool worker_finished(struct hd_monitor *m, uint64_t until_ns) {
 /* With `join` the threads are gone afterwards; joining frees memory of theirs, and so may not be done where
  * malloc's locks may be held: at exit, which may be called from a handler. */
 static int stop(bool join) {
-    int was = begin_change();
+    int was = begin_change(hd_os_now_ns() + TURN_NS);
     if (was != RUNNING) {
         if (was >= 0) {
             end_change((enum phase)was);
