@@ -109,7 +109,9 @@ int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *ou
 /* Scheduling figures alone. */
 int hd_capture_sched(const struct hd_target *t, struct hd_sched *out);
 /* Whether a thread that was blocked with these figures has not run since, by its CPU clock: a quarter of the
- * work of reading them anew. False where that is not known. */
+ * work of reading them anew. False where that is not known. Good for a look, no proof for a sample: the clock
+ * leaves out time that a hypervisor or interrupts took, and may stand still while a thread runs for
+ * microseconds (update_rq_clock_task in the kernel's sched/core.c); the figures count its turns. */
 bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since);
 
 #endif

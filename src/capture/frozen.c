@@ -101,14 +101,11 @@ int hd_frozen_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) 
     enum hd_run_state state = HD_RUN_BLOCKED;
 
     out->at_ns = hd_os_now_ns();
-    /* The clock first: it costs a quarter of the figures' text, and a thread that moved got time. */
-    bool rests = t->last_valid && hd_capture_rests(t, &t->last);
-    out->sched = t->last;
-    int rc = rests ? 0 : hd_capture_sched(t, &out->sched);
+    int rc = hd_capture_sched(t, &out->sched);
     if (rc < 0) {
         return rc;
     }
-    if (rests || (t->last_valid && same_sched(&t->last, &out->sched))) {
+    if (t->last_valid && same_sched(&t->last, &out->sched)) {
         fill_still(t, out);
         out->same = true;
         read_futex(out); /* its owner may have changed, without this thread running */
