@@ -122,15 +122,6 @@ if(core_sources)
     target_link_libraries(program-${name} PRIVATE
       $<TARGET_NAME_IF_EXISTS:PkgConfig::fuse3> hangdog-static m dl)
   endforeach()
-
-  hd_sources(example_sources examples/*.c)
-  foreach(source ${example_sources})
-    hd_name(name source)
-    add_executable(example-${name} ${source})
-    set_target_properties(example-${name} PROPERTIES
-      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
-    target_link_libraries(example-${name} PRIVATE hangdog-static)
-  endforeach()
 endif()
 
 hd_scripts(cli 600)
