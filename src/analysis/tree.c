@@ -103,6 +103,34 @@ void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns) {
         t->pool->node[i].time_ns += ns;
 }
 
+/* A node without samples: nothing is below it. */
+static void give_node(struct hd_tree *t, uint32_t at) {
+    struct hd_tree_node *n = &t->pool->node[at];
+    uint32_t *link = n->parent == HD_TREE_NONE ? &t->roots : &t->pool->node[n->parent].child;
+    while (*link != at)
+        link = &t->pool->node[*link].sibling;
+    *link = n->sibling;
+    n->sibling = t->pool->free;
+    t->pool->free = at;
+    t->pool->used--;
+    t->nodes--;
+}
+
+void hd_tree_discharge(struct hd_tree *t, uint32_t leaf, uint64_t ns) {
+    hd_tree_charge(t, leaf, -ns);
+}
+
+void hd_tree_take_back(struct hd_tree *t, uint32_t leaf, uint64_t ns) {
+    hd_tree_discharge(t, leaf, ns);
+    t->samples--;
+    for (uint32_t i = leaf; i != HD_TREE_NONE;) {
+        uint32_t parent = t->pool->node[i].parent;
+        if (--t->pool->node[i].samples == 0)
+            give_node(t, i);
+        i = parent;
+    }
+}
+
 /* The heaviest of a list, among equals the most recent; and the time of them all. */
 static uint32_t heaviest(const struct hd_tree_pool *pool, uint32_t list, uint64_t *sum_ns) {
     uint32_t best = list;

@@ -47,6 +47,9 @@ uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t 
 void hd_tree_again(struct hd_tree *t, uint32_t leaf, uint64_t at_ns);
 /* Charges time to a leaf and all its callers; HD_TREE_NONE: only to the tree's total. */
 void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
+/* Takes back what was charged; with the sample itself: nodes that no other has go. */
+void hd_tree_discharge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
+void hd_tree_take_back(struct hd_tree *t, uint32_t leaf, uint64_t ns);
 
 /* The heaviest path from the outermost frame: at each frame the callee with the most time, among equals the
  * most recent. It ends where the function's own time is more than any callee's. Writes node indices,

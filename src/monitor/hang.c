@@ -37,7 +37,8 @@ static struct hd_hang *take_from_launch(struct hd_worker *k, const struct hd_mes
     struct hd_hang *last = NULL;
     for (unsigned i = 0; i < HD_HANGS_MAX && msg->state != HANGDOG_STATE_LAUNCH; i++) {
         struct hd_hang *h = &k->hang[i];
-        bool may_go = k->monitor->settings.held && h->state == HANGDOG_STATE_LAUNCH && !h->shown;
+        bool may_go = k->monitor->settings.held && h->state == HANGDOG_STATE_LAUNCH && !h->shown &&
+                      h->loop != msg->loop; /* what is looked back at reads its own */
         last = may_go && (last == NULL || h->loop > last->loop) ? h : last;
     }
     if (last != NULL && last->opened) {
@@ -175,7 +176,34 @@ void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_
     }
 }
 
+/* The turn had ended, as is known only now, before its newest samples: what they saw is none of it. What is
+ * left of a ring that had come round is put in order. */
+static void cut(struct hd_hang *h, uint64_t end_ns, uint64_t excluded_ns) {
+    struct hd_timeline_entry left[HD_TIMELINE];
+    uint32_t have = h->timeline_count < HD_TIMELINE ? h->timeline_count : HD_TIMELINE;
+    uint32_t first = h->timeline_count - have;
+    for (uint32_t i = 0; i < have; i++) {
+        left[i] = h->timeline[(first + i) % HD_TIMELINE];
+    }
+    for (; have > 0 && left[have - 1].at_ns >= end_ns; have--, h->taken--) {
+        hd_tree_take_back(&h->tree, left[have - 1].leaf, left[have - 1].for_ns);
+    }
+    if (have > 0 && left[have - 1].at_ns + left[have - 1].for_ns > end_ns) {
+        uint64_t ns = end_ns - left[have - 1].at_ns;
+        hd_tree_discharge(&h->tree, left[have - 1].leaf, left[have - 1].for_ns - ns);
+        left[have - 1].for_ns = ns;
+    }
+    memcpy(h->timeline, left, have * sizeof left[0]);
+    h->timeline_count = have;
+    uint64_t took_ns = end_ns > h->start_ns ? end_ns - h->start_ns : 0;
+    hd_cause_limit(&h->sums, took_ns > excluded_ns ? took_ns - excluded_ns : 0);
+}
+
 void hd_hang_settle(struct hd_hang *h, uint64_t at_ns, uint64_t excluded_ns, const struct hd_sched *sched) {
+    if (h->last.valid && at_ns < h->last.at_ns) {
+        cut(h, at_ns, excluded_ns);
+        return;
+    }
     settle(h, at_ns, excluded_ns, sched, HD_RUN_RUNNING);
     if (h->blocked.for_ns == 0 && h->between_ns > 0) { /* never seen blocked: it may have run after all */
         h->blocked = h->last.evidence;

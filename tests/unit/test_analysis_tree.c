@@ -165,6 +165,24 @@ static void an_empty_pool_cuts_stacks_short_and_loses_no_time(void **state) {
     assert_hot(MAIN "AB");
 }
 
+static void what_is_taken_back_leaves_the_tree_as_it_was(void **state) {
+    (void)state;
+    sample(MAIN "AB", 1, 10);
+    uint32_t nodes = tree.nodes, used = pool.used;
+    uint32_t late = sample(MAIN "AC", 2, 7), later = sample(MAIN "AB", 3, 9);
+    hd_tree_take_back(&tree, later, 9);
+    hd_tree_take_back(&tree, late, 7);
+    assert_hot(MAIN "AB");
+    assert_int_equal(tree.nodes, nodes);
+    assert_int_equal(pool.used, used);
+    assert_int_equal(tree.samples, 1);
+    assert_int_equal(tree.time_ns, 10);
+    hd_tree_discharge(&tree, later, 4);
+    assert_int_equal(tree.time_ns, 6);
+    assert_int_equal(pool.node[later].time_ns, 6);
+    assert_int_equal(pool.node[later].samples, 1);
+}
+
 static void freed_nodes_are_all_there_again(void **state) {
     (void)state;
     for (int round = 0; round < 3; round++) {
@@ -197,6 +215,7 @@ int main(void) {
         TEST(a_frame_without_a_known_function_is_its_address),
         TEST(a_stack_that_is_too_deep_keeps_both_ends),
         TEST(an_empty_pool_cuts_stacks_short_and_loses_no_time),
+        TEST(what_is_taken_back_leaves_the_tree_as_it_was),
         TEST(freed_nodes_are_all_there_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
