@@ -125,7 +125,7 @@ static bool watch(const char *name, uint64_t now_ns) {
 bool hd_named_look(void) {
     char name[HD_THREAD_NAME_BYTES];
     uint64_t now_ns = hd_os_now_ns();
-    if (hd_named->count == 0 || now_ns - looked_ns < LOOK_EVERY_NS) {
+    if (hd_named->count == 0 || now_ns - looked_ns < LOOK_EVERY_NS || hd_process_is_filtered()) {
         return false;
     }
     looked_ns = now_ns;

@@ -23,6 +23,7 @@
 #include "waits.h"
 
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
+#define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
 #define STATUS_BYTES_MAX (1024u * 1024u)
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
 
@@ -43,7 +44,8 @@ static struct {
     int securebits;
     int stray[STARTS_MAX]; /* workers that a stop left at a disk */
     unsigned strays;
-    bool filtered; /* on a thread of the program: no system call but the program's own */
+    bool filtered;     /* on a thread of the program: no system call but the program's own */
+    bool was_filtered; /* before the one that is being installed */
 } self;
 
 /* In the process that self tells of: neither in a forked child nor in one that shares our memory until exec.
@@ -86,6 +88,7 @@ static struct hd_settings settings_of(const struct hd_record_options *o) {
     s.reports_per_fingerprint = o->reports_per_fingerprint;
     s.spool_reports = UINT32_MAX;
     s.sample_launch_ns = SAMPLE_LAUNCH_NS;
+    s.launch_known_ns = LAUNCH_KNOWN_NS;
     if (!o->of_child) { /* else it is called what it runs */
         copy_string(s.app_name, sizeof s.app_name, o->app_name);
     }
@@ -388,10 +391,18 @@ void hd_process_ends_watch(enum hd_unwatched why) {
     }
 }
 
+/* Of the calling thread: it has a filter already, and had one before the one that is being installed. */
+static _Thread_local bool has_filter, had_filter;
+
 void hd_process_filter_comes(bool all_threads) {
+    self.was_filtered = self.filtered;
+    had_filter = has_filter;
+    has_filter = self.filtered = true;
+    if (had_filter && !all_threads) {
+        return; /* all is done, and the filter that is there may forbid each of our calls */
+    }
     bool ours = on_the_watched_thread();
     uint32_t phase = atomic_load(&self.phase);
-    self.filtered = true;
     hd_capture_signal_end(); /* in a child too: a signal of its own would find our handler */
     if (!hd_process_is_own()) {
         return;
@@ -413,8 +424,10 @@ void hd_process_filter_comes(bool all_threads) {
 }
 
 void hd_process_filter_refused(bool all_threads) {
-    self.filtered = false;
-    if (!all_threads && on_the_watched_thread() && atomic_load(&self.phase) == WATCHED) {
+    bool undone = !had_filter && !self.was_filtered && !all_threads;
+    has_filter = had_filter;
+    self.filtered = self.was_filtered;
+    if (undone && atomic_load(&self.phase) == WATCHED && hd_process_is_own()) {
         hd_capture_signal_init(hd_settings_default().signal);
         hd_monitor_unfiltered();
     }

@@ -3,7 +3,7 @@
  * A small server under a seccomp filter that ends it for any call but the few it needs. `filtered HOW`: a
  * loop that ticks at 20 Hz, installs the filter, ticks on, computes for 1.2 s in `busy_callback` and sleeps
  * for 1.2 s in `sleeping_callback` with ticks between them, and exits with 7. Prints how long each took, by
- * its own clock, in ms.
+ * its own clock, in ms. HOW: by which call; `twice`: one filter after the other.
  * `filtered launch deadly|harmless PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call that
  * every monitor makes, or for one that none does.
  */
@@ -70,7 +70,26 @@ static void tell(const char *what, double ms) {
     }
 }
 
+/* One that lets the next be asked for, one that is refused, and that next one. */
+static int install_twice(void) {
+    struct sock_filter first[sizeof filter / sizeof filter[0] + 2] = {LOAD(nr), ALLOW(prctl)};
+    memcpy(first + 3, filter + 1, sizeof filter - sizeof filter[0]);
+    struct sock_fprog before = {sizeof first / sizeof first[0], first};
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &before) != 0) {
+        return -1;
+    }
+    tick(2);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) != -1 || errno != EFAULT) {
+        return -1;
+    }
+    tick(2);
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 static int install(const char *how) {
+    if (strcmp(how, "twice") == 0) {
+        return install_twice();
+    }
     if (strcmp(how, "prctl") == 0) {
         return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
     }
