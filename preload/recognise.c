@@ -360,6 +360,18 @@ static void look_back(struct hd_waits *t, struct hd_worker *k) {
     }
 }
 
+/* A wait on a set that the loop never had before was over before anybody knew that it was the loop's: the
+ * turn ended when it began. */
+static void tell_wait_was(struct hd_loop *loop, const struct hd_identity *id) {
+    uint64_t ended = atomic_load_explicit(&id->ended, memory_order_seq_cst);
+    uint64_t began = atomic_load_explicit(&id->began, memory_order_acquire);
+    bool whole = began < ended && atomic_load_explicit(&id->ended, memory_order_acquire) == ended;
+    if (whole && ended > atomic_load_explicit(&loop->waited_to, memory_order_relaxed)) {
+        atomic_store_explicit(&loop->waited_from, began, memory_order_relaxed);
+        atomic_store_explicit(&loop->waited_to, ended, memory_order_release);
+    }
+}
+
 /* ---- verdicts --------------------------------------------------------------------------------- */
 
 static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
@@ -384,6 +396,9 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
         uint8_t byte = verdict_on(g, known);
         if (atomic_load_explicit(&id->verdict, memory_order_relaxed) != byte) {
             atomic_store_explicit(&id->verdict, byte, memory_order_seq_cst);
+            if (byte == HD_WAIT_IDLE && !changed) {
+                tell_wait_was(loop, id);
+            }
         }
     }
     if (changed) { /* a wait that ended before its verdict has told its end: now, if not before */

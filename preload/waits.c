@@ -6,6 +6,7 @@
 #include "waits.h"
 
 #include "own_regs.h"
+#include "process.h"
 
 /* The kernel keeps mappings at least 128 MiB below the main thread's stack (mmap_base): what is nearer to its
  * top is it. */
@@ -80,6 +81,7 @@ INSIDE_A_CALL struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key
     atomic_store_explicit(&id->order, 0, memory_order_relaxed);
     atomic_store_explicit(&id->first_began, 0, memory_order_relaxed);
     atomic_store_explicit(&id->ended, 0, memory_order_relaxed);
+    atomic_store_explicit(&id->began, 0, memory_order_relaxed);
     note_descriptors(id, set);
     id->sp = sp;
     id->key = key;
@@ -104,7 +106,9 @@ INSIDE_A_CALL SELDOM void hd_waits_leave_stack(struct hd_waits *t, struct hd_ide
     uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
     left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
     if (t->named) {
-        long n = hd_os.read_memory(hd_os.get_pid(), left->regs.sp, left->stack, HD_WAIT_STACK_BYTES);
+        long n = hd_process_is_filtered()
+                     ? 0
+                     : hd_os.read_memory(hd_os.get_pid(), left->regs.sp, left->stack, HD_WAIT_STACK_BYTES);
         left->bytes = n > 0 ? (uint32_t)n & ~7U : 0;
     } else if (room > MAIN_STACK_MAX) {
         left->bytes = 0; /* another stack, a coroutine's: nobody knows where it ends */
@@ -232,6 +236,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
         now = hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
     } else {
         /* first its end, then the verdict: whoever gives that reads the end afterwards */
+        atomic_store_explicit(&id->began, w->began, memory_order_release);
         atomic_exchange_explicit(&id->ended, hd_loop_ticks(loop), memory_order_seq_cst);
         uint8_t verdict = atomic_load_explicit(&id->verdict, memory_order_seq_cst);
         now = wait_over(t, w->began, verdict == HD_WAIT_IDLE);

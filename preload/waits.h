@@ -35,8 +35,8 @@ struct hd_identity {
     _Atomic uint32_t uses; /* of this place in the table: which owner the worker has read */
     /* sums, the thread's */
     _Atomic uint64_t waits, ticks, order;
-    _Atomic uint64_t first_began; /* ticks */
-    _Atomic uint64_t ended;       /* ticks: the last wait that was not known to be idle when it began */
+    _Atomic uint64_t first_began;  /* ticks */
+    _Atomic uint64_t began, ended; /* ticks: the last wait that was not known to be idle when it began */
     uint64_t sp;
     struct hd_wait_objects objects;
 };
@@ -156,8 +156,9 @@ static inline void hd_wait_forget(struct hd_waits *t) {
     }
 }
 
+/* The watch may go meanwhile, its memory does not: hence the loop, which stays. */
 static inline uint64_t hd_wait_loop_begin(struct hd_waits *t) {
-    return hd_loop_before_wait(&t->watch->loop);
+    return hd_loop_before_wait(t->loop);
 }
 
 static inline void hd_wait_loop_end(struct hd_waits *t, struct hd_identity *id, uint64_t began) {

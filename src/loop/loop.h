@@ -55,10 +55,12 @@ struct hd_loop {
     _Atomic uint64_t launched;                /* ticks: when the loop first waited, as known afterwards; 0 */
     _Atomic uint64_t excused; /* ticks: start of a turn that is no hang, however long it is; 0 */
     _Atomic uint64_t resumed; /* ticks: when it last had waited, as known afterwards; 0: nobody knows */
-    _Atomic bool lost;        /* there was a loop and there is none: nothing is watched */
-    _Atomic uint32_t changes; /* of what is taken for the loop: hangs that are open are void */
-    _Atomic bool returns;     /* it came back from a turn that was long */
-    _Atomic bool sure;        /* this is the program's loop beyond doubt */
+    _Atomic uint64_t waited_from, waited_to; /* ticks: the last of its waits that was known for one only when
+                                                it was over; 0 */
+    _Atomic bool lost;                       /* there was a loop and there is none: nothing is watched */
+    _Atomic uint32_t changes;                /* of what is taken for the loop: hangs that are open are void */
+    _Atomic bool returns;                    /* it came back from a turn that was long */
+    _Atomic bool sure;                       /* this is the program's loop beyond doubt */
     int tid;
 };
 

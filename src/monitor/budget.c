@@ -11,7 +11,7 @@
 /* A thousandth of the time is added, up to what may be saved. What one costly second took is not made good
  * for longer than a fourth of that. */
 static void account(struct hd_allowance *a, uint64_t passed_ns, uint64_t spent_ns, int64_t saved_ns) {
-    uint64_t spend_ns = spent_ns - a->spent_ns;
+    uint64_t spend_ns = spent_ns > a->spent_ns ? spent_ns - a->spent_ns : 0;
     int64_t grown =
         passed_ns / PER_MILLE < (uint64_t)(2 * saved_ns) ? (int64_t)(passed_ns / PER_MILLE) : 2 * saved_ns;
     int64_t most = 4 * saved_ns;

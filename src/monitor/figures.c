@@ -75,7 +75,8 @@ void hd_figures_weigh(struct hd_monitor *m, uint64_t now_ns) {
         return;
     }
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
+        uint32_t use = atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire);
+        if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) { /* a leaving one is not among the past yet */
             pause_ns += hd_watch_at(m, i)->target.cost.pause_total_ns;
         }
     }

@@ -76,6 +76,23 @@ static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_
     atomic_compare_exchange_strong(&m->record->launch_ns, &none, idle_ns - m->record->options.started_ns);
 }
 
+/* The loop was in a wait that was known for its own only afterwards: the turn that goes on began when that
+ * ended, and the one that is followed ended when it began. */
+static void note_wait(const struct hd_monitor *m, struct hd_watch *w, struct hd_look *look) {
+    uint64_t to = atomic_load_explicit(&w->loop.waited_to, memory_order_acquire);
+    if (to == w->waited) {
+        return;
+    }
+    w->waited = to;
+    uint64_t to_ns = hd_ticks_to_clock(m, to);
+    uint64_t from_ns = hd_ticks_to_clock(m, atomic_load_explicit(&w->loop.waited_from, memory_order_relaxed));
+    w->floor_ns = to_ns > w->floor_ns ? to_ns : w->floor_ns;
+    if (w->life.state != HD_LIFE_IDLE && from_ns >= w->life.turn_ns && !look->ended_known) {
+        look->ended_known = true;
+        look->ended_ns = from_ns;
+    }
+}
+
 /* What the recogniser has found out since the last look: when the launch ended, that another loop is the
  * loop. */
 static void look_back(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
@@ -94,6 +111,7 @@ static void look_back(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
         look->ended_ns = hd_ticks_to_clock(m, launched);
         note_launch(m, w, look->ended_ns);
     }
+    note_wait(m, w, look);
 }
 
 static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
@@ -196,7 +214,8 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         }
         hd_act(m, w, state, &look, &limits, actions);
     } while (w->life.state == HD_LIFE_IDLE && look.running);
-    if (w->life.state == HD_LIFE_HANGING && m->record != NULL) {
+    if (w->life.state == HD_LIFE_HANGING && m->record != NULL &&
+        atomic_load_explicit(&m->open_loop, memory_order_relaxed) == w->index) {
         atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns),
                               memory_order_relaxed);
     }
@@ -212,7 +231,7 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->life = (struct hd_life){0};
     w->sched_valid = w->blocked = w->sure_told = w->told = w->launched = false;
     w->stack_bytes = 0;
-    w->tracked_turn = w->floor_ns = w->resumed = w->changes = 0;
+    w->tracked_turn = w->floor_ns = w->resumed = w->waited = w->changes = 0;
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
     hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */
     uint32_t still_new = HD_WATCH_NEW; /* else its thread leaves already, and waits for that to be seen */

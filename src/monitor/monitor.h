@@ -55,6 +55,7 @@ struct hd_watch {
     bool told;             /* the worker follows the turn that is tracked */
     bool launched;         /* it was idle once */
     uint64_t resumed;      /* of the loop, as seen at the last look */
+    uint64_t waited;       /* the same of its waited_to */
     uint64_t floor_ns;     /* no turn starts before: what was running then was none */
     uint32_t changes;      /* of the loop, as seen at the last look */
     uint64_t sampled_turn; /* ticks; the turn that `keep` is about */
@@ -93,6 +94,7 @@ struct hd_settings {
     int signal;
     bool held;                 /* reports wait until the loop is beyond doubt (preload) */
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
+    uint64_t launch_known_ns;  /* what is known later than this to have been a launch was none; 0: never */
     struct hd_recogniser recogniser;
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
@@ -134,10 +136,11 @@ struct hd_monitor {
     uint64_t late_max_ns;
     struct hd_budget budget;
     _Atomic uint64_t worker_cpu_ns;
-    struct hd_figures past;  /* of watches that are over */
-    uint64_t asked_ns;       /* since when every loop is asked to wake us (PARKED); 0: they are not */
-    uint64_t awake_until_ns; /* no park before */
-    bool was_parked;         /* the last wait was a park */
+    _Atomic uint32_t open_loop; /* the worker's: whose hang the record has, while it has one */
+    struct hd_figures past;     /* of watches that are over */
+    uint64_t asked_ns;          /* since when every loop is asked to wake us (PARKED); 0: they are not */
+    uint64_t awake_until_ns;    /* no park before */
+    bool was_parked;            /* the last wait was a park */
     uint64_t wakeups;
     _Atomic int tid;                 /* of the monitor */
     _Atomic int worker_tid, kept_fd; /* settings.kept_file in the worker's table: number + 1 */

@@ -73,6 +73,7 @@ void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, ui
     }
     struct hd_hang *h = hd_hang_begin(k, &message);
     if (h == NULL) {
+        hd_record_add_untold(m->record, end_ns - begin_ns);
         return;
     }
     hd_hang_open(h);

@@ -329,7 +329,12 @@ static void note_open(struct hd_monitor *m, const struct hd_hang *h, bool comple
         }
         atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&r->hang_ns, h->duration_ns, memory_order_relaxed);
-    } else if (open == HD_RECORD_NO_HANG) {
+    } else if (open == HD_RECORD_NO_HANG ||
+               (open == HD_RECORD_HANG_LASTS && h->state != HANGDOG_STATE_LAUNCH &&
+                atomic_load_explicit(&r->open_launch, memory_order_relaxed))) {
+        /* a hang takes the place of a launch, which may be none */
+        atomic_store_explicit(&r->hang_open, HD_RECORD_NO_HANG, memory_order_release);
+        atomic_store_explicit(&m->open_loop, h->loop, memory_order_relaxed);
         memcpy(r->open_id, h->id, sizeof r->open_id);
         atomic_store_explicit(&r->open_launch, h->state == HANGDOG_STATE_LAUNCH, memory_order_relaxed);
         atomic_store_explicit(&r->open_duration_ns, h->duration_ns, memory_order_relaxed);
@@ -391,7 +396,7 @@ void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, const struct
     hd_spool_withdraw(&k->spool, h->id);
     unhold(k, h);
     atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
-    atomic_store_explicit(&m->record->hang_open, 0, memory_order_release);
+    note_closed(m, h);
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */

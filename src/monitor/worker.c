@@ -97,12 +97,18 @@ static bool ends_without_loop(const struct hd_monitor *m, const struct hd_hang *
            atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0;
 }
 
+/* A program that worked for so long before it had a loop was not launching. */
+static bool known_too_late(const struct hd_monitor *m, const struct hd_hang *h) {
+    uint64_t limit_ns = m->settings.launch_known_ns;
+    return limit_ns != 0 && h->state == HANGDOG_STATE_LAUNCH && hd_os_now_ns() - h->start_ns > limit_ns;
+}
+
 static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                    const struct hd_message *msg) {
     hd_hang_settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
-    if (h->opened && (ends_as_batch(m, h) || ends_without_loop(m, h))) {
+    if (h->opened && (ends_as_batch(m, h) || ends_without_loop(m, h) || known_too_late(m, h))) {
         hd_publish_withdraw(m, k, h);
     } else if (h->opened) {
         hd_publish(m, k, h, true);

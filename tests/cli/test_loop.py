@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""--loop MODULE[:FUNCTION] overrules the recognition of the loop."""
+"""--loop MODULE[:FUNCTION] overrules the recognition of the loop; and what is known of a loop later than it was."""
 
 import ctypes.util
 import os
+import re
 import subprocess
 import unittest
 
@@ -36,6 +37,24 @@ def turn(_):
 call = CALL(turn)
 glib.g_timeout_add(50, call, None)
 glib.g_main_loop_run(loop)
+"""
+
+
+# A server whose set of descriptors is another at each wait, and each wait short: none of them is known for the loop's
+# before it is over. Then a true hang.
+GROWS = """
+import os, select, time
+pipes = [os.pipe() for _ in range(30)]
+def turn(fds, seconds): select.select([r for r, _ in pipes[:fds]], [], [], seconds)
+until = time.monotonic() + 11.5
+while time.monotonic() < until: turn(1, 0.05)
+for fds in range(2, 12):
+    time.sleep(0.3)
+    turn(fds, 0.005)
+time.sleep(0.8)
+turn(20, 0.005)
+time.sleep(0.3)
+for _ in range(10): turn(1, 0.05)
 """
 
 
@@ -84,6 +103,27 @@ class Loop(SideBySide):
             self.skipTest("libglib-2.0 is not installed")
         _, hangs = self.hangs([PYTHON, "-I", "-c", GLIB], "libglib-2.0:g_main_loop_run")
         self.assert_lengths([7, 8], hangs)
+
+    def beside_waits_on_new_descriptors_end_turns(self):
+        program = self.start([PYTHON, "-I", "-c", GROWS], [])
+        program.wait()
+        self.assert_lengths([8], [(round(r["duration_ns"] / 1e8), r) for r in program.reports("hang")])
+
+    def beside_a_launch_is_told_as_long_as_it_was(self):
+        """The loop is known some waits and a callback later: what was seen of those is none of the launch."""
+        program = self.start([WAITS, "s110 w6 w6 s4 w6 w6 w20"], [])
+        program.wait()
+        reports = program.reports("launch")
+        self.assertEqual(1, len(reports), program.errors)
+        report = symbolicated(program, reports[0])
+        self.assertLess(abs(report["duration_ns"] - 11e9), 0.2e9 if not SANITIZER else 1e9)
+        self.assertEqual("sleep", report["cause"]["kind"])
+        told = float(re.search(r"for (\d+\.\d+) s", report["cause"]["detail"]).group(1))
+        self.assertLessEqual(told * 1e9, report["duration_ns"] + 1e6, report["cause"])
+        tree = report["samples"]["tree"]
+        self.assertLessEqual(max(node["time_ns"] for node in tree["nodes"]), report["duration_ns"] + 1e6)
+        for entry in report["samples"]["timeline"]:
+            self.assertLess(entry["at_ns"], report["duration_ns"])
 
 
 class Usage(unittest.TestCase):
