@@ -167,9 +167,8 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const
         if (w->tracked_turn != 0) {
             hd_untrack(w);
         }
-        if (w->told) {
-            hd_tell(m, &message);
-        } else if ((actions & HD_ACT_END) != 0) {
+        bool told = w->told && hd_tell(m, &message);
+        if (!told && (actions & HD_ACT_END) != 0) {
             hd_record_add_untold(m->record, message.duration_ns);
         }
     }
