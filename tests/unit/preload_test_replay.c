@@ -24,6 +24,17 @@
 #define JUDGED_US 50000 /* the monitor looks after one interval */
 #define TOP_SP 0x7ffffffff000u
 
+/* What the recordings come to (docs/loop-recognition.md): a change of the rule may better it, and then
+ * tightens these and the document. */
+#define RECORDINGS 67u
+#define LOOP_RIGHT_MIN 976u
+#define LOOP_SILENT_MAX 102u
+#define LOOP_HELD_MAX 20u
+#define BLOCKING_RIGHT_MIN 620u
+#define BLOCKING_SILENT_MAX 8u
+#define BACK_RIGHT_MIN 103u
+#define NONE_SILENT_MIN 489u
+
 struct counts {
     unsigned loop_right, loop_held, loop_busy, loop_silent;
     unsigned blocking_right, blocking_idle, blocking_silent;
@@ -256,7 +267,7 @@ static void every_recording_is_told_right(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "%s/tests/recognition/recordings", source != NULL ? source : ".");
     unsigned n = recordings(folder, names);
-    assert_true(n > 0);
+    assert_int_equal(n, RECORDINGS);
     print_message("%-22s %-27s | %-20s | %-13s | %s\n", "", "loop's waits", "blocking calls", "looking back",
                   "no loop");
     print_message("%-22s %6s %6s %6s %6s | %6s %6s %6s | %6s %6s | %6s %6s\n", "recording", "right", "silent",
@@ -269,13 +280,20 @@ static void every_recording_is_told_right(void **state) {
         replay_file(&r, path);
         *strrchr(names[i], '.') = '\0';
         print_row(names[i], &r.counts);
+        assert_int_equal(r.counts.blocking_idle, r.counts.known_idle);
         add(&sum, &r.counts);
         free(names[i]);
     }
     print_row("all", &sum);
-    assert_int_equal(sum.blocking_idle, sum.known_idle);
+    assert_true(sum.loop_right >= LOOP_RIGHT_MIN);
+    assert_true(sum.loop_silent <= LOOP_SILENT_MAX);
+    assert_true(sum.loop_held <= LOOP_HELD_MAX);
     assert_int_equal(sum.loop_busy, 0);
+    assert_true(sum.blocking_right >= BLOCKING_RIGHT_MIN);
+    assert_true(sum.blocking_silent <= BLOCKING_SILENT_MAX);
+    assert_true(sum.back_right >= BACK_RIGHT_MIN);
     assert_int_equal(sum.back_wrong, 0);
+    assert_true(sum.none_silent >= NONE_SILENT_MIN);
     assert_int_equal(sum.none_seen, 0);
 }
 
