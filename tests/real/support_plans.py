@@ -52,11 +52,12 @@ class PlanCase(RealCase):
     """Assertions about one driven plan."""
 
     def assert_right(self, driven, right, missed=0):
-        """Every blocking call is reported but `missed` of them at the most, at least `right`, and nothing else is; each report
-        says when."""
+        """Every blocking call is reported, once, but `missed` of them at the most, at least `right`, and nothing else is; each
+        report says when."""
         print("%s: %s" % (driven.name, driven.verdict))
         self.assertIsNone(driven.failure, driven.said)
         self.assertEqual([], driven.verdict.false, driven.said)
+        self.assertEqual([], [str(mark) for mark in driven.verdict.again], driven.said)
         self.assertLessEqual(len(driven.verdict.missed), missed, driven.said)
         self.assertGreaterEqual(len(driven.verdict.right), right)
         self.assertEqual([], [e for report in driven.hangs for e in schema_errors(self.plain(report))])

@@ -4,7 +4,7 @@
 
   tests/recognition/live.py [--hangdog build/bin/hangdog] [NAME...]
 
-A mark of a blocking call that is longer than the threshold by a tenth must be a report; a report must lie on blocking
+A mark of a blocking call that is longer than the threshold by a tenth must be one report; a report must lie on blocking
 calls, or on no mark at all (a computation), and never on a nested loop or on a loop's wait. Exit status 1 when not.
 """
 import argparse
@@ -130,20 +130,23 @@ def overlap(report, mark):
 
 
 class Verdict:
-    """The reports of a run against its marks: right ones as pairs of a mark and its report, marks that are missed, reports
-    that are false, with why."""
+    """The reports of a run against its marks: right ones as pairs of a mark and its report, marks that are missed, marks
+    that are told more than once, reports that are false, with why."""
 
     def __init__(self, run):
         marks, reports = Marks(run), run.hangs()
-        self.right, self.missed, self.false = [], [], []
+        self.right, self.missed, self.again, self.false = [], [], [], []
         for mark in marks.of("busy"):
             if mark.end - mark.begin < run.threshold_ns * 11 // 10 or marks.is_over(mark.begin):
                 continue
-            of_it = [r for r in reports if overlap(r, mark) > (mark.end - mark.begin) // 2]
-            if of_it:
-                self.right.append((mark, of_it[0]))
+            told = [r for r in reports if overlap(r, mark) > (mark.end - mark.begin) // 2]
+            if told:
+                self.right.append((mark, told[0]))
             else:
                 self.missed.append(mark)
+            # Also where it was cut in two, so that no half, or one alone, is most of it.
+            if len([r for r in reports if r in told or overlap(r, mark) > (r["end"] - r["begin"]) // 2]) > 1:
+                self.again.append(mark)
         for report in reports:
             took = report["end"] - report["begin"]
             idle = [m for m in marks.of("idle") if overlap(report, m) > took // 2]
@@ -153,7 +156,8 @@ class Verdict:
                 self.false.append(f"{took // 10**6} ms {idle[0].name if idle else 'unmarked'}")
 
     def __str__(self):
-        return f"right {len(self.right):3}  missed {', '.join(map(str, self.missed)) or '-'}  false {', '.join(self.false) or '-'}"
+        missed, again, false = (", ".join(map(str, each)) or "-" for each in (self.missed, self.again, self.false))
+        return f"right {len(self.right):3}  missed {missed}  again {again}  false {false}"
 
 
 def main():
@@ -168,7 +172,7 @@ def main():
             plans.PLANS[name].drive(run)
             verdict = Verdict(run)
             print(f"{name:24} {verdict}", flush=True)
-            wrong += len(verdict.false) + len(verdict.missed)
+            wrong += len(verdict.false) + len(verdict.again) + len(verdict.missed)
         finally:
             run.close(False)
     return 1 if wrong else 0
