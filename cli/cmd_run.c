@@ -128,8 +128,16 @@ static void finish_commands(const struct runner *r, struct on_hang *commands) {
 
 /* A path as a word of a command that may be copied. */
 static void quote(char *to, size_t size, const char *path) {
-    bool plain = strpbrk(path, " \t\n\"\\$`&|;<>()*?[]{}~#!") == NULL || strchr(path, '\'') != NULL;
-    snprintf(to, size, plain ? "%s" : "'%s'", path);
+    bool plain = strpbrk(path, " \t\n'\"\\$`&|;<>()*?[]{}~#!") == NULL;
+    size_t n = (size_t)snprintf(to, size, "%s", plain ? path : "'");
+    if (plain) {
+        return;
+    }
+    for (; *path != '\0' && n + sizeof "'\\'''" <= size; path++) {
+        n += (size_t)(*path == '\'' ? snprintf(to + n, size - n, "'\\''")
+                                    : snprintf(to + n, size - n, "%c", *path));
+    }
+    snprintf(to + n, size - n, "'");
 }
 
 /* Why the program was not watched, or not to its end; NULL: it was. */
@@ -158,7 +166,7 @@ static const char *unwatched_why(struct hd_record *c) {
 static void sum_up(const struct runner *r, const struct run_options *o, bool can_be_shown) {
     struct hd_record *c = r->record;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[256],
-        spool[sizeof c->options.spool + 2];
+        spool[4 * sizeof c->options.spool]; /* quoted */
     uint64_t ran_ns = hd_os_now_ns() - c->options.started_ns;
     unsigned long long hangs = atomic_load(&c->hangs), failed = atomic_load(&c->spool_failed);
     int error = atomic_load(&c->spool_error);
@@ -224,8 +232,16 @@ static void tell_left_behind(const struct runner *r, const struct run_options *o
 }
 
 static int not_started(const struct run_options *o, int rc) {
-    complain("cannot run '%s': %s; %s", o->program[0], strerror(-rc),
-             rc == -ENOENT ? "check the name and PATH" : "check that it is a program that you may run");
+    const char *program = o->program[0];
+    struct problem why;
+    problem_set(&why, "%s; %s", strerror(-rc),
+                rc != -ENOENT                  ? "check that it is a program that you may run"
+                : strchr(program, '/') == NULL ? "check the name and PATH"
+                                               : "check the path");
+    if (rc == -ENOENT) {
+        program_lacks(program, &why);
+    }
+    complain("cannot run '%.500s': %s", program, why.text);
     return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
@@ -301,7 +317,7 @@ int cmd_run(int argc, char **argv) {
         return is_limit(rc) ? run_without_room(&o, rc) : complain("%s", why.text);
     }
     alone_settle_dead(spool);
-    if (!program_loads_libraries(o.program[0], &why) || !preload_path(own, sizeof own, &why)) {
+    if (!program_can_be_watched(o.program[0], &why) || !preload_path(own, sizeof own, &why)) {
         return run_unwatched(&o, why.text);
     }
     preload_list(preload, sizeof preload, own, getenv("LD_PRELOAD"), o.program[0]);

@@ -74,6 +74,8 @@ static bool parse_number(const struct command_option *o, const char *text) {
 static int take(const struct command *c, const struct command_option *o, const char *value) {
     if (o->flag != NULL) {
         *o->flag = true;
+    } else if (value[0] == '\0') {
+        return complain_usage(c->name, "'--%s' needs a value (%s), not an empty one", o->name, o->value);
     } else if (o->text != NULL) {
         *o->text = value;
     } else if (o->list == NULL) {
@@ -87,6 +89,30 @@ static int take(const struct command *c, const struct command_option *o, const c
         o->list->text[o->list->count++] = value;
     }
     return 0;
+}
+
+/* What getopt_long could not take; `word` is the one that it read last, which a cluster of letters is only
+ * with its last. Returns the status. */
+static int refuse(const struct command *c, const struct option *options, int got, const char *word) {
+    char names[OPTIONS_MAX * NAME_BYTES] = "";
+    int known = 0;
+    if (got == ':') {
+        return complain_usage(c->name, "'%s' needs a value", word);
+    }
+    if (optopt >= FIRST || optopt == HELP) {
+        return complain_usage(c->name, "'%.*s' takes no value", (int)strcspn(word, "="), word);
+    }
+    if (optopt != 0) {
+        return complain_usage(c->name, "there is no option '-%c'", optopt);
+    }
+    for (const struct option *o = options; o->name != NULL; o++) {
+        if (strncmp(o->name, word + 2, strcspn(word + 2, "=")) == 0) {
+            size_t n = strlen(names);
+            snprintf(names + n, sizeof names - n, "%s--%s", known++ == 0 ? "" : " or ", o->name);
+        }
+    }
+    return known > 1 ? complain_usage(c->name, "'%s' may be %s", word, names)
+                     : complain_usage(c->name, "there is no option '%s'", word);
 }
 
 int options_parse(const struct command *c, int argc, char **argv, int *status) {
@@ -105,9 +131,8 @@ int options_parse(const struct command *c, int argc, char **argv, int *status) {
             *status = written("the help");
             return -1;
         }
-        *status = got == ':'    ? complain_usage(c->name, "'%s' needs a value", argv[optind - 1])
-                  : got < FIRST ? complain_usage(c->name, "there is no option '%s'", argv[optind - 1])
-                                : take(c, &c->options[got - FIRST], optarg);
+        *status = got < FIRST ? refuse(c, options, got, argv[optind - 1])
+                              : take(c, &c->options[got - FIRST], optarg);
         if (*status != 0) {
             return -1;
         }

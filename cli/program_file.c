@@ -6,6 +6,7 @@
 #include "cli/program_file.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -22,7 +23,8 @@
 #define SCRIPTS_MAX 5    /* interpreters of interpreters: more the kernel does not follow */
 #define HEAD_BYTES 256   /* of a file: what the kernel looks at */
 #define SEGMENTS_MAX 128 /* of a program */
-#define SHELL "/bin/sh"  /* which runs what the kernel does not know */
+#define SECTIONS_MAX 256
+#define SHELL "/bin/sh" /* which runs what the kernel does not know */
 
 static bool is_program(const char *path) {
     struct stat st;
@@ -104,6 +106,25 @@ static bool is_same_file(int fd, const char *path) {
     return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* Of a section that the Go linker makes, also when the program is stripped. */
+static bool is_of_go(int fd, const ElfW(Ehdr) * e) {
+    static const char wanted[] = ".go.buildinfo";
+    char name[sizeof wanted];
+    ElfW(Shdr) names, one;
+    if (e->e_shentsize != sizeof one ||
+        pread(fd, &names, sizeof names, (off_t)(e->e_shoff + e->e_shstrndx * sizeof names)) != sizeof names) {
+        return false;
+    }
+    for (unsigned i = 0; i < e->e_shnum && i < SECTIONS_MAX; i++) {
+        if (pread(fd, &one, sizeof one, (off_t)(e->e_shoff + i * sizeof one)) == sizeof one &&
+            pread(fd, name, sizeof name, (off_t)(names.sh_offset + one.sh_name)) == sizeof name &&
+            memcmp(name, wanted, sizeof name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool elf_loads(int fd, const char *path, const char *head, struct problem *why) {
     char own[PATH_MAX], loader[PATH_MAX];
     ElfW(Ehdr) ours, e;
@@ -125,6 +146,11 @@ static bool elf_loads(int fd, const char *path, const char *head, struct problem
     }
     if (!loader_of(fd, &e, loader)) {
         return true; /* broken: it will not run */
+    }
+    if (is_of_go(fd, &e)) {
+        problem_set(why, "%s is a Go program, whose waits go past the C library, where they could be seen",
+                    path);
+        return false;
     }
     if (loader[0] == '\0' && !is_same_file(fd, own)) {
         problem_set(why,
@@ -172,32 +198,73 @@ static bool gains_privileges(const char *path, const char **what) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-bool program_loads_libraries(const char *program, struct problem *why) {
+/* Its head too, as a text; a negative number: it cannot be read. */
+static int open_program(const char *path, char head[HEAD_BYTES + 1], bool *elf) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t n = fd >= 0 ? pread(fd, head, HEAD_BYTES, 0) : -1;
+    head[n > 0 ? n : 0] = '\0';
+    *elf = n >= (ssize_t)sizeof(ElfW(Ehdr)) && memcmp(head, ELFMAG, SELFMAG) == 0;
+    if (fd >= 0 && n < 0) {
+        close(fd);
+    }
+    return n < 0 ? -1 : fd;
+}
+
+bool program_can_be_watched(const char *program, struct problem *why) {
     char path[PATH_MAX], head[HEAD_BYTES + 1], next[PATH_MAX];
     const char *what;
+    bool elf;
     if (!program_find(program, path, sizeof path)) {
         return true;
     }
     for (int i = 0; i < SCRIPTS_MAX && is_program(path); i++) {
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        ssize_t n = fd >= 0 ? pread(fd, head, HEAD_BYTES, 0) : -1;
-        head[n > 0 ? n : 0] = '\0';
-        bool elf = n >= (ssize_t)sizeof(ElfW(Ehdr)) && memcmp(head, ELFMAG, SELFMAG) == 0;
+        int fd = open_program(path, head, &elf);
+        bool unreadable = fd < 0;
         bool loads = !elf || elf_loads(fd, path, head, why);
         if (fd >= 0) {
             close(fd);
         }
-        if (loads && (elf || n < 0) && gains_privileges(path, &what)) {
+        if (loads && (elf || unreadable) && gains_privileges(path, &what)) {
             problem_set(why,
                         "%s runs %s, where the loader takes no library from others; run hangdog with these "
                         "privileges itself",
                         path, what);
             loads = false;
         }
-        if (elf || n < 0 || !loads) {
+        if (elf || unreadable || !loads) {
             return loads;
         }
         snprintf(path, sizeof path, "%s", interpreter_of_script(head, next) ? next : SHELL);
     }
     return true;
+}
+
+bool program_lacks(const char *program, struct problem *what) {
+    char path[PATH_MAX], head[HEAD_BYTES + 1], next[PATH_MAX];
+    bool elf = false;
+    if (!program_find(program, path, sizeof path)) {
+        return false;
+    }
+    for (int i = 0; i < SCRIPTS_MAX && !elf && is_program(path); i++) {
+        ElfW(Ehdr) e;
+        int fd = open_program(path, head, &elf);
+        if (fd < 0) {
+            return false;
+        }
+        memcpy(&e, head, sizeof e);
+        bool asks = elf ? loader_of(fd, &e, next) && next[0] != '\0' : interpreter_of_script(head, next);
+        close(fd);
+        if (asks && access(next, F_OK) != 0 && errno == ENOENT) {
+            problem_set(what, "'%.500s', %s '%.500s', is not there; %s", next,
+                        elf ? "the loader of" : "named by the first line of", path,
+                        next[strlen(next) - 1] == '\r' ? "end the lines without a carriage return"
+                                                       : "install it, or name another");
+            return true;
+        }
+        if (!asks) {
+            return false;
+        }
+        snprintf(path, sizeof path, "%s", next);
+    }
+    return false;
 }

@@ -13,9 +13,13 @@
 /* Where execvp will find the program; false: nowhere. */
 bool program_find(const char *program, char *path, size_t size);
 
-/* False, and why, when it is certain that the loader of this program will not load our library: it is static,
- * of another architecture or C library, or gets privileges. True when nothing speaks against it, also for
- * what cannot be read or does not exist: running it will tell. */
-bool program_loads_libraries(const char *program, struct problem *why);
+/* False, and why, when it is certain that our library would not be loaded by this program, or would see
+ * nothing of it: it is static, of Go, of another architecture or C library, or gets privileges. True when
+ * nothing speaks against it, also for what cannot be read or does not exist: running it will tell. */
+bool program_can_be_watched(const char *program, struct problem *why);
+
+/* True, and which, when the program is there and what is to run it is not: a script's interpreter, or the
+ * loader. The kernel says of both that there is no such file. */
+bool program_lacks(const char *program, struct problem *what);
 
 #endif

@@ -15,6 +15,7 @@
 
 #define FORMAT "hangdog-report/1"
 #define FORMAT_PREFIX "hangdog-report/"
+#define ID_CHARS 36
 #define FILE_BYTES_MAX (256u << 20) /* more than any report, less than memory */
 
 /* ---- finding ------------------------------------------------------------------------------ */
@@ -41,9 +42,9 @@ char *reports_default_folder(struct problem *why) {
     return folder;
 }
 
+/* Of a file in a spool: an id and .json. Others may have put theirs beside. */
 static bool is_report_name(const char *name) {
-    size_t n = strlen(name);
-    return name[0] != '.' && n > 5 && strcmp(name + n - 5, ".json") == 0;
+    return strspn(name, "0123456789abcdef-") == ID_CHARS && strcmp(name + ID_CHARS, ".json") == 0;
 }
 
 static int add_file(struct report_files *out, const char *folder, const char *name) {
@@ -54,7 +55,7 @@ static int add_file(struct report_files *out, const char *folder, const char *na
     file += out->count;
     if (asprintf(&file->path, "%s/%s", folder, name) < 0)
         return -ENOMEM;
-    snprintf(file->id, sizeof file->id, "%.*s", (int)(strlen(name) - 5), name);
+    snprintf(file->id, sizeof file->id, "%.*s", ID_CHARS, name);
     out->count++;
     return 0;
 }
@@ -252,14 +253,17 @@ uid_t report_owner(const char *path) {
 
 /* ---- picking ------------------------------------------------------------------------------ */
 
-/* The newest report that is not of a session (each run ends with one); of sessions only, the newest. */
+/* The newest report that is not of a session (each run ends with one); of sessions only, the newest. What
+ * cannot be read is told, and the one before it is taken. */
 static json_t *pick_latest(const struct report_files *files, uid_t *owner, struct problem *why) {
     json_t *session = NULL;
+    bool unread = false;
     for (size_t i = files->count; i-- != 0;) {
         json_t *report = report_load(files->file[i].path, why);
         if (report == NULL) {
-            json_decref(session);
-            return NULL;
+            complain("%s", why->text);
+            unread = true;
+            continue;
         }
         if (strcmp(json_string_value(json_object_get(report, "kind")), "session") != 0) {
             json_decref(session);
@@ -273,8 +277,9 @@ static json_t *pick_latest(const struct report_files *files, uid_t *owner, struc
     }
     if (session == NULL)
         problem_set(
-            why, "looking for the latest report: there is none in %s; make one with: hangdog run -- PROGRAM",
-            files->where);
+            why,
+            "looking for the latest report: there is none in %s%s; make one with: hangdog run -- PROGRAM",
+            files->where, unread ? " that can be read" : "");
     return session;
 }
 
@@ -303,10 +308,15 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, ui
     return NULL;
 }
 
+static bool is_file_name(const char *name) {
+    size_t n = strlen(name);
+    return n > 5 && strcmp(name + n - 5, ".json") == 0;
+}
+
 json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct problem *why) {
     struct report_files files;
     *owner = report_owner(name);
-    if (strchr(name, '/') != NULL || is_report_name(name))
+    if (strchr(name, '/') != NULL || is_file_name(name))
         return report_load(name, why);
     if (name[0] == 0) {
         problem_set(why, "looking for a report: its id is empty; see: hangdog list");

@@ -19,7 +19,7 @@ char *reports_default_folder(struct problem *why);
 
 struct report_file {
     char *path;
-    char id[37]; /* the file's name; may be any text */
+    char id[37]; /* the file's name */
 };
 
 struct report_files {
@@ -28,14 +28,14 @@ struct report_files {
     char *where; /* the folder that was looked through, for messages */
 };
 
-/* All reports of spool `folder`, or with NULL those of every app. A default folder that is missing has no
- * reports; any other one that cannot be read is an error: -1 and why. */
+/* All files of spool `folder` that have a report's name, or with NULL those of every app. A default folder
+ * that is missing has no reports; any other one that cannot be read is an error: -1 and why. */
 int reports_find(const char *folder, struct report_files *out, struct problem *why);
 void reports_free(struct report_files *files);
 
 /* The report that a person means by `name`: an id or the beginning of one, a file, or "latest" (the newest
- * that is not of a session, if there is one), and whose it is. NULL, and why. The report itself; json_decref
- * it. */
+ * that is not of a session, if there is one; newer ones that cannot be read are told), and whose it is. NULL,
+ * and why. The report itself; json_decref it. */
 json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct problem *why);
 
 /* Reads a report and checks that it is one and of a version that is understood. NULL, and why. */

@@ -32,9 +32,6 @@ static bool is_name(const char *text) {
 
 /* 0, or the status of a wrong use. */
 static int check(const struct run_options *o) {
-    if (o->spool != NULL && o->spool[0] == '\0') {
-        return complain_usage("run", "--spool takes a folder, not ''");
-    }
     if (o->name != NULL && !is_name(o->name)) {
         return complain_usage("run", "--name takes 1 to %d characters without a slash, not '%.300s'",
                               HD_RECORD_STRING - 1, o->name);
@@ -50,7 +47,7 @@ static int check(const struct run_options *o) {
     }
     for (size_t i = 0; i < o->threads.count; i++) {
         size_t n = strlen(o->threads.text[i]);
-        if (n == 0 || n >= HD_THREAD_NAME_BYTES) {
+        if (n >= HD_THREAD_NAME_BYTES) {
             return complain_usage("run", "--thread takes a name of 1 to %d characters, not '%s'",
                                   HD_THREAD_NAME_BYTES - 1, o->threads.text[i]);
         }
@@ -117,8 +114,8 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
         .options = options,
         .after =
             "The program's output, exit status and signals are its own. One without an event loop runs unreported,\n"
-            "and one that takes no library (static, of another architecture or C library, set-user-id) runs\n"
-            "unwatched, which is said. See also: hangdog list, hangdog show.",
+            "and one that takes no library (static, of another architecture or C library, set-user-id), or is of Go,\n"
+            "runs unwatched, which is said. See also: hangdog list, hangdog show.",
     };
     *o = (struct run_options){.threshold_ms = THRESHOLD_MS, .interval_ms = INTERVAL_MS};
     int first = options_parse(&run, argc, argv, status);

@@ -18,8 +18,9 @@
 #include "report/report.h"
 
 #define LONG_NS (5 * HD_NS_PER_S)
-#define LOST_NS (1 * HD_NS_PER_S)
+#define READ_NS (1 * HD_NS_PER_S) /* between two looks at the folder that tell nothing by themselves */
 #define FRAMES_TOLD 24
+#define ID_TIME_CHARS 13 /* "01a1fb7d-045d": milliseconds */
 
 int teller_open(struct teller *t, struct hd_record *records) {
     const char *spool = records->options.spool;
@@ -29,6 +30,7 @@ int teller_open(struct teller *t, struct hd_record *records) {
     t->seen_count = t->seen_room = 0;
     t->kept = NULL;
     t->lost = false;
+    t->read_due_ns = 0;
     t->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
     t->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (t->notify_fd >= 0 && inotify_add_watch(t->notify_fd, spool, IN_MOVED_TO) < 0) {
@@ -143,13 +145,22 @@ static void run_command(const struct teller *t, struct told_report *r) {
     }
 }
 
-/* The place of a report that was seen, or a new one; SIZE_MAX: no memory. The newest are looked at first: an
- * id comes twice within one hang. */
-static size_t place_of(struct teller *t, const char *id) {
+/* The place of a report that was seen; SIZE_MAX: none. The newest are looked at first: an id comes twice
+ * within one hang. */
+static size_t place_seen(const struct teller *t, const char *id) {
     for (size_t i = t->seen_count; i > 0; i--) {
         if (strcmp(t->seen[i - 1].id, id) == 0) {
             return i - 1;
         }
+    }
+    return SIZE_MAX;
+}
+
+/* The same, or a new one; SIZE_MAX: no memory. */
+static size_t place_of(struct teller *t, const char *id) {
+    size_t seen = place_seen(t, id);
+    if (seen != SIZE_MAX) {
+        return seen;
     }
     if (t->seen_count == t->seen_room) {
         size_t room = t->seen_room != 0 ? 2 * t->seen_room : 64;
@@ -186,6 +197,10 @@ static void on_report(struct teller *t, const char *name) {
         return;
     }
     snprintf(id, sizeof id, "%.36s", name);
+    size_t seen = place_seen(t, id);
+    if (seen != SIZE_MAX && t->seen[seen].ended) {
+        return; /* all is told of it */
+    }
     json_t *report = load(t, id);
     if (report == NULL || !is_of_this_run(t, text_of(json_object_get(report, "app"), "session")) ||
         strcmp(text_of(report, "kind"), "session") == 0) {
@@ -229,14 +244,68 @@ void teller_handle(struct teller *t) {
     }
 }
 
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names before `from` are left out: ids begin with their time. */
+static void read_folder(struct teller *t, const char *from) {
+    char **names = NULL;
+    size_t count = 0;
+    DIR *dir = opendir(t->spool);
+    if (dir == NULL) {
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        if (strcmp(e->d_name, from) < 0) {
+            continue;
+        }
+        char **more = realloc(names, (count + 1) * sizeof *names);
+        if (more == NULL) {
+            break;
+        }
+        names = more;
+        names[count] = strdup(e->d_name);
+        count += names[count] != NULL;
+    }
+    closedir(dir);
+    if (count > 0) {
+        qsort(names, count, sizeof *names, by_name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        on_report(t, names[i]);
+        free(names[i]);
+    }
+    free(names);
+}
+
+void teller_finish(struct teller *t) {
+    read_folder(t, "");
+}
+
+/* What came since this run began: spools keep the reports of many. A clock that is set back is waited for
+ * until the end. */
+static void read_what_is_new(struct teller *t) {
+    char session[37];
+    hd_uuid_text(t->records[0].options.session, session);
+    session[ID_TIME_CHARS] = '\0';
+    read_folder(t, session);
+}
+
 uint64_t teller_tick(struct teller *t, uint64_t now) {
     uint64_t next = UINT64_MAX;
-    if (t->lost) {
+    if (t->notify_fd < 0) {
+        if (now >= t->read_due_ns) {
+            read_what_is_new(t);
+            t->read_due_ns = now + READ_NS;
+        }
+        next = t->read_due_ns;
+    } else if (t->lost) {
         t->lost = inotify_add_watch(t->notify_fd, t->spool, IN_MOVED_TO) < 0;
         if (!t->lost) {
             teller_finish(t); /* what came before */
         }
-        next = t->lost ? now + LOST_NS : next;
+        next = t->lost ? now + READ_NS : next;
     }
     for (size_t i = 0; i < t->seen_count; i++) {
         uint64_t due = t->seen[i].begin_due_ns;
@@ -258,37 +327,6 @@ uint64_t teller_tick(struct teller *t, uint64_t now) {
         json_decref(report);
     }
     return next;
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-void teller_finish(struct teller *t) {
-    char **names = NULL;
-    size_t count = 0;
-    DIR *dir = opendir(t->spool);
-    if (dir == NULL) {
-        return;
-    }
-    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        char **more = realloc(names, (count + 1) * sizeof *names);
-        if (more == NULL) {
-            break;
-        }
-        names = more;
-        names[count] = strdup(e->d_name);
-        count += names[count] != NULL;
-    }
-    closedir(dir);
-    if (count > 0) {
-        qsort(names, count, sizeof *names, by_name); /* ids begin with their time */
-    }
-    for (size_t i = 0; i < count; i++) {
-        on_report(t, names[i]);
-        free(names[i]);
-    }
-    free(names);
 }
 
 bool teller_has_left(const struct teller *t) {

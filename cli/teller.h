@@ -19,7 +19,8 @@ struct teller {
     bool json, quiet;
     struct on_hang *commands; /* what is run for each hang */
     bool lost;                /* the folder was removed: looked for from time to time */
-    int notify_fd;            /* inotify; -1: the folder cannot be watched, all is told at the end */
+    int notify_fd;            /* inotify; -1: it cannot be had, and the folder is read from time to time */
+    uint64_t read_due_ns;     /* when it is, then */
     struct symbolizer *symbolizer;
     struct told_report {
         char id[37];
@@ -38,7 +39,8 @@ void teller_close(struct teller *t);
 
 /* Reads what notify_fd has and tells what is new. */
 void teller_handle(struct teller *t);
-/* Tells of hangs that have lasted for 5 s; the time of the next such, UINT64_MAX: none. */
+/* Tells of hangs that have lasted for 5 s, and without notify_fd of what is new; when to be called again at
+ * the latest, UINT64_MAX: never. */
 uint64_t teller_tick(struct teller *t, uint64_t now_ns);
 /* Looks through the whole folder once: when the program has ended, and when the folder is another one. */
 void teller_finish(struct teller *t);

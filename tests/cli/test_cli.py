@@ -14,6 +14,7 @@ import unittest
 BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = str(BUILD / "bin" / "hangdog")
 WRITE_REPORT = str(BUILD / "tests" / "programs" / "write-report")
+NEWEST = "ffffffff-ffff-7fff-bfff-ffffffffffff"  # an id
 KINDS = ["full", "session", "nasty", "deadlock", "brief"]
 
 
@@ -79,11 +80,18 @@ class Usage(Command):
             (["show", "--bogus", "latest"], ["no option '--bogus'", "hangdog show --help"]),
             (["show", "latest", "--spool"], ["'--spool' needs a value"]),
             (["show", "-x", "latest"], ["no option '-x'"]),
-            (["show", "--json=1", "latest"], ["no option"]),
+            (["show", "--json=1", "latest"], ["'--json' takes no value"]),
+            (["show", "--help=1"], ["'--help' takes no value"]),
+            (["run", "-xy", "true"], ["no option '-x'"]),
+            (["run", "--thr", "500", "true"], ["'--thr' may be --threshold or --thread"]),
+            (["run", "--thx=5", "true"], ["no option '--thx=5'"]),
+            (["list", "--spool", ""], ["'--spool' needs a value (DIR), not an empty one"]),
+            (["show", "--spool=", "latest"], ["'--spool' needs a value (DIR), not an empty one"]),
+            (["run", "--on-hang", "", "true"], ["'--on-hang' needs a value"]),
             (["list", "x"], ["'x' is too much"]),
             (["run"], ["no program was named"]),
-            (["run", "--spool", "", "true"], ["--spool takes a folder"]),
-            (["run", "--name", "", "true"], ["--name takes 1 to 255 characters"]),
+            (["run", "--spool", "", "true"], ["'--spool' needs a value"]),
+            (["run", "--name", "", "true"], ["'--name' needs a value"]),
             (["run", "--name", "a/b", "true"], ["without a slash, not 'a/b'"]),
             (["run", "--name", "..", "true"], ["--name takes"]),
             (["run", "--name", "n" * 256, "true"], ["--name takes"]),
@@ -126,10 +134,21 @@ class Listing(Command):
 
     def test_what_cannot_be_read_is_told_beside_the_rest(self):
         self.write("full")
-        (self.spool / "torn.json").write_text('{"format": "hangdog-report/1", ')
+        (self.spool / f"{NEWEST}.json").write_text('{"format": "hangdog-report/1", ')
         done = run("list", "--spool", self.spool)
         self.assertEqual((done.returncode, len(done.stdout.splitlines())), (1, 1))
         self.assertIn("torn", done.stderr)
+
+    def test_files_of_others_are_no_reports(self):
+        self.write("full")
+        (self.spool / "notes.json").write_text("[]")
+        (self.spool / "zzzzzzzz-zzzz-zzzz-zzzz-zzzzzzzzzzzz.json").write_text("[]")
+        (self.spool / "h.json").symlink_to("nowhere")
+        done = run("list", "--spool", self.spool)
+        self.assertEqual((done.returncode, len(done.stdout.splitlines()), done.stderr), (0, 1, ""))
+        done = run("show", "latest", "--spool", self.spool, "--no-symbols")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("hung for", done.stdout)
 
     def test_hidden_files_are_not_listed(self):
         (id,) = self.write("full")
@@ -165,6 +184,18 @@ class Showing(Command):
         self.assertIn("half of them under", run("show", "--spool", self.spool, "latest").stdout)
         self.write("full", "session")
         self.assertIn("hung for", run("show", "--spool", self.spool, "latest").stdout)
+
+    def test_latest_is_the_newest_that_can_be_read(self):
+        (id,) = self.write("full")
+        (self.spool / f"{NEWEST}.json").symlink_to("nowhere")
+        done = run("show", "--spool", self.spool, "latest", "--no-symbols")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("hung for", done.stdout)
+        self.assertRegex(done.stderr, r"\Ahangdog: reading the report [^\n]*%s[^\n]*No such file[^\n]*\n\Z" % NEWEST)
+        (self.spool / f"{id}.json").unlink()
+        done = run("show", "--spool", self.spool, "latest")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 2), done.stderr)
+        self.assertIn("that can be read", done.stderr)
 
     def test_threads_are_shown_when_asked(self):
         self.write("deadlock")

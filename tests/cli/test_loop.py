@@ -132,7 +132,8 @@ class Usage(unittest.TestCase):
             done = subprocess.run([HANGDOG, "run", "--loop", value, "/bin/true"], env=environment(), capture_output=True,
                                   text=True, check=False)
             self.assertEqual(2, done.returncode, value)
-            self.assertRegex(done.stderr, r"\Ahangdog: --loop takes MODULE or MODULE:FUNCTION[^\n]*\n\Z")
+            self.assertRegex(done.stderr, r"\Ahangdog: --loop takes MODULE or MODULE:FUNCTION[^\n]*\n\Z" if value else
+                             r"\Ahangdog: '--loop' needs a value \(MODULE\[:FUNCTION\]\)[^\n]*\n\Z")
 
 
 if __name__ == "__main__":

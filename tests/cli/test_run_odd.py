@@ -2,6 +2,7 @@
 """hangdog run as odd users use it: where there is no folder, under names that are no words, as others may not write."""
 
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -50,7 +51,7 @@ class Odd(unittest.TestCase):
         self.assertNotIn("\x1b", done.stderr)
 
     def test_the_command_that_is_named_can_be_copied(self):
-        done = self.run_it("--spool", "a $b", WAITS, "w16 s7 w5")
+        done = self.run_it("--spool", "it's a $b", WAITS, "w16 s7 w5")
         command = done.stderr.splitlines()[-1].split("see: hangdog ")[1]
         shown = subprocess.run("%s %s" % (HANGDOG, command), shell=True, cwd=self.folder, env=environment(),
                                capture_output=True, text=True, timeout=60, check=False)
@@ -90,6 +91,38 @@ class Odd(unittest.TestCase):
         program.wait()
         self.assertEqual(1, len(program.reports("hang")))
         self.assertEqual(1, len(program.told), program.errors)
+
+    def test_without_inotify_hangs_are_told_while_the_program_runs(self):
+        """The user's instances are used up."""
+        before = ["unshare", "--user", "--map-current-user", "sh", "-c",
+                  'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"', "sh"]
+        if subprocess.run([*before, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("a user namespace, in which no inotify instance can be had, is not allowed here")
+        spool, errors = self.folder + "/spool", self.folder + "/errors"
+        with open(errors, "wb") as err, subprocess.Popen(
+                [*before, HANGDOG, "run", "--spool", spool, "--loop", "waits:wait_for_events", WAITS,
+                 "w6 s7 w12 s8 w600"], stdin=subprocess.DEVNULL, stderr=err, env=environment()) as process:
+            self.addCleanup(process.kill)
+            wait_until(lambda: pathlib.Path(errors).read_text(encoding="utf-8").count("hung for") == 2, "both hangs")
+            self.assertIsNone(process.poll(), "told at its end only")
+            process.terminate()
+            process.wait(60)
+        self.assertEqual(2, pathlib.Path(errors).read_text(encoding="utf-8").count("hung for"))
+
+    def test_what_is_not_there_is_named(self):
+        named = "'/no/such', named by the first line of './script', is not there; install"
+        for name, first, words in (("script", "#!/no/such -x\n", named), ("twice", "#!./script\n", named),
+                                   ("windows", "#!/bin/sh\r\n", "is not there; end the lines without a carriage")):
+            path = pathlib.Path(self.folder) / name
+            path.write_text(first, encoding="ascii", newline="")
+            path.chmod(0o755)
+            done = self.run_it("--spool", "spool", "./" + name)
+            self.assertEqual((127, 1), (done.returncode, len(done.stderr.splitlines())), done.stderr)
+            self.assertIn(words, done.stderr)
+        for name, advice in (("./none", "check the path"), ("no-such-program", "check the name and PATH")):
+            done = self.run_it("--spool", "spool", name)
+            self.assertEqual((127, "hangdog: cannot run '%s': No such file or directory; %s\n" % (name, advice)),
+                             (done.returncode, done.stderr))
 
     def test_closed_descriptors(self):
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):

@@ -104,6 +104,13 @@ class Files(Case):
                         "-Wl,--dynamic-linker=" + loader)
         self.assert_unwatched(self.run_program(path), "another C library", loader, status=3, output="out\n")
 
+    def test_programs_of_go(self):
+        """Told by a section that the Go linker makes: one of a small C program stands for it."""
+        path = compiled(self.folder / "plain", "int puts(const char *); int main(void) { puts(\"out\"); return 3; }")
+        self.assert_watched(self.run_program(path), status=3)
+        subprocess.run(["objcopy", "--add-section", ".go.buildinfo=" + __file__, path, self.folder / "go"], check=True)
+        self.assert_unwatched(self.run_program(self.folder / "go"), "is a Go program", status=3, output="out\n")
+
     def test_the_loader_itself_runs_a_program_that_can_be_watched(self):
         self.assert_watched(self.run_program(self.needs("/lib64/ld-linux-x86-64.so.2"), "/bin/true"))
 
