@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Starting and stopping the library: at any moment, in any order, from any thread, within 100 ms; what it
- * takes and gives back; bad arguments.
+ * takes and gives back; bad arguments. Loops that come and go: test_library_watch.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -240,56 +240,7 @@ static void loops_come_and_go_while_others_start_and_stop(void **state) {
     quick_stop();
 }
 
-/* ---- loops ---------------------------------------------------------------------------------------- */
-
-/* By one thread, which unwatches them in the end. */
-static void two_hundred_and_fifty_six_loops_and_no_more(void **state) {
-    (void)state;
-    quick_start();
-    hangdog_loop *loops[256];
-    for (unsigned i = 0; i < 256; i++) {
-        loops[i] = hangdog_loop_watch("one of many", 0);
-        assert_non_null(loops[i]);
-        hangdog_before_wait(loops[i]);
-    }
-    assert_null(hangdog_loop_watch("too many", 0));
-    for (unsigned i = 0; i < 256; i++) {
-        hangdog_loop_unwatch(loops[i]);
-    }
-    for (unsigned i = 0; i < 100; i++) { /* slots come back */
-        hangdog_loop *loop = hangdog_loop_watch("again", 0);
-        assert_non_null(loop);
-        hangdog_before_wait(loop);
-        hangdog_loop_unwatch(loop);
-    }
-    quick_stop();
-}
-
-/* The last of many, of a block that is used again by the next run. */
-static void a_loop_behind_many_others_is_watched(void **state) {
-    (void)state;
-    for (unsigned run = 0; run < 2; run++) {
-        quick_start();
-        hangdog_loop *loops[40];
-        for (unsigned i = 0; i < 40; i++) {
-            loops[i] = hangdog_loop_watch("one of many", 0);
-            hangdog_before_wait(loops[i]);
-        }
-        looper_start(&looper, "the last", 0);
-        looper_call(&looper, block_sleep, 1);
-        looper_call(&looper, block_sleep, 2 * T);
-        json_t *hangs = spool_wait(&spool, "hang", run + 1);
-        const json_t *hang = json_array_get(hangs, run);
-        assert_string_equal(report_text(json_object_get(hang, "loop"), "name"), "the last");
-        assert_true(report_blames(hang, block_sleep));
-        json_decref(hangs);
-        looper_stop(&looper);
-        for (unsigned i = 0; i < 40; i++) {
-            hangdog_loop_unwatch(loops[i]);
-        }
-        quick_stop();
-    }
-}
+/* ---- arguments ------------------------------------------------------------------------------------ */
 
 static void no_loop_and_bad_arguments_do_no_harm(void **state) {
     (void)state;
@@ -460,46 +411,6 @@ static void a_watch_that_a_stop_ended_is_given_back(void **state) {
     }
 }
 
-/* The last that a test does with its looper. */
-static void a_hang_is_told(void) {
-    looper_call(&looper, block_sleep, 2 * T);
-    json_t *hangs = spool_wait(&spool, "hang", 1);
-    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
-    json_decref(hangs);
-    looper_stop(&looper);
-    quick_stop();
-}
-
-/* Before the monitor has seen them. */
-static void loops_that_are_unwatched_at_once_do_no_harm(void **state) {
-    (void)state;
-    quick_start();
-    for (unsigned i = 0; i < 300; i++) {
-        hangdog_loop *loop = hangdog_loop_watch("short", 0);
-        assert_non_null(loop);
-        hangdog_loop_unwatch(loop);
-    }
-    looper_start(&looper, "main", 0);
-    looper_call(&looper, block_sleep, 1);
-    a_hang_is_told();
-}
-
-/* A handle is a slot, and the slot is another loop's by now. */
-static void a_handle_of_a_run_before_ends_nobody_elses_watch(void **state) {
-    (void)state;
-    quick_start();
-    hangdog_loop *loop = hangdog_loop_watch("first", 0);
-    assert_non_null(loop);
-    hangdog_before_wait(loop);
-    quick_stop();
-    quick_start();
-    looper_start(&looper, "main", 0);
-    looper_call(&looper, block_sleep, 1);
-    assert_ptr_equal(looper.loop, loop);
-    hangdog_loop_unwatch(loop);
-    a_hang_is_told();
-}
-
 int main(int argc, char **argv) {
     if (argc == 3) {
         spool_open(&spool, argv[2]);
@@ -514,12 +425,8 @@ int main(int argc, char **argv) {
         CASE(started_again_in_mid_hang_it_tells_each_once),
         CASE(a_handle_outlives_the_run),
         CASE(a_watch_that_a_stop_ended_is_given_back),
-        CASE(loops_that_are_unwatched_at_once_do_no_harm),
-        CASE(a_handle_of_a_run_before_ends_nobody_elses_watch),
         CASE(four_threads_start_and_stop_as_they_like),
         CASE(loops_come_and_go_while_others_start_and_stop),
-        CASE(two_hundred_and_fifty_six_loops_and_no_more),
-        CASE(a_loop_behind_many_others_is_watched),
         CASE(no_loop_and_bad_arguments_do_no_harm),
         CASE(options_that_make_no_sense_start_nothing),
         CASE(an_older_programs_options_are_shorter),

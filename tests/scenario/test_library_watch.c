@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loops that come and go: many, at once, and with handles of a run before.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "library.h"
+
+#define T THRESHOLD_MS
+
+static struct spool spool;
+static struct looper looper;
+
+static int begin(void **state) {
+    (void)state;
+    spool_make(&spool);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    hangdog_stop();
+    spool_remove(&spool);
+    return 0;
+}
+
+/* By one thread, which unwatches them in the end. */
+static void two_hundred_and_fifty_six_loops_and_no_more(void **state) {
+    (void)state;
+    library_start(&spool);
+    hangdog_loop *loops[256];
+    for (unsigned i = 0; i < 256; i++) {
+        loops[i] = hangdog_loop_watch("one of many", 0);
+        assert_non_null(loops[i]);
+        hangdog_before_wait(loops[i]);
+    }
+    assert_null(hangdog_loop_watch("too many", 0));
+    for (unsigned i = 0; i < 256; i++) {
+        hangdog_loop_unwatch(loops[i]);
+    }
+    for (unsigned i = 0; i < 100; i++) { /* slots come back */
+        hangdog_loop *loop = hangdog_loop_watch("again", 0);
+        assert_non_null(loop);
+        hangdog_before_wait(loop);
+        hangdog_loop_unwatch(loop);
+    }
+    assert_int_equal(hangdog_stop(), 0);
+}
+
+/* The last of many, of a block that is used again by the next run. */
+static void a_loop_behind_many_others_is_watched(void **state) {
+    (void)state;
+    for (unsigned run = 0; run < 2; run++) {
+        library_start(&spool);
+        hangdog_loop *loops[40];
+        for (unsigned i = 0; i < 40; i++) {
+            loops[i] = hangdog_loop_watch("one of many", 0);
+            hangdog_before_wait(loops[i]);
+        }
+        looper_start(&looper, "the last", 0);
+        looper_call(&looper, block_sleep, 1);
+        looper_call(&looper, block_sleep, 2 * T);
+        json_t *hangs = spool_wait(&spool, "hang", run + 1);
+        const json_t *hang = json_array_get(hangs, run);
+        assert_string_equal(report_text(json_object_get(hang, "loop"), "name"), "the last");
+        assert_true(report_blames(hang, block_sleep));
+        json_decref(hangs);
+        looper_stop(&looper);
+        for (unsigned i = 0; i < 40; i++) {
+            hangdog_loop_unwatch(loops[i]);
+        }
+        assert_int_equal(hangdog_stop(), 0);
+    }
+}
+
+/* The last that a test does with its looper. */
+static void a_hang_is_told(void) {
+    looper_call(&looper, block_sleep, 2 * T);
+    json_t *hangs = spool_wait(&spool, "hang", 1);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+}
+
+/* Before the monitor has seen them. */
+static void loops_that_are_unwatched_at_once_do_no_harm(void **state) {
+    (void)state;
+    library_start(&spool);
+    for (unsigned i = 0; i < 300; i++) {
+        hangdog_loop *loop = hangdog_loop_watch("short", 0);
+        assert_non_null(loop);
+        hangdog_loop_unwatch(loop);
+    }
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 1);
+    a_hang_is_told();
+}
+
+/* A handle is a slot, and the slot is another loop's by now. */
+static void a_handle_of_a_run_before_ends_nobody_elses_watch(void **state) {
+    (void)state;
+    library_start(&spool);
+    hangdog_loop *loop = hangdog_loop_watch("first", 0);
+    assert_non_null(loop);
+    hangdog_before_wait(loop);
+    assert_int_equal(hangdog_stop(), 0);
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 1);
+    assert_ptr_equal(looper.loop, loop);
+    hangdog_loop_unwatch(loop);
+    a_hang_is_told();
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(loops_that_are_unwatched_at_once_do_no_harm),
+        CASE(a_handle_of_a_run_before_ends_nobody_elses_watch),
+        CASE(two_hundred_and_fifty_six_loops_and_no_more),
+        CASE(a_loop_behind_many_others_is_watched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
