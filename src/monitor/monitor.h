@@ -115,6 +115,7 @@ struct hd_monitor {
     _Atomic bool stopping;
     _Atomic bool leaving;         /* the process ends */
     _Atomic uint32_t worker_done; /* futex word: 1 once the worker has finished */
+    _Atomic bool worker_left;     /* it had not, and is not waited for */
     _Atomic uint32_t state;       /* hangdog_state as the program told it */
     _Atomic uint32_t paused;      /* depth */
     _Atomic uint32_t filter;      /* enum hd_filter; a futex word for who installs one */
@@ -151,6 +152,7 @@ struct hd_monitor {
     uint64_t lent_until; /* the monitor's: the buffer of a running thread's stack is the worker's until the
                             ring was read up to here */
     uint64_t told_until; /* the same of the last sample that the worker was woken for */
+    uint32_t told_turns; /* the monitor's: the worker knows of their begin, and not yet of their end */
     /* From here on the next run keeps what there is: threads look at it that do not know yet of the stop. */
     _Atomic uint32_t alive;    /* 0 in a forked child */
     _Atomic uint32_t entering; /* threads that are at the watches: nothing is zeroed under them */

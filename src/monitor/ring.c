@@ -10,6 +10,7 @@ struct head {
     uint32_t bytes; /* PADDING: skip */
     uint64_t unused;
 };
+_Static_assert(sizeof(struct head) == HD_RING_HEAD_BYTES, "as the header says");
 
 #define PADDING UINT32_MAX
 #define ALIGN(n) (((n) + 15u) & ~15u)

@@ -13,8 +13,9 @@
 
 /* Under a sanitizer every stack is a large one. */
 #define HD_RING_BYTES ((HD_SANITIZED ? 256u : 148u) * 1024u)
-/* Kept free for what must not be lost: of every loop that the reader was told is running one opening, one end
- * and that it is sure. */
+#define HD_RING_HEAD_BYTES 16u /* of each record, which are padded to as much */
+/* Kept free for what must not be lost: of every turn whose begin the reader was told, one opening and one
+ * end. */
 #define HD_RING_RESERVE (16u * 1024u)
 
 struct hd_ring {

@@ -219,6 +219,7 @@ static int stop(bool join) {
         hd_os_thread_join(&m->monitor_thread);
     }
     bool finished = worker_finished(m, until_ns);
+    atomic_store(&m->worker_left, !finished);
     abandoned = !finished || !join;
     astray |= !finished;
     if (!abandoned && m->worker_thread.started) {

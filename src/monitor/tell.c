@@ -14,6 +14,11 @@
 #define CUT_BYTES_MIN 2048u            /* of a stack: less is of no use */
 #define TELL_SAME_NS (5 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
 
+/* Turns whose begin the worker was told, and not yet the end: of each an opening and an end fit into what is
+ * kept free for them, and the stop. */
+#define RECORD_BYTES (HD_RING_HEAD_BYTES + sizeof(struct hd_message) + 15)
+#define TOLD_MAX (HD_RING_RESERVE / RECORD_BYTES / 2 - 1)
+
 /* The largest sample fits wherever the last one ended: it may have to be preceded by almost as much padding.
  */
 _Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(struct hd_capture) + 32) +
@@ -36,7 +41,8 @@ static void add_figures(const struct hd_monitor *m, struct hd_message *message) 
 }
 
 bool hd_tell(struct hd_monitor *m, const struct hd_message *message) {
-    bool comes_again = message->type == HD_MSG_TRACK || message->type == HD_MSG_WAITS;
+    bool comes_again =
+        message->type == HD_MSG_TRACK || message->type == HD_MSG_WAITS || message->type == HD_MSG_SURE;
     struct hd_message *room = hd_ring_reserve(&m->ring, sizeof *room, comes_again ? HD_RING_RESERVE : 0);
     if (room != NULL) {
         *room = *message;
@@ -128,7 +134,8 @@ static void tell_turn(struct hd_monitor *m, struct hd_watch *w, struct hd_messag
     message.at_ns = w->life.turn_ns;
     message.sched = w->begun;
     message.sched_known = w->begun_valid;
-    w->told = hd_tell(m, &message);
+    w->told = m->told_turns < TOLD_MAX && hd_tell(m, &message);
+    m->told_turns += w->told;
 }
 
 void hd_act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
@@ -167,8 +174,11 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const
         if (w->tracked_turn != 0) {
             hd_untrack(w);
         }
-        bool told = w->told && hd_tell(m, &message);
-        if (!told && (actions & HD_ACT_END) != 0) {
+        if (w->told) {
+            hd_tell(m, &message);
+            m->told_turns--;
+            w->told = false;
+        } else if ((actions & HD_ACT_END) != 0) {
             hd_record_add_untold(m->record, message.duration_ns);
         }
     }

@@ -14,6 +14,11 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struc
               walk);
 }
 
+/* The program has stopped us and does not wait for us: what is recognised may be another worker's by now. */
+static bool is_left_behind(const struct hd_monitor *m) {
+    return atomic_load_explicit(&m->worker_left, memory_order_acquire);
+}
+
 static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_message *msg, const struct hd_capture *c) {
     struct hd_watch *w = hd_watch_at(m, h->loop);
@@ -43,7 +48,8 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     now.sched = c->sched;
     now.state = c->state;
     hd_hang_add(h, &now, msg->excluded_ns);
-    struct hd_past_samples *past = h->state == HANGDOG_STATE_LAUNCH ? m->settings.recogniser.past : NULL;
+    struct hd_past_samples *past =
+        h->state == HANGDOG_STATE_LAUNCH && !is_left_behind(m) ? m->settings.recogniser.past : NULL;
     if (past != NULL) {
         past->at[past->count++ % HD_PAST_SAMPLES] =
             (struct hd_past_sample){.loop = h->loop, .excluded_ns = msg->excluded_ns, .sample = now};
@@ -135,11 +141,17 @@ static void on_track(struct hd_worker *k, const struct hd_message *msg) {
     hd_hang_begin(k, msg);
 }
 
+static void recognise(struct hd_monitor *m, struct hd_worker *k) {
+    if (!is_left_behind(m)) {
+        m->settings.recogniser.run(m->settings.recogniser.ctx, k);
+    }
+}
+
 /* What waited since the last time may speak against the loop whose reports are held. */
 static void recognise_last(struct hd_monitor *m, struct hd_worker *k) {
     const struct hd_recogniser *r = &m->settings.recogniser;
     if (r->due != NULL && r->due(r->ctx, hd_os_now_ns())) {
-        r->run(r->ctx, k);
+        recognise(m, k);
     }
 }
 
@@ -184,7 +196,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         }
         break;
     case HD_MSG_WAITS:
-        m->settings.recogniser.run(m->settings.recogniser.ctx, k);
+        recognise(m, k);
         break;
     case HD_MSG_FORGET:
         if (h != NULL) {

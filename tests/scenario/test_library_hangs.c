@@ -186,6 +186,30 @@ static void a_block_before_the_first_wait_is_a_slow_launch(void **state) {
     json_decref(spool_wait(&spool, NULL, 1));
 }
 
+/* Where the loop has to be recognised: who worked for so long before it had one was not launching. */
+static void a_launch_that_was_known_too_late_is_none(void **state) {
+    (void)state;
+    assert_int_equal(hangdog_stop(), 0);
+    struct hd_settings settings = hd_settings_default();
+    settings.interval_ns = INTERVAL_MS * MS;
+    settings.threshold_ns[HANGDOG_STATE_LAUNCH] = T * MS;
+    settings.launch_known_ns = 8 * T * MS;
+    memcpy(settings.spool, spool.path, sizeof spool.path);
+    for (unsigned late = 0; late < 2; late++) {
+        struct hd_monitor *m;
+        assert_int_equal(hd_monitor_start(&settings, NULL, &m), 0);
+        hangdog_loop *loop = hangdog_loop_watch("main", 0);
+        assert_non_null(loop);
+        block_sleep(late ? 10 * T : 2 * T);
+        hangdog_before_wait(loop);
+        hangdog_loop_unwatch(loop);
+        assert_int_equal(hangdog_stop(), 0);
+        json_t *reports = spool_reports(&spool, NULL, false); /* also one that was never completed */
+        assert_int_equal(json_array_size(reports), 1);
+        json_decref(reports);
+    }
+}
+
 static void two_loops_have_their_own_thresholds(void **state) {
     (void)state;
     struct looper quick, slow;
@@ -382,6 +406,7 @@ int main(void) {
         CASE(a_loop_that_turns_without_sleeping_does_not_hang),
         CASE(the_function_with_most_of_the_time_is_blamed_not_the_last),
         CASE(a_block_before_the_first_wait_is_a_slow_launch),
+        CASE(a_launch_that_was_known_too_late_is_none),
         CASE(two_loops_have_their_own_thresholds),
         CASE(two_loops_that_hang_at_once_have_a_report_each),
         CASE(six_loops_that_hang_at_once_are_all_counted),
