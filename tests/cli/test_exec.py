@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, MS, Program, environment, schema_errors, state_of, wait_until
+from support_run import HANGDOG, MS, Program, environment, main, schema_errors, state_of, wait_until
 
 
 class Exec(SideBySide):
@@ -191,4 +191,4 @@ class Usage(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from support_beside import PYTHON, SideBySide
-from support_run import BUILD, HANGDOG, SANITIZER, environment, symbolicated
+from support_run import BUILD, HANGDOG, SANITIZER, environment, main, symbolicated
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")
 PLAN = "w10 a8 w10 a2 w10"
@@ -137,4 +137,4 @@ class Usage(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

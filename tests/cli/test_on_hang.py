@@ -11,7 +11,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import BUILD, HANGDOG, SANITIZER, Program, Together, environment, wait_until
+from support_run import BUILD, HANGDOG, SANITIZER, Program, Together, environment, main, wait_until
 
 
 class OnHang(SideBySide):
@@ -166,4 +166,4 @@ class Places(SideBySide):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -10,7 +10,7 @@ import time
 import unittest
 
 import support_beside  # pylint: disable=unused-import  # it knows where support_run is
-from support_run import BUILD, HANGDOG, SANITIZER, Program, environment, wait_until
+from support_run import BUILD, HANGDOG, SANITIZER, Program, environment, main, wait_until
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")
 NOBODY = 65534
@@ -132,4 +132,4 @@ class Odd(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

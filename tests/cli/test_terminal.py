@@ -13,7 +13,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, SideBySide
-from support_run import HANGDOG, PATIENCE, children_of, environment, state_of, wait_until
+from support_run import HANGDOG, PATIENCE, children_of, environment, main, state_of, wait_until
 
 # Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".
 COUNT = """
@@ -321,4 +321,4 @@ class Signals(Folder):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from support_beside import PYTHON, SideBySide
-from support_run import BUILD, HANGDOG, MS, SANITIZER, environment, hot_functions, schema_errors, symbolicated
+from support_run import BUILD, HANGDOG, MS, SANITIZER, environment, hot_functions, main, schema_errors, symbolicated
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")
 NODE = "/usr/bin/node"
@@ -171,4 +171,4 @@ class Usage(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

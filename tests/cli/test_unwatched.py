@@ -12,7 +12,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.environ["HANGDOG_SOURCE"], "tests/real"))
-from support_run import HANGDOG, SANITIZER, Program, environment  # noqa: E402 pylint: disable=wrong-import-position
+from support_run import HANGDOG, SANITIZER, Program, environment, main  # noqa: E402 pylint: disable=wrong-import-position
 
 BUSYBOX = "/bin/busybox"
 NOBODY = 65534
@@ -236,4 +236,4 @@ if __name__ == "__main__":
     if SANITIZER:
         print("an instrumented command cannot be started without its runtime everywhere: judged on release alone")
         sys.exit(77)
-    unittest.main(verbosity=2)
+    main()

@@ -233,7 +233,21 @@ class Together:
         return self.results[name]
 
 
-class _Lines(unittest.TextTestResult):
+class _Result(unittest.TextTestResult):
+    """Knows whether any test came to its end: a file whose tests could all not run has not passed."""
+
+    ran = False
+
+    def addSuccess(self, test):
+        self.ran = True
+        super().addSuccess(test)
+
+    def addSubTest(self, test, subtest, err):
+        self.ran = True
+        super().addSubTest(test, subtest, err)
+
+
+class _Lines(_Result):
     """One line for each test, when it has ended."""
 
     def startTest(self, test):
@@ -253,11 +267,18 @@ class _SideBySide(unittest.TestSuite):
         return result
 
 
-def main_side_by_side():
-    """Runs a module's tests a few at a time: nearly all of their time they wait."""
+def main(suite=unittest.TestSuite, result=_Result):
+    """Runs a module's tests. Exit status 77 when none of them could run here."""
     loader = unittest.TestLoader()
-    loader.suiteClass = _SideBySide
-    unittest.main(testLoader=loader, testRunner=unittest.TextTestRunner(resultclass=_Lines, verbosity=2))
+    loader.suiteClass = suite
+    runner = unittest.TextTestRunner(resultclass=result, verbosity=2)
+    told = unittest.main(testLoader=loader, testRunner=runner, exit=False).result
+    sys.exit(1 if not told.wasSuccessful() else 0 if told.ran else 77)
+
+
+def main_side_by_side():
+    """The same, a few at a time: nearly all of their time they wait."""
+    main(_SideBySide, _Lines)
 
 
 # ---- what must be true of a report ---------------------------------------------------------------------------

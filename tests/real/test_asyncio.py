@@ -8,7 +8,7 @@ import os
 import unittest
 
 from support_plan import STATUS, close_all, run_all
-from support_run import SANITIZER, SOURCE, RealCase, hot_functions, hot_modules, runs_under_sanitizer
+from support_run import SANITIZER, SOURCE, RealCase, hot_functions, hot_modules, main, runs_under_sanitizer
 
 PYTHON = ["/usr/bin/python3", "-I"]
 SCRIPT = os.path.join(SOURCE, "tests/real/support_plan_asyncio.py")
@@ -73,4 +73,4 @@ class Asyncio(RealCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -21,7 +21,7 @@ import tempfile
 import time
 import unittest
 
-from support_run import HANGDOG, PATIENCE, SANITIZER, children_of, environment, state_of, wait_until
+from support_run import HANGDOG, PATIENCE, SANITIZER, children_of, environment, main, state_of, wait_until
 
 ALL = os.environ.get("HANGDOG_IDENTITY") == "all"
 
@@ -327,4 +327,4 @@ class Identity(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

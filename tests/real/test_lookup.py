@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from support_run import HANGDOG, MS, Program, RealCase, environment, hot_functions, symbolicated
+from support_run import HANGDOG, MS, Program, RealCase, environment, hot_functions, main, symbolicated
 
 PYTHON = "/usr/bin/python3"
 
@@ -76,4 +76,4 @@ if __name__ == "__main__":
     if not hasattr(socket, "getaddrinfo") or not os.access("/usr/bin/unshare", os.X_OK):
         print("unshare is not installed: scripts/install-dependencies test")
         sys.exit(77)
-    unittest.main(verbosity=2)
+    main()

@@ -7,6 +7,7 @@
 import unittest
 
 from support_plans import PlanCase, drive_all, missing
+from support_run import main
 
 # At least so many blocking calls are long enough to be reported; so many of them may be missed, for the reason told.
 RIGHT = {
@@ -69,4 +70,4 @@ for each, (least, most) in RIGHT.items():
     add(each, least, most)
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

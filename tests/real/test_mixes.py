@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from support_run import BUILD, HANGDOG, MS, PATIENCE, S, SANITIZER, SOURCE, RealCase
+from support_run import BUILD, HANGDOG, MS, PATIENCE, S, SANITIZER, SOURCE, RealCase, main
 from support_run import hot_functions, symbolicated, wait_until
 
 HANG = os.path.join(BUILD, "tests/programs/plain-hang")
@@ -243,4 +243,4 @@ class Memory(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

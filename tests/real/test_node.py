@@ -8,7 +8,7 @@ import os
 import unittest
 
 from support_plan import STATUS, close_all, run_all
-from support_run import SOURCE, RealCase, runs_under_sanitizer
+from support_run import SOURCE, RealCase, main, runs_under_sanitizer
 
 NODE = "/usr/bin/node"
 SCRIPT = os.path.join(SOURCE, "tests/real/support_plan_node.js")
@@ -72,4 +72,4 @@ class Node(RealCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -11,7 +11,7 @@ import sys
 import threading
 import unittest
 
-from support_run import HANGDOG, SANITIZER, Program, RealCase, environment
+from support_run import HANGDOG, SANITIZER, Program, RealCase, environment, main
 
 PYTHON = "/usr/bin/python3"
 
@@ -153,4 +153,4 @@ if __name__ == "__main__":
     if not os.access(PYTHON, os.X_OK):
         print(PYTHON + " is not installed")
         sys.exit(77)
-    unittest.main(verbosity=2)
+    main()

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from support_plan import Planned
-from support_run import HANGDOG, MS, RELEASE, SANITIZER, SOURCE, TOLERANCE_NS, Program, RealCase, Together
+from support_run import HANGDOG, MS, RELEASE, SANITIZER, SOURCE, TOLERANCE_NS, Program, RealCase, Together, main
 from support_run import environment, hot_functions, wait_until
 
 PYTHON = "/usr/bin/python3"
@@ -246,4 +246,4 @@ class Tells(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

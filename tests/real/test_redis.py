@@ -10,7 +10,7 @@ import socket
 import time
 import unittest
 
-from support_run import PATIENCE, Program, RealCase, Together, free_port, hot_functions, hot_modules
+from support_run import PATIENCE, Program, RealCase, Together, free_port, hot_functions, hot_modules, main
 from support_run import runs_under_sanitizer, undisturbed, wait_until
 
 SERVER = "/usr/bin/redis-server"
@@ -183,4 +183,4 @@ class Redis(RealCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

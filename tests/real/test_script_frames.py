@@ -12,8 +12,8 @@ import shutil
 import subprocess
 import unittest
 
-from support_run import (HANGDOG, PATIENCE, SOURCE, Program, RealCase, Together, environment, runs_under_sanitizer,
-                         symbolicated, undisturbed, wait_until)
+from support_run import (HANGDOG, PATIENCE, SOURCE, Program, RealCase, Together, environment, main,
+                         runs_under_sanitizer, symbolicated, undisturbed, wait_until)
 
 PYTHON = "/usr/bin/python3"
 PYTHON_SCRIPT = os.path.join(SOURCE, "tests/real/support_script_frames.py")
@@ -261,4 +261,4 @@ class Perl(ScriptCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -7,7 +7,7 @@
 import unittest
 
 from support_plans import PlanCase, drive_all, need
-from support_run import SANITIZER, S
+from support_run import S, SANITIZER, main
 
 NAMES = ["nginx", "http-server", "haproxy", "mosquitto", "transmission", "tmux", "xvfb", "weston", "dbus-daemon"]
 SELDOM = ["transmission"]  # its main thread may wait too seldom to be sure of within this time
@@ -45,4 +45,4 @@ if __name__ == "__main__":
         print("not every one of these servers comes up with a sanitizer's runtime preloaded; the release runs them")
         raise SystemExit(77)
     need("nginx", "haproxy", "mosquitto", "transmission-daemon", "tmux", "Xvfb", "xterm", "weston", "dbus-daemon")
-    unittest.main(verbosity=2)
+    main()

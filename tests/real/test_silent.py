@@ -15,7 +15,7 @@ import time
 import unittest
 
 from support_plans import PlanCase, drive_all, need
-from support_run import HANGDOG, RELEASE, SANITIZER, environment
+from support_run import HANGDOG, RELEASE, SANITIZER, environment, main
 
 NAMES = ["make", "gcc", "git", "ssh", "bash", "java", "sleeper", "sqlite", "tail"]
 if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a lock of setlocale's
@@ -132,4 +132,4 @@ def setUpModule():
 
 if __name__ == "__main__":
     need("make", "gcc", "git", "ssh", "curl", "java", "bash")
-    unittest.main(verbosity=2)
+    main()

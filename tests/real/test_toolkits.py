@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from support_plans import MS, PlanCase, drive_all, need
-from support_run import SANITIZER, runs_under_sanitizer
+from support_run import SANITIZER, main, runs_under_sanitizer
 
 GI = "import gi; gi.require_version('Gtk', '3.0'); from gi.repository import Gtk"
 QT = "from PyQt5 import QtWidgets, QtDBus, QtNetwork"
@@ -111,4 +111,4 @@ if __name__ == "__main__":
     if SANITIZER and runs_under_sanitizer(["/usr/bin/python3", "-c", GI]):
         print("GTK itself does not run with this sanitizer's runtime")
         raise SystemExit(77)
-    unittest.main(verbosity=2)
+    main()
