@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 .PHONY: build demo test bench lint format install clean
 
 build:
-	scripts/install-dependencies build bench
+	scripts/install-dependencies build
 	scripts/build release -DHANGDOG_BUILD_BENCH=ON
 
 demo:
@@ -33,7 +33,7 @@ format:
 	git ls-files -z --cached --others --exclude-standard -- '*.c' '*.h' '*.cc' | xargs -0 -r clang-format -i
 
 install: build
-	cmake --install build --prefix $(PREFIX)
+	cmake --install build --prefix "$(patsubst ~/%,$(HOME)/%,$(PREFIX))"
 
 clean:
 	rm -rf build
