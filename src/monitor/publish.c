@@ -130,9 +130,7 @@ static bool day_allows(struct hd_monitor *m, struct hd_worker *k) {
     }
     uint64_t now_ns = hd_os_now_ns();
     if (k->day_checked_ns == 0 || now_ns - k->day_checked_ns > DAY_CHECK_NS) {
-        uint64_t wall_ns = 0;
-        hd_os.wall_clock(&wall_ns);
-        if (hd_spool_count_since(&k->spool, wall_ns - DAY_NS, &k->day_count) != 0) {
+        if (hd_spool_count_last(&k->spool, DAY_NS, &k->day_count) != 0) {
             k->day_count = 0;
         }
         k->day_checked_ns = now_ns;

@@ -43,7 +43,8 @@ int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 /* Removes a held report, or one that was released. Held ones that nobody releases are swept after a day. */
 int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 
-/* Reports with a modification time after `since_wall_ns`: for the cap of reports a day. */
-int hd_spool_count_since(struct hd_spool *s, uint64_t since_wall_ns, uint32_t *count);
+/* Reports that were modified in the last `span_ns`, by the wall clock: for the cap of reports a day. Those
+ * dated later than now are none of them. */
+int hd_spool_count_last(struct hd_spool *s, uint64_t span_ns, uint32_t *count);
 
 #endif

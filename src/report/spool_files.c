@@ -17,6 +17,7 @@
 
 #define ID_CHARS 36
 #define NS_PER_DAY (86400 * HD_NS_PER_S)
+#define LEAD_NS (3600 * HD_NS_PER_S)   /* of a file system whose clock is another machine's */
 #define TEMP_AGE_NS (60 * HD_NS_PER_S) /* where files cannot be locked: no report takes as long to write */
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -85,26 +86,38 @@ static uint64_t modified_ns(const struct stat *st) {
     return (uint64_t)st->st_mtim.tv_sec * HD_NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
 }
 
-struct since {
+/* What is dated later than now was written before the clock was set back, nobody knows when: 0, as if it were
+ * the oldest. By the date of the file, not its id's: those of one process go on as if nothing had been. */
+static uint64_t written_ns(const struct stat *st, uint64_t now_ns) {
+    uint64_t at_ns = modified_ns(st);
+    return at_ns > now_ns + LEAD_NS ? 0 : at_ns;
+}
+
+struct last {
     int dir_fd;
-    uint64_t wall_ns;
+    uint64_t now_ns, since_ns;
     uint32_t count;
 };
 
 static int count_one(void *ctx, enum hd_spool_file what, const char *name) {
-    struct since *since = ctx;
+    struct last *last = ctx;
     struct stat st;
-    if (what != HD_SPOOL_REPORT || hd_os.stat_at(since->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (what != HD_SPOOL_REPORT || hd_os.stat_at(last->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0; /* a reader took it meanwhile */
-    since->count += modified_ns(&st) > since->wall_ns;
+    last->count += written_ns(&st, last->now_ns) > last->since_ns;
     return 0;
 }
 
-int hd_spool_count_since(struct hd_spool *s, uint64_t since_wall_ns, uint32_t *count) {
-    struct since since = {.dir_fd = s->dir_fd, .wall_ns = since_wall_ns};
-    int r = hd_spool_walk(s->dir_fd, count_one, &since);
+int hd_spool_count_last(struct hd_spool *s, uint64_t span_ns, uint32_t *count) {
+    struct last last = {.dir_fd = s->dir_fd};
+    int r = hd_os.wall_clock(&last.now_ns);
+    if (r < 0)
+        return r;
+    /* a machine that does not keep the time begins in 1970 */
+    last.since_ns = last.now_ns > span_ns ? last.now_ns - span_ns : 0;
+    r = hd_spool_walk(s->dir_fd, count_one, &last);
     if (r == 0)
-        *count = since.count;
+        *count = last.count;
     return r;
 }
 
@@ -151,15 +164,19 @@ void hd_spool_sweep(int dir_fd) {
 struct trim {
     const struct hd_spool *spool;
     const char *keep;
-    uint64_t reports, bytes;
+    uint64_t now_ns, reports, bytes;
     uint32_t count; /* the oldest ones, in order */
-    struct {
+    struct old {
         char name[HD_SPOOL_NAME_BYTES];
-        uint64_t bytes;
+        uint64_t bytes, written_ns;
     } oldest[BATCH];
 };
 
-/* Ids sort by time, so the names tell the age. */
+/* Among those of one tick of the file system's clock the ids tell, which sort by time. */
+static bool is_before(const struct old *a, const struct old *b) {
+    return a->written_ns != b->written_ns ? a->written_ns < b->written_ns : strcmp(a->name, b->name) < 0;
+}
+
 static int note_one(void *ctx, enum hd_spool_file what, const char *name) {
     struct trim *trim = ctx;
     struct stat st;
@@ -169,16 +186,17 @@ static int note_one(void *ctx, enum hd_spool_file what, const char *name) {
     trim->bytes += (uint64_t)st.st_size;
     if (strcmp(name, trim->keep) == 0)
         return 0;
+    struct old one = {.bytes = (uint64_t)st.st_size, .written_ns = written_ns(&st, trim->now_ns)};
+    memcpy(one.name, name, strlen(name) + 1);
     uint32_t at = trim->count;
-    while (at != 0 && strcmp(name, trim->oldest[at - 1].name) < 0)
+    while (at != 0 && is_before(&one, &trim->oldest[at - 1]))
         at--;
     if (at == BATCH)
         return 0;
     if (trim->count < BATCH)
         trim->count++;
     memmove(&trim->oldest[at + 1], &trim->oldest[at], (trim->count - 1 - at) * sizeof trim->oldest[0]);
-    memcpy(trim->oldest[at].name, name, strlen(name) + 1);
-    trim->oldest[at].bytes = (uint64_t)st.st_size;
+    trim->oldest[at] = one;
     return 0;
 }
 
@@ -187,14 +205,15 @@ static bool is_over(const struct hd_spool *s, uint64_t reports, uint64_t bytes) 
 }
 
 int hd_spool_trim(struct hd_spool *s, const char *keep) {
-    struct trim trim;
+    struct trim trim = {.spool = s, .keep = keep};
     if (s->max_reports == 0 && s->max_bytes == 0)
         return 0;
+    int r = hd_os.wall_clock(&trim.now_ns);
+    if (r < 0)
+        return r;
     do {
-        trim.spool = s;
-        trim.keep = keep;
         trim.reports = trim.bytes = trim.count = 0;
-        int r = hd_spool_walk(s->dir_fd, note_one, &trim);
+        r = hd_spool_walk(s->dir_fd, note_one, &trim);
         if (r < 0)
             return r;
         for (uint32_t i = 0; i < trim.count && is_over(s, trim.reports, trim.bytes); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The spool folder: reports whole or not at all, whatever fails; limits; leftovers.
+ * The spool folder: reports whole or not at all, whatever fails; leftovers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -298,38 +298,6 @@ static void a_report_can_be_withdrawn_held_or_not(void **state) {
     assert_int_equal(hd_spool_withdraw(&spool, held.id), -ENOENT);
 }
 
-static void the_oldest_go_first_and_are_counted(void **state) {
-    (void)state;
-    struct hd_report r[100];
-    for (int i = 0; i < 100; i++)
-        r[i] = write_one((uint64_t)i);
-    spool.max_reports = 10; /* a limit that was lowered: more than one walk's worth has to go */
-    struct hd_report last = write_one(100);
-    assert_int_equal(files(NULL), 10);
-    assert_int_equal(spool.dropped, 91);
-    assert_false(exists(r[90].id, HD_SPOOL_REPORT));
-    for (int i = 91; i < 100; i++)
-        assert_true(exists(r[i].id, HD_SPOOL_REPORT));
-    assert_true(exists(last.id, HD_SPOOL_REPORT));
-}
-
-static void the_limit_of_bytes_holds_and_spares_the_newest(void **state) {
-    (void)state;
-    char path[160];
-    struct stat st;
-    struct hd_report first = write_one(1);
-    path_of(path, first.id, HD_SPOOL_REPORT);
-    assert_int_equal(stat(path, &st), 0);
-    spool.max_bytes = (uint64_t)st.st_size * 3 + 10;
-    for (int i = 0; i < 10; i++)
-        write_one(1);
-    assert_int_equal(files(NULL), 3);
-    spool.max_bytes = 1;
-    struct hd_report r = write_one(1);
-    assert_int_equal(files(NULL), 1);
-    assert_true(exists(r.id, HD_SPOOL_REPORT));
-}
-
 static void files_of_others_are_never_touched(void **state) {
     (void)state;
     static const char *const names[] = {"notes.json", "0.json",  ".x.tmp",
@@ -415,21 +383,6 @@ static void without_locks_only_age_tells_a_leftover(void **state) {
     assert_int_equal(files(".json"), 1);
 }
 
-static void reports_of_a_time_are_counted(void **state) {
-    (void)state;
-    uint32_t count = 99;
-    uint64_t now_ns;
-    struct hd_report r[3];
-    for (int i = 0; i < 3; i++)
-        r[i] = write_one(1);
-    age_file(r[0].id, HD_SPOOL_REPORT, 90000);
-    hd_os.wall_clock(&now_ns);
-    assert_int_equal(hd_spool_count_since(&spool, now_ns - 86400 * HD_NS_PER_S, &count), 0);
-    assert_int_equal(count, 2);
-    assert_int_equal(hd_spool_count_since(&spool, 0, &count), 0);
-    assert_int_equal(count, 3);
-}
-
 /* By its name in the folder above, wherever the program is by now; not when that is gone too. */
 static void a_folder_that_was_removed_is_made_again(void **state) {
     (void)state;
@@ -488,14 +441,11 @@ int main(void) {
         TEST(whatever_call_fails_opening_leaks_nothing),
         TEST(a_held_report_is_listed_only_when_released),
         TEST(a_report_can_be_withdrawn_held_or_not),
-        TEST(the_oldest_go_first_and_are_counted),
-        TEST(the_limit_of_bytes_holds_and_spares_the_newest),
         TEST(files_of_others_are_never_touched),
         TEST(a_dead_writers_leftovers_are_swept_and_a_living_ones_stay),
         TEST(another_writer_of_the_same_report_is_not_disturbed),
         TEST(a_held_report_that_nobody_released_is_swept_after_a_day),
         TEST(without_locks_only_age_tells_a_leftover),
-        TEST(reports_of_a_time_are_counted),
         TEST(a_folder_that_was_removed_is_made_again),
         TEST(a_trial_leaves_nothing),
     };
