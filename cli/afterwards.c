@@ -125,6 +125,12 @@ static void close_open_hang(struct hd_record *c, const char *spool, bool died) {
 static void write_session(struct hd_record *c, const char *spool, uint64_t used_ns) {
     struct hd_session s;
     struct hd_monitor_cost cost;
+    struct hd_spool folder;
+    if (hd_spool_open(&folder, spool) != 0) {
+        return;
+    }
+    hd_spool_make_room(&folder); /* also for what was held until now */
+    atomic_fetch_add(&c->reports_dropped, folder.dropped);
     hd_record_sum_up(c, used_ns, &s, &cost);
     struct hd_app app = {.name = c->options.app_name,
                          .pid = (int)atomic_load(&c->owner),
@@ -141,12 +147,11 @@ static void write_session(struct hd_record *c, const char *spool, uint64_t used_
                                .monitor = &cost,
                                .session = &s};
     hd_uuid_make(report.id, c->options.started_wall_ns + s.used_ns);
-    struct hd_spool folder;
     struct hd_report_scratch *scratch = calloc(1, hd_report_scratch_bytes());
-    if (scratch != NULL && hd_spool_open(&folder, spool) == 0) {
+    if (scratch != NULL) {
         hd_spool_write(&folder, &report, scratch, false);
-        hd_spool_close(&folder);
     }
+    hd_spool_close(&folder);
     free(scratch);
 }
 
@@ -166,6 +171,7 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     atomic_fetch_add(&sum->hangs, atomic_load(&c->hangs));
     atomic_fetch_add(&sum->hang_ns, atomic_load(&c->hang_ns));
     atomic_fetch_add(&sum->spool_failed, atomic_load(&c->spool_failed));
+    atomic_fetch_add(&sum->reports_dropped, atomic_load(&c->reports_dropped));
 }
 
 static void settle(struct hd_record *c, bool died, uint64_t used_ns) {

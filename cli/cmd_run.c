@@ -169,10 +169,15 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
         spool[4 * sizeof c->options.spool]; /* quoted */
     uint64_t ran_ns = hd_os_now_ns() - c->options.started_ns;
     unsigned long long hangs = atomic_load(&c->hangs), failed = atomic_load(&c->spool_failed);
+    unsigned long long dropped = atomic_load(&c->reports_dropped);
     int error = atomic_load(&c->spool_error);
     if (error != 0 && failed != 0) {
         complain("%llu reports could not be written to '%.500s': %s; the hangs were %llu", failed,
                  c->options.spool, strerror(error), hangs);
+    }
+    if (dropped != 0) {
+        complain("%llu of the oldest reports in '%.500s' went for its limits: %d reports, %llu MiB", dropped,
+                 c->options.spool, HD_SPOOL_REPORTS, HD_SPOOL_BYTES >> 20);
     }
     for (size_t i = 0; i < o->threads.count && atomic_load(&c->attached) != 0; i++) {
         if ((atomic_load(&c->threads_seen) >> i & 1) == 0) {

@@ -86,7 +86,6 @@ static struct hd_settings settings_of(const struct hd_record_options *o) {
     s.threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
     s.reports_per_day = o->reports_per_day;
     s.reports_per_fingerprint = o->reports_per_fingerprint;
-    s.spool_reports = UINT32_MAX;
     s.sample_launch_ns = SAMPLE_LAUNCH_NS;
     s.launch_known_ns = LAUNCH_KNOWN_NS;
     if (!o->of_child) { /* else it is called what it runs */

@@ -72,9 +72,9 @@ typedef struct hangdog_options {
     uint64_t threshold_ns[HANGDOG_STATES]; /* by hangdog_state; defaults 10, 2, 3, 3, 3, 3 s */
     uint32_t reports_per_day;              /* default 100; UINT32_MAX: no limit */
     uint32_t reports_per_fingerprint; /* burst, one more every 10 minutes; default 5; UINT32_MAX: no limit */
-    uint32_t spool_reports;           /* most files kept; default 500; UINT32_MAX: no limit */
-    int signal;                       /* that samples a running thread; default SIGURG; only a signal whose
-                                         default action is to be ignored: SIGURG, SIGCHLD, SIGWINCH */
+    uint32_t spool_reports; /* most files kept, of 256 MiB in all; default 500; UINT32_MAX: any number */
+    int signal;             /* that samples a running thread; default SIGURG; only a signal whose
+                               default action is to be ignored: SIGURG, SIGCHLD, SIGWINCH */
 } hangdog_options;
 
 /* Starts the monitor of this process: two threads, at most 1 MiB of memory. NULL: all defaults.

@@ -257,6 +257,10 @@ static void hold(struct hd_worker *k, const struct hd_hang *h) {
     }
 }
 
+static void note_dropped(struct hd_worker *k) {
+    atomic_store_explicit(&k->monitor->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
+}
+
 void hd_publish_held(struct hd_worker *k, uint8_t loop) {
     uint32_t left = 0;
     for (uint32_t i = 0; i < k->held_count; i++) {
@@ -267,6 +271,7 @@ void hd_publish_held(struct hd_worker *k, uint8_t loop) {
         }
     }
     k->held_count = left;
+    note_dropped(k);
 }
 
 /* Of a hang that lasts the monitor finds out. */
@@ -313,7 +318,7 @@ static void write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         int32_t none = 0; /* the first failure says more than those that follow from it */
         atomic_compare_exchange_strong(&m->record->spool_error, &none, -rc);
     }
-    atomic_store_explicit(&m->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
+    note_dropped(k);
 }
 
 /* Before the report is written: a process that dies meanwhile leaves the truth in the record. */
@@ -425,6 +430,8 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     }
     struct hd_session s;
     struct hd_monitor_cost cost;
+    hd_spool_make_room(&k->spool);
+    note_dropped(k);
     hd_record_sum_up(c, hd_os_now_ns() - c->options.started_ns, &s, &cost);
     if (s.turns == 0) {
         return; /* a run without a loop */

@@ -6,6 +6,7 @@
 
 #include "monitor/monitor.h"
 #include "monitor/proc_files.h"
+#include "report/spool.h"
 
 extern char **environ;
 
@@ -46,7 +47,7 @@ struct hd_settings hd_settings_default(void) {
         .threshold_max_ns = (watchdog_ns() - 1) / 2,
         .reports_per_day = 100,
         .reports_per_fingerprint = 5,
-        .spool_reports = 500,
+        .spool_reports = HD_SPOOL_REPORTS,
         .signal = 23, /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
     };
 }

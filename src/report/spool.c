@@ -70,7 +70,8 @@ static int open_place(struct hd_spool *s, int place) {
 }
 
 int hd_spool_open(struct hd_spool *s, const char *path) {
-    *s = (struct hd_spool){.dir_fd = -1, .above_fd = -1};
+    *s = (struct hd_spool){
+        .dir_fd = -1, .above_fd = -1, .max_reports = HD_SPOOL_REPORTS, .max_bytes = HD_SPOOL_BYTES};
     if (path[0] == 0)
         return -ENOENT;
     int r = open_place(s, enter_path(s, path));
@@ -204,6 +205,13 @@ int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
         return note_failure(s, result);
     settle(s, name);
     return 0;
+}
+
+void hd_spool_make_room(struct hd_spool *s) {
+    uint32_t one = s->max_reports > 1;
+    s->max_reports -= one;
+    (void)hd_spool_trim(s, ""); /* what fails here fails when it is written, and is told then */
+    s->max_reports += one;
 }
 
 int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {

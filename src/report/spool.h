@@ -12,6 +12,10 @@
 
 #define HD_SPOOL_FOLDER_BYTES 256 /* NAME_MAX, and a NUL */
 
+/* The limits, where nobody asks for others. */
+#define HD_SPOOL_REPORTS 500
+#define HD_SPOOL_BYTES (256ULL << 20)
+
 struct hd_spool {
     int dir_fd;
     int above_fd; /* the folder that it is in, by which it is made again when it was removed */
@@ -25,8 +29,7 @@ struct hd_spool {
 };
 
 /* Opens the folder, making it and its parents when missing (0700), and sweeps temporary files whose writer is
- * dead. Initialises all of *s, without limits: they are set afterwards. 0 or a negative errno value with
- * dir_fd -1. */
+ * dead. Initialises all of *s, with the limits above. 0 or a negative errno value with dir_fd -1. */
 int hd_spool_open(struct hd_spool *s, const char *path);
 void hd_spool_close(struct hd_spool *s);
 
@@ -40,6 +43,8 @@ int hd_spool_writable(struct hd_spool *s);
 int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
                    bool held);
 int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
+/* The oldest go for a report that is still to be written: it can tell how many were dropped. */
+void hd_spool_make_room(struct hd_spool *s);
 /* Removes a held report, or one that was released. Held ones that nobody releases are swept after a day. */
 int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 

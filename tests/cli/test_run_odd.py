@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """hangdog run as odd users use it: where there is no folder, under names that are no words, as others may not write."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -91,6 +92,33 @@ class Odd(unittest.TestCase):
         program.wait()
         self.assertEqual(1, len(program.reports("hang")))
         self.assertEqual(1, len(program.told), program.errors)
+
+    def test_a_full_spool(self):
+        """The oldest reports go, by number and by bytes; the run and its report say how many."""
+        spools = {"many": [2] * 505, "large": [2, 300 << 20, 2]}
+        runs = []
+        for name, sizes in spools.items():
+            os.mkdir(self.folder + "/" + name)
+            for i, size in enumerate(sizes):
+                path = "%s/%s/019a0000-0000-7000-8000-%012x.json" % (self.folder, name, i)
+                pathlib.Path(path).write_text("{}", encoding="ascii")
+                os.truncate(path, size)
+                os.utime(path, (1e9 + i, 1e9 + i))
+            runs.append(subprocess.Popen([HANGDOG, "run", "--spool", name, "--loop", "waits:wait_for_events", WAITS,
+                                          "w6 s7 w5"], cwd=self.folder, env=environment(), stderr=subprocess.PIPE,
+                                         text=True))
+            self.addCleanup(runs[-1].kill)
+        for name, run, gone, dropped in zip(spools, runs, (range(7), range(2)), (7, 2)):
+            _, told = run.communicate(timeout=60)
+            self.assertIn("hung for", told)
+            self.assertRegex(told, r"hangdog: %d of the oldest reports in '.*%s' went for its limits: "
+                                   r"500 reports, 256 MiB\n" % (dropped, name))
+            reports = sorted(pathlib.Path(self.folder, name).glob("*.json"))
+            left = {int(path.stem[-12:], 16) for path in reports if path.stem.startswith("019a0000-0000")}
+            self.assertEqual(set(range(len(spools[name]))) - set(gone), left)
+            own = [json.loads(path.read_text(encoding="utf-8")) for path in reports if path.stat().st_size > 2]
+            self.assertEqual(["hang", "session"], [report["kind"] for report in own])
+            self.assertEqual(dropped, own[1]["session"]["reports_dropped"])
 
     def test_without_inotify_hangs_are_told_while_the_program_runs(self):
         """The user's instances are used up."""

@@ -168,6 +168,33 @@ static void the_limit_of_bytes_holds_and_spares_the_newest(void **state) {
     assert_true(exists(&last));
 }
 
+static void who_asks_for_nothing_gets_limits(void **state) {
+    (void)state;
+    struct hd_spool other;
+    memset(&other, 0, sizeof other);
+    assert_int_equal(hd_spool_open(&other, folder), 0);
+    assert_int_equal(other.max_reports, 500);
+    assert_int_equal(other.max_bytes, 256 << 20);
+    hd_spool_close(&other);
+}
+
+static void room_is_made_for_one(void **state) {
+    (void)state;
+    struct hd_report r[5];
+    for (int i = 0; i < 5; i++)
+        r[i] = write_one();
+    spool.max_reports = 5;
+    hd_spool_make_room(&spool);
+    assert_int_equal(spool.dropped, 1);
+    assert_int_equal(left(r + 1, 4), 4);
+    write_one();
+    assert_int_equal(spool.dropped, 1);
+    spool.max_reports = 1; /* there is none for it beside another */
+    hd_spool_make_room(&spool);
+    assert_int_equal(left(r, 5), 0);
+    assert_int_equal(spool.dropped, 5);
+}
+
 /* ---- time --------------------------------------------------------------------------------- */
 
 static void reports_of_the_last_day_are_counted(void **state) {
@@ -259,6 +286,8 @@ int main(void) {
         CASE(the_oldest_go_first_and_are_counted),
         CASE(of_one_tick_of_the_clock_the_ids_tell_the_order),
         CASE(the_limit_of_bytes_holds_and_spares_the_newest),
+        CASE(who_asks_for_nothing_gets_limits),
+        CASE(room_is_made_for_one),
         CASE(reports_of_the_last_day_are_counted),
         CASE(after_the_clock_was_set_back_what_is_still_to_come_is_not_of_the_last_day),
         CASE(some_lead_is_none),
