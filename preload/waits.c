@@ -26,15 +26,18 @@ _Thread_local struct hd_waits *hd_waits_self;
 /* A free place, else that of the identity that waited longest ago and is not the loop's. */
 INSIDE_A_CALL SELDOM static struct hd_identity *place_for(struct hd_waits *t) {
     struct hd_identity *oldest = NULL;
+    bool oldest_idle = false;
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         struct hd_identity *id = &t->identity[i];
         if (id->key == 0) {
             return id;
         }
         bool idle = atomic_load_explicit(&id->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
-        if (oldest == NULL || (!idle && atomic_load_explicit(&id->order, memory_order_relaxed) <
-                                            atomic_load_explicit(&oldest->order, memory_order_relaxed))) {
+        bool older = oldest == NULL || atomic_load_explicit(&id->order, memory_order_relaxed) <
+                                           atomic_load_explicit(&oldest->order, memory_order_relaxed);
+        if (oldest == NULL || (idle == oldest_idle ? older : oldest_idle)) {
             oldest = id;
+            oldest_idle = idle;
         }
     }
     return oldest;
@@ -51,7 +54,9 @@ INSIDE_A_CALL SELDOM static void note_descriptors(struct hd_identity *id, const 
     id->objects.epoll_generation = set->epoll_generation;
     id->objects.fds = 0;
     note(id, set->epoll);
-    for (uint64_t i = 0; set->poll != NULL && i < set->n; i++) {
+    /* a count that is none is for the call itself to refuse */
+    for (uint64_t i = 0; set->poll != NULL && i < set->n && i < FD_SETSIZE && id->objects.fds < HD_WAIT_FDS;
+         i++) {
         note(id, set->poll[i].fd);
     }
     for (uint64_t fd = 0; set->poll == NULL && set->epoll < 0 && fd < set->n && fd < FD_SETSIZE; fd++) {

@@ -89,7 +89,9 @@ HANGDOG_API int hangdog_stop(void);
 
 typedef struct hangdog_loop hangdog_loop;
 
-/* Watches the event loop of the calling thread, which must unwatch it before it ends. `name` is copied.
+/* Watches the event loop of the calling thread, which must unwatch it before it ends. A loop that runs inside
+ * another one's callback is told by entry and exit on the same handle (hangdog_mark); where a thread has two
+ * watches, only the first has stacks of the thread while it runs. `name` is copied.
  * `threshold_ns`: for the foreground state, 0 for the option's. The loop counts as running from here on.
  * NULL when no monitor runs, 256 loops are watched already, or there is no memory. A NULL loop may be given
  * to every function below. */

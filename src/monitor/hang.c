@@ -31,28 +31,11 @@ void hd_hang_free(struct hd_hang *h) {
     h->used = false;
 }
 
-/* Threads whose loop is not known are launching for as long as they live: they have a place while nobody else
- * needs it. The main thread's is the last to go. */
-static struct hd_hang *take_from_launch(struct hd_worker *k, const struct hd_message *msg) {
-    struct hd_hang *last = NULL;
-    for (unsigned i = 0; i < HD_HANGS_MAX && msg->state != HANGDOG_STATE_LAUNCH; i++) {
-        struct hd_hang *h = &k->hang[i];
-        bool may_go = k->monitor->settings.held && h->state == HANGDOG_STATE_LAUNCH && !h->shown &&
-                      h->loop != msg->loop; /* what is looked back at reads its own */
-        last = may_go && (last == NULL || h->loop > last->loop) ? h : last;
-    }
-    if (last != NULL && last->opened) {
-        hd_publish_withdraw(k->monitor, k, last);
-    }
-    return last;
-}
-
 struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg) {
     struct hd_hang *h = hd_hang_of(k, msg);
     for (unsigned i = 0; h == NULL && i < HD_HANGS_MAX; i++) {
         h = !k->hang[i].used ? &k->hang[i] : NULL;
     }
-    h = h != NULL ? h : take_from_launch(k, msg);
     if (h == NULL) {
         return NULL;
     }

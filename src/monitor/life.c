@@ -45,7 +45,7 @@ static bool same_turn(const struct hd_life *life, const struct hd_look *look) {
 
 /* The turn is over: how long it was. Without the loop's own word for the end (it was forgotten, or paused),
  * the look is the end. */
-static unsigned ended(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
+static unsigned ended(struct hd_life *life, const struct hd_look *look) {
     life->end_ns = look->ended_known && look->ended_ns >= life->turn_ns ? look->ended_ns : look->now_ns;
     if (look->ended_known && look->excluded_ns > 0 && look->now_ns - look->excluded_ns > life->end_ns) {
         /* the process was stopped after the turn's end: that was none of its time */
@@ -53,10 +53,10 @@ static unsigned ended(struct hd_life *life, const struct hd_look *look, const st
     }
     life->duration_ns = hd_life_age(life, life->end_ns);
     unsigned actions = table[life->state][EV_GONE].actions;
-    if (life->state == HD_LIFE_TRACKED && life->duration_ns >= limits->threshold_ns) {
+    if (life->state == HD_LIFE_TRACKED && life->duration_ns >= life->threshold_ns) {
         actions = HD_ACT_OPEN | HD_ACT_END; /* over between two looks */
     }
-    if (look->void_turn || (life->state == HD_LIFE_HANGING && life->duration_ns < limits->threshold_ns)) {
+    if (look->void_turn || (life->state == HD_LIFE_HANGING && life->duration_ns < life->threshold_ns)) {
         actions = life->state >= HD_LIFE_TRACKED ? HD_ACT_FORGET : 0; /* known too late to have been none */
     }
     life->state = HD_LIFE_IDLE;
@@ -129,7 +129,7 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
     if (life->state != HD_LIFE_IDLE) {
         life->excluded_ns += look->excluded_ns;
         if (!same_turn(life, look)) {
-            actions = ended(life, look, limits);
+            actions = ended(life, look);
             if (actions != 0 || !look->running) {
                 return actions; /* a new turn is for the next look, which follows at once */
             }
@@ -141,8 +141,11 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
     if (life->state == HD_LIFE_IDLE) {
         begin(life, look, limits);
     }
+    if (life->state != HD_LIFE_HANGING) {
+        life->threshold_ns = limits->threshold_ns; /* whatever the program does next */
+    }
     uint64_t age = hd_life_age(life, look->now_ns);
-    enum event event = age >= limits->threshold_ns                    ? EV_OVER
+    enum event event = age >= life->threshold_ns                      ? EV_OVER
                        : age >= YOUNG_INTERVALS * limits->interval_ns ? EV_OLD
                                                                       : EV_YOUNG;
     const struct row *row = &table[life->state][event];

@@ -49,7 +49,8 @@ struct hd_life {
     uint8_t state; /* enum hd_life_state */
     uint64_t turn, turn_ns;
     uint64_t excluded_ns;
-    uint64_t sampled_ns; /* last sample, 0: none */
+    uint64_t threshold_ns; /* as of the last look at the turn; of an open hang as of when it opened */
+    uint64_t sampled_ns;   /* last sample, 0: none */
     uint64_t changed_ns;
     uint64_t step_ns; /* distance of samples now; Fibonacci once the stack has been equal for 2 s */
     uint32_t fib, fib_before;

@@ -212,7 +212,8 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
             w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
             continue;
         }
-        hd_act(m, w, state, &look, &limits, actions);
+        w->state = w->life.state != HD_LIFE_IDLE ? state : w->state;
+        hd_act(m, w, &look, actions);
     } while (w->life.state == HD_LIFE_IDLE && look.running);
     if (w->life.state == HD_LIFE_HANGING && m->record != NULL &&
         atomic_load_explicit(&m->open_loop, memory_order_relaxed) == w->index) {
@@ -245,14 +246,16 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
         hangdog_state state = state_of(m, w);
         struct hd_limits limits = limits_of(m, w, state);
         struct hd_look look = {.now_ns = hd_os_now_ns()};
-        hd_act(m, w, state, &look, &limits, hd_life_look(&w->life, &look, &limits));
+        hd_act(m, w, &look, hd_life_look(&w->life, &look, &limits));
     }
     if (w->target.watched) { /* else it goes before it was opened */
         hd_figures_add(m, &m->past, w);
         hd_target_close(&w->target);
     }
-    hd_capture_thread_closed(w->mailbox);
-    w->mailbox = NULL;
+    if (w->mailbox != NULL) {
+        hd_capture_thread_closed(w->mailbox);
+        w->mailbox = NULL;
+    }
     atomic_store_explicit(&w->use, HD_WATCH_FREE, memory_order_release);
     hd_os.futex_wake((uint32_t *)&w->use, 1, false);
 }

@@ -8,6 +8,8 @@
 #include "capture/capture.h"
 #include "types.h"
 
+#define HD_FOLLOWED_MAX 4 /* turns that the worker follows at a time */
+
 enum hd_message_type {
     HD_MSG_TRACK,  /* a turn begins to be sampled: at_ns is its start */
     HD_MSG_SAMPLE, /* followed by struct hd_capture and its stack bytes */

@@ -54,6 +54,7 @@ struct hd_watch {
     bool sure_told;
     bool told;             /* the worker follows the turn that is tracked */
     bool launched;         /* it was idle once */
+    hangdog_state state;   /* in which the turn that runs was last looked at */
     uint64_t resumed;      /* of the loop, as seen at the last look */
     uint64_t waited;       /* the same of its waited_to */
     uint64_t floor_ns;     /* no turn starts before: what was running then was none */
@@ -152,7 +153,7 @@ struct hd_monitor {
     uint64_t lent_until; /* the monitor's: the buffer of a running thread's stack is the worker's until the
                             ring was read up to here */
     uint64_t told_until; /* the same of the last sample that the worker was woken for */
-    uint32_t told_turns; /* the monitor's: the worker knows of their begin, and not yet of their end */
+    uint32_t followed;   /* the monitor's: turns whose begin the worker was told, and not yet the end */
     /* From here on the next run keeps what there is: threads look at it that do not know yet of the stop. */
     _Atomic uint32_t alive;    /* 0 in a forked child */
     _Atomic uint32_t entering; /* threads that are at the watches: nothing is zeroed under them */

@@ -12,11 +12,11 @@
 #include "types.h"
 
 /* Under a sanitizer every stack is a large one. */
-#define HD_RING_BYTES ((HD_SANITIZED ? 256u : 148u) * 1024u)
+#define HD_RING_BYTES ((HD_SANITIZED ? 256u : 136u) * 1024u)
 #define HD_RING_HEAD_BYTES 16u /* of each record, which are padded to as much */
 /* Kept free for what must not be lost: of every turn whose begin the reader was told, one opening and one
  * end. */
-#define HD_RING_RESERVE (16u * 1024u)
+#define HD_RING_RESERVE (4u * 1024u)
 
 struct hd_ring {
     _Atomic uint64_t head; /* bytes ever written; the writer's */

@@ -345,8 +345,12 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
     }
     hd_watch_left_over();
     size_t bytes = hd_capture_thread_bytes();
-    w->thread_memory = hd_os_memory_take(bytes);
-    if (w->thread_memory == NULL || hd_capture_thread_enter(w->thread_memory, &w->mailbox) != 0) {
+    const struct hd_mailbox *other = hd_capture_own_mailbox();
+    bool second = other != NULL && other->tid == hd_os.get_tid(); /* signals find the first one's mailbox */
+    w->mailbox = NULL;
+    w->thread_memory = second ? NULL : hd_os_memory_take(bytes);
+    if (!second &&
+        (w->thread_memory == NULL || hd_capture_thread_enter(w->thread_memory, &w->mailbox) != 0)) {
         if (w->thread_memory != NULL) {
             hd_os_memory_give(w->thread_memory, bytes);
         }

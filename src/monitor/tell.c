@@ -14,10 +14,10 @@
 #define CUT_BYTES_MIN 2048u            /* of a stack: less is of no use */
 #define TELL_SAME_NS (5 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
 
-/* Turns whose begin the worker was told, and not yet the end: of each an opening and an end fit into what is
- * kept free for them, and the stop. */
+/* Of each turn that is followed the opening and the end, the stop, and padding where the ring comes round. */
 #define RECORD_BYTES (HD_RING_HEAD_BYTES + sizeof(struct hd_message) + 15)
-#define TOLD_MAX (HD_RING_RESERVE / RECORD_BYTES / 2 - 1)
+_Static_assert((2 * HD_FOLLOWED_MAX + 2) * RECORD_BYTES <= HD_RING_RESERVE,
+               "nothing that must be told is lost");
 
 /* The largest sample fits wherever the last one ended: it may have to be preceded by almost as much padding.
  */
@@ -128,30 +128,64 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
     }
 }
 
-/* The worker follows the turn from here on, if there is room for what will follow. */
+/* The worker need not know any more what becomes of this turn. */
+static void tell_no_more(struct hd_monitor *m, struct hd_watch *w, const struct hd_message *last) {
+    hd_tell(m, last);
+    w->told = false;
+    m->followed--;
+}
+
+/* A thread whose loop is not known is launching for as long as it lives: it is followed while nobody else
+ * needs the place. */
+static bool only_launches(const struct hd_monitor *m, const struct hd_watch *w) {
+    return m->settings.held && !w->launched && !atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
+}
+
+/* Who is followed no more when a turn comes for which there is no place: a thread without a loop, the main
+ * one last; for a hang also a turn that is none yet. */
+static struct hd_watch *who_goes(const struct hd_monitor *m, const struct hd_watch *comes) {
+    struct hd_watch *goes = NULL;
+    for (unsigned i = 0, n = hd_slots(m); i < n && !only_launches(m, comes); i++) {
+        struct hd_watch *w = hd_watch_at(m, i);
+        bool young = comes->life.state == HD_LIFE_HANGING && w->life.state == HD_LIFE_TRACKED;
+        if (w != comes && w->told &&
+            (only_launches(m, w) || (young && (goes == NULL || !only_launches(m, goes))))) {
+            goes = w;
+        }
+    }
+    return goes;
+}
+
+static bool have_place(struct hd_monitor *m, const struct hd_watch *comes) {
+    struct hd_watch *goes = m->followed < HD_FOLLOWED_MAX ? NULL : who_goes(m, comes);
+    if (goes != NULL && hd_ring_free(&m->ring) > 2 * HD_RING_RESERVE) {
+        tell_no_more(
+            m, goes,
+            &(struct hd_message){.type = HD_MSG_FORGET, .loop = goes->index, .generation = goes->generation});
+    }
+    return m->followed < HD_FOLLOWED_MAX;
+}
+
+/* The worker follows the turn from here on, if there is a place, and room for what will be told of it. */
 static void tell_turn(struct hd_monitor *m, struct hd_watch *w, struct hd_message message) {
     message.type = HD_MSG_TRACK;
     message.at_ns = w->life.turn_ns;
     message.sched = w->begun;
     message.sched_known = w->begun_valid;
-    w->told = m->told_turns < TOLD_MAX && hd_tell(m, &message);
-    m->told_turns += w->told;
+    w->told = have_place(m, w) && hd_tell(m, &message);
+    m->followed += w->told;
+    w->target.last_valid =
+        false; /* its first sample is not to be proven by one that the worker has not got */
 }
 
-void hd_act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
-            const struct hd_limits *limits, unsigned actions) {
+void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look, unsigned actions) {
     struct hd_message message = {.loop = w->index,
                                  .generation = w->generation,
-                                 .state = (uint8_t)state,
-                                 .threshold_ns = limits->threshold_ns,
+                                 .state = (uint8_t)w->state,
+                                 .threshold_ns = w->life.threshold_ns,
                                  .excluded_ns = w->life.excluded_ns,
                                  .activity = (uint8_t)hd_loop_activity(
                                      &w->loop, atomic_load_explicit(&w->loop.word, memory_order_relaxed))};
-    if ((actions & HD_ACT_TRACK) != 0) {
-        w->target.last_valid =
-            false; /* a stack that a capture before this turn's proves is not in its samples */
-        w->told = false;
-    }
     if (!w->told && (actions & (HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN)) != 0) {
         tell_turn(m, w, message);
         actions |= w->told && w->life.state == HD_LIFE_HANGING ? HD_ACT_OPEN : 0;
@@ -175,10 +209,9 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const
             hd_untrack(w);
         }
         if (w->told) {
-            hd_tell(m, &message);
-            m->told_turns--;
-            w->told = false;
-        } else if ((actions & HD_ACT_END) != 0) {
+            tell_no_more(m, w, &message);
+        } else if ((actions & HD_ACT_END) != 0 &&
+                   !(m->settings.held && w->state == HANGDOG_STATE_LAUNCH)) { /* else perhaps it was none */
             hd_record_add_untold(m->record, message.duration_ns);
         }
     }

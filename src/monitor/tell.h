@@ -14,7 +14,6 @@ bool hd_tell(struct hd_monitor *m, const struct hd_message *message);
 void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type);
 
 /* HD_ACT_*, in their order. */
-void hd_act(struct hd_monitor *m, struct hd_watch *w, hangdog_state state, const struct hd_look *look,
-            const struct hd_limits *limits, unsigned actions);
+void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look, unsigned actions);
 
 #endif

@@ -14,6 +14,19 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struc
               walk);
 }
 
+#define MODULES_NS (1 * HD_NS_PER_S) /* between two looks whether they are still there: some 50 us */
+
+/* A library may have gone and another have come in its place. True: so it is, and all are to be found anew.
+ */
+static bool modules_moved(struct hd_worker *k) {
+    bool moved = !hd_modules_still_valid(&k->modules);
+    if (moved) {
+        hd_unwinder_flush(k->unwinder);
+    }
+    k->modules_seen_ns = hd_os_now_ns();
+    return moved;
+}
+
 /* The program has stopped us and does not wait for us: what is recognised may be another worker's by now. */
 static bool is_left_behind(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->worker_left, memory_order_acquire);
@@ -26,6 +39,9 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     struct hd_last_sample now = h->last;
     if (!c->same || first) {
         struct hd_walk walk;
+        if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
+            modules_moved(k);
+        }
         unwind_sample(k, c, &walk);
         uint32_t count =
             hd_scripts_expand(&k->scripts, k->frames, walk.count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
@@ -130,10 +146,7 @@ static void on_dry(struct hd_worker *k, const struct hd_capture *c) {
 }
 
 static void on_track(struct hd_worker *k, const struct hd_message *msg) {
-    bool moved = !hd_modules_still_valid(&k->modules), sole = true;
-    if (moved) {
-        hd_unwinder_flush(k->unwinder);
-    }
+    bool moved = modules_moved(k), sole = true;
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         sole = sole && !k->hang[i].used;
     }
@@ -191,8 +204,6 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
     case HD_MSG_END:
         if (h != NULL) {
             on_end(m, k, h, msg);
-        } else if (!m->settings.held || msg->state != HANGDOG_STATE_LAUNCH) { /* else perhaps it was none */
-            hd_record_add_untold(m->record, msg->duration_ns);
         }
         break;
     case HD_MSG_WAITS:

@@ -13,7 +13,7 @@
 #include "script/script.h"
 #include "unwind/unwind.h"
 
-#define HD_HANGS_MAX 4
+#define HD_HANGS_MAX (HD_FOLLOWED_MAX + 1) /* and one that was over before it was known */
 #define HD_TIMELINE 100
 #define HD_FRAMES_MAX 256
 #define HD_THREADS_MAX 256
@@ -114,6 +114,7 @@ struct hd_worker {
     struct hd_frame thread_frames[HD_THREAD_FRAMES_MAX];
     uint8_t thread_stack[HD_STACK_BYTES_MAX];
     struct hd_modules modules;
+    uint64_t modules_seen_ns; /* when they were last looked after */
     struct hd_scripts scripts;
     struct hd_report_scratch *scratch;
     struct hd_unwinder *unwinder;

@@ -210,6 +210,78 @@ static void a_launch_that_was_known_too_late_is_none(void **state) {
     }
 }
 
+static void block_and_go_to_the_background(uint64_t ms) {
+    block_sleep(ms);
+    hangdog_set_state(HANGDOG_STATE_BACKGROUND);
+}
+
+/* It was one by the threshold of the state that it lasted in. */
+static void a_state_that_changes_as_a_hang_ends_does_not_undo_it(void **state) {
+    (void)state;
+    assert_int_equal(hangdog_stop(), 0);
+    hangdog_options o = library_options(&spool);
+    o.threshold_ns[HANGDOG_STATE_BACKGROUND] = 60 * SECOND;
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 1);
+    looper_call(&looper, block_and_go_to_the_background, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_string_equal(report_text(json_array_get(hangs, 0), "kind"), "hang");
+    assert_int_equal(report_ns(json_array_get(hangs, 0), "threshold_ns"), T * MS);
+    json_decref(hangs);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_decref(spool_wait(&spool, NULL, 1)); /* and not withdrawn since */
+}
+
+/* Turns that are long and no hangs are followed too, and stand aside for one. */
+static void a_hang_has_a_place_beside_turns_that_are_none(void **state) {
+    (void)state;
+    struct looper slow[4];
+    looper_start(&looper, "quick", 0);
+    for (unsigned i = 0; i < 4; i++) {
+        looper_start(&slow[i], "slow", 60 * SECOND);
+        looper_call(&slow[i], block_sleep, 1);
+        looper_post(&slow[i], block_sleep_other, 5 * T);
+    }
+    nap_ms(6 * INTERVAL_MS);
+    uint64_t took = looper_call(&looper, block_sleep, 2 * T);
+    for (unsigned i = 0; i < 4; i++) {
+        looper_wait(&slow[i]);
+    }
+    json_t *hangs = spool_wait(&spool, "hang", 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), took);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+    for (unsigned i = 0; i < 4; i++) {
+        looper_stop(&slow[i]);
+    }
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_decref(spool_wait(&spool, NULL, 1));
+}
+
+static void spin_beside_an_inner_loop(uint64_t ms) {
+    hangdog_loop *inner = hangdog_loop_watch("inner", 60 * SECOND);
+    block_spin(ms);
+    hangdog_loop_unwatch(inner);
+}
+
+static void a_second_watch_on_a_thread_takes_nothing_from_the_first(void **state) {
+    (void)state;
+    looper_start(&looper, "outer", 0);
+    looper_call(&looper, block_sleep, 1);
+    looper_call(&looper, spin_beside_an_inner_loop, 2 * T);
+    looper_call(&looper, block_spin, 2 * T);
+    json_t *hangs = spool_wait(&spool, "hang", 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(report_blames(json_array_get(hangs, i), block_spin));
+    }
+    json_decref(hangs);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+}
+
 static void two_loops_have_their_own_thresholds(void **state) {
     (void)state;
     struct looper quick, slow;
@@ -407,6 +479,9 @@ int main(void) {
         CASE(the_function_with_most_of_the_time_is_blamed_not_the_last),
         CASE(a_block_before_the_first_wait_is_a_slow_launch),
         CASE(a_launch_that_was_known_too_late_is_none),
+        CASE(a_state_that_changes_as_a_hang_ends_does_not_undo_it),
+        CASE(a_hang_has_a_place_beside_turns_that_are_none),
+        CASE(a_second_watch_on_a_thread_takes_nothing_from_the_first),
         CASE(two_loops_have_their_own_thresholds),
         CASE(two_loops_that_hang_at_once_have_a_report_each),
         CASE(six_loops_that_hang_at_once_are_all_counted),
