@@ -284,6 +284,20 @@ static void find_asked(struct hd_worker *k, const struct hd_frame *frames, uint3
     }
 }
 
+/* ---- all locks ------------------------------------------------------------------------------ */
+
+/* Of a file's lock the file is told; whose it is, another process most likely, is not. */
+static void find_lock(struct hd_worker *k, int tid, const struct hd_capture *c, const struct hd_frame *frames,
+                      uint32_t count, struct hd_evidence *out) {
+    if (c->syscall_nr == SYS_futex) {
+        out->lock_address = c->syscall_args[0];
+        out->lock_owner_tid = hd_mutex_owner(k, c, frames, count);
+        find_asked(k, frames, count, out);
+    } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
+        out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
+    }
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
@@ -306,9 +320,7 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
         }
         break;
     case HD_WAIT_LOCK:
-        out->lock_address = c->syscall_args[0];
-        out->lock_owner_tid = hd_mutex_owner(k, c, frames, count);
-        find_asked(k, frames, count, out);
+        find_lock(k, tid, c, frames, count, out);
         return;
     case HD_WAIT_TIME:
     case HD_WAIT_MEMORY:

@@ -11,12 +11,16 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "library.h"
 
@@ -234,6 +238,65 @@ static void behind_a_mutex_its_owner_and_the_owners_stack_are_told(void **state)
     looper_stop(&looper);
 }
 
+/* ---- a lock of a file, which another process holds --------------------------------------------------- */
+
+static char locked[96];
+
+__attribute__((noinline)) static void take_flock(uint64_t fd) {
+    flock((int)fd, LOCK_EX);
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) static void take_fcntl(uint64_t fd) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    fcntl((int)fd, F_SETLKW, &whole);
+    __asm__ volatile("");
+}
+
+/* Until it ends. Its descriptor is its own: locks of flock belong to what was opened. */
+static pid_t hold_in_another_process(void (*take)(uint64_t)) {
+    int told[2];
+    char byte;
+    assert_int_equal(pipe(told), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        take((uint64_t)open(locked, O_RDWR));
+        (void)!write(told[1], "", 1);
+        nap_ms(5 * T);
+        _exit(0);
+    }
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    close(told[0]);
+    close(told[1]);
+    return pid;
+}
+
+static void behind_a_lock_of_a_file_the_file_is_told(void **state) {
+    static const struct {
+        void (*take)(uint64_t);
+        const char *said;
+    } kinds[] = {{take_flock, "waited for a lock in flock on queue.lock for "},
+                 {take_fcntl, "waited for a lock in fcntl on queue.lock for "}};
+    (void)state;
+    snprintf(locked, sizeof locked, "%s/queue.lock", spool.path);
+    int fd = open(locked, O_RDWR | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        pid_t other = hold_in_another_process(kinds[i].take);
+        looper_call(&looper, kinds[i].take, (uint64_t)fd);
+        assert_int_equal(waitpid(other, NULL, 0), other);
+        json_t *hangs = spool_wait(&spool, NULL, i + 1);
+        const json_t *cause = json_object_get(json_array_get(hangs, i), "cause");
+        assert_string_equal(report_text(cause, "kind"), "lock");
+        assert_memory_equal(report_text(cause, "detail"), kinds[i].said, strlen(kinds[i].said));
+        assert_string_equal(report_text(cause, "path"), "queue.lock");
+        assert_null(json_object_get(cause, "lock_address"));
+        json_decref(hangs);
+    }
+    close(fd);
+    looper_stop(&looper);
+}
+
 /* ---- every signal blocked ------------------------------------------------------------------------- */
 
 static void without_signals(uint64_t ms) {
@@ -262,6 +325,7 @@ int main(void) {
         CASE(inside_the_loader),
         CASE(inside_stdio),
         CASE(behind_a_mutex_its_owner_and_the_owners_stack_are_told),
+        CASE(behind_a_lock_of_a_file_the_file_is_told),
         CASE(with_every_signal_blocked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
