@@ -32,6 +32,7 @@ void hd_figures_add(const struct hd_monitor *m, struct hd_figures *sum, struct h
     }
     sum->busy_ticks += busy;
     sum->idle_ticks += watched > busy ? watched - busy : 0;
+    add_cost(&sum->cost, &(struct hd_capture_cost){.pause_max_ns = w->pause_max_ns});
     add_cost(&sum->cost, &w->target.cost);
 }
 

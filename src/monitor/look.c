@@ -182,11 +182,23 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
     return late_ns - own_delay_ns + half_ns;
 }
 
+/* What is the most is told of one turn, where sums are told by their growth. */
+static void begin_turn(struct hd_watch *w, uint64_t late_ns) {
+    uint64_t *most = &w->target.cost.pause_max_ns;
+    w->pause_max_ns = *most > w->pause_max_ns ? *most : w->pause_max_ns;
+    *most = 0;
+    w->late_max_ns = late_ns;
+    w->begun_turn = w->life.turn;
+    w->begun = w->sched;
+    w->begun_valid = w->sched_valid;
+}
+
 bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
                 uint64_t own_delay_ns) {
     struct hd_look look;
     struct hd_limits limits;
     bool first = true;
+    w->late_max_ns = late_ns > w->late_max_ns ? late_ns : w->late_max_ns;
     do {
         hangdog_state state =
             state_of(m, w); /* of the turn that is looked at: before the look may end its launch */
@@ -204,9 +216,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         first = false;
         unsigned actions = hd_life_look(&w->life, &look, &limits);
         if (w->life.state != HD_LIFE_IDLE && w->begun_turn != w->life.turn) {
-            w->begun_turn = w->life.turn;
-            w->begun = w->sched;
-            w->begun_valid = w->sched_valid;
+            begin_turn(w, late_ns);
         }
         if ((actions & HD_ACT_TRACK) != 0 && !track(m, w, look.turn)) {
             w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
@@ -232,6 +242,7 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->life = (struct hd_life){0};
     w->sched_valid = w->blocked = w->sure_told = w->told = w->launched = false;
     w->stack_bytes = 0;
+    w->pause_max_ns = 0;
     w->tracked_turn = w->floor_ns = w->resumed = w->waited = w->changes = 0;
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
     hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */

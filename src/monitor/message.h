@@ -33,9 +33,10 @@ struct hd_message {
     uint64_t duration_ns, excluded_ns, threshold_ns;
     struct hd_sched sched; /* with TRACK: when the turn was first seen running; with END: at its end */
     bool sched_known;
-    struct hd_capture_cost cost;  /* of the loop's captures so far */
-    uint64_t cpu_ns, late_max_ns; /* the monitor's own so far */
-    bool degraded;                /* it samples less than asked: it is over its budget */
+    struct hd_capture_cost cost; /* of the loop's captures so far; the most, of its turn */
+    uint64_t cpu_ns;             /* the monitor's own so far */
+    uint64_t late_max_ns;        /* the same of the turn */
+    bool degraded;               /* it samples less than asked: it is over its budget */
 };
 
 #endif

@@ -50,7 +50,9 @@ struct hd_watch {
     struct hd_sched begun; /* when the running turn was first seen */
     bool begun_valid;
     uint64_t begun_turn;
-    bool blocked; /* the last sample found it blocked */
+    uint64_t late_max_ns;  /* of the looks since then */
+    uint64_t pause_max_ns; /* before: `target` counts anew with each turn */
+    bool blocked;          /* the last sample found it blocked */
     bool sure_told;
     bool told;             /* the worker follows the turn that is tracked */
     bool launched;         /* it was idle once */

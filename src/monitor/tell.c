@@ -36,7 +36,7 @@ static void tell_worker(struct hd_monitor *m) {
 static void add_figures(const struct hd_monitor *m, struct hd_message *message) {
     message->cost = hd_watch_at(m, message->loop)->target.cost;
     message->cpu_ns = hd_os_thread_cpu_ns();
-    message->late_max_ns = m->late_max_ns;
+    message->late_max_ns = hd_watch_at(m, message->loop)->late_max_ns;
     message->degraded = m->budget.over;
 }
 

@@ -81,8 +81,27 @@ static void stopped_while_idle_it_does_not_hang(void **state) {
 static int hang_role(void (*block)(uint64_t)) {
     start_with_loop();
     role_say(ROLE_FD, looper_call(&looper, block, 3000));
+    looper_call(&looper, block_sleep_other, 2 * T); /* another hang, in which nothing is stopped */
     looper_stop(&looper);
     return -hangdog_stop();
+}
+
+/* The most that the monitor was late or made a thread pause is told of each hang, and of the whole run. */
+static void expect_each_its_own_most(const json_t *hangs) {
+    const json_t *first = json_object_get(json_array_get(hangs, 0), "monitor");
+    const json_t *second = json_object_get(json_array_get(hangs, 1), "monitor");
+    json_t *sessions = spool_reports(&spool, "session", true);
+    const json_t *all = json_object_get(json_array_get(sessions, 0), "monitor");
+    assert_true(report_ns(first, "late_max_ns") >= SECOND);
+    assert_true(report_ns(second, "late_max_ns") < SECOND);
+    assert_true(report_ns(first, "pause_max_ns") <= report_ns(first, "pause_total_ns"));
+    assert_true(report_ns(second, "pause_max_ns") <= report_ns(second, "pause_total_ns"));
+    if (all != NULL) { /* a stop does not wait for a disk that takes its time */
+        assert_true(report_ns(all, "late_max_ns") >= SECOND);
+        assert_true(report_ns(all, "pause_max_ns") >= report_ns(first, "pause_max_ns"));
+        assert_true(report_ns(all, "pause_max_ns") >= report_ns(second, "pause_max_ns"));
+    }
+    json_decref(sessions);
 }
 
 static void stop_in_mid_hang(const char *name, const char *cause) {
@@ -92,7 +111,7 @@ static void stop_in_mid_hang(const char *name, const char *cause) {
     uint64_t stopped = role_stop_for(&role, 1500);
     uint64_t took = role_hear(role.fd);
     assert_int_equal(role_wait(&role), 0);
-    json_t *hangs = spool_wait(&spool, NULL, 1);
+    json_t *hangs = spool_wait(&spool, NULL, 2);
     const json_t *hang = json_array_get(hangs, 0);
     assert_near(report_ns(hang, "duration_ns"), took - stopped);
     assert_near(report_ns(hang, "excluded_ns"), stopped);
@@ -101,6 +120,7 @@ static void stop_in_mid_hang(const char *name, const char *cause) {
     if (!SANITIZED && !short_of_processors) {
         assert_string_equal(report_cause(hang), cause);
     }
+    expect_each_its_own_most(hangs);
     json_decref(hangs);
 }
 
@@ -138,7 +158,7 @@ static void a_stop_in_the_middle_of_a_look_is_taken_off(void **state) {
     uint64_t stopped = role_stopped_for(&role, 1500);
     uint64_t took = role_hear(role.fd);
     assert_int_equal(role_wait(&role), 0);
-    json_t *hangs = spool_wait(&spool, NULL, 1);
+    json_t *hangs = spool_wait(&spool, NULL, 2);
     assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), took - stopped);
     assert_near(report_ns(json_array_get(hangs, 0), "excluded_ns"), stopped);
     json_decref(hangs);
