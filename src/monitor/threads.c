@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "capture/target.h"
 #include "monitor/proc_files.h"
 #include "monitor/worker.h"
 
@@ -27,6 +28,7 @@ static void add_tid(struct hd_worker *k, int tid, int watched_tid, int monitor_t
         k->threads_left_out++;
         return;
     }
+    k->thread_first[k->threads].at_ns = 0;
     k->thread[k->threads++] = (struct hd_thread_record){
         .tid = tid, .cpu_percent = -1, .syscall_nr = HD_SYSCALL_NONE, .error = EAGAIN, .way = HD_WAY_FROZEN};
 }
@@ -75,32 +77,71 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
     k->thread_frames_used += walk.count;
 }
 
-/* One try. False when it is worth another one. */
-static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_sched *first,
-                       bool first_try) {
+/* ---- without a stack ------------------------------------------------------------------------ */
+
+#define READ_NS (100 * HD_NS_PER_US) /* longer than it takes to read two clocks, one after the other */
+
+/* The thread's clock is brought up to date as it is read; its scheduling figures are only at a tick. */
+static bool read_cpu(int tid, struct hd_cpu_at *out) {
+    for (unsigned i = 0; i < 3; i++) {
+        out->at_ns = hd_os_now_ns();
+        if (hd_os.thread_cpu_clock(tid, &out->cpu_ns) != 0) {
+            return false;
+        }
+        if (hd_os_now_ns() - out->at_ns < READ_NS) {
+            break; /* else we had to wait for a processor in between */
+        }
+    }
+    return true;
+}
+
+static void note_share(struct hd_thread_record *r, struct hd_cpu_at *first) {
+    struct hd_cpu_at now;
+    if (!read_cpu(r->tid, &now)) {
+        return;
+    }
+    if (first->at_ns == 0) {
+        *first = now;
+    } else if (now.at_ns > first->at_ns) {
+        double share = (double)(now.cpu_ns - first->cpu_ns) / (double)(now.at_ns - first->at_ns);
+        r->cpu_percent = share < 1 ? 100 * share : 100;
+    }
+}
+
+/* Of a thread whose call cannot be read, what everybody may see of it. */
+static uint8_t state_of(const struct hd_target *t, int error) {
+    enum hd_run_state state;
+    if (error == -EAGAIN) {
+        return HD_RUN_RUNNING;
+    }
+    if (hd_target_state(t, &state) == 0) {
+        return state == HD_RUN_RUNNABLE ? HD_RUN_RUNNING : (uint8_t)state;
+    }
+    return error == -ESRCH || error == -ENOENT ? HD_RUN_GONE : HD_THREAD_STATE_UNKNOWN;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+/* One try. False when it is worth another one: it ran. */
+static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_cpu_at *first) {
     struct hd_target target = {0};
     struct hd_capture c;
     int rc = hd_target_open(&target, r->tid, 0);
     if (rc == 0) {
         rc = hd_capture_frozen(&target, k->thread_stack, &c);
     }
-    struct hd_sched sched;
-    bool known = hd_capture_sched(&target, &sched) == 0;
-    if (known && first_try) {
-        *first = sched;
-    } else if (known && rc == -EAGAIN) {
-        r->cpu_percent = (double)(sched.cpu_ns - first->cpu_ns) * 100.0 / RETRY_NS;
-        r->state = HD_RUN_RUNNING;
-    }
-    hd_target_close(&target);
     if (rc == 0) {
         keep_stack(k, r, &c);
-        r->cpu_percent = -1;
+    } else {
+        r->error = -rc;
+        r->state = state_of(&target, rc);
+    }
+    hd_target_close(&target);
+    if (r->state != HD_RUN_RUNNING) {
         return true;
     }
-    r->error = -rc;
-    r->state = rc == -ESRCH ? HD_RUN_GONE : HD_RUN_RUNNING;
-    return rc != -EAGAIN;
+    note_share(r, first);
+    return false;
 }
 
 static void wait_until(uint64_t until_ns) {
@@ -119,15 +160,15 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
             break;
         }
         read_name(k, &k->thread[i]);
-        again = !try_thread(k, &k->thread[i], &k->thread_sched[i], true) || again;
+        again = !try_thread(k, &k->thread[i], &k->thread_first[i]) || again;
     }
     if (!again) {
         return;
     }
     wait_until(begin_ns + RETRY_NS);
     for (uint32_t i = 0; i < k->threads; i++) {
-        if (k->thread[i].error == EAGAIN && hd_os_now_ns() - begin_ns < RETRY_NS + BUDGET_NS) {
-            try_thread(k, &k->thread[i], &k->thread_sched[i], false);
+        if (k->thread[i].state == HD_RUN_RUNNING && hd_os_now_ns() - begin_ns < RETRY_NS + BUDGET_NS) {
+            try_thread(k, &k->thread[i], &k->thread_first[i]);
         }
     }
 }

@@ -109,7 +109,9 @@ struct hd_worker {
     struct hd_tree_pool pool;
     struct hd_frame frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX];
     struct hd_thread_record thread[HD_THREADS_MAX];
-    struct hd_sched thread_sched[HD_THREADS_MAX]; /* at the first try */
+    struct hd_cpu_at {
+        uint64_t cpu_ns, at_ns;
+    } thread_first[HD_THREADS_MAX]; /* at the first try; at_ns 0: not known */
     uint32_t threads, threads_left_out, thread_frames_used;
     struct hd_frame thread_frames[HD_THREAD_FRAMES_MAX];
     uint8_t thread_stack[HD_STACK_BYTES_MAX];

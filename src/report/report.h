@@ -57,7 +57,8 @@ struct hd_thread_record {
     char name[16];
     bool watched;
     double cpu_percent; /* < 0: left out */
-    uint8_t state;
+    uint8_t state;      /* enum hd_run_state; or: nothing is known of it */
+#define HD_THREAD_STATE_UNKNOWN UINT8_MAX
     int32_t syscall_nr;
     int waits_for_tid;     /* 0 */
     int error;             /* errno value: why there is no stack, 0 */

@@ -191,7 +191,8 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
         hd_json_bool(j, "watched", true);
     if (t->cpu_percent >= 0)
         hd_json_fixed(j, "cpu_percent", t->cpu_percent, 1);
-    hd_json_str(j, "state", t->state < HD_RUN_GONE ? hd_state_names[t->state] : "gone");
+    if (t->state != HD_THREAD_STATE_UNKNOWN)
+        hd_json_str(j, "state", t->state < HD_RUN_GONE ? hd_state_names[t->state] : "gone");
     if (t->state != HD_RUN_RUNNING)
         hd_write_syscall(j, t->syscall_nr);
     if (t->waits_for_tid != 0)
