@@ -403,6 +403,30 @@ static void what_a_cap_holds_back_is_counted(void **state) {
     json_decref(session);
 }
 
+static void what_the_spool_has_no_room_for_is_counted(void **state) {
+    (void)state;
+    hangdog_options o = library_options(&spool);
+    o.spool_reports = 2;
+    assert_int_equal(hangdog_stop(), 0);
+    spool_remove(&spool);
+    spool_make(&spool);
+    o.spool = spool.path;
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    for (unsigned i = 0; i < 4; i++) {
+        looper_call(&looper, i % 2 == 0 ? block_sleep : block_sleep_other, T + T / 2);
+    }
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *session = spool_wait(&spool, "session", 1), *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *told = json_object_get(json_array_get(session, 0), "session");
+    assert_int_equal(report_ns(told, "hangs"), 4);
+    assert_int_equal(report_ns(told, "reports_dropped"), 3); /* one of them for the session's own */
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep_other));
+    json_decref(hangs);
+    json_decref(session);
+}
+
 /* Scenario 37, with a smaller number. */
 static void the_days_cap_outlives_a_restart(void **state) {
     (void)state;
@@ -487,6 +511,7 @@ int main(void) {
         CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(the_same_hang_again_is_reported_in_brief),
         CASE(what_a_cap_holds_back_is_counted),
+        CASE(what_the_spool_has_no_room_for_is_counted),
         CASE(the_days_cap_outlives_a_restart),
         CASE(over_its_budget_it_samples_less_and_says_so),
     };
