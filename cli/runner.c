@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,8 @@ static bool is_forwarded(int signal) {
     }
     return true;
 }
+
+#define TIMERS 3 /* ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF */
 
 static struct {
     sigset_t mask;
@@ -108,6 +111,7 @@ int runner_enlarge(int fd, off_t bytes) {
 
 int runner_prepare(struct runner *r) {
     *r = (struct runner){.child = -1};
+    sigemptyset(&r->merged);
     note_inherited();
     sigset_t set;
     sigemptyset(&set);
@@ -143,6 +147,19 @@ int runner_prepare(struct runner *r) {
     return 0;
 }
 
+/* An alarm that was set before exec is the program's: exec keeps it, fork does not. */
+static void take_timers(struct itimerval timers[TIMERS]) {
+    for (int i = 0; i < TIMERS; i++) {
+        setitimer((enum __itimer_which)i, &(struct itimerval){0}, &timers[i]);
+    }
+}
+
+static void set_timers(const struct itimerval timers[TIMERS]) {
+    for (int i = 0; i < TIMERS; i++) {
+        setitimer((enum __itimer_which)i, &timers[i], NULL);
+    }
+}
+
 /* In the child. Only what the program would have had: mask, descriptors, environment, but for our two
  * variables. */
 static _Noreturn void become(const struct runner *r, char *const argv[], const char *preload, int tell_fd) {
@@ -169,10 +186,15 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
     }
     r->record->options.started_ns = hd_os_now_ns();
     hd_os.wall_clock(&r->record->options.started_wall_ns);
+    struct itimerval timers[TIMERS];
+    take_timers(timers);
     r->child = fork();
     *tried = r->child >= 0;
     if (r->child == 0) {
+        set_timers(timers);
         become(r, argv, preload, tell[1]);
+    } else if (r->child < 0) {
+        set_timers(timers);
     }
     int rc = r->child < 0 ? -errno : 0;
     close(tell[1]);
@@ -240,10 +262,24 @@ static void reap(struct runner *r) {
     }
 }
 
-/* Whether the program got it too: from the terminal, as one of a group, or because it sent it. */
+/* Whether it is not to be passed on. The program got it too: from the terminal, as one of a group, or because
+ * it sent it. Or it is for us: we are over a limit. */
 static bool programs_own(const struct runner *r, const struct signalfd_siginfo *info) {
-    return info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == r->child ||
-           witness_has(&r->witness, (int)info->ssi_signo);
+    int signal = (int)info->ssi_signo;
+    if (info->ssi_code == SI_KERNEL && (signal == SIGXCPU || signal == SIGXFSZ || r->witness.pid == 0)) {
+        return true; /* without a witness: most of what the kernel sends is for the group */
+    }
+    return (info->ssi_code != SI_KERNEL && (pid_t)info->ssi_pid == r->child) ||
+           sigismember(&r->merged, signal) == 1 || witness_has(&r->witness, signal);
+}
+
+/* What came again meanwhile, and the witness may have forgotten as well: one with the one before it, as the
+ * kernel does it where a signal is pending. */
+static void forget(struct runner *r, const sigset_t *seen) {
+    sigset_t pending;
+    witness_forget(&r->witness, seen);
+    sigpending(&pending);
+    sigandset(&r->merged, &pending, seen);
 }
 
 static void pass_on(const struct runner *r, const struct signalfd_siginfo *info) {
@@ -257,20 +293,21 @@ static void pass_on(const struct runner *r, const struct signalfd_siginfo *info)
 
 void runner_handle_signals(struct runner *r) {
     struct signalfd_siginfo info;
-    bool others = false;
+    sigset_t seen;
+    sigemptyset(&seen);
     while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
         int signal = (int)info.ssi_signo;
         if (signal == SIGCHLD) {
             continue; /* reaped below: signals of one kind merge */
         }
-        others = true;
+        sigaddset(&seen, signal);
         r->told_to_stop = signal == SIGTSTP || (signal != SIGCONT && r->told_to_stop);
         if (!programs_own(r, &info) && (signal != SIGCONT || r->stopped_at_ns != 0)) {
             pass_on(r, &info);
         }
     }
-    if (others) {
-        witness_forget(&r->witness);
+    if (!sigisemptyset(&seen)) {
+        forget(r, &seen);
     }
     reap(r);
     if (r->ended) {

@@ -23,6 +23,7 @@ struct runner {
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
     bool told_to_stop;      /* we got the terminal's signal to stop, too */
     struct witness witness;
+    sigset_t merged; /* signals that came again before the witness had forgotten those of before */
 };
 
 /* To be called before anything is opened: the program's closed descriptors among 0 to 2 must not be ours, and

@@ -20,16 +20,14 @@
 #define ANSWER_MS 100      /* it may be stopped */
 
 static _Noreturn void stand_by(int talk) {
-    sigset_t all;
-    char byte;
+    sigset_t set;
     prctl(PR_SET_NAME, "hangdog-witness");
     dup2(talk, STDIN_FILENO); /* nothing else stays open: pipes end when those who use them do */
     close_range(STDIN_FILENO + 1, UINT_MAX, 0);
-    sigfillset(&all);
-    while (read(STDIN_FILENO, &byte, 1) == 1) {
-        while (sigtimedwait(&all, NULL, &(struct timespec){0}) > 0) {
+    while (read(STDIN_FILENO, &set, sizeof set) == sizeof set) {
+        while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0) {
         }
-        if (write(STDIN_FILENO, &byte, 1) != 1) {
+        if (write(STDIN_FILENO, "", 1) != 1) {
             break;
         }
     }
@@ -80,11 +78,12 @@ bool witness_has(const struct witness *w, int signal) {
     return is_pending(w->pid, signal);
 }
 
-void witness_forget(const struct witness *w) {
+void witness_forget(const struct witness *w, const sigset_t *set) {
     struct pollfd answer = {.fd = w->talk, .events = POLLIN};
-    char byte = 0;
-    if (w->pid != 0 && send(w->talk, &byte, 1, MSG_NOSIGNAL) == 1 && poll(&answer, 1, ANSWER_MS) == 1) {
-        byte = recv(w->talk, &byte, 1, 0) == 1;
+    char byte;
+    if (w->pid != 0 && send(w->talk, set, sizeof *set, MSG_NOSIGNAL) == sizeof *set &&
+        poll(&answer, 1, ANSWER_MS) == 1) {
+        (void)(recv(w->talk, &byte, 1, 0) == 1);
     }
 }
 

@@ -8,20 +8,21 @@
 #ifndef CLI_WITNESS_H
 #define CLI_WITNESS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct witness {
     pid_t pid; /* 0: there is none, and every signal counts as ours alone */
-    int talk;  /* a byte and it forgets, a byte and it has */
+    int talk;  /* a set of signals and it forgets them, a byte and it has */
 };
 
 /* Every signal is blocked in the caller that is forwarded. */
 void witness_start(struct witness *w);
 /* True when it got the signal too. Waits some milliseconds for it. */
 bool witness_has(const struct witness *w, int signal);
-/* It forgets all that it has. */
-void witness_forget(const struct witness *w);
+/* It forgets these. */
+void witness_forget(const struct witness *w, const sigset_t *set);
 void witness_end(struct witness *w);
 
 #endif

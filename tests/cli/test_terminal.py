@@ -30,6 +30,14 @@ sys.exit(5)
 """
 
 
+# Sets a timer of its own and becomes another program.
+TIMER = """
+import os, signal, sys
+signal.setitimer(int(sys.argv[1]), float(sys.argv[2]))
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
 # Draws on the whole screen, and hangs.
 DRAW = """
 import select, sys, termios, time, tty
@@ -171,6 +179,11 @@ class Terminal(Folder):
             wait_until(lambda: self.read("log"), "the signal")
             time.sleep(0.3)
             self.assertEqual("2\n", self.read("log"))
+            for i in range(60):  # some merge
+                shell.type("\x03")
+                time.sleep(i % 7 / 2000)
+            time.sleep(0.3)
+            self.assertLessEqual(len(self.read("log").split()), 61)
             open(self.path("end"), "w", encoding="ascii").close()
             shell.expect("READY> ")
             shell.line("echo status=$?")
@@ -212,6 +225,75 @@ class Terminal(Folder):
             shell.expect("READY> ")
             shell.line("echo status=$?")
             shell.expect("status=6")
+
+
+class Leader(Folder):
+    """The program is alone at its terminal, as in one that is opened for it."""
+
+    def start(self, watched, *argv):  # pylint: disable=arguments-differ
+        self.make()
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            argv = [*self.head(watched), *argv]
+            os.execve(argv[0], argv, environment())
+        self.addCleanup(self.finish, pid)
+        return pid, terminal
+
+    def finish(self, pid):
+        if not hasattr(self, "status"):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+    def ended(self, pid):
+        done, status = wait_until(lambda: (lambda both: both if both[0] else None)(os.waitpid(pid, os.WNOHANG)), "the end")
+        self.assertEqual(pid, done)
+        self.status = os.waitstatus_to_exitcode(status)
+        return self.status
+
+    def beside_the_end_of_the_terminal_is_the_end(self):
+        for watched in (False, True):
+            pid, terminal = self.start(watched, PYTHON, "-I", "-c", COUNT)
+            wait_until(lambda: self.read("pid"), "the program")
+            processes = {pid, int(self.read("pid")), *children_of(pid)}
+            self.assertEqual(3 if watched else 1, len(processes))
+            os.close(terminal)
+            self.assertEqual(-signal.SIGHUP, self.ended(pid))
+            wait_until(lambda: not any(map(state_of, processes)), "all of them to be gone")
+
+    def beside_a_program_that_stays(self):
+        for watched in (False, True):
+            pid, terminal = self.start(watched, PYTHON, "-I", "-c", COUNT, "1")
+            wait_until(lambda: self.read("pid"), "the program")
+            os.close(terminal)
+            wait_until(lambda: self.read("log"), "the signal")
+            time.sleep(0.3)
+            self.assertEqual("1\n", self.read("log"))
+            open(self.path("end"), "w", encoding="ascii").close()
+            self.assertEqual(5, self.ended(pid))
+
+
+class Timers(Folder):
+    """A timer that is set before exec is the program's."""
+
+    def run_it(self, watched, which, seconds, *argv):
+        self.make()
+        return subprocess.run([PYTHON, "-I", "-c", TIMER, str(which), str(seconds), *self.head(watched), *argv],
+                              cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    def beside_it_ends_the_program(self):
+        for which, number, script in ((signal.ITIMER_REAL, signal.SIGALRM, "sleep 60"),
+                                      (signal.ITIMER_VIRTUAL, signal.SIGVTALRM, "while :; do :; done"),
+                                      (signal.ITIMER_PROF, signal.SIGPROF, "while :; do :; done")):
+            for watched in (False, True):
+                done = self.run_it(watched, which, 0.8, "/bin/sh", "-c", "exec /bin/" + script if "sleep" in script else script)
+                self.assertEqual(-number, done.returncode, done.stderr)
+
+    def beside_the_program_takes_it_back(self):
+        script = "import signal, time; print(signal.getitimer(0)[0] > 0.1, signal.alarm(0) > 0); time.sleep(2.5)"
+        for watched in (False, True):
+            done = self.run_it(watched, signal.ITIMER_REAL, 2, PYTHON, "-I", "-c", script)
+            self.assertEqual((0, "True True\n"), (done.returncode, done.stdout), done.stderr)
 
 
 class Signals(Folder):

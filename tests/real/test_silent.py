@@ -15,7 +15,7 @@ import time
 import unittest
 
 from support_plans import PlanCase, drive_all, need
-from support_run import HANGDOG, RELEASE, SANITIZER, environment, main
+from support_run import HANGDOG, RELEASE, SANITIZER, environment, main, wait_until
 
 NAMES = ["make", "gcc", "git", "ssh", "bash", "java", "sleeper", "sqlite", "tail"]
 if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a lock of setlocale's
@@ -73,6 +73,7 @@ class Terminal:
         """Whatever became of the test: the end of the terminal ends what runs on it."""
         if self.fd >= 0:
             os.close(self.fd)
+            wait_until(lambda: os.waitpid(self.pid, os.WNOHANG)[0], "the end of what ran on the terminal")
 
     def end(self):
         shown = self.shown
