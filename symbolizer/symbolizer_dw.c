@@ -7,6 +7,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
@@ -140,6 +141,17 @@ static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf
     return -1;
 }
 
+/* libdw asks the servers of the environment by itself. Here it sees none; that of the process, which programs
+ * inherit, stays as it is. */
+static int find_debuginfo_here(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+                               const char *file, const char *link, GElf_Word crc, char **found) {
+    char *none[] = {NULL}, **given = environ;
+    environ = none;
+    int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, found);
+    environ = given;
+    return fd;
+}
+
 struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
     struct symbolizer *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -148,11 +160,9 @@ struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
         free(s);
         return NULL;
     }
-    if (!o->debuginfod) /* libdw asks them by itself */
-        unsetenv("DEBUGINFOD_URLS");
     s->callbacks = (Dwfl_Callbacks){
         .find_elf = find_no_elf,
-        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .find_debuginfo = o->debuginfod ? dwfl_standard_find_debuginfo : find_debuginfo_here,
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &s->debug_path,
     };

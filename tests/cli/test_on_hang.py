@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What happens beside the program: commands for each hang, a spool that goes away, odd places and descriptors."""
 
+import contextlib
+import ctypes
+import http.server
 import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import unittest
 
@@ -14,7 +18,38 @@ from support_beside import PYTHON, SideBySide, loop
 from support_run import BUILD, HANGDOG, SANITIZER, Program, Together, environment, main, wait_until
 
 
+class Server(http.server.BaseHTTPRequestHandler):
+    """Has no debug information."""
+
+    def do_GET(self):  # pylint: disable=invalid-name
+        self.server.asked += 1
+        self.send_error(404)
+
+    def log_message(self, *_):  # pylint: disable=arguments-differ
+        pass
+
+
 class OnHang(SideBySide):
+    def beside_servers_of_debug_information_are_asked_by_others_only(self):
+        """They are named in the environment, which everybody inherits as it is; a hang's own line is not to wait for them."""
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+            server.asked = 0
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d/" % server.server_port, "AFTER": "it"}
+            told = "exec(print({k: os.environ.get(k) for k in ('DEBUGINFOD_URLS', 'AFTER')}))"
+            program = self.start(loop(1.6, "hang0.7", 0.5, told), ["--on-hang", "env >env"], env=env)
+            self.assertEqual(0, program.wait(), program.errors)
+            self.assertEqual((str(env) + "\n", 0), (program.output, server.asked), program.errors)
+            self.assertIn("hung for", program.errors)
+            lines = (pathlib.Path(program.folder) / "env").read_text().splitlines()
+            self.assertLessEqual({"%s=%s" % one for one in env.items()}, set(lines))
+            with contextlib.suppress(OSError):
+                ctypes.CDLL("libdebuginfod.so.1")
+                subprocess.run([HANGDOG, "show", "latest", "--spool", program.spool], check=True, stdout=subprocess.DEVNULL,
+                               env=environment({**env, "HOME": program.folder}), timeout=60)
+                self.assertGreater(server.asked, 0)
+            server.shutdown()
+
     def beside_it_is_run_once_for_each_hang_with_the_report(self):
         command = ('echo "ran $1 $HANGDOG_REPORT $0"; cat "$1" >>all; ls -l /proc/self/fd >fds; cat >input;'
                    ' grep -E "Sig(Blk|Ign)" /proc/self/status >signals; echo again >>count')

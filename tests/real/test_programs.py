@@ -172,7 +172,7 @@ class Inherited(Case):
         folder = self.program(["/bin/true"], watched=False).folder
         with open(os.path.join(folder, "tell.py"), "w", encoding="utf-8") as script:
             script.write(self.TELL)
-        every = [{}, {"LD_PRELOAD": "libm.so.6"}, {"HANGDOG": "mine", "LD_PRELOAD": "libm.so.6:libc.so.6"}]
+        every = [{"DEBUGINFOD_URLS": "http://127.0.0.1:1/"}, {"LD_PRELOAD": "libm.so.6"}, {"HANGDOG": "mine", "LD_PRELOAD": "libm.so.6:libc.so.6"}]
         for env in every[:1] if SANITIZER else every:  # an instrumented `hangdog` has its runtime first, or ends
             plain, watched = self.told(False, folder, env), self.told(True, folder, env)
             for who in ("own", "child"):
