@@ -54,31 +54,49 @@ static bool is_after_name(const char *name, const char *open) {
     return (isalnum((unsigned char)open[-1]) || open[-1] == '_') && !is_operator(name, open);
 }
 
-/* Outermost angle brackets. Those that begin a name ("<T as Trait>::f") say what it is of. */
+/* The bracket that closes this one, NULL when there is none. */
+static const char *closing(const char *open) {
+    const char *close = open;
+    for (int depth = 1; depth > 0; depth += (*close == '<') - (*close == '>' && close[-1] != '-'))
+        if (*++close == 0)
+            return NULL;
+    return close;
+}
+
+/* Outermost angle brackets, up to one that is not closed. Those that begin a name ("<T as Trait>::f") say what
+ * it is of. Each character is looked at twice at most: a report may come from anybody. */
 static void leave_out_templates(char *name) {
-    for (char *open = name; (open = strchr(open, '<')) != NULL; open++) {
-        if (!is_after_name(name, open))
-            continue;
-        const char *close = open;
-        int depth = 1;
-        while (depth > 0 && *++close != 0)
-            depth += (*close == '<') - (*close == '>' && close[-1] != '-');
-        if (depth == 0)
-            leave_out(open, close);
+    char *to = name;
+    for (const char *from = name; *from != 0;) {
+        if (*from == '<' && is_after_name(name, to)) {
+            const char *close = closing(from);
+            if (close == NULL) {
+                memmove(to, from, strlen(from) + 1);
+                return;
+            }
+            if (close - from > 4) {
+                memcpy(to, "<...", 4);
+                to += 4;
+                from = close;
+            }
+        }
+        *to++ = *from++;
     }
+    *to = 0;
 }
 
 /* Leading namespaces, and the type that a template's function returns; not what is inside of angle brackets.
  */
 static void leave_out_namespaces(char *name, int width) {
-    int depth = 0;
+    int depth = 0, left = width_of(name);
     for (char *at = name; *at != 0 && name[0] != '<'; at++) {
         depth += (*at == '<') - (*at == '>');
-        if (depth == 0 && at > name + 3 && strncmp(at, "::", 2) == 0 && width_of(at) + 3 <= width) {
+        if (depth == 0 && at > name + 3 && strncmp(at, "::", 2) == 0 && left + 3 <= width) {
             memmove(name + 3, at, strlen(at) + 1);
             memset(name, '.', 3);
             return;
         }
+        left -= ((unsigned char)*at & 0xc0) != 0x80;
     }
 }
 

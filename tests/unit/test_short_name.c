@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "cli/short_name.h"
 
@@ -48,6 +50,29 @@ static void names_lose_what_makes_them_long(void **state) {
     }
 }
 
+/* A report comes from anywhere. */
+static void hostile_names_take_no_longer(void **state) {
+    const size_t bytes = 1 << 20;
+    static const char *const parts[] = {"a<", "a<>", "a<b>c", "a<bcdef>", "(", ")", "()", "a<(", "::", "a<::", "operator<<", "<"};
+    char *name = malloc(bytes + 1);
+    (void)state;
+    assert_non_null(name);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const size_t n = strlen(parts[i]);
+        for (size_t at = 0; at < bytes; at++) {
+            name[at] = parts[i][at % n];
+        }
+        name[bytes] = '\0';
+        clock_t begin = clock();
+        char *text = short_name(name, 44);
+        double took = (double)(clock() - begin) / CLOCKS_PER_SEC;
+        free(text);
+        print_message("1 MiB of %s: %.3f s\n", parts[i], took);
+        assert_true(took < 1);
+    }
+    free(name);
+}
+
 static void width_counts_characters(void **state) {
     (void)state;
     assert_int_equal(4, width_of("Zeit"));
@@ -58,6 +83,7 @@ static void width_counts_characters(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_lose_what_makes_them_long),
+        cmocka_unit_test(hostile_names_take_no_longer),
         cmocka_unit_test(width_counts_characters),
     };
     return cmocka_run_group_tests_name("short_name", tests, NULL, NULL);
