@@ -145,8 +145,7 @@ int cmd_list(int argc, char **argv) {
         return complain("%s", why.text);
     json_t *all = read_all(&files, &o, &status);
     if (o.json) {
-        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-        fputc('\n', stdout);
+        render_json(stdout, all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     } else if (files.count == 0) {
         printf("no reports in %s\n", files.where);
     } else {

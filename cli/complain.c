@@ -3,18 +3,12 @@
  * Errors for a person: one line each. Ordinary code.
  */
 #include "cli/commands.h"
+#include "cli/plain_text.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Names in errors come from anywhere: no control character reaches the terminal, and the line stays one. */
-static void clean(char *text) {
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-}
 
 void problem_set(struct problem *p, const char *format, ...) {
     va_list args;
@@ -29,7 +23,7 @@ int complain(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    clean(text);
+    plain_text(text); /* names in errors come from anywhere, and the line stays one */
     fprintf(stderr, "hangdog: %s\n", text);
     return EXIT_ERROR;
 }
@@ -40,7 +34,7 @@ int complain_usage(const char *command, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    clean(text);
+    plain_text(text);
     fprintf(stderr, "hangdog: %s; see: hangdog%s%s --help\n", text, command != NULL ? " " : "",
             command != NULL ? command : "");
     return EXIT_USAGE;

@@ -5,6 +5,8 @@
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H
 
+#include "cli/plain_text.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +32,5 @@ const char *render_duration(char text[RENDER_DURATION_BYTES], int64_t ns);
 /* "2026-01-31 12:00:00", local time, of a report's RFC 3339 time; the text as it is when it is none. */
 #define RENDER_TIME_BYTES 40
 const char *render_time(char text[RENDER_TIME_BYTES], const char *rfc3339);
-/* A text of the report, without characters that a terminal obeys. */
-void render_text(FILE *out, const char *text);
 
 #endif

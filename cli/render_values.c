@@ -34,19 +34,6 @@ const char *render_time(char text[RENDER_TIME_BYTES], const char *rfc3339) {
     return text;
 }
 
-/* Control characters: ASCII's, and the second set, which UTF-8 writes as C2 80 to C2 9F. */
-void render_text(FILE *out, const char *text) {
-    const unsigned char *s = (const unsigned char *)(text != NULL ? text : "");
-    for (; *s != 0; s++) {
-        bool second_set = *s == 0xc2 && s[1] >= 0x80 && s[1] <= 0x9f;
-        if (*s < 0x20 || *s == 0x7f || second_set)
-            fputc('?', out);
-        else
-            fputc(*s, out);
-        s += second_set;
-    }
-}
-
 bool render_wants_colour(FILE *out) {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
     if (no_colour != NULL && no_colour[0] != 0)

@@ -63,8 +63,8 @@ static const char *closing(const char *open) {
     return close;
 }
 
-/* Outermost angle brackets, up to one that is not closed. Those that begin a name ("<T as Trait>::f") say what
- * it is of. Each character is looked at twice at most: a report may come from anybody. */
+/* Outermost angle brackets, up to one that is not closed. Those that begin a name ("<T as Trait>::f") say
+ * what it is of. Each character is looked at twice at most: a report may come from anybody. */
 static void leave_out_templates(char *name) {
     char *to = name;
     for (const char *from = name; *from != 0;) {

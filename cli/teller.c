@@ -108,9 +108,7 @@ static void tell_ended(struct teller *t, json_t *report) {
     FILE *out = begin_to_say(t);
     report_symbolicate(report, t->symbolizer, owner_of(t, report), &notes);
     if (t->json) {
-        char *line = json_dumps(report, JSON_COMPACT);
-        fprintf(out, "%s\n", line != NULL ? line : "{}");
-        free(line);
+        render_json(out, report, JSON_COMPACT);
     } else {
         struct render_options o = {
             .colour = render_wants_colour(stderr), .notes = notes, .max_frames = FRAMES_TOLD};

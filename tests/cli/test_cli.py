@@ -266,6 +266,36 @@ class Showing(Command):
             out = run(*arguments, "--spool", self.spool).stdout
             self.assertEqual(re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", out), [])
 
+    def test_nor_one_of_the_second_set_nor_by_json_nor_in_an_error(self):
+        controls = "".join(map(chr, [*range(1, 0x20), *range(0x7f, 0xa0)]))
+        obeyed = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\udc80-\udc9f]")
+
+        def said(*arguments):
+            done = subprocess.run([HANGDOG, *arguments], capture_output=True, timeout=120, check=False)
+            texts = [out.decode(errors="surrogateescape") for out in (done.stdout, done.stderr)]
+            for text in texts:
+                self.assertEqual([], obeyed.findall(text), arguments)
+            return texts
+
+        (id,) = self.write("full")
+        file = self.spool / f"{id}.json"
+        report = json.loads(file.read_text())
+        report["app"]["name"] = name = "\u00e4\u20ac\U0001f415" + controls
+        report["hot_stack"]["frames"][0]["function"] = report["cause"]["detail"] = name
+        file.write_text(json.dumps(report))
+        for arguments in (["list"], ["show", "latest"]):
+            arguments += ["--no-symbols", "--spool", self.spool]
+            shown = said(*arguments)[0]
+            self.assertIn("\u00e4\u20ac\U0001f415" + "?" * len(controls), shown)
+            shown = said(*arguments, "--json")[0]
+            self.assertIn("\u00e4\u20ac\U0001f415\\u0001", shown)
+            shown = json.loads(shown)
+            self.assertEqual(name, shown["app"]["name"] if "show" in arguments else shown[0]["app"])
+        file.write_text(json.dumps({**report, "format": "hangdog-report/1" + controls}))
+        self.assertIn("its format is hangdog-report/1" + "?" * len(controls), said("show", file)[1])
+        name = b"/\xc2\xa0\xe2\x82\xac\xff\x80\x9b\xc2\x9b\xc2.json"  # in no language's letters
+        self.assertIn("/\u00a0\u20ac\udcff???\udcc2.json", said("show", name)[1])
+
     def on_a_terminal(self, **env):
         main, terminal = pty.openpty()
         done = run("show", "--spool", self.spool, "latest", env={"TERM": "xterm", **env}, stdout=terminal)

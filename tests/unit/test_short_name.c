@@ -53,7 +53,8 @@ static void names_lose_what_makes_them_long(void **state) {
 /* A report comes from anywhere. */
 static void hostile_names_take_no_longer(void **state) {
     const size_t bytes = 1 << 20;
-    static const char *const parts[] = {"a<", "a<>", "a<b>c", "a<bcdef>", "(", ")", "()", "a<(", "::", "a<::", "operator<<", "<"};
+    static const char *const parts[] = {"a<", "a<>", "a<b>c", "a<bcdef>", "(",          ")",
+                                        "()", "a<(", "::",    "a<::",     "operator<<", "<"};
     char *name = malloc(bytes + 1);
     (void)state;
     assert_non_null(name);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Texts that come from anywhere, for a terminal: no character of them is one that it obeys. Ordinary code.
+ */
+#ifndef CLI_PLAIN_TEXT_H
+#define CLI_PLAIN_TEXT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Each control character becomes a question mark. */
+void plain_text(char *text);
+/* The same, written; NULL is an empty text. */
+void render_text(FILE *out, const char *text);
+
+/* A JSON text and a new line, in which control characters are escaped, and only they. 0, or -1 when `out`
+ * cannot be written. */
+int render_json(FILE *out, const json_t *json, size_t flags);
+
+#endif
