@@ -5,6 +5,7 @@
 #include "cli/afterwards.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,17 @@
 #include "cli/reports.h"
 #include "os/os.h"
 #include "report/spool.h"
+
+/* A report that could not be written, for the closing line: the first error says more than those that follow
+ * from it. */
+static int note(struct hd_record *c, int rc) {
+    int32_t none = 0;
+    if (rc != 0) {
+        atomic_fetch_add(&c->spool_failed, 1);
+        atomic_compare_exchange_strong(&c->spool_error, &none, -rc);
+    }
+    return rc;
+}
 
 static bool is_of_session(const char *path, const char *session) {
     struct problem why;
@@ -48,11 +60,13 @@ static void drop_what_is_no_hang(struct hd_record *c) {
     json_decref(report);
 }
 
-/* Held reports are files named .ID.held. */
-static void settle_held(const char *spool, const char *session, bool loop_seen) {
+/* Held reports are files named .ID.held. 0 or the last negative errno value. */
+static int settle_held(struct hd_record *c, const char *session, bool loop_seen) {
+    const char *spool = c->options.spool;
     DIR *dir = opendir(spool);
+    int rc = 0;
     if (dir == NULL) {
-        return;
+        return 0; /* whoever writes there will be told */
     }
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
         size_t n = strlen(e->d_name);
@@ -65,69 +79,104 @@ static void settle_held(const char *spool, const char *session, bool loop_seen) 
         if (!is_of_session(from, session)) {
             continue;
         }
-        if (loop_seen) {
-            rename(from, to);
-        } else {
+        if (!loop_seen) {
             unlink(from);
+        } else if (rename(from, to) != 0) {
+            rc = note(c, -errno);
         }
     }
     closedir(dir);
+    return rc;
 }
 
-/* Replaces the report by one that is complete on disk before it has the name. */
-static void replace(const char *spool, const char *id, const json_t *report) {
+/* Replaces the report by one that is complete on disk before it has the name. 0 or a negative errno value. */
+static int replace(const char *spool, const char *id, const json_t *report) {
     char from[4096], to[4096];
     snprintf(from, sizeof from, "%s/.%s.tmp", spool, id);
     snprintf(to, sizeof to, "%s/%s.json", spool, id);
     int fd = open(from, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    int rc = out != NULL ? 0 : -errno;
+    errno = 0;
     bool whole = out != NULL && json_dumpf(report, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF &&
                  fflush(out) == 0 && fsync(fd) == 0;
     if (out != NULL) {
-        whole = fclose(out) == 0 && whole;
+        whole = whole && rename(from, to) == 0;
+        rc = whole ? 0 : errno != 0 ? -errno : -EIO;
+        fclose(out); /* all of it is on disk */
     }
-    if (!whole || rename(from, to) != 0) {
+    if (!whole) {
         unlink(from);
     }
+    return rc;
 }
 
-/* The record is newer than the report: it was kept until the end. */
-static void close_open_hang(struct hd_record *c, const char *spool, bool died) {
+/* The process could not count it any more. */
+static void count(struct hd_record *c, uint64_t duration_ns) {
+    atomic_fetch_add(&c->hangs, 1);
+    atomic_fetch_add(&c->hang_ns, duration_ns);
+}
+
+/* A hang that has no report: where the spool is the reason, that is told. A launch may have been none. */
+static void count_lost(struct hd_record *c, bool ended, uint64_t duration_ns) {
+    bool known = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP && atomic_load(&c->open_launch) == 0;
+    if (ended || !known) {
+        return;
+    }
+    count(c, duration_ns);
+    note(c, -atomic_load(&c->spool_error));
+    atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
+}
+
+/* The record is newer than the report: it was kept until the end. 0 or a negative errno value. */
+static int close_open_hang(struct hd_record *c, bool died) {
+    const char *spool = c->options.spool;
     char id[37], path[4096];
     struct problem why;
     uint32_t open = atomic_load(&c->hang_open);
     if (open == HD_RECORD_NO_HANG || atomic_load(&c->clean) != 0) {
-        return;
+        return 0;
     }
     hd_uuid_text(c->open_id, id);
     snprintf(path, sizeof path, "%s/%s.json", spool, id);
     json_t *report = report_load(path, &why);
-    if (report == NULL || json_is_true(json_object_get(report, "complete"))) {
-        json_decref(report);
-        return;
-    }
     bool ended = open == HD_RECORD_HANG_ENDED;
     uint64_t duration_ns = atomic_load(ended ? &c->ended_duration_ns : &c->open_duration_ns);
+    if (report == NULL) {
+        count_lost(c, ended, duration_ns);
+        return 0; /* nor will there be one later */
+    }
+    if (json_is_true(json_object_get(report, "complete"))) {
+        json_decref(report);
+        return 0;
+    }
     json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
     if (ended || !died) {
         json_object_set_new(report, "complete", json_true()); /* a clean exit in a hang is not fatal */
     } else {
         json_object_set_new(report, "kind", json_string("fatal-hang"));
     }
-    if (!ended) { /* the process could not count it any more */
-        atomic_fetch_add(&c->hangs, 1);
-        atomic_fetch_add(&c->hang_ns, duration_ns);
-    }
-    replace(spool, id, report);
+    int rc = replace(spool, id, report);
     json_decref(report);
+    if (!ended || atomic_load(&c->spool_failed) == 0) { /* else it was noted when the process tried */
+        note(c, rc);
+    }
+    if (rc == 0) {
+        atomic_store(&c->hang_open, HD_RECORD_NO_HANG); /* done, should somebody settle it again */
+    }
+    if (!ended && (rc == 0 || c->options.alone == 0)) {
+        count(c, duration_ns);
+    }
+    return rc;
 }
 
-static void write_session(struct hd_record *c, const char *spool, uint64_t used_ns) {
+static int write_session(struct hd_record *c, uint64_t used_ns) {
     struct hd_session s;
     struct hd_monitor_cost cost;
     struct hd_spool folder;
-    if (hd_spool_open(&folder, spool) != 0) {
-        return;
+    int rc = hd_spool_open(&folder, c->options.spool);
+    if (rc != 0) {
+        return note(c, rc);
     }
     hd_spool_make_room(&folder); /* also for what was held until now */
     atomic_fetch_add(&c->reports_dropped, folder.dropped);
@@ -148,11 +197,10 @@ static void write_session(struct hd_record *c, const char *spool, uint64_t used_
                                .session = &s};
     hd_uuid_make(report.id, c->options.started_wall_ns + s.used_ns);
     struct hd_report_scratch *scratch = calloc(1, hd_report_scratch_bytes());
-    if (scratch != NULL) {
-        hd_spool_write(&folder, &report, scratch, false);
-    }
+    rc = scratch != NULL ? hd_spool_write(&folder, &report, scratch, false) : -ENOMEM;
     hd_spool_close(&folder);
     free(scratch);
+    return note(c, rc);
 }
 
 /* The closing line is about all images of the program: they are summed in the first record. What is said of
@@ -174,17 +222,18 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     atomic_fetch_add(&sum->reports_dropped, atomic_load(&c->reports_dropped));
 }
 
-static void settle(struct hd_record *c, bool died, uint64_t used_ns) {
-    const char *spool = c->options.spool;
+/* 0 or a negative errno value: not all of it could be written. */
+static int settle(struct hd_record *c, bool died, uint64_t used_ns) {
     char session[37];
     bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
     hd_uuid_text(c->options.session, session);
     drop_what_is_no_hang(c);
-    settle_held(spool, session, loop_seen);
-    close_open_hang(c, spool, died);
-    if (loop_seen) {
-        write_session(c, spool, used_ns);
+    int held = settle_held(c, session, loop_seen), hang = close_open_hang(c, died);
+    int rc = hang != 0 ? hang : held;
+    if (loop_seen && (rc == 0 || c->options.alone == 0)) { /* one that is settled again has one session */
+        rc = write_session(c, used_ns);
     }
+    return rc;
 }
 
 void afterwards(const struct runner *r) {
@@ -215,11 +264,15 @@ static uint64_t told_ns(struct hd_record *c) {
            (hanging ? atomic_load(&c->open_duration_ns) : 0);
 }
 
-void afterwards_alone(struct hd_record *table) {
+int afterwards_alone(struct hd_record *table) {
+    int failed = 0;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &table[i];
         if (atomic_load(&c->owner) != 0 && atomic_load(&c->told) == 0) {
-            settle(c, atomic_load(&c->superseded) == 0, told_ns(c));
+            int rc = settle(c, atomic_load(&c->superseded) == 0, told_ns(c));
+            atomic_store(&c->told, rc == 0);
+            failed = rc != 0 ? rc : failed;
         }
     }
+    return failed;
 }

@@ -13,7 +13,8 @@
 void afterwards(const struct runner *r);
 
 /* The same for a dead program that had no runner. How it ended is not known: in mid-hang it was fatal, unless
- * its monitor was stopped before. */
-void afterwards_alone(struct hd_record *table);
+ * its monitor was stopped before. 0, or a negative errno value: the spool
+ * does not take it, and what is left to do can be done later. */
+int afterwards_alone(struct hd_record *table);
 
 #endif

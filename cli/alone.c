@@ -73,36 +73,43 @@ int alone_become(struct alone *a, char *const argv[], const char *preload) {
 }
 
 /* Ours when we get the lock: its program is dead. */
-static void settle_one(const char *path) {
+static int settle_one(const char *path) {
     struct stat st;
+    int rc = 0;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
-        return;
+        return 0;
     }
     struct hd_record *table = fstat(fd, &st) == 0 && (size_t)st.st_size == TABLE_BYTES ? map_table(fd) : NULL;
     if (table != NULL) {
         if (table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table) {
-            afterwards_alone(table);
+            rc = afterwards_alone(table);
         }
         munmap(table, TABLE_BYTES);
     }
-    unlink(path);
+    if (rc == 0) {
+        unlink(path);
+    }
     close(fd);
+    return rc;
 }
 
-void alone_settle_dead(const char *spool) {
+int alone_settle_dead(const char *spool) {
     DIR *dir = opendir(spool);
+    int failed = 0;
     if (dir == NULL) {
-        return;
+        return 0;
     }
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
         char path[5 * HD_RECORD_STRING];
         size_t n = strlen(e->d_name), suffix = strlen(SUFFIX);
         if (n == 1 + 36 + suffix && e->d_name[0] == '.' && strcmp(e->d_name + n - suffix, SUFFIX) == 0 &&
             (size_t)snprintf(path, sizeof path, "%s/%s", spool, e->d_name) < sizeof path) {
-            settle_one(path);
+            int rc = settle_one(path);
+            failed = rc != 0 ? rc : failed;
         }
     }
     closedir(dir);
+    return failed;
 }

@@ -172,8 +172,8 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
     unsigned long long dropped = atomic_load(&c->reports_dropped);
     int error = atomic_load(&c->spool_error);
     if (error != 0 && failed != 0) {
-        complain("%llu reports could not be written to '%.500s': %s; the hangs were %llu", failed,
-                 c->options.spool, strerror(error), hangs);
+        complain("%llu report%s could not be written to '%.500s': %s; the hangs were %llu", failed,
+                 failed == 1 ? "" : "s", c->options.spool, strerror(error), hangs);
     }
     if (dropped != 0) {
         complain("%llu of the oldest reports in '%.500s' went for its limits: %d reports, %llu MiB", dropped,
@@ -321,7 +321,11 @@ int cmd_run(int argc, char **argv) {
     if ((rc = spool_ready(spool, &why)) != 0) {
         return is_limit(rc) ? run_without_room(&o, rc) : complain("%s", why.text);
     }
-    alone_settle_dead(spool);
+    if ((rc = alone_settle_dead(spool)) != 0 && !o.quiet) {
+        complain(
+            "what a program left in '%.500s' could not be told: %s; the next run with this spool tries again",
+            spool, strerror(-rc));
+    }
     if (!program_can_be_watched(o.program[0], &why) || !preload_path(own, sizeof own, &why)) {
         return run_unwatched(&o, why.text);
     }

@@ -115,7 +115,8 @@ class Places(SideBySide):
         self.assertEqual(0, program.wait())
         lines = [line for line in program.told if "could not be written" in line]
         self.assertEqual(1, len(lines), program.errors)
-        self.assertRegex(lines[0], r"^hangdog: 2 reports could not be written to '.*spool': No such file or directory")
+        # the session's, too
+        self.assertRegex(lines[0], r"^hangdog: 3 reports could not be written to '.*spool': No such file or directory")
         self.assertRegex(program.told[-1], "; 3 hangs, [^;]* in all$")  # nothing is there to show
 
     def beside_an_installation_whose_path_the_loader_would_divide(self):

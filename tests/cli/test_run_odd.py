@@ -10,8 +10,8 @@ import tempfile
 import time
 import unittest
 
-import support_beside  # pylint: disable=unused-import  # it knows where support_run is
-from support_run import BUILD, HANGDOG, SANITIZER, Program, environment, main, wait_until
+from support_beside import loop
+from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, Program, environment, main, wait_until
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")
 NOBODY = 65534
@@ -136,6 +136,38 @@ class Odd(unittest.TestCase):
             process.terminate()
             process.wait(60)
         self.assertEqual(2, pathlib.Path(errors).read_text(encoding="utf-8").count("hung for"))
+
+    def test_reports_that_the_end_of_the_run_cannot_write_are_told(self):
+        """The program is killed when it has a report, or has none: the runner finds a disk that is full, or read-only."""
+        before = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                  'mkdir spool && mount -t tmpfs -o size=1m none spool && "$@"; status=$?; ls spool; exit $status', "sh"]
+        if subprocess.run([*before, "true"], stderr=subprocess.DEVNULL, cwd=self.folder, stdout=subprocess.DEVNULL,
+                          check=False).returncode != 0:
+            self.skipTest("a user namespace, in which a disk can be mounted, is not allowed here")
+        fill, lock = "cat /dev/zero >spool/zeros", "mount -o remount,ro spool"
+        now, later = "exec(os.system('%s'))", "exec(os.system('(sleep 1.5; %s; kill -9 %%d) &' %% os.getpid()))"
+        sure, kill = ["--loop", "python3"], "exec(os.kill(os.getpid(), 9))"
+        cases = {"full in mid-hang": (sure, [1.6, later % fill, "hang60"], 2, "No space left on device", 1),
+                 "full before": (sure, [1.6, now % fill, later % "true", "hang60"], 2, "No space left on device", 1),
+                 "read-only in mid-hang": (sure, [1.6, later % lock, "hang60"], 2, "Read-only file system", 1),
+                 "read-only while one is held": ([], [0.5, "hang0.7", 0.3, now % lock, kill], 2, "Read-only file system", 1),
+                 "full before a good end": (sure, [1.6, now % fill, 0.1], 1, "No space left on device", 0)}
+        runs = {}
+        for case, (options, steps, *_) in cases.items():
+            folder = os.path.join(self.folder, case)
+            os.mkdir(folder)
+            runs[case] = subprocess.Popen(  # pylint: disable=consider-using-with
+                [*before, HANGDOG, "run", "--spool", "spool", *options, "--", *loop(*steps)], cwd=folder,
+                env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for case, (_, _, reports, why, hangs) in cases.items():
+            with self.subTest(case=case):
+                files, errors = runs[case].communicate(timeout=PATIENCE)
+                self.assertIn(runs[case].returncode, (137, 0), errors)
+                self.assertRegex(errors, r"hangdog: %d report%s could not be written to '.*spool': %s; the hangs were %d\n" % (
+                    reports, "s" if reports > 1 else "", why, hangs))
+                (last,) = [line for line in errors.splitlines() if " ran for " in line]
+                self.assertRegex(last, "; 1 hang, " if hangs else "; no hang of 500 ms or more$")
+                self.assertEqual(".json" in files, "; see: hangdog show" in last, files)
 
     def test_what_is_not_there_is_named(self):
         named = "'/no/such', named by the first line of './script', is not there; install"
