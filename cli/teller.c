@@ -119,14 +119,15 @@ static void tell_ended(struct teller *t, json_t *report) {
     fflush(out);
 }
 
-static void tell_long(struct teller *t, json_t *report) {
+static void tell_long(struct teller *t, json_t *report, uint64_t age_ns) {
     report_symbolicate(report, t->symbolizer, owner_of(t, report), NULL);
     FILE *out = begin_to_say(t);
     const char *function = text_of(report_own_frame(report), "function");
     if (!t->json) {
         fprintf(out, "hangdog: ");
         render_text(out, text_of(json_object_get(report, "app"), "name"));
-        fprintf(out, " has been hanging for 5 s%s", function[0] != '\0' ? " in " : "");
+        fprintf(out, " has been hanging for %llu s%s", (age_ns + HD_NS_PER_S / 2) / HD_NS_PER_S,
+                function[0] != '\0' ? " in " : "");
         render_text(out, function);
         fputc('\n', out);
     }
@@ -170,7 +171,7 @@ static size_t place_of(struct teller *t, const char *id) {
         t->seen_room = room;
     }
     struct told_report *r = &t->seen[t->seen_count];
-    *r = (struct told_report){.begin_due_ns = hd_os_now_ns() + LONG_NS};
+    *r = (struct told_report){0};
     snprintf(r->id, sizeof r->id, "%s", id);
     return t->seen_count++;
 }
@@ -186,6 +187,28 @@ static bool is_of_this_run(const struct teller *t, const char *session) {
         }
     }
     return false;
+}
+
+/* How long a hang has lasted. The process counts it, without the time for which it was stopped; of those that
+ * go on at the same time only one, so else it is what the report said and the time since. */
+static uint64_t age_of(const struct teller *t, const struct told_report *r, uint64_t now) {
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        struct hd_record *c = &t->records[i];
+        uint32_t open =
+            i == 0 || atomic_load(&c->owner) != 0 ? atomic_load(&c->hang_open) : HD_RECORD_NO_HANG;
+        char id[37];
+        hd_uuid_text(c->open_id, id);
+        if (open != HD_RECORD_NO_HANG &&
+            strcmp(id, r->id) == 0) { /* one that has ended is told as such, soon */
+            return open == HD_RECORD_HANG_LASTS ? atomic_load(&c->open_duration_ns) : 0;
+        }
+    }
+    return r->lasted_ns + (now - r->seen_ns);
+}
+
+/* When that may be LONG_NS. */
+static void make_due(struct told_report *r, uint64_t age_ns, uint64_t now) {
+    r->begin_due_ns = now + (age_ns < LONG_NS ? LONG_NS - age_ns : 0);
 }
 
 static void on_report(struct teller *t, const char *name) {
@@ -210,18 +233,24 @@ static void on_report(struct teller *t, const char *name) {
         json_decref(report);
         return;
     }
-    json_int_t lasted_ns = json_integer_value(json_object_get(report, "duration_ns"));
+    struct told_report *r = &t->seen[i];
+    uint64_t now = hd_os_now_ns(),
+             lasted_ns = (uint64_t)json_integer_value(json_object_get(report, "duration_ns"));
+    if (r->seen_ns == 0 || lasted_ns != r->lasted_ns) {
+        r->lasted_ns = lasted_ns;
+        r->seen_ns = now;
+    }
     bool final = json_is_true(json_object_get(report, "complete")) ||
                  strcmp(text_of(report, "kind"), "fatal-hang") == 0;
-    if (final && !t->seen[i].ended) {
-        t->seen[i].ended = true;
-        t->seen[i].begin_due_ns = 0;
+    if (final) {
+        r->ended = true;
+        r->begin_due_ns = 0;
         if (!t->quiet) {
             tell_ended(t, report);
         }
-        run_command(t, &t->seen[i]);
-    } else if (!final && t->seen[i].begin_due_ns != 0 && lasted_ns > 0 && (uint64_t)lasted_ns < LONG_NS) {
-        t->seen[i].begin_due_ns = hd_os_now_ns() + LONG_NS - (uint64_t)lasted_ns;
+        run_command(t, r);
+    } else if (!r->told) {
+        make_due(r, age_of(t, r, now), now);
     }
     json_decref(report);
 }
@@ -277,17 +306,50 @@ static void read_folder(struct teller *t, const char *from) {
     free(names);
 }
 
-void teller_finish(struct teller *t) {
-    read_folder(t, "");
-}
-
-/* What came since this run began: spools keep the reports of many. A clock that is set back is waited for
- * until the end. */
+/* What came since this run began: spools keep the reports of many. */
 static void read_what_is_new(struct teller *t) {
     char session[37];
     hd_uuid_text(t->records[0].options.session, session);
     session[ID_TIME_CHARS] = '\0';
     read_folder(t, session);
+}
+
+/* Since the run began, so that ids may be older than it. */
+static bool clock_went_back(const struct teller *t) {
+    const struct hd_record_options *o = &t->records[0].options;
+    uint64_t wall_ns = 0;
+    hd_os.wall_clock(&wall_ns);
+    return wall_ns + HD_NS_PER_S < o->started_wall_ns + (hd_os_now_ns() - o->started_ns);
+}
+
+void teller_finish(struct teller *t) {
+    if (t->notify_fd >= 0) {
+        teller_handle(t);
+    }
+    if (clock_went_back(t)) {
+        read_folder(t, "");
+    } else {
+        read_what_is_new(t);
+    }
+}
+
+/* It was stopped meanwhile, or it is long now. */
+static void on_due(struct teller *t, struct told_report *r, uint64_t now) {
+    uint64_t age_ns = age_of(t, r, now);
+    if (age_ns < LONG_NS) {
+        make_due(r, age_ns, now);
+        return;
+    }
+    r->begin_due_ns = 0;
+    r->told = true;
+    json_t *report = load(t, r->id);
+    if (report != NULL && !json_is_true(json_object_get(report, "complete"))) {
+        if (!t->quiet) {
+            tell_long(t, report, age_ns);
+        }
+        run_command(t, r);
+    }
+    json_decref(report);
 }
 
 uint64_t teller_tick(struct teller *t, uint64_t now) {
@@ -301,28 +363,16 @@ uint64_t teller_tick(struct teller *t, uint64_t now) {
     } else if (t->lost) {
         t->lost = inotify_add_watch(t->notify_fd, t->spool, IN_MOVED_TO) < 0;
         if (!t->lost) {
-            teller_finish(t); /* what came before */
+            read_what_is_new(t); /* before it was there */
         }
         next = t->lost ? now + READ_NS : next;
     }
     for (size_t i = 0; i < t->seen_count; i++) {
-        uint64_t due = t->seen[i].begin_due_ns;
-        if (t->seen[i].ended || due == 0) {
-            continue;
+        struct told_report *r = &t->seen[i];
+        if (r->begin_due_ns != 0 && r->begin_due_ns <= now) {
+            on_due(t, r, now);
         }
-        if (due > now) {
-            next = due < next ? due : next;
-            continue;
-        }
-        t->seen[i].begin_due_ns = 0;
-        json_t *report = load(t, t->seen[i].id);
-        if (report != NULL && !json_is_true(json_object_get(report, "complete"))) {
-            if (!t->quiet) {
-                tell_long(t, report);
-            }
-            run_command(t, &t->seen[i]);
-        }
-        json_decref(report);
+        next = r->begin_due_ns != 0 && r->begin_due_ns < next ? r->begin_due_ns : next;
     }
     return next;
 }

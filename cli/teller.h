@@ -24,8 +24,9 @@ struct teller {
     struct symbolizer *symbolizer;
     struct told_report {
         char id[37];
-        uint64_t begin_due_ns; /* when to tell that it goes on, 0: told, or not due */
-        bool ended;
+        uint64_t begin_due_ns;       /* when to tell that it goes on, 0: told, or not due */
+        uint64_t lasted_ns, seen_ns; /* what its report said, and when that was read */
+        bool told, ended;
         bool ran; /* the user's command */
     } * seen;
     size_t seen_count, seen_room;
@@ -42,7 +43,7 @@ void teller_handle(struct teller *t);
 /* Tells of hangs that have lasted for 5 s, and without notify_fd of what is new; when to be called again at
  * the latest, UINT64_MAX: never. */
 uint64_t teller_tick(struct teller *t, uint64_t now_ns);
-/* Looks through the whole folder once: when the program has ended, and when the folder is another one. */
+/* Tells what came at last, when the program has ended. */
 void teller_finish(struct teller *t);
 /* Whether a report of this run is in the spool. */
 bool teller_has_left(const struct teller *t);

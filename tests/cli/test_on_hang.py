@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -106,6 +107,51 @@ class OnHang(SideBySide):
         self.assertEqual(0, program.wait())
         self.assertEqual(1, len(program.reports("hang")))
         self.assertIn("not found", program.errors)
+
+
+class Long(SideBySide):
+    """A hang is told when it has lasted for 5 s: of its own time."""
+
+    def told_of(self, program):
+        return re.findall("^hangdog: python3 has been hanging for .*", program.errors, re.MULTILINE)
+
+    def start_long(self, *steps, options=()):
+        return self.start(loop(1.6, *steps), ["--loop", "python3", "--on-hang", "cp $1 copy", *options])
+
+    def beside_while_it_lasts(self):
+        program = self.start_long("hang7", 0.5)
+        wait_until(lambda: self.told_of(program), "the line")
+        copy = pathlib.Path(program.folder) / "copy"
+        wait_until(lambda: copy.exists() and copy.read_text().endswith("\n"), "the command")
+        self.assertFalse(json.loads(copy.read_text())["complete"])
+        self.assertEqual(["hangdog: python3 has been hanging for 5 s in <module>"], self.told_of(program))
+        self.assertNotIn("hung for", program.errors)
+        self.assertEqual(0, program.wait())
+        self.assertEqual((1, 1), (len(self.told_of(program)), program.errors.count("hung for")), program.errors)
+
+    def beside_not_while_it_is_stopped(self):
+        """It sleeps through its stop."""
+        program = self.start_long("hang4", 0.5)
+        program.wait_for_hang()
+        program.stop_for(6.5)
+        self.assertEqual(0, program.wait())
+        self.assertEqual([], self.told_of(program))
+        self.assertEqual(1, program.errors.count("hung for"), program.errors)
+        self.assertTrue(json.loads((pathlib.Path(program.folder) / "copy").read_text())["complete"])
+
+    def beside_later_by_what_it_was_stopped(self):
+        program = self.start_long("execwhile True: time.sleep(0.05)")
+        program.wait_for_hang()
+        begin = time.monotonic()
+        program.stop_for(3)
+        wait_until(lambda: self.told_of(program), "the line")
+        self.assertGreater(time.monotonic() - begin, 3 + 3)
+        self.assertRegex(self.told_of(program)[0], "for 5 s")
+
+    def beside_at_once_where_the_threshold_is_higher(self):
+        program = self.start_long("hang60", options=["--threshold", "6000"])
+        wait_until(lambda: self.told_of(program), "the line")
+        self.assertRegex(self.told_of(program)[0], "for [67] s")
 
 
 class Places(SideBySide):
