@@ -169,6 +169,22 @@ class Odd(unittest.TestCase):
                 self.assertRegex(last, "; 1 hang, " if hangs else "; no hang of 500 ms or more$")
                 self.assertEqual(".json" in files, "; see: hangdog show" in last, files)
 
+    def test_what_a_program_without_a_runner_left_is_told_when_there_is_room(self):
+        fill = "exec(os.system('(sleep 1.5; cat /dev/zero >spool/zeros; kill -9 %d) &' % os.getpid()))"
+        script = """mkdir spool && mount -t tmpfs -o size=2m none spool || exit 77
+                    "$@"; "$0" run --spool spool /bin/true; rm spool/zeros
+                    "$0" run --quiet --spool spool /bin/true; "$0" run --quiet --spool spool /bin/true
+                    "$0" list --no-symbols --spool spool; ls -A spool"""
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, HANGDOG, HANGDOG,
+                               "run", "--exec", "--spool", "spool", "--loop", "python3", "--", *loop(1.6, fill, "hang60")],
+                              cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False)
+        if done.returncode == 77 or "unshare" in done.stderr:
+            self.skipTest("a user namespace, in which a disk can be mounted, is not allowed here")
+        self.assertRegex(done.stderr, "hangdog: what a program left in '.*spool' could not be told: No space left on device; the next")
+        self.assertEqual((1, 1), (done.stdout.count(" fatal-hang "), done.stdout.count(" session ")), done.stdout + done.stderr)
+        self.assertEqual(2, done.stderr.count("hangdog: "), done.stderr)
+        self.assertNotIn(".record", done.stdout)
+
     def test_what_is_not_there_is_named(self):
         named = "'/no/such', named by the first line of './script', is not there; install"
         for name, first, words in (("script", "#!/no/such -x\n", named), ("twice", "#!./script\n", named),
