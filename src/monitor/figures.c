@@ -7,6 +7,8 @@
 #include "monitor/look.h"
 
 #define WEIGH_NS (1 * HD_NS_PER_S)
+#define TWICE_TICKS \
+    (1ULL << 40) /* some minutes; a sum that is less by more: the counter began anew in a turn */
 
 static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *c) {
     sum->samples += c->samples;
@@ -17,21 +19,57 @@ static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *
     sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
 }
 
-void hd_figures_add(const struct hd_monitor *m, struct hd_figures *sum, struct hd_watch *w) {
+/* What a loop has counted, with the turn that ended last, which it sums when the next one starts. */
+struct counted {
+    uint64_t turns[HD_TURN_HISTOGRAM], busy_ticks, until_ns;
+};
+
+static void count(const struct hd_monitor *m, struct hd_watch *w, struct counted *c) {
     struct hd_loop_view view;
     hd_loop_view(&w->loop, &view);
     uint64_t pending = view.running ? 0 : atomic_load_explicit(&w->loop.pending_ticks, memory_order_relaxed);
-    uint64_t busy = atomic_load_explicit(&w->loop.busy_ticks, memory_order_relaxed) + pending;
-    uint64_t until = view.running ? view.turn_ticks : hd_ticks_now(m);
-    uint64_t watched = until > w->loop.started_ticks ? until - w->loop.started_ticks : 0;
+    c->busy_ticks = atomic_load_explicit(&w->loop.busy_ticks, memory_order_relaxed) + pending;
+    c->until_ns = hd_ticks_to_clock(m, view.running ? view.turn_ticks : hd_ticks_now(m));
     for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
-        sum->histogram[b] += atomic_load_explicit(&w->loop.histogram[b], memory_order_relaxed);
+        c->turns[b] = atomic_load_explicit(&w->loop.histogram[b], memory_order_relaxed);
     }
     if (pending != 0) {
-        sum->histogram[hd_turn_bucket(hd_ticks_to_ns(pending, m->ns_per_tick_32))]++;
+        c->turns[hd_turn_bucket(hd_ticks_to_ns(pending, m->clock.ns_per_tick_32))]++;
     }
-    sum->busy_ticks += busy;
-    sum->idle_ticks += watched > busy ? watched - busy : 0;
+}
+
+/* The loop's time since the last sum. The turns that ended in it were no longer, whatever the counter says:
+ * one in which the machine was suspended is none for the histogram, and busy for as long as the clock ran. */
+static void sum_up(struct hd_monitor *m, struct hd_watch *w, const struct counted *c) {
+    uint64_t span_ns = c->until_ns > w->summed_ns ? c->until_ns - w->summed_ns : 0;
+    uint64_t grew = c->busy_ticks - w->summed_ticks;
+    if (grew > 0 - TWICE_TICKS) {
+        grew = 0; /* the last turn had been seen twice, just as it was summed */
+    }
+    uint64_t busy_ns = hd_ticks_to_ns(grew, m->clock.ns_per_tick_32);
+    if (busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
+        uint64_t bucket = hd_turn_bucket(busy_ns);
+        while (bucket > 0 && c->turns[bucket] == 0) {
+            bucket--;
+        }
+        m->past.histogram[bucket]--;
+    }
+    busy_ns = busy_ns < span_ns ? busy_ns : span_ns;
+    w->busy_ns += busy_ns;
+    w->idle_ns += span_ns - busy_ns;
+    w->summed_ns += span_ns;
+    w->summed_ticks += grew;
+}
+
+void hd_figures_add(struct hd_monitor *m, struct hd_figures *sum, struct hd_watch *w) {
+    struct counted c;
+    count(m, w, &c);
+    sum_up(m, w, &c);
+    for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
+        sum->histogram[b] += c.turns[b];
+    }
+    sum->busy_ns += w->busy_ns;
+    sum->idle_ns += w->idle_ns;
     add_cost(&sum->cost, &(struct hd_capture_cost){.pause_max_ns = w->pause_max_ns});
     add_cost(&sum->cost, &w->target.cost);
 }
@@ -61,12 +99,11 @@ void hd_figures_publish(struct hd_monitor *m) {
         }
     }
     for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) { /* what lasted longer, days, is not told apart */
-        atomic_store_explicit(&r->turn_histogram[b], sum.histogram[b], memory_order_relaxed);
+        uint64_t turns = (int64_t)sum.histogram[b] > 0 ? sum.histogram[b] : 0;
+        atomic_store_explicit(&r->turn_histogram[b], turns, memory_order_relaxed);
     }
-    atomic_store_explicit(&r->busy_ns, hd_ticks_to_ns(sum.busy_ticks, m->ns_per_tick_32),
-                          memory_order_relaxed);
-    atomic_store_explicit(&r->idle_ns, hd_ticks_to_ns(sum.idle_ticks, m->ns_per_tick_32),
-                          memory_order_relaxed);
+    atomic_store_explicit(&r->busy_ns, sum.busy_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->idle_ns, sum.idle_ns, memory_order_relaxed);
     publish_costs(m, &sum.cost);
 }
 

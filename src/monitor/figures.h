@@ -8,7 +8,7 @@
 #include "monitor/monitor.h"
 
 /* Adds what a watch has counted so far to `sum`. */
-void hd_figures_add(const struct hd_monitor *m, struct hd_figures *sum, struct hd_watch *w);
+void hd_figures_add(struct hd_monitor *m, struct hd_figures *sum, struct hd_watch *w);
 
 /* Puts the sums of all watches, past and present, into the record. */
 void hd_figures_publish(struct hd_monitor *m);

@@ -156,22 +156,26 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
 }
 
 /* Time in which nothing of the process could run: a stop, a frozen cgroup, a breakpoint. Only lateness that
- * neither our own wait for a processor nor the watched thread's running accounts for. */
+ * neither our own wait for a processor nor the watched thread's running accounts for. What that thread did
+ * is known where the last look found it running; of a turn that began since then, ours is what there is. */
 static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
                          uint64_t own_delay_ns) {
     struct hd_sched before = w->sched;
     bool known = w->sched_valid;
+    bool followed = w->life.state != HD_LIFE_IDLE;
     bool rests = known && w->blocked && late_ns <= HD_LATE_NS && !hd_is_filtered(m) &&
                  hd_capture_rests(&w->target, &w->sched);
     w->sched_valid = rests || hd_capture_sched(&w->target, &w->sched) == 0;
-    if (late_ns <= HD_LATE_NS || !known || !w->sched_valid) {
+    if (late_ns <= own_delay_ns + HD_LATE_NS || !w->sched_valid || (followed && !known)) {
         return 0;
+    }
+    if (!followed) {
+        return late_ns - own_delay_ns;
     }
     uint64_t ran_ns = (w->sched.cpu_ns - before.cpu_ns) + (w->sched.delay_ns - before.delay_ns);
     uint64_t window_ns = now_ns - m->looked_ns;
     uint64_t explained_ns = own_delay_ns > ran_ns ? own_delay_ns : ran_ns;
-    if (window_ns <= explained_ns || late_ns <= own_delay_ns + HD_LATE_NS ||
-        window_ns - explained_ns <= HD_LATE_NS) {
+    if (window_ns <= explained_ns || window_ns - explained_ns <= HD_LATE_NS) {
         return 0;
     }
     if (ran_ns > HD_NS_PER_MS) {
@@ -197,6 +201,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
                 uint64_t own_delay_ns) {
     struct hd_look look;
     struct hd_limits limits;
+    uint64_t excluded_ns = 0; /* also from a turn that the next one in this look finds begun */
     bool first = true;
     w->late_max_ns = late_ns > w->late_max_ns ? late_ns : w->late_max_ns;
     do {
@@ -210,10 +215,11 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         if (first) {
             struct hd_sched before = w->sched;
             bool known = w->sched_valid;
-            look.excluded_ns = excluded(m, w, now_ns, late_ns, own_delay_ns);
+            excluded_ns = excluded(m, w, now_ns, late_ns, own_delay_ns);
             look.moved = w->blocked && known && w->sched.slices != before.slices;
         }
         first = false;
+        look.excluded_ns = excluded_ns;
         unsigned actions = hd_life_look(&w->life, &look, &limits);
         if (w->life.state != HD_LIFE_IDLE && w->begun_turn != w->life.turn) {
             begin_turn(w, late_ns);
@@ -244,6 +250,9 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->stack_bytes = 0;
     w->pause_max_ns = 0;
     w->tracked_turn = w->floor_ns = w->resumed = w->waited = w->changes = 0;
+    w->busy_ns = w->idle_ns = w->summed_ticks = 0;
+    w->summed_ns = hd_ticks_to_clock(m, w->loop.started_ticks);
+    atomic_store_explicit(&w->loop.ns_per_tick_32, m->clock.ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
     hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */
     uint32_t still_new = HD_WATCH_NEW; /* else its thread leaves already, and waits for that to be seen */

@@ -42,10 +42,7 @@ static inline uint64_t hd_ticks_now(const struct hd_monitor *m) {
 }
 
 static inline uint64_t hd_ticks_to_clock(const struct hd_monitor *m, uint64_t ticks) {
-    if (ticks <= m->anchor_ticks) {
-        return m->anchor_ns - hd_ticks_to_ns(m->anchor_ticks - ticks, m->ns_per_tick_32);
-    }
-    return m->anchor_ns + hd_ticks_to_ns(ticks - m->anchor_ticks, m->ns_per_tick_32);
+    return hd_clock_at(&m->clock, ticks);
 }
 
 #endif

@@ -11,11 +11,8 @@
 #include "monitor/look.h"
 #include "monitor/tell.h"
 
-#define TICK_JUMP_NS \
-    (1 * HD_NS_PER_MS)    /* the counter and the clock disagree by more: its stamps are worth nothing */
-#define PAIR_TICKS 100000 /* some 30 µs */
-#define PAIR_TRIES 3
 #define UNREAD_LATE_NS (5 * HD_NS_PER_MS) /* own figures older than so much lateness are read anew */
+#define OWN_READ_NS (1 * HD_NS_PER_S)     /* the same while no loop runs */
 #define PUBLISH_NS \
     (1 * HD_NS_PER_S) /* how old the record's figures may be: each time touches much cold memory */
 #define NOT_READ (UINT64_MAX / 2)
@@ -29,35 +26,20 @@ void hd_monitor_wake(struct hd_monitor *m) {
 
 /* ---- clock ---------------------------------------------------------------------------------- */
 
-/* Pairs the counter with the clock anew. The rate is measured over the time since the first pair, so it only
- * gets better. */
-static void anchor(struct hd_monitor *m, uint64_t *now_ns) {
-    uint64_t ticks = hd_ticks_now(m);
-    *now_ns = hd_os_now_ns();
-    /* Not on a processor between the two readings: the pair would be off by as much. */
-    for (unsigned i = 0; i < PAIR_TRIES && hd_ticks_now(m) - ticks > PAIR_TICKS; i++) {
-        ticks = hd_ticks_now(m);
-        *now_ns = hd_os_now_ns();
+/* Pairs the counter with the clock anew; a rate that is better is told to the loops. */
+static uint64_t anchor(struct hd_monitor *m) {
+    uint64_t ticks, now_ns;
+    hd_clock_read(m->ticks_are_tsc, &ticks, &now_ns);
+    if (!hd_clock_pair(&m->clock, ticks, now_ns)) {
+        return now_ns;
     }
-    if (!m->ticks_are_tsc) {
-        m->anchor_ticks = m->anchor_ns = *now_ns;
-        return;
-    }
-    uint64_t since_ticks = ticks - m->anchor_ticks;
-    uint64_t since_ns = *now_ns - m->anchor_ns;
-    uint64_t told = hd_ticks_to_ns(since_ticks, m->ns_per_tick_32);
-    uint64_t off = told > since_ns ? told - since_ns : since_ns - told;
-    if (since_ns >= 20 * HD_NS_PER_MS && off < since_ns / 64 + TICK_JUMP_NS) {
-        uint64_t rate = (uint64_t)(((unsigned __int128)since_ns << 32) / since_ticks);
-        atomic_store_explicit(&m->ns_per_tick_32, rate, memory_order_relaxed);
-        for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-            if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
-                atomic_store_explicit(&hd_watch_at(m, i)->loop.ns_per_tick_32, rate, memory_order_relaxed);
-            }
+    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
+        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
+            atomic_store_explicit(&hd_watch_at(m, i)->loop.ns_per_tick_32, m->clock.ns_per_tick_32,
+                                  memory_order_relaxed);
         }
     }
-    m->anchor_ticks = ticks;
-    m->anchor_ns = *now_ns;
+    return now_ns;
 }
 
 /* ---- the thread ----------------------------------------------------------------------------- */
@@ -85,13 +67,12 @@ static void note_pause(struct hd_monitor *m, uint64_t now_ns) {
 /* A launch that has lasted too long to be sampled any more: its waits wake us. */
 static bool given_up(const struct hd_monitor *m, const struct hd_watch *w) {
     return m->settings.sample_launch_ns != 0 && !w->launched && w->life.state != HD_LIFE_IDLE &&
-           hd_life_age(&w->life, m->anchor_ns) > m->settings.sample_launch_ns;
+           hd_life_age(&w->life, m->clock.ns) > m->settings.sample_launch_ns;
 }
 
 /* All loops, one pass. The time of the next look, FOR_EVER when every loop is idle. */
 static uint64_t look(struct hd_monitor *m) {
-    uint64_t now_ns;
-    anchor(m, &now_ns);
+    uint64_t now_ns = anchor(m);
     uint64_t late_ns = m->planned_ns != 0 && now_ns > m->planned_ns ? now_ns - m->planned_ns : 0;
     uint64_t delay_ns = late_ns > HD_LATE_NS ? own_delay(m) : 0;
     m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
@@ -119,13 +100,15 @@ static uint64_t look(struct hd_monitor *m) {
         hd_tell(m, &(struct hd_message){.type = HD_MSG_WAITS});
     }
     m->looked_ns = now_ns;
-    if (next_ns != FOR_EVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
-        next_ns =
-            now_ns; /* longer than any look takes: what has happened meanwhile is the next one's question */
-    }
     m->unread_late_ns = late_ns > HD_LATE_NS ? 0 : m->unread_late_ns + late_ns;
-    if (m->unread_late_ns > UNREAD_LATE_NS && next_ns != FOR_EVER) {
+    if (next_ns != FOR_EVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
+        /* longer than any look takes: what has happened meanwhile is the next one's question, and so is how
+         * long we waited for a processor */
+        next_ns = now_ns;
+    } else if (m->unread_late_ns > UNREAD_LATE_NS &&
+               (next_ns != FOR_EVER || now_ns - m->own_read_ns >= OWN_READ_NS)) {
         own_delay(m);
+        m->own_read_ns = now_ns;
         m->unread_late_ns = 0;
     }
     return next_ns;
@@ -236,11 +219,9 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
             stop_asking(m);
             m->awake_until_ns = hd_os_now_ns() + m->settings.interval_ns;
         }
-        m->planned_ns =
-            idle ? 0 : next_ns; /* a look before it is due is early, not late: woken by a turn's end */
+        m->planned_ns = until_ns; /* a look before it is due is early, not late: woken by a turn's end */
     }
     if (idle) {
-        m->looked_ns = hd_os_now_ns();
         m->unread_late_ns = NOT_READ; /* how late this waking was is not known */
     }
 }

@@ -10,6 +10,7 @@
 #include "capture/capture.h"
 #include "loop/loop.h"
 #include "monitor/budget.h"
+#include "monitor/clock.h"
 #include "monitor/life.h"
 #include "monitor/message.h"
 #include "monitor/record.h"
@@ -65,6 +66,8 @@ struct hd_watch {
     uint32_t keep;         /* bytes of the ring that its samples leave to others */
     uint32_t stack_bytes;  /* of the last sample that had any */
     uint64_t tracked_turn; /* ticks, while TRACKED is set; 0 */
+    /* its time up to summed_ns; of the loop's busy ticks, busy_ns has summed_ticks */
+    uint64_t busy_ns, idle_ns, summed_ns, summed_ticks;
     uint64_t next_ns;
 };
 
@@ -106,7 +109,7 @@ struct hd_settings {
 };
 
 struct hd_figures {
-    uint64_t histogram[HD_TURN_HISTOGRAM], busy_ticks, idle_ticks;
+    uint64_t histogram[HD_TURN_HISTOGRAM], busy_ns, idle_ns;
     struct hd_capture_cost cost;
 };
 
@@ -124,10 +127,8 @@ struct hd_monitor {
     _Atomic uint32_t filter;      /* enum hd_filter; a futex word for who installs one */
     _Atomic uint32_t ready;       /* threads of ours that have opened what they keep; a futex word */
     _Atomic bool quiet;           /* an impossible state was seen: no more looks */
-    /* clock pair, the monitor's */
     bool ticks_are_tsc;
-    uint64_t anchor_ticks, anchor_ns;
-    _Atomic uint64_t ns_per_tick_32; /* new watches read it too */
+    struct hd_clock clock; /* the monitor's */
     bool was_paused;
     uint64_t resumed_ns;
     uint64_t told_ns;               /* when the worker was last woken */
@@ -136,6 +137,7 @@ struct hd_monitor {
     uint64_t looked_ns, planned_ns; /* the last look, and when the next was due */
     struct hd_sched own_sched;      /* when it was last read */
     uint64_t unread_late_ns;        /* summed since then */
+    uint64_t own_read_ns;           /* when that was, but for reads that a late look made */
     int own_schedstat_fd;
     uint64_t late_max_ns;
     struct hd_budget budget;

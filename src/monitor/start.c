@@ -82,18 +82,13 @@ static size_t memory_bytes(void) {
 static void init_clock(struct hd_monitor *m) {
     hd_os_clock_init();
     m->ticks_are_tsc = hd_os_ticks_usable();
-    m->ns_per_tick_32 = 1ULL << 32;
-    m->anchor_ns = hd_os_now_ns();
-    m->anchor_ticks = m->ticks_are_tsc ? hd_ticks_read() : m->anchor_ns;
-    if (!m->ticks_are_tsc) {
-        return;
-    }
-    uint64_t now_ns;
+    uint64_t ticks, ns;
+    hd_clock_read(m->ticks_are_tsc, &ticks, &ns);
+    hd_clock_begin(&m->clock, ticks, ns);
     do {
-        now_ns = hd_os_now_ns();
-    } while (now_ns - m->anchor_ns < 200 * HD_NS_PER_US);
-    m->ns_per_tick_32 =
-        (uint64_t)(((unsigned __int128)(now_ns - m->anchor_ns) << 32) / (hd_ticks_read() - m->anchor_ticks));
+        hd_clock_read(m->ticks_are_tsc, &ticks, &ns);
+    } while (m->ticks_are_tsc && ns - m->clock.ns < 200 * HD_NS_PER_US);
+    hd_clock_pair(&m->clock, ticks, ns);
 }
 
 /* The memory of the run before, or new one. -EBUSY: threads are still adding and removing watches. */
@@ -365,7 +360,7 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
     w->name[n] = '\0';
     uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
     uint64_t ago_ns = hd_os_now_ns() > start_ns ? hd_os_now_ns() - start_ns : 0;
-    uint64_t rate = atomic_load_explicit(&m->ns_per_tick_32, memory_order_relaxed);
+    uint64_t rate = atomic_load_explicit(&m->clock.ns_per_tick_32, memory_order_relaxed);
     uint64_t ago_ticks = (uint64_t)(((unsigned __int128)ago_ns << 32) / rate);
     hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, rate, ticks - ago_ticks, true);
     atomic_store_explicit(&w->use, HD_WATCH_NEW, memory_order_release);

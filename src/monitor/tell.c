@@ -27,7 +27,7 @@ _Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(stru
                "every sample fits into an empty ring");
 
 static void tell_worker(struct hd_monitor *m) {
-    m->told_ns = m->anchor_ns;
+    m->told_ns = m->clock.ns;
     atomic_fetch_add_explicit(&m->worker_wake, 1, memory_order_seq_cst);
     hd_os.futex_wake((uint32_t *)&m->worker_wake, 1, false);
 }
@@ -122,7 +122,7 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
     hd_ring_commit(&m->ring, sample_bytes(taken.lent, taken.stack_bytes));
     uint64_t until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
     m->lent_until = taken.lent ? until : m->lent_until;
-    if (!taken.same || m->anchor_ns - m->told_ns >= TELL_SAME_NS) {
+    if (!taken.same || m->clock.ns - m->told_ns >= TELL_SAME_NS) {
         m->told_until = until;
         tell_worker(m);
     }

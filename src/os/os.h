@@ -51,8 +51,10 @@ struct hd_os_calls {
     int (*get_pid)(void);
     int (*get_tid)(void);
     long (*get_random)(void *buf, size_t n);
-    int (*wall_clock)(uint64_t *ns);                /* CLOCK_REALTIME */
-    int (*boot_clock)(uint64_t *ns);                /* CLOCK_BOOTTIME: goes on while suspended */
+    int (*wall_clock)(uint64_t *ns); /* CLOCK_REALTIME */
+    int (*boot_clock)(uint64_t *ns); /* CLOCK_BOOTTIME: goes on while suspended */
+    /* What hd_os_now_ns asks, in the vDSO; NULL: the kernel. hd_os_clock_init finds it where none is set. */
+    int (*clock)(int clock, struct timespec *time);
     int (*thread_cpu_clock)(int tid, uint64_t *ns); /* of a thread of this process; -EINVAL: it has ended */
     /* Memory of a process (also this one) that may not be there: bytes read, may be short, or -EFAULT. */
     long (*read_memory)(int pid, uint64_t addr, void *buf, size_t n); /* process_vm_readv */

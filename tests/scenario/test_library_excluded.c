@@ -164,6 +164,47 @@ static void a_stop_in_the_middle_of_a_look_is_taken_off(void **state) {
     json_decref(hangs);
 }
 
+#define STOPS 10
+
+/* A turn of some milliseconds, in which everything stops. */
+static void stop_in_the_turn(uint64_t ms) {
+    nap_ms(1);
+    raise(SIGSTOP);
+    nap_ms(ms);
+}
+
+static void nothing(uint64_t ms) {
+    (void)ms;
+}
+
+/* Two short turns wake the monitor, which then stays awake for an interval without asking anybody. */
+static int stop_in_turns_role(void) {
+    start_with_loop();
+    for (unsigned i = 0; i < STOPS; i++) {
+        nap_ms(5 * INTERVAL_MS);
+        looper_call(&looper, nothing, 0);
+        nap_ms(1);
+        looper_call(&looper, nothing, 0);
+        nap_ms(1 + i % 3);
+        looper_call(&looper, stop_in_the_turn, INTERVAL_MS);
+    }
+    looper_stop(&looper);
+    return -hangdog_stop();
+}
+
+static void a_stop_in_a_turn_that_nobody_followed_yet_is_no_hang(void **state) {
+    (void)state;
+    struct role role;
+    role_start(&role, "stop-in-turns", &spool);
+    for (unsigned i = 0; i < STOPS; i++) {
+        role_stopped_for(&role, 2 * T);
+    }
+    assert_int_equal(role_wait(&role), 0);
+    json_t *reports = spool_reports(&spool, NULL, false);
+    assert_int_equal(json_array_size(reports), 0);
+    json_decref(reports);
+}
+
 /* ---- a clean exit --------------------------------------------------------------------------------- */
 
 static int leave_role(void) {
@@ -368,11 +409,12 @@ static void a_forked_child_may_start_anew(void **state) {
 int main(int argc, char **argv) {
     if (argc == 3) {
         spool_open(&spool, argv[2]);
-        return strcmp(argv[1], "idle") == 0          ? idle_role()
-               : strcmp(argv[1], "sleep") == 0       ? hang_role(block_sleep)
-               : strcmp(argv[1], "spin") == 0        ? hang_role(block_spin)
-               : strcmp(argv[1], "stop-itself") == 0 ? stop_itself_role()
-                                                     : leave_role();
+        return strcmp(argv[1], "idle") == 0            ? idle_role()
+               : strcmp(argv[1], "sleep") == 0         ? hang_role(block_sleep)
+               : strcmp(argv[1], "spin") == 0          ? hang_role(block_spin)
+               : strcmp(argv[1], "stop-itself") == 0   ? stop_itself_role()
+               : strcmp(argv[1], "stop-in-turns") == 0 ? stop_in_turns_role()
+                                                       : leave_role();
     }
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -380,6 +422,7 @@ int main(int argc, char **argv) {
         CASE(a_stop_is_taken_off_a_sleeping_hang),
         CASE(a_stop_is_taken_off_a_running_hang),
         CASE(a_stop_in_the_middle_of_a_look_is_taken_off),
+        CASE(a_stop_in_a_turn_that_nobody_followed_yet_is_no_hang),
         CASE(a_clean_exit_in_a_hang_is_not_fatal),
         CASE(a_block_while_paused_is_none),
         CASE(a_hang_that_lasts_at_the_pause_ends_there),

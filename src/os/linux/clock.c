@@ -17,8 +17,6 @@
 
 typedef int (*clock_function)(clockid_t clock, struct timespec *ts);
 
-static clock_function vdso_clock; /* NULL: there is none, or it has not been looked for yet */
-
 struct vdso {
     const char *base;
     uint64_t bias; /* what to add to the addresses in its headers */
@@ -114,9 +112,10 @@ static clock_function vdso_find_clock(const char *base) {
 }
 
 void hd_os_clock_init(void) {
-    /* Racing callers store the same value. */
-    clock_function found = vdso_find_clock((const char *)getauxval(AT_SYSINFO_EHDR));
-    __atomic_store_n(&vdso_clock, found, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&hd_os.clock, __ATOMIC_RELAXED) == NULL) { /* racing callers store the same value */
+        clock_function found = vdso_find_clock((const char *)getauxval(AT_SYSINFO_EHDR));
+        __atomic_store_n(&hd_os.clock, found, __ATOMIC_RELAXED);
+    }
 }
 
 static uint64_t to_ns(const struct timespec *ts) {
@@ -124,7 +123,7 @@ static uint64_t to_ns(const struct timespec *ts) {
 }
 
 uint64_t hd_os_now_ns(void) {
-    clock_function clock = __atomic_load_n(&vdso_clock, __ATOMIC_RELAXED);
+    clock_function clock = __atomic_load_n(&hd_os.clock, __ATOMIC_RELAXED);
     struct timespec ts = {0};
     if (clock == NULL || clock(CLOCK_MONOTONIC, &ts) != 0) {
         hd_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Monitor. Pairs of counter and clock, and the rate between them. No allocation.
+ */
+#include "monitor/clock.h"
+
+#define JUMP_NS (1 * HD_NS_PER_MS)
+#define PAIR_NS (50 * HD_NS_PER_US) /* how far apart the two readings of a pair are, at most */
+#define PAIR_TICKS 100000           /* the same, some 30 µs */
+#define PAIR_TRIES 3
+#define SLEW 1024 /* time daemons change the clock's rate by less than a part of so many */
+
+void hd_clock_read(bool is_tsc, uint64_t *ticks, uint64_t *ns) {
+    unsigned tries = 0;
+    do { /* not on a processor between the two readings: the pair would be off by as much */
+        *ticks = is_tsc ? hd_ticks_read() : 0;
+        *ns = hd_os_now_ns();
+    } while (is_tsc && hd_ticks_read() - *ticks > PAIR_TICKS && tries++ < PAIR_TRIES);
+    *ticks = is_tsc ? *ticks : *ns;
+}
+
+void hd_clock_begin(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
+    *c = (struct hd_clock){.first_ticks = ticks, .first_ns = ns, .before_ticks = ticks};
+    c->ticks = ticks;
+    c->ns = ns;
+    atomic_store_explicit(&c->ns_per_tick_32, 1ULL << 32, memory_order_relaxed);
+}
+
+/* Whether the two went apart since the last pair, by more than the rate may be wrong. */
+static bool went_apart(const struct hd_clock *c, uint64_t ticks, uint64_t ns) {
+    uint64_t since_ns = ns - c->ns;
+    uint64_t told_ns = hd_ticks_to_ns(ticks - c->ticks, c->ns_per_tick_32);
+    uint64_t off_ns = told_ns > since_ns ? told_ns - since_ns : since_ns - told_ns;
+    return off_ns > JUMP_NS + since_ns / SLEW + since_ns / (c->measured_ns / PAIR_NS + 1);
+}
+
+bool hd_clock_pair(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
+    bool better = false;
+    if (c->measured_ns != 0 && went_apart(c, ticks, ns)) {
+        c->before_ticks = c->ticks + (uint64_t)(((unsigned __int128)(ns - c->ns) << 32) / c->ns_per_tick_32);
+        c->first_ticks = ticks;
+        c->first_ns = ns;
+    } else if (ns - c->first_ns > 2 * c->measured_ns && ticks != c->first_ticks) {
+        c->measured_ns = ns - c->first_ns;
+        uint64_t rate = (uint64_t)(((unsigned __int128)c->measured_ns << 32) / (ticks - c->first_ticks));
+        atomic_store_explicit(&c->ns_per_tick_32, rate, memory_order_relaxed);
+        better = true;
+    }
+    c->ticks = ticks;
+    c->ns = ns;
+    return better;
+}

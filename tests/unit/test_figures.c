@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The session's figures: busy and idle time add up to what the clock says, also after a turn in which the
+ * machine was suspended.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "monitor/figures.h"
+
+#define MS HD_NS_PER_MS
+#define SECOND HD_NS_PER_S
+#define HOUR (3600 * SECOND)
+
+static struct hd_monitor m; /* a tick is a nanosecond */
+static struct hd_record record;
+static uint64_t counter, ns;
+
+static struct hd_loop *loop(void) {
+    return &m.watch[0].loop;
+}
+
+static void pass(uint64_t for_ns) {
+    counter += for_ns;
+    ns += for_ns;
+}
+
+/* A turn begins; the figures are summed as the monitor does when it wakes for it. */
+static void begin_turn(void) {
+    hd_loop_mark_at(loop(), HANGDOG_AFTER_WAITING, counter);
+    hd_clock_pair(&m.clock, counter, ns);
+    hd_figures_publish(&m);
+}
+
+static void end_turn(void) {
+    hd_loop_mark_at(loop(), HANGDOG_BEFORE_WAITING, counter);
+}
+
+static void turn(uint64_t for_ns) {
+    begin_turn();
+    pass(for_ns);
+    end_turn();
+}
+
+static int begin(void **state) {
+    (void)state;
+    memset(&m, 0, sizeof m);
+    memset(&record, 0, sizeof record);
+    m.record = &record;
+    counter = 100 * HOUR;
+    ns = 7 * HOUR;
+    hd_clock_begin(&m.clock, counter, ns);
+    pass(SECOND);
+    hd_clock_pair(&m.clock, counter, ns);
+    hd_loop_init(loop(), NULL, 1, true, 1ULL << 32, counter, false);
+    m.watch[0].summed_ns = ns;
+    m.watch[0].use = HD_WATCH_ON;
+    m.slots = 1;
+    return 0;
+}
+
+/* Ten seconds: ten turns of 100 ms and what lies between them. */
+static void live(void) {
+    for (unsigned i = 0; i < 10; i++) {
+        turn(100 * MS);
+        pass(900 * MS);
+    }
+}
+
+static uint64_t turns_from(unsigned bucket, unsigned to) {
+    uint64_t n = 0;
+    for (unsigned b = bucket; b < to; b++) {
+        n += record.turn_histogram[b];
+    }
+    return n;
+}
+
+static void expect(uint64_t busy_ns, uint64_t idle_ns, uint64_t turns) {
+    begin_turn();
+    assert_in_range(record.busy_ns, busy_ns - MS, busy_ns + MS);
+    assert_in_range(record.idle_ns, idle_ns - MS, idle_ns + MS);
+    assert_int_equal(turns_from(0, 28), turns);
+    assert_int_equal(turns_from(28, HD_TURN_BUCKETS), 0);
+}
+
+static void busy_and_idle_add_up(void **state) {
+    (void)state;
+    live();
+    expect(SECOND, 9 * SECOND, 10);
+}
+
+static void a_suspend_between_turns_is_neither(void **state) {
+    (void)state;
+    live();
+    counter += 8 * HOUR;
+    live();
+    expect(2 * SECOND, 18 * SECOND, 20);
+}
+
+/* The turn lasts 3 s by the clock: as the turn that it is, it would be among the long ones. */
+static void suspend_in_a_turn(uint64_t then) {
+    live();
+    begin_turn();
+    pass(2 * SECOND);
+    counter = then;
+    pass(SECOND);
+    end_turn();
+    begin_turn(); /* a look soon after */
+    end_turn();
+    pass(SECOND);
+    live();
+    expect(5 * SECOND, 19 * SECOND, 21);
+    live();
+    expect(6 * SECOND, 28 * SECOND, 32); /* with the one that was expected to be running */
+}
+
+static void a_suspend_in_a_turn_is_not_busy_time(void **state) {
+    (void)state;
+    suspend_in_a_turn(counter + 8 * HOUR);
+}
+
+static void nor_is_one_after_which_the_counter_began_anew(void **state) {
+    (void)state;
+    suspend_in_a_turn(SECOND);
+}
+
+static void a_turn_that_lasts_is_not_summed_before_it_ends(void **state) {
+    (void)state;
+    live();
+    begin_turn();
+    pass(HOUR);
+    hd_clock_pair(&m.clock, counter, ns);
+    hd_figures_publish(&m);
+    assert_in_range(record.busy_ns + record.idle_ns, 10 * SECOND - MS, 10 * SECOND + MS);
+    end_turn();
+    pass(SECOND);
+    begin_turn();
+    assert_in_range(record.busy_ns, HOUR + SECOND - MS, HOUR + SECOND + MS);
+    assert_int_equal(turns_from(28, HD_TURN_BUCKETS), 1);
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup(name, begin)
+    const struct CMUnitTest tests[] = {
+        CASE(busy_and_idle_add_up),
+        CASE(a_suspend_between_turns_is_neither),
+        CASE(a_suspend_in_a_turn_is_not_busy_time),
+        CASE(nor_is_one_after_which_the_counter_began_anew),
+        CASE(a_turn_that_lasts_is_not_summed_before_it_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
