@@ -233,8 +233,7 @@ static void tell_rule(struct hd_waits *t, uint64_t now_ns) {
 static void tell_blocked(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
-    struct hd_target target = {
-        .syscall_fd = -1, .schedstat_fd = -1, .status_fd = -1, .stat_fd = -1, .wchan_fd = -1};
+    struct hd_target target = {.syscall_fd = -1, .schedstat_fd = -1, .status_fd = -1};
     struct hd_sched sched;
     struct hd_loop_view view;
     (void)k;

@@ -81,12 +81,16 @@ enum hd_run_state {
 };
 
 /* Scheduling figures of one thread (/proc/self/task/TID/schedstat). Equal figures at two
- * instants prove that the thread did not run in between. */
+ * instants prove that the thread did not run in between. A kernel without them: see hd_capture_sched. */
 struct hd_sched {
     uint64_t cpu_ns;   /* time on a processor */
     uint64_t delay_ns; /* time runnable, waiting for one */
-    uint64_t slices;   /* times it was put on one */
+    uint64_t slices;   /* times it was put on one; 0: the figures are not known */
 };
+
+static inline bool hd_sched_known(const struct hd_sched *s) {
+    return s->slices != 0;
+}
 
 #define HD_SYSCALL_NONE (-1) /* the thread was in user code, a page fault, or it is not known */
 

@@ -33,20 +33,23 @@ static int gone(struct hd_capture *out) {
 static int by_kernel(struct hd_target *t, struct hd_capture *out) {
     struct hd_proc_syscall call;
     char text[HD_PROC_SYSCALL_BYTES];
-    struct hd_sched before = out->sched, now;
+    struct hd_sched before = out->sched;
     enum hd_run_state state = HD_RUN_RUNNABLE;
 
     clear(out);
     out->at_ns = hd_os_now_ns();
     out->way = HD_WAY_KERNEL;
-    if (hd_target_state(t, &state) == -ESRCH || state == HD_RUN_GONE || hd_capture_sched(t, &now) == -ESRCH) {
+    int rc = hd_target_state(t, &state);
+    if (rc == -ESRCH || state == HD_RUN_GONE || hd_capture_sched(t, &out->sched) == -ESRCH) {
         return gone(out);
     }
-    out->sched = now;
     /* R is both; a thread that got no time since the look before was waiting for a processor. The figures of
      * one that runs may be as old as the kernel's last tick, its clock is not. */
-    bool ran = now.slices != before.slices || !hd_capture_rests(t, &before);
-    out->state = (uint8_t)(state == HD_RUN_RUNNABLE && ran ? HD_RUN_RUNNING : state);
+    bool ran = out->sched.slices != before.slices || !hd_capture_rests(t, &before);
+    if (state == HD_RUN_RUNNABLE) { /* or not to be had */
+        state = ran ? HD_RUN_RUNNING : rc < 0 ? HD_RUN_BLOCKED : state;
+    }
+    out->state = (uint8_t)state;
     if (hd_target_syscall(t, text, &call) > 0 && call.where == HD_PROC_BLOCKED) {
         out->syscall_nr = call.nr;
         memcpy(out->syscall_args, call.args, sizeof out->syscall_args);

@@ -37,10 +37,9 @@ struct hd_still {
 struct hd_target {
     int tid;
     bool watched; /* only watched threads are ever signalled and copied by plain memory reads */
-    int syscall_fd, schedstat_fd, status_fd, stat_fd,
-        wchan_fd;                /* in the monitor's table; -1: not to be had */
-    uint64_t stack_lo, stack_hi; /* the thread's own stack mapping, 0 0 when not known */
-    struct hd_sched last;        /* at the last frozen capture */
+    int syscall_fd, schedstat_fd, status_fd; /* in the monitor's table; -1: not to be had */
+    uint64_t stack_lo, stack_hi;             /* the thread's own stack mapping, 0 0 when not known */
+    struct hd_sched last;                    /* at the last frozen capture */
     bool last_valid;
     struct hd_still still; /* of that capture */
     uint64_t voluntary;    /* its voluntary context switches when they were last looked at */
@@ -106,7 +105,10 @@ int hd_capture_buffers(void);
 /* Only rung 1, by process_vm_readv or /proc/self/mem: for threads that are not watched. -EAGAIN: it runs. */
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
 
-/* Scheduling figures alone. */
+/* Scheduling figures alone: 0; -ESRCH: the thread is gone; else they are not to be had, and *out says so. A
+ * kernel without them tells how often the thread left a processor: then that many and one are the slices, the
+ * time on a processor is its clock's, and the delay is not known, which reads as none. Where not even that is
+ * to be had, the clock's time stands alone. */
 int hd_capture_sched(const struct hd_target *t, struct hd_sched *out);
 /* Whether a thread that was blocked with these figures has not run since, by its CPU clock: a quarter of the
  * work of reading them anew. False where that is not known. Good for a look, no proof for a sample: the clock

@@ -99,27 +99,33 @@ int hd_frozen_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) 
     struct hd_proc_syscall call, call_after;
     struct hd_sched sched;
     enum hd_run_state state = HD_RUN_BLOCKED;
+    bool counted;
+    long n = 0;
 
     out->at_ns = hd_os_now_ns();
-    int rc = hd_capture_sched(t, &out->sched);
+    int rc = hd_target_sched(t, &out->sched, &counted);
     if (rc < 0) {
         return rc;
     }
-    if (t->last_valid && same_sched(&t->last, &out->sched)) {
+    bool still = t->last_valid && same_sched(&t->last, &out->sched);
+    t->last_valid = false;
+    if (!still || !counted) { /* where only leaving is counted, one that woke and runs shows in its call */
+        n = hd_target_syscall(t, before, &call);
+        if (n < 0) {
+            return (int)n;
+        }
+        if (call.where != HD_PROC_BLOCKED) {
+            return -EAGAIN;
+        }
+    }
+    if (still) {
+        t->last_valid = true;
         fill_still(t, out);
         out->same = true;
         read_futex(out); /* its owner may have changed, without this thread running */
         return 0;
     }
-    t->last_valid = false;
     if (stack == NULL) {
-        return -EAGAIN;
-    }
-    long n = hd_target_syscall(t, before, &call);
-    if (n < 0) {
-        return (int)n;
-    }
-    if (call.where != HD_PROC_BLOCKED) {
         return -EAGAIN;
     }
     out->syscall_nr = call.nr;

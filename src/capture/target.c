@@ -85,8 +85,6 @@ int hd_target_open(struct hd_target *t, int tid, uint64_t near_sp) {
     t->syscall_fd = open_file(tid, "syscall");
     t->schedstat_fd = open_file(tid, "schedstat");
     t->status_fd = open_file(tid, "status");
-    t->stat_fd = open_file(tid, "stat");
-    t->wchan_fd = open_file(tid, "wchan");
     t->stack_lo = 0;
     t->stack_hi = 0;
     t->last_valid = false;
@@ -101,7 +99,7 @@ int hd_target_open(struct hd_target *t, int tid, uint64_t near_sp) {
 }
 
 void hd_target_close(struct hd_target *t) {
-    int *files[] = {&t->syscall_fd, &t->schedstat_fd, &t->status_fd, &t->stat_fd, &t->wchan_fd};
+    int *files[] = {&t->syscall_fd, &t->schedstat_fd, &t->status_fd};
 
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         if (*files[i] >= 0) {
@@ -119,6 +117,18 @@ void hd_target_close(struct hd_target *t) {
 static long read_text(int fd, char *text, size_t bytes) {
     long n = fd < 0 ? -ENOENT : hd_os.pread(fd, text, bytes, 0);
     return n == 0 ? -ESRCH : n;
+}
+
+/* Of a file that is not kept, since a process with many loops may not have many descriptors: everybody may
+ * open these, also after dropped privileges. */
+static long read_once(int tid, const char *name, char *text, size_t bytes) {
+    int fd = open_file(tid, name);
+    if (fd < 0) {
+        return fd;
+    }
+    long n = read_text(fd, text, bytes);
+    hd_os.close(fd);
+    return n;
 }
 
 /* What is wanted stands behind the line of the groups, of which a thread may have tens of thousands: the last
@@ -140,7 +150,7 @@ int hd_target_status(const struct hd_target *t, struct hd_proc_status *out) {
 int hd_target_state(const struct hd_target *t, enum hd_run_state *out) {
     char text[128]; /* the state is the third field */
     char letter;
-    long n = read_text(t->stat_fd, text, sizeof text);
+    long n = read_once(t->tid, "stat", text, sizeof text);
     if (n < 0) {
         return (int)n;
     }
@@ -164,31 +174,35 @@ long hd_target_syscall(const struct hd_target *t, char text[HD_PROC_SYSCALL_BYTE
 }
 
 void hd_target_wchan(const struct hd_target *t, char *name, size_t bytes) {
-    long n = read_text(t->wchan_fd, name, bytes - 1);
+    long n = read_once(t->tid, "wchan", name, bytes - 1);
     if (n < 0 || (n == 1 && name[0] == '0')) {
         n = 0;
     }
     name[n] = '\0';
 }
 
-int hd_capture_sched(const struct hd_target *t, struct hd_sched *out) {
+int hd_target_sched(const struct hd_target *t, struct hd_sched *out, bool *counted) {
     char text[HD_PROC_SCHED_BYTES];
     struct hd_proc_status status;
     long n = read_text(t->schedstat_fd, text, sizeof text);
 
-    if (n == -ESRCH) {
-        return -ESRCH;
-    }
-    if (n > 0 && hd_proc_parse_schedstat(text, (size_t)n, out) && out->slices != 0) {
+    *counted = n > 0 && hd_proc_parse_schedstat(text, (size_t)n, out) && hd_sched_known(out);
+    if (*counted) {
         return 0;
     }
-    /* A kernel without these figures says "0 0 0": switches prove as well that a thread has not run. */
-    int rc = hd_target_status(t, &status);
+    *out = (struct hd_sched){0};
+    int rc = n == -ESRCH ? -ESRCH : hd_os.thread_cpu_clock(t->tid, &out->cpu_ns); /* or it said "0 0 0" */
     if (rc < 0) {
-        return rc;
+        return rc == -EINVAL ? -ESRCH : rc;
     }
-    *out = (struct hd_sched){.slices = status.voluntary + status.involuntary};
-    return 0;
+    rc = hd_target_status(t, &status);
+    out->slices = rc < 0 ? 0 : 1 + status.voluntary + status.involuntary;
+    return rc;
+}
+
+int hd_capture_sched(const struct hd_target *t, struct hd_sched *out) {
+    bool counted;
+    return hd_target_sched(t, out, &counted);
 }
 
 bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since) {

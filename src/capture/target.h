@@ -8,6 +8,10 @@
 #include "capture/capture.h"
 #include "capture/procfs.h"
 
+/* hd_capture_sched; *counted: the kernel counts the times that the thread was put on a processor. Else equal
+ * figures prove nothing of a thread that runs: only leaving a processor is counted. */
+int hd_target_sched(const struct hd_target *t, struct hd_sched *out, bool *counted);
+
 /* Each: 0; -ESRCH the thread is gone; or what reading said; -EPROTO for text that is not of its form. */
 int hd_target_status(const struct hd_target *t, struct hd_proc_status *out);
 int hd_target_state(const struct hd_target *t, enum hd_run_state *out);

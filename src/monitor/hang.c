@@ -87,7 +87,7 @@ static void charge_between(struct hd_hang *h) {
  * next look. */
 static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, const struct hd_sched *from,
                   const struct hd_sched *to, uint8_t state) {
-    bool known = from != NULL && to != NULL;
+    bool known = from != NULL && to != NULL && hd_sched_known(from) && hd_sched_known(to);
     e->for_ns = ns;
     e->cpu_ns = known ? to->cpu_ns - from->cpu_ns : 0;
     e->delay_ns = known ? to->delay_ns - from->delay_ns : 0;

@@ -46,7 +46,7 @@ static uint64_t anchor(struct hd_monitor *m) {
 
 static uint64_t own_delay(struct hd_monitor *m) {
     struct hd_sched now;
-    struct hd_target own = {.schedstat_fd = m->own_schedstat_fd};
+    struct hd_target own = {.schedstat_fd = m->own_schedstat_fd, .status_fd = -1};
     if (hd_capture_sched(&own, &now) != 0) {
         return 0;
     }

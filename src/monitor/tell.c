@@ -118,7 +118,7 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
     add_figures(m, head);
     w->blocked = taken.way == HD_WAY_FROZEN;
     w->sched = taken.sched;
-    w->sched_valid = true;
+    w->sched_valid = hd_sched_known(&taken.sched);
     hd_ring_commit(&m->ring, sample_bytes(taken.lent, taken.stack_bytes));
     uint64_t until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
     m->lent_until = taken.lent ? until : m->lent_until;

@@ -40,6 +40,14 @@ static long refuse_memory(int pid, uint64_t addr, void *buf, size_t n) {
     return -EPERM;
 }
 
+static int refuse_all(int dir, const char *path, int flags, int mode) {
+    (void)dir;
+    (void)path;
+    (void)flags;
+    (void)mode;
+    return -EMFILE;
+}
+
 static int refuse_open(int dir, const char *path, int flags, int mode) {
     size_t n = strlen(path);
     if (n > 8 && strcmp(path + n - 8, "/syscall") == 0) {
@@ -59,12 +67,93 @@ static void without_scheduling_figures_switches_serve(void **state) {
     hd_os.pread = pread_without_sched;
     assert_true(live_capture_in(&l, SYS_read, &c));
     assert_true(c.sched.slices > 0);
-    assert_false(hd_capture_rests(&l.target, &c.sched));
+    assert_true(c.sched.cpu_ns > 0);
+    assert_true(hd_capture_rests(&l.target, &c.sched));
     assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     assert_true(c.same);
     hd_os = real;
     no_sched_fd = -1;
     live_end_reader(&l);
+}
+
+static void read_and_spin(struct live *l) {
+    uint64_t value;
+    if (read(*(int *)l->arg, &value, sizeof value) == sizeof value) {
+        live_set(&l->returned, 1);
+        live_spin_until_stop(l);
+    }
+}
+
+static uint64_t clock_stands_at;
+
+static int standing_clock(int tid, uint64_t *ns) {
+    (void)tid;
+    *ns = clock_stands_at;
+    return 0;
+}
+
+/* Such a kernel counts when a thread leaves its processor: one that woke and computes has the same count as
+ * while it was blocked. And where a hypervisor takes the time, its clock may be the same. */
+static void without_scheduling_figures_a_thread_that_woke_is_not_still_blocked(void **state) {
+    (void)state;
+    int fd;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start_reader(&l, &fd, read_and_spin));
+    real = hd_os;
+    no_sched_fd = l.target.schedstat_fd;
+    hd_os.pread = pread_without_sched;
+    assert_true(live_capture_in(&l, SYS_read, &c));
+    uint64_t cpu_ns = c.sched.cpu_ns;
+    clock_stands_at = cpu_ns;
+    hd_os.thread_cpu_clock = standing_clock;
+    assert_int_equal(eventfd_write(fd, 1), 0);
+    assert_true(live_wait(&l.returned));
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+    assert_int_not_equal(c.way, HD_WAY_FROZEN);
+    hd_os.thread_cpu_clock = real.thread_cpu_clock;
+    assert_true(live_capture_spinning(&l, &c));
+    assert_true(c.sched.cpu_ns > cpu_ns);
+    hd_os = real;
+    no_sched_fd = -1;
+    live_end_reader(&l);
+}
+
+/* No descriptors are left, or there is no /proc: what is not known is not made up. */
+static void without_any_file_only_the_clock_tells(void **state) {
+    (void)state;
+    int fd;
+    struct live l = {0};
+    struct hd_target other = {0};
+    struct hd_capture c;
+    assert_true(live_start_reader(&l, &fd, read_and_spin));
+    assert_true(live_capture_in(&l, SYS_read, &c));
+    real = hd_os;
+    hd_os.open_at = refuse_all;
+    assert_int_equal(hd_target_open(&other, l.tid, 0), -EMFILE);
+    memset(&c, 0x5a, sizeof c);
+    assert_int_equal(hd_capture_take(&other, true, &c), 0);
+    assert_int_equal(c.way, HD_WAY_KERNEL);
+    assert_int_equal(c.state, HD_RUN_BLOCKED);
+    assert_int_equal(c.syscall_nr, HD_SYSCALL_NONE);
+    assert_false(hd_sched_known(&c.sched));
+    assert_int_equal(c.sched.delay_ns, 0);
+    assert_int_equal(eventfd_write(fd, 1), 0);
+    assert_true(live_wait(&l.returned));
+    for (int i = 0; i < 1000 && c.state != HD_RUN_RUNNING; i++) { /* it may have to wait for a processor */
+        assert_int_equal(hd_capture_take(&other, true, &c), 0);
+    }
+    assert_int_equal(c.state, HD_RUN_RUNNING);
+    assert_false(hd_sched_known(&c.sched));
+    live_end_reader(&l);
+    int rc;
+    for (int i = 0; (rc = hd_capture_take(&other, true, &c)) == 0 && i < 1000; i++) {
+        live_nap(HD_NS_PER_MS);
+    }
+    hd_os = real;
+    assert_int_equal(rc, -ESRCH);
+    assert_int_equal(c.state, HD_RUN_GONE);
+    hd_target_close(&other);
 }
 
 static void a_stack_that_cannot_be_read_leaves_the_place_known(void **state) {
@@ -140,6 +229,8 @@ static void files_that_cannot_be_opened_are_told_and_the_rest_serves(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_scheduling_figures_switches_serve),
+        cmocka_unit_test(without_scheduling_figures_a_thread_that_woke_is_not_still_blocked),
+        cmocka_unit_test(without_any_file_only_the_clock_tells),
         cmocka_unit_test(a_stack_that_cannot_be_read_leaves_the_place_known),
         cmocka_unit_test(a_page_fault_is_frozen_and_no_call),
         cmocka_unit_test(files_that_cannot_be_opened_are_told_and_the_rest_serves),
