@@ -241,7 +241,7 @@ static void tell_blocked(struct hd_waits *t, struct hd_worker *k, uint64_t now_n
     if (!view.running || atomic_load_explicit(&loop->waiting, memory_order_acquire) != NULL) {
         return; /* in a wait: what of it counts is not known before it ends */
     }
-    hd_target_open(&target, loop->tid, 0);
+    hd_target_open(&target, loop->tid);
     int rc = hd_capture_sched(&target, &sched);
     hd_target_close(&target);
     uint64_t waited = 0;

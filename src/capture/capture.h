@@ -38,7 +38,7 @@ struct hd_target {
     int tid;
     bool watched; /* only watched threads are ever signalled and copied by plain memory reads */
     int syscall_fd, schedstat_fd, status_fd; /* in the monitor's table; -1: not to be had */
-    uint64_t stack_lo, stack_hi;             /* the thread's own stack mapping, 0 0 when not known */
+    uint64_t stack_lo, stack_hi;             /* its own, for as long as it lives; 0 0 when not known */
     struct hd_sched last;                    /* at the last frozen capture */
     bool last_valid;
     struct hd_still still; /* of that capture */
@@ -56,10 +56,10 @@ struct hd_target {
 int hd_capture_files_open(void);
 void hd_capture_files_close(void);
 
-/* Opens the files of thread `tid` of this process. `near_sp` is an address on its stack (0: not known; a
- * mailbox knows one). Call on the monitor (its descriptor table holds the files). A thread whose `syscall`
- * file cannot be opened: the errno of that, and the target holds what could be opened (close it). */
-int hd_target_open(struct hd_target *t, int tid, uint64_t near_sp);
+/* Opens the files of thread `tid` of this process. Call on the monitor (its descriptor table holds the
+ * files). A thread whose `syscall` file cannot be opened: the errno of that, and the target holds what could
+ * be opened (close it). */
+int hd_target_open(struct hd_target *t, int tid);
 void hd_target_close(struct hd_target *t);
 
 /* Set-up of rung 2, once per process, before any watch: installs the handler for `signal` if its

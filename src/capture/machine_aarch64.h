@@ -41,6 +41,10 @@ static inline uint64_t hd_machine_thread_pointer(void) {
     return (uint64_t)__builtin_thread_pointer();
 }
 
+/* Where glibc keeps what it knows of a thread: these bytes below the thread pointer. */
+#define HD_DESCRIPTOR_BYTES 1536u
+#define HD_DESCRIPTOR_AT (-(int64_t)HD_DESCRIPTOR_BYTES)
+
 static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
     for (unsigned i = 0; i < 6; i++) { /* x0 may have been replaced since; the kernel tells the original */
         regs->r[i] = args[i];

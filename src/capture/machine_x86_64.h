@@ -29,6 +29,10 @@ static inline uint64_t hd_machine_thread_pointer(void) {
     return tp;
 }
 
+/* Where glibc keeps what it knows of a thread: these bytes from the thread pointer on. */
+#define HD_DESCRIPTOR_AT 0
+#define HD_DESCRIPTOR_BYTES 2048u
+
 /* Registers of a thread blocked in a system call: the arguments are all that the kernel tells. */
 static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
     static const uint8_t number[6] = {5, 4, 1, 10, 8, 9}; /* rdi rsi rdx r10 r8 r9 */

@@ -34,12 +34,13 @@ struct hd_mailbox {
 
     /* the thread */
     int tid;
-    uint64_t thread_pointer; /* lies above the stack that libc gave the thread */
-    uint64_t near_sp;        /* an address on its stack */
-    uint8_t *alt_stack;      /* NULL: the program has one of its own */
-    uint32_t reading;        /* atomic: the monitor reads the thread's stack as plain memory */
-    uint32_t left;           /* atomic: the watch is over; no plain reads any more */
-    uint32_t closed;         /* atomic: the monitor has seen the last of this */
+    uint64_t
+        stack_begin; /* of the stack that libc gave it, as libc noted; 0: it did not, or is the main one */
+    uint64_t stack_end;
+    uint8_t *alt_stack; /* NULL: the program has one of its own */
+    uint32_t reading;   /* atomic: the monitor reads the thread's stack as plain memory */
+    uint32_t left;      /* atomic: the watch is over; no plain reads any more */
+    uint32_t closed;    /* atomic: the monitor has seen the last of this */
 };
 
 static inline uint64_t hd_mail_word(uint32_t sequence, enum hd_mail_phase phase) {

@@ -199,33 +199,11 @@ enum hd_run_state hd_proc_run_state(char letter) {
     }
 }
 
-/* One line more: true when the search is over. `before` is the line above, changed to this one. */
-static bool consider_mapping(const char *line, size_t n, uint64_t near, struct hd_proc_mapping *before,
-                             struct hd_proc_mapping *found, bool *exact) {
-    struct hd_proc_mapping m;
-
-    if (!hd_proc_parse_mapping(line, n, &m)) {
-        return false;
-    }
-    if (near < m.start) {
-        return true; /* they are in order: a hole */
-    }
-    if (near < m.end) {
-        bool guarded = before->end == m.start && !before->readable && !before->writable;
-        *exact = m.readable && m.writable && (m.main_stack || guarded);
-        *found = m;
-        return true;
-    }
-    *before = m;
-    return false;
-}
-
-int hd_proc_find_stack(int maps_fd, uint64_t near, uint64_t *lo, uint64_t *hi) {
+int hd_proc_find_mapping(int maps_fd, uint64_t at, uint64_t *lo, uint64_t *hi) {
     char text[2048];
     size_t have = 0;
     uint64_t offset = 0;
-    struct hd_proc_mapping before = {0}, found = {0};
-    bool exact = false;
+    struct hd_proc_mapping m;
 
     for (;;) {
         long n = hd_os.pread(maps_fd, text + have, sizeof text - have, offset);
@@ -240,12 +218,13 @@ int hd_proc_find_stack(int maps_fd, uint64_t near, uint64_t *lo, uint64_t *hi) {
         const char *line = text;
         const char *newline;
         while ((newline = find_newline(line, text + have)) != NULL) {
-            if (consider_mapping(line, (size_t)(newline - line) + 1, near, &before, &found, &exact)) {
-                if (!exact) {
+            if (hd_proc_parse_mapping(line, (size_t)(newline - line) + 1, &m) &&
+                (at != 0 ? at >= m.start && at < m.end : m.main_stack)) {
+                if (!m.readable || !m.writable) {
                     return -ENOENT;
                 }
-                *lo = found.start;
-                *hi = found.end;
+                *lo = m.start;
+                *hi = m.end;
                 return 0;
             }
             line = newline + 1;

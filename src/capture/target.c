@@ -65,22 +65,25 @@ static int open_file(int tid, const char *name) {
     return hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
 }
 
-static int find_bounds(struct hd_target *t, uint64_t near) {
+/* Only what is the thread's own for as long as it lives may be read by plain loads: the main thread's stack,
+ * which the kernel names, and what libc says that it gave the thread, as far as that is one mapping. */
+static void find_bounds(struct hd_target *t) {
+    const struct hd_mailbox *m = t->mailbox;
     uint64_t lo, hi;
+    if (m->stack_end == 0 && t->tid != hd_os.get_pid()) {
+        return;
+    }
     int fd = open_file(t->tid, "maps");
-    if (fd < 0) {
-        return fd;
+    if (fd >= 0 && hd_proc_find_mapping(fd, m->stack_end, &lo, &hi) == 0) {
+        t->stack_lo = lo > m->stack_begin ? lo : m->stack_begin;
+        t->stack_hi = m->stack_end != 0 ? m->stack_end : hi;
     }
-    int rc = hd_proc_find_stack(fd, near, &lo, &hi);
-    hd_os.close(fd);
-    if (rc == 0) {
-        t->stack_lo = lo;
-        t->stack_hi = hi;
+    if (fd >= 0) {
+        hd_os.close(fd);
     }
-    return rc;
 }
 
-int hd_target_open(struct hd_target *t, int tid, uint64_t near_sp) {
+int hd_target_open(struct hd_target *t, int tid) {
     t->tid = tid;
     t->syscall_fd = open_file(tid, "syscall");
     t->schedstat_fd = open_file(tid, "schedstat");
@@ -89,11 +92,8 @@ int hd_target_open(struct hd_target *t, int tid, uint64_t near_sp) {
     t->stack_hi = 0;
     t->last_valid = false;
     t->voluntary_valid = false;
-    if (near_sp == 0 && t->mailbox != NULL) {
-        near_sp = t->mailbox->near_sp;
-    }
-    if (near_sp != 0) {
-        (void)find_bounds(t, near_sp); /* without bounds the stack is read by fallible calls */
+    if (t->mailbox != NULL) {
+        find_bounds(t); /* without bounds the stack is read by fallible calls */
     }
     return t->syscall_fd < 0 ? t->syscall_fd : 0;
 }
@@ -210,35 +210,19 @@ bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since) {
     return hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns == since->cpu_ns;
 }
 
-/* Above the thread pointer of a thread that libc made lie no frames, but perhaps a mapping of somebody else's
- * that the kernel shows as one with the stack. */
-static uint64_t clipped_hi(const struct hd_target *t) {
-    uint64_t tp = t->mailbox != NULL ? t->mailbox->thread_pointer : 0;
-    return tp > t->stack_lo && tp < t->stack_hi ? tp : t->stack_hi;
-}
-
 bool hd_target_bounds(struct hd_target *t, uint64_t sp, uint64_t *lo, uint64_t *hi) {
-    uint64_t top = t->stack_hi;
-
-    if (!t->watched || t->mailbox == NULL || top == 0) {
+    if (!t->watched || t->mailbox == NULL || t->stack_hi == 0) {
         return false;
     }
-    if (sp < t->stack_lo &&
-        t->stack_lo - sp < (1ULL << 30)) { /* the main thread's stack grows as it is used */
-        if (find_bounds(t, sp) < 0) {
-            return false;
-        }
-        if (t->stack_hi != top) { /* another stack: a coroutine's, which may be unmapped at any time */
-            (void)find_bounds(t, top - 1);
-            return false;
-        }
+    if (sp < t->stack_lo && t->stack_lo - sp < (1ULL << 30) && t->mailbox->stack_end == 0) {
+        find_bounds(t); /* the main thread's stack grows as it is used */
     }
     *lo = t->stack_lo;
-    *hi = clipped_hi(t);
+    *hi = t->stack_hi;
     return sp >= *lo && sp < *hi;
 }
 
 void hd_target_tell_bounds(const struct hd_target *t) {
     __atomic_store_n(&t->mailbox->stack_lo, t->stack_lo, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->mailbox->stack_hi, clipped_hi(t), __ATOMIC_RELAXED);
+    __atomic_store_n(&t->mailbox->stack_hi, t->stack_hi, __ATOMIC_RELAXED);
 }

@@ -158,13 +158,39 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
     m->stack_hi = 0;
 }
 
+#define STACK_MAX (1ULL << 36)
+#define ABOVE_MAX (64u * 1024u) /* libc's own data lie between the frames and the stack's end */
+
+/* Where this thread's stack is, from libc's own note in the thread's descriptor: block, size, guard. (What
+ * libc has a function for, which allocates and locks.) Nothing else tells for sure: the caller may be on a
+ * coroutine's stack, which looks the same and is unmapped one day, and a guard inside a mapping, as glibc has
+ * it since 2.42, does not show. The main thread's stack has no such note. */
+static void note_stack(struct hd_mailbox *m) {
+#if defined(__GLIBC__)
+    uint64_t word[HD_DESCRIPTOR_BYTES / sizeof(uint64_t)] = {0};
+    uint64_t tp = hd_machine_thread_pointer();
+
+    hd_machine_copy(word, (const void *)(tp + HD_DESCRIPTOR_AT), sizeof word);
+    for (size_t i = 0; i + 2 < sizeof word / sizeof word[0]; i++) {
+        uint64_t block = word[i], size = word[i + 1], guard = word[i + 2];
+        if (size < STACK_MAX && block < tp && tp - block < size && block + size - tp <= ABOVE_MAX &&
+            guard < tp - block) {
+            m->stack_begin = block + guard;
+            m->stack_end = tp;
+            return;
+        }
+    }
+#else
+    (void)m;
+#endif
+}
+
 int hd_capture_thread_enter(void *memory, struct hd_mailbox **out) {
     struct hd_mailbox *m = (void *)((uint8_t *)memory + hd_capture_thread_bytes() - page_bytes());
 
     memset(m, 0, sizeof *m);
     m->tid = hd_os.get_tid();
-    m->thread_pointer = hd_machine_thread_pointer();
-    m->near_sp = (uint64_t)__builtin_frame_address(0);
+    note_stack(m);
     int rc = set_alt_stack(m, memory);
     if (rc < 0) {
         return rc;

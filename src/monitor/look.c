@@ -254,7 +254,7 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->summed_ns = hd_ticks_to_clock(m, w->loop.started_ticks);
     atomic_store_explicit(&w->loop.ns_per_tick_32, m->clock.ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
-    hd_target_open(&w->target, w->loop.tid, w->near_sp); /* what could not be opened shows in the captures */
+    hd_target_open(&w->target, w->loop.tid); /* what could not be opened shows in the captures */
     uint32_t still_new = HD_WATCH_NEW; /* else its thread leaves already, and waits for that to be seen */
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
         hd_tell_sample(m, w, HD_MSG_DRY);

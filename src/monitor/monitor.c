@@ -228,7 +228,7 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
 
 static int open_own(struct hd_monitor *m) {
     struct hd_target own = {0};
-    int rc = hd_target_open(&own, hd_os.get_tid(), 0);
+    int rc = hd_target_open(&own, hd_os.get_tid());
     m->own_schedstat_fd =
         own.schedstat_fd; /* kept; the others are closed with the table when the thread ends */
     own.schedstat_fd = -1;

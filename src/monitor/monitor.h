@@ -40,7 +40,6 @@ struct hd_watch {
     uint32_t generation;
     char name[32];
     uint64_t threshold_ns; /* foreground; 0: the option's */
-    uint64_t near_sp;      /* an address on its stack */
     void *thread_memory;   /* hd_capture_thread_bytes() */
     struct hd_mailbox *mailbox;
     /* the monitor's from here on */

@@ -354,7 +354,6 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
     }
     w->generation++;
     w->threshold_ns = threshold_ns;
-    w->near_sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     size_t n = strnlen(name, sizeof w->name - 1);
     memcpy(w->name, name, n);
     w->name[n] = '\0';

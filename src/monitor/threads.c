@@ -126,7 +126,7 @@ static uint8_t state_of(const struct hd_target *t, int error) {
 static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_cpu_at *first) {
     struct hd_target target = {0};
     struct hd_capture c;
-    int rc = hd_target_open(&target, r->tid, 0);
+    int rc = hd_target_open(&target, r->tid);
     if (rc == 0) {
         rc = hd_capture_frozen(&target, k->thread_stack, &c);
     }

@@ -130,7 +130,7 @@ static void without_any_file_only_the_clock_tells(void **state) {
     assert_true(live_capture_in(&l, SYS_read, &c));
     real = hd_os;
     hd_os.open_at = refuse_all;
-    assert_int_equal(hd_target_open(&other, l.tid, 0), -EMFILE);
+    assert_int_equal(hd_target_open(&other, l.tid), -EMFILE);
     memset(&c, 0x5a, sizeof c);
     assert_int_equal(hd_capture_take(&other, true, &c), 0);
     assert_int_equal(c.way, HD_WAY_KERNEL);
@@ -163,7 +163,7 @@ static void a_stack_that_cannot_be_read_leaves_the_place_known(void **state) {
     struct hd_target other = {0};
     struct hd_capture c;
     assert_true(live_start_reader(&l, &fd, live_body_read));
-    assert_int_equal(hd_target_open(&other, l.tid, 0), 0);
+    assert_int_equal(hd_target_open(&other, l.tid), 0);
     real = hd_os;
     hd_os.read_memory = refuse_memory;
     int rc = live_frozen_reading(&other, &c);
@@ -211,7 +211,7 @@ static void files_that_cannot_be_opened_are_told_and_the_rest_serves(void **stat
     assert_true(live_start_reader(&l, &fd, live_body_read));
     real = hd_os;
     hd_os.open_at = refuse_open;
-    int rc = hd_target_open(&other, l.tid, 0);
+    int rc = hd_target_open(&other, l.tid);
     hd_os = real;
     assert_int_equal(rc, -EACCES);
     assert_int_equal(hd_capture_sched(&other, &sched), 0);
