@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <sys/ucontext.h>
 
+#include "capture/number_x86_64.h"
 #include "types.h"
 
 #define HD_RED_ZONE 128 /* bytes below the stack pointer that a leaf function may use */
@@ -53,87 +54,11 @@ static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_
     regs->valid = 0xffff;
 }
 
-/* Memory that may not be there: bytes read, or negative. */
-typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
-
 enum hd_machine_call {
     HD_CALL_NONE,      /* not at a system call */
     HD_CALL_ENDED,     /* it has just returned -EINTR */
     HD_CALL_RESTARTED, /* the kernel (or chance) has put the thread right before it */
 };
-
-#define HD_CODE_BYTES 24u /* that are looked at before a system call instruction */
-
-/* Length of one of the few instructions that libc's compiler puts between the number and the system call: it
- * loads another register than eax. 0: it is something else. */
-static inline size_t hd_machine_load_bytes(const uint8_t *code, size_t n) {
-    size_t at = n > 0 && (code[0] & 0xf0) == 0x40 ? 1 : 0;
-    uint8_t rex = at != 0 ? code[0] : 0;
-
-    if (n < at + 2) {
-        return 0;
-    }
-    uint8_t op = code[at++];
-    if (op >= 0xb8 && op <= 0xbf) { /* mov $imm32,%reg */
-        return (rex & 8) == 0 && ((rex & 1) != 0 || op != 0xb8) && n >= at + 4 ? at + 4 : 0;
-    }
-    uint8_t modrm = code[at++];
-    uint8_t mod = modrm >> 6, reg = (modrm >> 3 & 7) | (rex & 4) << 1, rm = modrm & 7;
-    if ((op == 0x89 || op == 0x31) && mod == 3) { /* mov, xor between registers */
-        return ((rm | (rex & 1) << 3) != 0) ? at : 0;
-    }
-    if ((op != 0x8b && op != 0x8d) || reg == 0) { /* mov from memory or register, lea */
-        return 0;
-    }
-    uint8_t base = rm;
-    if (mod != 3 && rm == 4 && at < n) {
-        base = code[at++] & 7;
-    }
-    if (mod == 1) {
-        at += 1;
-    } else if (mod == 2 || (mod == 0 && base == 5)) {
-        at += 4;
-    }
-    return at <= n ? at : 0;
-}
-
-/* The number of the call whose instruction follows `code`: `mov $nr,%eax` or `xor %eax,%eax` and perhaps some
- * loads behind it, or `mov %reg,%eax` just before. Negative: the code does not show it. */
-static inline long hd_machine_number(const uint8_t code[HD_CODE_BYTES], const ucontext_t *context) {
-    static const uint8_t place[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                      REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    const uint8_t *end = code + HD_CODE_BYTES;
-
-    for (const uint8_t *from = end - 2; from > code; from--) {
-        bool prefixed = (from[-1] & 0xf0) == 0x40; /* then these bytes may name another register */
-        size_t at;
-        long nr;
-        if (from[0] == 0xb8 && end - from >= 5 && !prefixed && from[3] == 0 && from[4] == 0) {
-            nr = from[1] | from[2] << 8;
-            at = 5;
-        } else if (from[0] == 0x31 && from[1] == 0xc0 && !prefixed) {
-            nr = 0;
-            at = 2;
-        } else if (from == end - 2 && from[0] == 0x89 && (from[1] & 0xc7) == 0xc0) {
-            unsigned reg = (from[1] >> 3 & 7) | (from[-1] == 0x44 ? 8 : 0);
-            return reg == 0 || reg == 1 || reg == 11 ? -1 : (long)context->uc_mcontext.gregs[place[reg]];
-        } else {
-            continue;
-        }
-        size_t left = (size_t)(end - from);
-        while (at < left) {
-            size_t more = hd_machine_load_bytes(from + at, left - at);
-            if (more == 0) {
-                break;
-            }
-            at += more;
-        }
-        if (at == left) {
-            return nr;
-        }
-    }
-    return -1;
-}
 
 /* Where the context stands, and in which call: *nr is negative where the code does not show the number. Code
  * is read by `read`, since pages that can be executed need not be readable. */
@@ -159,7 +84,7 @@ static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context,
     if (code[HD_CODE_BYTES] != 0x0f || code[HD_CODE_BYTES + 1] != 0x05) {
         return HD_CALL_NONE;
     }
-    *nr = hd_machine_number(code, context);
+    *nr = hd_machine_number(code, context, read);
     return HD_CALL_ENDED;
 }
 

@@ -6,17 +6,29 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include "capture/machine.h"
 
 #if defined(__x86_64__)
 
+static uint64_t slots[8]; /* all the memory there is */
+
+static long read_memory(uint64_t addr, void *to, size_t n) {
+    uint64_t at = addr - (uint64_t)(uintptr_t)slots;
+    if (at >= sizeof slots || sizeof slots - at < n) {
+        return -EFAULT;
+    }
+    memcpy(to, (const uint8_t *)slots + at, n);
+    return (long)n;
+}
+
 static long number_of(const char *code, size_t n, const ucontext_t *context) {
     uint8_t before[HD_CODE_BYTES];
     memset(before, 0x90, sizeof before);
     memcpy(before + sizeof before - n, code, n);
-    return hd_machine_number(before, context);
+    return hd_machine_number(before, context, read_memory);
 }
 #define NUMBER(text, context) number_of(text, sizeof(text) - 1, context)
 
@@ -43,6 +55,29 @@ static void the_number_may_be_in_a_register_that_is_still_there(void **state) {
     assert_int_equal(NUMBER("\x90\x89\xc8", &c), -1);  /* mov %ecx,%eax: the call has replaced it */
 }
 
+/* As glibc 2.41 and later write it where a call can be cancelled. */
+static void the_number_may_be_an_argument_on_the_stack(void **state) {
+    ucontext_t c = {0};
+    (void)state;
+    c.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)slots;
+    c.uc_mcontext.gregs[REG_RBP] = (greg_t)(uintptr_t)(slots + 4);
+    slots[1] = 7;
+    slots[2] = 271;
+    slots[3] = 232;
+    slots[4] = 1ULL << 32 | 7;
+    slots[5] = (uint64_t)-1;
+    assert_int_equal(NUMBER("\x49\x89\xca\x48\x8b\x44\x24\x08", &c), 7); /* mov %rcx,%r10; mov 8(%rsp),%rax */
+    assert_int_equal(NUMBER("\x48\x8b\x44\x24\x10\x49\x89\xca", &c), 271);
+    assert_int_equal(NUMBER("\x48\x8b\x45\xf8\x49\x89\xca", &c), 232); /* mov -8(%rbp),%rax */
+    assert_int_equal(NUMBER("\x90\x8b\x44\x24\x10", &c), 271);         /* mov 16(%rsp),%eax */
+    assert_int_equal(NUMBER("\x48\x8b\x44\x24\x20", &c), -1);          /* no number */
+    assert_int_equal(NUMBER("\x48\x8b\x44\x24\x28", &c), -1);
+    assert_int_equal(NUMBER("\x48\x8b\x44\x24\x78", &c), -1);                     /* not there */
+    assert_int_equal(NUMBER("\x4c\x8b\x44\x24\x08", &c), -1);                     /* mov 8(%rsp),%r8 */
+    assert_int_equal(NUMBER("\x48\x8b\x44\x24\x08\x48\x89\xfc", &c), -1);         /* mov %rdi,%rsp */
+    assert_int_equal(NUMBER("\x48\x8b\x44\x24\x08\x48\x89\x74\x24\x08", &c), -1); /* it stores there */
+}
+
 static void other_code_shows_no_number(void **state) {
     ucontext_t c = {0};
     (void)state;
@@ -66,7 +101,7 @@ static void any_bytes_are_read_within_bounds(void **state) {
             uint8_t any = (uint8_t)(random >> 24);
             code[k] = (random >> 16 & 3) != 0 ? likely[any % sizeof likely] : any;
         }
-        assert_true(hd_machine_number(code, &c) <= 0xffff);
+        assert_true(hd_machine_number(code, &c, read_memory) <= 0xffff);
     }
 }
 
@@ -74,6 +109,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_number_is_found_as_libc_writes_it),
         cmocka_unit_test(the_number_may_be_in_a_register_that_is_still_there),
+        cmocka_unit_test(the_number_may_be_an_argument_on_the_stack),
         cmocka_unit_test(other_code_shows_no_number),
         cmocka_unit_test(any_bytes_are_read_within_bounds),
     };
