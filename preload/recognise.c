@@ -382,7 +382,8 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
         g->rule_changes = g->rule.changes;
         tell_what_was(t);
         if (!first) {
-            hd_publish_void(k, ((const struct hd_watch *)(const void *)loop)->index);
+            const struct hd_watch *w = (const struct hd_watch *)(const void *)loop;
+            hd_publish_void(k, w->index, w->generation);
             atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
         }
     }

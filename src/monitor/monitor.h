@@ -37,7 +37,7 @@ struct hd_watch {
     _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the leaver */
     _Atomic uint64_t changed_ns; /* the worker: when a sample last differed from the one before it */
     uint8_t index;               /* hd_watch_at() */
-    uint32_t generation;
+    _Atomic uint32_t generation; /* of the slot: its watches are counted */
     char name[32];
     uint64_t threshold_ns; /* foreground; 0: the option's */
     void *thread_memory;   /* hd_capture_thread_bytes() */

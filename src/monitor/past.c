@@ -64,7 +64,7 @@ void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, ui
     struct hd_message message = {.loop = loop,
                                  .state = HANGDOG_STATE_FOREGROUND,
                                  .activity = HANGDOG_AFTER_WAITING,
-                                 .generation = UINT32_MAX,
+                                 .generation = UINT32_MAX, /* not the launch, which goes on */
                                  .at_ns = begin_ns,
                                  .threshold_ns =
                                      hd_threshold_of(m, hd_watch_at(m, loop), HANGDOG_STATE_FOREGROUND)};
@@ -76,6 +76,7 @@ void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, ui
         hd_record_add_untold(m->record, end_ns - begin_ns);
         return;
     }
+    h->generation = launch->generation;
     hd_hang_open(h);
     h->cost = launch->cost; /* of its captures, and those of the launch before it */
     h->cost_before = launch->cost_before;

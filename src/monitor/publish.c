@@ -232,6 +232,7 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, s
 static void move_held(struct hd_worker *k, uint32_t to, uint32_t from) {
     memmove(k->held[to], k->held[from], HD_UUID_BYTES);
     k->held_loop[to] = k->held_loop[from];
+    k->held_generation[to] = k->held_generation[from];
     k->held_ns[to] = k->held_ns[from];
 }
 
@@ -253,7 +254,8 @@ static void hold(struct hd_worker *k, const struct hd_hang *h) {
     if (k->held_count < HD_HELD_MAX) {
         memcpy(k->held[k->held_count], h->id, HD_UUID_BYTES);
         k->held_ns[k->held_count] = h->duration_ns;
-        k->held_loop[k->held_count++] = h->loop;
+        k->held_loop[k->held_count] = h->loop;
+        k->held_generation[k->held_count++] = h->generation;
     }
 }
 
@@ -261,10 +263,20 @@ static void note_dropped(struct hd_worker *k) {
     atomic_store_explicit(&k->monitor->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
 }
 
-void hd_publish_held(struct hd_worker *k, uint8_t loop) {
+/* Not of a thread that had the slot before: what became of its loop is not known, and its reports are held
+ * until the end. */
+static bool is_held_of(const struct hd_worker *k, uint32_t i, uint8_t loop, uint32_t generation) {
+    return k->held_loop[i] == loop && k->held_generation[i] == generation;
+}
+
+void hd_publish_held(struct hd_worker *k, uint8_t loop, uint32_t generation) {
     uint32_t left = 0;
+    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
+        struct hd_hang *h = &k->hang[i];
+        h->shown |= h->used && h->loop == loop && h->generation == generation;
+    }
     for (uint32_t i = 0; i < k->held_count; i++) {
-        if (k->held_loop[i] == loop) {
+        if (is_held_of(k, i, loop, generation)) {
             hd_spool_release(&k->spool, k->held[i]);
         } else {
             move_held(k, left++, i);
@@ -284,11 +296,11 @@ static bool lasts(const struct hd_worker *k, const uint8_t *id) {
     return false;
 }
 
-void hd_publish_void(struct hd_worker *k, uint8_t loop) {
+void hd_publish_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
     struct hd_record *r = k->monitor->record;
     uint32_t left = 0;
     for (uint32_t i = 0; i < k->held_count; i++) {
-        if (k->held_loop[i] != loop || lasts(k, k->held[i])) {
+        if (!is_held_of(k, i, loop, generation) || lasts(k, k->held[i])) {
             move_held(k, left++, i);
             continue;
         }
@@ -302,8 +314,9 @@ void hd_publish_void(struct hd_worker *k, uint8_t loop) {
 
 static void write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_report *r) {
-    h->shown |=
-        !m->settings.held || atomic_load_explicit(&hd_watch_at(m, h->loop)->loop.sure, memory_order_relaxed);
+    const struct hd_watch *w = hd_watch_at(m, h->loop); /* or, by now, another thread's */
+    bool sure = atomic_load_explicit(&w->loop.sure, memory_order_acquire);
+    h->shown |= !m->settings.held || (sure && w->generation == h->generation);
     bool held = !h->shown;
     if (!held && unhold(k, h)) { /* sure since it was written last: one file, which is replaced */
         hd_spool_release(&k->spool, h->id);

@@ -186,7 +186,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         on_dry(k, capture);
         break;
     case HD_MSG_SURE:
-        hd_publish_held(k, msg->loop);
+        hd_publish_held(k, msg->loop, msg->generation);
         break;
     case HD_MSG_TRACK:
         on_track(k, msg);

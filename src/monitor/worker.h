@@ -95,6 +95,7 @@ struct hd_worker {
     /* reports written but not shown before their loop is sure */
     uint8_t held[HD_HELD_MAX][HD_UUID_BYTES];
     uint8_t held_loop[HD_HELD_MAX];
+    uint32_t held_generation[HD_HELD_MAX];
     uint64_t held_ns[HD_HELD_MAX];
     uint32_t held_count;
     /* the report before: a repeat is brief */
@@ -143,11 +144,12 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
 
 /* Writes what is known of hang h: as it stands, or complete. */
 void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete);
-void hd_publish_held(struct hd_worker *k, uint8_t loop); /* its loop is sure: shown from now on */
+/* Its loop is sure: what is held of it is shown from now on. */
+void hd_publish_held(struct hd_worker *k, uint8_t loop, uint32_t generation);
 void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k,
                          const struct hd_hang *h); /* it was none */
-void hd_publish_void(struct hd_worker *k,
-                     uint8_t loop); /* another wait is its loop's: what is held was none */
+/* Another wait is its loop's: what is held was none. */
+void hd_publish_void(struct hd_worker *k, uint8_t loop, uint32_t generation);
 void hd_publish_session(struct hd_monitor *m, struct hd_worker *k);
 
 #endif

@@ -30,6 +30,38 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
+# A thread ends before its loop is sure, and another gets its place. That one's loop becomes sure, or turns out to be a
+# call within another one, deeper on the stack. What can be read in the spool by then.
+PLACE = """
+import ctypes, os, select, sys, threading, time
+def turns(n, r):
+    [select.select([r], [], [], 0.1) for _ in range(n)]
+def first(r):
+    turns(6, r)
+    time.sleep(0.7)
+    turns(1, r)
+def becomes_sure(r):
+    turns(13, r)
+    time.sleep(0.3)
+    turns(4, r)
+def deeper(n):
+    r, w = os.pipe()
+    list(map(lambda _: select.select([r], [], [], 0.1), range(n)))
+def changes(r):
+    deeper(8)
+    for _ in range(5):
+        turns(1, r)
+        deeper(1)
+def work(loop):
+    ctypes.CDLL(None).prctl(15, b"again", 0, 0, 0)
+    loop(os.pipe()[0])
+for loop in (first, globals()[sys.argv[1]]):
+    thread = threading.Thread(target=work, args=(loop,))
+    thread.start()
+    thread.join()
+    time.sleep(0.3)
+    print(len([name for name in os.listdir("spool") if name[0] != "."]), flush=True)
+"""
 # The main thread has no loop: it waits for one that has, for longer than a launch may last.
 JOINS = """
 import ctypes, os, select, signal, sys, threading
@@ -124,6 +156,18 @@ class Threads(SideBySide):
         program, hangs = self.watch([PYTHON, "-I", "-c", AGAIN], "again", status=0)
         self.assertEqual(["again"] * 3, [r["loop"]["name"] for r in hangs], program.errors)
         self.assertEqual(3, len({r["loop"]["tid"] for r in hangs}))
+
+    def assert_held_for_itself(self, then):
+        program, hangs = self.watch([PYTHON, "-I", "-c", PLACE, then], "again", status=0)
+        self.assertEqual("0\n0\n", program.output, "shown before its own loop was sure")
+        self.assertEqual(["again"], [r["loop"]["name"] for r in hangs], program.errors)
+        self.assertRegex(program.told[-1], "; 1 hang, ")
+
+    def beside_a_hang_is_held_for_its_own_thread_when_the_next_ones_loop_is_sure(self):
+        self.assert_held_for_itself("becomes_sure")
+
+    def beside_a_hang_is_held_for_its_own_thread_when_the_next_ones_loop_is_another(self):
+        self.assert_held_for_itself("changes")
 
     def assert_that_joining_is_no_launch(self, end, status):
         program, hangs = self.watch([PYTHON, "-I", "-c", JOINS, end], "looper", status=status)
