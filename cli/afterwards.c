@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/owner.h"
 #include "cli/reports.h"
 #include "os/os.h"
 #include "report/spool.h"
@@ -236,32 +236,30 @@ static int settle(struct hd_record *c, bool died, uint64_t used_ns) {
     return rc;
 }
 
+/* As far as it said: when a process ended whose parent we are not, is not known. */
+static uint64_t told_ns(struct hd_record *c) {
+    uint64_t superseded_ns = atomic_load(&c->superseded_ns);
+    uint64_t until_ns = superseded_ns != 0 ? superseded_ns : atomic_load(&c->alive_ns);
+    return until_ns > c->options.started_ns ? until_ns - c->options.started_ns : 0;
+}
+
 void afterwards(const struct runner *r) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
         uint32_t owner = atomic_load(&c->owner);
-        if (owner == 0) {
-            continue;
-        }
-        bool last = owner == (uint32_t)r->child && atomic_load(&c->superseded) == 0;
-        bool of_child = c->options.of_child;
-        if (of_child && kill((pid_t)owner, 0) == 0) {
-            continue; /* its reports are its own */
+        bool of_child = c->options.of_child, superseded = atomic_load(&c->superseded_ns) != 0;
+        bool last = owner == (uint32_t)r->child && !of_child && !superseded;
+        if (owner == 0 || (of_child && !superseded && owner_here(c) != 0)) {
+            continue; /* who lives settles its reports itself */
         }
         /* how a child ended only its parent knows; it has not ended by exit */
-        settle(c, of_child || (last && WIFSIGNALED(r->status)),
-               hd_os_now_ns() - c->options.started_ns - atomic_load(&c->stopped_ns));
+        bool died = !superseded && (of_child || (last && WIFSIGNALED(r->status)));
+        settle(c, died,
+               last ? hd_os_now_ns() - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c));
         if (i > 0) {
             add_up(r->record, c, last);
         }
     }
-}
-
-/* How long it was used, as far as it said: when it ended is not known. */
-static uint64_t told_ns(struct hd_record *c) {
-    bool hanging = atomic_load(&c->hang_open) == HD_RECORD_HANG_LASTS;
-    return atomic_load(&c->idle_ns) + atomic_load(&c->busy_ns) +
-           (hanging ? atomic_load(&c->open_duration_ns) : 0);
 }
 
 int afterwards_alone(struct hd_record *table) {
@@ -269,7 +267,7 @@ int afterwards_alone(struct hd_record *table) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &table[i];
         if (atomic_load(&c->owner) != 0 && atomic_load(&c->told) == 0) {
-            int rc = settle(c, atomic_load(&c->superseded) == 0, told_ns(c));
+            int rc = settle(c, atomic_load(&c->superseded_ns) == 0, told_ns(c));
             atomic_store(&c->told, rc == 0);
             failed = rc != 0 ? rc : failed;
         }

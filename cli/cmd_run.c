@@ -19,6 +19,7 @@
 #include "cli/filters.h"
 #include "cli/left_behind.h"
 #include "cli/on_hang.h"
+#include "cli/owner.h"
 #include "cli/preload_path.h"
 #include "cli/program_file.h"
 #include "cli/render.h"
@@ -212,11 +213,13 @@ static void tell_children(const struct runner *r) {
     unsigned all = 0, go_on = 0;
     char numbers[128] = "";
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        pid_t pid = (pid_t)atomic_load(&r->record[i].owner);
+        const struct hd_record *c = &r->record[i];
         size_t n = strlen(numbers);
-        bool child = pid != 0 && r->record[i].options.of_child;
+        bool child =
+            atomic_load(&c->owner) != 0 && atomic_load(&c->superseded_ns) == 0 && c->options.of_child;
+        pid_t pid = child ? owner_here(c) : 0;
         all += child;
-        if (child && kill(pid, 0) == 0) {
+        if (pid != 0) {
             go_on++;
             snprintf(numbers + n, sizeof numbers - n, "%s%d", n == 0 ? "" : ", ", (int)pid);
         }

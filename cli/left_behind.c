@@ -16,6 +16,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cli/owner.h"
+
 #define ENDS_WITHIN_MS 200
 
 static FILE *open_of(pid_t pid, const char *name) {
@@ -68,7 +70,7 @@ static bool maps(pid_t pid, const struct stat *record) {
 
 static bool is_told(const struct hd_record *table, pid_t pid) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        if (atomic_load(&table[i].owner) == (uint32_t)pid) {
+        if (atomic_load(&table[i].owner) != 0 && owner_here(&table[i]) == pid) {
             return true;
         }
     }

@@ -302,10 +302,12 @@ static int become(const struct call *c) {
     bool follow = variables <= VARIABLES_MAX && target_loads_us(c);
     int link = follow ? hd_record_file_open() : -1;
     errno = saved;
-    char number[16];
+    char number[24];
     struct hd_text t;
     hd_text_init(&t, number, sizeof number);
     hd_text_i64(&t, link);
+    hd_text_str(&t, ":");
+    hd_text_i64(&t, hd_record_file_number(record));
     uint32_t before =
         atomic_exchange(&record->unwatched, HD_UNWATCHED_EXEC); /* until the new program says no */
     int result = link >= 0 ? pass_on_with_us(c, variables, number) : pass_on(c, c->env);

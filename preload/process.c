@@ -88,9 +88,7 @@ static struct hd_settings settings_of(const struct hd_record_options *o) {
     s.reports_per_fingerprint = o->reports_per_fingerprint;
     s.sample_launch_ns = SAMPLE_LAUNCH_NS;
     s.launch_known_ns = LAUNCH_KNOWN_NS;
-    if (!o->of_child) { /* else it is called what it runs */
-        copy_string(s.app_name, sizeof s.app_name, o->app_name);
-    }
+    copy_string(s.app_name, sizeof s.app_name, o->app_name);
     copy_string(s.spool, sizeof s.spool, o->spool);
     copy_string(s.kept_file, sizeof s.kept_file, o->link);
     return s;

@@ -51,42 +51,54 @@ static void begin_anew(struct hd_record *r) {
     memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, stopped_ns) - options_end);
 }
 
-/* This process had it before it became another program by exec. */
-static struct hd_record *take_over(struct hd_record *table, int pid) {
-    struct hd_record *found = NULL;
-    for (unsigned i = 0; i < HD_RECORDS; i++) {
-        struct hd_record *r = &table[i];
-        if (atomic_load(&r->owner) != (uint32_t)pid || atomic_load(&r->superseded) != 0) {
-            continue;
-        }
-        if (has_something_to_tell(r)) {
-            atomic_store(&r->superseded, 1);
-        } else {
-            begin_anew(r);
-            found = r;
-        }
+/* Exec: this process had it as the program that it was. False: what that one left is to be told. */
+static bool take_over(struct hd_record *r) {
+    if (has_something_to_tell(r)) {
+        atomic_store(&r->superseded_ns, hd_os_now_ns());
+        return false;
     }
-    return found;
+    begin_anew(r);
+    if (r->options.of_child) {
+        r->options.app_name[0] = '\0';
+    }
+    return true;
+}
+
+/* Numbers of processes mean something within one namespace. */
+static uint64_t own_space(const struct hd_record *table) {
+    struct stat st;
+    bool asked = table->options.follow && hd_os.stat_at(AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0;
+    return asked ? st.st_ino : 0;
 }
 
 /* The owner is gone, and has left nothing that somebody would want to know. */
-static bool is_left(struct hd_record *r, uint32_t owner) {
+static bool is_left(struct hd_record *r, uint32_t owner, uint64_t space) {
     bool told = !has_something_to_tell(r) || atomic_load(&r->told) != 0;
-    return owner != 0 && told && kill((pid_t)owner, 0) != 0 && errno == ESRCH;
+    return owner != 0 && told && atomic_load(&r->owner_space) == space && kill((pid_t)owner, 0) != 0 &&
+           errno == ESRCH;
 }
 
-static struct hd_record *take_one(struct hd_record *table, int pid, bool left) {
+/* `of_child`: not of the program itself. */
+static struct hd_record *take_one(struct hd_record *table, bool of_child, bool left) {
+    uint64_t space = own_space(table);
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *r = &table[i];
         uint32_t owner = left ? atomic_load(&r->owner) : 0;
-        if ((left && (i == 0 || !is_left(r, owner))) ||
-            !atomic_compare_exchange_strong(&r->owner, &owner, (uint32_t)pid)) {
+        if ((left && (i == 0 || !is_left(r, owner, space))) ||
+            !atomic_compare_exchange_strong(&r->owner, &owner, (uint32_t)hd_os.get_pid())) {
             continue;
         }
+        atomic_store(&r->owner_space, space);
         if (i != 0) {
             r->options = table[0].options;
-            hd_uuid_make(r->options.session, wall_now());
-            r->options.of_child = atomic_load(&table[0].owner) != (uint32_t)pid;
+            r->options.started_ns = hd_os_now_ns();
+            r->options.started_wall_ns = wall_now();
+            r->options.of_child = of_child;
+            if (of_child) {
+                r->options.app_name[0] = '\0';
+            }
+            hd_uuid_make(r->options.session, r->options.started_wall_ns);
+            atomic_store(&r->superseded_ns, 0);
             begin_anew(r);
         }
         return r;
@@ -94,17 +106,12 @@ static struct hd_record *take_one(struct hd_record *table, int pid, bool left) {
     return NULL;
 }
 
-static struct hd_record *take_free(struct hd_record *table, int pid) {
-    struct hd_record *found = take_one(table, pid, false);
-    return found != NULL ? found : take_one(table, pid, true);
-}
-
-static struct hd_record *take(struct hd_record *table) {
-    int pid = hd_os.get_pid();
-    struct hd_record *found = take_over(table, pid);
-    if (found == NULL) {
-        found = take_free(table, pid);
-    }
+/* `before`: the record that this process had before exec, or NULL. */
+static struct hd_record *take(struct hd_record *table, struct hd_record *before) {
+    bool of_child = before == NULL || before->options.of_child;
+    struct hd_record *found = before != NULL && take_over(before) ? before : NULL;
+    found = found != NULL ? found : take_one(table, of_child, false);
+    found = found != NULL ? found : take_one(table, of_child, true);
     if (found != NULL) {
         atomic_store(&found->image_ns, found == table && atomic_load(&found->images) == 0
                                            ? found->options.started_ns
@@ -119,7 +126,13 @@ static bool is_anothers(const struct hd_record_options *o) {
     return !o->follow && o->pid != 0 && o->pid != hd_os.get_pid();
 }
 
-static struct hd_record *take_from(int fd) {
+/* `number`: of the record that this process had, if that was said. */
+static struct hd_record *had(struct hd_record *table, unsigned long number) {
+    bool ours = number < HD_RECORDS && atomic_load(&table[number].owner) == (uint32_t)hd_os.get_pid();
+    return ours ? &table[number] : NULL;
+}
+
+static struct hd_record *take_from(int fd, unsigned long number) {
     struct stat st;
     if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != HD_RECORDS * sizeof(struct hd_record)) {
         return NULL;
@@ -145,12 +158,12 @@ static struct hd_record *take_from(int fd) {
         size_t page = table->options.alone == 0 ? getauxval(AT_PAGESZ) : 0;
         hd_os.advise((uint8_t *)table + page, (size_t)st.st_size - page, MADV_DONTFORK);
     }
-    return take(table);
+    return take(table, had(table, number));
 }
 
 struct hd_record *hd_record_file_take_again(void) {
     file.high = 0; /* the parent's, if it had one */
-    return file.follow ? take(file.table) : NULL;
+    return file.follow ? take(file.table, NULL) : NULL;
 }
 
 const char *hd_record_file_path(void) {
@@ -158,16 +171,22 @@ const char *hd_record_file_path(void) {
 }
 
 struct hd_record *hd_record_file_take(const char *text) {
+    char *end = NULL;
     int fd =
-        text[0] == '/' ? hd_os.open_at(AT_FDCWD, text, O_RDWR | O_CLOEXEC, 0) : (int)strtol(text, NULL, 10);
+        text[0] == '/' ? hd_os.open_at(AT_FDCWD, text, O_RDWR | O_CLOEXEC, 0) : (int)strtol(text, &end, 10);
     if (fd < 3) {
         return NULL; /* no descriptor of the program's is among them */
     }
-    struct hd_record *found = take_from(fd);
+    bool said = end != NULL && *end == ':';
+    struct hd_record *found = take_from(fd, said ? strtoul(end + 1, NULL, 10) : HD_RECORDS);
     if (file.table != NULL) {
         hd_os.close(fd);
     }
     return found;
+}
+
+unsigned hd_record_file_number(const struct hd_record *r) {
+    return (unsigned)(r - file.table);
 }
 
 /* ---- the file once more ----------------------------------------------------------------------- */

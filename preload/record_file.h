@@ -7,8 +7,8 @@
 
 #include "monitor/record.h"
 
-/* By its number, or by its path in /proc. NULL: not ours, or no place is left. The record is this image's
- * alone. */
+/* By its number, with that of the record which this process had before exec, or by its path. NULL: not ours,
+ * or no place is left. The record is this image's alone. */
 struct hd_record *hd_record_file_take(const char *text);
 
 /* A record for a forked child, which has the file mapped where children are followed. NULL: no place is left.
@@ -20,8 +20,9 @@ struct hd_record *hd_record_file_take_again(void);
 const char *hd_record_file_path(void);
 
 /* The file once more, for the program that this process is about to become: a descriptor that survives exec,
- * or a negative errno value. Async-signal-safe. */
+ * or a negative errno value. Async-signal-safe. `number`: which record that one will find to be its own. */
 int hd_record_file_open(void);
+unsigned hd_record_file_number(const struct hd_record *r);
 
 /* Keeps the file open while no thread of ours does, out of the way of the program's numbers. */
 void hd_record_file_keep(void);

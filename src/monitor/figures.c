@@ -104,6 +104,7 @@ void hd_figures_publish(struct hd_monitor *m) {
     }
     atomic_store_explicit(&r->busy_ns, sum.busy_ns, memory_order_relaxed);
     atomic_store_explicit(&r->idle_ns, sum.idle_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->alive_ns, hd_os_now_ns(), memory_order_relaxed);
     publish_costs(m, &sum.cost);
 }
 

@@ -90,6 +90,10 @@ static void fill_app(struct hd_monitor *m, struct hd_worker *k) {
                              .pid = hd_os.get_pid(),
                              .started_wall_ns = m->record->options.started_wall_ns};
     memcpy(k->app.session, m->record->options.session, HD_UUID_BYTES);
+    if (m->record->options.app_name[0] == '\0') { /* who closes the books of a dead process has only this */
+        hd_text_init(&t, m->record->options.app_name, sizeof m->record->options.app_name);
+        hd_text_str(&t, k->app.name);
+    }
     int index = hd_modules_at(&k->modules, getauxval(AT_ENTRY));
     if (index >= 0) {
         k->app.build_id_bytes = k->modules.module[index].build_id_bytes;

@@ -235,6 +235,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         atomic_load_explicit(&m->open_loop, memory_order_relaxed) == w->index) {
         atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns),
                               memory_order_relaxed);
+        atomic_store_explicit(&m->record->alive_ns, now_ns, memory_order_relaxed);
     }
     w->next_ns = hd_life_next_ns(&w->life, hd_os_now_ns(), &limits);
     return w->life.state != HD_LIFE_IDLE;

@@ -21,11 +21,12 @@
 /* What the runner asks for, written before the program starts. */
 struct hd_record_options {
     uint64_t interval_ns, threshold_ns, launch_threshold_ns;
-    uint64_t started_ns, started_wall_ns; /* of the program: just before exec */
+    uint64_t started_ns,
+        started_wall_ns; /* of the program: just before exec; else when the record was taken */
     uint32_t reports_per_day, reports_per_fingerprint;
     uint8_t session[HD_UUID_BYTES];
     int32_t seccomp_filters; /* on the runner, tried and found harmless; -1: the kernel does not count them */
-    char app_name[HD_RECORD_STRING];
+    char app_name[HD_RECORD_STRING]; /* empty, of a child: its executable's, which it says itself */
     char spool[4 * HD_RECORD_STRING];
     char loop[HD_RECORD_STRING]; /* MODULE[:FUNCTION] that is told to be the loop; empty: it is recognised */
     uint32_t threads;            /* names of threads that are watched beside the main one */
@@ -65,15 +66,17 @@ struct hd_record {
     uint64_t magic;
     uint64_t bytes; /* of this struct */
     struct hd_record_options options;
-    _Atomic uint32_t owner;      /* process id of who took it, by compare and exchange; 0: free */
-    _Atomic uint32_t superseded; /* its process has become another program, which has another record */
-    _Atomic uint32_t images;     /* that have had it */
-    _Atomic uint64_t image_ns;   /* when this one began */
+    _Atomic uint32_t owner;         /* process id of who took it, by compare and exchange; 0: free */
+    _Atomic uint64_t owner_space;   /* the namespace in which that is its number, an inode; 0: not known */
+    _Atomic uint64_t superseded_ns; /* since then its process is another program, which has another record */
+    _Atomic uint32_t images;        /* that have had it */
+    _Atomic uint64_t image_ns;      /* when this one began */
     /* written by the process, from here to stopped_ns */
     _Atomic uint32_t attached;    /* 1: the preload took the record; 2: its monitor runs */
     _Atomic uint32_t unwatched;   /* enum hd_unwatched */
     _Atomic uint32_t clean;       /* the monitor was stopped: what follows is final */
     _Atomic uint32_t told;        /* by the process itself: its session report is written, or none is due */
+    _Atomic uint64_t alive_ns;    /* the last sign of life: its monitor looked */
     _Atomic uint32_t loop_seen;   /* enum hd_record_loop */
     _Atomic uint32_t hang_open;   /* enum hd_record_hang: of the hang whose report is open_id */
     _Atomic uint32_t open_launch; /* and it is one of a thread whose loop is not known */

@@ -15,7 +15,7 @@ import time
 import unittest
 import urllib.request
 
-from support_run import (BUILD, HANGDOG, MS, SANITIZER, RealCase, environment, free_port, main_side_by_side,
+from support_run import (BUILD, HANGDOG, MS, S, SANITIZER, RealCase, environment, free_port, main_side_by_side,
                          wait_until)
 
 PROGRAMS = os.path.join(os.environ["HANGDOG_BUILD"], "tests", "programs")
@@ -201,6 +201,7 @@ class Exec(Case):
             self.assertNotIn("ld.so", program.errors)
 
     def test_exec_in_mid_hang_leaves_nothing_open(self):
+        begin = time.monotonic_ns()
         program = self.program([BECOME, "hang"])
         self.assertEqual(7, program.wait(), program.errors)
         hangs = program.reports("hang")
@@ -208,7 +209,11 @@ class Exec(Case):
         self.assertIn(hangs[0]["cause"]["kind"], ("cpu", "starved"))
         self.assertTrue(all(h["complete"] for h in hangs))
         self.assertRegex(program.told[-1], "; 2 hangs, ")
-        self.assertEqual(2, len(program.reports("session")))
+        sessions = sorted(program.reports("session"), key=lambda report: report["started_at"])
+        self.assertEqual(["become"] * 2, [report["app"]["name"] for report in sessions])
+        used = [report["session"]["used_ns"] for report in sessions]
+        self.assertGreater(used[1], 6 * S)  # of `become loop`: it waits for 5 s
+        self.assertLess(abs(used[0] + used[1] - (time.monotonic_ns() - begin)), 3 * S, used)
         self.assertNotEqual(*[h["app"]["session"] for h in hangs])
         self.assertEqual([], [n for n in program.names() if n.startswith(".")], "left over in the spool")
         self.assert_duration(hangs[1], 1200 * MS)
@@ -315,6 +320,68 @@ sys.exit(spawned.wait())
 """
 
 
+# A child of 2 s, forked late, that nobody sees exit.
+LATE = """
+import os, select, sys, time
+r, w = os.pipe()
+def ticks(n):
+    for _ in range(n):
+        select.select([r], [], [], 0.05)
+ticks(50)
+begun = time.monotonic()
+if os.fork() == 0:
+    ticks(40)
+    open("lived", "w").write(str(time.monotonic() - begun))
+    os._exit(0)
+ticks(70)
+print(time.monotonic() - begun, os.wait()[0])
+"""
+
+
+# Children that are the first of a namespace each, and one that has the program's own number in one of these, if it may
+# choose. The program has a hang, and dies in another.
+SPACES = """
+import ctypes, os, select, signal, sys, time
+r, w = os.pipe()
+def ticks(n):
+    for _ in range(n):
+        select.select([r], [], [], 0.05)
+def work(seconds):
+    ticks(30)
+    time.sleep(seconds)
+    ticks(10)
+    os._exit(0)
+def first_of_a_space(seconds, number):
+    last = "/proc/sys/kernel/ns_last_pid"
+    if number and os.access(last, os.W_OK):
+        with open(last, "w") as file:
+            file.write(str(number - 1))
+        if os.fork() == 0:
+            print(os.getpid() == number, flush=True)
+            work(0.7)
+    work(seconds)
+ticks(30)
+time.sleep(0.6)
+ticks(5)
+number = os.getpid()
+kids = []
+for seconds in (0.8, 1.0):
+    kids.append(os.fork())
+    if kids[-1] == 0:
+        if ctypes.CDLL(None).unshare(0x20000000 | (0x10000000 if os.getuid() else 0)) != 0:
+            os._exit(77)
+        if os.fork() == 0:
+            first_of_a_space(seconds, number if len(kids) == 2 else 0)
+        os.wait()
+        os._exit(0)
+ticks(80)
+if [os.waitpid(kid, 0)[1] for kid in kids] != [0, 0]:
+    sys.exit(77)
+time.sleep(1.5)
+os.kill(number, signal.SIGKILL)
+"""
+
+
 SHELLS = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
@@ -405,6 +472,46 @@ class Follow(Case):
         self.assertEqual(3, len({h["app"]["session"] for h in hangs.values()}))
         self.assertRegex(followed.told[-1], "; 3 hangs, 3.7")
         self.assertEqual([], [n for n in followed.names() if n.startswith(".")], "left over in the spool")
+
+    def test_a_child_has_a_session_of_its_own(self):
+        program = self.program([PYTHON, "-I", "-c", LATE], options=["--follow"])
+        self.assertEqual(0, program.wait(), program.errors)
+        whole, pid = program.output.split()
+        with open(program.folder + "/lived", encoding="ascii") as file:
+            lived_ns = float(file.read()) * S
+        sessions = {report["app"]["pid"]: report for report in program.reports("session")}
+        self.assertEqual(2, len(sessions), program.errors)
+        child = sessions.pop(int(pid))
+        (parent,) = sessions.values()
+        for report in (child, parent):
+            self.assert_valid(report)
+        self.assertEqual(os.path.basename(os.path.realpath(PYTHON)), child["app"]["name"])
+        self.assertEqual("python3", parent["app"]["name"])
+        self.assertLess(abs(child["session"]["used_ns"] - lived_ns), 500 * MS)
+        self.assertLess(child["session"]["launch_ns"], lived_ns / 2)
+        self.assertGreater(parent["session"]["used_ns"], 2.4 * S + float(whole) * S)
+        self.assertGreater(child["app"]["started_at"], parent["app"]["started_at"])
+        shown = subprocess.run([HANGDOG, "show", child["id"], "--spool", program.spool], env=environment(),
+                               stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertRegex(shown, r"ran for %d" % (child["session"]["used_ns"] // S))
+
+    def test_children_of_one_number_are_told_apart(self):
+        program = self.program([PYTHON, "-I", "-c", SPACES], options=["--follow"])
+        if program.wait() == 77:
+            self.skipTest("this machine gives nobody a namespace of processes")
+        self.assertEqual(-signal.SIGKILL, program.process.returncode, program.errors)
+        first = next(report for report in program.reports("session") if report["app"]["name"] == "python3")
+        own = first["app"]["session"]
+        of = {"hang": [], "fatal-hang": [], "session": []}
+        for report in program.reports():
+            of[report["kind"]].append(report["app"]["session"])
+        self.assertEqual([own], of["fatal-hang"], program.errors)
+        self.assertEqual(1, of["hang"].count(own))
+        children = [session for session in of["hang"] if session != own]
+        self.assertEqual(len(set(children)), len(children), "one of them had the record of another")
+        self.assertEqual(3 if program.output == "True\n" else 2, len(children), program.errors)
+        self.assertEqual(sorted([own, *children]), sorted(of["session"]), "each has ended, and is settled")
+        self.assertEqual([], [n for n in program.names() if n.startswith(".")], "left over in the spool")
 
     def test_children_have_what_they_would_have(self):
         many = "for i in $(seq 300); do /bin/true; done; %s loop; echo $?" % BECOME
