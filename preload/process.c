@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "interpose.h"
 #include "monitor/proc_files.h"
@@ -55,8 +56,12 @@ bool hd_process_is_own(void) {
            hd_os.get_pid() == self.pid;
 }
 
+/* Of the calling thread: its vforked child, which has our memory until it execs or ends, is under a filter.
+ * The kernel makes it zero then. */
+static _Thread_local _Atomic int vforked_filtered;
+
 bool hd_process_is_filtered(void) {
-    return self.filtered;
+    return self.filtered || atomic_load_explicit(&vforked_filtered, memory_order_relaxed) != 0;
 }
 
 static void this_process_is_own(void) {
@@ -234,7 +239,7 @@ void hd_process_begin(struct hd_record *r) {
 }
 
 bool hd_process_is_child(void) {
-    return self.record != NULL && !self.filtered && !hd_process_is_own();
+    return self.record != NULL && !hd_process_is_filtered() && !hd_process_is_own();
 }
 
 /* A forked child that waits is taken for one that stays. What it has of the parent's watch was wiped. */
@@ -286,7 +291,7 @@ struct hd_waits *hd_process_first_wait(void) {
 }
 
 struct hd_record *hd_process_execs(void) {
-    bool may_be = self.record != NULL && !self.filtered && atomic_load(&self.phase) != NEVER;
+    bool may_be = self.record != NULL && !hd_process_is_filtered() && atomic_load(&self.phase) != NEVER;
     return may_be && hd_process_is_own() ? self.record : NULL;
 }
 
@@ -349,7 +354,7 @@ static bool on_the_watched_thread(void) {
 }
 
 int hd_process_own_thread(void) {
-    if (atomic_load(&self.phase) != WATCHED || self.filtered || !hd_process_is_own()) {
+    if (atomic_load(&self.phase) != WATCHED || hd_process_is_filtered() || !hd_process_is_own()) {
         return 0;
     }
     const struct hd_monitor *m = hd_monitor_current();
@@ -391,7 +396,24 @@ void hd_process_ends_watch(enum hd_unwatched why) {
 /* Of the calling thread: it has a filter already, and had one before the one that is being installed. */
 static _Thread_local bool has_filter, had_filter;
 
+/* What is ours in memory is our process's, and so is the thread: only the filter is the vforked child's. */
+static bool comes_in_vforked_child(void) {
+    if (atomic_load(&vforked_filtered) == 0) {
+        bool shared = self.here != NULL && __atomic_load_n(self.here, __ATOMIC_RELAXED) != 0;
+        if (has_filter || !shared || hd_os.get_pid() == self.pid) {
+            return false;
+        }
+        atomic_store(&vforked_filtered, 1);
+        syscall(SYS_set_tid_address, &vforked_filtered);
+        hd_capture_signal_end(); /* its own */
+    }
+    return true;
+}
+
 void hd_process_filter_comes(bool all_threads) {
+    if (comes_in_vforked_child()) {
+        return;
+    }
     self.was_filtered = self.filtered;
     had_filter = has_filter;
     has_filter = self.filtered = true;
@@ -421,6 +443,9 @@ void hd_process_filter_comes(bool all_threads) {
 }
 
 void hd_process_filter_refused(bool all_threads) {
+    if (atomic_load(&vforked_filtered) != 0) {
+        return; /* the child keeps still all the same */
+    }
     bool undone = !had_filter && !self.was_filtered && !all_threads;
     has_filter = had_filter;
     self.filtered = self.was_filtered;

@@ -68,6 +68,14 @@ class Filters(Case):
         self.assertEqual(0, every["prctl"].reports("hang")[0]["monitor"]["pause_max_ns"], "a signal was sent")
         self.assertGreater(signals["asks"], 0)
 
+    def test_a_filter_of_a_vforked_child_is_its_own(self):
+        plain, watched = [self.program([FILTERED, "vfork"], watched=watched, options=["--thread", "worker"])
+                          for watched in (False, True)]
+        self.assertEqual(7, plain.wait(), plain.errors)
+        self.assertEqual(7, watched.wait(), watched.errors)
+        self.assertEqual(["main", "main", "worker"], sorted(h["loop"]["name"] for h in watched.reports("hang")),
+                         watched.errors)
+
     def test_a_filter_that_was_there_before(self):
         folder = self.folder()
         groups = {kind: None for kind in ("deadly", "harmless")}

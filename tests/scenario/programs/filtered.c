@@ -6,12 +6,16 @@
  * its own clock, in ms. HOW: by which call; `twice`: one filter after the other.
  * `filtered launch deadly|harmless PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call that
  * every monitor makes, or for one that none does.
+ * `filtered vfork`: children that share the memory have filters of their own; then a thread that is called
+ * worker sleeps for 0.7 s in its loop, and the program becomes `filtered asks`.
  */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +148,50 @@ static int launch(char **argv) {
     return 127;
 }
 
+/* A filter that ends who asks who he is, and none, for it is refused. */
+static int vforked(bool refused) {
+    static struct sock_filter asking[] = {LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 1, 0),
+                                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 0, 1),
+                                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    static char *const argv[] = {"true", NULL};
+    struct sock_fprog of_them = {refused ? 0 : sizeof asking / sizeof asking[0], asking};
+    int status = -1;
+    pid_t pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork): what is tested
+    if (pid == 0) {
+        // NOLINTNEXTLINE(clang-analyzer-unix.Vfork): what is tested
+        if ((prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_them) != 0) != refused) {
+            _exit(1);
+        }
+        execv("/nowhere/true", argv);
+        execv("/bin/true", argv);
+        _exit(2);
+    }
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+static void *work(void *unused) {
+    struct timespec t = {0, 700000000};
+    prctl(PR_SET_NAME, "worker");
+    tick(40);
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+    tick(10);
+    return unused;
+}
+
+static int vfork_and_become(const char *self) {
+    pthread_t worker;
+    int ended = vforked(true) | vforked(false);
+    if (ended != 0 || pthread_create(&worker, NULL, work, NULL) != 0) {
+        return ended != 0 ? 4 : 5;
+    }
+    tick(80);
+    pthread_join(worker, NULL);
+    execl(self, self, "asks", NULL);
+    return 6;
+}
+
 int main(int argc, char **argv) {
     if (argc > 3 && strcmp(argv[1], "launch") == 0) {
         return launch(argv + 2);
@@ -154,6 +202,9 @@ int main(int argc, char **argv) {
         return 1;
     }
     tick(8);
+    if (strcmp(how, "vfork") == 0) {
+        return vfork_and_become(argv[0]);
+    }
     if (strcmp(how, "asks") == 0) {
         if (asks_only() != 0) {
             return 2;
