@@ -27,6 +27,13 @@ static struct hd_record *map_table(int fd) {
     return table != MAP_FAILED ? table : NULL;
 }
 
+/* All of it: on a disk that fills up later the program would end at the first touch of a page that has none.
+ */
+static int have_room(int fd) {
+    int rc = runner_enlarge(fd, (off_t)TABLE_BYTES);
+    return rc == 0 && fallocate(fd, 0, 0, (off_t)TABLE_BYTES) != 0 && errno != EOPNOTSUPP ? -errno : rc;
+}
+
 int alone_prepare(struct alone *a, const struct hd_record_options *options) {
     char id[37], made[sizeof a->path];
     hd_uuid_text(options->session, id);
@@ -35,8 +42,7 @@ int alone_prepare(struct alone *a, const struct hd_record_options *options) {
     a->fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     a->record = NULL;
     int rc = 0;
-    if (a->fd >= 0 && flock(a->fd, LOCK_EX | LOCK_NB) == 0 &&
-        (rc = runner_enlarge(a->fd, (off_t)TABLE_BYTES)) == 0) {
+    if (a->fd >= 0 && flock(a->fd, LOCK_EX | LOCK_NB) == 0 && (rc = have_room(a->fd)) == 0) {
         a->record = map_table(a->fd);
     }
     if (a->record == NULL) {
