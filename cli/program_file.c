@@ -20,6 +20,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "cli/base_name.h"
+
 #define SCRIPTS_MAX 5    /* interpreters of interpreters: more the kernel does not follow */
 #define HEAD_BYTES 256   /* of a file: what the kernel looks at */
 #define SEGMENTS_MAX 128 /* of a program */
@@ -83,11 +85,6 @@ static bool loader_of(int fd, const ElfW(Ehdr) * e, char loader[PATH_MAX]) {
         }
     }
     return true;
-}
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
 }
 
 /* This command's own loader is that of the C library which the preload library needs. */

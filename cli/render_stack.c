@@ -2,6 +2,7 @@
  *
  * A stack as columns: share, function, file and line, module and offset. Ordinary code.
  */
+#include "cli/base_name.h"
 #include "cli/render_parts.h"
 #include "cli/reports.h"
 #include "cli/script_frames.h"
@@ -11,11 +12,6 @@
 #include <string.h>
 
 enum { FUNCTION_WIDTH_MAX = 44, PLACE_WIDTH_MAX = 40 };
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
 
 /* "name", "name (inlined)"; without symbols where the function begins, as far as that is known. */
 static char *function_text(const json_t *frame) {

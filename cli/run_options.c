@@ -6,16 +6,12 @@
 
 #include <string.h>
 
+#include "cli/base_name.h"
 #include "cli/commands.h"
 #include "monitor/record.h"
 
 #define THRESHOLD_MS 500
 #define INTERVAL_MS 50
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
 
 /* Names on both sides of a colon that is there. */
 static bool is_loop(const char *text) {

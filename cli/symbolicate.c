@@ -4,6 +4,7 @@
  * anywhere: jansson gives NULL, 0 or an empty array for what is missing or of another type, and that is
  * relied on.
  */
+#include "cli/base_name.h"
 #include "cli/reports.h"
 #include "cli/script_frames.h"
 
@@ -38,11 +39,6 @@ static const json_t *module_of(const json_t *modules, const json_t *frame) {
     if (!json_is_integer(index) || json_integer_value(index) < 0)
         return NULL;
     return json_array_get(modules, (size_t)json_integer_value(index));
-}
-
-static const char *base_name(const char *path) {
-    const char *slash = path == NULL ? NULL : strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
 }
 
 /* The kernel's own module has no file, which is no news to anybody. */

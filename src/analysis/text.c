@@ -28,6 +28,16 @@ void hd_text_str(struct hd_text *t, const char *s) {
     hd_text_mem(t, s, strlen(s));
 }
 
+void hd_text_base_name(char *out, size_t size, const char *path) {
+    const char *base = path;
+    for (const char *p = path; *p != '\0'; p++) {
+        base = *p == '/' && p[1] != '\0' ? p + 1 : base;
+    }
+    struct hd_text t;
+    hd_text_init(&t, out, size);
+    hd_text_str(&t, base);
+}
+
 void hd_text_padded(struct hd_text *t, uint64_t v, unsigned digits) {
     char c[DIGITS_MAX];
     unsigned n = 0;

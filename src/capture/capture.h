@@ -62,6 +62,9 @@ void hd_capture_files_close(void);
 int hd_target_open(struct hd_target *t, int tid);
 void hd_target_close(struct hd_target *t);
 
+/* Signals whose default is to be ignored: one that comes late, or to a child that resets it, harms nobody. */
+bool hd_capture_signal_may_be(int signal);
+
 /* Set-up of rung 2, once per process, before any watch: installs the handler for `signal` if its
  * disposition is default or ignore (else -EBUSY, nothing installed). -EINVAL: a signal whose default action
  * is not to be ignored. Idempotent. The handler stays. */

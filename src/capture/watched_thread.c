@@ -29,8 +29,7 @@ static size_t page_bytes(void) {
     return n < PAGE_BYTES ? PAGE_BYTES : n;
 }
 
-/* Signals whose default is to be ignored: one that comes late, or to a child that resets it, harms nobody. */
-static bool may_be_used(int signal) {
+bool hd_capture_signal_may_be(int signal) {
     return signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD;
 }
 
@@ -49,7 +48,7 @@ int hd_capture_signal_init(int signal) {
     };
     struct hd_kernel_action before = {0};
 
-    if (!may_be_used(signal)) {
+    if (!hd_capture_signal_may_be(signal)) {
         return -EINVAL;
     }
     int rc = hd_os.signal_action(signal, NULL, &before);

@@ -28,13 +28,7 @@ static void program_name(char *out, size_t size) {
     char link[512];
     long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", link, sizeof link - 1);
     link[n > 0 ? n : 0] = '\0';
-    const char *base = link;
-    for (const char *p = link; *p != '\0'; p++) {
-        base = *p == '/' ? p + 1 : base;
-    }
-    struct hd_text t;
-    hd_text_init(&t, out, size);
-    hd_text_str(&t, base);
+    hd_text_base_name(out, size, link);
 }
 
 /* $XDG_STATE_HOME/hangdog/APP, else ~/.local/state/hangdog/APP, else /var/tmp/hangdog/APP. */
@@ -67,10 +61,6 @@ static bool take_string(char *to, size_t size, const char *from) {
     return true;
 }
 
-static bool signal_allowed(int signal) {
-    return signal == 17 || signal == 23 || signal == 28; /* SIGCHLD, SIGURG, SIGWINCH: ignored by default */
-}
-
 static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     *s = hd_settings_default();
     hangdog_options given = {0};
@@ -89,7 +79,8 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     }
     s->interval_ns = given.interval_ns != 0 ? given.interval_ns : s->interval_ns;
     s->signal = given.signal != 0 ? given.signal : s->signal;
-    if (s->interval_ns < HD_NS_PER_MS || s->interval_ns > HD_NS_PER_S || !signal_allowed(s->signal)) {
+    if (s->interval_ns < HD_NS_PER_MS || s->interval_ns > HD_NS_PER_S ||
+        !hd_capture_signal_may_be(s->signal)) {
         return -EINVAL;
     }
     for (unsigned i = 0; i < HANGDOG_STATES; i++) {

@@ -23,16 +23,6 @@ static bool starts_with(const char *s, const char *prefix) {
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-static void keep_base_name(char *out, size_t size, const char *path) {
-    const char *base = path;
-    for (const char *p = path; *p != '\0'; p++) {
-        base = *p == '/' && p[1] != '\0' ? p + 1 : base;
-    }
-    struct hd_text t;
-    hd_text_init(&t, out, size);
-    hd_text_str(&t, base);
-}
-
 static enum hd_fd_kind socket_kind(const char *path_in_self) {
     char path[64], name[16] = {0};
     struct hd_text t;
@@ -67,7 +57,7 @@ static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struc
     if (link[0] != '/') {
         return HD_FD_OTHER;
     }
-    keep_base_name(out->path, sizeof out->path, link);
+    hd_text_base_name(out->path, sizeof out->path, link);
     return HD_FD_FILE;
 }
 

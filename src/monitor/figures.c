@@ -93,10 +93,9 @@ static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *co
 void hd_figures_publish(struct hd_monitor *m) {
     struct hd_record *r = m->record;
     struct hd_figures sum = m->past;
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
-            hd_figures_add(m, &sum, hd_watch_at(m, i));
-        }
+    unsigned i = 0;
+    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
+        hd_figures_add(m, &sum, w);
     }
     for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) { /* what lasted longer, days, is not told apart */
         uint64_t turns = (int64_t)sum.histogram[b] > 0 ? sum.histogram[b] : 0;

@@ -45,6 +45,9 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     memset(h, 0, sizeof *h);
     const struct hd_past_samples *past = k->monitor->settings.recogniser.past;
     h->past_from = past != NULL ? past->count : 0;
+    const struct hd_watch *w = hd_watch_at(k->monitor, msg->loop);
+    memcpy(h->loop_name, w->name, sizeof h->loop_name);
+    h->tid = w->loop.tid;
     uint64_t now_ns = hd_os_now_ns();
     h->used = true;
     h->loop = msg->loop;

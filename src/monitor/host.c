@@ -75,13 +75,7 @@ static void fill_app(struct hd_monitor *m, struct hd_worker *k) {
     char link[512];
     long n = hd_os.readlink_at(k->proc_fd, "exe", link, sizeof link - 1);
     link[n > 0 ? n : 0] = '\0';
-    const char *base = link;
-    for (const char *p = link; *p != '\0'; p++) {
-        base = *p == '/' ? p + 1 : base;
-    }
-    struct hd_text t;
-    hd_text_init(&t, k->executable, sizeof k->executable);
-    hd_text_str(&t, base);
+    hd_text_base_name(k->executable, sizeof k->executable, link);
     const struct hd_settings *s = &m->settings;
     k->app = (struct hd_app){.name = s->app_name[0] != '\0' ? s->app_name : k->executable,
                              .version = s->app_version[0] != '\0' ? s->app_version : NULL,
@@ -91,6 +85,7 @@ static void fill_app(struct hd_monitor *m, struct hd_worker *k) {
                              .started_wall_ns = m->record->options.started_wall_ns};
     memcpy(k->app.session, m->record->options.session, HD_UUID_BYTES);
     if (m->record->options.app_name[0] == '\0') { /* who closes the books of a dead process has only this */
+        struct hd_text t;
         hd_text_init(&t, m->record->options.app_name, sizeof m->record->options.app_name);
         hd_text_str(&t, k->app.name);
     }

@@ -26,6 +26,17 @@ static inline unsigned hd_slots(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->slots, memory_order_acquire);
 }
 
+/* The watch that is on at slot *i or behind it, with *i behind that one; NULL: no more. */
+static inline struct hd_watch *hd_next_on(const struct hd_monitor *m, unsigned *i) {
+    for (unsigned n = hd_slots(m); *i < n;) {
+        struct hd_watch *w = hd_watch_at(m, (*i)++);
+        if (atomic_load_explicit(&w->use, memory_order_acquire) == HD_WATCH_ON) {
+            return w;
+        }
+    }
+    return NULL;
+}
+
 /* Loops are not asked for anything: their threads' calls may kill. */
 static inline bool hd_is_filtered(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->filter, memory_order_relaxed) == HD_FILTER_THERE;

@@ -33,11 +33,9 @@ static uint64_t anchor(struct hd_monitor *m) {
     if (!hd_clock_pair(&m->clock, ticks, now_ns)) {
         return now_ns;
     }
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
-            atomic_store_explicit(&hd_watch_at(m, i)->loop.ns_per_tick_32, m->clock.ns_per_tick_32,
-                                  memory_order_relaxed);
-        }
+    unsigned i = 0;
+    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
+        atomic_store_explicit(&w->loop.ns_per_tick_32, m->clock.ns_per_tick_32, memory_order_relaxed);
     }
     return now_ns;
 }
@@ -119,10 +117,9 @@ static void ask_to_be_woken(struct hd_monitor *m) {
     if (m->asked_ns != 0) {
         return;
     }
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
-            atomic_fetch_or_explicit(&hd_watch_at(m, i)->loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
-        }
+    unsigned i = 0;
+    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
+        atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
     }
     m->asked_ns = hd_os_now_ns();
 }
@@ -131,10 +128,9 @@ static void stop_asking(struct hd_monitor *m) {
     if (m->asked_ns == 0) {
         return;
     }
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_ON) {
-            atomic_fetch_and_explicit(&hd_watch_at(m, i)->loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
-        }
+    unsigned i = 0;
+    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
+        atomic_fetch_and_explicit(&w->loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
     }
     m->asked_ns = 0;
 }
@@ -146,11 +142,8 @@ static void note_filter(struct hd_monitor *m) {
         return;
     }
     bool comes = told == HD_FILTER_COMES;
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        struct hd_watch *w = hd_watch_at(m, i);
-        if (atomic_load_explicit(&w->use, memory_order_acquire) != HD_WATCH_ON) {
-            continue;
-        }
+    unsigned i = 0;
+    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
         atomic_fetch_and_explicit(&w->loop.flags, ~(HD_FLAG_PARKED | HD_FLAG_TRACKED), memory_order_seq_cst);
         w->target.signal = comes ? 0 : m->settings.signal;
         w->tracked_turn = comes ? w->tracked_turn : 0; /* nobody was asked: its end shows in the word */

@@ -190,7 +190,6 @@ static enum hd_report_kind kind_of(const struct hd_worker *k, const struct hd_ha
 }
 
 static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, struct hd_report *r) {
-    const struct hd_watch *w = hd_watch_at(m, h->loop);
     *r = (struct hd_report){
         .kind = kind_of(k, h),
         .started_wall_ns = h->start_wall_ns,
@@ -204,8 +203,8 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, s
         .rss_bytes = k->rss_bytes,
         .debugger = k->debugger,
         .thread_count = h->whole ? (int)(k->threads + k->threads_left_out + 1) : 0,
-        .loop_name = w->name,
-        .loop_tid = w->loop.tid,
+        .loop_name = h->loop_name,
+        .loop_tid = h->tid,
         .loop_activity = activity_name[h->activity <= HANGDOG_EXIT ? h->activity : HANGDOG_EXIT],
         .loop_state = state_name[h->state < HANGDOG_STATES ? h->state : HANGDOG_STATE_FOREGROUND],
         .loop_scheme = "activity",

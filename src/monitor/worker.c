@@ -50,7 +50,7 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         now.way = c->way;
         now.stop = walk.stop;
         now.cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
-        hd_evidence_gather(k, w->loop.tid, c, k->frames, count, h->start_ns, &now.evidence);
+        hd_evidence_gather(k, h->tid, c, k->frames, count, h->start_ns, &now.evidence);
     }
     if (now.evidence.gave_terminal) {
         atomic_store_explicit(&w->loop.excused, msg->turn, memory_order_relaxed);
@@ -91,8 +91,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->excluded_ns = msg->excluded_ns;
     int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
     hd_process_figures(k);
-    hd_threads_capture(k, hd_watch_at(m, h->loop)->loop.tid, owner,
-                       atomic_load_explicit(&m->tid, memory_order_relaxed));
+    hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&m->tid, memory_order_relaxed));
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         k->hang[i].whole = &k->hang[i] == h; /* one set of thread records: the newest hang's */
     }

@@ -49,6 +49,8 @@ struct hd_hang {
     bool used, opened, kept, shown, whole; /* shown: not held any more; whole: threads were captured for it */
     uint8_t loop, state, activity;
     uint32_t generation;
+    char loop_name[32]; /* as it began: when it is told, the slot may be another loop's */
+    int tid;
     uint64_t start_ns, start_wall_ns;
     uint64_t duration_ns, excluded_ns, threshold_ns;
     uint64_t written_age_ns; /* at the last write; the next at twice that */

@@ -284,6 +284,22 @@ class Exec(Case):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
         self.assertEqual("child\n0\n", run.stdout, run.stderr)
 
+    @unittest.skipIf(os.getuid() != 0, "only root makes a namespace of processes")
+    def test_a_namespace_without_a_proc_of_its_own(self):
+        """Nothing is to be seen there of what a thread does: a hang is told, and nothing that is not so."""
+        code = """if 1:
+            import os, select, time
+            fd = os.pipe()[0]
+            waits = lambda times: [select.select([fd], [], [], 0.1) for _ in range(times)]
+            waits(8); time.sleep(1); waits(2)"""
+        folder, here = self.folder(), ["/usr/bin/unshare", "--pid", "--fork", "--kill-child"]
+        if subprocess.run(here + ["/bin/true"], check=False, timeout=60).returncode != 0:
+            self.skipTest("this machine gives nobody a namespace of processes")
+        run = subprocess.run(here + [HANGDOG, "run", "--spool", folder, "--", PYTHON, "-c", code], timeout=60,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        self.assertRegex(run.stderr, "cause: unknown: blocked for 1.0")
+        self.assertNotIn("behind", run.stderr)
+
     def test_what_cannot_be_followed_is_said(self):
         program = self.program([SHELL, "-c", "exec /sbin/ldconfig -V"])
         self.assertEqual(0, program.wait())

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 ENOUGH = 99.999  # percent of steps that must be right
 
@@ -33,12 +34,14 @@ def run(program, limit, command):
 def main():
     program = os.path.join(os.environ.get("HANGDOG_BUILD", "build"), "tests/programs/unwind-steps")
     programs = [(int(sys.argv[1]), sys.argv[2:])] if len(sys.argv) > 2 else PROGRAMS
-    tests = right = 0
-    for limit, command in programs:
+    here = [each for each in programs if shutil.which(each[1][0])]
+    for _, command in programs:
         if not shutil.which(command[0]):
             print("no %s on this machine" % command[0])
-            continue
-        result = run(program, limit, command)
+    tests = right = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda each: run(program, *each), here))
+    for (_, command), result in zip(here, results):
         if result is None:
             print("programs cannot be traced here")
             return 77
