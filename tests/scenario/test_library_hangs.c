@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A hand-written epoll loop, watched by the library: what is a hang and what is not, its duration, its
- * function, its cause; several loops; repeats and caps.
+ * function, its cause; repeats and caps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -234,122 +234,6 @@ static void a_state_that_changes_as_a_hang_ends_does_not_undo_it(void **state) {
     json_decref(spool_wait(&spool, NULL, 1)); /* and not withdrawn since */
 }
 
-/* Turns that are long and no hangs are followed too, and stand aside for one. */
-static void a_hang_has_a_place_beside_turns_that_are_none(void **state) {
-    (void)state;
-    struct looper slow[4];
-    looper_start(&looper, "quick", 0);
-    for (unsigned i = 0; i < 4; i++) {
-        looper_start(&slow[i], "slow", 60 * SECOND);
-        looper_call(&slow[i], block_sleep, 1);
-        looper_post(&slow[i], block_sleep_other, 5 * T);
-    }
-    nap_ms(6 * INTERVAL_MS);
-    uint64_t took = looper_call(&looper, block_sleep, 2 * T);
-    for (unsigned i = 0; i < 4; i++) {
-        looper_wait(&slow[i]);
-    }
-    json_t *hangs = spool_wait(&spool, "hang", 1);
-    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), took);
-    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
-    json_decref(hangs);
-    for (unsigned i = 0; i < 4; i++) {
-        looper_stop(&slow[i]);
-    }
-    looper_stop(&looper);
-    assert_int_equal(hangdog_stop(), 0);
-    json_decref(spool_wait(&spool, NULL, 1));
-}
-
-static void spin_beside_an_inner_loop(uint64_t ms) {
-    hangdog_loop *inner = hangdog_loop_watch("inner", 60 * SECOND);
-    block_spin(ms);
-    hangdog_loop_unwatch(inner);
-}
-
-static void a_second_watch_on_a_thread_takes_nothing_from_the_first(void **state) {
-    (void)state;
-    looper_start(&looper, "outer", 0);
-    looper_call(&looper, block_sleep, 1);
-    looper_call(&looper, spin_beside_an_inner_loop, 2 * T);
-    looper_call(&looper, block_spin, 2 * T);
-    json_t *hangs = spool_wait(&spool, "hang", 2);
-    for (unsigned i = 0; i < 2; i++) {
-        assert_true(report_blames(json_array_get(hangs, i), block_spin));
-    }
-    json_decref(hangs);
-    looper_stop(&looper);
-    assert_int_equal(hangdog_stop(), 0);
-}
-
-static void two_loops_have_their_own_thresholds(void **state) {
-    (void)state;
-    struct looper quick, slow;
-    looper_start(&quick, "quick", 0);
-    looper_start(&slow, "slow", 60 * SECOND);
-    looper_post(&slow, block_sleep_other, 3 * T);
-    looper_post(&quick, block_sleep, 2 * T);
-    looper_wait(&quick);
-    looper_wait(&slow);
-    looper_stop(&quick);
-    looper_stop(&slow);
-    assert_int_equal(hangdog_stop(), 0);
-    json_t *hangs = spool_wait(&spool, NULL, 1);
-    assert_string_equal(report_text(json_object_get(json_array_get(hangs, 0), "loop"), "name"), "quick");
-    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
-    json_decref(hangs);
-}
-
-static void two_loops_that_hang_at_once_have_a_report_each(void **state) {
-    (void)state;
-    struct looper one, other;
-    looper_start(&one, "one", 0);
-    looper_start(&other, "other", 0);
-    looper_post(&one, block_sleep, 3 * T);
-    looper_post(&other, block_sleep_other, 2 * T);
-    looper_wait(&other);
-    looper_wait(&one);
-    json_t *hangs = spool_wait(&spool, NULL, 2);
-    for (unsigned i = 0; i < 2; i++) {
-        const json_t *hang = json_array_get(hangs, i);
-        bool is_one = strcmp(report_text(json_object_get(hang, "loop"), "name"), "one") == 0;
-        assert_near(report_ns(hang, "duration_ns"), is_one ? one.took_ns : other.took_ns);
-        assert_true(report_blames(hang, is_one ? block_sleep : block_sleep_other));
-    }
-    json_decref(hangs);
-    looper_stop(&one);
-    looper_stop(&other);
-}
-
-static void six_loops_that_hang_at_once_are_all_counted(void **state) {
-    (void)state;
-    static struct looper six[6];
-    for (unsigned i = 0; i < 6; i++) {
-        looper_start(&six[i], "one of six", 0);
-    }
-    for (unsigned i = 0; i < 4; i++) {
-        looper_post(&six[i], block_sleep, 8 * T);
-    }
-    nap_ms(6 * INTERVAL_MS);
-    for (unsigned i = 4; i < 6; i++) { /* begin later and end sooner: no place is free for them */
-        looper_post(&six[i], block_sleep, 3 * T);
-    }
-    for (unsigned i = 0; i < 6; i++) {
-        looper_wait(&six[i]);
-        looper_stop(&six[i]);
-    }
-    assert_int_equal(hangdog_stop(), 0);
-    json_t *hangs = spool_wait(&spool, "hang", 4);
-    json_t *sessions = spool_wait(&spool, "session", 1);
-    const json_t *session = json_object_get(json_array_get(sessions, 0), "session");
-    const json_t *suppressed = json_array_get(json_object_get(session, "suppressed"), 0);
-    assert_int_equal(report_ns(session, "hangs"), 6);
-    assert_int_equal(report_ns(suppressed, "count"), 2);
-    assert_near(report_ns(suppressed, "max_ns"), 3 * T * MS);
-    json_decref(hangs);
-    json_decref(sessions);
-}
-
 static void the_same_hang_again_is_reported_in_brief(void **state) {
     (void)state;
     looper_start(&looper, "main", 0);
@@ -508,11 +392,6 @@ int main(void) {
         CASE(a_block_before_the_first_wait_is_a_slow_launch),
         CASE(a_launch_that_was_known_too_late_is_none),
         CASE(a_state_that_changes_as_a_hang_ends_does_not_undo_it),
-        CASE(a_hang_has_a_place_beside_turns_that_are_none),
-        CASE(a_second_watch_on_a_thread_takes_nothing_from_the_first),
-        CASE(two_loops_have_their_own_thresholds),
-        CASE(two_loops_that_hang_at_once_have_a_report_each),
-        CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(the_same_hang_again_is_reported_in_brief),
         CASE(what_a_cap_holds_back_is_counted),
         CASE(what_the_spool_has_no_room_for_is_counted),
