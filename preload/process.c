@@ -14,7 +14,6 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "interpose.h"
 #include "monitor/proc_files.h"
@@ -404,7 +403,7 @@ static bool comes_in_vforked_child(void) {
             return false;
         }
         atomic_store(&vforked_filtered, 1);
-        syscall(SYS_set_tid_address, &vforked_filtered);
+        hd_os.set_tid_address(&vforked_filtered);
         hd_capture_signal_end(); /* its own */
     }
     return true;

@@ -50,6 +50,8 @@ struct hd_os_calls {
     int (*get_thread_name)(char name[16]); /* this thread's */
     int (*get_pid)(void);
     int (*get_tid)(void);
+    /* The kernel makes it zero when the calling thread leaves memory that others use too. */
+    int (*set_tid_address)(_Atomic int *zero_at_end);
     long (*get_random)(void *buf, size_t n);
     int (*wall_clock)(uint64_t *ns); /* CLOCK_REALTIME */
     int (*boot_clock)(uint64_t *ns); /* CLOCK_BOOTTIME: goes on while suspended */
