@@ -109,8 +109,12 @@ static bool fill_place(struct hd_recognition *g, struct hd_worker *k, const stru
     for (uint32_t i = 1; i < walk.count; i++) {
         hash = hash_text(hash, (const char *)&k->frames[i].pc, sizeof k->frames[i].pc);
     }
-    seen->place = walk.count > 1 ? hash : 0;
-    seen->depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
+    bool whole = walk.stop == HD_STOP_ROOT;
+    seen->at.place = walk.count > 1 ? hash : 0;
+    seen->at.depth = whole ? walk.count + walk.cut : 0;
+    if (left->elsewhere) {
+        seen->at.base = whole ? left->regs.sp + k->frames[walk.count - 1].at : HD_BASE_UNKNOWN;
+    }
     seen->asks = false;
     for (uint32_t i = 1; i < walk.count && !seen->asks; i++) {
         seen->asks = hd_request_reply_asks(&g->request_reply, &k->modules, k->frames[i].start);
@@ -126,7 +130,7 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
     struct hd_left_stack *left = &t->left.stack[t->left.reading];
     struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
-    struct hd_seen_wait seen = {.sp = left->sp};
+    struct hd_seen_wait seen = {.at.sp = left->sp};
     fill_set(k, t->loop->tid, &left->objects, &seen.set);
     bool chosen = fill_place(t->recognition, k, left, &seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {

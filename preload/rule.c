@@ -91,12 +91,8 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
     if (r->group[lightest].used && !r->group[lightest].inner) {
         r->blocked_ns += r->group[lightest].waited_ns;
     }
-    r->group[lightest] = (struct hd_rule_group){.used = true,
-                                                .common = w->set,
-                                                .least = w->set.count,
-                                                .place = w->place,
-                                                .sp = w->sp,
-                                                .depth = w->depth};
+    r->group[lightest] =
+        (struct hd_rule_group){.used = true, .common = w->set, .least = w->set.count, .own = w->at};
     return lightest;
 }
 
@@ -104,7 +100,7 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
  * others when those are gone, or by an epoll instance made anew. One socket after the other from one place is
  * a batch program. */
 static bool waits_there(const struct hd_rule_group *g, const struct hd_seen_wait *w) {
-    return w->place != 0 && g->place == w->place &&
+    return w->at.place != 0 && g->own.place == w->at.place &&
            (g->gone || share(&g->common, &w->set) || (is_epoll(&g->common) && is_epoll(&w->set)));
 }
 
@@ -154,17 +150,25 @@ static void halve(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
-/* Further from the root than the group's own place: by its stack pointer, or by its frames, since a wait may
- * have a wide frame of its own. */
-static bool is_deeper(const struct hd_rule_group *own, uint64_t sp, uint32_t depth) {
-    return sp < own->sp || (own->depth != 0 && depth > own->depth);
+/* Further from the root: by its stack pointer, or by its frames, since a wait may have a wide frame of its
+ * own. */
+static bool is_deeper(const struct hd_where *own, const struct hd_where *at) {
+    return (own->base == 0 || own->base == at->base) &&
+           (at->sp < own->sp || (own->depth != 0 && at->depth > own->depth));
+}
+
+static bool is_nearer(const struct hd_where *own, const struct hd_where *at) {
+    if (own->base != at->base) {
+        return own->base != 0; /* on the thread's own stack, or on a third one, of which nobody knows */
+    }
+    return at->sp > own->sp && at->depth <= own->depth;
 }
 
 /* Somebody waited since who is nearer to the root: the group's turn was over. */
 static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *own, uint64_t before) {
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        if (g->used && g != own && g->last_own > before && g->sp > own->sp && g->depth <= own->depth) {
+        if (g->used && g != own && g->last_own > before && is_nearer(&own->own, &g->own)) {
             return true;
         }
     }
@@ -181,14 +185,14 @@ static void note_return(struct hd_rule_state *r, struct hd_rule_group *own, uint
     }
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         struct hd_rule_group *g = &r->group[i];
-        if (!g->used || g == own || g->last <= before || !is_deeper(own, g->last_sp, g->last_depth)) {
+        if (!g->used || g == own || g->last <= before || !is_deeper(&own->own, &g->last_at)) {
             continue;
         }
-        bool later = g->first > own->first && is_deeper(own, g->sp, g->depth);
+        bool later = g->first > own->first && is_deeper(&own->own, &g->own);
         g->inner |= later;
         own->proven |= later || g->inner || g->last_own <= before;
     }
-    own->proven |= r->groupless.order > before && is_deeper(own, r->groupless.sp, r->groupless.depth);
+    own->proven |= r->groupless.order > before && is_deeper(&own->own, &r->groupless.at);
 }
 
 /* How long the thread was blocked, but for what is proven to have been inside a loop's turn. Against a group
@@ -238,7 +242,7 @@ static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_grou
     }
     const struct hd_rule_group *old = &r->group[r->loop];
     if (old->gone) {
-        return !is_deeper(old, g->sp, g->depth) || now_ns - old->last_ns >= ABSENT_NS;
+        return !is_deeper(&old->own, &g->own) || now_ns - old->last_ns >= ABSENT_NS;
     }
     if (g->proven != old->proven) {
         return g->proven || (g->waited_ns > old->waited_ns && now_ns - old->last_ns >= ABSENT_PROVEN_NS);
@@ -300,16 +304,11 @@ void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
-static void note_groupless(struct hd_rule_state *r, const struct hd_seen_wait *w, uint64_t order) {
-    r->groupless.order = order;
-    r->groupless.sp = w->sp;
-    r->groupless.depth = w->depth;
-}
-
 void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
                     uint64_t waits, uint64_t order, uint64_t now_ns) {
     if (group == HD_RULE_NONE) {
-        note_groupless(r, w, order);
+        r->groupless.order = order;
+        r->groupless.at = w->at;
         hd_rule_blocked(r, w->asks ? 0 : waited_ns);
         return;
     }
@@ -330,15 +329,12 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
     g->waited_ns += waited_ns;
     g->waits += waits;
     g->last = order;
-    g->last_sp = w->sp;
-    g->last_depth = w->depth;
+    g->last_at = w->at;
     g->last_ns = now_ns;
-    if (w->sp >= g->sp) {
-        bool own = w->sp == g->sp && w->place != 0;
+    if (w->at.sp >= g->own.sp) {
+        bool own = w->at.sp == g->own.sp && w->at.place != 0;
         uint64_t before = g->last_own;
-        g->place = w->place;
-        g->sp = w->sp;
-        g->depth = w->depth;
+        g->own = w->at;
         g->last_own = order;
         if (own && before != 0) {
             note_return(r, g, before);

@@ -24,12 +24,21 @@ struct hd_set {
 };
 void hd_set_add(struct hd_set *s, uint64_t object);
 
+/* Where a wait stands. */
+struct hd_where {
+    uint64_t place; /* hash of all return addresses and stack pointers to the root; 0: not known */
+    uint64_t sp;    /* stacks grow down, a deeper one is smaller */
+    uint64_t base;  /* 0: on the thread's own stack; else of another (a coroutine's) where that begins, or
+                       HD_BASE_UNKNOWN. Each of those lies below the thread's own, among them addresses tell
+                       nothing */
+    uint32_t depth; /* frames to the root; 0: not known */
+};
+#define HD_BASE_UNKNOWN 1u
+
 /* A wait as the rule sees it. */
 struct hd_seen_wait {
     struct hd_set set;
-    uint64_t place; /* hash of all return addresses and stack pointers to the root; 0: not known */
-    uint64_t sp;    /* of the wait: stacks grow down, a deeper one is smaller */
-    uint32_t depth; /* frames to the root; 0: not known */
+    struct hd_where at;
     uint64_t first; /* when the first one of these began; 0: not known */
     bool asks;      /* a request-reply function is on its stack */
 };
@@ -42,17 +51,15 @@ struct hd_rule_group {
     bool turned; /* it waited again after a turn that was long, whatever that did */
     bool gone;   /* nothing that all its waits were for is open any more */
     struct hd_set common;
-    uint32_t least;     /* objects that a wait of it had */
-    uint64_t place, sp; /* the outermost place, of several the latest */
-    uint32_t depth;
+    uint32_t least;      /* objects that a wait of it had */
+    struct hd_where own; /* the outermost place, of several the latest */
     uint64_t waited_ns;
     uint64_t waits;
-    uint64_t first; /* when its first wait began, or its order */
-    uint64_t last;  /* order of its last wait, and where that was */
-    uint64_t last_sp;
-    uint32_t last_depth;
-    uint64_t last_own; /* order of the last wait from its own place */
-    uint64_t last_ns;  /* when its last wait ended */
+    uint64_t first;    /* when its first wait began, or its order */
+    uint64_t last;     /* order of its last wait, */
+    uint64_t last_own; /* of the last from its own place */
+    struct hd_where last_at;
+    uint64_t last_ns; /* when its last wait ended */
 };
 
 struct hd_rule_state {
@@ -61,8 +68,8 @@ struct hd_rule_state {
     bool sure;     /* the loop is it beyond doubt */
     bool aged;     /* and will stay so, whoever else waits */
     struct {       /* the last wait that was of no group */
-        uint64_t order, sp;
-        uint32_t depth;
+        uint64_t order;
+        struct hd_where at;
     } groupless;
     uint64_t since_ns;   /* since when it has been the loop without doubt */
     uint64_t doubted_ns; /* when it came into doubt, 0: it is not */

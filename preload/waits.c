@@ -110,13 +110,12 @@ INSIDE_A_CALL SELDOM void hd_waits_leave_stack(struct hd_waits *t, struct hd_ide
     hd_own_regs(&left->regs);
     uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
     left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
-    if (t->named) {
+    left->elsewhere = !t->named && room > MAIN_STACK_MAX;
+    if (t->named || left->elsewhere) { /* nobody knows where it ends */
         long n = hd_process_is_filtered()
                      ? 0
                      : hd_os.read_memory(hd_os.get_pid(), left->regs.sp, left->stack, HD_WAIT_STACK_BYTES);
         left->bytes = n > 0 ? (uint32_t)n & ~7U : 0;
-    } else if (room > MAIN_STACK_MAX) {
-        left->bytes = 0; /* another stack, a coroutine's: nobody knows where it ends */
     } else {
         copy(left->stack, left->regs.sp, left->bytes);
     }

@@ -243,11 +243,23 @@ static uint8_t step_signal(struct hd_walker *w) {
     return HD_STEP_ON;
 }
 
+/* A return address that begins a function follows no call: somebody laid it there by hand, below the first
+ * function of a coroutine's stack (makecontext). Nothing is further out. */
+static bool begins_a_function(struct hd_walker *w) {
+    uint64_t pc = w->regs.pc;
+    if (hd_cached_start(hd_unwinder_rule(w->u, pc)) != pc)
+        return false;
+    w->root = w->frames[w->at - 1].start = pc;
+    return true;
+}
+
 static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
     if (kind == HD_RULE_NO_CFI) {
         uint8_t stop = step_signal(w);
         if (stop != HD_STOP_NO_UNWIND_INFORMATION)
             return stop;
+        if (!hd_pc_is_exact(w->trust) && begins_a_function(w))
+            return HD_STOP_ROOT;
     }
     if (hd_pc_is_exact(w->trust) ? step_without_frame(w, kind) : kind == HD_RULE_NO_CFI && step_straight(w))
         return HD_STEP_ON;

@@ -24,6 +24,7 @@ RIGHT = {
     "zero": (6, 0),
     "in-turn": (5, 1),  # the last of the first loop: nothing returns after it
     "coroutine": (5, 0),
+    "coroutine-late": (5, 0),
     "fibers": (6, 0),
     "early": (8, 1),  # from the first turn on, before there is a loop
     "mostly-blocked": (9, 1),

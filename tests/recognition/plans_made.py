@@ -35,6 +35,7 @@ made("resolver-start", "names asked for by a new socket each, round trips, then 
 made("zero", "zero timeouts in the loop, and in a callback on another descriptor", "blocks after twenty of them")
 made("in-turn", "two loops, one after the other", "blocks in both")
 made("coroutine", "a loop on a stack of its own", "blocks there, then on the main stack")
+made("coroutine-late", "sleeps, then a loop on a stack of its own", "blocks there, then on the main stack")
 made("fibers", "callbacks run on a stack of their own", "blocks there")
 made("early", "the first callbacks block before the loop is known", "blocks from the first turn on")
 made("mostly-blocked", "callbacks block for longer than the loop waits", "blocks in every turn")

@@ -51,12 +51,12 @@ static inline enum hd_verdict wait_seen(const struct hd_seen_wait *w, uint64_t m
 }
 
 static inline enum hd_verdict wait_at(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
-    struct hd_seen_wait w = {.set = set, .place = place, .sp = sp};
+    struct hd_seen_wait w = {.set = set, .at = {.place = place, .sp = sp}};
     return wait_seen(&w, ms);
 }
 
 static inline enum hd_verdict wait_asking(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
-    struct hd_seen_wait w = {.set = set, .place = place, .sp = sp, .asks = true};
+    struct hd_seen_wait w = {.set = set, .at = {.place = place, .sp = sp}, .asks = true};
     return wait_seen(&w, ms);
 }
 

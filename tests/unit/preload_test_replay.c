@@ -165,9 +165,7 @@ static void judge_past(struct replay *r) {
 static void wait_line(struct replay *r, struct line *l) {
     const struct place *p = &r->place[l->place];
     struct hd_seen_wait w = {.set = l->set,
-                             .place = p->depth != 0 ? l->place : 0,
-                             .sp = p->sp,
-                             .depth = p->depth,
+                             .at = {.place = p->depth != 0 ? l->place : 0, .sp = p->sp, .depth = p->depth},
                              .asks = l->asks != 0};
     if (l->blocked_us > 0) {
         hd_rule_blocked(&r->rule, l->blocked_us * HD_NS_PER_US);

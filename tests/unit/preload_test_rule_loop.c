@@ -32,7 +32,7 @@ static void two_long_waits_are_no_loop(void **state) {
 
 static void many_waits_together_count_as_many(void **state) {
     (void)state;
-    struct hd_seen_wait w = {.set = LOOP_SET, .place = LOOP_PLACE, .sp = MAIN_SP};
+    struct hd_seen_wait w = {.set = LOOP_SET, .at = {.place = LOOP_PLACE, .sp = MAIN_SP}};
     uint32_t group = hd_rule_group_of(&rule, &w);
     hd_rule_waited(&rule, group, &w, 500 * MS, 40, 40, now_ns + 500 * MS);
     assert_int_equal(rule.loop, group);
@@ -42,8 +42,9 @@ static void many_waits_together_count_as_many(void **state) {
  * loop's. */
 static void who_waited_first_is_the_outer_one_however_late_it_is_told(void **state) {
     (void)state;
-    struct hd_seen_wait call = {.set = set_of(900, 0, 0, 0), .place = 9, .sp = MAIN_SP - 500, .first = 2000};
-    struct hd_seen_wait loop = {.set = LOOP_SET, .place = LOOP_PLACE, .sp = MAIN_SP, .first = 1000};
+    struct hd_seen_wait call = {
+        .set = set_of(900, 0, 0, 0), .at = {.place = 9, .sp = MAIN_SP - 500}, .first = 2000};
+    struct hd_seen_wait loop = {.set = LOOP_SET, .at = {.place = LOOP_PLACE, .sp = MAIN_SP}, .first = 1000};
     for (int i = 0; i < 10; i++) {
         wait_seen(&call, 300);
         wait_seen(&loop, 100);
@@ -146,8 +147,9 @@ static void a_transfer_in_a_proven_loop_is_busy_for_a_minute(void **state) {
 /* As libuv: the call stands at a higher address than the loop's own wait, but further from the root. */
 static void a_shallower_wait_of_more_frames_was_inside_the_turn(void **state) {
     (void)state;
-    struct hd_seen_wait own = {.set = LOOP_SET, .place = 1, .sp = MAIN_SP - 12000, .depth = 5};
-    struct hd_seen_wait call = {.set = set_of(900, 0, 0, 0), .place = 2, .sp = MAIN_SP - 300, .depth = 7};
+    struct hd_seen_wait own = {.set = LOOP_SET, .at = {.place = 1, .sp = MAIN_SP - 12000, .depth = 5}};
+    struct hd_seen_wait call = {.set = set_of(900, 0, 0, 0),
+                                .at = {.place = 2, .sp = MAIN_SP - 300, .depth = 7}};
     for (int i = 0; i < 6; i++) {
         wait_seen(&own, 100);
     }
@@ -332,10 +334,72 @@ static void a_loop_that_waits_again_after_10_s_is_sure(void **state) {
     assert_true(hd_rule_sure(&rule));
 }
 
+/* The loop runs on a stack of its own, nearer to some callbacks' than to the thread's. */
+#define LOOPS_BASE 0x5000ffffu
+#define CALLS_BASE 0x5100ffffu
+
+static struct hd_seen_wait on_a_coroutine(struct hd_set set, uint64_t place, uint64_t below, uint64_t base) {
+    return (struct hd_seen_wait){
+        .set = set,
+        .at = {.place = place, .sp = (base & ~0xffffu) + 0xf000u - below, .base = base, .depth = 4}};
+}
+
+static void a_loop_on_a_stack_of_its_own_returns_there(void **state) {
+    (void)state;
+    struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, LOOPS_BASE);
+    struct hd_seen_wait call = on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, LOOPS_BASE);
+    hd_rule_blocked(&rule, 1000 * MS);
+    for (int i = 0; i < 8; i++) {
+        wait_seen(&own, 100);
+        wait_seen(&own, 100);
+        wait_seen(&call, 300); /* longer than the loop: only its return tells */
+    }
+    assert_int_equal(wait_seen(&call, 300), HD_VERDICT_BUSY);
+    assert_int_equal(wait_seen(&own, 100), HD_VERDICT_IDLE);
+    assert_true(rule.group[rule.loop].proven);
+}
+
+/* Which of two such stacks lies above the other is chance. */
+static void what_waits_on_other_stacks_proves_nothing(void **state) {
+    for (int above = 0; above < 2; above++) {
+        start(state);
+        struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, above != 0 ? LOOPS_BASE : CALLS_BASE);
+        struct hd_seen_wait call =
+            on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, above != 0 ? CALLS_BASE : LOOPS_BASE);
+        wait_seen(&call, 50); /* it comes first, and returns */
+        for (int i = 0; i < 8; i++) {
+            wait_seen(&own, 200);
+            wait_seen(&call, 100);
+        }
+        for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+            assert_false(rule.group[i].inner || rule.group[i].proven);
+        }
+        assert_int_equal(wait_seen(&own, 100), HD_VERDICT_IDLE);
+    }
+}
+
+/* It was left for the thread's own stack, or for a third one: what waited there may have been outside of its
+ * turn. */
+static void a_loop_on_a_stack_of_its_own_may_be_left(void **state) {
+    struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, LOOPS_BASE);
+    struct hd_seen_wait call = on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, LOOPS_BASE);
+    struct hd_seen_wait other[] = {
+        on_a_coroutine(set_of(901, 0, 0, 0), 3, 0, LOOPS_BASE - 0x100000),
+        {.set = set_of(901, 0, 0, 0), .at = {.place = 3, .sp = MAIN_SP, .depth = 9}}};
+    for (int i = 0; i < 2; i++) {
+        start(state);
+        wait_seen(&own, 100);
+        wait_seen(&other[i], 100);
+        wait_seen(&call, 100);
+        wait_seen(&own, 100);
+        assert_false(rule.group[0].proven);
+    }
+}
+
 /* Which of the two is the loop is told by the return. Later it has been told. */
 static void a_young_loop_is_not_sure_while_somebody_unknown_waits(void **state) {
     (void)state;
-    struct hd_seen_wait call = {.set = set_of(900, 0, 0, 0), .place = 8, .sp = MAIN_SP - 900};
+    struct hd_seen_wait call = {.set = set_of(900, 0, 0, 0), .at = {.place = 8, .sp = MAIN_SP - 900}};
     a_loop_of(2);
     now_ns += 300 * MS;
     loop_waits(10);
@@ -392,6 +456,9 @@ int main(void) {
         CASE(a_wait_of_a_day_does_not_stall_the_halving),
         CASE(a_loop_that_came_back_is_sure_by_its_weight),
         CASE(a_loop_that_waits_again_after_10_s_is_sure),
+        CASE(a_loop_on_a_stack_of_its_own_returns_there),
+        CASE(a_loop_on_a_stack_of_its_own_may_be_left),
+        CASE(what_waits_on_other_stacks_proves_nothing),
         CASE(a_young_loop_is_not_sure_while_somebody_unknown_waits),
         CASE(a_loop_with_much_blocking_beside_it_is_not_sure_by_weight),
     };

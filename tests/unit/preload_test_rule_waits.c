@@ -162,11 +162,11 @@ static void a_loop_first_seen_inside_a_nested_loop_gets_its_outermost_place(void
         wait_at(LOOP_SET, 7, MAIN_SP - 2000, 200);
     }
     uint32_t loop = rule.loop;
-    assert_int_equal(rule.group[loop].place, 7);
+    assert_int_equal(rule.group[loop].own.place, 7);
     assert_int_equal(loop_waits(200), HD_VERDICT_IDLE);
-    assert_int_equal(rule.group[loop].place, LOOP_PLACE);
+    assert_int_equal(rule.group[loop].own.place, LOOP_PLACE);
     assert_int_equal(wait_at(LOOP_SET, 7, MAIN_SP - 2000, 200), HD_VERDICT_IDLE);
-    assert_int_equal(rule.group[loop].place, LOOP_PLACE);
+    assert_int_equal(rule.group[loop].own.place, LOOP_PLACE);
 }
 
 /* Alternating waits within one turn: the display's socket in the dispatch, 0 ms (weston's own toolkit). */

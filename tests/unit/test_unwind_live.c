@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -82,6 +83,30 @@ static void handler_is_walked_through_its_signal_frame(void **state) {
     for (uint32_t i = 0; i < walk.count; i++)
         through |= frames[i].trust == HD_TRUST_SIGNAL;
     assert_true(through);
+}
+
+static ucontext_t outside, inside;
+
+static void on_its_own_stack(void) {
+    unwind_capture_here(&capture);
+}
+
+/* libunwind takes one step more, to what happens to lie there. */
+static void a_coroutine_begins_where_makecontext_laid_its_return_address(void **state) {
+    (void)state;
+    static uint8_t stack[256 * 1024];
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = sizeof stack;
+    inside.uc_link = &outside;
+    makecontext(&inside, on_its_own_stack, 0);
+    swapcontext(&outside, &inside);
+    unwind_walk(&capture, false, 0, frames, UNWIND_FRAMES, &walk);
+    assert_int_equal(walk.stop, HD_STOP_ROOT);
+    assert_true(walk.count >= 2);
+    assert_int_equal(frames[walk.count - 1].pc, frames[walk.count - 1].start);
+    assert_int_equal(frames[walk.count - 1].start, walk.root);
+    assert_true(frames[walk.count - 2].start == (uint64_t)(uintptr_t)&on_its_own_stack);
 }
 
 /* ---- blocked threads ---------------------------------------------------------------------------- */
@@ -405,6 +430,7 @@ int main(void) {
         cmocka_unit_test(own_stack_is_walked_to_its_root),
         cmocka_unit_test(callback_from_libc_is_walked),
         cmocka_unit_test(handler_is_walked_through_its_signal_frame),
+        cmocka_unit_test(a_coroutine_begins_where_makecontext_laid_its_return_address),
         cmocka_unit_test(blocked_threads_are_walked_to_their_root),
         cmocka_unit_test(stack_pointer_and_program_counter_are_enough),
         cmocka_unit_test(a_deep_stack_keeps_both_its_ends),
