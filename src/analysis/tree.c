@@ -131,6 +131,15 @@ void hd_tree_take_back(struct hd_tree *t, uint32_t leaf, uint64_t ns) {
     }
 }
 
+struct hd_frame hd_tree_frame(const struct hd_tree_pool *pool, uint32_t at) {
+    struct hd_frame frame = pool->node[at].frame;
+    while (pool->node[at].frame.script != 0 && pool->node[at].parent != HD_TREE_NONE)
+        at = pool->node[at].parent;
+    frame.pc = pool->node[at].frame.pc;
+    frame.trust = pool->node[at].frame.trust;
+    return frame;
+}
+
 /* The heaviest of a list, among equals the most recent; and the time of them all. */
 static uint32_t heaviest(const struct hd_tree_pool *pool, uint32_t list, uint64_t *sum_ns) {
     uint32_t best = list;

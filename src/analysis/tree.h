@@ -51,6 +51,11 @@ void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
 void hd_tree_discharge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
 void hd_tree_take_back(struct hd_tree *t, uint32_t leaf, uint64_t ns);
 
+/* The most recent frame of a node. A script's function is at the place of the interpreter's frame that ran it
+ * (src/script), which may be another by now: the interpreter's node has been met with another function since.
+ */
+struct hd_frame hd_tree_frame(const struct hd_tree_pool *pool, uint32_t at);
+
 /* The heaviest path from the outermost frame: at each frame the callee with the most time, among equals the
  * most recent. It ends where the function's own time is more than any callee's. Writes node indices,
  * OUTERMOST first; returns how many. */

@@ -10,7 +10,7 @@
 static uint32_t stack_of(struct hd_worker *k, uint32_t leaf) {
     uint32_t count = 0;
     for (; leaf != HD_TREE_NONE && count < HD_TREE_DEPTH_MAX; leaf = k->pool.node[leaf].parent) {
-        k->frames[count++] = k->pool.node[leaf].frame;
+        k->frames[count++] = hd_tree_frame(&k->pool, leaf);
     }
     return count;
 }

@@ -113,7 +113,8 @@ void hd_write_hot_stack(const struct hd_report *r, struct hd_report_scratch *w) 
     hd_json_array(j, "frames");
     for (uint32_t i = count; i-- != 0;) {
         const struct hd_tree_node *n = &tree->pool->node[w->path[i]];
-        hd_write_frame(r, w, &n->frame, share_of(n->time_ns, tree->time_ns));
+        struct hd_frame frame = hd_tree_frame(tree->pool, w->path[i]);
+        hd_write_frame(r, w, &frame, share_of(n->time_ns, tree->time_ns));
     }
     hd_json_end_array(j);
     hd_write_walk(j, r->hot_stop, r->hot_cut, r->hot_way);
@@ -141,8 +142,10 @@ static void write_stacks(const struct hd_report *r, struct hd_report_scratch *w)
         w->stack_place[e->leaf] = stacks++;
         hd_json_object(j, NULL);
         hd_json_array(j, "frames");
-        for (uint32_t n = e->leaf; n != HD_TREE_NONE; n = r->tree->pool->node[n].parent)
-            hd_write_frame(r, w, &r->tree->pool->node[n].frame, -1);
+        for (uint32_t n = e->leaf; n != HD_TREE_NONE; n = r->tree->pool->node[n].parent) {
+            struct hd_frame frame = hd_tree_frame(r->tree->pool, n);
+            hd_write_frame(r, w, &frame, -1);
+        }
         hd_json_end_array(j);
         hd_write_walk(j, e->stop, 0, e->way);
         hd_json_end_object(j);
@@ -200,8 +203,9 @@ static void write_tree_frames(const struct hd_report *r, struct hd_report_scratc
     for (uint32_t n = r->tree->roots; n != HD_TREE_NONE; n = next_node(pool, n)) {
         uint32_t first = first_of_function(pool, w, n);
         if (first == n) {
+            struct hd_frame frame = hd_tree_frame(pool, n);
             w->frame_place[n] = frames++;
-            hd_write_frame(r, w, &pool->node[n].frame, -1);
+            hd_write_frame(r, w, &frame, -1);
         } else {
             w->frame_place[n] = w->frame_place[first];
         }

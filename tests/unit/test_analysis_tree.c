@@ -200,6 +200,29 @@ static void freed_nodes_are_all_there_again(void **state) {
     assert_int_equal(n, HD_TREE_POOL_NODES);
 }
 
+/* The interpreter's frame is met with another function after the script's own. */
+static void a_scripts_function_is_where_its_interpreters_frame_is(void **state) {
+    (void)state;
+    struct hd_frame first[] = {frame_of('G', 1), frame_of('F', 1), frame_of('E', 1), frame_of('M', 0)};
+    struct hd_frame then[] = {frame_of('H', 9), frame_of('E', 9), frame_of('M', 0)};
+    then[1].trust = HD_TRUST_SCAN;
+    for (uint32_t i = 0; i < 2; i++) {
+        first[i].script = (uint16_t)(i + 1);
+        first[i].pc = first[2].pc;
+    }
+    then[0].script = 3;
+    then[0].pc = then[1].pc;
+    uint32_t leaf = hd_tree_add(&tree, first, 4, 1);
+    hd_tree_add(&tree, then, 3, 2);
+    for (uint32_t n = leaf; pool.node[n].frame.script != 0; n = pool.node[n].parent) {
+        struct hd_frame frame = hd_tree_frame(&pool, n);
+        assert_int_equal(frame.pc, then[1].pc);
+        assert_int_equal(frame.trust, HD_TRUST_SCAN);
+        assert_int_equal(frame.start, pool.node[n].frame.start);
+        assert_int_equal(frame.script, pool.node[n].frame.script);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
 
 int main(void) {
@@ -217,6 +240,7 @@ int main(void) {
         TEST(an_empty_pool_cuts_stacks_short_and_loses_no_time),
         TEST(what_is_taken_back_leaves_the_tree_as_it_was),
         TEST(freed_nodes_are_all_there_again),
+        TEST(a_scripts_function_is_where_its_interpreters_frame_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
