@@ -115,6 +115,15 @@ enum hd_wait {
 };
 enum hd_wait hd_syscall_wait(int32_t nr);
 
+/* Where a call that waits for a file names it. */
+enum hd_object {
+    HD_OBJECT_DESCRIPTOR /* the first argument */,
+    HD_OBJECT_FIRST_PATH,
+    HD_OBJECT_SECOND_PATH,
+    HD_OBJECT_NONE
+};
+enum hd_object hd_syscall_object(int32_t nr);
+
 /* Name of a system call of this machine, NULL when not in the table. */
 const char *hd_syscall_name(int32_t nr);
 

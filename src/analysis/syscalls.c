@@ -9,12 +9,15 @@
 #include <sys/syscall.h>
 
 #define CALL(wait, name) \
-    { SYS_##name, HD_WAIT_##wait, #name }
+    { SYS_##name, HD_WAIT_##wait, HD_OBJECT_DESCRIPTOR, #name }
+#define OBJECT(object, name) \
+    { SYS_##name, HD_WAIT_FILE, HD_OBJECT_##object, #name }
 
 static const struct {
     int16_t nr;
-    uint8_t wait;  /* enum hd_wait */
-    char name[17]; /* here, not elsewhere: no pointers for the loader to mend in every process */
+    uint8_t wait;   /* enum hd_wait */
+    uint8_t object; /* enum hd_object; of what waits for a file */
+    char name[18];  /* here, not elsewhere: no pointers for the loader to mend in every process */
 } calls[] = {
     /* a descriptor: file, socket, pipe … decides */
     CALL(DESCRIPTOR, read),
@@ -36,52 +39,52 @@ static const struct {
     CALL(DESCRIPTOR, close),
 
     /* files and file systems */
-    CALL(FILE, openat),
-    CALL(FILE, openat2),
+    OBJECT(SECOND_PATH, openat),
+    OBJECT(SECOND_PATH, openat2),
     CALL(FILE, fsync),
     CALL(FILE, fdatasync),
-    CALL(FILE, sync),
+    OBJECT(NONE, sync),
     CALL(FILE, syncfs),
     CALL(FILE, sync_file_range),
-    CALL(FILE, msync),
+    OBJECT(NONE, msync),
     CALL(FILE, fstat),
-    CALL(FILE, newfstatat),
-    CALL(FILE, statx),
-    CALL(FILE, statfs),
+    OBJECT(SECOND_PATH, newfstatat),
+    OBJECT(SECOND_PATH, statx),
+    OBJECT(FIRST_PATH, statfs),
     CALL(FILE, fstatfs),
     CALL(FILE, getdents64),
     CALL(FILE, lseek),
-    CALL(FILE, truncate),
+    OBJECT(FIRST_PATH, truncate),
     CALL(FILE, ftruncate),
     CALL(FILE, fallocate),
     CALL(FILE, fadvise64),
     CALL(FILE, readahead),
-    CALL(FILE, renameat),
-    CALL(FILE, renameat2),
-    CALL(FILE, unlinkat),
-    CALL(FILE, mkdirat),
-    CALL(FILE, linkat),
-    CALL(FILE, symlinkat),
-    CALL(FILE, readlinkat),
-    CALL(FILE, faccessat),
-    CALL(FILE, faccessat2),
+    OBJECT(SECOND_PATH, renameat),
+    OBJECT(SECOND_PATH, renameat2),
+    OBJECT(SECOND_PATH, unlinkat),
+    OBJECT(SECOND_PATH, mkdirat),
+    OBJECT(SECOND_PATH, linkat),
+    OBJECT(NONE, symlinkat),
+    OBJECT(SECOND_PATH, readlinkat),
+    OBJECT(SECOND_PATH, faccessat),
+    OBJECT(SECOND_PATH, faccessat2),
     CALL(FILE, fchmod),
-    CALL(FILE, fchmodat),
+    OBJECT(SECOND_PATH, fchmodat),
     CALL(FILE, fchown),
-    CALL(FILE, fchownat),
-    CALL(FILE, utimensat),
-    CALL(FILE, getxattr),
-    CALL(FILE, lgetxattr),
+    OBJECT(SECOND_PATH, fchownat),
+    OBJECT(SECOND_PATH, utimensat),
+    OBJECT(FIRST_PATH, getxattr),
+    OBJECT(FIRST_PATH, lgetxattr),
     CALL(FILE, fgetxattr),
-    CALL(FILE, setxattr),
-    CALL(FILE, listxattr),
-    CALL(FILE, chdir),
-    CALL(FILE, mount),
-    CALL(FILE, umount2),
-    CALL(FILE, execve),
-    CALL(FILE, execveat),
-    CALL(FILE, io_getevents),
-    CALL(FILE, io_submit),
+    OBJECT(FIRST_PATH, setxattr),
+    OBJECT(FIRST_PATH, listxattr),
+    OBJECT(FIRST_PATH, chdir),
+    OBJECT(SECOND_PATH, mount),
+    OBJECT(FIRST_PATH, umount2),
+    OBJECT(FIRST_PATH, execve),
+    OBJECT(SECOND_PATH, execveat),
+    OBJECT(NONE, io_getevents),
+    OBJECT(NONE, io_submit),
 
     /* sockets */
     CALL(SOCKET, connect),
@@ -147,20 +150,20 @@ static const struct {
     CALL(OTHER, userfaultfd),
 
 #ifdef __x86_64__ /* older forms, which newer machines do not have */
-    CALL(FILE, open),
-    CALL(FILE, creat),
-    CALL(FILE, stat),
-    CALL(FILE, lstat),
-    CALL(FILE, access),
-    CALL(FILE, rename),
-    CALL(FILE, unlink),
-    CALL(FILE, rmdir),
-    CALL(FILE, mkdir),
-    CALL(FILE, link),
-    CALL(FILE, symlink),
-    CALL(FILE, readlink),
-    CALL(FILE, chmod),
-    CALL(FILE, chown),
+    OBJECT(FIRST_PATH, open),
+    OBJECT(FIRST_PATH, creat),
+    OBJECT(FIRST_PATH, stat),
+    OBJECT(FIRST_PATH, lstat),
+    OBJECT(FIRST_PATH, access),
+    OBJECT(FIRST_PATH, rename),
+    OBJECT(FIRST_PATH, unlink),
+    OBJECT(FIRST_PATH, rmdir),
+    OBJECT(FIRST_PATH, mkdir),
+    OBJECT(FIRST_PATH, link),
+    OBJECT(FIRST_PATH, symlink),
+    OBJECT(FIRST_PATH, readlink),
+    OBJECT(FIRST_PATH, chmod),
+    OBJECT(FIRST_PATH, chown),
     CALL(FILE, getdents),
     CALL(ANY, poll),
     CALL(ANY, select),
@@ -178,6 +181,13 @@ const char *hd_syscall_name(int32_t nr) {
         if (calls[i].nr == nr)
             return calls[i].name;
     return NULL;
+}
+
+enum hd_object hd_syscall_object(int32_t nr) {
+    for (uint32_t i = 0; i < CALLS; i++)
+        if (calls[i].nr == nr)
+            return (enum hd_object)calls[i].object;
+    return HD_OBJECT_NONE;
 }
 
 enum hd_wait hd_syscall_wait(int32_t nr) {

@@ -116,8 +116,9 @@ static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, c
     uint64_t ns = until_ns - last->at_ns;
     uint64_t stopped_ns = excluded_ns > h->excluded_told_ns ? excluded_ns - h->excluded_told_ns : 0;
     h->excluded_told_ns = excluded_ns;
+    ns = stopped_ns < ns ? ns - stopped_ns : 0;
     hd_tree_charge(&h->tree, last->leaf, ns);
-    weigh(h, &last->evidence, stopped_ns < ns ? ns - stopped_ns : 0, &last->sched, sched, state);
+    weigh(h, &last->evidence, ns, &last->sched, sched, state);
     if (h->timeline_count > 0) {
         h->timeline[(h->timeline_count - 1) % HD_TIMELINE].for_ns = ns;
     }
@@ -128,10 +129,10 @@ static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, c
 static void settle_start(struct hd_hang *h, uint64_t excluded_ns) {
     if (h->last.at_ns > h->start_ns) {
         uint64_t ns = h->last.at_ns - h->start_ns;
+        ns = excluded_ns < ns ? ns - excluded_ns : 0;
         hd_tree_charge(&h->tree, h->last.leaf, ns);
         struct hd_evidence e = h->last.evidence;
-        weigh(h, &e, excluded_ns < ns ? ns - excluded_ns : 0, h->begun_known ? &h->begun : NULL,
-              &h->last.sched, h->last.state);
+        weigh(h, &e, ns, h->begun_known ? &h->begun : NULL, &h->last.sched, h->last.state);
     }
 }
 
@@ -142,7 +143,8 @@ static void note(struct hd_hang *h) {
                                    .syscall_nr = h->last.evidence.syscall_nr,
                                    .state = h->last.state,
                                    .way = h->last.way,
-                                   .stop = h->last.stop};
+                                   .stop = h->last.stop,
+                                   .cut = h->last.cut < UINT16_MAX ? (uint16_t)h->last.cut : UINT16_MAX};
     h->taken++;
 }
 

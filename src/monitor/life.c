@@ -10,6 +10,12 @@
 #define LOOKS_FAR_NS (1 * HD_NS_PER_S)
 #define YOUNG_INTERVALS 2
 
+/* A turn as old is tracked. */
+static uint64_t old_age(const struct hd_limits *limits) {
+    uint64_t age = YOUNG_INTERVALS * limits->interval_ns;
+    return age < limits->threshold_ns ? age : limits->threshold_ns;
+}
+
 enum event { EV_GONE, EV_YOUNG, EV_OLD, EV_OVER, EVENTS };
 
 struct row {
@@ -145,9 +151,7 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
         life->threshold_ns = limits->threshold_ns; /* whatever the program does next */
     }
     uint64_t age = hd_life_age(life, look->now_ns);
-    enum event event = age >= life->threshold_ns                      ? EV_OVER
-                       : age >= YOUNG_INTERVALS * limits->interval_ns ? EV_OLD
-                                                                      : EV_YOUNG;
+    enum event event = age >= life->threshold_ns ? EV_OVER : age >= old_age(limits) ? EV_OLD : EV_YOUNG;
     const struct row *row = &table[life->state][event];
     actions = row->actions;
     life->state = row->next;
@@ -165,7 +169,7 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
 uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, const struct hd_limits *limits) {
     uint64_t step = hd_life_age(life, now_ns) < LOOKS_CLOSE_NS ? limits->interval_ns : LOOKS_FAR_NS;
     if (life->state == HD_LIFE_IDLE || life->state == HD_LIFE_RUNNING) {
-        uint64_t old_ns = life->turn_ns + life->excluded_ns + YOUNG_INTERVALS * limits->interval_ns;
+        uint64_t old_ns = life->turn_ns + life->excluded_ns + old_age(limits);
         bool sooner =
             life->state == HD_LIFE_RUNNING && old_ns > now_ns && old_ns < now_ns + limits->interval_ns;
         return sooner ? old_ns : now_ns + limits->interval_ns;

@@ -11,7 +11,11 @@
 /* ---- one loop, one look --------------------------------------------------------------------- */
 
 static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch *w) {
-    if (!w->launched) {
+    /* a loop that is watched when the program has launched is not its launch; which loop that is, the preload
+     * finds out */
+    bool launching =
+        m->settings.held || atomic_load_explicit(&m->record->launch_ns, memory_order_relaxed) == 0;
+    if (!w->launched && launching) {
         return HANGDOG_STATE_LAUNCH;
     }
     uint32_t told = atomic_load_explicit(&m->state, memory_order_relaxed);

@@ -157,8 +157,8 @@ static void find_ring(const struct hd_worker *k, const struct hd_hang *h, int ti
         return;
     }
     edges[count++] = (struct hd_waits_for){tid, cause->lock_owner_tid};
-    for (uint32_t i = 0; h->whole && i < k->threads; i++) {
-        if (k->thread[i].waits_for_tid != 0) {
+    for (uint32_t i = 0; h->threads != 0 && i < k->threads; i++) {
+        if (k->thread[i].waits_for_tid != 0 && k->thread[i].tid != tid) {
             edges[count++] = (struct hd_waits_for){k->thread[i].tid, k->thread[i].waits_for_tid};
         }
     }
@@ -179,19 +179,34 @@ static void fill_cost(const struct hd_worker *k, const struct hd_hang *h, struct
     };
 }
 
-static enum hd_report_kind kind_of(const struct hd_worker *k, const struct hd_hang *h) {
+static enum hd_report_kind kind_of(const struct hd_hang *h) {
     if (h->state == HANGDOG_STATE_LAUNCH) {
         return HD_REPORT_LAUNCH;
     }
-    if (h->whole && k->threads + k->threads_left_out + 1 > THREADS_MANY) {
+    if (h->threads > THREADS_MANY) {
         return HD_REPORT_TOO_MANY_THREADS;
     }
     return h->state == HANGDOG_STATE_BACKGROUND ? HD_REPORT_BACKGROUND_HANG : HD_REPORT_HANG;
 }
 
+/* The newest sample that met the whole hot stack: what is told of how that was taken. */
+static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h) {
+    uint32_t path[HD_TREE_DEPTH_MAX], n = hd_tree_hot_path(&h->tree, path, HD_TREE_DEPTH_MAX);
+    for (uint32_t i = h->timeline_count; n > 0 && i > 0 && i + HD_TIMELINE > h->timeline_count; i--) {
+        const struct hd_timeline_entry *e = &h->timeline[(i - 1) % HD_TIMELINE];
+        for (uint32_t at = e->leaf; at != HD_TREE_NONE; at = h->tree.pool->node[at].parent) {
+            if (at == path[n - 1]) {
+                return e;
+            }
+        }
+    }
+    return NULL;
+}
+
 static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, struct hd_report *r) {
+    const struct hd_timeline_entry *hot = hot_sample(h);
     *r = (struct hd_report){
-        .kind = kind_of(k, h),
+        .kind = kind_of(h),
         .started_wall_ns = h->start_wall_ns,
         .started_ns = h->start_ns,
         .duration_ns = h->duration_ns,
@@ -202,25 +217,25 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, s
         .cpu_percent = -1,
         .rss_bytes = k->rss_bytes,
         .debugger = k->debugger,
-        .thread_count = h->whole ? (int)(k->threads + k->threads_left_out + 1) : 0,
+        .thread_count = (int)h->threads,
         .loop_name = h->loop_name,
         .loop_tid = h->tid,
         .loop_activity = activity_name[h->activity <= HANGDOG_EXIT ? h->activity : HANGDOG_EXIT],
         .loop_state = state_name[h->state < HANGDOG_STATES ? h->state : HANGDOG_STATE_FOREGROUND],
         .loop_scheme = "activity",
         .tree = &h->tree,
-        .hot_way = h->last.way,
-        .hot_stop = h->last.stop,
-        .hot_cut = h->last.cut,
+        .hot_way = hot != NULL ? hot->way : h->last.way,
+        .hot_stop = hot != NULL ? hot->stop : h->last.stop,
+        .hot_cut = hot != NULL ? hot->cut : h->last.cut,
         .interval_ns = m->settings.interval_ns,
         .taken = h->taken,
         .timeline = h->timeline,
         .timeline_size = HD_TIMELINE,
         .timeline_count = h->timeline_count < HD_TIMELINE ? h->timeline_count : HD_TIMELINE,
         .timeline_first = h->timeline_count < HD_TIMELINE ? 0 : h->timeline_count % HD_TIMELINE,
-        .threads = h->whole ? k->thread : NULL,
-        .thread_records = h->whole ? k->threads : 0,
-        .threads_left_out = h->whole ? k->threads_left_out : 0,
+        .threads = k->thread, /* one set, the newest hang's: taken while all that are open last */
+        .thread_records = h->threads != 0 ? k->threads : 0,
+        .threads_left_out = h->threads != 0 ? k->threads_left_out : 0,
         .thread_frames = k->thread_frames,
         .modules = &k->modules,
         .scripts = &k->scripts,
@@ -381,7 +396,8 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
     note_open(m, h, complete);
     uint64_t made = made_code(k, h);
-    if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_made) {
+    if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_made &&
+        hd_spool_has(&k->spool, k->before_id)) {
         r.brief = true;
         memcpy(r.repeat_of, k->before_id, sizeof r.repeat_of);
     }
@@ -400,7 +416,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     if (complete) {
         note_closed(m, h);
     }
-    if (complete && allowed) {
+    if (complete && allowed && !r.brief) { /* a repeat is of the whole report, not of the repeat before */
         k->before_fingerprint = r.fingerprint;
         k->before_made = made;
         memcpy(k->before_id, h->id, sizeof k->before_id);

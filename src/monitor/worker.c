@@ -74,6 +74,7 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         atomic_store_explicit(&w->changed_ns, c->at_ns, memory_order_relaxed);
     }
     uint64_t age_ns = c->at_ns - h->start_ns;
+    h->excluded_ns = msg->excluded_ns;
     if (h->opened && age_ns >= 2 * h->written_age_ns) {
         h->duration_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
         hd_publish(m, k, h, false);
@@ -92,9 +93,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
     hd_process_figures(k);
     hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&m->tid, memory_order_relaxed));
-    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
-        k->hang[i].whole = &k->hang[i] == h; /* one set of thread records: the newest hang's */
-    }
+    h->threads = k->threads + k->threads_left_out + 1;
     hd_publish(m, k, h, false);
 }
 

@@ -46,11 +46,12 @@ struct hd_past_samples {
 
 /* A tracked turn; a hang once it is opened. */
 struct hd_hang {
-    bool used, opened, kept, shown, whole; /* shown: not held any more; whole: threads were captured for it */
+    bool used, opened, kept, shown; /* shown: not held any more */
     uint8_t loop, state, activity;
     uint32_t generation;
     char loop_name[32]; /* as it began: when it is told, the slot may be another loop's */
     int tid;
+    uint32_t threads; /* of the process, when it was opened and they were captured; 0: they were not */
     uint64_t start_ns, start_wall_ns;
     uint64_t duration_ns, excluded_ns, threshold_ns;
     uint64_t written_age_ns; /* at the last write; the next at twice that */

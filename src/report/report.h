@@ -50,6 +50,7 @@ struct hd_timeline_entry {
     int32_t syscall_nr;
     uint8_t state; /* enum hd_run_state */
     uint8_t way, stop;
+    uint16_t cut;
 };
 
 struct hd_thread_record {

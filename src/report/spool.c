@@ -196,6 +196,15 @@ int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_repo
     return 0;
 }
 
+bool hd_spool_has(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
+    char held[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
+    struct stat st;
+    hd_spool_name(held, id, HD_SPOOL_HELD);
+    hd_spool_name(name, id, HD_SPOOL_REPORT);
+    return hd_os.stat_at(s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+           hd_os.stat_at(s->dir_fd, held, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
     char held[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
     hd_spool_name(held, id, HD_SPOOL_HELD);

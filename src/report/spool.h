@@ -42,6 +42,8 @@ int hd_spool_writable(struct hd_spool *s);
  * sync failed is only noted in `error`: the report stands. */
 int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
                    bool held);
+/* Whether that report is there, held or not. */
+bool hd_spool_has(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 /* The oldest go for a report that is still to be written: it can tell how many were dropped. */
 void hd_spool_make_room(struct hd_spool *s);

@@ -147,7 +147,7 @@ static void write_stacks(const struct hd_report *r, struct hd_report_scratch *w)
             hd_write_frame(r, w, &frame, -1);
         }
         hd_json_end_array(j);
-        hd_write_walk(j, e->stop, 0, e->way);
+        hd_write_walk(j, e->stop, e->cut, e->way);
         hd_json_end_object(j);
     }
     hd_json_end_array(j);

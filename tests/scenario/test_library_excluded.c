@@ -115,6 +115,15 @@ static void stop_in_mid_hang(const char *name, const char *cause) {
     const json_t *hang = json_array_get(hangs, 0);
     assert_near(report_ns(hang, "duration_ns"), took - stopped);
     assert_near(report_ns(hang, "excluded_ns"), stopped);
+    const json_t *hot =
+        json_object_get(hang, "hot_stack"); /* who happened to be on the stack is not blamed for it */
+    assert_true(report_ns(hot, "duration_ns") <= report_ns(hang, "duration_ns"));
+    const json_t *timeline = json_object_get(json_object_get(hang, "samples"), "timeline");
+    uint64_t sampled = 0;
+    for (size_t i = 0; i < json_array_size(timeline); i++) {
+        sampled += report_ns(json_array_get(timeline, i), "for_ns");
+    }
+    assert_true(sampled <= report_ns(hang, "duration_ns"));
     /* Where others want the processors too, the kernel's figures say so, and so does the report. */
     bool short_of_processors = strcmp(cause, "cpu") == 0 && strcmp(report_cause(hang), "starved") == 0;
     if (!SANITIZED && !short_of_processors) {

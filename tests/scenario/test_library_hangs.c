@@ -10,8 +10,12 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "library.h"
 #include "monitor/monitor.h"
@@ -239,13 +243,15 @@ static void the_same_hang_again_is_reported_in_brief(void **state) {
     looper_start(&looper, "main", 0);
     looper_call(&looper, block_sleep, 2 * T);
     uint64_t took = looper_call(&looper, block_sleep, 2 * T);
+    looper_call(&looper, block_sleep, 2 * T);
     looper_call(&looper, block_spin, 2 * T);
-    json_t *hangs = spool_wait(&spool, NULL, 3);
+    json_t *hangs = spool_wait(&spool, NULL, 4);
     const json_t *first = json_array_get(hangs, 0), *again = json_array_get(hangs, 1),
-                 *another = json_array_get(hangs, 2);
+                 *third = json_array_get(hangs, 2), *another = json_array_get(hangs, 3);
     assert_string_equal(report_text(first, "repeat_of"), "");
     assert_non_null(json_object_get(first, "samples"));
     assert_string_equal(report_text(again, "repeat_of"), report_text(first, "id"));
+    assert_string_equal(report_text(third, "repeat_of"), report_text(first, "id")); /* that is whole */
     assert_string_equal(report_text(again, "fingerprint"), report_text(first, "fingerprint"));
     assert_null(json_object_get(again, "samples"));
     assert_null(json_object_get(again, "threads"));
@@ -256,6 +262,85 @@ static void the_same_hang_again_is_reported_in_brief(void **state) {
     assert_string_not_equal(report_text(another, "fingerprint"), report_text(first, "fingerprint"));
     json_decref(hangs);
     looper_stop(&looper);
+}
+
+/* Swept by somebody, dropped for a newer one, or never written: the disk was full. */
+static void a_report_that_is_gone_is_not_repeated(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    char name[64];
+    snprintf(name, sizeof name, "%s.json", report_text(json_array_get(hangs, 0), "id"));
+    json_decref(hangs);
+    assert_int_equal(unlinkat(spool.fd, name, 0), 0);
+    looper_call(&looper, block_sleep, 2 * T);
+    hangs = spool_wait(&spool, NULL, 1);
+    assert_string_equal(report_text(json_array_get(hangs, 0), "repeat_of"), "");
+    assert_non_null(json_object_get(json_array_get(hangs, 0), "samples"));
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
+static void spin_then_sleep(uint64_t ms) {
+    block_spin(ms);
+    block_sleep(ms / 4);
+}
+
+/* How the hot stack was taken, not how the last sample was. */
+static void the_hot_stack_tells_how_it_was_taken(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, spin_then_sleep, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(hangs, 0), *hot = json_object_get(hang, "hot_stack");
+    if (!SANITIZED && strcmp(report_cause(hang), "starved") != 0) {
+        assert_true(report_blames(hang, block_spin));
+        assert_string_equal(report_text(hot, "capture"), "signalled");
+    }
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
+static char fifo[80];
+
+static void *write_later(void *ms) {
+    nap_ms(*(uint64_t *)ms);
+    int fd = open(fifo, O_WRONLY | O_CLOEXEC);
+    nap_ms(*(uint64_t *)ms);
+    assert_int_equal(write(fd, "", 1), 1);
+    close(fd);
+    return NULL;
+}
+
+/* Blocked in openat until somebody writes to it, then in read until there is something. */
+static void read_named_pipe(uint64_t ms) {
+    pthread_t writer;
+    char byte;
+    assert_int_equal(pthread_create(&writer, NULL, write_later, &ms), 0);
+    int fd = open(fifo, O_RDONLY | O_CLOEXEC);
+    hangdog_before_wait(looper.loop);
+    hangdog_after_wait(looper.loop);
+    assert_int_equal(read(fd, &byte, 1), 1);
+    close(fd);
+    pthread_join(writer, NULL);
+}
+
+static void a_named_pipe_is_no_file(void **state) {
+    (void)state;
+    snprintf(fifo, sizeof fifo, "%s/a pipe", spool.path);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, read_named_pipe, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 2);
+    const json_t *by_path = json_object_get(json_array_get(hangs, 0), "cause");
+    const json_t *by_descriptor = json_object_get(json_array_get(hangs, 1), "cause");
+    assert_string_equal(report_text(by_path, "path"), "a pipe"); /* the call's path, without its folders */
+    assert_non_null(strstr(report_text(by_descriptor, "detail"), "blocked in read on a pipe"));
+    assert_string_not_equal(report_cause(json_array_get(hangs, 1)), "disk");
+    json_decref(hangs);
+    looper_stop(&looper);
+    assert_int_equal(unlink(fifo), 0);
 }
 
 static void start_with_caps(uint32_t a_day, uint32_t of_a_kind) {
@@ -393,6 +478,9 @@ int main(void) {
         CASE(a_launch_that_was_known_too_late_is_none),
         CASE(a_state_that_changes_as_a_hang_ends_does_not_undo_it),
         CASE(the_same_hang_again_is_reported_in_brief),
+        CASE(a_report_that_is_gone_is_not_repeated),
+        CASE(the_hot_stack_tells_how_it_was_taken),
+        CASE(a_named_pipe_is_no_file),
         CASE(what_a_cap_holds_back_is_counted),
         CASE(what_the_spool_has_no_room_for_is_counted),
         CASE(the_days_cap_outlives_a_restart),

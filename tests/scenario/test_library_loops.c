@@ -66,10 +66,34 @@ static void two_loops_that_hang_at_once_have_a_report_each(void **state) {
         bool is_one = strcmp(report_text(json_object_get(hang, "loop"), "name"), "one") == 0;
         assert_near(report_ns(hang, "duration_ns"), is_one ? one.took_ns : other.took_ns);
         assert_true(report_blames(hang, is_one ? block_sleep : block_sleep_other));
+        /* the other threads, whoever opened first: and not itself, which has samples */
+        const json_t *threads = json_object_get(hang, "threads");
+        assert_true(json_array_size(threads) > 0);
+        assert_true(report_ns(json_object_get(hang, "process"), "thread_count") >= 3);
+        for (size_t k = 0; k < json_array_size(threads); k++) {
+            assert_int_not_equal(report_ns(json_array_get(threads, k), "tid"),
+                                 report_ns(json_object_get(hang, "loop"), "tid"));
+        }
     }
     json_decref(hangs);
     looper_stop(&one);
     looper_stop(&other);
+}
+
+static void a_loop_that_is_watched_later_is_no_launch(void **state) {
+    (void)state;
+    looper_start(&looper, "first", 0);
+    looper_call(&looper, block_sleep, 1); /* the program has launched */
+    hangdog_loop *loop = hangdog_loop_watch("second", T * MS);
+    assert_non_null(loop);
+    block_sleep(2 * T); /* before its first wait */
+    hangdog_before_wait(loop);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_string_equal(report_text(json_array_get(hangs, 0), "kind"), "hang");
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), 2 * T * MS);
+    json_decref(hangs);
+    hangdog_loop_unwatch(loop);
+    looper_stop(&looper);
 }
 
 static void six_loops_that_hang_at_once_are_all_counted(void **state) {
@@ -154,6 +178,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(two_loops_have_their_own_thresholds),
         CASE(two_loops_that_hang_at_once_have_a_report_each),
+        CASE(a_loop_that_is_watched_later_is_no_launch),
         CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(a_hang_has_a_place_beside_turns_that_are_none),
         CASE(a_second_watch_on_a_thread_takes_nothing_from_the_first),

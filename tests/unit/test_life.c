@@ -69,6 +69,25 @@ static void a_short_turn_leaves_no_trace(void **state) {
     assert_int_equal(r.life.state, HD_LIFE_IDLE);
 }
 
+/* As far as the interval allows: looks come no closer. */
+static void thresholds_below_two_intervals_miss_no_hang(void **state) {
+    (void)state;
+    const struct hd_limits usual = limits;
+    for (uint64_t threshold = 50; threshold <= 100; threshold += 10) {
+        limits.threshold_ns = threshold * MS;
+        for (uint64_t first = 0; first < 50; first += 7) { /* how old it is at the first look */
+            struct run r = begin();
+            r.now_ns = r.turn_ns + first * MS;
+            run_for(&r, (threshold + 5) * MS);
+            end_turn(&r, (threshold + 5) * MS);
+            assert_int_equal(r.opens, 1);
+            assert_int_equal(r.ends, 1);
+            assert_int_equal(r.life.duration_ns, (threshold + 5) * MS);
+        }
+    }
+    limits = usual;
+}
+
 static void a_turn_below_the_threshold_is_sampled_and_forgotten(void **state) {
     (void)state;
     struct run r = begin();
@@ -240,6 +259,7 @@ static void a_late_first_look_of_a_long_turn_opens_the_hang(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_turn_leaves_no_trace),
+        cmocka_unit_test(thresholds_below_two_intervals_miss_no_hang),
         cmocka_unit_test(a_turn_below_the_threshold_is_sampled_and_forgotten),
         cmocka_unit_test(the_first_sample_is_two_intervals_old_to_the_moment),
         cmocka_unit_test(exactly_the_threshold_is_a_hang),
