@@ -246,12 +246,14 @@ static void stop_alike(const struct runner *r, int signal) {
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-static void reap(struct runner *r) {
+static void reap(struct runner *r, bool alike) {
     int status;
     while (!r->ended && waitpid(r->child, &status, WNOHANG | WUNTRACED | WCONTINUED) > 0) {
         if (WIFSTOPPED(status)) {
             r->stopped_at_ns = hd_os_now_ns();
-            stop_alike(r, WSTOPSIG(status));
+            if (alike) {
+                stop_alike(r, WSTOPSIG(status));
+            }
         } else if (WIFCONTINUED(status)) {
             note_continued(r);
         } else {
@@ -302,14 +304,17 @@ void runner_handle_signals(struct runner *r) {
         }
         sigaddset(&seen, signal);
         r->told_to_stop = signal == SIGTSTP || (signal != SIGCONT && r->told_to_stop);
-        if (!programs_own(r, &info) && (signal != SIGCONT || r->stopped_at_ns != 0)) {
+        if (signal == SIGCONT) {
+            reap(r, false); /* its stop may be as new as this, after which we do not stop */
+        }
+        if (!programs_own(r, &info) && !r->ended && (signal != SIGCONT || r->stopped_at_ns != 0)) {
             pass_on(r, &info);
         }
     }
     if (!sigisemptyset(&seen)) {
         forget(r, &seen);
     }
-    reap(r);
+    reap(r, true);
     if (r->ended) {
         witness_end(&r->witness);
     }

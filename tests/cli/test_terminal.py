@@ -374,6 +374,12 @@ class Signals(Folder):
             self.assertNotEqual("T", state_of(process.pid))
             os.kill(process.pid, signal.SIGCONT)  # of us alone: passed on
             self.assertEqual([int(signal.SIGCONT)], self.log_after("going on", before + 1)[before:])
+        before = len(self.read("log").split())
+        for pid in (process.pid, program):  # we learn of its stop and are to continue it at the same time
+            os.kill(pid, signal.SIGSTOP)
+            wait_until(lambda p=pid: state_of(p) == "T", "the stop")
+        os.kill(process.pid, signal.SIGCONT)
+        self.assertEqual([int(signal.SIGCONT)], self.log_after("going on", before + 1)[before:])
         self.end(process)
 
     def beside_our_death_leaves_nobody(self):
