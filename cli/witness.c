@@ -81,6 +81,8 @@ bool witness_has(const struct witness *w, int signal) {
 void witness_forget(const struct witness *w, const sigset_t *set) {
     struct pollfd answer = {.fd = w->talk, .events = POLLIN};
     char byte;
+    while (w->pid != 0 && recv(w->talk, &byte, 1, MSG_DONTWAIT) == 1) {
+    } /* an answer that came too late is not this one's */
     if (w->pid != 0 && send(w->talk, set, sizeof *set, MSG_NOSIGNAL) == sizeof *set &&
         poll(&answer, 1, ANSWER_MS) == 1) {
         (void)(recv(w->talk, &byte, 1, 0) == 1);
