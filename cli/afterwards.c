@@ -134,9 +134,11 @@ static int close_open_hang(struct hd_record *c, bool died) {
     char id[37], path[4096];
     struct problem why;
     uint32_t open = atomic_load(&c->hang_open);
-    if (open == HD_RECORD_NO_HANG || atomic_load(&c->clean) != 0) {
+    uint32_t clean = atomic_load(&c->clean);
+    if (open == HD_RECORD_NO_HANG || clean == HD_RECORD_STOPPED) {
         return 0;
     }
+    died = died && clean == HD_RECORD_RUNS;
     hd_uuid_text(c->open_id, id);
     snprintf(path, sizeof path, "%s/%s.json", spool, id);
     json_t *report = report_load(path, &why);
@@ -195,7 +197,10 @@ static int write_session(struct hd_record *c, uint64_t used_ns) {
                                .cpu_percent = -1,
                                .monitor = &cost,
                                .session = &s};
-    hd_uuid_make(report.id, c->options.started_wall_ns + s.used_ns);
+    if (c->session_id[6] == 0) { /* without a version it is none; else its process began to write it */
+        hd_uuid_make(c->session_id, c->options.started_wall_ns + s.used_ns);
+    }
+    memcpy(report.id, c->session_id, sizeof report.id);
     struct hd_report_scratch *scratch = calloc(1, hd_report_scratch_bytes());
     rc = scratch != NULL ? hd_spool_write(&folder, &report, scratch, false) : -ENOMEM;
     hd_spool_close(&folder);

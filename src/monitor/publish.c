@@ -443,7 +443,6 @@ static void settle_held(struct hd_record *c, struct hd_worker *k) {
         }
     }
     k->held_count = 0;
-    atomic_store(&c->told, 1);
 }
 
 void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
@@ -451,6 +450,7 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     if (m->settings.alone && atomic_load(&m->leaving)) {
         settle_held(c, k);
         if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP) {
+            atomic_store(&c->told, 1);
             return;
         }
     } else if (m->settings.held) {
@@ -462,6 +462,7 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     note_dropped(k);
     hd_record_sum_up(c, hd_os_now_ns() - c->options.started_ns, &s, &cost);
     if (s.turns == 0) {
+        atomic_store(&c->told, 1);
         return; /* a run without a loop */
     }
     struct hd_report r = {.kind = HD_REPORT_SESSION,
@@ -473,9 +474,11 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
                           .cpu_percent = -1,
                           .monitor = &cost,
                           .session = &s};
-    hd_uuid_make(r.id, c->options.started_wall_ns + s.used_ns);
+    hd_uuid_make(c->session_id, c->options.started_wall_ns + s.used_ns);
+    memcpy(r.id, c->session_id, sizeof r.id);
     int rc = hd_spool_write(&k->spool, &r, k->scratch, false);
     if (rc != 0) {
         atomic_store_explicit(&c->spool_error, -rc, memory_order_relaxed);
     }
+    atomic_store(&c->told, rc == 0); /* not before: else the next start would not write it either */
 }

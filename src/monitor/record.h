@@ -56,6 +56,12 @@ enum hd_record_loop {
     HD_RECORD_LOOP_SURE,    /* beyond doubt */
 };
 
+enum hd_record_end {
+    HD_RECORD_RUNS,          /* or it died */
+    HD_RECORD_STOPPED,       /* the monitor was, and the worker had written all: what follows is final */
+    HD_RECORD_STOPPED_EARLY, /* the monitor was, and the worker had not: the spool may be older than this */
+};
+
 enum hd_record_hang {
     HD_RECORD_NO_HANG,
     HD_RECORD_HANG_LASTS, /* for open_duration_ns so far */
@@ -74,12 +80,13 @@ struct hd_record {
     /* written by the process, from here to stopped_ns */
     _Atomic uint32_t attached;    /* 1: the preload took the record; 2: its monitor runs */
     _Atomic uint32_t unwatched;   /* enum hd_unwatched */
-    _Atomic uint32_t clean;       /* the monitor was stopped: what follows is final */
+    _Atomic uint32_t clean;       /* enum hd_record_end */
     _Atomic uint32_t told;        /* by the process itself: its session report is written, or none is due */
     _Atomic uint64_t alive_ns;    /* the last sign of life: its monitor looked */
     _Atomic uint32_t loop_seen;   /* enum hd_record_loop */
     _Atomic uint32_t hang_open;   /* enum hd_record_hang: of the hang whose report is open_id */
     _Atomic uint32_t open_launch; /* and it is one of a thread whose loop is not known */
+    uint8_t session_id[HD_UUID_BYTES]; /* of the session report: who writes it again replaces it */
     uint8_t open_id[HD_UUID_BYTES];
     _Atomic uint64_t open_duration_ns, ended_duration_ns;
     _Atomic uint64_t hangs, hang_ns;

@@ -150,6 +150,7 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
     if (record == NULL) {
         own_record(m->record);
     }
+    atomic_store(&m->record->clean, HD_RECORD_RUNS); /* also when it was stopped before */
     atomic_store(&m->state, HANGDOG_STATE_FOREGROUND);
     atomic_store(&m->alive, 1);
     init_clock(m);
@@ -220,7 +221,8 @@ static int stop(bool join) {
     if (!abandoned && m->worker_thread.started) {
         hd_os_thread_join(&m->worker_thread);
     }
-    atomic_store_explicit(&m->record->clean, 1, memory_order_release);
+    atomic_store_explicit(&m->record->clean, finished ? HD_RECORD_STOPPED : HD_RECORD_STOPPED_EARLY,
+                          memory_order_release);
     end_change(STOPPED);
     return 0;
 }

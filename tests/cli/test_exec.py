@@ -3,15 +3,19 @@
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, MS, Program, environment, main, schema_errors, state_of, wait_until
+from support_run import HANGDOG, MS, Program, RealCase, environment, main, schema_errors, state_of, wait_until
 
 
 class Exec(SideBySide):
+    stalling_disk = RealCase.stalling_disk
+
     def run_alone(self, argv, *options, watched=True, folder=None):
         """Its process is the program itself."""
         program = Program([HANGDOG, "run", "--exec", "--spool", "spool", *options, "--", *argv] if watched else argv,
@@ -65,6 +69,35 @@ class Exec(SideBySide):
         self.settle(program)
         self.assert_kinds(["hang", "session"], program)
         self.assertEqual([], [name for name in program.names() if name.startswith(".")])
+
+    def ends_at_a_stalled_disk(self, start, ready):
+        """It stalls once `ready`; the program ends, and its worker is left there and does not finish."""
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        behind, mounted = self.stalling_disk(folder)
+        program = start("--spool", mounted, "--loop", "python3")
+        program.spool = mounted
+        wait_until(lambda: [r for r in program.reports("hang") if ready(r)], "its report")
+        stall, pid = pathlib.Path(behind) / "stall", program.pid
+        stall.touch()
+        wait_until(lambda: state_of(pid) in "ZX", "the end of its main thread")
+        stall.unlink()
+        self.assertEqual(0, program.wait(), program.errors)
+        return program
+
+    def beside_a_session_that_the_end_was_too_short_for_is_told_by_the_next_start(self):
+        program = self.ends_at_a_stalled_disk(lambda *options: self.run_alone(loop(1.6, "hang0.7", 1), *options),
+                                              lambda report: report["complete"])
+        for _ in range(2):
+            self.settle(program)
+            self.assert_kinds(["hang", "session"], program)
+
+    def beside_a_hang_that_the_end_was_too_short_for_is_told_by_the_runner(self):
+        program = self.ends_at_a_stalled_disk(lambda *options: self.start(loop(1.6, "hang1.5"), options),
+                                              lambda report: True)
+        hang, _ = self.assert_kinds(["hang", "session"], program)
+        self.assertTrue(hang["complete"])
+        self.assertGreater(hang["duration_ns"], 1400 * MS)
 
     def beside_in_a_service_a_hang_is_known_before_its_watchdog_ends_it(self):
         """As systemd starts it; a threshold of 5 s would come too late."""
