@@ -312,6 +312,21 @@ static int refuse_signal(int pid, int tid, int signal, uint64_t value) {
     return -EAGAIN;
 }
 
+/* Captures until a signal was sent and not answered: one that waits for a processor gets none. */
+static bool capture_in_vain(struct live *l, bool lend, bool (*is_sent)(const struct live *),
+                            struct hd_capture *c) {
+    for (int i = 0; i < 2000 && !is_sent(l); i++) {
+        if (hd_capture_take(&l->target, lend, c) != 0) {
+            return false;
+        }
+    }
+    return is_sent(l) && c->way == HD_WAY_KERNEL;
+}
+
+static bool is_swallowed(const struct live *l) {
+    return sent_to == l->tid;
+}
+
 static void an_answer_that_comes_too_late_is_not_taken(void **state) {
     (void)state;
     struct live l = {0};
@@ -319,12 +334,13 @@ static void an_answer_that_comes_too_late_is_not_taken(void **state) {
     assert_true(live_start(&l, live_body_spin));
     assert_true(
         live_capture_by(&l, HD_WAY_SIGNALLED, &c)); /* the thread is past anything that it does first */
+    uint64_t before = l.target.cost.no_answers;
     real = hd_os;
     hd_os.signal_thread = swallow_signal;
-    assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
+    bool in_vain = capture_in_vain(&l, true, is_swallowed, &c);
     hd_os = real;
-    assert_int_equal(sent_to, l.tid);
-    assert_int_equal(l.target.cost.no_answers, 1);
+    assert_true(in_vain);
+    assert_int_equal(l.target.cost.no_answers, before + 1);
     uint64_t word = __atomic_load_n(&l.mailbox->word, __ATOMIC_ACQUIRE);
     assert_int_equal(hd_os.signal_thread(hd_os.get_pid(), l.tid, sent_signal, sent_value), 0);
     live_nap(20 * HD_NS_PER_MS);
@@ -362,6 +378,10 @@ static int begin_only(int pid, int tid, int signal, uint64_t value) {
     return 0;
 }
 
+static bool is_put_off(const struct live *l) {
+    return (__atomic_load_n(&l->mailbox->word, __ATOMIC_ACQUIRE) & 3) == HD_MAIL_COPYING;
+}
+
 static void a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done(void **state) {
     (void)state;
     struct live l = {0}, other = {0};
@@ -371,8 +391,9 @@ static void a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done(void 
     put_off = &l;
     real = hd_os;
     hd_os.signal_thread = begin_only;
-    assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
+    bool in_vain = capture_in_vain(&l, true, is_put_off, &c);
     hd_os = real;
+    assert_true(in_vain);
     uint64_t before = other.target.cost.signals;
     assert_true(live_capture_by(&other, HD_WAY_KERNEL, &c)); /* the buffer is in that handler's hands */
     assert_int_equal(other.target.cost.signals, before);
@@ -394,8 +415,9 @@ static void a_handler_put_off_at_a_stop_keeps_what_it_copies_to(void **state) {
     put_off = &l;
     real = hd_os;
     hd_os.signal_thread = begin_only;
-    assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
+    bool in_vain = capture_in_vain(&l, true, is_put_off, &c);
     hd_os = real;
+    assert_true(in_vain);
     hd_target_close(&l.target);
     assert_int_equal(hd_capture_buffers(), 0);
     assert_true(live_capture_by(&other, HD_WAY_SIGNALLED, &c));
@@ -427,8 +449,21 @@ static void a_thread_that_runs_is_told_so_without_a_stack(void **state) {
     struct live l = {0};
     assert_true(live_start(&l, live_body_spin));
     l.target.signal = 0;
-    assert_true(looks_that_say(&l, HD_RUN_RUNNING) > LOOKS / 2); /* others want the processor, too */
+    int count = 0;
+    bool ran = false; /* most of the time, by the kernel's figures: others want the processor, too */
+    for (int i = 0; i < 10 && !ran; i++) {
+        struct hd_sched before, after;
+        assert_int_equal(hd_capture_sched(&l.target, &before), 0);
+        count = looks_that_say(&l, HD_RUN_RUNNING);
+        assert_int_equal(hd_capture_sched(&l.target, &after), 0);
+        ran = (after.delay_ns - before.delay_ns) * 4 < after.cpu_ns - before.cpu_ns;
+    }
     live_end(&l);
+    if (!ran) {
+        print_message("this machine has no processor to spare\n");
+        skip();
+    }
+    assert_true(count > LOOKS / 2);
 }
 
 /* On the one processor of a thread that spins, and only when that wants nothing of it. */
@@ -453,11 +488,9 @@ static void a_starved_thread_is_told_so_even_while_there_is_nowhere_to_copy_to(v
     put_off = &late;
     real = hd_os;
     hd_os.signal_thread = begin_only;
-    for (int i = 0; (__atomic_load_n(&late.mailbox->word, __ATOMIC_ACQUIRE) & 3) != HD_MAIL_COPYING; i++) {
-        assert_true(i < 2000);
-        assert_int_equal(hd_capture_take(&late.target, false, &c), 0); /* into the buffer for all others */
-    }
+    bool in_vain = capture_in_vain(&late, false, is_put_off, &c); /* into the buffer for all others */
     hd_os = real;
+    assert_true(in_vain);
     assert_true(looks_that_say(&starved, HD_RUN_RUNNABLE) > LOOKS / 2);
     __atomic_store_n(&late.mailbox->word, hd_mail_word((uint32_t)sent_value, HD_MAIL_DONE), __ATOMIC_RELEASE);
     live_end(&hog);
