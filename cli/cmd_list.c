@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ID_WIDTH_MIN 13 /* "01a1fb7d-045d": the time to the millisecond */
@@ -50,6 +51,7 @@ static int parse_options(int argc, char **argv, struct options *o, int *status) 
 /* What is listed of one report. */
 static json_t *summary_of(const json_t *report, const struct report_file *file) {
     const json_t *app = json_object_get(report, "app"), *own = report_own_frame(report);
+    char *place = report_frame_place(report, own);
     json_t *out = json_object();
     json_object_set(out, "id", json_object_get(report, "id"));
     json_object_set_new(out, "file", json_string(file->path));
@@ -58,10 +60,9 @@ static json_t *summary_of(const json_t *report, const struct report_file *file) 
     json_object_set(out, "duration_ns", json_object_get(report, "duration_ns"));
     json_object_set(out, "cause", json_object_get(json_object_get(report, "cause"), "kind"));
     json_object_set(out, "function", json_object_get(own, "function"));
-    if (own != NULL && report_module_name(report, own) != NULL)
-        json_object_set_new(out, "place",
-                            json_sprintf("%s+%s", report_module_name(report, own),
-                                         json_string_value(json_object_get(own, "offset"))));
+    if (place != NULL)
+        json_object_set_new(out, "place", json_string(place));
+    free(place);
     json_object_set(out, "app", json_object_get(app, "name"));
     json_object_set(out, "pid", json_object_get(app, "pid"));
     return out;
@@ -79,7 +80,7 @@ static json_t *read_all(const struct report_files *files, const struct options *
             continue;
         }
         if (symbolizer != NULL)
-            report_symbolicate_hot(report, symbolizer, report_owner(files->file[i].path), NULL);
+            report_symbolicate(report, symbolizer, report_owner(files->file[i].path), REPORT_HOT, NULL);
         json_array_append_new(all, summary_of(report, &files->file[i]));
         json_decref(report);
     }

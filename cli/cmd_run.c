@@ -22,6 +22,7 @@
 #include "cli/owner.h"
 #include "cli/preload_path.h"
 #include "cli/program_file.h"
+#include "cli/quote.h"
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/run_options.h"
@@ -127,20 +128,6 @@ static void finish_commands(const struct runner *r, struct on_hang *commands) {
     }
 }
 
-/* A path as a word of a command that may be copied. */
-static void quote(char *to, size_t size, const char *path) {
-    bool plain = strpbrk(path, " \t\n'\"\\$`&|;<>()*?[]{}~#!") == NULL;
-    size_t n = (size_t)snprintf(to, size, "%s", plain ? path : "'");
-    if (plain) {
-        return;
-    }
-    for (; *path != '\0' && n + sizeof "'\\'''" <= size; path++) {
-        n += (size_t)(*path == '\'' ? snprintf(to + n, size - n, "'\\''")
-                                    : snprintf(to + n, size - n, "%c", *path));
-    }
-    snprintf(to + n, size - n, "'");
-}
-
 /* Why the program was not watched, or not to its end; NULL: it was. */
 static const char *unwatched_why(struct hd_record *c) {
     switch ((enum hd_unwatched)atomic_load(&c->unwatched)) {
@@ -167,7 +154,7 @@ static const char *unwatched_why(struct hd_record *c) {
 static void sum_up(const struct runner *r, const struct run_options *o, bool can_be_shown) {
     struct hd_record *c = r->record;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[256],
-        spool[4 * sizeof c->options.spool]; /* quoted */
+        spool[4 * sizeof c->options.spool];
     uint64_t ran_ns = hd_os_now_ns() - c->options.started_ns;
     unsigned long long hangs = atomic_load(&c->hangs), failed = atomic_load(&c->spool_failed);
     unsigned long long dropped = atomic_load(&c->reports_dropped);
@@ -187,7 +174,7 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
     }
     render_duration(ran, (int64_t)ran_ns);
     render_duration(hung, (int64_t)atomic_load(&c->hang_ns));
-    quote(spool, sizeof spool, c->options.spool);
+    quote_word(spool, sizeof spool, c->options.spool);
     const char *why = unwatched_why(c);
     uint32_t seen = atomic_load(&c->loop_seen);
     if (atomic_load(&c->attached) == 0) {
@@ -313,6 +300,7 @@ int cmd_run(int argc, char **argv) {
     struct teller teller = {0};
     struct on_hang commands = {0};
     char spool[4 * HD_RECORD_STRING], own[PATH_MAX], preload[2 * PATH_MAX];
+    char words[sizeof " --spool " + 4 * sizeof spool];
     int rc = 0;
     if (!run_options_parse(argc, argv, &o, &rc)) {
         return rc;
@@ -341,6 +329,10 @@ int cmd_run(int argc, char **argv) {
     }
     fill_options(&r.record->options, &o, spool);
     commands.command = o.on_hang;
+    if (o.spool != NULL) {
+        quote_spool(words, sizeof words, spool);
+        teller.spool_words = words;
+    }
     teller.json = o.json;
     teller.quiet = o.quiet;
     teller.commands = &commands;

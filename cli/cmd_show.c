@@ -4,10 +4,12 @@
  */
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/quote.h"
 #include "cli/render.h"
 #include "cli/reports.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,8 +62,11 @@ static int print_json(const json_t *report) {
 }
 
 static int print_text(const json_t *report, const json_t *notes, const struct options *o) {
+    char words[4 * PATH_MAX] = "";
+    if (o->spool != NULL)
+        quote_spool(words, sizeof words, o->spool);
     struct render_options render = {
-        .colour = render_wants_colour(stdout), .threads = o->threads, .notes = notes};
+        .colour = render_wants_colour(stdout), .threads = o->threads, .notes = notes, .spool_words = words};
     if (render_report(stdout, report, &render) != 0)
         return complain("writing the report: %s", strerror(errno));
     return 0;
@@ -86,10 +91,7 @@ int cmd_show(int argc, char **argv) {
             json_decref(report);
             return complain("adding symbols: out of memory; try --no-symbols");
         }
-        if (o.json || o.threads)
-            report_symbolicate(report, symbolizer, owner, &notes);
-        else
-            report_symbolicate_hot(report, symbolizer, owner, &notes);
+        report_symbolicate(report, symbolizer, owner, o.json || o.threads ? REPORT_ALL : REPORT_TREE, &notes);
     }
     status = o.json ? print_json(report) : print_text(report, notes, &o);
     symbolizer_destroy(symbolizer);

@@ -25,7 +25,19 @@ const char *member_text(const json_t *object, const char *name);
 int64_t member_int(const json_t *object, const char *name); /* 0 when it is missing */
 
 /* The frames of a stack object {frames, stop, cut}, a line each. */
-void render_stack(const struct page *p, const json_t *stack, bool own_bold);
+void render_stack(const struct page *p, const json_t *stack, bool hot);
+/* "file.c:12", empty when it is not known. Caller frees. */
+char *render_place(const json_t *frame);
+bool render_is_kind(const json_t *report, const char *kind);
+/* "hung for 2.003 s in poll, called by fetch (fetch.c:12)", and the thread, which goes without saying when it
+ * is the main one. */
+void render_sentence(const struct page *p);
+void render_loop(const struct page *p);
+/* What the call tree has beside a hot stack's frames; frees by free(). NULL: no memory. */
+struct fans;
+struct fans *render_fans(const json_t *report, const json_t *hot_frames);
+/* The other callees of the function that called this frame, in a line if there are any. */
+void render_fan(const struct page *p, const struct fans *fans, size_t frame, int indent);
 void render_session(const struct page *p);
 void render_threads(const struct page *p);
 

@@ -29,7 +29,7 @@ static char *function_text(const json_t *frame) {
     return text;
 }
 
-static char *place_text(const json_t *frame) {
+char *render_place(const json_t *frame) {
     const char *file = member_text(frame, "file");
     char *text;
     if (file == NULL)
@@ -40,13 +40,12 @@ static char *place_text(const json_t *frame) {
 }
 
 static char *module_text(const json_t *report, const json_t *frame) {
-    const char *module = report_module_name(report, frame), *offset = member_text(frame, "offset");
-    char *text;
     if (script_frame_language(frame) != NULL)
         return strdup(script_frame_language(frame));
-    if (module == NULL || offset == NULL)
-        return strdup(member_text(frame, "pc") != NULL ? member_text(frame, "pc") : "?");
-    return asprintf(&text, "%s+%s", module, offset) < 0 ? NULL : text;
+    char *place = report_frame_place(report, frame);
+    if (place != NULL)
+        return place;
+    return strdup(member_text(frame, "pc") != NULL ? member_text(frame, "pc") : "?");
 }
 
 struct columns {
@@ -61,32 +60,71 @@ static void widen(int *width, char *text, int max) {
     free(text);
 }
 
-/* What of a stack is shown: not the frames of our own that stand between the program and its wait. */
-static json_t *shown_frames(const struct page *p, const json_t *frames, size_t *left) {
-    json_t *shown = json_array();
-    *left = 0;
-    for (size_t i = 0; i < json_array_size(frames); i++) {
-        json_t *frame = json_array_get(frames, i);
-        if (report_frame_is_ours(p->report, frame))
-            continue;
-        if (p->options->max_frames != 0 && json_array_size(shown) == p->options->max_frames)
-            ++*left;
-        else
-            json_array_append(shown, frame);
-    }
-    return shown;
+/* ---- what of a stack is shown --------------------------------------------------------------- */
+
+enum { INNERMOST = 6, OUTERMOST = 4, AROUND = 2 }; /* shown at least */
+
+struct choice {
+    const json_t *frames;
+    bool *shown; /* each of them */
+    size_t count, left;
+};
+
+static void take(struct choice *c, size_t from, size_t to) {
+    for (size_t i = from; i < to && i < c->count && c->left != 0; i++)
+        if (!c->shown[i]) {
+            c->shown[i] = true;
+            c->left--;
+        }
 }
 
-static struct columns measure(const json_t *frames) {
+/* Of a stack that is too long both ends and what is around the app's own frame, then its other frames that
+ * are the app's, then the innermost. */
+static void take_some(struct choice *c, const json_t *report, const json_t *own) {
+    size_t at = 0;
+    while (at < c->count && json_array_get(c->frames, at) != own)
+        at++;
+    take(c, 0, INNERMOST);
+    take(c, c->count - OUTERMOST, c->count);
+    if (at < c->count)
+        take(c, at > AROUND ? at - AROUND : 0, at + AROUND + 1);
+    for (size_t i = 0; own != NULL && i < c->count; i++)
+        if (report_frame_origin(report, json_array_get(c->frames, i)) == report_frame_origin(report, own))
+            take(c, i, i + 1);
+    take(c, 0, c->count);
+}
+
+/* Frames of our own that stand between the program and its wait never are. False: no memory. */
+static bool choose(const struct page *p, struct choice *c, const json_t *own) {
+    size_t max = p->options->max_frames;
+    c->count = json_array_size(c->frames);
+    c->shown = calloc(c->count + 1, sizeof *c->shown);
+    if (c->shown == NULL)
+        return false;
+    c->left = max;
+    if (max <= INNERMOST + OUTERMOST || c->count <= max)
+        memset(c->shown, true, c->count);
+    else
+        take_some(c, p->report, own);
+    for (size_t i = 0; i < c->count; i++)
+        c->shown[i] &= !report_frame_is_ours(p->report, json_array_get(c->frames, i));
+    return true;
+}
+
+static struct columns measure(const struct choice *chosen) {
     struct columns c = {.function = 16};
-    for (size_t i = 0; i < json_array_size(frames); i++) {
-        const json_t *frame = json_array_get(frames, i);
+    for (size_t i = 0; i < chosen->count; i++) {
+        const json_t *frame = json_array_get(chosen->frames, i);
+        if (!chosen->shown[i])
+            continue;
         widen(&c.function, function_text(frame), FUNCTION_WIDTH_MAX);
-        widen(&c.place, place_text(frame), PLACE_WIDTH_MAX);
+        widen(&c.place, render_place(frame), PLACE_WIDTH_MAX);
         c.share |= json_object_get(frame, "share") != NULL;
     }
     return c;
 }
+
+/* ---- its lines ------------------------------------------------------------------------------ */
 
 /* True: it was too long for its column. */
 static bool put_column(const struct page *p, const char *style, char *text, int width) {
@@ -110,7 +148,7 @@ static void put_frame(const struct page *p, const json_t *frame, const struct co
     if (put_column(p, bold ? p->style.bold : "", function_text(frame), c->function))
         fprintf(p->out, "\n%*s", (c->share ? 10 : 4) + c->function + 2, "");
     if (c->place != 0)
-        put_column(p, "", place_text(frame), c->place);
+        put_column(p, "", render_place(frame), c->place);
     char *module = module_text(p->report, frame);
     fputs(p->style.dim, p->out);
     render_text(p->out, module);
@@ -138,17 +176,42 @@ static void put_stop(const struct page *p, const json_t *stack) {
             fprintf(p->out, "    (not a whole stack: %s)\n", stops[i].text);
 }
 
-void render_stack(const struct page *p, const json_t *stack, bool own_bold) {
-    const json_t *own = own_bold ? report_own_frame(p->report) : NULL;
-    size_t left;
-    json_t *frames = shown_frames(p, json_object_get(stack, "frames"), &left);
-    struct columns c = measure(frames);
-    for (size_t i = 0; i < json_array_size(frames); i++) {
-        const json_t *frame = json_array_get(frames, i);
-        put_frame(p, frame, &c, frame == own);
+/* How many are left out at `at`, those of our own not counted. */
+static size_t left_out_at(const struct page *p, const struct choice *c, size_t at) {
+    size_t left = 0;
+    for (size_t i = at; i < c->count && !c->shown[i]; i++)
+        left += !report_frame_is_ours(p->report, json_array_get(c->frames, i));
+    return left;
+}
+
+static void put_where_all_are(const struct page *p) {
+    fputs("    (all frames: hangdog show ", p->out);
+    render_text(p->out, member_text(p->report, "id"));
+    fprintf(p->out, "%s)\n", p->options->spool_words != NULL ? p->options->spool_words : "");
+}
+
+void render_stack(const struct page *p, const json_t *stack, bool hot) {
+    const json_t *own = hot ? report_own_frame(p->report) : NULL;
+    struct choice chosen = {.frames = json_object_get(stack, "frames")};
+    if (!choose(p, &chosen, own))
+        return;
+    struct columns c = measure(&chosen);
+    struct fans *fans = hot ? render_fans(p->report, chosen.frames) : NULL;
+    bool all = true;
+    for (size_t i = 0; i < chosen.count; i++) {
+        const json_t *frame = json_array_get(chosen.frames, i);
+        size_t left = i == 0 || chosen.shown[i - 1] ? left_out_at(p, &chosen, i) : 0;
+        if (left != 0)
+            fprintf(p->out, "    (%zu frame%s left out)\n", left, left == 1 ? "" : "s");
+        all &= left == 0;
+        if (chosen.shown[i]) {
+            put_frame(p, frame, &c, frame == own);
+            render_fan(p, fans, i, c.share ? 10 : 4);
+        }
     }
-    if (left != 0)
-        fprintf(p->out, "    (%zu more)\n", left);
+    if (!all)
+        put_where_all_are(p);
     put_stop(p, stack);
-    json_decref(frames);
+    free(fans);
+    free(chosen.shown);
 }

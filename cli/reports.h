@@ -44,22 +44,26 @@ json_t *report_load(const char *path, struct problem *why);
 /* Whose the report in this file is; it is the caller's where that cannot be told. */
 uid_t report_owner(const char *path);
 
-/* Adds function, file, line and inlined frames to every frame of the report. What turns out to be one
- * function of code made at run time becomes one in the tree and the hot stack; nothing else changes. `owner`
- * is report_owner's. Reasons why there are no symbols are in `notes` when it is not NULL: an array of texts,
- * json_decref it. */
-void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, json_t **notes);
-/* The same for the hot stack alone, which takes less time. */
-void report_symbolicate_hot(json_t *report, struct symbolizer *s, uid_t owner, json_t **notes);
+/* Adds function, file, line and inlined frames to the frames of the report: those of the hot stack, and the
+ * call tree, and all; fewer take less time. What turns out to be one function of code made at run time
+ * becomes one in the tree and the hot stack; nothing else changes. `owner` is report_owner's. Reasons why
+ * there are no symbols are in `notes` when it is not NULL: an array of texts, json_decref it. */
+enum report_part { REPORT_HOT, REPORT_TREE, REPORT_ALL };
+void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, enum report_part part,
+                        json_t **notes);
+
+/* Whose code a frame is, in the order in which it stands for a hang. */
+enum frame_origin { OF_SYSTEM, OF_HEADER, OF_LIBRARY, OF_PROGRAM, OF_SYSTEM_SCRIPT, OF_SCRIPT };
+enum frame_origin report_frame_origin(const json_t *report, const json_t *frame);
 
 /* The frame of the hot stack that stands for the hang: of a script, else of the program's own code, else
- * outside of the system's libraries, else any; one with a name, if there is one, and with half of the time;
- * of those the innermost. NULL: no hot stack. Borrowed. */
+ * outside of the system's libraries and headers, else any; one with a name, if there is one, and with half of
+ * the time; of those the innermost. NULL: no hot stack. Borrowed. */
 json_t *report_own_frame(const json_t *report);
 /* True for a frame of the library that hangdog run preloads: it passes the program's waits on. */
 bool report_frame_is_ours(const json_t *report, const json_t *frame);
-/* Name of the frame's module: the app's for the program itself, else of the file. NULL when it has none.
- * Borrowed. */
-const char *report_module_name(const json_t *report, const json_t *frame);
+/* "module+offset", the module by its file's name, or by the app's where that is a link to it. NULL when it
+ * has none. Caller frees. */
+char *report_frame_place(const json_t *report, const json_t *frame);
 
 #endif

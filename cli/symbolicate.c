@@ -9,6 +9,7 @@
 #include "cli/script_frames.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,21 +159,18 @@ static void end(struct work *w, const json_t *report, json_t **notes) {
     json_decref(w->notes);
 }
 
-void report_symbolicate_hot(json_t *report, struct symbolizer *s, uid_t owner, json_t **notes) {
-    struct work w;
-    begin(&w, report, s, owner);
-    expand_frames(&w, json_object_get(json_object_get(report, "hot_stack"), "frames"));
-    end(&w, report, notes);
-}
-
-void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, json_t **notes) {
+void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, enum report_part part,
+                        json_t **notes) {
     struct work w;
     const json_t *samples = json_object_get(report, "samples");
     begin(&w, report, s, owner);
     expand_frames(&w, json_object_get(json_object_get(report, "hot_stack"), "frames"));
-    expand_stacks(&w, json_object_get(samples, "stacks"), NULL);
-    name_frames(&w, json_object_get(json_object_get(samples, "tree"), "frames"));
-    expand_stacks(&w, json_object_get(report, "threads"), "stack");
+    if (part >= REPORT_TREE)
+        name_frames(&w, json_object_get(json_object_get(samples, "tree"), "frames"));
+    if (part >= REPORT_ALL) {
+        expand_stacks(&w, json_object_get(samples, "stacks"), NULL);
+        expand_stacks(&w, json_object_get(report, "threads"), "stack");
+    }
     end(&w, report, notes);
 }
 
@@ -190,12 +188,29 @@ static bool is_program(const json_t *report, const json_t *module) {
     return mine != NULL && other != NULL && strcmp(mine, other) == 0;
 }
 
-const char *report_module_name(const json_t *report, const json_t *frame) {
+/* /usr/bin/redis-server is a link to a file of another name. */
+static bool is_link_beside(const char *path, const char *name) {
+    char beside[PATH_MAX], real[PATH_MAX];
+    int folder = (int)(base_name(path) - path);
+    return strchr(name, '/') == NULL &&
+           (size_t)snprintf(beside, sizeof beside, "%.*s%s", folder, path, name) < sizeof beside &&
+           realpath(beside, real) != NULL && strcmp(real, path) == 0;
+}
+
+static const char *module_name(const json_t *report, const json_t *frame) {
     const json_t *module = module_of(json_object_get(report, "modules"), frame);
+    const char *path = json_string_value(json_object_get(module, "path"));
     const char *app = json_string_value(json_object_get(json_object_get(report, "app"), "name"));
-    if (module != NULL && app != NULL && app[0] != 0 && is_program(report, module))
-        return app; /* /usr/bin/redis-server is a link to another name */
-    return base_name(json_string_value(json_object_get(module, "path")));
+    if (path != NULL && app != NULL && is_program(report, module) && is_link_beside(path, app))
+        return app;
+    return base_name(path);
+}
+
+char *report_frame_place(const json_t *report, const json_t *frame) {
+    const char *name = module_name(report, frame),
+               *offset = json_string_value(json_object_get(frame, "offset"));
+    char *text;
+    return name != NULL && offset != NULL && asprintf(&text, "%s+%s", name, offset) >= 0 ? text : NULL;
 }
 
 bool report_frame_is_ours(const json_t *report, const json_t *frame) {
@@ -204,28 +219,53 @@ bool report_frame_is_ours(const json_t *report, const json_t *frame) {
     return name != NULL && strcmp(name, "libhangdog-preload.so") == 0;
 }
 
+static bool begins_with(const char *text, const char *beginning) {
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
 static bool is_system(const char *path) {
-    return path == NULL || path[0] != '/' || strncmp(path, "/lib", 4) == 0 ||
-           strncmp(path, "/usr/lib", 8) == 0;
+    return path == NULL || path[0] != '/' || begins_with(path, "/lib") || begins_with(path, "/usr/lib");
+}
+
+/* "std::map<...>::clear()", "void std::__introsort<...>(...)": what comes before the arguments. But
+ * std::function's call of a lambda is all that is left of the lambda, and has its name in it. */
+static bool is_of_standard_library(const char *name) {
+    const char *word = name;
+    for (const char *at = name; *at != 0 && *at != '<' && *at != '('; at++)
+        if (*at == ' ')
+            word = at + 1;
+    return (begins_with(word, "std::") || begins_with(word, "__gnu_cxx::")) && strstr(name, "lambda") == NULL;
+}
+
+/* Inlined or instantiated in the module, but nobody's own code: of a header of the system, which its file
+ * tells, and without lines its name. */
+static bool is_of_header(const json_t *frame) {
+    const char *file = json_string_value(json_object_get(frame, "file"));
+    const char *name = json_string_value(json_object_get(frame, "function"));
+    if (file != NULL)
+        return begins_with(file, "/usr/include/") || begins_with(file, "/usr/local/include/") ||
+               begins_with(file, "/usr/lib/");
+    return name != NULL && is_of_standard_library(name);
+}
+
+enum frame_origin report_frame_origin(const json_t *report, const json_t *frame) {
+    const json_t *module = module_of(json_object_get(report, "modules"), frame);
+    if (script_frame_language(frame) != NULL) /* the interpreter's frames say less */
+        return script_frame_is_system(frame) ? OF_SYSTEM_SCRIPT : OF_SCRIPT;
+    bool program = module != NULL && is_program(report, module);
+    if (!program && is_system(json_string_value(json_object_get(module, "path"))))
+        return OF_SYSTEM;
+    return is_of_header(frame) ? OF_HEADER : program ? OF_PROGRAM : OF_LIBRARY;
 }
 
 /* How well a frame stands for the hang: whose code it is, then whether it has a name, then whether it is in
  * at least half of the time; the leaf of a path that fans out has little of it. */
 static int rank_of(const json_t *report, const json_t *frame) {
-    const json_t *module = module_of(json_object_get(report, "modules"), frame);
     const json_t *share = json_object_get(frame, "share");
-    int rank = 0;
     if (report_frame_is_ours(report, frame))
         return 0;
-    if (script_frame_language(frame) != NULL)
-        rank = script_frame_is_system(frame) ? 12 : 16; /* the interpreter's frames say less */
-    else if (module != NULL && is_program(report, module))
-        rank = 8;
-    else if (!is_system(json_string_value(json_object_get(module, "path"))))
-        rank = 4;
-    if (json_object_get(frame, "function") != NULL)
-        rank += 2;
-    return rank + (share == NULL || json_number_value(share) >= 0.5);
+    return 4 * (int)report_frame_origin(report, frame) + 2 * (json_object_get(frame, "function") != NULL) +
+           (share == NULL || json_number_value(share) >= 0.5);
 }
 
 json_t *report_own_frame(const json_t *report) {

@@ -106,12 +106,14 @@ static uid_t owner_of(const struct teller *t, const json_t *report) {
 static void tell_ended(struct teller *t, json_t *report) {
     json_t *notes = NULL;
     FILE *out = begin_to_say(t);
-    report_symbolicate(report, t->symbolizer, owner_of(t, report), &notes);
+    report_symbolicate(report, t->symbolizer, owner_of(t, report), REPORT_ALL, &notes);
     if (t->json) {
         render_json(out, report, JSON_COMPACT);
     } else {
-        struct render_options o = {
-            .colour = render_wants_colour(stderr), .notes = notes, .max_frames = FRAMES_TOLD};
+        struct render_options o = {.colour = render_wants_colour(stderr),
+                                   .notes = notes,
+                                   .max_frames = FRAMES_TOLD,
+                                   .spool_words = t->spool_words};
         render_report(out, report, &o);
         fputc('\n', out);
     }
@@ -120,7 +122,7 @@ static void tell_ended(struct teller *t, json_t *report) {
 }
 
 static void tell_long(struct teller *t, json_t *report, uint64_t age_ns) {
-    report_symbolicate(report, t->symbolizer, owner_of(t, report), NULL);
+    report_symbolicate(report, t->symbolizer, owner_of(t, report), REPORT_HOT, NULL);
     FILE *out = begin_to_say(t);
     const char *function = text_of(report_own_frame(report), "function");
     if (!t->json) {

@@ -16,6 +16,7 @@
 struct teller {
     const char *spool;
     struct hd_record *records; /* HD_RECORDS: whose reports are told */
+    const char *spool_words;   /* as render_options has them */
     bool json, quiet;
     struct on_hang *commands; /* what is run for each hang */
     bool lost;                /* the folder was removed: looked for from time to time */

@@ -88,7 +88,10 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
         n++;
     }
     free(scopes);
-    if (!whole && n < SYMBOLS_MAX && (n != 0 || line != NULL))
+    /* A line's row reaches up to the next one, also over code of another unit that tells no lines (_start).
+     */
+    bool of_unit = n != 0 || (line != NULL && dwarf_haspc(&unit, addr - bias) > 0);
+    if (!whole && n < SYMBOLS_MAX && of_unit)
         out[n++] = next; /* the function itself has no description; the symbol table may name it */
     return n;
 }

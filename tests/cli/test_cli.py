@@ -173,10 +173,12 @@ class Showing(Command):
         self.write("full")
         out = run("show", "--spool", self.spool, "latest").stdout
         self.assertRegex(out, r"\Ahang  2\.003 s  write-report\[\d+\]  sleep  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n")
-        self.assertIn("hung for 2.003 s in inlined_step\n", out)
+        self.assertRegex(out, r"hung for 2\.003 s, 80 % of it in inlined_step \(write-report\.c:\d+\)\n")
         self.assertIn("cause: sleep: blocked in clock_nanosleep for 2.000 s\n", out)
         self.assertRegex(out, r"\n +80 %  inlined_step \(inlined\) +write-report\.c:\d+ +write-report\+0x[0-9a-f]+\n")
+        self.assertRegex(out, r"\n +80 %  hot_function .*\n {10}also: other_function 20 %\n +100 %  add_samples ")
         self.assertRegex(out, r"\n +100 %  main ")
+        self.assertRegex(out, r"\n +100 %  _start +write-report\+0x")
         self.assertNotIn("\033", out)
 
     def test_latest_is_the_newest_that_is_not_of_a_session(self):
@@ -211,6 +213,8 @@ class Showing(Command):
         out = run("show", "--spool", self.spool, "latest", "--no-symbols").stdout
         self.assertNotIn("hot_function", out)
         self.assertRegex(out, r"80 %  \? +write-report\+0x")
+        self.assertRegex(out, r"hung for 2\.003 s, 80 % of it in write-report\+0x[0-9a-f]+\n")
+        self.assertRegex(out, r"\n {10}also: write-report\+0x[0-9a-f]+ 20 %\n")
 
     def edited(self, edit):
         """The report of `full` with its hot stack changed, as shown."""
@@ -229,7 +233,7 @@ class Showing(Command):
 
         out = self.edited(edit)
         self.assertNotIn("poll", out)
-        self.assertIn("hung for 2.003 s in inlined_step\n", out)
+        self.assertIn("hung for 2.003 s, 80 % of it in inlined_step (", out)
 
     def test_the_sentence_names_what_has_most_of_the_time(self):
         def blocked(report, frames):
@@ -239,20 +243,67 @@ class Showing(Command):
             frames.insert(0, {"pc": "0x1010", "function": "leaf", "share": 0.1})
             frames[1]["share"] = 0.2
 
-        self.assertIn("in clock_nanosleep, called by inlined_step\n", self.edited(blocked))
-        self.assertIn("hung for 2.003 s in add_samples\n", self.edited(fans_out))
+        self.assertIn("hung for 2.003 s, 80 % of it in clock_nanosleep, called by inlined_step (", self.edited(blocked))
+        self.assertIn("hung for 2.003 s in add_samples (write-report.c:", self.edited(fans_out))
 
-    def test_the_program_goes_by_its_apps_name(self):
+    def test_headers_of_the_system_are_nobodys_own_code(self):
+        """As C++ has them: inlined, or instantiated in the program, with lines or without."""
+        def own(*names, **place):
+            def edit(_report, frames):
+                for name in names:
+                    frames.insert(0, {**frames[-1], "function": name, "share": 0.96, **place})
+            return re.search(r"hung for (.*)\n", self.edited(edit))[1]
+
+        lock = ("take_lock()", "std::mutex::lock()")
+        for header in ("/usr/include/c++/12/bits/std_mutex.h", "/usr/lib/gcc/x86_64-linux-gnu/12/include/x.h"):
+            self.assertRegex(own("__gthread_mutex_lock", file=header, line=749),
+                             r"2\.003 s in __gthread_mutex_lock, called by \w+ \(write-report\.c:\d+\)$")
+        self.assertEqual("2.003 s in operator() (loop.cc:43)", own("operator()", file="/home/x/loop.cc", line=43))
+        self.assertEqual("2.003 s in std::mutex::lock(), called by take_lock()", own(*lock))
+        self.assertEqual("2.003 s in std::mutex::lock(), called by take_lock()", own(lock[0], "std::mutex::lock()"))
+        self.assertIn(", called by take_lock()", own(lock[0], "void std::__introsort_loop<app::C*>(app::C*)"))
+        self.assertEqual("2.003 s in std::_Function_handler<...>::_M_invoke(...)", own(
+            lock[0], "std::_Function_handler<void (), app::init()::{lambda()#1}>::_M_invoke(std::_Any_data const&)"))
+
+    def test_the_program_goes_by_its_files_name_and_by_a_link_to_it(self):
         def edit(report, frames):
             report["app"].update(name="service", executable="another-name")
-            report["app"]["build_id"] = report["modules"][frames[0]["module"]]["build_id"]
+            module = report["modules"][frames[0]["module"]]
+            report["app"]["build_id"] = module["build_id"]
+            if link:
+                shutil.copy(module["path"], self.path / "another-name")
+                module["path"] = str(self.path / "another-name")
+                (self.path / "service").symlink_to("another-name")
 
+        link = False  # a script that became the program
+        self.assertRegex(self.edited(edit), r"hot_function +write-report\.c:\d+ +write-report\+0x")
+        link = True
         self.assertRegex(self.edited(edit), r"hot_function +write-report\.c:\d+ +service\+0x")
+
+    def test_code_without_lines_has_none(self):
+        """Main's last line has no length and reaches over what is not its unit's: the start-up code."""
+        source, program = self.path / "thread.cc", str(self.path / "thread")
+        source.write_text("#include <thread>\n#include <stdlib.h>\nint main(int c, char **) {\n"
+                          "  if (c > 1) { std::thread t([c] { exit(c); }); t.join(); }\n}\n", encoding="ascii")
+        subprocess.run(["g++", "-O2", "-g", "-Wl,--build-id=0x01234567", source, "-o", program], check=True)
+        symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+
+        def edit(report, frames):
+            report["modules"].append({"path": program, "base": "0x0", "size": 65536, "build_id": "01234567"})
+            for name in ("_start", "main"):
+                address = int(re.search(r"(\w+) T %s\n" % name, symbols)[1], 16)
+                frames.insert(0, {"pc": hex(address), "offset": hex(address + 4), "module": len(report["modules"]) - 1})
+
+        shown = self.edited(edit)
+        self.assertRegex(shown, r"\n +main +thread.cc:\d+ +thread\+0x")
+        self.assertRegex(shown, r"\n +_start +thread\+0x")
 
     def test_a_repeat_names_the_report_before(self):
         self.write("brief")
         self.assertIn("hangdog show 01020304-0506-7008-8000-000000000000",
                       run("show", "--spool", self.spool, "latest").stdout)
+        self.assertIn(f"000000000000 --spool {self.spool}\n", run("show", "--spool", self.spool, "latest").stdout)
+        self.assertIn("000000000000\n", run("show", self.spool / os.listdir(self.spool)[0]).stdout)
 
     def test_a_file_is_shown_wherever_it_is(self):
         (id,) = self.write("full")

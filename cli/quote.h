@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Paths in commands that a person may copy. Ordinary code.
+ */
+#ifndef CLI_QUOTE_H
+#define CLI_QUOTE_H
+
+#include <stddef.h>
+
+/* The path as a word for a shell. */
+void quote_word(char *to, size_t size, const char *path);
+/* " --spool PATH", the path as such a word. */
+void quote_spool(char *to, size_t size, const char *path);
+
+#endif

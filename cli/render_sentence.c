@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sentence that tells what hung, for how long, and where. Ordinary code.
+ */
+#include "cli/render_parts.h"
+#include "cli/reports.h"
+#include "cli/short_name.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_WIDTH_MAX = 60 };
+#define SHARE_OF_ALL 0.95 /* less than that is told */
+
+bool render_is_kind(const json_t *report, const char *kind) {
+    const char *have = member_text(report, "kind");
+    return have != NULL && strcmp(have, kind) == 0;
+}
+
+static const char *verb_of(const json_t *report) {
+    if (render_is_kind(report, "launch"))
+        return "the launch took";
+    if (render_is_kind(report, "live"))
+        return "running for";
+    if (render_is_kind(report, "fatal-hang"))
+        return "hung until the process died, for";
+    return json_is_false(json_object_get(report, "complete")) ? "hangs, so far for" : "hung for";
+}
+
+static const char *name_of(const json_t *frame) {
+    const char *name = member_text(frame, "function");
+    return name != NULL && name[0] != 0 ? name : NULL;
+}
+
+/* A library's inner name (__libc_write, __futex_abstimed_wait_common) says less than the function that it is
+ * part of (write, pthread_cond_wait). */
+static size_t find_public(const json_t *report, const json_t *frames, size_t at) {
+    const json_t *first = json_array_get(frames, at), *module = json_object_get(first, "module");
+    const char *name = name_of(first);
+    for (size_t i = at; name != NULL && strncmp(name, "__", 2) == 0 && i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        if (module == NULL || !json_equal(json_object_get(frame, "module"), module) ||
+            report_frame_origin(report, frame) != report_frame_origin(report, first))
+            break;
+        if (name_of(frame) != NULL && name_of(frame)[0] != '_')
+            return i;
+    }
+    return at;
+}
+
+/* The innermost frame that has most of the time: of a path that fans out the leaf says little. SIZE_MAX:
+ * none.
+ */
+static size_t find_top(const json_t *report, const json_t *frames) {
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i), *share = json_object_get(frame, "share");
+        if (!report_frame_is_ours(report, frame) && (share == NULL || json_number_value(share) >= 0.5))
+            return find_public(report, frames, i);
+    }
+    return SIZE_MAX;
+}
+
+static void put_share(const struct page *p, const json_t *frame) {
+    const json_t *share = json_object_get(frame, "share");
+    if (share != NULL && json_number_value(share) < SHARE_OF_ALL)
+        fprintf(p->out, ", %.0f %% of it", 100 * json_number_value(share));
+}
+
+static void put_name(const struct page *p, const char *name) {
+    char *text = short_name(name, NAME_WIDTH_MAX);
+    render_text(p->out, text);
+    free(text);
+}
+
+/* "parse (app.py:12)": many functions have one name, and lambdas none; without symbols its place in the file.
+ */
+static void put_own(const struct page *p, const json_t *own) {
+    const char *name = name_of(own);
+    char *line = render_place(own), *place = name == NULL ? report_frame_place(p->report, own) : NULL;
+    fputs(p->style.bold, p->out);
+    if (name != NULL)
+        put_name(p, name);
+    else
+        render_text(p->out, place);
+    fputs(p->style.end, p->out);
+    if (name != NULL && line != NULL && line[0] != 0) {
+        fputs(" (", p->out);
+        render_text(p->out, line);
+        fputc(')', p->out);
+    }
+    free(line);
+    free(place);
+}
+
+/* hung for 2.003 s in clock_nanosleep, called by debugCommand */
+void render_sentence(const struct page *p) {
+    char duration[RENDER_DURATION_BYTES];
+    const json_t *frames = json_object_get(json_object_get(p->report, "hot_stack"), "frames");
+    const json_t *own = report_own_frame(p->report);
+    size_t top = find_top(p->report, frames);
+    const json_t *called = NULL; /* by the app's own frame, which is further out */
+    for (size_t i = top; i < json_array_size(frames); i++)
+        if (i != top && json_array_get(frames, i) == own)
+            called = json_array_get(frames, top);
+    if (name_of(called) == NULL || (name_of(own) != NULL && strcmp(name_of(called), name_of(own)) == 0))
+        called = NULL;
+    fprintf(p->out, "  %s %s", verb_of(p->report),
+            render_duration(duration, member_int(p->report, "duration_ns")));
+    if (own != NULL) {
+        put_share(p, called != NULL ? called : own);
+        fputs(" in ", p->out);
+        if (called != NULL) {
+            put_name(p, name_of(called));
+            fputs(", called by ", p->out);
+        }
+        put_own(p, own);
+    }
+    fputc('\n', p->out);
+}
+
+/* The main thread's loop goes without saying. */
+void render_loop(const struct page *p) {
+    const json_t *loop = json_object_get(p->report, "loop");
+    const char *name = member_text(loop, "name");
+    if (name != NULL && name[0] != '\0' && strcmp(name, "main") != 0) {
+        fputs("  in thread ", p->out);
+        render_text(p->out, name);
+        fprintf(p->out, " (%" PRId64 ")\n", member_int(loop, "tid"));
+    }
+}

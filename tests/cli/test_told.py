@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""What hangdog run tells a person: enough of a deep stack, commands that can be copied."""
+
+import os
+import re
+import subprocess
+import tempfile
+
+from support_beside import PYTHON, SideBySide
+from support_run import HANGDOG, environment, main
+
+# Hangs in a function of its own, far below another one of its own.
+DEEP = """
+import copy, os, select, time
+class Slow:
+    def __deepcopy__(self, memo):
+        time.sleep(0.8)
+        return self
+def save_all():
+    copy.deepcopy(document)
+document = Slow()
+for _ in range(20): document = [document]
+r, w = os.pipe()
+wait = lambda: [select.select([r], [], [], 0.1) for _ in range(20)]
+wait()
+save_all()
+wait()
+"""
+
+
+class Told(SideBySide):
+    def script(self, text):
+        folder = tempfile.TemporaryDirectory(prefix="hangdog-test-")
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "deep.py")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return [PYTHON, "-I", path]
+
+    def beside_of_a_deep_stack_the_middle_is_left_out(self):
+        program = self.start(self.script(DEEP))
+        self.assertEqual(0, program.wait(), program.errors)
+        stack = program.errors.split("\n\n")[1]
+        functions = re.findall(r"^ +\d+ %  (\S+)", stack, re.MULTILINE)
+        self.assertEqual(24, len(functions), program.errors)
+        for name in ("clock_nanosleep", "Slow.__deepcopy__", "save_all", "<module>", "__libc_start_main", "_start"):
+            self.assertIn(name, functions, program.errors)
+        self.assertRegex(program.errors, r"hung for .* in clock_nanosleep, called by Slow.__deepcopy__ \(deep\.py:5\)\n")
+        left = sum(map(int, re.findall(r"^    \((\d+) frames? left out\)$", stack, re.MULTILINE)))
+        command = re.search(r"^    \(all frames: hangdog (show .*)\)$", stack, re.MULTILINE)[1]
+        shown = subprocess.run("%s %s" % (HANGDOG, command), shell=True, env=environment(), capture_output=True,
+                               text=True, timeout=60, check=True).stdout
+        self.assertEqual(24 + left, len(re.findall(r"^ +\d+ %  ", shown, re.MULTILINE)), shown)
+        self.assertGreater(left, 10)
+        self.assertNotIn("left out", shown)
+
+
+if __name__ == "__main__":
+    main()
