@@ -16,13 +16,28 @@ int width_of(const char *text) {
     return width;
 }
 
-/* "operator()", "operator<<": these are names. */
-static bool is_operator(const char *name, const char *at) {
+static bool is_of_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The length of "operator<<" where it begins here, of those whose signs look like brackets; else 0. */
+static size_t operator_at(const char *name, const char *at) {
+    static const char word[] = "operator";
+    static const char *const signs[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>",
+                                        "<=",  ">=",  "->",  "<",   ">",  "()"};
+    const size_t n = sizeof word - 1;
+    if (strncmp(at, word, n) != 0 || (at > name && is_of_word(at[-1])))
+        return 0;
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (strncmp(at + n, signs[i], strlen(signs[i])) == 0)
+            return n + strlen(signs[i]);
+    return 0;
+}
+
+static bool is_call_operator(const char *name, const char *open) {
     static const char word[] = "operator";
     const size_t n = sizeof word - 1;
-    while (at > name && (at[-1] == '<' || at[-1] == '-')) /* operator<<, operator-> */
-        at--;
-    return (size_t)(at - name) >= n && memcmp(at - n, word, n) == 0;
+    return (size_t)(open - name) >= n && operator_at(name, open - n) == n + 2;
 }
 
 /* Replaces what is between `open` and `close` by dots, if that is shorter. */
@@ -41,46 +56,48 @@ static void leave_out_parameters(char *name) {
         open--;
         depth += (*open == ')') - (*open == '(');
     }
-    if (close != NULL && depth == 0 && open > name && open[-1] != ':' && !is_operator(name, open))
+    if (close != NULL && depth == 0 && open > name && open[-1] != ':' && !is_call_operator(name, open))
         leave_out(open, close);
 }
 
-/* Whether arguments of a template begin here: after a name, or after "operator<< ". */
-static bool is_after_name(const char *name, const char *open) {
-    if (open == name)
-        return false;
-    if (open[-1] == ' ')
-        return is_operator(name, open - 1);
-    return (isalnum((unsigned char)open[-1]) || open[-1] == '_') && !is_operator(name, open);
-}
-
 /* The bracket that closes this one, NULL when there is none. */
-static const char *closing(const char *open) {
-    const char *close = open;
-    for (int depth = 1; depth > 0; depth += (*close == '<') - (*close == '>' && close[-1] != '-'))
-        if (*++close == 0)
-            return NULL;
-    return close;
+static const char *closing(const char *name, const char *open) {
+    int depth = 1;
+    for (const char *close = open + 1; *close != 0; close++) {
+        size_t n = operator_at(name, close);
+        if (n != 0) {
+            close += n - 1;
+            continue;
+        }
+        depth += (*close == '<') - (*close == '>' && close[-1] != '-');
+        if (depth == 0)
+            return close;
+    }
+    return NULL;
 }
 
-/* Outermost angle brackets, up to one that is not closed. Those that begin a name ("<T as Trait>::f") say
- * what it is of. Each character is looked at twice at most: a report may come from anybody. */
+/* Outermost angle brackets, up to one that is not closed, after a name: "map<int>", "operator<< <char>".
+ * Those that begin a name ("<T as Trait>::f") say what it is of. Each character is looked at twice at most: a
+ * report may come from anybody. */
 static void leave_out_templates(char *name) {
     char *to = name;
+    bool after_name = false;
     for (const char *from = name; *from != 0;) {
-        if (*from == '<' && is_after_name(name, to)) {
-            const char *close = closing(from);
-            if (close == NULL) {
-                memmove(to, from, strlen(from) + 1);
-                return;
-            }
-            if (close - from > 4) {
-                memcpy(to, "<...", 4);
-                to += 4;
-                from = close;
-            }
+        size_t n = operator_at(name, from);
+        const char *close = *from == '<' && after_name && n == 0 ? closing(name, from) : from;
+        if (close == NULL) {
+            memmove(to, from, strlen(from) + 1);
+            return;
         }
-        *to++ = *from++;
+        if (close - from > 4) {
+            memcpy(to, "<...", 4);
+            to += 4;
+            from = close;
+        }
+        after_name = n != 0 || is_of_word(*from);
+        n += n != 0 && from[n] == ' ' && from[n + 1] == '<';
+        for (n += n == 0; n > 0; n--)
+            *to++ = *from++;
     }
     *to = 0;
 }
@@ -90,6 +107,8 @@ static void leave_out_templates(char *name) {
 static void leave_out_namespaces(char *name, int width) {
     int depth = 0, left = width_of(name);
     for (char *at = name; *at != 0 && name[0] != '<'; at++) {
+        for (size_t n = operator_at(name, at); n != 0; n--, at++)
+            left--;
         depth += (*at == '<') - (*at == '>');
         if (depth == 0 && at > name + 3 && strncmp(at, "::", 2) == 0 && left + 3 <= width) {
             memmove(name + 3, at, strlen(at) + 1);
@@ -97,6 +116,8 @@ static void leave_out_namespaces(char *name, int width) {
             return;
         }
         left -= ((unsigned char)*at & 0xc0) != 0x80;
+        if (*at == 0)
+            return;
     }
 }
 

@@ -28,6 +28,25 @@ static void names_lose_what_makes_them_long(void **state) {
          "std::function<...>::operator()(...) const"},
         {"std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)",
          "std::ostream& std::operator<< <...>(...)"},
+        {"bool operator><a_library::a_class_of_it, another>(a_library::a_class_of_it const&)",
+         "bool operator><...>(...)"},
+        {"a_namespace_of_a_library::a_class_of_it::operator>(a_namespace_of_a_library::a_class_of_it const&)",
+         "...::a_class_of_it::operator>(...)"},
+        {"std::ostream& a_library::operator<<(std::ostream&, a_library::a_class_of_it const&)",
+         "std::ostream& a_library::operator<<(...)"},
+        {"std::unique_ptr<a_library::a_class_of_it, std::default_delete<a_library::a_class_of_it> >::operator->() const",
+         "std::unique_ptr<...>::operator->() const"},
+        {"std::strong_ordering operator<=><a_library::a_class_of_it>(a_library::a_class_of_it const&)",
+         "std::strong_ordering operator<=><...>(...)"},
+        {"bool operator< <a_library::a_class_of_it>(a_library::a_class_of_it const&)",
+         "bool operator< <...>(...)"},
+        {"std::istream& a_library::operator>><a_class, another>(std::istream&, another<a_class>&)",
+         "...::operator>><...>(...)"},
+        {"operator()<__gnu_cxx::__normal_iterator<char*, std::string>, int>(int)", "operator()<...>(int)"},
+        {"a_function<&(a_library::operator> (a_library::a_class_of_it const&))>::call(a_library::a_class)",
+         "a_function<...>::call(...)"},
+        {"a_namespace_of_a_library::a_class_of_it::my_operator<std::vector<std::string> >()",
+         "...::a_class_of_it::my_operator<...>()"},
         {"(anonymous namespace)::handler(std::string const&, unsigned long long)",
          "(anonymous namespace)::handler(...)"},
         {"a_namespace_of_a_library::(anonymous namespace)", "...::(anonymous namespace)"},
@@ -53,8 +72,9 @@ static void names_lose_what_makes_them_long(void **state) {
 /* A report comes from anywhere. */
 static void hostile_names_take_no_longer(void **state) {
     const size_t bytes = 1 << 20;
-    static const char *const parts[] = {"a<", "a<>", "a<b>c", "a<bcdef>", "(",          ")",
-                                        "()", "a<(", "::",    "a<::",     "operator<<", "<"};
+    static const char *const parts[] = {
+        "a<",  "a<>", "a<b>c", "a<bcdef>",   "(", ")",         "()",
+        "a<(", "::",  "a<::",  "operator<<", "<", "operator>", "operator< <a"};
     char *name = malloc(bytes + 1);
     (void)state;
     assert_non_null(name);
