@@ -142,6 +142,8 @@ static const char *unwatched_why(struct hd_record *c) {
                "or C library, with privileges, or by a user who may not read our library)";
     case HD_UNWATCHED_ALONE:
         return "it could no longer be watched: its threads have different rights";
+    case HD_UNWATCHED_ROOT:
+        return "its root directory is another, from where neither /proc nor the spool can be reached";
     case HD_UNWATCHED_FAILED:
         return "it could not be watched: it had no memory or no thread left for the monitor";
     case HD_UNWATCHED_NOT:

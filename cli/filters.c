@@ -6,13 +6,18 @@
 #include "cli/filters.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/netlink.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +54,9 @@ static void make_the_calls(void) {
     struct stat st;
     uint64_t mask = 0, ns;
     char handler[64] = {0}, stack[64];
+    uid_t id[3];
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
     int fd = hd_os.open_at(AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     hd_os.getdents(fd, byte, sizeof byte);
     hd_os.close(fd);
@@ -79,6 +87,11 @@ static void make_the_calls(void) {
     hd_os_thread_cpu_ns();
     hd_os.thread_cpu_clock(hd_os.get_tid(), &ns);
     hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&word, byte, sizeof word);
+    hd_os.close(hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
+    getresuid(&id[0], &id[1], &id[2]);
+    getresgid(&id[0], &id[1], &id[2]);
+    syscall(SYS_capget, &header, data);
+    prctl(PR_GET_NAME, byte, 0, 0, 0);
     size_t bytes = 64 * 1024 + HD_OS_STACK_EXTRA;
     void *memory = hd_os_memory_take(bytes);
     struct hd_os_thread t;

@@ -68,10 +68,18 @@ void hd_interpose_resolve(void) {
 #define MIX(hash, value) (((hash) ^ (uint64_t)(value)) * 0xff51afd7ed558ccdULL)
 #define SEED 0x9e3779b97f4a7c15ULL
 
+#if defined(__aarch64__) /* up to 52 bits, below a byte that is the program's own (tagged addresses) */
+#define ADDRESS_BITS 52
+#define UNTAGGED(p) ((uintptr_t)(p) << 8 >> 8)
+#else
+#define ADDRESS_BITS 47
+#define UNTAGGED(p) ((uintptr_t)(p))
+#endif
+
 /* The kernel answers EFAULT to an address that is none; here it would be the end. NULL, small numbers and -1
  * cast to a pointer are told; what was memory once and is none now is not. */
 static inline bool is_address(const void *p) {
-    return (uintptr_t)p - 65536 < ((uintptr_t)1 << 47) - 2 * 65536;
+    return UNTAGGED(p) - 65536 < ((uintptr_t)1 << ADDRESS_BITS) - 2 * 65536;
 }
 
 static inline uint64_t hash_of_poll(const struct pollfd *fds, nfds_t n) {

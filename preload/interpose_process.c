@@ -85,10 +85,13 @@ EXPORT int prctl(int option, ...) {
 #define SETNS_ALONE (CLONE_NEWUSER | CLONE_NEWNS)
 #define RETRIES 50
 
-/* A thread that was joined may still be counted by the kernel, for an instant. */
-static long once_alone(bool alone, long call, long a, long b) {
+/* Ours go when the kernel says that they are in the way. One that was joined may still be counted, for an
+ * instant. */
+static long once_alone(bool may_have_to_be, long call, long a, long b) {
     int saved = errno;
     long result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);
+    bool refused = may_have_to_be && result == -1 && errno == EINVAL, alone = refused && hd_process_alone();
+    errno = refused ? EINVAL : errno;
     for (unsigned i = 0; alone && result == -1 && errno == EINVAL && i < RETRIES; i++) {
         uint32_t never = 0;
         (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + HD_NS_PER_MS / 5, false);
@@ -101,11 +104,11 @@ static long once_alone(bool alone, long call, long a, long b) {
 }
 
 static long unshared(int flags) {
-    return once_alone((flags & UNSHARE_ALONE) != 0 && hd_process_alone(), SYS_unshare, flags, 0);
+    return once_alone((flags & UNSHARE_ALONE) != 0, SYS_unshare, flags, 0);
 }
 
 static long joined(int fd, int kind) {
-    return once_alone((kind == 0 || (kind & SETNS_ALONE) != 0) && hd_process_alone(), SYS_setns, fd, kind);
+    return once_alone(kind == 0 || (kind & SETNS_ALONE) != 0, SYS_setns, fd, kind);
 }
 
 EXPORT int unshare(int flags) {

@@ -42,6 +42,7 @@ static struct {
     _Atomic uint32_t phase;
     unsigned starts;
     int securebits;
+    uint64_t root[2];      /* device and inode of what was / at first */
     int stray[STARTS_MAX]; /* workers that a stop left at a disk */
     unsigned strays;
     bool filtered;     /* on a thread of the program: no system call but the program's own */
@@ -142,6 +143,24 @@ static void recognise(void *main_waits, struct hd_worker *k) {
     atomic_store_explicit(&self.record->loop_seen, own > named ? own : named, memory_order_relaxed);
 }
 
+static void blocked(void *main_waits, const struct hd_loop *loop, uint64_t sp, uint32_t depth) {
+    struct hd_waits *t = main_waits;
+    if (t->loop == loop) {
+        hd_recognise_blocked(t, sp, depth);
+    }
+}
+
+static bool has_the_same_root(void) {
+    struct stat st;
+    if (hd_os.stat_at(AT_FDCWD, "/", &st, 0) != 0) {
+        return false;
+    }
+    bool first = self.root[1] == 0;
+    self.root[0] = first ? st.st_dev : self.root[0];
+    self.root[1] = first ? st.st_ino : self.root[1];
+    return self.root[0] == st.st_dev && self.root[1] == st.st_ino;
+}
+
 /* The calling thread is the main thread. */
 static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
@@ -149,13 +168,20 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_monitor *m;
     static struct hd_past_samples *past;
     past = past != NULL ? past : hd_os_memory_take(sizeof *past);
-    settings.recogniser = (struct hd_recogniser){.due = due, .run = recognise, .ctx = t, .past = past};
+    settings.recogniser =
+        (struct hd_recogniser){.due = due, .run = recognise, .blocked = blocked, .ctx = t, .past = past};
     hd_recognition_init(t->recognition, r, start_ns);
+    if (!has_the_same_root()) { /* what a path means now is not what the user said */
+        atomic_store(&self.phase, NEVER);
+        atomic_store(&r->unwatched, HD_UNWATCHED_ROOT);
+        return;
+    }
     if (self.starts == STARTS_MAX || hd_monitor_start(&settings, r, &m) != 0) {
         atomic_store(&self.phase, NEVER);
         atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
         return;
     }
+    hd_process_notes_ids();
     if (self.securebits < 0) {
         self.securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     }
@@ -226,6 +252,7 @@ void hd_process_begin(struct hd_record *r) {
     struct hd_waits *t = hd_waits_new();
     hd_waits_self = t;
     hd_named_init(r);
+    (void)has_the_same_root();
     if (t == NULL) {
         atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
     } else if (hd_main_program_imports(alone, sizeof alone / sizeof alone[0])) {

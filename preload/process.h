@@ -34,6 +34,8 @@ bool hd_process_is_filtered(void);
 bool hd_process_alone(void);
 /* The calling thread is about to change its ids, and libc those of ours. */
 void hd_process_changes_ids(void);
+/* Ours have the caller's ids now. */
+void hd_process_notes_ids(void);
 
 /* Our worker is at a disk that does not answer, and does not come back within moments; or one that a stop
  * left there still is. */

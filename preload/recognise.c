@@ -99,6 +99,15 @@ static bool fill_set(const struct hd_worker *k, int tid, const struct hd_wait_ob
     return open;
 }
 
+/* Of the interposed call, the innermost ones. */
+static uint32_t own_frames(const struct hd_worker *k, const struct hd_left_stack *left, uint32_t count) {
+    uint32_t own = 0;
+    while (own + 1 < count && left->regs.sp + k->frames[own].at <= left->sp) {
+        own++;
+    }
+    return own;
+}
+
 /* Whether the user says that it is the loop's. */
 static bool fill_place(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
                        struct hd_seen_wait *seen) {
@@ -111,7 +120,7 @@ static bool fill_place(struct hd_recognition *g, struct hd_worker *k, const stru
     }
     bool whole = walk.stop == HD_STOP_ROOT;
     seen->at.place = walk.count > 1 ? hash : 0;
-    seen->at.depth = whole ? walk.count + walk.cut : 0;
+    seen->at.depth = whole ? walk.count + walk.cut - own_frames(k, left, walk.count) : 0;
     if (left->elsewhere) {
         seen->at.base = whole ? left->regs.sp + k->frames[walk.count - 1].at : HD_BASE_UNKNOWN;
     }
@@ -433,6 +442,15 @@ static void tell_waiting(struct hd_waits *t) {
             atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses) {
             hd_rule_waiting(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
         }
+    }
+}
+
+void hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth) {
+    struct hd_recognition *g = t->recognition;
+    const struct hd_where at = {.sp = sp, .depth = depth};
+    if (!hd_chosen_on(&g->chosen)) {
+        hd_rule_blocked_at(&g->rule, &at);
+        atomic_store_explicit(&t->loop->sure, hd_rule_sure(&g->rule), memory_order_relaxed);
     }
 }
 

@@ -5,73 +5,53 @@
  * born with, ours must be gone before. Ordinary code, on any thread.
  */
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/capability.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
-#include "monitor/proc_files.h"
 #include "os/os.h"
 #include "process.h"
 
-/* Ids, groups and capabilities as the kernel has them for one thread: lines of its status, of which that of
- * the groups may be longer than any buffer. */
-static const char *const keys[] = {"Uid", "Gid", "Groups", "CapPrm", "CapEff"};
-#define KEYS (sizeof keys / sizeof keys[0])
+/* libc's, which no header of its own declares. */
+extern int capget(cap_user_header_t header, cap_user_data_t data);
 
-struct rights {
-    uint64_t hash[KEYS];
-    unsigned found;
+/* Without /proc, which a new root may not have, and without a file: there are programs that change who they
+ * are for each request. */
+struct ids {
+    uid_t user[3];
+    gid_t group[3];
 };
 
-/* What is read of a line. */
-struct line {
-    char key[8];
-    unsigned length;
-    bool in_key;
-    uint64_t *hash; /* NULL: nobody asks for it */
-};
+static struct ids ours; /* libc has changed our threads' with everybody's since */
 
-static void take(struct rights *r, struct line *line, char c) {
-    if (c == '\n') {
-        *line = (struct line){.in_key = true};
-    } else if (line->in_key && c == ':') {
-        line->in_key = false;
-        for (unsigned i = 0; i < KEYS; i++) {
-            if (strncmp(line->key, keys[i], sizeof line->key) == 0) {
-                line->hash = &r->hash[i];
-                r->found++;
-            }
-        }
-    } else if (line->in_key) {
-        line->key[line->length] = c;
-        line->length += line->length + 1 < sizeof line->key;
-    } else if (line->hash != NULL) {
-        *line->hash = (*line->hash ^ (unsigned char)c) * 0x100000001b3ULL;
-    }
+static struct ids own_ids(void) {
+    struct ids now = {0};
+    getresuid(&now.user[0], &now.user[1], &now.user[2]);
+    getresgid(&now.group[0], &now.group[1], &now.group[2]);
+    return now;
 }
 
-static bool read_rights(int tid, struct rights *r) {
-    char text[1024];
-    struct line line = {.in_key = true};
-    *r = (struct rights){0};
-    int fd = hd_open_own_task(tid, "status", O_RDONLY | O_CLOEXEC);
-    for (long n; fd >= 0 && (n = hd_os.read(fd, text, sizeof text)) > 0;) {
-        for (long i = 0; i < n; i++) {
-            take(r, &line, text[i]);
-        }
-    }
-    if (fd >= 0) {
-        hd_os.close(fd);
-    }
-    return r->found == KEYS;
+void hd_process_notes_ids(void) {
+    ours = own_ids();
+}
+
+static bool has_the_same_capabilities(int tid) {
+    struct __user_cap_header_struct caller = {.version = _LINUX_CAPABILITY_VERSION_3}, other = caller;
+    struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3], its[_LINUX_CAPABILITY_U32S_3];
+    memset(own, 0, sizeof own);
+    memset(its, 0, sizeof its);
+    other.pid = tid;
+    return capget(&caller, own) == 0 && capget(&other, its) == 0 && own[0].permitted == its[0].permitted &&
+           own[1].permitted == its[1].permitted && own[0].effective == its[0].effective &&
+           own[1].effective == its[1].effective;
 }
 
 /* Whether a thread of ours, born with the rights of the program's first, would come to the same as the
  * caller. */
 static bool has_the_same_rights(int tid) {
-    struct rights own, ours;
-    return read_rights(hd_os.get_tid(), &own) && read_rights(tid, &ours) &&
-           memcmp(own.hash, ours.hash, sizeof own.hash) == 0 &&
+    struct ids own = own_ids();
+    return memcmp(&own, &ours, sizeof own) == 0 && has_the_same_capabilities(tid) &&
            prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_process_securebits();
 }
 

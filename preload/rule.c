@@ -150,15 +150,22 @@ static void halve(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
+/* Two of which nobody knows where they begin may be any. */
+static bool on_one_stack(const struct hd_where *a, const struct hd_where *b) {
+    return a->base == b->base && a->base != HD_BASE_UNKNOWN;
+}
+
 /* Further from the root: by its stack pointer, or by its frames, since a wait may have a wide frame of its
  * own. */
 static bool is_deeper(const struct hd_where *own, const struct hd_where *at) {
-    return (own->base == 0 || own->base == at->base) &&
-           (at->sp < own->sp || (own->depth != 0 && at->depth > own->depth));
+    if (!on_one_stack(own, at)) {
+        return own->base == 0;
+    }
+    return at->sp < own->sp || (own->depth != 0 && at->depth > own->depth);
 }
 
 static bool is_nearer(const struct hd_where *own, const struct hd_where *at) {
-    if (own->base != at->base) {
+    if (!on_one_stack(own, at)) {
         return own->base != 0; /* on the thread's own stack, or on a third one, of which nobody knows */
     }
     return at->sp > own->sp && at->depth <= own->depth;
@@ -213,6 +220,7 @@ static void become(struct hd_rule_state *r, uint32_t loop, uint64_t now_ns) {
     r->since_ns = now_ns;
     r->doubted_ns = 0;
     r->pending_ns = 0;
+    r->left = r->was_left = false;
     r->changes++;
 }
 
@@ -262,12 +270,21 @@ static void choose(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
+/* The loop's own place waits again: what the thread was blocked in since was inside its turn, if it did not
+ * leave that. */
+static void forgive(struct hd_rule_state *r) {
+    r->blocked_ns -= r->left ? 0 : r->pending_ns;
+    r->pending_ns = 0;
+    r->left = false;
+}
+
 /* The loop itself has waited: is it sure now? */
 static void make_sure(struct hd_rule_state *r, uint64_t now_ns) {
     const struct hd_rule_group *g = &r->group[r->loop];
-    bool heavy = hd_rule_returns(r) && g->waits >= SURE_WAITS && g->waited_ns >= SURE_WEIGHT_NS &&
-                 g->waited_ns / 9 > weighed_ns(r, g->proven) / 10;
+    bool heavy = !r->was_left && hd_rule_returns(r) && g->waits >= SURE_WAITS &&
+                 g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns / 9 > weighed_ns(r, g->proven) / 10;
     r->aged |= r->doubted_ns == 0 && now_ns - r->since_ns >= SURE_NS;
+    r->was_left &= !r->aged;
     r->sure |= r->aged || heavy;
 }
 
@@ -331,7 +348,7 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
     g->last = order;
     g->last_at = w->at;
     g->last_ns = now_ns;
-    if (w->at.sp >= g->own.sp) {
+    if (on_one_stack(&g->own, &w->at) ? w->at.sp >= g->own.sp : w->at.base == 0) {
         bool own = w->at.sp == g->own.sp && w->at.place != 0;
         uint64_t before = g->last_own;
         g->own = w->at;
@@ -339,8 +356,7 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
         if (own && before != 0) {
             note_return(r, g, before);
             if (group == r->loop) {
-                r->blocked_ns -= r->pending_ns;
-                r->pending_ns = 0;
+                forgive(r);
             }
         }
     }
@@ -355,6 +371,18 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
 void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns) {
     r->blocked_ns += ns;
     r->pending_ns += r->loop != HD_RULE_NONE ? ns : 0;
+}
+
+/* Nearer to the root than the loop's own wait, and by fewer frames: not in a callback of its, but where the
+ * thread idles when it has nothing to ask, in accept, in a condition variable, asleep. Or the program pumps
+ * the loop, and works in between: then that keeps more than half of the time, and is sure again. */
+void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at) {
+    const struct hd_where *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].own : NULL;
+    if (own != NULL && own->base == 0 && at->sp > own->sp && at->depth != 0 && at->depth < own->depth) {
+        r->left = r->was_left = true;
+        r->sure = r->aged = false;
+        r->since_ns = r->group[r->loop].last_ns;
+    }
 }
 
 bool hd_rule_shares(const struct hd_rule_state *r, uint32_t group, const struct hd_set *set) {

@@ -29,9 +29,9 @@ struct hd_where {
     uint64_t place; /* hash of all return addresses and stack pointers to the root; 0: not known */
     uint64_t sp;    /* stacks grow down, a deeper one is smaller */
     uint64_t base;  /* 0: on the thread's own stack; else of another (a coroutine's) where that begins, or
-                       HD_BASE_UNKNOWN. Each of those lies below the thread's own, among them addresses tell
-                       nothing */
-    uint32_t depth; /* frames to the root; 0: not known */
+                       HD_BASE_UNKNOWN. All those are deeper than the thread's own; which of two is, nobody
+                       knows */
+    uint32_t depth; /* frames of the program's to the root; 0: not known */
 };
 #define HD_BASE_UNKNOWN 1u
 
@@ -78,6 +78,8 @@ struct hd_rule_state {
                             up; halved like theirs */
     uint64_t pending_ns; /* part of it: since the loop's own place last waited. Forgiven when it waits again:
                             it was inside its turn */
+    bool left;           /* the loop's turn: the thread has been blocked outside of it since */
+    bool was_left;       /* and it has not been the loop for 10 s since then: its weight says little */
     uint64_t changes;    /* of `loop`: verdicts that were given before are void */
 };
 
@@ -101,6 +103,9 @@ void hd_rule_waiting(struct hd_rule_state *r, uint32_t group);
 
 /* The thread was blocked for so long elsewhere: in a futex, asleep, reading. */
 void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns);
+
+/* It is blocked there now, in none of the calls that are waits. */
+void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at);
 
 enum hd_verdict { HD_VERDICT_UNKNOWN, HD_VERDICT_IDLE, HD_VERDICT_BUSY };
 

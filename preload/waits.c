@@ -5,6 +5,7 @@
  */
 #include "waits.h"
 
+#include "capture/mailbox.h"
 #include "own_regs.h"
 #include "process.h"
 
@@ -104,13 +105,20 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
     }
 }
 
+/* On a coroutine's stack, and the like. Of a thread whose stack libc did not note nobody knows. */
+INSIDE_A_CALL static bool is_elsewhere(const struct hd_waits *t, uint64_t sp, uint64_t room) {
+    const struct hd_mailbox *m = t->named && t->watch != NULL ? t->watch->mailbox : NULL;
+    return t->named ? m != NULL && m->stack_end != 0 && (sp < m->stack_begin || sp >= m->stack_end)
+                    : room > MAIN_STACK_MAX;
+}
+
 INSIDE_A_CALL SELDOM void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
     /* The newest wins: this wait may last, those before it are over. */
     struct hd_left_stack *left = &t->left.stack[t->left.writing];
     hd_own_regs(&left->regs);
     uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
     left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
-    left->elsewhere = !t->named && room > MAIN_STACK_MAX;
+    left->elsewhere = is_elsewhere(t, left->regs.sp, room);
     if (t->named || left->elsewhere) { /* nobody knows where it ends */
         long n = hd_process_is_filtered()
                      ? 0

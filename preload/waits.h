@@ -44,7 +44,7 @@ struct hd_identity {
 /* A stack that the thread left for the worker. */
 struct hd_left_stack {
     uint32_t identity, uses, bytes;
-    bool elsewhere; /* the main thread, and not on its own stack */
+    bool elsewhere; /* not on the thread's own stack */
     struct hd_wait_objects objects;
     uint64_t sp;
     struct hd_regs regs;

@@ -87,6 +87,8 @@ enum hd_filter {
 struct hd_recogniser {
     bool (*due)(void *ctx, uint64_t now_ns);          /* the monitor: is there something to do? */
     void (*run)(void *ctx, struct hd_worker *worker); /* the worker: does it */
+    /* the worker: a sample found the loop's thread blocked, with this stack pointer, in a whole stack */
+    void (*blocked)(void *ctx, const struct hd_loop *loop, uint64_t sp, uint32_t depth);
     void *ctx;
     struct hd_past_samples *past; /* the worker's: samples of launches, zero-initialised */
 };

@@ -46,6 +46,7 @@ enum hd_unwatched {
     HD_UNWATCHED_NO_WAIT, /* it was to be watched from its first wait on, and has not waited */
     HD_UNWATCHED_FAILED,  /* no memory or no thread */
     HD_UNWATCHED_ALONE,   /* it changed who it is by a thread that has other rights than the first one */
+    HD_UNWATCHED_ROOT,    /* it had to be watched anew, under another root: /proc and the spool are not its */
     HD_UNWATCHED_EXEC,    /* it became another program, which has not taken a record */
 };
 

@@ -32,6 +32,16 @@ static bool is_left_behind(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->worker_left, memory_order_acquire);
 }
 
+/* Only a whole stack tells how far from the root it is. */
+static void tell_where_blocked(const struct hd_monitor *m, const struct hd_watch *w,
+                               const struct hd_capture *c, const struct hd_walk *walk) {
+    const struct hd_recogniser *r = &m->settings.recogniser;
+    bool blocked = c->state != HD_RUN_RUNNING && c->state != HD_RUN_RUNNABLE;
+    if (r->blocked != NULL && blocked && walk->stop == HD_STOP_ROOT && !is_left_behind(m)) {
+        r->blocked(r->ctx, &w->loop, c->regs.sp, walk->count + walk->cut);
+    }
+}
+
 static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_message *msg, const struct hd_capture *c) {
     struct hd_watch *w = hd_watch_at(m, h->loop);
@@ -51,9 +61,13 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         now.stop = walk.stop;
         now.cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
         hd_evidence_gather(k, h->tid, c, k->frames, count, h->start_ns, &now.evidence);
+        if (!now.evidence.gave_terminal) {
+            tell_where_blocked(m, w, c, &walk);
+        }
     }
     if (now.evidence.gave_terminal) {
         atomic_store_explicit(&w->loop.excused, msg->turn, memory_order_relaxed);
+        h->excused = true;
     }
     if (c->same && !first) {
         hd_tree_again(&h->tree, now.leaf, c->at_ns);
@@ -123,12 +137,26 @@ static bool known_too_late(const struct hd_monitor *m, const struct hd_hang *h) 
     return limit_ns != 0 && h->state == HANGDOG_STATE_LAUNCH && hd_os_now_ns() - h->start_ns > limit_ns;
 }
 
+/* A wait in the turn turned out to be the loop's while the message of its end was on its way (we were at a
+ * disk): the turn was over when that began. */
+static uint64_t end_of(const struct hd_monitor *m, const struct hd_hang *h, const struct hd_message *msg) {
+    const struct hd_loop *loop = &hd_watch_at(m, h->loop)->loop;
+    uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
+    uint64_t to = atomic_load_explicit(&loop->waited_to, memory_order_acquire);
+    uint64_t from = atomic_load_explicit(&loop->waited_from, memory_order_relaxed);
+    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(loop);
+    uint64_t from_ns = to != 0 ? now_ns - hd_ticks_to_ns(now - from, rate) : 0;
+    return from_ns > h->start_ns && from_ns < msg->at_ns ? from_ns : msg->at_ns;
+}
+
 static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                    const struct hd_message *msg) {
-    hd_hang_settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
-    h->duration_ns = msg->duration_ns;
+    uint64_t end_ns = end_of(m, h, msg), early_ns = msg->at_ns - end_ns;
+    hd_hang_settle(h, end_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
+    h->duration_ns = msg->duration_ns > early_ns ? msg->duration_ns - early_ns : 0;
     h->excluded_ns = msg->excluded_ns;
-    if (h->opened && (ends_as_batch(m, h) || ends_without_loop(m, h) || known_too_late(m, h))) {
+    bool none = h->excused || h->duration_ns < h->threshold_ns;
+    if (h->opened && (none || ends_as_batch(m, h) || ends_without_loop(m, h) || known_too_late(m, h))) {
         hd_publish_withdraw(m, k, h);
     } else if (h->opened) {
         hd_publish(m, k, h, true);

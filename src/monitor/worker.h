@@ -47,6 +47,7 @@ struct hd_past_samples {
 /* A tracked turn; a hang once it is opened. */
 struct hd_hang {
     bool used, opened, kept, shown; /* shown: not held any more */
+    bool excused; /* the program gave its terminal to a child: who it should answer talks to that */
     uint8_t loop, state, activity;
     uint32_t generation;
     char loop_name[32]; /* as it began: when it is told, the slot may be another loop's */

@@ -43,7 +43,7 @@ def setUpModule():
     global EVERY  # pylint: disable=global-statement
     if missing("gcc", "g++"):
         raise unittest.SkipTest("no gcc and g++ to build the programs with: scripts/install-dependencies test")
-    EVERY = drive_all(["made-" + name for name in [*RIGHT, "batch", "batch-closing", "sleepers", "outweighed"]])
+    EVERY = drive_all(["made-" + name for name in [*RIGHT, "batch", "batch-closing", "sleepers", "idle-elsewhere", "outweighed"]])
 
 
 class Made(PlanCase):
@@ -55,6 +55,9 @@ class Made(PlanCase):
 
     def test_a_program_that_sleeps_by_poll_is_silent(self):
         self.assert_silent(EVERY["made-sleepers"], r"; no event loop was seen$")
+
+    def test_a_worker_that_is_idle_elsewhere_is_silent(self):
+        self.assert_silent(EVERY["made-idle-elsewhere"], r"; no event loop was seen")
 
     def test_a_loop_that_lost_its_half_of_the_time_was_none(self):
         self.assert_silent(EVERY["made-outweighed"], r"; no event loop was seen$")

@@ -34,6 +34,7 @@ made("long-first", "a loop that waits for longer than a launch may last before i
 made("resolver-start", "names asked for by a new socket each, round trips, then the loop", "callbacks poll a mute socket")
 made("zero", "zero timeouts in the loop, and in a callback on another descriptor", "blocks after twenty of them")
 made("in-turn", "two loops, one after the other", "blocks in both")
+made("idle-elsewhere", "asks a data base by poll, and sleeps for longer in between", "no loop")
 made("coroutine", "a loop on a stack of its own", "blocks there, then on the main stack")
 made("coroutine-late", "sleeps, then a loop on a stack of its own", "blocks there, then on the main stack")
 made("fibers", "callbacks run on a stack of their own", "blocks there")

@@ -251,6 +251,30 @@ static void in_turn(void) {
     }
 }
 
+__attribute__((noinline)) static void query(int database, int through) {
+    if (through > 0) {
+        query(database, through - 1);
+    } else {
+        poll_one(database, 30);
+    }
+    __asm__ volatile("");
+}
+
+/* A worker that asks its data base by poll, and is idle where nobody sees it wait for one of many: in accept,
+ * in a condition variable, asleep. */
+static void idle_elsewhere(void) {
+    int database = mute_socket();
+    note("from", "none");
+    for (int i = 0; i < 40; i++) {
+        query(database, 6);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    for (int i = 0; i < 5; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 900000000}, NULL);
+        query(database, 6);
+    }
+}
+
 static ucontext_t outside, inside;
 static int coroutine_ep, coroutine_fd;
 
@@ -522,6 +546,7 @@ static const struct {
     {"resolver-start", resolver_start},
     {"zero", zero},
     {"in-turn", in_turn},
+    {"idle-elsewhere", idle_elsewhere},
     {"coroutine", coroutine},
     {"coroutine-late", coroutine_late},
     {"fibers", fibers},
