@@ -6,13 +6,17 @@
 #include "cli/options.h"
 #include "cli/render.h"
 #include "cli/reports.h"
+#include "cli/short_name.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #define ID_WIDTH_MIN 13 /* "01a1fb7d-045d": the time to the millisecond */
+enum { TIME_WIDTH = 19, DURATION_WIDTH = 9, FUNCTION_WIDTH_MIN = 28 };
 
 struct options {
     const char *spool;
@@ -38,7 +42,9 @@ static int parse_options(int argc, char **argv, struct options *o, int *status) 
             "Lists the reports, newest last: id, when, kind, duration, cause, the app's own function on top, app.",
         .usage = "[OPTIONS]",
         .options = options,
-        .after = "Without --spool: the folders in $XDG_STATE_HOME/hangdog, else in ~/.local/state/hangdog.",
+        .after =
+            "Without --spool: the folders in $XDG_STATE_HOME/hangdog, else in ~/.local/state/hangdog.\n"
+            "On a terminal long names of functions are shortened; elsewhere (| grep) and by --json they are whole.",
     };
     int first = options_parse(&list, argc, argv, status);
     if (first >= 0 && first != argc) {
@@ -109,30 +115,79 @@ static const char *text_of(const json_t *summary, const char *name) {
 
 /* A column: text without control characters, padded to `width` characters. */
 static void print_column(const char *text, int width) {
-    int used = 0;
-    for (const char *c = text; *c != 0; c++)
-        used += ((unsigned char)*c & 0xc0) != 0x80;
+    int used = width_of(text);
     render_text(stdout, text);
     printf("%*s", (used < width ? width - used : 0) + 2, "");
 }
 
-static void print_line(const json_t *summary, int width) {
-    char time[RENDER_TIME_BYTES], duration[RENDER_DURATION_BYTES], id[40];
+/* What is in each column, and how wide that is. */
+struct widths {
+    int id, kind, cause, function;
+    bool cut; /* longer names are shortened to their column */
+};
+
+static const char *function_of(const json_t *summary) {
     bool named = json_object_get(summary, "function") != NULL;
-    snprintf(id, sizeof id, "%.*s", width, text_of(summary, "id"));
-    print_column(id, width);
-    print_column(render_time(time, text_of(summary, "started_at")), 19);
-    print_column(text_of(summary, "kind"), 7);
-    print_column(render_duration(duration, json_integer_value(json_object_get(summary, "duration_ns"))), 9);
-    print_column(text_of(summary, "cause"), 7);
-    print_column(text_of(summary, named ? "function" : "place"), 28);
+    return text_of(summary, named ? "function" : "place");
+}
+
+static int widest(const json_t *all, const char *name, int width) {
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        int w = width_of(text_of(json_array_get(all, i), name));
+        width = w > width ? w : width;
+    }
+    return width;
+}
+
+/* On a terminal the functions have what its width leaves them; elsewhere somebody may look for a name. */
+static struct widths measure(const json_t *all, int id) {
+    struct widths w = {.id = id, .kind = widest(all, "kind", 7), .cause = widest(all, "cause", 7)};
+    struct winsize terminal = {0};
+    w.function = FUNCTION_WIDTH_MIN;
+    w.cut = isatty(STDOUT_FILENO);
+    if (w.cut) {
+        bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &terminal) == 0 && terminal.ws_col != 0;
+        int left = (known ? terminal.ws_col : 80) -
+                   (w.id + TIME_WIDTH + w.kind + DURATION_WIDTH + w.cause + widest(all, "app", 0) + 6 * 2);
+        w.function = left > w.function ? left : w.function;
+    }
+    return w;
+}
+
+/* The text with dots in place of what is beyond `width`. */
+static void cut(char *text, int width) {
+    int used = 0;
+    for (char *c = text; *c != 0; c++) {
+        bool begins = ((unsigned char)*c & 0xc0) != 0x80;
+        if (begins && used++ == width - 3 && width_of(c) > 3) {
+            memcpy(c, "...", 4);
+            return;
+        }
+    }
+}
+
+static void print_line(const json_t *summary, const struct widths *w) {
+    char time[RENDER_TIME_BYTES], duration[RENDER_DURATION_BYTES], id[40];
+    char *function = short_name(function_of(summary), w->cut ? w->function : INT_MAX);
+    snprintf(id, sizeof id, "%.*s", w->id, text_of(summary, "id"));
+    if (function != NULL && w->cut)
+        cut(function, w->function);
+    print_column(id, w->id);
+    print_column(render_time(time, text_of(summary, "started_at")), TIME_WIDTH);
+    print_column(text_of(summary, "kind"), w->kind);
+    print_column(render_duration(duration, json_integer_value(json_object_get(summary, "duration_ns"))),
+                 DURATION_WIDTH);
+    print_column(text_of(summary, "cause"), w->cause);
+    print_column(function != NULL ? function : "-", w->function);
+    free(function);
     render_text(stdout, text_of(summary, "app"));
     fputc('\n', stdout);
 }
 
-static void print_table(const json_t *all, int width) {
+static void print_table(const json_t *all, int id) {
+    struct widths w = measure(all, id);
     for (size_t i = 0; i < json_array_size(all); i++)
-        print_line(json_array_get(all, i), width);
+        print_line(json_array_get(all, i), &w);
 }
 
 int cmd_list(int argc, char **argv) {

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The command's words, status and errors: good uses of list and show, and every bad use, one line each."""
 
+import fcntl
 import json
 import os
 import pathlib
 import pty
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 import unittest
 
 BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
@@ -42,6 +45,22 @@ class Command(unittest.TestCase):
         self.assertRegex(done.stderr, r"\Ahangdog: [^\n]+\n\Z")
         for word in words:
             self.assertIn(word, done.stderr)
+
+
+    def on_a_terminal(self, *arguments, columns=0, **env):
+        main, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+        done = run(*arguments, "--spool", self.spool, env={"TERM": "xterm", **env}, stdout=terminal)
+        self.assertEqual(done.returncode, 0)
+        os.close(terminal)
+        out = b""
+        try:
+            while data := os.read(main, 65536):
+                out += data
+        except OSError:  # the terminal's other end is closed
+            pass
+        os.close(main)
+        return out.decode()
 
 
 class Help(Command):
@@ -115,6 +134,23 @@ class Listing(Command):
     def test_the_shown_part_of_an_id_is_enough_for_show(self):
         for line in (self.write(*["full"] * 6), run("list", "--spool", self.spool).stdout.splitlines())[1]:
             self.assertEqual(run("show", "--no-symbols", "--spool", self.spool, line.split()[0]).returncode, 0)
+
+    def test_long_names_are_shortened_on_a_terminal_only(self):
+        long = "app::Vector<%s>::at(unsigned long)" % ", ".join(["company::Document"] * 50)
+        for id, kind, name in zip(self.write("full", "full", "full"), ("hang", "too-many-threads", "hang"),
+                                  (long, "f_" * 400, "main")):
+            file = self.spool / f"{id}.json"
+            report = json.loads(file.read_text())
+            report["hot_stack"]["frames"][0]["function"] = name
+            file.write_text(json.dumps({**report, "kind": kind}))
+        for columns in 0, 80, 140:
+            lines = self.on_a_terminal("list", "--no-symbols", columns=columns).splitlines()
+            self.assertEqual(1, len({line.index("write-report") for line in lines}), lines)
+            self.assertIn("  app::Vector<...>::at(...)  ", lines[0])
+            name = re.search(r" too-many-threads +2\.003 s +sleep +([f_]+\.\.\.)  write", lines[1])[1]
+            self.assertEqual((28, 140) if columns < 140 else (len(name), max(map(len, lines))), (len(name), 140))
+        lines = run("list", "--no-symbols", "--spool", self.spool).stdout.splitlines()
+        self.assertIn("  %s  write-report" % long, lines[0])
 
     def test_the_default_folder_holds_every_app(self):
         self.write("full")
@@ -347,25 +383,11 @@ class Showing(Command):
         name = b"/\xc2\xa0\xe2\x82\xac\xff\x80\x9b\xc2\x9b\xc2.json"  # in no language's letters
         self.assertIn("/\u00a0\u20ac\udcff???\udcc2.json", said("show", name)[1])
 
-    def on_a_terminal(self, **env):
-        main, terminal = pty.openpty()
-        done = run("show", "--spool", self.spool, "latest", env={"TERM": "xterm", **env}, stdout=terminal)
-        self.assertEqual(done.returncode, 0)
-        os.close(terminal)
-        out = b""
-        try:
-            while data := os.read(main, 65536):
-                out += data
-        except OSError:  # the terminal's other end is closed
-            pass
-        os.close(main)
-        return out.decode()
-
     def test_colour_on_a_terminal_only(self):
         self.write("full")
-        self.assertIn("\033[", self.on_a_terminal())
-        self.assertNotIn("\033[", self.on_a_terminal(NO_COLOR="1"))
-        self.assertNotIn("\033[", self.on_a_terminal(TERM="dumb"))
+        self.assertIn("\033[", self.on_a_terminal("show", "latest"))
+        self.assertNotIn("\033[", self.on_a_terminal("show", "latest", NO_COLOR="1"))
+        self.assertNotIn("\033[", self.on_a_terminal("show", "latest", TERM="dumb"))
 
     def test_a_full_disk_is_told(self):
         self.write("full")
