@@ -128,8 +128,18 @@ static void count_lost(struct hd_record *c, bool ended, uint64_t duration_ns) {
     atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
 }
 
+/* How a process ended, where it is not by itself: the signal's number. */
+enum { BY_ITSELF = 0, NOBODY_KNOWS = -1 };
+
+static void set_signal(json_t *report, int death) {
+    const char *name = death != NOBODY_KNOWS ? sigabbrev_np(death) : NULL;
+    if (name != NULL) {
+        json_object_set_new(report, "crash", json_pack("{s:o}", "signal", json_sprintf("SIG%s", name)));
+    }
+}
+
 /* The record is newer than the report: it was kept until the end. 0 or a negative errno value. */
-static int close_open_hang(struct hd_record *c, bool died) {
+static int close_open_hang(struct hd_record *c, int death) {
     const char *spool = c->options.spool;
     char id[37], path[4096];
     struct problem why;
@@ -138,7 +148,7 @@ static int close_open_hang(struct hd_record *c, bool died) {
     if (open == HD_RECORD_NO_HANG || clean == HD_RECORD_STOPPED) {
         return 0;
     }
-    died = died && clean == HD_RECORD_RUNS;
+    bool died = death != BY_ITSELF && clean == HD_RECORD_RUNS;
     hd_uuid_text(c->open_id, id);
     snprintf(path, sizeof path, "%s/%s.json", spool, id);
     json_t *report = report_load(path, &why);
@@ -157,6 +167,7 @@ static int close_open_hang(struct hd_record *c, bool died) {
         json_object_set_new(report, "complete", json_true()); /* a clean exit in a hang is not fatal */
     } else {
         json_object_set_new(report, "kind", json_string("fatal-hang"));
+        set_signal(report, death);
     }
     int rc = replace(spool, id, report);
     json_decref(report);
@@ -228,12 +239,12 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
 }
 
 /* 0 or a negative errno value: not all of it could be written. */
-static int settle(struct hd_record *c, bool died, uint64_t used_ns) {
+static int settle(struct hd_record *c, int death, uint64_t used_ns) {
     char session[37];
     bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
     hd_uuid_text(c->options.session, session);
     drop_what_is_no_hang(c);
-    int held = settle_held(c, session, loop_seen), hang = close_open_hang(c, died);
+    int held = settle_held(c, session, loop_seen), hang = close_open_hang(c, death);
     int rc = hang != 0 ? hang : held;
     if (loop_seen && (rc == 0 || c->options.alone == 0)) { /* one that is settled again has one session */
         rc = write_session(c, used_ns);
@@ -258,8 +269,10 @@ void afterwards(const struct runner *r) {
             continue; /* who lives settles its reports itself */
         }
         /* how a child ended only its parent knows; it has not ended by exit */
-        bool died = !superseded && (of_child || (last && WIFSIGNALED(r->status)));
-        settle(c, died,
+        int death = !superseded && of_child          ? NOBODY_KNOWS
+                    : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
+                                                     : BY_ITSELF;
+        settle(c, death,
                last ? hd_os_now_ns() - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c));
         if (i > 0) {
             add_up(r->record, c, last);
@@ -272,7 +285,7 @@ int afterwards_alone(struct hd_record *table) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &table[i];
         if (atomic_load(&c->owner) != 0 && atomic_load(&c->told) == 0) {
-            int rc = settle(c, atomic_load(&c->superseded_ns) == 0, told_ns(c));
+            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? NOBODY_KNOWS : BY_ITSELF, told_ns(c));
             atomic_store(&c->told, rc == 0);
             failed = rc != 0 ? rc : failed;
         }

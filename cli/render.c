@@ -30,6 +30,17 @@ static void put_head(const struct page *p) {
     fputc('\n', p->out);
 }
 
+/* What a process left that died was written before its end. */
+static void put_as_of(const struct page *p) {
+    char time[RENDER_DURATION_BYTES];
+    const json_t *hot = json_object_get(p->report, "hot_stack");
+    double share = json_number_value(json_object_get(hot, "share"));
+    double ns = share > 0 ? (double)member_int(hot, "duration_ns") / share : 0;
+    if (ns > 0 && ns < 0.9 * (double)member_int(p->report, "duration_ns") &&
+        render_is_kind(p->report, "fatal-hang"))
+        fprintf(p->out, " (as of %s)", render_duration(time, (int64_t)ns));
+}
+
 static void put_cause(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
     int64_t delay = member_int(cause, "run_delay_ns");
@@ -42,6 +53,7 @@ static void put_cause(const struct page *p) {
     if (member_text(cause, "detail") != NULL) {
         fputs(": ", p->out);
         render_text(p->out, member_text(cause, "detail"));
+        put_as_of(p);
     }
     fputc('\n', p->out);
     bool is_said = member_text(cause, "kind") != NULL && strcmp(member_text(cause, "kind"), "starved") == 0;

@@ -24,8 +24,18 @@ static const char *verb_of(const json_t *report) {
     if (render_is_kind(report, "live"))
         return "running for";
     if (render_is_kind(report, "fatal-hang"))
-        return "hung until the process died, for";
+        return "hung until the process";
     return json_is_false(json_object_get(report, "complete")) ? "hangs, so far for" : "hung for";
+}
+
+/* "was killed by SIGABRT, for" */
+static void put_death(const struct page *p) {
+    const char *signal = member_text(json_object_get(p->report, "crash"), "signal");
+    if (!render_is_kind(p->report, "fatal-hang"))
+        return;
+    fputs(signal != NULL ? "was killed by " : "died", p->out);
+    render_text(p->out, signal);
+    fputs(", for ", p->out);
 }
 
 static const char *name_of(const json_t *frame) {
@@ -105,8 +115,9 @@ void render_sentence(const struct page *p) {
             called = json_array_get(frames, top);
     if (name_of(called) == NULL || (name_of(own) != NULL && strcmp(name_of(called), name_of(own)) == 0))
         called = NULL;
-    fprintf(p->out, "  %s %s", verb_of(p->report),
-            render_duration(duration, member_int(p->report, "duration_ns")));
+    fprintf(p->out, "  %s ", verb_of(p->report));
+    put_death(p);
+    fputs(render_duration(duration, member_int(p->report, "duration_ns")), p->out);
     if (own != NULL) {
         put_share(p, called != NULL ? called : own);
         fputs(" in ", p->out);

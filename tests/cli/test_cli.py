@@ -282,6 +282,19 @@ class Showing(Command):
         self.assertIn("hung for 2.003 s, 80 % of it in clock_nanosleep, called by inlined_step (", self.edited(blocked))
         self.assertIn("hung for 2.003 s in add_samples (write-report.c:", self.edited(fans_out))
 
+    def test_a_fatal_hang_says_what_ended_it_and_how_old_its_evidence_is(self):
+        def fatal(signal, ns):
+            def edit(report, _frames):
+                report.update(kind="fatal-hang", complete=False, duration_ns=ns, crash={"signal": signal} if signal else {})
+            return self.edited(edit)
+
+        shown = fatal("SIGABRT", 5 * 10**9)
+        self.assertIn("  hung until the process was killed by SIGABRT, for 5.000 s, 80 % of it in inlined_step", shown)
+        self.assertRegex(shown, r" cause: sleep: blocked in clock_nanosleep for 2\.000 s \(as of 2\.\d+ s\)\n")
+        shown = fatal(None, 2003 * 10**6)
+        self.assertIn("  hung until the process died, for 2.003 s, 80 % of it in inlined_step", shown)
+        self.assertNotIn("as of", shown)
+
     def test_headers_of_the_system_are_nobodys_own_code(self):
         """As C++ has them: inlined, or instantiated in the program, with lines or without."""
         def own(*names, **place):

@@ -3,11 +3,12 @@
 
 import os
 import re
+import signal
 import subprocess
 import tempfile
 
-from support_beside import PYTHON, SideBySide
-from support_run import HANGDOG, environment, main
+from support_beside import PYTHON, SideBySide, loop
+from support_run import HANGDOG, environment, main, schema_errors
 
 # Hangs in a function of its own, far below another one of its own.
 DEEP = """
@@ -53,6 +54,16 @@ class Told(SideBySide):
         self.assertEqual(24 + left, len(re.findall(r"^ +\d+ %  ", shown, re.MULTILINE)), shown)
         self.assertGreater(left, 10)
         self.assertNotIn("left out", shown)
+
+    def beside_a_signal_that_ended_a_hang_is_named(self):
+        program = self.start(loop(2, "hang30"))
+        program.wait_for_hang()
+        os.kill(program.pid, signal.SIGABRT)
+        self.assertEqual(-signal.SIGABRT, program.wait())
+        (report,) = program.reports("fatal-hang")
+        self.assertEqual([], schema_errors(report))
+        self.assertEqual({"signal": "SIGABRT"}, report["crash"])
+        self.assertIn("  hung until the process was killed by SIGABRT, for ", program.errors)
 
 
 if __name__ == "__main__":
