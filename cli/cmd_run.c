@@ -153,11 +153,9 @@ static const char *unwatched_why(struct hd_record *c) {
     }
 }
 
-static void sum_up(const struct runner *r, const struct run_options *o, bool can_be_shown) {
+/* What was asked for and is not there. */
+static void tell_what_is_missing(const struct runner *r, const struct run_options *o) {
     struct hd_record *c = r->record;
-    char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[256],
-        spool[4 * sizeof c->options.spool];
-    uint64_t ran_ns = hd_os_now_ns() - c->options.started_ns;
     unsigned long long hangs = atomic_load(&c->hangs), failed = atomic_load(&c->spool_failed);
     unsigned long long dropped = atomic_load(&c->reports_dropped);
     int error = atomic_load(&c->spool_error);
@@ -174,6 +172,14 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
             complain("--thread %s: no such thread waited in a loop", o->threads.text[i]);
         }
     }
+}
+
+static void sum_up(const struct runner *r, const struct run_options *o, bool can_be_shown) {
+    struct hd_record *c = r->record;
+    char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[256],
+        spool[4 * sizeof c->options.spool];
+    uint64_t ran_ns = hd_os_now_ns() - c->options.started_ns;
+    unsigned long long hangs = atomic_load(&c->hangs);
     render_duration(ran, (int64_t)ran_ns);
     render_duration(hung, (int64_t)atomic_load(&c->hang_ns));
     quote_word(spool, sizeof spool, c->options.spool);
@@ -186,7 +192,7 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
     } else if (seen == HD_RECORD_NO_LOOP && o->loop != NULL) {
         snprintf(how, sizeof how, "--loop %.200s: no wait of it was seen", o->loop);
     } else if (seen == HD_RECORD_NO_LOOP) {
-        snprintf(how, sizeof how, "no event loop was seen");
+        snprintf(how, sizeof how, "no event loop was seen; what to do: hangdog run --help");
     } else if (hangs == 0) {
         snprintf(how, sizeof how, "%sno hang of %ld ms or more",
                  seen == HD_RECORD_LOOP ? "no event loop was seen for certain, and " : "", o->threshold_ms);
@@ -353,7 +359,10 @@ int cmd_run(int argc, char **argv) {
     finish_commands(&r, &commands);
     if (!o.quiet) {
         tell_left_behind(&r, &o);
-        sum_up(&r, &o, can_be_shown);
+        tell_what_is_missing(&r, &o);
+        if (!teller.sessions_told) {
+            sum_up(&r, &o, can_be_shown);
+        }
         if (o.follow) {
             tell_children(&r);
         }

@@ -61,12 +61,16 @@ static int print_json(const json_t *report) {
     return 0;
 }
 
-static int print_text(const json_t *report, const json_t *notes, const struct options *o) {
-    char words[4 * PATH_MAX] = "";
+static int print_text(const json_t *report, const json_t *notes, const struct options *o, const char *name) {
+    char words[4 * PATH_MAX] = "", called[4 * PATH_MAX];
+    quote_word(called, sizeof called, name);
     if (o->spool != NULL)
         quote_spool(words, sizeof words, o->spool);
-    struct render_options render = {
-        .colour = render_wants_colour(stdout), .threads = o->threads, .notes = notes, .spool_words = words};
+    struct render_options render = {.colour = render_wants_colour(stdout),
+                                    .threads = o->threads,
+                                    .notes = notes,
+                                    .called = called,
+                                    .spool_words = words};
     if (render_report(stdout, report, &render) != 0)
         return complain("writing the report: %s", strerror(errno));
     return 0;
@@ -93,7 +97,7 @@ int cmd_show(int argc, char **argv) {
         }
         report_symbolicate(report, symbolizer, owner, o.json || o.threads ? REPORT_ALL : REPORT_TREE, &notes);
     }
-    status = o.json ? print_json(report) : print_text(report, notes, &o);
+    status = o.json ? print_json(report) : print_text(report, notes, &o, argv[which]);
     symbolizer_destroy(symbolizer);
     json_decref(notes);
     json_decref(report);

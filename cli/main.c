@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "hangdog/hangdog.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,15 +47,20 @@ int main(int argc, char **argv) {
         return EXIT_USAGE;
     }
     const char *name = argv[1];
-    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+    bool help = strcmp(name, "help") == 0, of_all = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
+    bool version = strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0;
+    int words = help ? 3 : 2;
+    if ((help || of_all || version) && argc > words)
+        return complain_usage(NULL, "'%s' is too much", argv[words]);
+    if (version) {
         puts("hangdog " HANGDOG_VERSION);
         return written("the version");
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {
+    if (of_all || (help && argc == 2)) {
         print_help(stdout);
         return written("the help");
     }
-    if (strcmp(name, "help") == 0) {
+    if (help) {
         char option[] = "--help";
         char *of_command[] = {argv[2], option, NULL};
         return run_command(argv[2], 2, of_command);

@@ -14,11 +14,12 @@
 
 struct render_options {
     bool colour;
-    bool brief;              /* no more than what hung, where and why */
-    bool threads;            /* each thread with its stack, too */
-    const json_t *notes;     /* of report_symbolicate; NULL: none */
-    unsigned max_frames;     /* of each stack; 0: all */
-    const char *spool_words; /* " --spool DIR", for commands that are named; NULL: none is needed */
+    bool brief;          /* no more than what hung, where and why */
+    bool threads;        /* each thread with its stack, too */
+    const json_t *notes; /* of report_symbolicate; NULL: none */
+    unsigned max_frames; /* of each stack; 0: all */
+    /* for commands that are named: what this report is called, NULL: by its id; " --spool DIR", NULL: none */
+    const char *called, *spool_words;
 };
 
 /* True when `out` is a terminal that wants colour (NO_COLOR, TERM). */

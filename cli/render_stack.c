@@ -184,12 +184,6 @@ static size_t left_out_at(const struct page *p, const struct choice *c, size_t a
     return left;
 }
 
-static void put_where_all_are(const struct page *p) {
-    fputs("    (all frames: hangdog show ", p->out);
-    render_text(p->out, member_text(p->report, "id"));
-    fprintf(p->out, "%s)\n", p->options->spool_words != NULL ? p->options->spool_words : "");
-}
-
 void render_stack(const struct page *p, const json_t *stack, bool hot) {
     const json_t *own = hot ? report_own_frame(p->report) : NULL;
     struct choice chosen = {.frames = json_object_get(stack, "frames")};
@@ -209,8 +203,11 @@ void render_stack(const struct page *p, const json_t *stack, bool hot) {
             render_fan(p, fans, i, c.share ? 10 : 4);
         }
     }
-    if (!all)
-        put_where_all_are(p);
+    if (!all) {
+        fputs("    (all frames: ", p->out);
+        render_command(p, "");
+        fputs(")\n", p->out);
+    }
     put_stop(p, stack);
     free(fans);
     free(chosen.shown);

@@ -43,8 +43,9 @@ void render_threads(const struct page *p) {
     if (count == 0)
         return;
     if (!p->options->threads) {
-        fprintf(p->out, "\n%s  %zu thread%s in the report: see --threads%s\n", p->style.dim, count,
-                count == 1 ? "" : "s", p->style.end);
+        fprintf(p->out, "\n%s  %zu thread%s in the report: ", p->style.dim, count, count == 1 ? "" : "s");
+        render_command(p, " --threads");
+        fprintf(p->out, "%s\n", p->style.end);
         return;
     }
     for (size_t i = 0; i < count; i++)

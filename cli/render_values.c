@@ -54,3 +54,11 @@ const char *member_text(const json_t *object, const char *name) {
 int64_t member_int(const json_t *object, const char *name) {
     return json_integer_value(json_object_get(object, name));
 }
+
+void render_command(const struct page *p, const char *option) {
+    const struct render_options *o = p->options;
+    fputs("hangdog show ", p->out);
+    render_text(p->out, o->called != NULL ? o->called : member_text(p->report, "id"));
+    fputs(option, p->out);
+    render_text(p->out, o->spool_words);
+}

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,18 @@
 
 /* ---- finding ------------------------------------------------------------------------------ */
 
+/* Services have no HOME: theirs is what systemd names (the first of a list), or of the user's entry. */
+static int folder_without_home(char **folder) {
+    const char *given = getenv("STATE_DIRECTORY");
+    const struct passwd *user = NULL;
+    if (given != NULL && given[0] == '/')
+        return asprintf(folder, "%.*s/hangdog", (int)strcspn(given, ":"), given);
+    user = getpwuid(geteuid());
+    if (user == NULL || user->pw_dir == NULL || user->pw_dir[0] != '/')
+        return 0;
+    return asprintf(folder, "%s/.local/state/hangdog", user->pw_dir);
+}
+
 char *reports_default_folder(struct problem *why) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char *folder = NULL;
@@ -28,18 +41,17 @@ char *reports_default_folder(struct problem *why) {
         n = asprintf(&folder, "%s/hangdog", state);
     else if (home != NULL && home[0] == '/')
         n = asprintf(&folder, "%s/.local/state/hangdog", home);
-    else {
-        problem_set(
-            why,
-            "finding the folder of the reports: neither XDG_STATE_HOME nor HOME is set to a path from the root; name "
-            "it with --spool");
-        return NULL;
-    }
-    if (n < 0) {
+    else
+        n = folder_without_home(&folder);
+    if (n > 0)
+        return folder;
+    if (n < 0)
         problem_set(why, "looking for reports: out of memory");
-        return NULL;
-    }
-    return folder;
+    else
+        problem_set(
+            why, "finding the folder of the reports: neither XDG_STATE_HOME nor HOME is set to a path from "
+                 "the root, nor has the user a home; name it with --spool");
+    return NULL;
 }
 
 /* Of a file in a spool: an id and .json. Others may have put theirs beside. */

@@ -13,8 +13,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The folder below which each app has its spool: $XDG_STATE_HOME/hangdog, else ~/.local/state/hangdog. Caller
- * frees. NULL, and why: no home folder is known. */
+/* The folder below which each app has its spool: $XDG_STATE_HOME/hangdog, else ~/.local/state/hangdog,
+ * without HOME $STATE_DIRECTORY/hangdog or that below the user's home of /etc/passwd. Caller frees. NULL, and
+ * why: no home folder is known. */
 char *reports_default_folder(struct problem *why);
 
 struct report_file {

@@ -29,12 +29,11 @@ static bool is_name(const char *text) {
 /* 0, or the status of a wrong use. */
 static int check(const struct run_options *o) {
     if (o->name != NULL && !is_name(o->name)) {
-        return complain_usage("run", "--name takes 1 to %d characters without a slash, not '%.300s'",
+        return complain_usage("run", "--name takes 1 to %d bytes without a slash, not '%.300s'",
                               HD_RECORD_STRING - 1, o->name);
     }
     if (o->loop != NULL && !is_loop(o->loop)) {
-        return complain_usage("run",
-                              "--loop takes MODULE or MODULE:FUNCTION, at most %d characters, not '%s'",
+        return complain_usage("run", "--loop takes MODULE or MODULE:FUNCTION, at most %d bytes, not '%s'",
                               HD_RECORD_STRING - 1, o->loop);
     }
     if (o->exec && (o->json || o->on_hang != NULL)) {
@@ -44,7 +43,7 @@ static int check(const struct run_options *o) {
     for (size_t i = 0; i < o->threads.count; i++) {
         size_t n = strlen(o->threads.text[i]);
         if (n >= HD_THREAD_NAME_BYTES) {
-            return complain_usage("run", "--thread takes a name of 1 to %d characters, not '%s'",
+            return complain_usage("run", "--thread takes a name of 1 to %d bytes, not '%s'",
                                   HD_THREAD_NAME_BYTES - 1, o->threads.text[i]);
         }
     }
@@ -96,7 +95,12 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
          .help =
              "watch the program's children too, forked or started, each on its own; those that go on when\n"
              "it has ended are named, and their reports kept"},
-        {.name = "json", .flag = &o->json, .help = "tell each hang as one line of JSON"},
+        {.name = "json",
+         .flag = &o->json,
+         .help =
+             "tell each hang as one line of JSON, and at the end the session's. They are on standard error,\n"
+             "between what the program writes there, and begin with {\"format\":\"hangdog-report/1\"; what\n"
+             "else is said begins with \"hangdog: \". For a stream of its own: --on-hang 'cat \"$1\" >>FILE'"},
         {.name = "quiet", .flag = &o->quiet, .help = "tell nothing"},
         {0},
     };
@@ -111,7 +115,11 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
         .after =
             "The program's output, exit status and signals are its own. One without an event loop runs unreported,\n"
             "and one that takes no library (static, of another architecture or C library, set-user-id), or is of Go,\n"
-            "runs unwatched, which is said. See also: hangdog list, hangdog show.",
+            "runs unwatched, which is said. See also: hangdog list, hangdog show.\n\n"
+            "\"no event loop was seen\": a thread's loop is where it waits (poll, select, epoll_wait) for the third\n"
+            "time, 100 ms in all, and more than half of the time that it is blocked. It may be in another thread\n"
+            "(--thread NAME), in a child (--follow), somewhere that does not look like one (--loop MODULE:FUNCTION),\n"
+            "or wait by other means (a condition variable, io_uring), which cannot be watched.",
     };
     *o = (struct run_options){.threshold_ms = THRESHOLD_MS, .interval_ms = INTERVAL_MS};
     int first = options_parse(&run, argc, argv, status);

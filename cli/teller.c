@@ -225,8 +225,9 @@ static void on_report(struct teller *t, const char *name) {
         return; /* all is told of it */
     }
     json_t *report = load(t, id);
+    bool session = strcmp(text_of(report, "kind"), "session") == 0;
     if (report == NULL || !is_of_this_run(t, text_of(json_object_get(report, "app"), "session")) ||
-        strcmp(text_of(report, "kind"), "session") == 0) {
+        (session && !t->json)) {
         json_decref(report);
         return;
     }
@@ -250,7 +251,10 @@ static void on_report(struct teller *t, const char *name) {
         if (!t->quiet) {
             tell_ended(t, report);
         }
-        run_command(t, r);
+        t->sessions_told |= session && !t->quiet;
+        if (!session) {
+            run_command(t, r);
+        }
     } else if (!r->told) {
         make_due(r, age_of(t, r, now), now);
     }

@@ -18,6 +18,7 @@ struct teller {
     struct hd_record *records; /* HD_RECORDS: whose reports are told */
     const char *spool_words;   /* as render_options has them */
     bool json, quiet;
+    bool sessions_told;       /* the program's session report was, as JSON */
     struct on_hang *commands; /* what is run for each hang */
     bool lost;                /* the folder was removed: looked for from time to time */
     int notify_fd;            /* inotify; -1: it cannot be had, and the folder is read from time to time */

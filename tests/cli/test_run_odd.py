@@ -39,9 +39,20 @@ class Odd(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
 
     def test_no_home(self):
-        done = self.run_it("/bin/true", before="unset HOME XDG_STATE_HOME;")
+        """As in a service: systemd may name a folder."""
+        unset = "unset HOME XDG_STATE_HOME;"
+        done = self.run_it("/bin/true", before=unset, env={"STATE_DIRECTORY": self.folder + ":/none"})
+        self.assertEqual((0, ["true"]), (done.returncode, os.listdir(self.folder + "/hangdog")), done.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root")
+    @unittest.skipIf(SANITIZER, "the sanitizer's runtime is where everybody may read it")
+    def test_no_home_and_no_entry(self):
+        shutil.copy(HANGDOG, self.folder + "/hangdog")
+        os.chmod(self.folder, 0o755)
+        done = subprocess.run(["/usr/bin/setpriv", "--reuid=54321", "--clear-groups", self.folder + "/hangdog", "list"],
+                              env={"PATH": "/usr/bin"}, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(1, done.returncode)
-        self.assertIn("neither XDG_STATE_HOME nor HOME", done.stderr)
+        self.assertRegex(done.stderr, "neither XDG_STATE_HOME nor HOME is set .*--spool\n")
 
     def test_names_that_a_terminal_would_obey(self):
         program = self.folder + "/pr\udcffg\n\x1b[31m"

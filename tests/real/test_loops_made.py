@@ -48,19 +48,19 @@ def setUpModule():
 
 class Made(PlanCase):
     def test_a_batch_program_is_silent(self):
-        self.assert_silent(EVERY["made-batch"], r"; no event loop was seen$")
+        self.assert_silent(EVERY["made-batch"], r"; no event loop was seen; what to do: hangdog run --help$")
 
     def test_so_it_is_when_its_descriptors_have_one_number(self):
-        self.assert_silent(EVERY["made-batch-closing"], r"; no event loop was seen$")
+        self.assert_silent(EVERY["made-batch-closing"], r"; no event loop was seen; what to do: hangdog run --help$")
 
     def test_a_program_that_sleeps_by_poll_is_silent(self):
-        self.assert_silent(EVERY["made-sleepers"], r"; no event loop was seen$")
+        self.assert_silent(EVERY["made-sleepers"], r"; no event loop was seen; what to do: hangdog run --help$")
 
     def test_a_worker_that_is_idle_elsewhere_is_silent(self):
         self.assert_silent(EVERY["made-idle-elsewhere"], r"; no event loop was seen")
 
     def test_a_loop_that_lost_its_half_of_the_time_was_none(self):
-        self.assert_silent(EVERY["made-outweighed"], r"; no event loop was seen$")
+        self.assert_silent(EVERY["made-outweighed"], r"; no event loop was seen; what to do: hangdog run --help$")
 
 
 def add(name, right, missed):

@@ -18,7 +18,7 @@ from support_run import environment, hot_functions, wait_until
 PYTHON = "/usr/bin/python3"
 PLAN = os.path.join(SOURCE, "tests/real/support_plan_asyncio.py")
 LOOK_NS = 50 * MS  # a dead program's last word is as old as the last look at it
-NO_LOOP = r"^hangdog: .* ran for .*; no event loop was seen$"
+NO_LOOP = r"^hangdog: .* ran for .*; no event loop was seen; what to do: hangdog run --help$"
 
 
 class Case(RealCase):
@@ -218,7 +218,9 @@ class Tells(Case):
         self.addCleanup(program.close)
         self.assertEqual(3, program.wait())
         lines = [json.loads(line) for line in program.errors.splitlines() if line.startswith("{")]
-        self.assertEqual(["hang"], [line["kind"] for line in lines])
+        self.assertEqual(["hang", "session"], [line["kind"] for line in lines])
+        self.assertEqual([], program.told)
+        self.assertEqual(["{"], [*{line[0] for line in program.errors.splitlines() if line.startswith('{"format":"hang')}])
         self.assertRegex(hot_functions(lines[0])[0], "nanosleep")
 
     def test_a_threshold_is_kept(self):

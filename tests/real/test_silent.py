@@ -22,8 +22,9 @@ if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a 
     NAMES.append("curl")
 THRESHOLD_MS = 300 if RELEASE else 1500
 NO_LOOP = r"; no event loop was seen%s$"
+NONE = "; what to do: hangdog run --help"
 LOOP_ALIKE = ["make", "tail", "curl"]
-UNCERTAIN = r"( for certain, and no hang of %d ms or more)?" % THRESHOLD_MS
+UNCERTAIN = r"(?:%s| for certain, and no hang of %d ms or more)" % (NONE, THRESHOLD_MS)
 EVERY = None
 
 
@@ -33,7 +34,7 @@ class Silent(PlanCase):
 
 def add(name):
     def test(self):
-        self.assert_silent(EVERY[name], NO_LOOP % (UNCERTAIN if name in LOOP_ALIKE else ""))
+        self.assert_silent(EVERY[name], NO_LOOP % (UNCERTAIN if name in LOOP_ALIKE else NONE))
     setattr(Silent, "test_" + name, test)
 
 
