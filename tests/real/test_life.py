@@ -517,7 +517,7 @@ class Follow(Case):
         self.assertGreater(child["app"]["started_at"], parent["app"]["started_at"])
         shown = subprocess.run([HANGDOG, "show", child["id"], "--spool", program.spool], env=environment(),
                                stdout=subprocess.PIPE, text=True, check=True).stdout
-        self.assertRegex(shown, r"ran for %d" % (child["session"]["used_ns"] // S))
+        self.assertIn("ran for %.3f s" % (child["session"]["used_ns"] / S), shown)
 
     def test_children_of_one_number_are_told_apart(self):
         program = self.program([PYTHON, "-I", "-c", SPACES], options=["--follow"])
