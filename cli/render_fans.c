@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MAX = 8192 /* four times what is written */, DEPTH_MAX = 512, TOLD_MAX = 3, NAME_WIDTH = 24 };
+enum { NODES_MAX = 8192 /* four times what is written */, DEPTH_MAX = 512, TOLD_MAX = 3, NAME_WIDTH = 32 };
 #define SHARE_TOLD 0.1
 
 struct fans {
     const json_t *frames, *nodes; /* of the tree */
     size_t count;
-    json_int_t all_ns;
-    size_t *node; /* of each frame of the hot stack; SIZE_MAX: inlined, or not found */
+    double all_ns; /* of the hang, as the hot stack's shares have it */
+    size_t *node;  /* of each frame of the hot stack; SIZE_MAX: inlined, or not found */
 };
 
 static json_int_t node_int(const struct fans *f, size_t i, const char *name) {
@@ -67,14 +67,14 @@ struct fans *render_fans(const json_t *report, const json_t *hot) {
     f->count = json_array_size(f->nodes);
     if (f->count > NODES_MAX || depth > DEPTH_MAX)
         f->count = 0;
-    for (size_t i = 0; i < f->count; i++)
-        if (is_child(f, i, SIZE_MAX))
-            f->all_ns += node_int(f, i, "time_ns");
     bool lost = false;
     for (size_t i = depth; i-- > 0;) {
         const json_t *frame = json_array_get(hot, i);
         bool inlined = json_is_true(json_object_get(frame, "inlined"));
         f->node[i] = lost || inlined ? SIZE_MAX : find_node(f, frame, at);
+        double share = json_number_value(json_object_get(frame, "share"));
+        if (at == SIZE_MAX && f->node[i] != SIZE_MAX && share > 0)
+            f->all_ns = (double)node_int(f, f->node[i], "time_ns") / share;
         at = inlined ? at : f->node[i];
         lost |= at == SIZE_MAX;
     }
@@ -88,7 +88,7 @@ static size_t next_beside(const struct fans *f, size_t from, size_t last) {
     for (size_t i = 0; i < f->count; i++) {
         json_int_t ns = node_int(f, i, "time_ns"),
                    last_ns = last == SIZE_MAX ? 0 : node_int(f, last, "time_ns");
-        if (i == from || node_int(f, i, "parent") != parent || (double)ns < SHARE_TOLD * (double)f->all_ns)
+        if (i == from || node_int(f, i, "parent") != parent || (double)ns < SHARE_TOLD * f->all_ns)
             continue;
         if (last != SIZE_MAX && (ns > last_ns || (ns == last_ns && i <= last)))
             continue;
@@ -110,7 +110,7 @@ static void put_name(const struct page *p, const json_t *frame) {
 /* "also: layout 31 %, parse 20 %" */
 void render_fan(const struct page *p, const struct fans *f, size_t frame, int indent) {
     size_t node = f != NULL ? f->node[frame] : SIZE_MAX, beside = SIZE_MAX;
-    if (node == SIZE_MAX || f->all_ns <= 0)
+    if (node == SIZE_MAX || !(f->all_ns > 0))
         return;
     int told = 0;
     for (; told <= TOLD_MAX && (beside = next_beside(f, node, beside)) != SIZE_MAX; told++) {
@@ -122,7 +122,7 @@ void render_fan(const struct page *p, const struct fans *f, size_t frame, int in
         }
         fputs(told != 0 ? ", " : "", p->out);
         put_name(p, node_frame(f, beside));
-        fprintf(p->out, " %.0f %%", 100 * (double)node_int(f, beside, "time_ns") / (double)f->all_ns);
+        fprintf(p->out, " %.0f %%", 100 * (double)node_int(f, beside, "time_ns") / f->all_ns);
     }
     if (told != 0)
         fprintf(p->out, "%s\n", p->style.end);

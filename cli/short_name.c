@@ -121,8 +121,28 @@ static void leave_out_namespaces(char *name, int width) {
     }
 }
 
+/* What std::function calls, of the function that calls it: "std::_Function_handler<void (), init()::
+ * {lambda()#1}>::_M_invoke(...)", where nothing else tells of it any more. Its last argument; NULL for other
+ * names. */
+static char *called_by_handler(const char *name) {
+    static const char handler[] = "std::_Function_handler<";
+    const char *open = name + sizeof handler - 2, *last = NULL;
+    if (strncmp(name, handler, sizeof handler - 1) != 0)
+        return NULL;
+    const char *close = closing(name, open);
+    int depth = 0;
+    for (const char *at = open + 1; close != NULL && at < close; at++) {
+        depth += (strchr("<({", *at) != NULL) - (strchr(">)}", *at) != NULL);
+        if (depth == 0 && strncmp(at, ", ", 2) == 0)
+            last = at + 2;
+    }
+    return last != NULL ? strndup(last, (size_t)(close - last) - (close[-1] == ' ')) : NULL;
+}
+
 char *short_name(const char *name, int width) {
-    char *text = strdup(name);
+    char *text = width_of(name) > width ? called_by_handler(name) : NULL;
+    if (text == NULL)
+        text = strdup(name);
     if (text != NULL && width_of(text) > width)
         leave_out_parameters(text);
     if (text != NULL && width_of(text) > width)

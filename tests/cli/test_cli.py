@@ -318,7 +318,7 @@ class Showing(Command):
         self.assertEqual("2.003 s in std::mutex::lock(), called by take_lock()", own(*lock))
         self.assertEqual("2.003 s in std::mutex::lock(), called by take_lock()", own(lock[0], "std::mutex::lock()"))
         self.assertIn(", called by take_lock()", own(lock[0], "void std::__introsort_loop<app::C*>(app::C*)"))
-        self.assertEqual("2.003 s in std::_Function_handler<...>::_M_invoke(...)", own(
+        self.assertEqual("2.003 s in app::init()::{lambda()#1}", own(
             lock[0], "std::_Function_handler<void (), app::init()::{lambda()#1}>::_M_invoke(std::_Any_data const&)"))
 
     def test_the_program_goes_by_its_files_name_and_by_a_link_to_it(self):

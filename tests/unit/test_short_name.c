@@ -47,6 +47,12 @@ static void names_lose_what_makes_them_long(void **state) {
          "a_function<...>::call(...)"},
         {"a_namespace_of_a_library::a_class_of_it::my_operator<std::vector<std::string> >()",
          "...::a_class_of_it::my_operator<...>()"},
+        {"std::_Function_handler<void (int, char), app::init(char)::{lambda(int, char)#1}>::_M_invoke(std::_Any_data const&)",
+         "app::init(char)::{lambda(int, char)#1}"},
+        {"std::_Function_handler<void (int), a_library::a_template<int, std::vector<std::string> > >::_M_invoke(int&&)",
+         "a_library::a_template<...>"},
+        {"std::_Function_handler<void (int), a_name_that_was_cut_somewhere",
+         "std::_Function_handler<void (int), a_name_that_was_cut_somewhere"},
         {"(anonymous namespace)::handler(std::string const&, unsigned long long)",
          "(anonymous namespace)::handler(...)"},
         {"a_namespace_of_a_library::(anonymous namespace)", "...::(anonymous namespace)"},
@@ -73,8 +79,9 @@ static void names_lose_what_makes_them_long(void **state) {
 static void hostile_names_take_no_longer(void **state) {
     const size_t bytes = 1 << 20;
     static const char *const parts[] = {
-        "a<",  "a<>", "a<b>c", "a<bcdef>",   "(", ")",         "()",
-        "a<(", "::",  "a<::",  "operator<<", "<", "operator>", "operator< <a"};
+        "a<",         "a<>", "a<b>c",     "a<bcdef>",     "(",
+        ")",          "()",  "a<(",       "::",           "a<::",
+        "operator<<", "<",   "operator>", "operator< <a", "std::_Function_handler<, "};
     char *name = malloc(bytes + 1);
     (void)state;
     assert_non_null(name);
