@@ -145,7 +145,11 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
         *known = (struct hd_known_identity){
             .uses = left->uses, .known = true, .chosen = chosen, .objects = left->objects, .seen = seen};
-        atomic_store_explicit(&id->resolved, 1, memory_order_relaxed);
+        atomic_store_explicit(&id->resolved, 1, memory_order_seq_cst);
+        if (atomic_load_explicit(&id->uses, memory_order_seq_cst) != left->uses) {
+            atomic_store_explicit(&id->resolved, 0,
+                                  memory_order_seq_cst); /* given away meanwhile: of another */
+        }
     }
 }
 
@@ -409,7 +413,9 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
         uint8_t byte = verdict_on(g, known);
         if (atomic_load_explicit(&id->verdict, memory_order_relaxed) != byte) {
             atomic_store_explicit(&id->verdict, byte, memory_order_seq_cst);
-            if (byte == HD_WAIT_IDLE && !changed) {
+            if (atomic_load_explicit(&id->uses, memory_order_seq_cst) != known->uses) {
+                atomic_store_explicit(&id->verdict, HD_WAIT_UNKNOWN, memory_order_seq_cst); /* of another */
+            } else if (byte == HD_WAIT_IDLE && !changed) {
                 tell_wait_was(loop, id);
             }
         }

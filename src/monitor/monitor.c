@@ -68,6 +68,13 @@ static bool given_up(const struct hd_monitor *m, const struct hd_watch *w) {
            hd_life_age(&w->life, m->clock.ns) > m->settings.sample_launch_ns;
 }
 
+static void tell_waits(struct hd_monitor *m, uint64_t now_ns) {
+    const struct hd_recogniser *recogniser = &m->settings.recogniser;
+    if (recogniser->due != NULL && recogniser->due(recogniser->ctx, now_ns)) {
+        hd_tell(m, &(struct hd_message){.type = HD_MSG_WAITS});
+    }
+}
+
 /* All loops, one pass. The time of the next look, FOR_EVER when every loop is idle. */
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns = anchor(m);
@@ -93,10 +100,7 @@ static uint64_t look(struct hd_monitor *m) {
             next_ns = w->next_ns;
         }
     }
-    const struct hd_recogniser *recogniser = &m->settings.recogniser;
-    if (recogniser->due != NULL && recogniser->due(recogniser->ctx, now_ns)) {
-        hd_tell(m, &(struct hd_message){.type = HD_MSG_WAITS});
-    }
+    tell_waits(m, now_ns);
     m->looked_ns = now_ns;
     m->unread_late_ns = late_ns > HD_LATE_NS ? 0 : m->unread_late_ns + late_ns;
     if (next_ns != FOR_EVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
@@ -246,6 +250,8 @@ void *hd_monitor_run(void *monitor) {
         m->wakeups++;
         wait(m, seen, next_ns);
     }
+    /* before the launch ends: what waited last may be the loop's, and the launch several turns of it */
+    tell_waits(m, hd_os_now_ns());
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
         if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) >= HD_WATCH_NEW) {
             hd_watch_close(m, hd_watch_at(m, i));

@@ -137,16 +137,24 @@ static bool known_too_late(const struct hd_monitor *m, const struct hd_hang *h) 
     return limit_ns != 0 && h->state == HANGDOG_STATE_LAUNCH && hd_os_now_ns() - h->start_ns > limit_ns;
 }
 
-/* A wait in the turn turned out to be the loop's while the message of its end was on its way (we were at a
- * disk): the turn was over when that began. */
+/* What was found out about the loop while the message of the turn's end was on its way (we were at a disk, or
+ * the program ends): the turn was over when a wait began that is the loop's after all, a launch when the
+ * first one did. */
 static uint64_t end_of(const struct hd_monitor *m, const struct hd_hang *h, const struct hd_message *msg) {
     const struct hd_loop *loop = &hd_watch_at(m, h->loop)->loop;
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
-    uint64_t to = atomic_load_explicit(&loop->waited_to, memory_order_acquire);
-    uint64_t from = atomic_load_explicit(&loop->waited_from, memory_order_relaxed);
-    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(loop);
-    uint64_t from_ns = to != 0 ? now_ns - hd_ticks_to_ns(now - from, rate) : 0;
-    return from_ns > h->start_ns && from_ns < msg->at_ns ? from_ns : msg->at_ns;
+    uint64_t waited = atomic_load_explicit(&loop->waited_to, memory_order_acquire) != 0
+                          ? atomic_load_explicit(&loop->waited_from, memory_order_relaxed)
+                          : 0;
+    uint64_t launched =
+        h->state == HANGDOG_STATE_LAUNCH ? atomic_load_explicit(&loop->launched, memory_order_acquire) : 0;
+    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(loop), end_ns = msg->at_ns;
+    const uint64_t ended[] = {waited, launched};
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t at_ns = ended[i] != 0 ? now_ns - hd_ticks_to_ns(now - ended[i], rate) : 0;
+        end_ns = at_ns > h->start_ns && at_ns < end_ns ? at_ns : end_ns;
+    }
+    return end_ns;
 }
 
 static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,

@@ -58,6 +58,17 @@ for _ in range(10): turn(1, 0.05)
 """
 
 
+SHORT = """
+import os, select, time
+r, w = os.pipe()
+def turn(seconds): select.select([r], [], [], seconds)
+turn(1.2)
+time.sleep(1.2)
+turn(1.2)
+turn(1.2)
+"""
+
+
 class Loop(SideBySide):
     def hangs(self, argv, choice):
         program = self.start(argv, ["--loop", choice])
@@ -103,6 +114,12 @@ class Loop(SideBySide):
             self.skipTest("libglib-2.0 is not installed")
         _, hangs = self.hangs([PYTHON, "-I", "-c", GLIB], "libglib-2.0:g_main_loop_run")
         self.assert_lengths([7, 8], hangs)
+
+    def beside_the_third_wait_of_a_program_is_its_last(self):
+        """Then the loop is known, and what the launch was taken for were turns."""
+        program = self.start([PYTHON, "-I", "-c", SHORT], [])
+        program.wait()
+        self.assert_lengths([12], [(round(r["duration_ns"] / 1e8), r) for r in program.reports("hang")])
 
     def beside_waits_on_new_descriptors_end_turns(self):
         program = self.start([PYTHON, "-I", "-c", GROWS], [])
