@@ -146,6 +146,9 @@ static const char *unwatched_why(struct hd_record *c) {
         return "its root directory is another, from where neither /proc nor the spool can be reached";
     case HD_UNWATCHED_FAILED:
         return "it could not be watched: it had no memory or no thread left for the monitor";
+    case HD_UNWATCHED_TABLE:
+        return "it could not be watched: the kernel gave our threads no descriptor table of their own (allow "
+               "close_range, or unshare before Linux 5.9, in the container's seccomp profile)";
     case HD_UNWATCHED_NOT:
     case HD_UNWATCHED_NO_WAIT:
     default:

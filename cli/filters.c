@@ -43,7 +43,6 @@ static long status_number(const char *key) {
 
 static void *thread(void *unused) {
     hd_os.set_thread_name("hangdog");
-    hd_os.close_all_unshared();
     return unused;
 }
 

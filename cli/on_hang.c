@@ -5,7 +5,6 @@
 #include "cli/on_hang.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -19,7 +18,7 @@ static _Noreturn void become(const struct on_hang *o, const char *report) {
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     fcntl(STDERR_FILENO, F_SETFD, 0);
-    close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+    closefrom(STDERR_FILENO + 1);
     setenv("HANGDOG_REPORT", report, 1);
     runner_as_before();
     execl("/bin/sh", "sh", "-c", o->command, "hangdog", report, (char *)NULL);

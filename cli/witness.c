@@ -4,7 +4,6 @@
  */
 #include "cli/witness.h"
 
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +22,7 @@ static _Noreturn void stand_by(int talk) {
     sigset_t set;
     prctl(PR_SET_NAME, "hangdog-witness");
     dup2(talk, STDIN_FILENO); /* nothing else stays open: pipes end when those who use them do */
-    close_range(STDIN_FILENO + 1, UINT_MAX, 0);
+    closefrom(STDIN_FILENO + 1);
     while (read(STDIN_FILENO, &set, sizeof set) == sizeof set) {
         while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0) {
         }

@@ -176,9 +176,12 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
         atomic_store(&r->unwatched, HD_UNWATCHED_ROOT);
         return;
     }
-    if (self.starts == STARTS_MAX || hd_monitor_start(&settings, r, &m) != 0) {
+    int rc = self.starts < STARTS_MAX ? hd_monitor_start(&settings, r, &m) : -ENOMEM;
+    if (rc != 0) {
         atomic_store(&self.phase, NEVER);
-        atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
+        bool none_left = rc == -ENOMEM || rc == -EAGAIN || rc == -EBUSY;
+        atomic_store(&r->unwatched, none_left ? HD_UNWATCHED_FAILED : HD_UNWATCHED_TABLE);
+        hd_record_file_keep_no_longer(); /* nothing of ours stays among the program's numbers */
         return;
     }
     hd_process_notes_ids();

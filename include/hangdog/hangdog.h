@@ -78,8 +78,11 @@ typedef struct hangdog_options {
 } hangdog_options;
 
 /* Starts the monitor of this process: two threads, at most 1 MiB of memory. NULL: all defaults.
- * -EALREADY: it runs already. -EINVAL, -ENOMEM, -EAGAIN: not started. A spool that cannot be written is no
- * error here: it is noted once and hangs are detected all the same. Less than 100 ms. */
+ * -EALREADY: it runs already. -EINVAL, -ENOMEM, -EAGAIN: not started. -EPERM, -ENOSYS: not started, for our
+ * threads may have no descriptor table of their own (close_range, and before Linux 5.9 unshare, must be
+ * allowed in a container's seccomp profile), and theirs would be among the program's numbers. A spool that
+ * cannot be written is no error here: it is noted once and hangs are detected all the same. Less than 100 ms.
+ */
 HANGDOG_API int hangdog_start(const hangdog_options *options);
 
 /* Stops it and writes the session report. A worker stuck on a disk is abandoned: less than 100 ms. Watched

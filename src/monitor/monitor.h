@@ -202,9 +202,9 @@ int hd_monitor_stop(void);
 /* Stops it where malloc's locks may be held: what is left of the threads is never waited for. Does nothing
  * when none runs. */
 void hd_monitor_leave(void);
-/* Waits until our threads have a descriptor table of their own and have opened what they keep: a program that
- * goes into another root or gives up rights as the first thing it does would be ahead of them. Not for long.
- */
+/* Waits until our threads have closed what their descriptor tables were born with, and have opened what they
+ * keep: a program that goes into another root or gives up rights as the first thing it does would be ahead of
+ * them. Not for long. */
 void hd_monitor_wait_ready(struct hd_monitor *m);
 void hd_monitor_is_ready(struct hd_monitor *m); /* one of our threads says so */
 struct hd_monitor *hd_monitor_current(void);

@@ -48,6 +48,7 @@ enum hd_unwatched {
     HD_UNWATCHED_ALONE,   /* it changed who it is by a thread that has other rights than the first one */
     HD_UNWATCHED_ROOT,    /* it had to be watched anew, under another root: /proc and the spool are not its */
     HD_UNWATCHED_EXEC,    /* it became another program, which has not taken a record */
+    HD_UNWATCHED_TABLE,   /* no descriptor table for the monitor: its numbers would be among the program's */
 };
 
 enum hd_record_loop {

@@ -159,6 +159,11 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
     rc = hd_os_thread_start(&m->monitor_thread, m->monitor_stack, sizeof m->monitor_stack, hd_monitor_run, m);
     if (rc == 0) { /* without a worker hangs are seen and not told: nothing that would be worth failing for */
         hd_os_thread_start(&m->worker_thread, m->worker_stack, sizeof m->worker_stack, hd_worker_run, m);
+    } else {
+        hd_capture_signal_end();
+    }
+    if (rc == 0 && record == NULL) { /* whose record it is waits later, when it has added its loop */
+        hd_monitor_wait_ready(m);
     }
     end_change(rc == 0 ? RUNNING : STOPPED);
     *out = m;

@@ -45,7 +45,11 @@ struct hd_os_calls {
     int (*alt_stack)(const void *new_stack, void *old_stack);                   /* stack_t */
     int (*signal_mask)(int how, const uint64_t *set,
                        uint64_t *old); /* this thread's; bit n - 1 is signal n */
-    int (*close_all_unshared)(void);   /* a descriptor table of this thread's own, emptied */
+    /* A descriptor table of this thread's own. 0: it is empty; 1: a copy, to be emptied by close_all; else
+     * this thread has that of the program as before. */
+    int (*own_table)(void);
+    int (*close_all_unshared)(void); /* own_table and close_all in one */
+    void (*close_all)(void); /* may wait for a disk that does not answer (a network's), as close does */
     int (*set_thread_name)(const char *name);
     int (*get_thread_name)(char name[16]); /* this thread's */
     int (*get_pid)(void);
@@ -113,8 +117,10 @@ void hd_os_memory_give(void *p, size_t bytes);
 #define HD_OS_STACK_EXTRA 0u
 #endif
 
-/* A thread with every signal blocked, on the caller's stack memory; where the thread-local variables of the
- * program's modules leave too little of it, on a stack of libc's. */
+/* A thread with every signal blocked and with a descriptor table of its own, empty, on the caller's stack
+ * memory; where the thread-local variables of the program's modules leave too little of it, on a stack of
+ * libc's. Where it can have no such table (-EPERM, -ENOSYS: the system denies it) there is no thread, for
+ * what it opened would be among the program's numbers. */
 struct hd_os_thread {
     uint64_t handle[1]; /* pthread_t */
     bool started;

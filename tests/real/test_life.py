@@ -94,6 +94,22 @@ class Filters(Case):
             self.assertRegex(text, "it could not be watched: a seccomp filter is on all its threads"
                              if "deadly" in kind else "; 2 hangs, ", kind)
 
+    def test_no_descriptor_table_by_one_call(self):
+        """On an old kernel, or in a container. A daemon that closes what it does not know has its own numbers alone."""
+        folder = self.folder()
+        head = {"watched": [HANGDOG, "run", "--spool", folder, "--"], "plain": []}
+        runs = {(kind, way): subprocess.Popen([FILTERED, "launch", kind, *head[way], LEAVES, "closefrom"],
+                                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                              stderr=subprocess.PIPE, text=True, env=environment())
+                for kind in ("old", "denied") for way in head}
+        ended = {run: process.communicate(timeout=60) for run, process in runs.items()}
+        for run, process in runs.items():
+            self.assertEqual(7, process.returncode, ended[run])
+            self.assertEqual(ended["old", "plain"][0], ended[run][0], run)
+        self.assertIn("; 1 hang, ", ended["old", "watched"][1])
+        self.assertRegex(ended["denied", "watched"][1],
+                         r"^hangdog: .*could not be watched: .* no descriptor table of their own .*seccomp profile\)\n$")
+
     @unittest.skipUnless(os.path.exists(CHRONYD), "chronyd is not installed, or stood aside for another time daemon")
     def test_chronyd_with_its_filter(self):
         every = []

@@ -13,11 +13,8 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "os/linux/own_table.h"
 #include "os/linux/syscall.h"
-
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE (1U << 1)
-#endif
 
 static int sys_open_at(int dir, const char *path, int flags, int mode) {
     return (int)hd_syscall4(SYS_openat, dir, path, flags, mode);
@@ -134,7 +131,11 @@ static int sys_signal_mask(int how, const uint64_t *set, uint64_t *old) {
 }
 
 static int sys_close_all_unshared(void) {
-    return (int)hd_syscall3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE);
+    int table = hd_own_table();
+    if (table > 0) {
+        hd_own_table_free();
+    }
+    return table < 0 ? table : 0;
 }
 
 static int sys_set_thread_name(const char *name) {
@@ -218,7 +219,9 @@ struct hd_os_calls hd_os = {
     .signal_action = sys_signal_action,
     .alt_stack = sys_alt_stack,
     .signal_mask = sys_signal_mask,
+    .own_table = hd_own_table,
     .close_all_unshared = sys_close_all_unshared,
+    .close_all = hd_own_table_free,
     .set_thread_name = sys_set_thread_name,
     .get_thread_name = sys_get_thread_name,
     .get_pid = sys_get_pid,

@@ -62,12 +62,13 @@ static bool is_single_threaded(void) {
 #define LEFT_BYTES_MIN (20 * 1024) /* they use 8 KiB; the deepest that can come about is below 16 */
 #define LIBC_STACK_BYTES (1024 * 1024)
 
-enum verdict { BORN = 1, CRAMPED };
+enum verdict { BORN = 1, CRAMPED, TABLELESS };
 
 struct birth {
     void *(*run)(void *);
     void *arg;
     const uint8_t *stack; /* NULL: libc's */
+    int error;            /* why it is without a table */
     _Atomic uint32_t verdict;
 };
 
@@ -77,9 +78,14 @@ static void *be_born(void *of) {
     void *arg = b->arg;
     bool cramped =
         b->stack != NULL && (const uint8_t *)__builtin_frame_address(0) - b->stack < LEFT_BYTES_MIN;
-    atomic_store(&b->verdict, cramped ? CRAMPED : BORN);
+    int table = cramped ? 0 : hd_os.own_table();
+    b->error = table < 0 ? -table : 0;
+    atomic_store(&b->verdict, cramped ? CRAMPED : table < 0 ? TABLELESS : BORN);
     hd_os.futex_wake((uint32_t *)&b->verdict, 1, false); /* the birth itself may be gone */
-    return cramped ? NULL : run(arg);
+    if (table > 0) {
+        hd_os.close_all();
+    }
+    return cramped || table < 0 ? NULL : run(arg);
 }
 
 /* With `stack` NULL it is libc's, of `bytes` if not 0. 0, a positive errno, or -1: there was too little room.
@@ -116,11 +122,11 @@ static int start_on(void *stack, size_t bytes, struct birth *b, pthread_t *handl
     while (atomic_load(&b->verdict) == 0) {
         (void)hd_os.futex_wait((uint32_t *)&b->verdict, 0, hd_os_now_ns() + HD_NS_PER_MS, false);
     }
-    if (atomic_load(&b->verdict) == CRAMPED) {
+    uint32_t verdict = atomic_load(&b->verdict);
+    if (verdict != BORN) {
         (void)pthread_join(*handle, NULL);
-        return -1;
     }
-    return 0;
+    return verdict == CRAMPED ? -1 : b->error;
 }
 
 /* A sanitizer's runtime, the program's own, wants more room on every stack than we have, and says so. */

@@ -4,8 +4,9 @@
  * loop that ticks at 20 Hz, installs the filter, ticks on, computes for 1.2 s in `busy_callback` and sleeps
  * for 1.2 s in `sleeping_callback` with ticks between them, and exits with 7. Prints how long each took, by
  * its own clock, in ms. HOW: by which call; `twice`: one filter after the other.
- * `filtered launch deadly|harmless PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call that
- * every monitor makes, or for one that none does.
+ * `filtered launch deadly|harmless|old|denied PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for
+ * a call that every monitor makes, or for one that none does; where close_range is not there, as before Linux
+ * 5.9, or where unshare may not be called either.
  * `filtered vfork`: children that share the memory have filters of their own; then a thread that is called
  * worker sleeps for 0.7 s in its loop, and the program becomes `filtered asks`.
  */
@@ -133,15 +134,20 @@ static int child(const char *how) {
     return status == 6 << 8 ? 0 : 1;
 }
 
-static int launch(char **argv) {
-    struct sock_filter one[] = {LOAD(nr),
-                                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-                                         strcmp(argv[0], "deadly") == 0 ? SYS_close_range : SYS_acct, 0, 1),
-                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+static bool answer(long call, unsigned answered) {
+    struct sock_filter one[] = {LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
+                                BPF_STMT(BPF_RET | BPF_K, answered),
                                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     struct sock_fprog of_one = {sizeof one / sizeof one[0], one};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_one) != 0) {
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_one) == 0;
+}
+
+static int launch(char **argv) {
+    bool old = strcmp(argv[0], "old") == 0, denied = strcmp(argv[0], "denied") == 0;
+    long call = old || denied || strcmp(argv[0], "deadly") == 0 ? SYS_close_range : SYS_acct;
+    unsigned answered = old || denied ? SECCOMP_RET_ERRNO | ENOSYS : SECCOMP_RET_KILL_PROCESS;
+    if (!answer(call, answered) || (denied && !answer(SYS_unshare, SECCOMP_RET_ERRNO | EPERM))) {
         return 126;
     }
     execvp(argv[1], argv + 1);
