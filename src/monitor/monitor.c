@@ -236,8 +236,6 @@ static int open_own(struct hd_monitor *m) {
 void *hd_monitor_run(void *monitor) {
     struct hd_monitor *m = monitor;
     hd_os.set_thread_name("hangdog");
-    hd_os.close_all_unshared(); /* where it fails, ours are numbers of the program's table: high ones are not
-                                   needed to be right */
     atomic_store_explicit(&m->tid, hd_os.get_tid(), memory_order_relaxed);
     hd_capture_files_open();
     open_own(m);

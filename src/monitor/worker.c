@@ -259,7 +259,6 @@ void *hd_worker_run(void *monitor) {
     struct hd_monitor *m = monitor;
     struct hd_worker *k = m->worker;
     hd_os.set_thread_name("hangdog-worker");
-    hd_os.close_all_unshared(); /* where it fails, ours are numbers of the program's table */
     k->own_tid = hd_os.get_tid();
     hd_capture_files_open();
     hd_worker_init(m, k);

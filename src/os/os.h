@@ -48,7 +48,6 @@ struct hd_os_calls {
     /* A descriptor table of this thread's own. 0: it is empty; 1: a copy, to be emptied by close_all; else
      * this thread has that of the program as before. */
     int (*own_table)(void);
-    int (*close_all_unshared)(void); /* own_table and close_all in one */
     void (*close_all)(void); /* may wait for a disk that does not answer (a network's), as close does */
     int (*set_thread_name)(const char *name);
     int (*get_thread_name)(char name[16]); /* this thread's */

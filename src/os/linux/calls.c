@@ -130,14 +130,6 @@ static int sys_signal_mask(int how, const uint64_t *set, uint64_t *old) {
     return (int)hd_syscall4(SYS_rt_sigprocmask, how, set, old, HD_KERNEL_SIGSET_BYTES);
 }
 
-static int sys_close_all_unshared(void) {
-    int table = hd_own_table();
-    if (table > 0) {
-        hd_own_table_free();
-    }
-    return table < 0 ? table : 0;
-}
-
 static int sys_set_thread_name(const char *name) {
     return (int)hd_syscall2(SYS_prctl, PR_SET_NAME, name);
 }
@@ -220,7 +212,6 @@ struct hd_os_calls hd_os = {
     .alt_stack = sys_alt_stack,
     .signal_mask = sys_signal_mask,
     .own_table = hd_own_table,
-    .close_all_unshared = sys_close_all_unshared,
     .close_all = hd_own_table_free,
     .set_thread_name = sys_set_thread_name,
     .get_thread_name = sys_get_thread_name,
