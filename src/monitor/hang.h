@@ -14,6 +14,9 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
 void hd_hang_open(struct hd_hang *h); /* it is to be reported */
 void hd_hang_free(struct hd_hang *h);
 
+/* The stack in k->frames, in the hang's tree; the pool always has room for it. Returns its leaf. */
+uint32_t hd_hang_add_stack(struct hd_worker *k, struct hd_hang *h, uint32_t count, uint64_t at_ns);
+
 /* A sample whose stack is in the tree: the one before it is settled. `excluded_ns`: taken off up to now. */
 void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_t excluded_ns);
 

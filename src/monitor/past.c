@@ -15,6 +15,16 @@ static uint32_t stack_of(struct hd_worker *k, uint32_t leaf) {
     return count;
 }
 
+/* The leaf of a launch's sample: by its timeline, which goes back as far and knows what was folded. */
+static uint32_t leaf_of(const struct hd_hang *launch, uint64_t at_ns) {
+    for (uint32_t i = 0; i < HD_TIMELINE; i++) {
+        if (launch->timeline[i].at_ns == at_ns) {
+            return launch->timeline[i].leaf;
+        }
+    }
+    return HD_TREE_NONE;
+}
+
 /* The samples of the launch between begin and end, again, as those of hang h. False: they show that it is
  * none.
  */
@@ -46,8 +56,8 @@ static bool move_samples(struct hd_worker *k, const struct hd_hang *launch, stru
             return false;
         }
         sample.evidence.child_alive &= sample.evidence.child_ns >= h->start_ns;
-        uint32_t count = stack_of(k, sample.leaf);
-        sample.leaf = hd_tree_add(&h->tree, k->frames, count, sample.at_ns);
+        uint32_t count = stack_of(k, leaf_of(launch, sample.at_ns));
+        sample.leaf = hd_hang_add_stack(k, h, count, sample.at_ns);
         hd_hang_add(h, &sample, h->excluded_ns);
     }
     hd_hang_settle(h, end_ns, h->excluded_ns, NULL);

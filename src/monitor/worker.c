@@ -56,7 +56,7 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         uint32_t count =
             hd_scripts_expand(&k->scripts, k->frames, walk.count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
                               walk.cut != 0 ? HD_FRAMES_MAX / 2 : 0, c->stack, c->stack_addr, c->stack_bytes);
-        now.leaf = hd_tree_add(&h->tree, k->frames, count, c->at_ns);
+        now.leaf = hd_hang_add_stack(k, h, count, c->at_ns);
         now.way = c->way;
         now.stop = walk.stop;
         now.cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);

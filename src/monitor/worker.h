@@ -14,7 +14,7 @@
 #include "unwind/unwind.h"
 
 #define HD_HANGS_MAX (HD_FOLLOWED_MAX + 1) /* and one that was over before it was known */
-#define HD_TIMELINE 100
+#define HD_TIMELINE 100u
 #define HD_FRAMES_MAX 256
 #define HD_THREADS_MAX 256
 #define HD_THREAD_FRAMES_MAX 4096
@@ -34,13 +34,13 @@ struct hd_last_sample {
 
 /* Those of turns of which it is not known yet whether they are one (a launch, before the loop is known): the
  * newest so many. */
-#define HD_PAST_SAMPLES 100u
+#define HD_PAST_SAMPLES HD_TIMELINE
 struct hd_past_samples {
     uint32_t count; /* ever */
     struct hd_past_sample {
         uint8_t loop;
-        uint64_t excluded_ns; /* as of the sample */
-        struct hd_last_sample sample;
+        uint64_t excluded_ns;         /* as of the sample */
+        struct hd_last_sample sample; /* its leaf is that of then: the turn's timeline has what is left */
     } at[HD_PAST_SAMPLES];
 };
 

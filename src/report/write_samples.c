@@ -173,15 +173,6 @@ static void write_timeline(const struct hd_report *r, struct hd_report_scratch *
 
 /* ---- tree --------------------------------------------------------------------------------- */
 
-/* The node after `at`, each before its callees. */
-static uint32_t next_node(const struct hd_tree_pool *pool, uint32_t at) {
-    if (pool->node[at].child != HD_TREE_NONE)
-        return pool->node[at].child;
-    while (at != HD_TREE_NONE && pool->node[at].sibling == HD_TREE_NONE)
-        at = pool->node[at].parent;
-    return at == HD_TREE_NONE ? at : pool->node[at].sibling;
-}
-
 /* A node that shows the same function as node `at` and came first; `at` itself when it is the first. */
 static uint32_t first_of_function(const struct hd_tree_pool *pool, struct hd_report_scratch *w, uint32_t at) {
     uint64_t key = hd_frame_key(&pool->node[at].frame);
@@ -200,7 +191,7 @@ static void write_tree_frames(const struct hd_report *r, struct hd_report_scratc
     uint16_t frames = 0;
     memset(w->function, 0xff, sizeof w->function);
     hd_json_array(&w->json, "frames");
-    for (uint32_t n = r->tree->roots; n != HD_TREE_NONE; n = next_node(pool, n)) {
+    for (uint32_t n = r->tree->roots; n != HD_TREE_NONE; n = hd_tree_next(pool, n)) {
         uint32_t first = first_of_function(pool, w, n);
         if (first == n) {
             struct hd_frame frame = hd_tree_frame(pool, n);
@@ -220,7 +211,7 @@ static void write_tree(const struct hd_report *r, struct hd_report_scratch *w) {
     hd_json_object(j, "tree");
     write_tree_frames(r, w);
     hd_json_array(j, "nodes");
-    for (uint32_t i = r->tree->roots; i != HD_TREE_NONE; i = next_node(pool, i)) {
+    for (uint32_t i = r->tree->roots; i != HD_TREE_NONE; i = hd_tree_next(pool, i)) {
         const struct hd_tree_node *n = &pool->node[i];
         w->node_place[i] = nodes++;
         hd_json_object(j, NULL);

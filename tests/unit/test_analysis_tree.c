@@ -154,7 +154,6 @@ static void an_empty_pool_cuts_stacks_short_and_loses_no_time(void **state) {
     }
     uint32_t leaf = sample(MAIN "AB", 1, 10);
     assert_int_equal(pool.node[leaf].frame.start, (uint64_t)'A' * 0x1000);
-    assert_int_equal(tree.lost, 1);
     assert_int_equal(sample("X", 2, 5), HD_TREE_NONE);
     assert_int_equal(tree.time_ns, 15);
     assert_hot(MAIN "A");
@@ -183,6 +182,61 @@ static void what_is_taken_back_leaves_the_tree_as_it_was(void **state) {
     assert_int_equal(pool.node[later].samples, 1);
 }
 
+static uint32_t free_nodes(void) {
+    uint32_t n = 0;
+    for (uint32_t i = pool.free; i != HD_TREE_NONE; i = pool.node[i].sibling)
+        n++;
+    assert_int_equal(n + pool.used, HD_TREE_POOL_NODES);
+    return n;
+}
+
+/* Light is what has little time for how long it was not seen. */
+static void a_folded_leafs_time_is_its_callers(void **state) {
+    (void)state;
+    uint32_t b = sample(MAIN "AB", 1 * HD_NS_PER_S, 40), c = sample(MAIN "AC", 2 * HD_NS_PER_S, 6000),
+             d = sample(MAIN "ADEF", 3 * HD_NS_PER_S, 500), e = pool.node[pool.node[d].parent].parent,
+             a = pool.node[c].parent, z = sample("YZ", 4 * HD_NS_PER_S, 30),
+             last = sample(MAIN "X", 5 * HD_NS_PER_S, 0);
+    hd_tree_fold(&tree, 4);
+    assert_int_equal(hd_tree_left(&tree, b), a);
+    assert_int_equal(hd_tree_left(&tree, z), HD_TREE_NONE);
+    assert_int_equal(hd_tree_left(&tree, d), a); /* all of one chain weighs the same */
+    assert_int_equal(hd_tree_left(&tree, e), a);
+    assert_int_equal(hd_tree_left(&tree, c), c);
+    assert_int_equal(hd_tree_left(&tree, last), last); /* the newest, whatever it weighs */
+    assert_int_equal(tree.nodes, 4);                   /* M, A, C, X */
+    assert_int_equal(free_nodes(), HD_TREE_POOL_NODES - 4);
+    assert_int_equal(pool.node[a].time_ns, 6540);
+    assert_int_equal(pool.node[a].samples, 3);
+    assert_float_equal(pool.node[a].folded_ns, 540, 1e-3);
+    assert_int_equal(pool.node[c].time_ns, 6000);
+    assert_int_equal(tree.time_ns, 6570);
+    assert_hot(MAIN "AC");
+    hd_tree_take_back(&tree, a, 500); /* the sample in F */
+    hd_tree_take_back(&tree, HD_TREE_NONE, 30);
+    assert_int_equal(pool.node[a].time_ns, 6040);
+    assert_int_equal(pool.node[a].samples, 2);
+    assert_int_equal(tree.time_ns, 6040);
+    hd_tree_fold(&tree, 100);
+    assert_hot(MAIN "X"); /* the newest stays when all else goes */
+    assert_int_equal(tree.nodes, 2);
+}
+
+/* With all of its callees, a caller whose own time is little leads on to the heaviest; so it does without
+ * those that were folded. */
+static void what_was_folded_is_not_its_callers_own_time(void **state) {
+    (void)state;
+    for (int function = 'a'; function <= 'z'; function++)
+        sample((char[]){'M', 'D', (char)function, 0}, (uint64_t)(function - 'a') * HD_NS_PER_S, 10);
+    sample(MAIN "DH", 30 * HD_NS_PER_S, 90);
+    assert_hot(MAIN "DH");
+    hd_tree_fold(&tree, 26);
+    assert_int_equal(tree.nodes, 3);
+    assert_hot(MAIN "DH");
+    sample(MAIN "D", 31 * HD_NS_PER_S, 91); /* its own */
+    assert_hot(MAIN "D");
+}
+
 static void freed_nodes_are_all_there_again(void **state) {
     (void)state;
     for (int round = 0; round < 3; round++) {
@@ -194,10 +248,7 @@ static void freed_nodes_are_all_there_again(void **state) {
         hd_tree_free(&tree);
         assert_int_equal(pool.used, 0);
     }
-    uint32_t n = 0;
-    for (uint32_t i = pool.free; i != HD_TREE_NONE; i = pool.node[i].sibling)
-        n++;
-    assert_int_equal(n, HD_TREE_POOL_NODES);
+    assert_int_equal(free_nodes(), HD_TREE_POOL_NODES);
 }
 
 /* The interpreter's frame is met with another function after the script's own. */
@@ -239,6 +290,8 @@ int main(void) {
         TEST(a_stack_that_is_too_deep_keeps_both_ends),
         TEST(an_empty_pool_cuts_stacks_short_and_loses_no_time),
         TEST(what_is_taken_back_leaves_the_tree_as_it_was),
+        TEST(a_folded_leafs_time_is_its_callers),
+        TEST(what_was_folded_is_not_its_callers_own_time),
         TEST(freed_nodes_are_all_there_again),
         TEST(a_scripts_function_is_where_its_interpreters_frame_is),
     };

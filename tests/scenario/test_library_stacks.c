@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A hang with more functions on its stacks than there are nodes for them, and then one function that has most
+ * of the time: the report names it, with its share.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analysis/tree.h"
+#include "library.h"
+
+#define DEPTH 40
+#define SPELL_MS (SANITIZED ? 20 : 10) /* about a sample for each stack */
+
+/* ---- 300 functions, that call each other in any order ------------------------------------------- */
+
+struct way {
+    unsigned left, at;
+    const unsigned *next;
+};
+static void go_on(struct way *w);
+
+#define ONE(n)                                                                                           \
+    __attribute__((noinline)) static void function_##n(struct way *w) {                                  \
+        go_on(w);                                                                                        \
+        __asm__ volatile("" ::"i"(n) : "memory"); /* not a tail call, and not another function's twin */ \
+    }
+#define TEN(n) \
+    ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
+#define HUNDRED(n) \
+    TEN(n##0) TEN(n##1) TEN(n##2) TEN(n##3) TEN(n##4) TEN(n##5) TEN(n##6) TEN(n##7) TEN(n##8) TEN(n##9)
+HUNDRED(1)
+HUNDRED(2)
+HUNDRED(3)
+
+#define NAME(n) function_##n,
+#define NAME_TEN(n) \
+    NAME(n##0)      \
+    NAME(n##1) NAME(n##2) NAME(n##3) NAME(n##4) NAME(n##5) NAME(n##6) NAME(n##7) NAME(n##8) NAME(n##9)
+#define NAME_HUNDRED(n) \
+    NAME_TEN(n##0)      \
+    NAME_TEN(n##1)      \
+    NAME_TEN(n##2)      \
+    NAME_TEN(n##3)      \
+    NAME_TEN(n##4)      \
+    NAME_TEN(n##5) NAME_TEN(n##6) NAME_TEN(n##7) NAME_TEN(n##8) NAME_TEN(n##9)
+static void (*const function[])(struct way *) = {NAME_HUNDRED(1) NAME_HUNDRED(2) NAME_HUNDRED(3)};
+#define FUNCTIONS (sizeof function / sizeof function[0])
+
+/* Always inlined, so that a stack is the functions alone. */
+__attribute__((always_inline)) static inline void go_on(struct way *w) {
+    if (w->left-- == 0)
+        spin_ms(SPELL_MS);
+    else
+        function[w->next[w->at++]](w);
+}
+
+/* ---- the hang ------------------------------------------------------------------------------------- */
+
+static unsigned random_number(void) {
+    static uint64_t state = 1;
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (unsigned)(state >> 33);
+}
+
+static uint64_t one_took_ns;
+
+static void many_stacks_then_one(uint64_t ms) {
+    uint64_t until_ns = now_ns() + ms * 4 / 10 * MS;
+    while (now_ns() < until_ns) {
+        unsigned next[DEPTH];
+        for (unsigned i = 0; i < DEPTH; i++)
+            next[i] = random_number() % FUNCTIONS;
+        struct way w = {.left = DEPTH, .next = next};
+        go_on(&w);
+    }
+    uint64_t began_ns = now_ns();
+    block_spin(ms * 6 / 10);
+    one_took_ns = now_ns() - began_ns;
+}
+
+/* Of the outermost function of the hot stack that is not on all stacks. */
+static double share_of_one(const json_t *hang) {
+    const json_t *frames = json_object_get(json_object_get(hang, "hot_stack"), "frames");
+    double share = 0;
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        double here = json_number_value(json_object_get(json_array_get(frames, i), "share"));
+        share = here < 0.95 && here > share ? here : share;
+    }
+    return share;
+}
+
+static struct spool spool;
+static struct looper looper;
+
+static int begin(void **state) {
+    (void)state;
+    spool_make(&spool);
+    library_start(&spool);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    hangdog_stop();
+    spool_remove(&spool);
+    return 0;
+}
+
+static void one_function_after_hundreds_of_stacks_is_named(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    uint64_t took_ns = looper_call(&looper, many_stacks_then_one, SANITIZED ? 6000 : 2500);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(hangs, 0), *samples = json_object_get(hang, "samples"),
+                 *timeline = json_object_get(samples, "timeline"),
+                 *nodes = json_object_get(json_object_get(samples, "tree"), "nodes");
+    assert_true(report_blames(hang, block_spin));
+    if (!SANITIZED) {
+        double share = share_of_one(hang), truth = (double)one_took_ns / (double)took_ns;
+        print_message("share %.3f, in truth %.3f; %zu nodes\n", share, truth, json_array_size(nodes));
+        assert_float_equal(share, truth, 0.1);
+        assert_true(json_array_size(nodes) > HD_TREE_POOL_NODES / 3); /* and was fuller */
+    }
+    size_t stacks = json_array_size(json_object_get(samples, "stacks"));
+    for (size_t i = 0; i < json_array_size(timeline); i++) {
+        const json_t *stack = json_object_get(json_array_get(timeline, i), "stack");
+        assert_true(stack == NULL || /* the thread did not answer */
+                    (size_t)json_integer_value(stack) < stacks);
+    }
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_function_after_hundreds_of_stacks_is_named, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
