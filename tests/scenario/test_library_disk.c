@@ -87,7 +87,13 @@ static void hangs_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(voi
     assert_int_equal(hangdog_stop(), 0);
 }
 
-static void stop_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(void *)) {
+static bool answers(void *is_stalling) {
+    bool (**stalls)(void *) = is_stalling;
+    return !(*stalls)(NULL);
+}
+
+/* How long it took, in ns. The disk is left stalled. */
+static uint64_t stop_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(void *)) {
     looper_start(&looper, "main", 0);
     stall(true);
     looper_call(&looper, block_sleep, 2 * T);
@@ -97,6 +103,19 @@ static void stop_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(void
     int rc = hangdog_stop();
     uint64_t took = now_ns() - before;
     assert_int_equal(rc, 0);
+    return took;
+}
+
+/* What it waits for the worker is most of what it may take: one that got no processor then has two more
+ * tries, and one that waits for longer fails in all of them. */
+static void stop_is_quick_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(void *)) {
+    uint64_t took = stop_on_a_stalled_disk(stall, is_stalling);
+    for (unsigned i = 0; i < 2 && took >= QUICK_NS; i++) {
+        stall(false);
+        assert_true(wait_for(answers, (void *)&is_stalling));
+        library_start(&spool);
+        took = stop_on_a_stalled_disk(stall, is_stalling);
+    }
     if (took >= QUICK_NS) {
         stall(false);
         fail_msg("stop took %.1f ms", (double)took / MS);
@@ -156,7 +175,7 @@ static void a_write_that_blocks_delays_the_reports_and_nothing_else(void **state
 
 static void stop_does_not_wait_for_a_write_that_blocks(void **state) {
     (void)state;
-    stop_on_a_stalled_disk(stall_write, write_stalls);
+    stop_is_quick_on_a_stalled_disk(stall_write, write_stalls);
     /* and a new run has nothing to do with the worker that was left behind */
     struct spool other;
     spool_make(&other);
@@ -188,7 +207,7 @@ static void block_deep(uint64_t ms) {
 }
 
 static uint64_t held_back_ns(const struct spool *s, unsigned count) {
-    json_t *sessions = spool_reports(s, "session", true);
+    json_t *sessions = spool_wait(s, "session", 1); /* stop may have left the worker at a slow disk */
     json_t *list = json_object_get(json_object_get(json_array_get(sessions, 0), "session"), "suppressed");
     assert_int_equal(json_array_size(list), 1);
     assert_int_equal(report_ns(json_array_get(list, 0), "count"), count);
@@ -197,13 +216,15 @@ static uint64_t held_back_ns(const struct spool *s, unsigned count) {
     return ns;
 }
 
+#define BUSY_MS 800 /* its short turns stay below it also where they wait for a processor */
+
 /* The worker is away for longer than there is room for what it should be told. */
 static void a_hang_that_ends_meanwhile_is_told_whole_and_later_ones_are_counted(void **state) {
     (void)state;
     struct looper busy = {0};
     assert_int_equal(pipe2(ends_fds, O_CLOEXEC), 0);
     looper_start(&looper, "main", 0);
-    looper_start(&busy, "busy", 0);
+    looper_start(&busy, "busy", BUSY_MS * MS);
     looper_call(&looper, block_sleep, 1);
     looper_call(&busy, block_sleep, 1);
     stall_write(true);
@@ -212,7 +233,7 @@ static void a_hang_that_ends_meanwhile_is_told_whole_and_later_ones_are_counted(
     for (unsigned i = 0; i < 60; i++) {
         looper_call(&busy, i < 5 ? block_deep : block_sleep, 4 * INTERVAL_MS);
     }
-    uint64_t untold = looper_call(&busy, block_sleep, 2 * T);
+    uint64_t untold = looper_call(&busy, block_sleep, BUSY_MS + T);
     assert_int_equal(write(ends_fds[1], "", 1), 1);
     looper_wait(&looper);
     uint64_t took = looper.took_ns;
@@ -222,7 +243,7 @@ static void a_hang_that_ends_meanwhile_is_told_whole_and_later_ones_are_counted(
     assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), took);
     assert_true(report_blames(json_array_get(hangs, 0), block_until_told));
     json_decref(hangs);
-    looper_call(&busy, block_sleep_other, 2 * T);
+    looper_call(&busy, block_sleep_other, BUSY_MS + T);
     hangs = spool_wait(&spool, "hang", 2);
     assert_true(report_blames(json_array_get(hangs, 1), block_sleep_other));
     json_decref(hangs);
@@ -403,7 +424,7 @@ static void a_file_system_that_stalls_delays_the_reports_and_nothing_else(void *
 static void stop_does_not_wait_for_a_file_system_that_stalls(void **state) {
     (void)state;
     skip_without_file_system();
-    stop_on_a_stalled_disk(stall_file_system, file_system_stalls);
+    stop_is_quick_on_a_stalled_disk(stall_file_system, file_system_stalls);
 }
 
 int main(void) {

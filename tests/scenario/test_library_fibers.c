@@ -147,6 +147,7 @@ static void of_the_main_thread(void **state) {
 }
 
 int main(void) {
+    library_quick_disk();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_watch_that_begins_on_a_fiber_of_a_thread, begin, end),
         cmocka_unit_test_setup_teardown(of_a_thread_whose_stack_has_no_guard, begin, end),

@@ -86,6 +86,7 @@ static void each_part_of_a_turn_is_told_as_what_it_was(void **state) {
 }
 
 int main(void) {
+    library_quick_disk();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_part_of_a_turn_is_told_as_what_it_was, begin, end),
     };

@@ -319,6 +319,7 @@ static void with_every_signal_blocked(void **state) {
 }
 
 int main(void) {
+    library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(inside_malloc),

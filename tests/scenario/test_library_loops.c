@@ -174,6 +174,7 @@ static void a_second_watch_on_a_thread_takes_nothing_from_the_first(void **state
 }
 
 int main(void) {
+    library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(two_loops_have_their_own_thresholds),

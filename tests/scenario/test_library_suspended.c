@@ -180,6 +180,7 @@ static void a_hang_is_as_long_as_the_clock_ran(void **state) {
 }
 
 int main(int argc, char **argv) {
+    library_quick_disk();
     if (argc == 3) {
         spool_open(&spool, argv[2]);
         return strcmp(argv[1], "turns") == 0 ? turns_role() : hang_role();

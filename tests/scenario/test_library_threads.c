@@ -255,6 +255,7 @@ static int end(void **state) {
 }
 
 int main(void) {
+    library_quick_disk();
     spinner.spins = true;
     hd_os_clock_init();
     real = hd_os;

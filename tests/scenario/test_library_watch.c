@@ -127,6 +127,7 @@ static void a_handle_of_a_run_before_ends_nobody_elses_watch(void **state) {
 }
 
 int main(void) {
+    library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(loops_that_are_unwatched_at_once_do_no_harm),

@@ -66,6 +66,11 @@ const char *report_cause(const json_t *report);
 /* What a report tells, and what the program measured itself. In a sanitizer's build it is only that it is no
  * nonsense. */
 void assert_near(uint64_t told_ns, uint64_t truth_ns);
+/* The same where the truth lies between two figures: what goes on between two calls of ours is not known. */
+struct between {
+    uint64_t least_ns, most_ns;
+};
+void assert_between(uint64_t told_ns, struct between truth);
 /* RFC 3339 with nanoseconds, as CLOCK_REALTIME in ns. */
 uint64_t report_started_ns(const json_t *report);
 /* True when the address sanitizer's frames, whose base is a register that a blocked thread does not tell,
@@ -77,6 +82,8 @@ bool report_blames(const json_t *report, void (*function)(uint64_t));
 
 /* ---- start ---------------------------------------------------------------------------------------- */
 
+/* A disk that is never slow, for this process: a stop leaves behind a worker that waits for one. */
+void library_quick_disk(void);
 /* The tests' options for this spool. */
 hangdog_options library_options(const struct spool *s);
 /* hangdog_start with them. */
@@ -124,10 +131,10 @@ void role_say(int fd, uint64_t value);
 uint64_t role_hear(int fd);
 /* The status that it ended with; a signal's number less than zero. */
 int role_wait(struct role *r);
-/* Stops it for so long; how long it was stopped, in ns. */
-uint64_t role_stop_for(const struct role *r, uint64_t ms);
-/* The same for a role that stops itself: waits for it first. */
-uint64_t role_stopped_for(const struct role *r, uint64_t ms);
+/* Stops it for so long; how long it was stopped. */
+struct between role_stop_for(const struct role *r, uint64_t ms);
+/* The same for a role that stops itself, since `since_ns` or later: waits for it first. */
+struct between role_stopped_for(const struct role *r, uint64_t ms, uint64_t since_ns);
 #define ROLE_FD 3 /* in that process */
 
 /* Blocks of `ms` each, never inlined: a report names them. */

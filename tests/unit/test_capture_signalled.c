@@ -315,6 +315,7 @@ static int refuse_signal(int pid, int tid, int signal, uint64_t value) {
 /* Captures until a signal was sent and not answered: one that waits for a processor gets none. */
 static bool capture_in_vain(struct live *l, bool lend, bool (*is_sent)(const struct live *),
                             struct hd_capture *c) {
+    *c = (struct hd_capture){.way = HD_WAY_FROZEN};
     for (int i = 0; i < 2000 && !is_sent(l); i++) {
         if (hd_capture_take(&l->target, lend, c) != 0) {
             return false;
