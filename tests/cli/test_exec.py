@@ -114,7 +114,7 @@ class Exec(SideBySide):
 
     def beside_held_reports_are_settled_at_the_end(self):
         """Its loop is not sure yet, or there is none."""
-        held = self.run_alone(loop(0.5, "hang0.7", 0.3))
+        held = self.run_alone(loop(0.7, "hang0.7", 0.2))
         none = self.run_alone(["/bin/sh", "-c", "sleep 0.8"])
         for program in (held, none):
             self.assertEqual(0, program.wait())

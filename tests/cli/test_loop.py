@@ -5,6 +5,7 @@ import ctypes.util
 import os
 import re
 import subprocess
+import time
 import unittest
 
 from support_beside import PYTHON, SideBySide
@@ -48,10 +49,10 @@ pipes = [os.pipe() for _ in range(30)]
 def turn(fds, seconds): select.select([r for r, _ in pipes[:fds]], [], [], seconds)
 until = time.monotonic() + 11.5
 while time.monotonic() < until: turn(1, 0.05)
-for fds in range(2, 12):
-    time.sleep(0.3)
+for fds in range(2, 8):
+    time.sleep(0.6)
     turn(fds, 0.005)
-time.sleep(0.8)
+time.sleep(1.6)
 turn(20, 0.005)
 time.sleep(0.3)
 for _ in range(10): turn(1, 0.05)
@@ -122,18 +123,21 @@ class Loop(SideBySide):
         self.assert_lengths([12], [(round(r["duration_ns"] / 1e8), r) for r in program.reports("hang")])
 
     def beside_waits_on_new_descriptors_end_turns(self):
-        program = self.start([PYTHON, "-I", "-c", GROWS], [])
+        program = self.start([PYTHON, "-I", "-c", GROWS], ["--threshold", "1000"])
         program.wait()
-        self.assert_lengths([8], [(round(r["duration_ns"] / 1e8), r) for r in program.reports("hang")])
+        self.assert_lengths([16], [(round(r["duration_ns"] / 1e8), r) for r in program.reports("hang")])
 
     def beside_a_launch_is_told_as_long_as_it_was(self):
         """The loop is known some waits and a callback later: what was seen of those is none of the launch."""
+        begin = time.monotonic_ns()
         program = self.start([WAITS, "s110 w6 w6 s4 w6 w6 w20"], [])
         program.wait()
+        most_ns = time.monotonic_ns() - begin - 4.8e9  # what follows takes as long
         reports = program.reports("launch")
         self.assertEqual(1, len(reports), program.errors)
         report = symbolicated(program, reports[0])
-        self.assertLess(abs(report["duration_ns"] - 11e9), 0.2e9 if not SANITIZER else 1e9)
+        slack_ns = 0.2e9 if not SANITIZER else 1e9
+        self.assertTrue(11e9 - slack_ns < report["duration_ns"] < most_ns + slack_ns, (report["duration_ns"], most_ns))
         self.assertEqual("sleep", report["cause"]["kind"])
         told = float(re.search(r"for (\d+\.\d+) s", report["cause"]["detail"]).group(1))
         self.assertLessEqual(told * 1e9, report["duration_ns"] + 1e6, report["cause"])

@@ -83,10 +83,10 @@ class OnHang(SideBySide):
         """The first one never ends: the second is never run, the program's end is not later for it than 5 s."""
         program = self.start(loop(1.6, "hang0.7", 0.5, "hang0.8", 0.5, "exec(open('ended', 'w').close())"),
                              ["--on-hang", "echo $$ >>pids; exec sleep 1000"])
-        wait_until((pathlib.Path(program.folder) / "ended").exists, "the program's end")
-        ended = time.monotonic()
+        ended = pathlib.Path(program.folder) / "ended"
+        wait_until(ended.exists, "the program's end")
         self.assertEqual(0, program.wait())
-        self.assertTrue(4 < time.monotonic() - ended < 15)
+        self.assertTrue(4 < time.time() - ended.stat().st_mtime < 15)
         self.assertRegex(program.told[-2], "--on-hang: .* 2 reports")
         (pid,) = map(int, (pathlib.Path(program.folder) / "pids").read_text().split())
         wait_until(lambda: not os.path.exists("/proc/%d" % pid), "the command's end")
@@ -124,7 +124,8 @@ class Long(SideBySide):
         copy = pathlib.Path(program.folder) / "copy"
         wait_until(lambda: copy.exists() and copy.read_text().endswith("\n"), "the command")
         self.assertFalse(json.loads(copy.read_text())["complete"])
-        self.assertEqual(["hangdog: python3 has been hanging for 5 s in <module>"], self.told_of(program))
+        (line,) = self.told_of(program)
+        self.assertRegex(line, "^hangdog: python3 has been hanging for [56] s in <module>$")
         self.assertNotIn("hung for", program.errors)
         self.assertEqual(0, program.wait())
         self.assertEqual((1, 1), (len(self.told_of(program)), program.errors.count("hung for")), program.errors)
@@ -146,7 +147,7 @@ class Long(SideBySide):
         program.stop_for(3)
         wait_until(lambda: self.told_of(program), "the line")
         self.assertGreater(time.monotonic() - begin, 3 + 3)
-        self.assertRegex(self.told_of(program)[0], "for 5 s")
+        self.assertRegex(self.told_of(program)[0], "for [56] s")
 
     def beside_at_once_where_the_threshold_is_higher(self):
         program = self.start_long("hang60", options=["--threshold", "6000"])

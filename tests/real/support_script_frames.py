@@ -121,9 +121,10 @@ async def idle(seconds):
 
 
 async def main(seed, log):
-    begin = time.perf_counter()
+    hash_it(10000)  # what only the first one costs
+    begin = time.thread_time()
     hash_it(100000)
-    rounds = int(100000 * 1.2 / (time.perf_counter() - begin))
+    rounds = int(100000 * 1.2 / (time.thread_time() - begin))
     await idle(1.5)
     await sleeps_in_a_coroutine()
     await idle(0.3)

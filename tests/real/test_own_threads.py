@@ -139,7 +139,7 @@ class OwnThreads(RealCase):
                 os.unlink(behind + "/stall")
             output, errors = run.communicate(timeout=60)
             late.cancel()
-        self.assertRegex(line, r"^(\d \d \d) changed$", errors)
+        self.assertRegex(line, r"^([1-4]?\d ){3}changed$", errors)  # less than 5 s each
         self.assertRegex(output, r"^\['Uid:\\t1234\\t1234\\t1234\\t1234[^']*'\]$")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can change who it is")

@@ -3,7 +3,7 @@
 import pathlib
 import subprocess
 
-from plans import plan
+from plans import SLOWER, plan
 from plans_scripts import mute_server, slow_server
 
 
@@ -17,7 +17,7 @@ def batch(name, what, did, packages=()):
     return add
 
 
-def wait(run, argv, seconds=40, **options):
+def wait(run, argv, seconds=120 * SLOWER, **options):
     process = run.record(argv, **options)
     process.wait(seconds)
 

@@ -77,7 +77,7 @@ class Run:
         """Nothing is done for so long: the program idles."""
         time.sleep(seconds)
 
-    def wait_for(self, condition, seconds=20):
+    def wait_for(self, condition, seconds=60 * plans.SLOWER):
         until = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > until:
@@ -97,7 +97,7 @@ class Run:
             process.send_signal(signal.SIGCONT)
             process.send_signal(how)
             try:
-                process.wait(10)
+                process.wait(60 * plans.SLOWER)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

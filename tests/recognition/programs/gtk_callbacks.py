@@ -31,17 +31,23 @@ def dbus_call():
             pass
 
 
+def display_is_stopped():
+    with open(f"/proc/{DISPLAY_PID}/stat", encoding="ascii", errors="replace") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
 def round_trip():
     """To an X server or compositor that is stopped for half a second."""
-    subprocess.Popen(["sh", "-c", f"kill -STOP {DISPLAY_PID}; sleep 0.5; kill -CONT {DISPLAY_PID}"])
-    time.sleep(0.05)
+    stopper = subprocess.Popen(["sh", "-c", f"kill -STOP {DISPLAY_PID}; sleep 0.5; kill -CONT {DISPLAY_PID}"])
+    while stopper.poll() is None and not display_is_stopped():
+        time.sleep(0.01)
     with mark("round-trip"):
         Gdk.Display.get_default().sync()
 
 
 def gsocket():
-    connection = Gio.SocketClient.new().connect_to_host("127.0.0.1", PORT, None)
     with mark("gsocket"):
+        connection = Gio.SocketClient.new().connect_to_host("127.0.0.1", PORT, None)
         try:
             connection.get_socket().condition_timed_wait(GLib.IOCondition.IN, 500_000, None)
         except GLib.Error:
@@ -102,33 +108,33 @@ def blocked_in_dialog():
 
 
 def libpq(state="busy"):
-    pq = ctypes.CDLL("libpq.so.5")
-    pq.PQconnectdb.restype = ctypes.c_void_p
-    with mark("libpq", state):
+    with mark("libpq", state):  # its file may not be in memory yet
+        pq = ctypes.CDLL("libpq.so.5")
+        pq.PQconnectdb.restype = ctypes.c_void_p
         c = pq.PQconnectdb(f"host=127.0.0.1 port={PORT} connect_timeout=2 sslmode=disable gssencmode=disable".encode())
     pq.PQfinish(ctypes.c_void_p(c))
 
 
 def libcurl():
-    curl = ctypes.CDLL("libcurl.so.4")
-    curl.curl_easy_init.restype = ctypes.c_void_p
-    handle = ctypes.c_void_p(curl.curl_easy_init())
-    curl.curl_easy_setopt(handle, 10002, ctypes.c_char_p(f"http://127.0.0.1:{PORT}/".encode()))
-    curl.curl_easy_setopt(handle, 155, ctypes.c_long(900))
     with mark("libcurl"):
+        curl = ctypes.CDLL("libcurl.so.4")
+        curl.curl_easy_init.restype = ctypes.c_void_p
+        handle = ctypes.c_void_p(curl.curl_easy_init())
+        curl.curl_easy_setopt(handle, 10002, ctypes.c_char_p(f"http://127.0.0.1:{PORT}/".encode()))
+        curl.curl_easy_setopt(handle, 155, ctypes.c_long(900))
         curl.curl_easy_perform(handle)
 
 
 def download(state="busy"):
     """From a server that takes its time: many short polls."""
-    curl = ctypes.CDLL("libcurl.so.4")
-    curl.curl_easy_init.restype = ctypes.c_void_p
-    handle = ctypes.c_void_p(curl.curl_easy_init())
-    curl.curl_easy_setopt(handle, 10002, ctypes.c_char_p(f"http://127.0.0.1:{os.environ['SLOW_PORT']}/40".encode()))
-    sink = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p)
-    keep = sink(lambda data, size, n, user: size * n)
-    curl.curl_easy_setopt(handle, 20011, keep)
     with mark("download", state):
+        curl = ctypes.CDLL("libcurl.so.4")
+        curl.curl_easy_init.restype = ctypes.c_void_p
+        handle = ctypes.c_void_p(curl.curl_easy_init())
+        curl.curl_easy_setopt(handle, 10002, ctypes.c_char_p(f"http://127.0.0.1:{os.environ['SLOW_PORT']}/40".encode()))
+        sink = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p)
+        keep = sink(lambda data, size, n, user: size * n)
+        curl.curl_easy_setopt(handle, 20011, keep)
         curl.curl_easy_perform(handle)
 
 

@@ -526,7 +526,7 @@ static void outweighed(void) {
         poll_one(first, 150);
         compute(5);
     }
-    poll_one(second, 800);
+    poll_one(second, 2400);
 }
 
 static const struct {

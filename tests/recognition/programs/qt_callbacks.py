@@ -14,9 +14,9 @@ PORT = int(os.environ["MUTE_PORT"])
 
 def tcp_socket():
     s = QtNetwork.QTcpSocket()
-    s.connectToHost("127.0.0.1", PORT)
-    s.waitForConnected(1000)
     with mark("waitForReadyRead"):
+        s.connectToHost("127.0.0.1", PORT)
+        s.waitForConnected(1000)
         s.waitForReadyRead(600)
     s.abort()
 

@@ -6,8 +6,11 @@
 #include <X11/Xlib.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,14 +35,29 @@ static void send_events(Window w) {
     _exit(0);
 }
 
+static bool is_stopped(pid_t pid) {
+    char path[32], text[256], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *stat = fopen(path, "re");
+    if (stat != NULL) {
+        const char *name_end = fgets(text, sizeof text, stat) != NULL ? strrchr(text, ')') : NULL;
+        state = name_end != NULL && name_end[1] == ' ' ? name_end[2] : 0;
+        fclose(stat);
+    }
+    return state == 'T';
+}
+
 static void stopped_round_trip(Display *d, pid_t server) {
-    if (fork() == 0) {
+    pid_t stopper = fork();
+    if (stopper == 0) {
         kill(server, SIGSTOP);
         usleep(500000);
         kill(server, SIGCONT);
         _exit(0);
     }
-    usleep(50000);
+    while (waitpid(stopper, NULL, WNOHANG) == 0 && !is_stopped(server)) {
+        usleep(10000);
+    }
     note("begin", "busy");
     XSync(d, False);
     note("end", "busy");

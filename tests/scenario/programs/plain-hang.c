@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program with a plain loop, which hangs once: it waits, spins for a second in hot_function, allocating,
- * and waits again. With an argument it executes that first, in a child. It uses nothing but the C library, so
- * that tests can build it as they like.
+ * and waits again. With an argument it executes that first, in a child, and waits for longer. It uses nothing
+ * but the C library, so that tests can build it as they like.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
     if (pipe(idle_pipe) != 0) {
         return 1;
     }
-    loop(25);
+    loop(argc > 1 ? 60 : 25);
     hot_function();
     loop(4);
     puts("done");
