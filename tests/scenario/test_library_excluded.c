@@ -426,6 +426,7 @@ int main(int argc, char **argv) {
     library_quick_disk();
     if (argc == 3) {
         spool_open(&spool, argv[2]);
+        role_ends_with_session(&spool);
         return strcmp(argv[1], "idle") == 0            ? idle_role()
                : strcmp(argv[1], "sleep") == 0         ? hang_role(block_sleep)
                : strcmp(argv[1], "spin") == 0          ? hang_role(block_spin)

@@ -183,6 +183,7 @@ int main(int argc, char **argv) {
     library_quick_disk();
     if (argc == 3) {
         spool_open(&spool, argv[2]);
+        role_ends_with_session(&spool);
         return strcmp(argv[1], "turns") == 0 ? turns_role() : hang_role();
     }
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -406,6 +406,27 @@ void role_start(struct role *r, const char *role, const struct spool *s) {
     close(pair[1]);
 }
 
+static const struct spool *session_in;
+
+void role_ends_with_session(const struct spool *s) {
+    session_in = s;
+}
+
+static bool session_has_come(void *unused) {
+    (void)unused;
+    json_t *sessions = spool_reports(session_in, "session", true);
+    size_t count = json_array_size(sessions);
+    json_decref(sessions);
+    return count > 0;
+}
+
+/* After the library's own. */
+__attribute__((destructor(101))) static void wait_for_session(void) {
+    if (session_in != NULL) {
+        (void)wait_for(session_has_come, NULL);
+    }
+}
+
 void role_say(int fd, uint64_t value) {
     assert_int_equal(write(fd, &value, sizeof value), sizeof value);
 }

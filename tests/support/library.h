@@ -127,6 +127,9 @@ struct role {
 };
 
 void role_start(struct role *r, const char *role, const struct spool *s);
+/* In that process: it does not end before its session report is written. A stop, or an exit, leaves behind a
+ * worker that gets no processor. */
+void role_ends_with_session(const struct spool *s);
 void role_say(int fd, uint64_t value);
 uint64_t role_hear(int fd);
 /* The status that it ended with; a signal's number less than zero. */
