@@ -72,15 +72,27 @@ static uint32_t step_down(struct hd_tree *t, uint32_t parent, const struct hd_fr
     return take_node(t, parent, list);
 }
 
+/* Where `caller` called it. */
+static void note_call(struct hd_tree_node *callee, const struct hd_frame *caller) {
+    callee->call = caller->script != 0 ? caller->at : (uint32_t)(caller->pc - caller->start);
+    callee->call_trust = caller->trust;
+}
+
 uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t count, uint64_t at_ns) {
     uint32_t at = HD_TREE_NONE, depth = count < HD_TREE_DEPTH_MAX ? count : HD_TREE_DEPTH_MAX;
+    const struct hd_frame *caller = NULL;
     for (uint32_t i = 0; i < depth; i++) {
         /* Of a stack that is too deep the innermost half and the outermost half are kept. */
-        uint32_t inner = i < HD_TREE_DEPTH_MAX / 2 ? count - 1 - i : depth - 1 - i;
-        uint32_t next = step_down(t, at, &frames[inner]);
+        const struct hd_frame *frame = &frames[i < HD_TREE_DEPTH_MAX / 2 ? count - 1 - i : depth - 1 - i];
+        uint32_t next = step_down(t, at, frame);
         if (next == HD_TREE_NONE)
             break;
-        t->pool->node[next].frame = frames[inner];
+        struct hd_tree_node *n = &t->pool->node[next];
+        if (n->samples == 0 || i + 1 == depth)
+            n->frame = *frame;
+        if (caller != NULL)
+            note_call(n, caller);
+        caller = frame;
         at = next;
     }
     hd_tree_again(t, at, at_ns);
@@ -188,12 +200,20 @@ uint32_t hd_tree_next(const struct hd_tree_pool *pool, uint32_t at) {
     return at == HD_TREE_NONE ? at : pool->node[at].sibling;
 }
 
-struct hd_frame hd_tree_frame(const struct hd_tree_pool *pool, uint32_t at) {
-    struct hd_frame frame = pool->node[at].frame;
-    while (pool->node[at].frame.script != 0 && pool->node[at].parent != HD_TREE_NONE)
-        at = pool->node[at].parent;
-    frame.pc = pool->node[at].frame.pc;
-    frame.trust = pool->node[at].frame.trust;
+struct hd_frame hd_tree_frame(const struct hd_tree_pool *pool, uint32_t at, uint32_t callee) {
+    const struct hd_tree_node *node = pool->node;
+    struct hd_frame frame = node[at].frame;
+    bool called = callee != HD_TREE_NONE;
+    if (frame.script != 0) {
+        frame.at = called ? node[callee].call : frame.at;
+        for (called = false; node[at].frame.script != 0 && node[at].parent != HD_TREE_NONE; called = true) {
+            callee = at;
+            at = node[at].parent;
+        }
+    }
+    const struct hd_frame *native = &node[at].frame;
+    frame.pc = called && native->start != 0 ? native->start + node[callee].call : native->pc;
+    frame.trust = called ? node[callee].call_trust : native->trust;
     return frame;
 }
 

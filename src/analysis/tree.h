@@ -10,18 +10,20 @@
 #include "types.h"
 
 #define HD_TREE_NONE UINT16_MAX
-#define HD_TREE_POOL_NODES 2048u
+#define HD_TREE_POOL_NODES 1792u
 #define HD_TREE_DEPTH_MAX 256u
 
 struct hd_tree_node {
-    struct hd_frame frame; /* most recent pc of this function on this path */
+    struct hd_frame frame; /* as the innermost one it was last, else as it was met first */
     uint64_t time_ns;      /* in this function or below it */
     uint64_t last_ns;      /* when it was last seen */
     float folded_ns;       /* of its time: in callees that were folded into it */
     uint32_t samples;
     uint16_t parent, child, sibling; /* first callee, next callee of the same caller; HD_TREE_NONE */
+    uint8_t call_trust; /* its caller's, and where that called it when it did so last: from the */
+    uint32_t call;      /* caller's start; of a script's function the line */
 };
-_Static_assert(sizeof(struct hd_tree_node) == 56, "there are HD_TREE_POOL_NODES of them");
+_Static_assert(sizeof(struct hd_tree_node) == 64, "there are HD_TREE_POOL_NODES of them");
 
 struct hd_tree_pool {
     uint16_t free; /* list through `sibling` */
@@ -66,10 +68,10 @@ uint32_t hd_tree_left(const struct hd_tree *t, uint32_t leaf);
 /* The node after `at`, each before its callees; HD_TREE_NONE: it was the last. */
 uint32_t hd_tree_next(const struct hd_tree_pool *pool, uint32_t at);
 
-/* The most recent frame of a node. A script's function is at the place of the interpreter's frame that ran it
- * (src/script), which may be another by now: the interpreter's node has been met with another function since.
- */
-struct hd_frame hd_tree_frame(const struct hd_tree_pool *pool, uint32_t at);
+/* The node's frame where it called `callee` last, a node below it on the path that is told: what else it
+ * called since is elsewhere. HD_TREE_NONE: where it was itself. A script's function is at the place of the
+ * interpreter's frame that ran it (src/script). */
+struct hd_frame hd_tree_frame(const struct hd_tree_pool *pool, uint32_t at, uint32_t callee);
 
 /* The heaviest path from the outermost frame: at each frame the callee with the most time, among equals the
  * most recent. It ends where the function's own time is more than any callee's; that of folded callees is not

@@ -8,9 +8,10 @@
 
 /* The stack of a node, innermost first. */
 static uint32_t stack_of(struct hd_worker *k, uint32_t leaf) {
-    uint32_t count = 0;
+    uint32_t count = 0, callee = HD_TREE_NONE;
     for (; leaf != HD_TREE_NONE && count < HD_TREE_DEPTH_MAX; leaf = k->pool.node[leaf].parent) {
-        k->frames[count++] = hd_tree_frame(&k->pool, leaf);
+        k->frames[count++] = hd_tree_frame(&k->pool, leaf, callee);
+        callee = leaf;
     }
     return count;
 }

@@ -113,7 +113,8 @@ void hd_write_hot_stack(const struct hd_report *r, struct hd_report_scratch *w) 
     hd_json_array(j, "frames");
     for (uint32_t i = count; i-- != 0;) {
         const struct hd_tree_node *n = &tree->pool->node[w->path[i]];
-        struct hd_frame frame = hd_tree_frame(tree->pool, w->path[i]);
+        struct hd_frame frame =
+            hd_tree_frame(tree->pool, w->path[i], i + 1 < count ? w->path[i + 1] : HD_TREE_NONE);
         hd_write_frame(r, w, &frame, share_of(n->time_ns, tree->time_ns));
     }
     hd_json_end_array(j);
@@ -142,9 +143,11 @@ static void write_stacks(const struct hd_report *r, struct hd_report_scratch *w)
         w->stack_place[e->leaf] = stacks++;
         hd_json_object(j, NULL);
         hd_json_array(j, "frames");
-        for (uint32_t n = e->leaf; n != HD_TREE_NONE; n = r->tree->pool->node[n].parent) {
-            struct hd_frame frame = hd_tree_frame(r->tree->pool, n);
+        for (uint32_t n = e->leaf, callee = HD_TREE_NONE; n != HD_TREE_NONE;
+             n = r->tree->pool->node[n].parent) {
+            struct hd_frame frame = hd_tree_frame(r->tree->pool, n, callee);
             hd_write_frame(r, w, &frame, -1);
+            callee = n;
         }
         hd_json_end_array(j);
         hd_write_walk(j, e->stop, e->cut, e->way);
@@ -194,7 +197,7 @@ static void write_tree_frames(const struct hd_report *r, struct hd_report_scratc
     for (uint32_t n = r->tree->roots; n != HD_TREE_NONE; n = hd_tree_next(pool, n)) {
         uint32_t first = first_of_function(pool, w, n);
         if (first == n) {
-            struct hd_frame frame = hd_tree_frame(pool, n);
+            struct hd_frame frame = hd_tree_frame(pool, n, HD_TREE_NONE);
             w->frame_place[n] = frames++;
             hd_write_frame(r, w, &frame, -1);
         } else {

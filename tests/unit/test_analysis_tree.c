@@ -260,18 +260,39 @@ static void a_scripts_function_is_where_its_interpreters_frame_is(void **state) 
     for (uint32_t i = 0; i < 2; i++) {
         first[i].script = (uint16_t)(i + 1);
         first[i].pc = first[2].pc;
+        first[i].at = 100 + i; /* the line */
     }
     then[0].script = 3;
     then[0].pc = then[1].pc;
-    uint32_t leaf = hd_tree_add(&tree, first, 4, 1);
+    uint32_t leaf = hd_tree_add(&tree, first, 4, 1), callee = HD_TREE_NONE;
     hd_tree_add(&tree, then, 3, 2);
-    for (uint32_t n = leaf; pool.node[n].frame.script != 0; n = pool.node[n].parent) {
-        struct hd_frame frame = hd_tree_frame(&pool, n);
-        assert_int_equal(frame.pc, then[1].pc);
-        assert_int_equal(frame.trust, HD_TRUST_SCAN);
-        assert_int_equal(frame.start, pool.node[n].frame.start);
-        assert_int_equal(frame.script, pool.node[n].frame.script);
+    for (uint32_t n = leaf, i = 0; n != HD_TREE_NONE; n = pool.node[n].parent, i++) {
+        struct hd_frame frame = hd_tree_frame(&pool, n, callee);
+        assert_int_equal(frame.pc, first[i].pc);
+        assert_int_equal(frame.trust, first[i].trust);
+        assert_int_equal(frame.start, first[i].start);
+        assert_int_equal(frame.script, first[i].script);
+        assert_true(frame.script == 0 || frame.at == first[i].at);
+        callee = n;
     }
+}
+
+/* Who waits in one function and works in the next is told where it waited, with the frames of that. */
+static void a_caller_is_where_it_called_the_function_that_is_told(void **state) {
+    (void)state;
+    struct hd_frame first[] = {frame_of('W', 3), frame_of('A', 10), frame_of('M', 4)};
+    struct hd_frame then[] = {frame_of('B', 5), frame_of('A', 20), frame_of('M', 4)};
+    struct hd_frame self[] = {frame_of('A', 30), frame_of('M', 4)};
+    first[1].trust = then[1].trust = HD_TRUST_CFI;
+    self[0].trust = HD_TRUST_CONTEXT;
+    uint32_t w = hd_tree_add(&tree, first, 3, 1), b = hd_tree_add(&tree, then, 3, 2),
+             a = hd_tree_add(&tree, self, 2, 3);
+    assert_int_equal(pool.node[w].parent, a);
+    assert_int_equal(hd_tree_frame(&pool, a, w).pc, first[1].pc);
+    assert_int_equal(hd_tree_frame(&pool, a, b).pc, then[1].pc);
+    assert_int_equal(hd_tree_frame(&pool, a, HD_TREE_NONE).pc, self[0].pc);
+    assert_int_equal(hd_tree_frame(&pool, a, w).trust, HD_TRUST_CFI); /* a return address */
+    assert_int_equal(hd_tree_frame(&pool, a, HD_TREE_NONE).trust, HD_TRUST_CONTEXT);
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
@@ -293,6 +314,7 @@ int main(void) {
         TEST(a_folded_leafs_time_is_its_callers),
         TEST(what_was_folded_is_not_its_callers_own_time),
         TEST(freed_nodes_are_all_there_again),
+        TEST(a_caller_is_where_it_called_the_function_that_is_told),
         TEST(a_scripts_function_is_where_its_interpreters_frame_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
