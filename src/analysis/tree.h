@@ -34,10 +34,10 @@ struct hd_tree_pool {
 struct hd_tree {
     struct hd_tree_pool *pool;
     uint16_t roots; /* first outermost function, HD_TREE_NONE */
-    uint32_t nodes;
+    uint16_t nodes;
+    uint32_t samples;
     uint64_t time_ns;   /* all of it */
     uint64_t newest_ns; /* when the newest sample was taken */
-    uint32_t samples;
 };
 
 void hd_tree_pool_init(struct hd_tree_pool *pool);
