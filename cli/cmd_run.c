@@ -363,7 +363,9 @@ int cmd_run(int argc, char **argv) {
     if (!o.quiet) {
         tell_left_behind(&r, &o);
         tell_what_is_missing(&r, &o);
-        if (!teller.sessions_told) {
+        bool whole =
+            unwatched_why(r.record) == NULL && atomic_load(&r.record->loop_seen) != HD_RECORD_NO_LOOP;
+        if (!teller.sessions_told || !whole) { /* a session of an image before says nothing of the last one */
             sum_up(&r, &o, can_be_shown);
         }
         if (o.follow) {

@@ -73,6 +73,7 @@ static void make_the_calls(void) {
     hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", byte, sizeof byte);
     hd_os.get_xattr("/", "user.hangdog", byte, sizeof byte);
     hd_os.stat_at(AT_FDCWD, "/", &st, 0);
+    hd_os.file_type_at(AT_FDCWD, "/", &word);
     hd_os.futex_wait(&word, 1, UINT64_MAX, false);
     hd_os.futex_wake(&word, 1, false);
     hd_os.signal_action(SIGURG, NULL, handler);

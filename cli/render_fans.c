@@ -5,6 +5,7 @@
  */
 #include "cli/render_parts.h"
 #include "cli/reports.h"
+#include "cli/script_frames.h"
 #include "cli/short_name.h"
 
 #include <stdlib.h>
@@ -70,7 +71,8 @@ struct fans *render_fans(const json_t *report, const json_t *hot) {
     bool lost = false;
     for (size_t i = depth; i-- > 0;) {
         const json_t *frame = json_array_get(hot, i);
-        bool inlined = json_is_true(json_object_get(frame, "inlined"));
+        bool inlined =
+            json_is_true(json_object_get(frame, "inlined")) && script_frame_language(frame) == NULL;
         f->node[i] = lost || inlined ? SIZE_MAX : find_node(f, frame, at);
         double share = json_number_value(json_object_get(frame, "share"));
         if (at == SIZE_MAX && f->node[i] != SIZE_MAX && share > 0)

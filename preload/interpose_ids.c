@@ -67,9 +67,7 @@ static bool hides_threads(void) {
             hd_os_set_single_threaded(false);                       \
         }                                                           \
         int result = real.call;                                     \
-        if (hd_process_own_thread() != 0) {                         \
-            hd_process_notes_ids();                                 \
-        }                                                           \
+        hd_process_changed_ids();                                   \
         if (hidden && (makes_none)) {                               \
             hd_os_set_single_threaded(true);                        \
         }                                                           \

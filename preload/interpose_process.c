@@ -90,9 +90,11 @@ EXPORT int prctl(int option, ...) {
 static long once_alone(bool may_have_to_be, long call, long a, long b) {
     int saved = errno;
     long result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);
-    bool refused = may_have_to_be && result == -1 && errno == EINVAL, alone = refused && hd_process_alone();
-    errno = refused ? EINVAL : errno;
-    for (unsigned i = 0; alone && result == -1 && errno == EINVAL && i < RETRIES; i++) {
+    int why = errno; /* EUSERS of namespaces of time */
+    bool refused = may_have_to_be && result == -1 && (why == EINVAL || why == EUSERS);
+    bool alone = refused && hd_process_alone();
+    errno = result == -1 ? why : errno;
+    for (unsigned i = 0; alone && result == -1 && errno == why && i < RETRIES; i++) {
         uint32_t never = 0;
         (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + HD_NS_PER_MS / 5, false);
         result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);

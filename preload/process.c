@@ -136,17 +136,21 @@ static bool due(void *main_waits, uint64_t now_ns) {
     return hd_recognise_due(main_waits, now_ns) || hd_named_due(now_ns);
 }
 
+static void tell_standing(const struct hd_waits *t, uint32_t named) {
+    uint32_t own = t->recognition->standing;
+    atomic_store_explicit(&self.record->loop_seen, own > named ? own : named, memory_order_relaxed);
+}
+
 static void recognise(void *main_waits, struct hd_worker *k) {
     const struct hd_waits *t = main_waits;
     hd_recognise(main_waits, k);
-    uint32_t named = hd_named_recognise(k), own = t->recognition->standing;
-    atomic_store_explicit(&self.record->loop_seen, own > named ? own : named, memory_order_relaxed);
+    tell_standing(t, hd_named_recognise(k));
 }
 
 static void blocked(void *main_waits, const struct hd_loop *loop, uint64_t sp, uint32_t depth) {
     struct hd_waits *t = main_waits;
-    if (t->loop == loop) {
-        hd_recognise_blocked(t, sp, depth);
+    if (t->loop == loop && hd_recognise_blocked(t, sp, depth)) {
+        tell_standing(t, HD_RECORD_NO_LOOP);
     }
 }
 
@@ -174,6 +178,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
     if (!has_the_same_root()) { /* what a path means now is not what the user said */
         atomic_store(&self.phase, NEVER);
         atomic_store(&r->unwatched, HD_UNWATCHED_ROOT);
+        hd_record_file_keep_no_longer();
         return;
     }
     int rc = self.starts < STARTS_MAX ? hd_monitor_start(&settings, r, &m) : -ENOMEM;

@@ -34,6 +34,7 @@ bool hd_process_is_filtered(void);
 bool hd_process_alone(void);
 /* The calling thread is about to change its ids, and libc those of ours. */
 void hd_process_changes_ids(void);
+void hd_process_changed_ids(void); /* afterwards */
 /* Ours have the caller's ids now. */
 void hd_process_notes_ids(void);
 

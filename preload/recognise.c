@@ -390,6 +390,13 @@ static void tell_wait_was(struct hd_loop *loop, const struct hd_identity *id) {
 
 /* ---- verdicts --------------------------------------------------------------------------------- */
 
+static uint32_t standing_of(const struct hd_rule_state *r) {
+    return hd_rule_sure(r)      ? HD_RECORD_LOOP_SURE
+           : !hd_rule_stands(r) ? HD_RECORD_NO_LOOP
+           : hd_rule_returns(r) ? HD_RECORD_LOOP_RETURNS
+                                : HD_RECORD_LOOP;
+}
+
 static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
@@ -432,10 +439,7 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
     atomic_store_explicit(&loop->sure, sure, memory_order_relaxed);
     bool returns = hd_rule_returns(&g->rule);
     atomic_store_explicit(&loop->returns, returns, memory_order_relaxed);
-    g->standing = sure                        ? HD_RECORD_LOOP_SURE
-                  : !hd_rule_stands(&g->rule) ? HD_RECORD_NO_LOOP
-                  : returns                   ? HD_RECORD_LOOP_RETURNS
-                                              : HD_RECORD_LOOP;
+    g->standing = standing_of(&g->rule);
 }
 
 /* A wait that goes on, if its meaning is known. */
@@ -451,13 +455,19 @@ static void tell_waiting(struct hd_waits *t) {
     }
 }
 
-void hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth) {
+bool hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth) {
     struct hd_recognition *g = t->recognition;
     const struct hd_where at = {.sp = sp, .depth = depth};
+    bool was = hd_rule_sure(&g->rule);
     if (!hd_chosen_on(&g->chosen)) {
         hd_rule_blocked_at(&g->rule, &at);
-        atomic_store_explicit(&t->loop->sure, hd_rule_sure(&g->rule), memory_order_relaxed);
     }
+    bool lost = was && !hd_rule_sure(&g->rule);
+    if (lost) {
+        atomic_store_explicit(&t->loop->sure, false, memory_order_relaxed);
+        g->standing = standing_of(&g->rule);
+    }
+    return lost;
 }
 
 void hd_recognise(void *waits, struct hd_worker *k) {

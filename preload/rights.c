@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -32,8 +33,17 @@ static struct ids own_ids(void) {
     return now;
 }
 
+static _Atomic unsigned changing; /* threads in such a call: libc has one change everybody after the other */
+
 void hd_process_notes_ids(void) {
     ours = own_ids();
+}
+
+void hd_process_changed_ids(void) {
+    if (hd_process_own_thread() != 0) {
+        hd_process_notes_ids();
+    }
+    atomic_fetch_sub(&changing, 1);
 }
 
 static bool has_the_same_capabilities(int tid) {
@@ -51,7 +61,9 @@ static bool has_the_same_capabilities(int tid) {
  * caller. */
 static bool has_the_same_rights(int tid) {
     struct ids own = own_ids();
-    return memcmp(&own, &ours, sizeof own) == 0 && has_the_same_capabilities(tid) &&
+    bool same =
+        memcmp(&own, &ours, sizeof own) == 0 || atomic_load(&changing) > 1; /* noted when they are done */
+    return same && has_the_same_capabilities(tid) &&
            prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_process_securebits();
 }
 
@@ -65,6 +77,7 @@ static bool libc_sees_one(void) {
 
 void hd_process_changes_ids(void) {
     int saved = errno;
+    atomic_fetch_add(&changing, 1);
     int tid = hd_process_own_thread();
     bool waits = tid != 0 && libc_sees_one() && (hd_process_has_stray() || hd_process_worker_is_stuck());
     if (tid != 0 && (waits || !has_the_same_rights(tid)) && !hd_process_alone()) {

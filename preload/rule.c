@@ -272,9 +272,11 @@ static void choose(struct hd_rule_state *r, uint64_t now_ns) {
 
 /* The loop's own place waits again: what the thread was blocked in since was inside its turn, if it did not
  * leave that. */
-static void forgive(struct hd_rule_state *r) {
-    r->blocked_ns -= r->left ? 0 : r->pending_ns;
+static void forgive(struct hd_rule_state *r, uint64_t now_ns) {
+    r->blocked_ns -=
+        r->was_left ? 0 : r->pending_ns; /* what of it was outside may be told later than its end */
     r->pending_ns = 0;
+    r->since_ns = r->left ? now_ns : r->since_ns;
     r->left = false;
 }
 
@@ -356,7 +358,7 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
         if (own && before != 0) {
             note_return(r, g, before);
             if (group == r->loop) {
-                forgive(r);
+                forgive(r, now_ns);
             }
         }
     }
@@ -375,13 +377,13 @@ void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns) {
 
 /* Nearer to the root than the loop's own wait, and by fewer frames: not in a callback of its, but where the
  * thread idles when it has nothing to ask, in accept, in a condition variable, asleep. Or the program pumps
- * the loop, and works in between: then that keeps more than half of the time, and is sure again. */
+ * the loop, and works in between: then that keeps more than half of the time, and is sure again after 10 s
+ * without. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at) {
     const struct hd_where *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].own : NULL;
     if (own != NULL && own->base == 0 && at->sp > own->sp && at->depth != 0 && at->depth < own->depth) {
         r->left = r->was_left = true;
         r->sure = r->aged = false;
-        r->since_ns = r->group[r->loop].last_ns;
     }
 }
 

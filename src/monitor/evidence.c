@@ -34,11 +34,9 @@ static enum hd_fd_kind socket_kind(const char *path_in_self) {
     return n > 0 && starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_INET;
 }
 
-/* Not asked of a thread that waits for a disk or a server: so might we. */
-static bool is_named_pipe(const struct hd_worker *k, const char *path_in_self, const struct hd_evidence *e) {
-    struct stat st;
-    return e->state == HD_RUN_BLOCKED && hd_os.stat_at(k->proc_fd, path_in_self, &st, 0) == 0 &&
-           S_ISFIFO(st.st_mode);
+static bool is_named_pipe(const struct hd_worker *k, const char *path_in_self) {
+    uint32_t type;
+    return hd_os.file_type_at(k->proc_fd, path_in_self, &type) == 0 && type == S_IFIFO;
 }
 
 static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struct hd_evidence *out) {
@@ -65,7 +63,7 @@ static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struc
     if (link[0] != '/') {
         return HD_FD_OTHER;
     }
-    if (is_named_pipe(k, path, out)) {
+    if (is_named_pipe(k, path)) {
         return HD_FD_PIPE;
     }
     hd_text_base_name(out->path, sizeof out->path, link);
@@ -301,25 +299,33 @@ static void find_lock(struct hd_worker *k, int tid, const struct hd_capture *c, 
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Memory may end behind the path. */
+/* Memory may end behind the path. Empty: it is, or it could not be read to its end. */
 static void read_path(const struct hd_worker *k, uint64_t address, char *path, size_t size) {
-    size_t page = 4096 - address % 4096, first = page < size - 1 ? page : size - 1;
+    size_t page = 4096 - address % 4096, first = page < size ? page : size;
     long n = hd_os.pread(k->mem_fd, path, first, address);
-    if (n == (long)first && memchr(path, '\0', first) == NULL && first < size - 1) {
-        long more = hd_os.pread(k->mem_fd, path + first, size - 1 - first, address + first);
+    if (n == (long)first && memchr(path, '\0', first) == NULL && first < size) {
+        long more = hd_os.pread(k->mem_fd, path + first, size - first, address + first);
         n += more > 0 ? more : 0;
     }
-    path[n > 0 ? n : 0] = '\0';
+    if (n <= 0 || memchr(path, '\0', (size_t)n) == NULL) {
+        path[0] = '\0';
+    }
 }
 
+/* fstat and its kin come as calls by path, with an empty one. */
 static void find_file(const struct hd_worker *k, int tid, const struct hd_capture *c,
                       struct hd_evidence *out) {
     enum hd_object object = hd_syscall_object(c->syscall_nr);
-    char path[512];
-    if (object == HD_OBJECT_DESCRIPTOR) {
-        out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
-    } else if (object != HD_OBJECT_NONE) {
+    char path[512] = "";
+    if (object == HD_OBJECT_NONE) {
+        return;
+    }
+    if (object != HD_OBJECT_DESCRIPTOR) {
         read_path(k, c->syscall_args[object == HD_OBJECT_SECOND_PATH], path, sizeof path);
+    }
+    if (path[0] == '\0') {
+        out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
+    } else {
         hd_text_base_name(out->path, sizeof out->path, path);
         out->fd_kind = HD_FD_FILE;
     }

@@ -11,11 +11,7 @@
 /* ---- one loop, one look --------------------------------------------------------------------- */
 
 static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch *w) {
-    /* a loop that is watched when the program has launched is not its launch; which loop that is, the preload
-     * finds out */
-    bool launching =
-        m->settings.held || atomic_load_explicit(&m->record->launch_ns, memory_order_relaxed) == 0;
-    if (!w->launched && launching) {
+    if (!w->launched) {
         return HANGDOG_STATE_LAUNCH;
     }
     uint32_t told = atomic_load_explicit(&m->state, memory_order_relaxed);
@@ -251,7 +247,10 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->target = (struct hd_target){.mailbox = w->mailbox, .watched = true};
     w->target.signal = hd_is_filtered(m) ? 0 : m->settings.signal;
     w->life = (struct hd_life){0};
-    w->sched_valid = w->blocked = w->sure_told = w->told = w->launched = false;
+    w->sched_valid = w->blocked = w->sure_told = w->told = false;
+    /* a loop that is watched when the program has launched is not its launch; which loop that is, the preload
+     * finds out */
+    w->launched = !m->settings.held && atomic_load_explicit(&m->record->launch_ns, memory_order_relaxed) != 0;
     w->stack_bytes = 0;
     w->pause_max_ns = 0;
     w->tracked_turn = w->floor_ns = w->resumed = w->waited = w->changes = 0;

@@ -36,8 +36,8 @@ static bool is_left_behind(const struct hd_monitor *m) {
 static void tell_where_blocked(const struct hd_monitor *m, const struct hd_watch *w,
                                const struct hd_capture *c, const struct hd_walk *walk) {
     const struct hd_recogniser *r = &m->settings.recogniser;
-    bool blocked = c->state != HD_RUN_RUNNING && c->state != HD_RUN_RUNNABLE;
-    if (r->blocked != NULL && blocked && walk->stop == HD_STOP_ROOT && !is_left_behind(m)) {
+    if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && walk->stop == HD_STOP_ROOT &&
+        !is_left_behind(m)) {
         r->blocked(r->ctx, &w->loop, c->regs.sp, walk->count + walk->cut);
     }
 }
@@ -137,24 +137,30 @@ static bool known_too_late(const struct hd_monitor *m, const struct hd_hang *h) 
     return limit_ns != 0 && h->state == HANGDOG_STATE_LAUNCH && hd_os_now_ns() - h->start_ns > limit_ns;
 }
 
+/* A time of the loop's on the monitor's clock. 0: it is none, or we were held up between the two clocks. */
+static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
+    uint64_t before_ns = hd_os_now_ns(), now = hd_loop_ticks(loop), now_ns = hd_os_now_ns();
+    uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
+    return ticks != 0 && now_ns - before_ns < HD_NS_PER_MS ? now_ns - hd_ticks_to_ns(now - ticks, rate) : 0;
+}
+
 /* What was found out about the loop while the message of the turn's end was on its way (we were at a disk, or
  * the program ends): the turn was over when a wait began that is the loop's after all, a launch when the
- * first one did. */
+ * first one did. Where a hang may have followed that wait, or a stop is to be taken off, it stays as it was
+ * told. */
 static uint64_t end_of(const struct hd_monitor *m, const struct hd_hang *h, const struct hd_message *msg) {
     const struct hd_loop *loop = &hd_watch_at(m, h->loop)->loop;
-    uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
-    uint64_t waited = atomic_load_explicit(&loop->waited_to, memory_order_acquire) != 0
-                          ? atomic_load_explicit(&loop->waited_from, memory_order_relaxed)
-                          : 0;
     uint64_t launched =
         h->state == HANGDOG_STATE_LAUNCH ? atomic_load_explicit(&loop->launched, memory_order_acquire) : 0;
-    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(loop), end_ns = msg->at_ns;
-    const uint64_t ended[] = {waited, launched};
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t at_ns = ended[i] != 0 ? now_ns - hd_ticks_to_ns(now - ended[i], rate) : 0;
-        end_ns = at_ns > h->start_ns && at_ns < end_ns ? at_ns : end_ns;
+    uint64_t to_ns = clock_of(loop, atomic_load_explicit(&loop->waited_to, memory_order_acquire));
+    uint64_t from_ns = clock_of(loop, atomic_load_explicit(&loop->waited_from, memory_order_relaxed));
+    bool nothing_followed = to_ns < msg->at_ns && msg->at_ns - to_ns < h->threshold_ns;
+    if (launched != 0) {
+        from_ns = clock_of(loop, launched);
+    } else if (!nothing_followed || msg->excluded_ns != 0) {
+        return msg->at_ns;
     }
-    return end_ns;
+    return from_ns > h->start_ns && from_ns < msg->at_ns ? from_ns : msg->at_ns;
 }
 
 static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,

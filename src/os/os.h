@@ -31,6 +31,8 @@ struct hd_os_calls {
     long (*get_xattr)(const char *path, const char *name, void *value, size_t n); /* follows links */
     long (*getdents)(int fd, void *buf, size_t n);
     int (*stat_at)(int dir, const char *path, void *st, int flags); /* struct stat */
+    /* Its type (S_IFMT) as it is known here: no server is asked. */
+    int (*file_type_at)(int dir, const char *path, uint32_t *type);
     void *(*map)(void *addr, size_t n, int prot, int flags, int fd,
                  uint64_t offset); /* see hd_os_map_error */
     int (*unmap)(void *addr, size_t n);

@@ -258,7 +258,7 @@ static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
         uint8_t stop = step_signal(w);
         if (stop != HD_STOP_NO_UNWIND_INFORMATION)
             return stop;
-        if (!hd_pc_is_exact(w->trust) && begins_a_function(w))
+        if (!w->trial && !hd_pc_is_exact(w->trust) && begins_a_function(w))
             return HD_STOP_ROOT;
     }
     if (hd_pc_is_exact(w->trust) ? step_without_frame(w, kind) : kind == HD_RULE_NO_CFI && step_straight(w))

@@ -346,11 +346,15 @@ static void who_idles_elsewhere_has_no_sure_loop(void **state) {
         hd_rule_blocked(&rule, 1 * MS);
     }
     assert_true(hd_rule_sure(&rule));
-    for (int i = 0; i < 20; i++) {
-        now_ns += 1500 * MS;
+    for (uint64_t i = 0; i < 20; i++) {
+        uint64_t idle_ns =
+            (i == 0 ? 15000 : 1500) * MS; /* also longer than a loop takes to be sure by its age */
+        now_ns += idle_ns;
         hd_rule_blocked_at(&rule, &accepts);
         assert_false(hd_rule_sure(&rule)); /* from then on: what it hangs is held */
-        hd_rule_blocked(&rule, 1500 * MS);
+        hd_rule_blocked(&rule, i % 2 == 0 ? idle_ns : 0);
+        wait_seen(&query, 30);
+        hd_rule_blocked(&rule, i % 2 == 0 ? 0 : idle_ns); /* that was told when it had asked once more */
         wait_seen(&query, 30);
         assert_false(hd_rule_sure(&rule));
     }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 
@@ -78,6 +79,13 @@ static long sys_getdents(int fd, void *buf, size_t n) {
 
 static int sys_stat_at(int dir, const char *path, void *st, int flags) {
     return (int)hd_syscall4(SYS_newfstatat, dir, path, st, flags);
+}
+
+static int sys_file_type_at(int dir, const char *path, uint32_t *type) {
+    struct statx st = {0};
+    int rc = (int)hd_syscall6(SYS_statx, dir, (long)path, AT_STATX_DONT_SYNC, STATX_TYPE, (long)&st, 0);
+    *type = st.stx_mode & S_IFMT;
+    return rc;
 }
 
 static void *sys_map(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
@@ -201,6 +209,7 @@ struct hd_os_calls hd_os = {
     .get_xattr = sys_get_xattr,
     .getdents = sys_getdents,
     .stat_at = sys_stat_at,
+    .file_type_at = sys_file_type_at,
     .map = sys_map,
     .unmap = sys_unmap,
     .advise = sys_advise,
