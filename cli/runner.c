@@ -264,6 +264,20 @@ static void reap(struct runner *r, bool alike) {
     }
 }
 
+/* A stop is told when the last thread of the program has come to it; the first one shows it before. */
+static bool is_stopping(pid_t child) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+    FILE *stat = fopen(path, "re");
+    size_t n = stat != NULL ? fread(text, 1, sizeof text - 1, stat) : 0;
+    if (stat != NULL) {
+        fclose(stat);
+    }
+    text[n] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end != NULL && strncmp(name_end, ") T", 3) == 0;
+}
+
 /* Whether it is not to be passed on. The program got it too: from the terminal, as one of a group, or because
  * it sent it. Or it is for us: we are over a limit. */
 static bool programs_own(const struct runner *r, const struct signalfd_siginfo *info) {
@@ -307,7 +321,8 @@ void runner_handle_signals(struct runner *r) {
         if (signal == SIGCONT) {
             reap(r, false); /* its stop may be as new as this, after which we do not stop */
         }
-        if (!programs_own(r, &info) && !r->ended && (signal != SIGCONT || r->stopped_at_ns != 0)) {
+        bool for_it = signal != SIGCONT || r->stopped_at_ns != 0 || is_stopping(r->child);
+        if (!programs_own(r, &info) && !r->ended && for_it) {
             pass_on(r, &info);
         }
     }
