@@ -14,6 +14,7 @@
 #define SURE_WEIGHT_NS (1 * HD_NS_PER_S)
 #define SURE_WAITS 5
 #define LONG_TURN_NS (200 * HD_NS_PER_MS)
+#define OUTSIDE_FRAMES 4                    /* fewer than the loop's wait: less is how a wait is wrapped */
 #define ABSENT_NS (10 * HD_NS_PER_S)        /* a loop that has not waited for so long can be succeeded */
 #define ABSENT_PROVEN_NS (60 * HD_NS_PER_S) /* the same, by a group that shows less than it does */
 
@@ -381,7 +382,8 @@ void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns) {
  * without. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at) {
     const struct hd_where *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].own : NULL;
-    if (own != NULL && own->base == 0 && at->sp > own->sp && at->depth != 0 && at->depth < own->depth) {
+    if (own != NULL && own->base == 0 && at->sp > own->sp && at->depth != 0 &&
+        at->depth + OUTSIDE_FRAMES <= own->depth) {
         r->left = r->was_left = true;
         r->sure = r->aged = false;
     }
