@@ -72,7 +72,11 @@ struct birth {
     _Atomic uint32_t verdict;
 };
 
-static void *be_born(void *of) {
+/* The preload may start inside an interceptor of the thread sanitizer, which takes no notice of atomics there
+ * and would call the hand-over a race. */
+#define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
+
+INSIDE_A_CALL static void *be_born(void *of) {
     struct birth *b = of;
     void *(*run)(void *) = b->run;
     void *arg = b->arg;
@@ -90,7 +94,7 @@ static void *be_born(void *of) {
 
 /* With `stack` NULL it is libc's, of `bytes` if not 0. 0, a positive errno, or -1: there was too little room.
  */
-static int start_on(void *stack, size_t bytes, struct birth *b, pthread_t *handle) {
+INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pthread_t *handle) {
     pthread_attr_t attributes;
     sigset_t all, before;
     int rc = pthread_attr_init(&attributes);
@@ -136,8 +140,8 @@ static bool sanitized_by_others(void) {
     return !HD_SANITIZED && &__sanitizer_set_report_path != NULL;
 }
 
-int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
-                       void *arg) {
+INSIDE_A_CALL int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes,
+                                     void *(*run)(void *), void *arg) {
     struct birth birth = {.run = run, .arg = arg};
     pthread_t handle;
     _Static_assert(sizeof handle <= sizeof t->handle, "a thread's handle fits");
