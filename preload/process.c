@@ -136,21 +136,26 @@ static bool due(void *main_waits, uint64_t now_ns) {
     return hd_recognise_due(main_waits, now_ns) || hd_named_due(now_ns);
 }
 
-static void tell_standing(const struct hd_waits *t, uint32_t named) {
+/* The worker's: what is known of the loops of threads that the user named. */
+static uint32_t named_standing;
+
+static void tell_standing(const struct hd_waits *t) {
     uint32_t own = t->recognition->standing;
-    atomic_store_explicit(&self.record->loop_seen, own > named ? own : named, memory_order_relaxed);
+    atomic_store_explicit(&self.record->loop_seen, own > named_standing ? own : named_standing,
+                          memory_order_relaxed);
 }
 
 static void recognise(void *main_waits, struct hd_worker *k) {
     const struct hd_waits *t = main_waits;
     hd_recognise(main_waits, k);
-    tell_standing(t, hd_named_recognise(k));
+    named_standing = hd_named_recognise(k);
+    tell_standing(t);
 }
 
 static void blocked(void *main_waits, const struct hd_loop *loop, uint64_t sp, uint32_t depth) {
     struct hd_waits *t = main_waits;
     if (t->loop == loop && hd_recognise_blocked(t, sp, depth)) {
-        tell_standing(t, HD_RECORD_NO_LOOP);
+        tell_standing(t);
     }
 }
 
