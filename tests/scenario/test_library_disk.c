@@ -38,9 +38,6 @@ const char *__tsan_default_options(void) {
     return "report_thread_leaks=0";
 }
 
-static struct spool spool;
-static struct looper looper;
-
 /* Each of its samples is large: they fill all the room that they are given. */
 static void spin_deep(uint64_t ms) {
     volatile char filler[12 * 1024];

@@ -24,22 +24,6 @@
 #define T THRESHOLD_MS
 #define STOP_AT_SIGNAL 5
 
-static struct spool spool;
-static struct looper looper;
-
-static int begin(void **state) {
-    (void)state;
-    spool_make(&spool);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    hangdog_stop();
-    spool_remove(&spool);
-    return 0;
-}
-
 static void start_with_loop(void) {
     library_start(&spool);
     looper_start(&looper, "main", 0);
@@ -434,7 +418,7 @@ int main(int argc, char **argv) {
                : strcmp(argv[1], "stop-in-turns") == 0 ? stop_in_turns_role()
                                                        : leave_role();
     }
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
     const struct CMUnitTest tests[] = {
         CASE(stopped_while_idle_it_does_not_hang),
         CASE(a_stop_is_taken_off_a_sleeping_hang),

@@ -23,22 +23,6 @@
 #define SMALL_BYTES (64u * 1024u)
 #define DEEP_BYTES (40u * 1024u) /* more than is read of a stack that is not the thread's own */
 
-static struct spool spool;
-
-static int begin(void **state) {
-    (void)state;
-    spool_make(&spool);
-    library_start(&spool);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    hangdog_stop();
-    spool_remove(&spool);
-    return 0;
-}
-
 /* ---- fibers ------------------------------------------------------------------------------------- */
 
 static uint8_t *fiber_map(uint8_t *at, size_t bytes) {
@@ -149,9 +133,10 @@ static void of_the_main_thread(void **state) {
 int main(void) {
     library_quick_disk();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_watch_that_begins_on_a_fiber_of_a_thread, begin, end),
-        cmocka_unit_test_setup_teardown(of_a_thread_whose_stack_has_no_guard, begin, end),
-        cmocka_unit_test_setup_teardown(of_the_main_thread, begin, end),
+        cmocka_unit_test_setup_teardown(a_watch_that_begins_on_a_fiber_of_a_thread, begin_library,
+                                        end_library),
+        cmocka_unit_test_setup_teardown(of_a_thread_whose_stack_has_no_guard, begin_library, end_library),
+        cmocka_unit_test_setup_teardown(of_the_main_thread, begin_library, end_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

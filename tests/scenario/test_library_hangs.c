@@ -26,23 +26,6 @@
 #define LATE_MS 1000
 #define NEVER_LATE_MS 2000
 
-static struct spool spool;
-static struct looper looper;
-
-static int begin(void **state) {
-    (void)state;
-    spool_make(&spool);
-    library_start(&spool);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    hangdog_stop();
-    spool_remove(&spool);
-    return 0;
-}
-
 /* Stops, which writes the session report: after it, what was not reported will not be. */
 static void stop_and_expect_no_report(void) {
     looper_stop(&looper);
@@ -470,7 +453,7 @@ static void over_its_budget_it_samples_less_and_says_so(void **state) {
 
 int main(void) {
     library_quick_disk();
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin_library, end_library)
     const struct CMUnitTest tests[] = {
         CASE(three_blocks_over_the_threshold_are_three_hangs),
         CASE(three_short_blocks_are_none),

@@ -18,8 +18,6 @@
 #include "library.h"
 #include "os/os.h"
 
-static struct spool spool;
-static struct looper looper;
 static struct hd_os_calls real;
 static char no_figures[] = "/tmp/hangdog-no-figures-XXXXXX";
 

@@ -26,8 +26,6 @@
 
 #define T THRESHOLD_MS
 
-static struct spool spool;
-static struct looper looper;
 static atomic_bool seen; /* a report was there while the lock was held */
 
 static int begin(void **state) {
@@ -36,13 +34,6 @@ static int begin(void **state) {
     atomic_store(&seen, false);
     library_start(&spool);
     looper_start(&looper, "main", 0);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    hangdog_stop();
-    spool_remove(&spool);
     return 0;
 }
 
@@ -320,7 +311,7 @@ static void with_every_signal_blocked(void **state) {
 
 int main(void) {
     library_quick_disk();
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end_library)
     const struct CMUnitTest tests[] = {
         CASE(inside_malloc),
         CASE(inside_the_loader),

@@ -16,23 +16,6 @@
 
 #define T THRESHOLD_MS
 
-static struct spool spool;
-static struct looper looper;
-
-static int begin(void **state) {
-    (void)state;
-    spool_make(&spool);
-    library_start(&spool);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    hangdog_stop();
-    spool_remove(&spool);
-    return 0;
-}
-
 static void two_loops_have_their_own_thresholds(void **state) {
     (void)state;
     struct looper quick, slow;
@@ -175,7 +158,7 @@ static void a_second_watch_on_a_thread_takes_nothing_from_the_first(void **state
 
 int main(void) {
     library_quick_disk();
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin_library, end_library)
     const struct CMUnitTest tests[] = {
         CASE(two_loops_have_their_own_thresholds),
         CASE(two_loops_that_hang_at_once_have_a_report_each),

@@ -94,23 +94,6 @@ static double share_of_one(const json_t *hang) {
     return share;
 }
 
-static struct spool spool;
-static struct looper looper;
-
-static int begin(void **state) {
-    (void)state;
-    spool_make(&spool);
-    library_start(&spool);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    hangdog_stop();
-    spool_remove(&spool);
-    return 0;
-}
-
 static void one_function_after_hundreds_of_stacks_is_named(void **state) {
     (void)state;
     looper_start(&looper, "main", 0);
@@ -138,7 +121,8 @@ static void one_function_after_hundreds_of_stacks_is_named(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_function_after_hundreds_of_stacks_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(one_function_after_hundreds_of_stacks_is_named, begin_library,
+                                        end_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -24,33 +23,6 @@
 #define T THRESHOLD_MS
 #define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
 #define MEMORY_BYTES (1024 * 1024)
-
-static struct spool spool;
-static struct looper looper;
-
-static int begin(void **state) {
-    (void)state;
-    spool_make(&spool);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    hangdog_stop();
-    spool_remove(&spool);
-    return 0;
-}
-
-static unsigned entries_of(const char *folder) {
-    unsigned count = 0;
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        count += e->d_name[0] != '.';
-    }
-    closedir(dir);
-    return count;
-}
 
 /* A thread that was joined may be listed for a moment longer. */
 static bool has_threads(void *count) {
@@ -445,7 +417,7 @@ int main(int argc, char **argv) {
         spool_open(&spool, argv[2]);
         return memory_role();
     }
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
     const struct CMUnitTest tests[] = {
         CASE(ten_starts_and_stops_leave_nothing_behind),
         CASE(ten_runs_with_a_loop_leave_nothing_behind),

@@ -28,8 +28,6 @@
 #define SUSPENDS 10
 #define LONG_TURN 28 /* bucket of turns from 268 ms on */
 
-static struct spool spool;
-static struct looper looper;
 static _Atomic uint64_t *suspended_ns; /* shared with the process that is suspended */
 
 static void share(void) {

@@ -28,8 +28,6 @@
     20 /* of them are listed before the threads that something is told of: in time on a busy machine */
 #define TRIES 10
 
-static struct spool spool;
-static struct looper looper;
 static size_t hangs; /* so far */
 static struct hd_os_calls real;
 

@@ -15,22 +15,6 @@
 
 #define T THRESHOLD_MS
 
-static struct spool spool;
-static struct looper looper;
-
-static int begin(void **state) {
-    (void)state;
-    spool_make(&spool);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    hangdog_stop();
-    spool_remove(&spool);
-    return 0;
-}
-
 /* By one thread, which unwatches them in the end. */
 static void two_hundred_and_fifty_six_loops_and_no_more(void **state) {
     (void)state;
@@ -128,7 +112,7 @@ static void a_handle_of_a_run_before_ends_nobody_elses_watch(void **state) {
 
 int main(void) {
     library_quick_disk();
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
     const struct CMUnitTest tests[] = {
         CASE(loops_that_are_unwatched_at_once_do_no_harm),
         CASE(a_handle_of_a_run_before_ends_nobody_elses_watch),

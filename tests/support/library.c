@@ -64,6 +64,18 @@ bool wait_for(bool (*condition)(void *), void *arg) {
     return true;
 }
 
+unsigned entries_of(const char *folder) {
+    unsigned count = 0;
+    DIR *dir = opendir(folder);
+    for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+        count += e->d_name[0] != '.';
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return count;
+}
+
 /* ---- the spool ------------------------------------------------------------------------------------ */
 
 void spool_make(struct spool *s) {
@@ -188,8 +200,8 @@ void assert_between(uint64_t told_ns, struct between truth) {
     }
 }
 
-static bool has_one(void *spool) {
-    return spool_count(spool) > 0;
+static bool has_one(void *s) {
+    return spool_count(s) > 0;
 }
 
 void spool_wait_for_one(const struct spool *s) {
@@ -382,6 +394,30 @@ void looper_stop(struct looper *l) {
     close(l->epoll_fd);
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->changed);
+}
+
+/* ---- a test's set-up ------------------------------------------------------------------------------ */
+
+struct spool spool;
+struct looper looper;
+
+int begin_spool(void **state) {
+    (void)state;
+    spool_make(&spool);
+    return 0;
+}
+
+int begin_library(void **state) {
+    begin_spool(state);
+    library_start(&spool);
+    return 0;
+}
+
+int end_library(void **state) {
+    (void)state;
+    hangdog_stop();
+    spool_remove(&spool);
+    return 0;
 }
 
 /* ---- a process of its own ------------------------------------------------------------------------- */

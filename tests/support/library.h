@@ -36,6 +36,9 @@ void spin_ms(uint64_t ms);
 /* Waits for condition(arg), for at most a minute (three under a sanitizer). False: in vain. */
 bool wait_for(bool (*condition)(void *), void *arg);
 
+/* How many there are in a folder; 0 where it cannot be read. */
+unsigned entries_of(const char *folder);
+
 /* ---- the spool ------------------------------------------------------------------------------------ */
 
 struct spool {
@@ -117,6 +120,15 @@ void looper_wait(struct looper *l);
 uint64_t looper_call(struct looper *l, void (*call)(uint64_t), uint64_t argument);
 /* Unwatches and ends it. */
 void looper_stop(struct looper *l);
+
+/* ---- a test's set-up ------------------------------------------------------------------------------ */
+
+extern struct spool spool;   /* the test's own */
+extern struct looper looper; /* its loop, if it starts it */
+
+int begin_spool(void **state);
+int begin_library(void **state); /* and the library is started with it */
+int end_library(void **state);   /* the library is stopped, the spool removed */
 
 /* ---- a process of its own ------------------------------------------------------------------------- */
 
