@@ -334,118 +334,6 @@ static void a_loop_that_waits_again_after_10_s_is_sure(void **state) {
     assert_true(hd_rule_sure(&rule));
 }
 
-/* A worker that asks its data base by poll, deep down, and is idle in accept, in a condition variable,
- * asleep. */
-static void who_idles_elsewhere_has_no_sure_loop(void **state) {
-    (void)state;
-    struct hd_seen_wait query = {.set = set_of(900, 0, 0, 0),
-                                 .at = {.place = 2, .sp = MAIN_SP - 900, .depth = 9}};
-    struct hd_where accepts = {.sp = MAIN_SP - 100, .depth = 4};
-    for (int i = 0; i < 600; i++) { /* it has much to do */
-        wait_seen(&query, 30);
-        hd_rule_blocked(&rule, 1 * MS);
-    }
-    assert_true(hd_rule_sure(&rule));
-    for (uint64_t i = 0; i < 20; i++) {
-        uint64_t idle_ns =
-            (i == 0 ? 15000 : 1500) * MS; /* also longer than a loop takes to be sure by its age */
-        now_ns += idle_ns;
-        hd_rule_blocked_at(&rule, &accepts);
-        assert_false(hd_rule_sure(&rule)); /* from then on: what it hangs is held */
-        hd_rule_blocked(&rule, i % 2 == 0 ? idle_ns : 0);
-        wait_seen(&query, 30);
-        hd_rule_blocked(&rule, i % 2 == 0 ? 0 : idle_ns); /* that was told when it had asked once more */
-        wait_seen(&query, 30);
-        assert_false(hd_rule_sure(&rule));
-    }
-    assert_false(hd_rule_stands(&rule)); /* at the program's end nothing is told either */
-}
-
-/* Deeper, or by more frames: in a callback. */
-static void who_is_blocked_in_a_callback_has_a_sure_loop(void **state) {
-    (void)state;
-    struct hd_seen_wait own = {.set = LOOP_SET, .at = {.place = 1, .sp = MAIN_SP - 12000, .depth = 5}};
-    struct hd_where callbacks[] = {{.sp = MAIN_SP - 13000, .depth = 4}, {.sp = MAIN_SP - 300, .depth = 7}};
-    for (int i = 0; i < 120; i++) {
-        wait_seen(&own, 100);
-    }
-    for (int i = 0; i < 20; i++) {
-        now_ns += 1500 * MS;
-        hd_rule_blocked_at(&rule, &callbacks[i % 2]);
-        hd_rule_blocked(&rule, 1500 * MS);
-        wait_seen(&own, 100);
-        assert_true(hd_rule_sure(&rule));
-        assert_true(hd_rule_stands(&rule));
-    }
-}
-
-/* The loop runs on a stack of its own, nearer to some callbacks' than to the thread's. */
-#define LOOPS_BASE 0x5000ffffu
-#define CALLS_BASE 0x5100ffffu
-
-static struct hd_seen_wait on_a_coroutine(struct hd_set set, uint64_t place, uint64_t below, uint64_t base) {
-    return (struct hd_seen_wait){
-        .set = set,
-        .at = {.place = place, .sp = (base & ~0xffffu) + 0xf000u - below, .base = base, .depth = 4}};
-}
-
-static void a_loop_on_a_stack_of_its_own_returns_there(void **state) {
-    (void)state;
-    struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, LOOPS_BASE);
-    struct hd_seen_wait call = on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, LOOPS_BASE);
-    hd_rule_blocked(&rule, 1000 * MS);
-    for (int i = 0; i < 8; i++) {
-        wait_seen(&own, 100);
-        wait_seen(&own, 100);
-        wait_seen(&call, 300); /* longer than the loop: only its return tells */
-    }
-    assert_int_equal(wait_seen(&call, 300), HD_VERDICT_BUSY);
-    assert_int_equal(wait_seen(&own, 100), HD_VERDICT_IDLE);
-    assert_true(rule.group[rule.loop].proven);
-}
-
-/* Which of two such stacks lies above the other is chance. Nor does it help that of both nobody knows where
- * they begin. */
-static void what_waits_on_other_stacks_proves_nothing(void **state) {
-    for (int turn = 0; turn < 4; turn++) {
-        bool above = turn % 2 != 0;
-        start(state);
-        struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, above ? LOOPS_BASE : CALLS_BASE);
-        struct hd_seen_wait call =
-            on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, above ? CALLS_BASE : LOOPS_BASE);
-        if (turn >= 2) {
-            own.at.base = call.at.base = HD_BASE_UNKNOWN;
-        }
-        wait_seen(&call, 50); /* it comes first, and returns */
-        for (int i = 0; i < 8; i++) {
-            wait_seen(&own, 200);
-            wait_seen(&call, 100);
-        }
-        for (uint32_t g = 0; g < HD_RULE_GROUPS; g++) {
-            assert_false(rule.group[g].inner || rule.group[g].proven);
-        }
-        assert_int_equal(wait_seen(&own, 100), HD_VERDICT_IDLE);
-    }
-}
-
-/* It was left for the thread's own stack, or for a third one: what waited there may have been outside of its
- * turn. */
-static void a_loop_on_a_stack_of_its_own_may_be_left(void **state) {
-    struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, LOOPS_BASE);
-    struct hd_seen_wait call = on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, LOOPS_BASE);
-    struct hd_seen_wait other[] = {
-        on_a_coroutine(set_of(901, 0, 0, 0), 3, 0, LOOPS_BASE - 0x100000),
-        {.set = set_of(901, 0, 0, 0), .at = {.place = 3, .sp = MAIN_SP, .depth = 9}}};
-    for (int i = 0; i < 2; i++) {
-        start(state);
-        wait_seen(&own, 100);
-        wait_seen(&other[i], 100);
-        wait_seen(&call, 100);
-        wait_seen(&own, 100);
-        assert_false(rule.group[0].proven);
-    }
-}
-
 /* Which of the two is the loop is told by the return. Later it has been told. */
 static void a_young_loop_is_not_sure_while_somebody_unknown_waits(void **state) {
     (void)state;
@@ -506,11 +394,6 @@ int main(void) {
         CASE(a_wait_of_a_day_does_not_stall_the_halving),
         CASE(a_loop_that_came_back_is_sure_by_its_weight),
         CASE(a_loop_that_waits_again_after_10_s_is_sure),
-        CASE(who_idles_elsewhere_has_no_sure_loop),
-        CASE(who_is_blocked_in_a_callback_has_a_sure_loop),
-        CASE(a_loop_on_a_stack_of_its_own_returns_there),
-        CASE(a_loop_on_a_stack_of_its_own_may_be_left),
-        CASE(what_waits_on_other_stacks_proves_nothing),
         CASE(a_young_loop_is_not_sure_while_somebody_unknown_waits),
         CASE(a_loop_with_much_blocking_beside_it_is_not_sure_by_weight),
     };
