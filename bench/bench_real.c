@@ -18,6 +18,7 @@
 #include "bench_run.h"
 
 enum { PLAIN, WATCHED, AGAIN, KINDS };
+static const char *const kind_names[KINDS] = {"unwatched", "watched", "unwatched again"};
 #define SETS_MAX 8
 #define PAIRS_MAX 64 /* of all sets */
 #define RUNS_MAX 16  /* of each server in a pair */
@@ -263,13 +264,13 @@ static int measure(const struct real *r, struct server servers[SETS_MAX][KINDS],
             }
             rate[kind][round] = load.throughput;
             late[kind][round] = load.p99;
+            if (bench_options.verbose) {
+                fprintf(stderr, "real.%s: set %u, %s: %.0f a second, 99th percentile %.0f us\n", r->name,
+                        n % r->sets, kind_names[kind], load.throughput, load.p99);
+            }
         }
         throughput[n] = compare(rate, r->runs, false);
         p99[n] = compare(late, r->runs, true);
-        if (bench_options.verbose) {
-            fprintf(stderr, "real.%s: throughput %.0f a second, 99th percentile %.0f us\n", r->name,
-                    undisturbed(rate[PLAIN], r->runs, false), undisturbed(late[PLAIN], r->runs, true));
-        }
     }
     report(r->name, "throughput", throughput, pairs, -1);
     report(r->name, "p99", p99, pairs, 1);
