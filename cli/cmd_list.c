@@ -199,11 +199,13 @@ int cmd_list(int argc, char **argv) {
         return status;
     if (reports_find(o.spool, &files, &why) != 0)
         return complain("%s", why.text);
+    if (files.unread)
+        status = EXIT_ERROR;
     json_t *all = read_all(&files, &o, &status);
     if (o.json) {
         render_json(stdout, all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     } else if (files.count == 0) {
-        printf("no reports in %s\n", files.where);
+        printf("no reports in %s%s\n", files.where, files.unread ? " that can be read" : "");
     } else {
         print_table(all, id_width(&files));
     }

@@ -91,6 +91,23 @@ static int add_folder(struct report_files *out, const char *folder) {
     return result;
 }
 
+/* What a person can do about a spool that cannot be read. */
+static const char *remedy(int error) {
+    return error == -EACCES ? "ask for the right to read it" : "name the folder of the reports with --spool";
+}
+
+/* Adds the reports of one app. That its folder cannot be read (sudo leaves one of root's) hides no others. */
+static int add_app(struct report_files *out, const char *folder) {
+    int result = add_folder(out, folder);
+    if (result == -ENOMEM || result == 0)
+        return result;
+    if (result != -ENOTDIR && result != -ENOENT) {
+        complain("reading the spool %s: %s; %s", folder, strerror(-result), remedy(result));
+        out->unread = true;
+    }
+    return 0;
+}
+
 /* Adds the reports of every folder in `base`, one of each app. */
 static int add_apps(struct report_files *out, const char *base) {
     DIR *dir = opendir(base);
@@ -102,14 +119,12 @@ static int add_apps(struct report_files *out, const char *base) {
         char *folder;
         if (e->d_name[0] == '.')
             continue;
-        if (asprintf(&folder, "%s/%s", base, e->d_name) < 0)
+        if (asprintf(&folder, "%s/%s", base, e->d_name) < 0) {
             result = -ENOMEM;
-        else {
-            result = add_folder(out, folder);
-            if (result == -ENOTDIR || result == -ENOENT)
-                result = 0;
-            free(folder);
+            break;
         }
+        result = add_app(out, folder);
+        free(folder);
     }
     closedir(dir);
     return result;
@@ -128,9 +143,7 @@ int reports_find(const char *folder, struct report_files *out, struct problem *w
         return -1;
     int result = folder != NULL ? add_folder(out, folder) : add_apps(out, out->where);
     if (result < 0) {
-        problem_set(why, "reading the spool %s: %s; %s", out->where, strerror(-result),
-                    result == -EACCES ? "ask for the right to read it"
-                                      : "name the folder of the reports with --spool");
+        problem_set(why, "reading the spool %s: %s; %s", out->where, strerror(-result), remedy(result));
         reports_free(out);
         return -1;
     }
@@ -269,7 +282,7 @@ uid_t report_owner(const char *path) {
  * cannot be read is told, and the one before it is taken. */
 static json_t *pick_latest(const struct report_files *files, uid_t *owner, struct problem *why) {
     json_t *session = NULL;
-    bool unread = false;
+    bool unread = files->unread;
     for (size_t i = files->count; i-- != 0;) {
         json_t *report = report_load(files->file[i].path, why);
         if (report == NULL) {

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""The folders of the apps, where the reports are looked for without --spool."""
+
+import os
+import unittest
+
+from test_cli import Command, run
+
+NOBODY = 65534
+
+
+class Spools(Command):
+    def setUp(self):
+        super().setUp()
+        self.apps = self.path / "state" / "hangdog"
+        self.spool = self.apps / "app"
+        self.path.chmod(0o755)
+
+    def run_here(self, *arguments):
+        """By somebody whom a folder's mode stops: not root."""
+        options = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        try:
+            return run(*arguments, env={"XDG_STATE_HOME": str(self.path / "state")}, **options)
+        except PermissionError as error:
+            return self.skipTest("nobody may not run the build: %s" % error)
+
+    def test_a_folder_that_cannot_be_read_hides_no_others(self):
+        (id,) = self.write("full")
+        for folder in (self.path / "state", self.apps, self.spool):
+            folder.chmod(0o755)
+        (self.spool / f"{id}.json").chmod(0o644)
+        closed = self.apps / "closed"
+        closed.mkdir(mode=0)
+        complaint = r"\Ahangdog: reading the spool %s: Permission denied; [^\n]+\n\Z" % closed
+        for arguments, status, words in ((["list"], 1, "write-report"), (["list", "--json"], 1, id),
+                                         (["show", "latest"], 0, "hung for"), (["show", id], 0, "hung for")):
+            done = self.run_here(*arguments, "--no-symbols")
+            self.assertRegex(done.stderr, complaint)
+            self.assertEqual(status, done.returncode, arguments)
+            self.assertIn(words, done.stdout)
+            if arguments == ["list"]:
+                self.assertEqual(1, len(done.stdout.splitlines()), done.stdout)
+        (self.spool / f"{id}.json").unlink()
+        self.assertIn("that can be read", self.run_here("list").stdout)
+        self.assertIn("that can be read", self.run_here("show", "latest").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
