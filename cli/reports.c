@@ -117,7 +117,7 @@ static int add_apps(struct report_files *out, const char *base) {
         return errno == ENOENT ? 0 : -errno;
     while (result == 0 && (e = readdir(dir)) != NULL) {
         char *folder;
-        if (e->d_name[0] == '.')
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
         if (asprintf(&folder, "%s/%s", base, e->d_name) < 0) {
             result = -ENOMEM;

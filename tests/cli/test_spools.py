@@ -44,6 +44,14 @@ class Spools(Command):
         self.assertIn("that can be read", self.run_here("list").stdout)
         self.assertIn("that can be read", self.run_here("show", "latest").stderr)
 
+    def test_names_of_apps_may_begin_with_a_dot(self):
+        """As of a program .app."""
+        for name in (".app", "..app"):
+            self.spool = self.apps / name
+            self.write("full")
+        done = run("list", env={"XDG_STATE_HOME": str(self.path / "state")})
+        self.assertEqual((0, 2, ""), (done.returncode, len(done.stdout.splitlines()), done.stderr))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
