@@ -17,7 +17,9 @@
 #define FORMAT "hangdog-report/1"
 #define FORMAT_PREFIX "hangdog-report/"
 #define ID_CHARS 36
-#define FILE_BYTES_MAX (256u << 20) /* more than any report, less than memory */
+/* The largest report has 100 stacks of 256 functions, half of them of scripts, and is of some 10 MB. What is
+ * no report takes fifty times its size in memory until that is known. */
+#define FILE_BYTES_MAX (16 << 20)
 
 /* ---- finding ------------------------------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
 import os
 import unittest
 
-from test_cli import Command, run
+from test_cli import NEWEST, Command, run
 
 NOBODY = 65534
 
@@ -51,6 +51,17 @@ class Spools(Command):
             self.write("full")
         done = run("list", env={"XDG_STATE_HOME": str(self.path / "state")})
         self.assertEqual((0, 2, ""), (done.returncode, len(done.stdout.splitlines()), done.stderr))
+
+    def test_what_is_too_large_for_a_report_is_not_read(self):
+        """A foreign one of many small parts would take all memory."""
+        (id,) = self.write("full")
+        big = self.spool / f"{NEWEST}.json"
+        with open(big, "wb") as file:
+            file.truncate((16 << 20) + 1)
+        done = run("list", "--no-symbols", env={"XDG_STATE_HOME": str(self.path / "state")})
+        self.assertEqual((1, 1), (done.returncode, len(done.stdout.splitlines())), done.stderr)
+        self.assertRegex(done.stderr, r"\Ahangdog: [^\n]*%s[^\n]*too large to be one[^\n]*\n\Z" % big)
+        self.assertEqual(0, run("show", id, "--spool", self.spool, "--no-symbols").returncode)
 
 
 if __name__ == "__main__":
