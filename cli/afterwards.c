@@ -6,16 +6,15 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/owner.h"
 #include "cli/reports.h"
+#include "cli/temp_file.h"
 #include "os/os.h"
 #include "report/spool.h"
 
@@ -94,8 +93,11 @@ static int replace(const char *spool, const char *id, const json_t *report) {
     char from[4096], to[4096];
     snprintf(from, sizeof from, "%s/.%s.tmp", spool, id);
     snprintf(to, sizeof to, "%s/%s.json", spool, id);
-    int fd = open(from, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    int fd = temp_file_open(from);
+    if (fd < 0) {
+        return fd;
+    }
+    FILE *out = fdopen(fd, "w");
     int rc = out != NULL ? 0 : -errno;
     errno = 0;
     bool whole = out != NULL && json_dumpf(report, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF &&
@@ -104,6 +106,8 @@ static int replace(const char *spool, const char *id, const json_t *report) {
         whole = whole && rename(from, to) == 0;
         rc = whole ? 0 : errno != 0 ? -errno : -EIO;
         fclose(out); /* all of it is on disk */
+    } else {
+        close(fd);
     }
     if (!whole) {
         unlink(from);

@@ -17,6 +17,7 @@
 
 #include "cli/afterwards.h"
 #include "cli/runner.h"
+#include "cli/temp_file.h"
 #include "os/os.h"
 
 #define TABLE_BYTES (HD_RECORDS * sizeof(struct hd_record))
@@ -37,12 +38,13 @@ static int have_room(int fd) {
 int alone_prepare(struct alone *a, const struct hd_record_options *options) {
     char id[37], made[sizeof a->path];
     hd_uuid_text(options->session, id);
-    snprintf(made, sizeof made, "%s/.%s.tmp", options->spool, id); /* nobody takes it for a dead one's */
+    snprintf(made, sizeof made, "%s/.%s.tmp", options->spool, id); /* nobody takes it for a dead program's */
     snprintf(a->path, sizeof a->path, "%s/.%s" SUFFIX, options->spool, id);
-    a->fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    a->fd = temp_file_open(made);
     a->record = NULL;
-    int rc = 0;
-    if (a->fd >= 0 && flock(a->fd, LOCK_EX | LOCK_NB) == 0 && (rc = have_room(a->fd)) == 0) {
+    int rc = a->fd < 0 ? a->fd : 0;
+    /* It is locked by now, if it can be: without a lock nobody would know when the program is dead. */
+    if (rc == 0 && flock(a->fd, LOCK_EX | LOCK_NB) == 0 && (rc = have_room(a->fd)) == 0) {
         a->record = map_table(a->fd);
     }
     if (a->record == NULL) {

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files that are about to get their name, while others open the spool and sweep it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/temp_file.h"
+#include "os/os.h"
+#include "report/spool.h"
+
+#define ROUNDS 3000
+#define ID "01a1fb85-d8ab-7721-afb4-1d9d47e8890f"
+
+static char folder[64], temp[160], name[160];
+
+static int fresh(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/hangdog-temp-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(temp, sizeof temp, "%s/." ID ".tmp", folder);
+    snprintf(name, sizeof name, "%s/" ID ".json", folder);
+    return 0;
+}
+
+static int clean(void **state) {
+    (void)state;
+    unlink(temp);
+    unlink(name);
+    return rmdir(folder);
+}
+
+/* Opens the spool again and again, as every start does, until it is killed. */
+static pid_t start_sweeper(void) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    while (pid == 0) {
+        struct hd_spool spool;
+        if (hd_spool_open(&spool, folder) != 0)
+            _exit(1);
+        hd_spool_close(&spool);
+    }
+    return pid;
+}
+
+static void no_sweeper_takes_it_before_it_has_its_name(void **state) {
+    (void)state;
+    int status, lost = 0;
+    pid_t sweeper = start_sweeper();
+    for (int i = 0; i < ROUNDS; i++) {
+        int fd = temp_file_open(temp);
+        if (fd < 0 || write(fd, "text", 4) != 4 || rename(temp, name) != 0)
+            lost++;
+        close(fd);
+    }
+    assert_int_equal(kill(sweeper, SIGKILL), 0);
+    assert_int_equal(waitpid(sweeper, &status, 0), sweeper);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(lost, 0);
+}
+
+static void what_a_dead_writer_left_is_taken_over_empty(void **state) {
+    (void)state;
+    struct stat st;
+    for (int i = 0; i < 2; i++) {
+        int fd = temp_file_open(temp);
+        assert_true(fd >= 0);
+        assert_int_equal(fstat(fd, &st), 0);
+        assert_int_equal(st.st_size, 0);
+        assert_int_equal(write(fd, "text", 4), 4);
+        close(fd);
+    }
+    assert_int_equal(unlink(temp), 0);
+    assert_int_equal(symlink("elsewhere", temp), 0);
+    assert_int_equal(temp_file_open(temp), -ELOOP);
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
+    const struct CMUnitTest tests[] = {
+        CASE(no_sweeper_takes_it_before_it_has_its_name),
+        CASE(what_a_dead_writer_left_is_taken_over_empty),
+    };
+    hd_os_clock_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
