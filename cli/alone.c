@@ -13,15 +13,19 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/afterwards.h"
 #include "cli/runner.h"
 #include "cli/temp_file.h"
 #include "os/os.h"
+#include "report/spool_files.h"
 
 #define TABLE_BYTES (HD_RECORDS * sizeof(struct hd_record))
 #define SUFFIX ".record"
+#define SECONDS_PER_DAY 86400
+#define HELD_DAYS 30
 
 static struct hd_record *map_table(int fd) {
     void *table = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -103,6 +107,33 @@ static int settle_one(const char *path) {
     return rc;
 }
 
+static bool is_held(const char *name) {
+    return hd_spool_what(name) == HD_SPOOL_HELD;
+}
+
+static bool is_record(const char *name) {
+    size_t n = strlen(name), suffix = strlen(SUFFIX);
+    return n == 1 + 36 + suffix && name[0] == '.' && strcmp(name + n - suffix, SUFFIX) == 0;
+}
+
+/* Held reports that nobody will release: of runners that were killed. A program that lives may come to be
+ * sure of its loop days later; but a spool that fills up with them is not kept waiting. */
+static void sweep_held(DIR *dir) {
+    const struct dirent *e;
+    struct stat st;
+    unsigned count = 0;
+    for (rewinddir(dir); (e = readdir(dir)) != NULL;) {
+        count += is_held(e->d_name);
+    }
+    time_t since = time(NULL) - (count > HD_SPOOL_REPORTS ? 1 : HELD_DAYS) * SECONDS_PER_DAY;
+    for (rewinddir(dir); (e = readdir(dir)) != NULL;) {
+        if (is_held(e->d_name) && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            st.st_mtime < since) {
+            unlinkat(dirfd(dir), e->d_name, 0);
+        }
+    }
+}
+
 int alone_settle_dead(const char *spool) {
     DIR *dir = opendir(spool);
     int failed = 0;
@@ -111,12 +142,14 @@ int alone_settle_dead(const char *spool) {
     }
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
         char path[5 * HD_RECORD_STRING];
-        size_t n = strlen(e->d_name), suffix = strlen(SUFFIX);
-        if (n == 1 + 36 + suffix && e->d_name[0] == '.' && strcmp(e->d_name + n - suffix, SUFFIX) == 0 &&
+        if (is_record(e->d_name) &&
             (size_t)snprintf(path, sizeof path, "%s/%s", spool, e->d_name) < sizeof path) {
             int rc = settle_one(path);
             failed = rc != 0 ? rc : failed;
         }
+    }
+    if (failed == 0) { /* else what a dead program held is still to be settled */
+        sweep_held(dir);
     }
     closedir(dir);
     return failed;

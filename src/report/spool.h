@@ -47,7 +47,8 @@ bool hd_spool_has(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 /* The oldest go for a report that is still to be written: it can tell how many were dropped. */
 void hd_spool_make_room(struct hd_spool *s);
-/* Removes a held report, or one that was released. Held ones that nobody releases are swept after a day. */
+/* Removes a held report, or one that was released. Held ones that nobody releases are hangdog run's to sweep.
+ */
 int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 
 /* Reports that were modified in the last `span_ns`, by the wall clock: for the cap of reports a day. Those

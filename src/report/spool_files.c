@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 
 #define ID_CHARS 36
-#define NS_PER_DAY (86400 * HD_NS_PER_S)
 #define LEAD_NS (3600 * HD_NS_PER_S)   /* of a file system whose clock is another machine's */
 #define TEMP_AGE_NS (60 * HD_NS_PER_S) /* where files cannot be locked: no report takes as long to write */
 
@@ -136,8 +135,6 @@ static bool is_older(const struct sweep *sweep, const char *name, uint64_t age_n
 
 static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     const struct sweep *sweep = ctx;
-    if (what == HD_SPOOL_HELD && is_older(sweep, name, NS_PER_DAY))
-        hd_os.unlink_at(sweep->dir_fd, name);
     if (what != HD_SPOOL_TEMP)
         return 0;
     /* A writer keeps its file locked: whoever gets the lock owns a dead one. (Process numbers lie in

@@ -23,7 +23,7 @@ enum hd_spool_file hd_spool_what(const char *name);
  * value. Files that `each` removes are no trouble. */
 int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, const char *name), void *ctx);
 
-/* Removes temporary files whose writer is dead, and held reports that nobody released for a day. */
+/* Removes temporary files whose writer is dead. */
 void hd_spool_sweep(int dir_fd);
 /* Removes the oldest reports until the limits hold, never the one named `keep`. 0 or the first error. */
 int hd_spool_trim(struct hd_spool *s, const char *keep);

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
@@ -138,6 +139,42 @@ class Exec(SideBySide):
         self.settle(program)
         self.assert_kinds(["fatal-hang", "session"], program)
         self.assertEqual([], self.records(program))
+
+    def beside_killed_in_a_hang_days_ago_before_its_loop_was_sure(self):
+        """Its report is held until the next start, whenever that is."""
+        program = self.run_alone(loop(0.7, "hang60"))
+        held = lambda: [name for name in program.names() if name.endswith(".held")]  # noqa: E731
+        wait_until(held, "its report")
+        os.kill(program.process.pid, signal.SIGKILL)
+        program.wait()
+        self.make_older(program, held(), days=40)
+        self.settle(program)
+        self.assert_kinds(["fatal-hang", "session"], program)
+        self.assertEqual([], [name for name in program.names() if name.startswith(".")])
+
+    def beside_what_nobody_will_release(self):
+        """It is kept for a month, or for a day where there is more of it than a spool has reports."""
+        program = self.run_alone(["/bin/true"])
+        program.wait()
+        names = [".01020304-0506-7008-8000-%012x.held" % number for number in range(501)]
+        for name in names[:2]:
+            (pathlib.Path(program.spool) / name).write_text("{}")
+        self.make_older(program, names[:1], days=31)
+        self.make_older(program, names[1:2], days=29)
+        self.settle(program)
+        self.assertEqual(names[1:2], program.names())
+        for name in names[2:]:
+            (pathlib.Path(program.spool) / name).write_text("{}")
+        self.settle(program)
+        self.assertEqual(500, len(program.names()))
+        (pathlib.Path(program.spool) / names[0]).write_text("{}")
+        self.settle(program)
+        self.assertEqual([*names[:1], *names[2:]], sorted(program.names()))
+
+    def make_older(self, program, names, days):
+        when = time.time() - days * 86400
+        for name in names:
+            os.utime(pathlib.Path(program.spool) / name, (when, when))
 
     def beside_killed_while_idle(self):
         program = self.run_alone(loop(1.6, "hang0.7", 60))
