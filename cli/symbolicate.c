@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct work {
     const json_t *modules;
@@ -22,6 +23,7 @@ struct work {
     json_t *notes; /* by module's path */
     json_t *script_notes;
     int mapped;
+    int64_t started_s;
 };
 
 /* ---- one frame ---------------------------------------------------------------------------- */
@@ -73,6 +75,7 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
     struct symbol_query q = {
         .path = json_string_value(json_object_get(module, "path")),
         .build_id = json_string_value(json_object_get(module, "build_id")),
+        .ran_s = w->started_s,
         .exact = trust != NULL && (strcmp(trust, "context") == 0 || strcmp(trust, "signal") == 0),
     };
     if (q.path == NULL || !read_address(frame, "offset", &q.offset))
@@ -132,6 +135,13 @@ static void expand_stacks(struct work *w, json_t *stacks, const char *member) {
     }
 }
 
+/* 0: nobody knows. */
+static int64_t started_s(const json_t *report) {
+    const char *text = json_string_value(json_object_get(report, "started_at"));
+    struct tm utc = {0};
+    return text != NULL && strptime(text, "%Y-%m-%dT%H:%M:%S", &utc) != NULL ? timegm(&utc) : 0;
+}
+
 static void begin(struct work *w, json_t *report, struct symbolizer *s, uid_t owner) {
     *w = (struct work){
         .modules = json_object_get(report, "modules"),
@@ -139,6 +149,7 @@ static void begin(struct work *w, json_t *report, struct symbolizer *s, uid_t ow
         .known = json_object(),
         .notes = json_object(),
         .script_notes = json_array(),
+        .started_s = started_s(report),
     };
     w->mapped = script_frames_name(report, owner, w->script_notes);
 }

@@ -61,6 +61,8 @@ static int open_file(struct symbolizer *s, struct module *m) {
         close(fd);
         return -1;
     }
+    /* What a package or cp -p puts there is dated as it was made: the inode tells when it came. */
+    m->changed_s = st.st_mtime > st.st_ctime ? st.st_mtime : st.st_ctime;
     return fd;
 }
 

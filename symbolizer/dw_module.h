@@ -19,6 +19,7 @@ struct unit_range {
 struct module {
     struct module *next;
     char *path, *build_id; /* build_id NULL: none */
+    int64_t changed_s;     /* its file, or the name of it, was last; 0: it is no file */
     Dwfl *dwfl;            /* NULL: cannot be read, and `reason` says why */
     Dwfl_Module *module;
     Dwarf_Addr bias; /* libdwfl's addresses less the file's own */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * From a place in a module to functions, files and lines. The module's file must be the one that ran: its
- * build-id has to be the report's. Files come from anywhere; a missing or hostile one gives an error.
- * Ordinary code, for one thread.
+ * build-id has to be the report's, or where there is none the file older than the report. Files come from
+ * anywhere; a missing or hostile one gives an error. Ordinary code, for one thread.
  */
 #ifndef SYMBOLIZER_H
 #define SYMBOLIZER_H
@@ -24,9 +24,10 @@ struct symbolizer_options {
 struct symbol_query {
     const char *path;     /* the module's file */
     const char *build_id; /* lower-case hex; NULL: the module has none */
-    uint64_t offset;      /* in the file's own numbering: the address in memory less the load bias */
-    uint64_t start;       /* of the function, in the same numbering; 0: not known */
-    bool exact; /* offset is an instruction; else a return address, which is looked up at its call */
+    int64_t ran_s;   /* when it ran, by the wall clock: who has no build-id is known by no change since */
+    uint64_t offset; /* in the file's own numbering: the address in memory less the load bias */
+    uint64_t start;  /* of the function, in the same numbering; 0: not known */
+    bool exact;      /* offset is an instruction; else a return address, which is looked up at its call */
 };
 
 /* One function at a place. The strings live as long as the symbolizer. */

@@ -116,6 +116,10 @@ int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struc
                        const char **reason) {
     struct module *m = dw_module(s, q->path, q->build_id);
     *reason = m == NULL ? "out of memory" : m->reason;
+    /* In whole seconds: a file is dated to a tick, and a program may be built and hang within the same one.
+     */
+    if (*reason == NULL && q->build_id == NULL && m->changed_s > q->ran_s)
+        *reason = "its file was changed since, and has no build-id to know it by";
     if (*reason != NULL)
         return 0;
     Dwarf_Addr addr = q->offset - (!q->exact && q->offset != 0) + m->bias;

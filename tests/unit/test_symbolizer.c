@@ -191,6 +191,55 @@ static void another_build_has_no_symbols(void **state) {
     assert_null(reason);
 }
 
+static char *read_whole(const char *path, size_t *bytes) {
+    struct stat st = {0};
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    char *text = malloc((size_t)st.st_size);
+    assert_non_null(text);
+    assert_int_equal(read(fd, text, (size_t)st.st_size), st.st_size);
+    close(fd);
+    *bytes = (size_t)st.st_size;
+    return text;
+}
+
+/* The name of its build-id's note is another one's. */
+static void lose_build_id(char *bytes, size_t size) {
+    for (size_t i = 0; i + 4 <= size; i++) {
+        uint32_t type;
+        memcpy(&type, bytes + (i >= 4 ? i - 4 : 0), sizeof type);
+        if (memcmp(bytes + i, "GNU", 4) == 0 && type == NT_GNU_BUILD_ID)
+            bytes[i] = 'X';
+    }
+}
+
+static void without_a_build_id_the_file_must_be_older(void **state) {
+    (void)state;
+    struct place p = place_of(NULL);
+    char path[] = "/tmp/hangdog-unnamed-XXXXXX";
+    size_t size;
+    char *whole = read_whole(p.path, &size);
+    struct stat st = {0};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    lose_build_id(whole, size);
+    assert_int_equal(write(fd, whole, size), (ssize_t)size);
+    const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}}; /* as a package's files are dated */
+    assert_int_equal(futimens(fd, long_ago), 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    struct symbol_query q = {
+        .path = path, .offset = (uintptr_t)&outer_function - p.bias, .exact = true, .ran_s = st.st_ctime};
+    assert_true(symbolizer_resolve(symbolizer, &q, found, &reason) > 0);
+    assert_string_equal(found[0].function, "outer_function");
+    q.ran_s = st.st_ctime - 1; /* another report, in the same list */
+    assert_int_equal(symbolizer_resolve(symbolizer, &q, found, &reason), 0);
+    assert_non_null(strstr(reason, "was changed since"));
+    close(fd);
+    unlink(path);
+    free(whole);
+}
+
 static void what_is_no_module_says_why(void **state) {
     (void)state;
     static const char *const paths[] = {"",
@@ -218,19 +267,6 @@ static void a_place_outside_of_every_function_has_no_name(void **state) {
 }
 
 /* ---- damaged files ------------------------------------------------------------------------ */
-
-static char *read_whole(const char *path, size_t *bytes) {
-    struct stat st = {0};
-    int fd = open(path, O_RDONLY);
-    assert_true(fd >= 0);
-    assert_int_equal(fstat(fd, &st), 0);
-    char *text = malloc((size_t)st.st_size);
-    assert_non_null(text);
-    assert_int_equal(read(fd, text, (size_t)st.st_size), st.st_size);
-    close(fd);
-    *bytes = (size_t)st.st_size;
-    return text;
-}
 
 static uint64_t seed;
 
@@ -358,6 +394,7 @@ int main(void) {
         cmocka_unit_test(without_debug_files_the_symbol_table_names_the_function),
         cmocka_unit_test(the_kernels_own_module_has_names),
         cmocka_unit_test(another_build_has_no_symbols),
+        cmocka_unit_test(without_a_build_id_the_file_must_be_older),
         cmocka_unit_test(what_is_no_module_says_why),
         cmocka_unit_test(a_place_outside_of_every_function_has_no_name),
         cmocka_unit_test(a_damaged_file_gives_an_error_never_a_crash),

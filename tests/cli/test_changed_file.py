@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""A module without a build-id, whose file may be another one by now."""
+
+import datetime
+import json
+import re
+import shutil
+import subprocess
+import unittest
+
+from test_cli import Command, run
+
+
+class ChangedFile(Command):
+    def shown(self, program, address, ran):
+        """A report of a hang in `program`, at that time."""
+        (id,) = self.write("full")
+        file = self.spool / f"{id}.json"
+        report = json.loads(file.read_text())
+        report["modules"].append({"path": str(program), "base": "0x0", "size": 65536})
+        report["hot_stack"]["frames"] = [
+            {"pc": "0x1", "offset": hex(address + 4), "module": len(report["modules"]) - 1, "share": 1}]
+        report["started_at"] = ran.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        file.write_text(json.dumps(report))
+        return run("show", file).stdout
+
+    def test_it_names_nothing_that_ran_before_it_changed(self):
+        program, other = self.path / "program", self.path / "other"
+        for path in (program, other):
+            subprocess.run(["gcc", "-x", "c", "-", "-Wl,--build-id=none", "-o", path],
+                           input="int in_%s(void) { return 1; }\nint main(void) { return in_%s(); }\n" % (
+                               path.name, path.name), text=True, check=True)
+        symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+        address = int(re.search(r"(\w+) T in_program\n", symbols)[1], 16)
+        made = datetime.datetime.fromtimestamp(program.stat().st_ctime, datetime.timezone.utc)
+        self.assertIn("in_program", self.shown(program, address, made))
+        shutil.copy(other, program)  # its time may be that of `other`, or any
+        ran = made - datetime.timedelta(seconds=2)
+        shown = self.shown(program, address, ran)
+        self.assertNotIn("in_other", shown)
+        self.assertIn("no symbols for program: its file was changed since, and has no build-id to know it by", shown)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
