@@ -263,14 +263,12 @@ static bool unhold(struct hd_worker *k, const struct hd_hang *h) {
     return was;
 }
 
+/* There is room. */
 static void hold(struct hd_worker *k, const struct hd_hang *h) {
-    unhold(k, h);
-    if (k->held_count < HD_HELD_MAX) {
-        memcpy(k->held[k->held_count], h->id, HD_UUID_BYTES);
-        k->held_ns[k->held_count] = h->duration_ns;
-        k->held_loop[k->held_count] = h->loop;
-        k->held_generation[k->held_count++] = h->generation;
-    }
+    memcpy(k->held[k->held_count], h->id, HD_UUID_BYTES);
+    k->held_ns[k->held_count] = h->duration_ns;
+    k->held_loop[k->held_count] = h->loop;
+    k->held_generation[k->held_count++] = h->generation;
 }
 
 static void note_dropped(struct hd_worker *k) {
@@ -326,18 +324,22 @@ void hd_publish_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
     k->held_count = left;
 }
 
-static void write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
+/* False: it would be held, and so many are held that nobody would remember to release or withdraw it. */
+static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_report *r) {
     const struct hd_watch *w = hd_watch_at(m, h->loop); /* or, by now, another thread's */
     bool sure = atomic_load_explicit(&w->loop.sure, memory_order_acquire);
     h->shown |= !m->settings.held || (sure && w->generation == h->generation);
-    bool held = !h->shown;
-    if (!held && unhold(k, h)) { /* sure since it was written last: one file, which is replaced */
+    bool held = !h->shown, was = unhold(k, h);
+    if (!held && was) { /* sure since it was written last: one file, which is replaced */
         hd_spool_release(&k->spool, h->id);
+    }
+    if (held && k->held_count == HD_HELD_MAX) {
+        return false;
     }
     int rc = hd_spool_write(&k->spool, r, k->scratch, held);
     atomic_fetch_add_explicit(&m->record->reports, rc == 0, memory_order_relaxed);
-    if (rc == 0 && held) {
+    if (held && (rc == 0 || was)) {
         hold(k, h);
     }
     if (rc != 0) {
@@ -346,6 +348,7 @@ static void write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         atomic_compare_exchange_strong(&m->record->spool_error, &none, -rc);
     }
     note_dropped(k);
+    return true;
 }
 
 /* Before the report is written: a process that dies meanwhile leaves the truth in the record. */
@@ -405,9 +408,8 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
         h->kept = day_allows(m, k);
         k->day_count += h->kept;
     }
-    bool allowed = h->kept && (!complete || bucket_allows(m, k, r.fingerprint));
+    bool allowed = h->kept && (!complete || bucket_allows(m, k, r.fingerprint)) && write_out(m, k, h, &r);
     if (allowed) {
-        write_out(m, k, h, &r);
         k->suppressed = 0;
     } else if (complete) {
         hd_spool_withdraw(&k->spool, h->id);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reports that wait for their loop to be sure: more of them than the worker remembers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "monitor/worker.h"
+#include "os/os.h"
+
+#define HANGS 70u
+#define HANG_NS HD_NS_PER_S
+
+static char folder[64];
+static struct hd_worker *k;
+static struct hd_monitor *m;
+static struct hd_record record;
+
+/* Files in the spool whose name ends with `end`; NULL: removes all, and the folder. */
+static unsigned files(const char *end) {
+    unsigned count = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        size_t n = strlen(e->d_name);
+        if (end == NULL)
+            unlinkat(dirfd(dir), e->d_name, 0);
+        else
+            count += n > strlen(end) && strcmp(e->d_name + n - strlen(end), end) == 0;
+    }
+    closedir(dir);
+    return count;
+}
+
+static int fresh(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/hangdog-held-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    k = calloc(1, sizeof *k);
+    m = calloc(1, sizeof *m);
+    assert_true(k != NULL && m != NULL);
+    memset(&record, 0, sizeof record);
+    k->monitor = m;
+    k->scratch = calloc(1, hd_report_scratch_bytes());
+    m->record = &record;
+    m->worker = k;
+    m->settings.held = true;
+    m->settings.reports_per_day = m->settings.reports_per_fingerprint = UINT32_MAX;
+    hd_tree_pool_init(&k->pool);
+    assert_int_equal(hd_spool_open(&k->spool, folder), 0);
+    return 0;
+}
+
+static int clean(void **state) {
+    (void)state;
+    hd_spool_close(&k->spool);
+    files(NULL);
+    free(k->scratch);
+    free(k);
+    free(m);
+    return rmdir(folder);
+}
+
+/* A hang as long as any, told while it lasts and at its end. */
+static void hang(uint64_t number) {
+    struct hd_hang *h = &k->hang[0];
+    *h = (struct hd_hang){.used = true,
+                          .opened = true,
+                          .state = HANGDOG_STATE_FOREGROUND,
+                          .start_ns = number * HANG_NS,
+                          .duration_ns = HANG_NS / 2};
+    hd_uuid_make(h->id, number * HANG_NS);
+    hd_tree_init(&h->tree, &k->pool);
+    hd_publish(m, k, h, false);
+    h->duration_ns = HANG_NS;
+    hd_publish(m, k, h, true);
+    h->used = false;
+}
+
+static void hangs(void) {
+    for (unsigned i = 0; i < HANGS; i++)
+        hang(i + 1);
+    assert_int_equal(atomic_load(&record.hangs), HANGS);
+    assert_int_equal(atomic_load(&record.suppressed), HANGS - HD_HELD_MAX);
+    assert_int_equal(atomic_load(&record.suppressed_ns), (HANGS - HD_HELD_MAX) * HANG_NS);
+}
+
+static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state) {
+    (void)state;
+    hangs();
+    assert_int_equal(files(".held"), HD_HELD_MAX);
+    hd_publish_void(k, 0, 0);
+    assert_int_equal(files(".held"), 0);
+    assert_int_equal(files(".json"), 0);
+    hang(HANGS + 1); /* there is room again */
+    assert_int_equal(files(".held"), 1);
+}
+
+static void what_is_remembered_is_shown_when_its_loop_is_sure(void **state) {
+    (void)state;
+    hangs();
+    hd_publish_held(k, 0, 0);
+    assert_int_equal(files(".held"), 0);
+    assert_int_equal(files(".json"), HD_HELD_MAX);
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
+    const struct CMUnitTest tests[] = {
+        CASE(what_is_not_remembered_is_counted_and_none_of_it_stays),
+        CASE(what_is_remembered_is_shown_when_its_loop_is_sure),
+    };
+    hd_os_clock_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
