@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/afterwards.h"
+#include "cli/commands.h"
 #include "cli/runner.h"
 #include "cli/temp_file.h"
 #include "os/os.h"
@@ -84,8 +85,18 @@ int alone_become(struct alone *a, char *const argv[], const char *preload) {
     return rc;
 }
 
+/* Of ours, but of a version whose record has another form. */
+static bool is_of_another_version(int fd) {
+    struct {
+        uint64_t magic, bytes;
+    } head;
+    const uint64_t version = 0xff; /* the magic's last byte */
+    return pread(fd, &head, sizeof head, 0) == sizeof head &&
+           (head.magic & ~version) == (HD_RECORD_MAGIC & ~version);
+}
+
 /* Ours when we get the lock: its program is dead. */
-static int settle_one(const char *path) {
+static int settle_one(const char *path, bool quiet) {
     struct stat st;
     int rc = 0;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -94,10 +105,15 @@ static int settle_one(const char *path) {
         return 0;
     }
     struct hd_record *table = fstat(fd, &st) == 0 && (size_t)st.st_size == TABLE_BYTES ? map_table(fd) : NULL;
+    if (table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table) {
+        rc = afterwards_alone(table);
+    } else if (!quiet && is_of_another_version(fd)) {
+        complain(
+            "'%.500s' is of another version of hangdog and cannot be read: whether its program died in a "
+            "hang is not known",
+            path);
+    }
     if (table != NULL) {
-        if (table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table) {
-            rc = afterwards_alone(table);
-        }
         munmap(table, TABLE_BYTES);
     }
     if (rc == 0) {
@@ -134,7 +150,7 @@ static void sweep_held(DIR *dir) {
     }
 }
 
-int alone_settle_dead(const char *spool) {
+int alone_settle_dead(const char *spool, bool quiet) {
     DIR *dir = opendir(spool);
     int failed = 0;
     if (dir == NULL) {
@@ -144,7 +160,7 @@ int alone_settle_dead(const char *spool) {
         char path[5 * HD_RECORD_STRING];
         if (is_record(e->d_name) &&
             (size_t)snprintf(path, sizeof path, "%s/%s", spool, e->d_name) < sizeof path) {
-            int rc = settle_one(path);
+            int rc = settle_one(path, quiet);
             failed = rc != 0 ? rc : failed;
         }
     }

@@ -22,9 +22,10 @@ int alone_prepare(struct alone *a, const struct hd_record_options *options);
 /* Becomes the program. Returns only when that failed: a negative errno value, and no file is left. */
 int alone_become(struct alone *a, char *const argv[], const char *preload);
 
-/* Closes the books of programs that ended without us: hangs that they died in become fatal hangs. Then sweeps
- * reports that were held for a month: nobody else will release them. 0, or a negative errno value: not all
- * could be written, and the next one will try again. */
-int alone_settle_dead(const char *spool);
+/* Closes the books of programs that ended without us: hangs that they died in become fatal hangs. What
+ * another version wrote is said to be lost, but for `quiet`. Then sweeps reports that were held for a month:
+ * nobody else will release them. 0, or a negative errno value: not all could be written, and the next one
+ * will try again. */
+int alone_settle_dead(const char *spool, bool quiet);
 
 #endif

@@ -323,7 +323,7 @@ int cmd_run(int argc, char **argv) {
     if ((rc = spool_ready(spool, &why)) != 0) {
         return is_limit(rc) ? run_without_room(&o, rc) : complain("%s", why.text);
     }
-    if ((rc = alone_settle_dead(spool)) != 0 && !o.quiet) {
+    if ((rc = alone_settle_dead(spool, o.quiet)) != 0 && !o.quiet) {
         complain(
             "what a program left in '%.500s' could not be told: %s; the next run with this spool tries again",
             spool, strerror(-rc));

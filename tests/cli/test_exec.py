@@ -258,6 +258,25 @@ class Exec(SideBySide):
         self.settle(program)
         self.assertEqual([], program.names())
 
+    def beside_a_record_of_another_version_is_said_to_be_lost(self):
+        """Hangdog was upgraded between the program's end and its next start."""
+        program = self.run_alone(["/bin/true"])
+        program.wait()
+        (name,) = self.records(program)
+        file = pathlib.Path(program.spool) / name
+        record = file.read_bytes()
+        for size, word in ((len(record) - 4096, 0), (len(record), 8)):
+            other = bytearray(record)
+            other[word] += 1  # of the magic's version, of the record's size
+            for quiet in ([], ["--quiet"]):
+                file.write_bytes(other[:size])
+                for times in ((0 if quiet else 1), 0):
+                    done = subprocess.run([HANGDOG, "run", *quiet, "--spool", program.spool, "--", "/bin/true"],
+                                          env=environment(), capture_output=True, text=True, timeout=60, check=False)
+                    self.assertEqual(0, done.returncode)
+                    self.assertEqual(times, done.stderr.count("'%s' is of another version" % file), done.stderr)
+                self.assertEqual([], program.names())
+
 
 class Usage(unittest.TestCase):
     def test_what_does_not_go_together(self):
