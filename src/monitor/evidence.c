@@ -24,14 +24,25 @@ static bool starts_with(const char *s, const char *prefix) {
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-static enum hd_fd_kind socket_kind(const char *path_in_self) {
+/* By the name of its protocol, which is asked for by a whole path: without it (another root, no /proc there)
+ * local sockets are known to the kernel's socket monitor, and most others are the network's. */
+static enum hd_fd_kind socket_kind(const char *path_in_self, uint64_t inode) {
+    static const char of_network[][5] = {"TCP", "UDP", "RAW", "MPTC", "SCTP"}; /* and TCPv6, UDP-Lite … */
     char path[64], name[16] = {0};
     struct hd_text t;
     hd_text_init(&t, path, sizeof path);
     hd_text_str(&t, "/proc/self/");
     hd_text_str(&t, path_in_self);
     long n = hd_os.get_xattr(path, "system.sockprotoname", name, sizeof name - 1);
-    return n > 0 && starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_INET;
+    if (n <= 0) {
+        return hd_peer_of_unix(inode, NULL, 0) ? HD_FD_UNIX : HD_FD_INET;
+    }
+    for (unsigned i = 0; i < sizeof of_network / sizeof of_network[0]; i++) {
+        if (starts_with(name, of_network[i])) {
+            return HD_FD_INET;
+        }
+    }
+    return starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_OTHER;
 }
 
 static bool is_named_pipe(const struct hd_worker *k, const char *path_in_self) {
@@ -49,7 +60,7 @@ static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struc
     link[n] = '\0';
     if (starts_with(link, "socket:[")) {
         hd_take_number(link + strlen("socket:["), &out->socket);
-        return socket_kind(path);
+        return socket_kind(path, out->socket);
     }
     if (starts_with(link, "pipe:")) {
         return HD_FD_PIPE;

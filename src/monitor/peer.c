@@ -225,10 +225,11 @@ bool hd_peer_of_unix(uint64_t inode, char *out, size_t size) {
     if (fd < 0) {
         return false;
     }
-    bool found = ask(fd, inode, &own) && own.peer != 0 && ask(fd, own.peer, &peer) && peer.name_bytes > 1;
+    bool found = ask(fd, inode, &own) &&
+                 (out == NULL || (own.peer != 0 && ask(fd, own.peer, &peer) && peer.name_bytes > 1));
     hd_os.close(fd);
-    if (!found) {
-        return false;
+    if (!found || out == NULL) {
+        return found;
     }
     bool abstract = peer.name[0] == '\0';
     size_t from = abstract;

@@ -12,6 +12,7 @@
  * "[2001:db8::1]:443", the base name of a local socket's path, or its abstract name after an @. False: it has
  * none, or the kernel does not tell. `proc_fd`: /proc/self. */
 bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t size);
+/* With no `out`: is it a local socket at all? */
 bool hd_peer_of_unix(uint64_t inode, char *out, size_t size);
 
 /* A line of /proc/net/tcp, udp and their kin: pure. False when it is not that socket's, or has no peer. */

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a blocked call waits for, by descriptors and children of this process: the calls are made up.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "monitor/worker.h"
+
+static struct hd_worker *worker;
+static struct hd_os_calls real;
+static struct hd_evidence evidence;
+static uint64_t began_ns;
+static int pair[2];
+
+static int set_up(void **state) {
+    (void)state;
+    hd_os_clock_init();
+    real = hd_os;
+    worker = calloc(1, sizeof *worker);
+    assert_non_null(worker);
+    worker->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    worker->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    assert_true(worker->proc_fd >= 0 && worker->mem_fd >= 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    began_ns = hd_os_now_ns();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    hd_os = real;
+    close(pair[0]);
+    close(pair[1]);
+    close(worker->proc_fd);
+    close(worker->mem_fd);
+    free(worker);
+    return 0;
+}
+
+/* The cause of a call with these first three arguments, which this thread is taken to be blocked in. */
+static const char *cause_of(enum hd_run_state state, int32_t nr, uint64_t a, uint64_t b, uint64_t c) {
+    struct hd_capture call = {.state = (uint8_t)state, .syscall_nr = nr, .syscall_args = {a, b, c}};
+    hd_evidence_gather(worker, (int)syscall(SYS_gettid), &call, NULL, 0, began_ns, &evidence);
+    return hd_cause_name(hd_cause_of_block(&evidence));
+}
+
+static const char *cause_blocked(int32_t nr, uint64_t a, uint64_t b, uint64_t c) {
+    return cause_of(HD_RUN_BLOCKED, nr, a, b, c);
+}
+
+static pid_t begin_child(void) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) {
+            pause();
+        }
+    }
+    return pid;
+}
+
+static void end_child(pid_t pid) {
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* ---- sockets -------------------------------------------------------------------------------- */
+
+static long no_xattr(const char *path, const char *name, void *value, size_t n) {
+    (void)path, (void)name, (void)value, (void)n;
+    return -ENOENT;
+}
+
+static void a_local_socket_is_one_also_without_proc_in_its_place(void **state) {
+    (void)state;
+    pid_t child = begin_child();
+    int inet = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    for (int with = 1; with >= 0; with--) {
+        hd_os.get_xattr = with ? real.get_xattr : no_xattr;
+        assert_string_equal(cause_blocked(SYS_recvfrom, (uint64_t)pair[0], 0, 0), "child");
+        assert_int_equal(evidence.fd_kind, HD_FD_UNIX);
+        assert_string_equal(cause_blocked(SYS_recvfrom, (uint64_t)inet, 0, 0), "network");
+        assert_int_equal(evidence.fd_kind, HD_FD_INET);
+    }
+    close(inet);
+    end_child(child);
+}
+
+static void a_socket_to_the_kernel_is_none_of_the_networks(void **state) {
+    (void)state;
+    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
+    int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_true(netlink >= 0 && udp >= 0);
+    assert_string_equal(cause_blocked(SYS_read, (uint64_t)netlink, 0, 0), "unknown");
+    assert_string_equal(cause_blocked(SYS_read, (uint64_t)udp, 0, 0), "network");
+    close(netlink);
+    close(udp);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_local_socket_is_one_also_without_proc_in_its_place, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_socket_to_the_kernel_is_none_of_the_networks, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
