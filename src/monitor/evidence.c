@@ -45,6 +45,18 @@ static enum hd_fd_kind socket_kind(const char *path_in_self, uint64_t inode) {
     return starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_OTHER;
 }
 
+/* A serial port is none: /dev/ttyUSB0, ttyS0. */
+static bool is_terminal(const char *link) {
+    uint64_t number;
+    return starts_with(link, "/dev/pts/") || strcmp(link, "/dev/console") == 0 ||
+           (starts_with(link, "/dev/tty") && *hd_take_number(link + strlen("/dev/tty"), &number) == '\0');
+}
+
+/* The links of memory look like paths. */
+static bool is_memory(const char *link) {
+    return starts_with(link, "/memfd:") || starts_with(link, "/dmabuf:") || starts_with(link, "/SYSV");
+}
+
 static bool is_named_pipe(const struct hd_worker *k, const char *path_in_self) {
     uint32_t type;
     return hd_os.file_type_at(k->proc_fd, path_in_self, &type) == 0 && type == S_IFIFO;
@@ -69,9 +81,9 @@ static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struc
         return strcmp(link, "anon_inode:[eventpoll]") == 0 ? HD_FD_EPOLL : HD_FD_EVENT;
     }
     if (starts_with(link, "/dev/")) {
-        return starts_with(link, "/dev/pts/") || starts_with(link, "/dev/tty") ? HD_FD_TTY : HD_FD_OTHER;
+        return is_terminal(link) ? HD_FD_TTY : HD_FD_OTHER;
     }
-    if (link[0] != '/') {
+    if (link[0] != '/' || is_memory(link)) {
         return HD_FD_OTHER;
     }
     if (is_named_pipe(k, path)) {

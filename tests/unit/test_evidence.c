@@ -116,8 +116,50 @@ static void a_socket_to_the_kernel_is_none_of_the_networks(void **state) {
     close(udp);
 }
 
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static const char *link_told;
+
+static long tell_link(int dir, const char *path, char *buf, size_t n) {
+    (void)dir, (void)path;
+    size_t length = strlen(link_told);
+    assert_true(length <= n);
+    memcpy(buf, link_told, length);
+    return (long)length;
+}
+
+static void links_tell_terminals_from_serial_ports_and_files_from_memory(void **state) {
+    static const struct {
+        const char *link;
+        enum hd_fd_kind kind;
+    } cases[] = {
+        {"/dev/tty", HD_FD_TTY},
+        {"/dev/tty1", HD_FD_TTY},
+        {"/dev/pts/12", HD_FD_TTY},
+        {"/dev/console", HD_FD_TTY},
+        {"/dev/ttyS0", HD_FD_OTHER},
+        {"/dev/ttyUSB0", HD_FD_OTHER},
+        {"/dev/ttyACM1", HD_FD_OTHER},
+        {"/dev/null", HD_FD_OTHER},
+        {"/dmabuf:", HD_FD_OTHER},
+        {"/memfd:pool (deleted)", HD_FD_OTHER},
+        {"/SYSV00000000", HD_FD_OTHER},
+        {"/srv/memfd:", HD_FD_FILE},
+        {"anon_inode:[eventpoll]", HD_FD_EPOLL},
+    };
+    (void)state;
+    hd_os.readlink_at = tell_link;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        link_told = cases[i].link;
+        cause_blocked(SYS_ioctl, (uint64_t)pair[0], 0, 0);
+        assert_int_equal(evidence.fd_kind, cases[i].kind);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(links_tell_terminals_from_serial_ports_and_files_from_memory, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_local_socket_is_one_also_without_proc_in_its_place, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_socket_to_the_kernel_is_none_of_the_networks, set_up, tear_down),
