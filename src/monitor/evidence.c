@@ -93,12 +93,12 @@ static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struc
     return HD_FD_FILE;
 }
 
-/* Members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". */
-static unsigned epoll_members(const struct hd_worker *k, int tid, int epfd, int *fds) {
+/* Members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". Of this and of the other
+ * sets the first ones; -1: none is known, and there may be some. */
+static int epoll_members(const struct hd_worker *k, int tid, int epfd, int *fds) {
     char path[48], text[2048];
     hd_task_fd_path(path, sizeof path, tid, "fdinfo", epfd);
-    hd_read_text(k->proc_fd, path, text, sizeof text);
-    unsigned count = 0;
+    int count = hd_read_text(k->proc_fd, path, text, sizeof text) > 0 ? 0 : -1;
     for (const char *p = text; *p != '\0' && count < DESCRIPTORS_MAX; p++) {
         if ((p == text || p[-1] == '\n') && starts_with(p, "tfd:")) {
             uint64_t fd;
@@ -109,41 +109,43 @@ static unsigned epoll_members(const struct hd_worker *k, int tid, int epfd, int 
     return count;
 }
 
-static unsigned poll_members(const struct hd_worker *k, const struct hd_capture *c, int *fds) {
+static int poll_members(const struct hd_worker *k, const struct hd_capture *c, int *fds) {
     struct pollfd set[DESCRIPTORS_MAX];
     uint64_t n = c->syscall_args[1] < DESCRIPTORS_MAX ? c->syscall_args[1] : DESCRIPTORS_MAX;
-    if (n == 0 ||
+    if (n != 0 &&
         hd_os.pread(k->mem_fd, set, n * sizeof set[0], c->syscall_args[0]) != (long)(n * sizeof set[0])) {
-        return 0;
+        return -1;
     }
-    unsigned count = 0;
+    int count = 0;
     for (uint64_t i = 0; i < n; i++) {
         if (set[i].fd >= 0) {
             fds[count++] = set[i].fd;
         }
     }
-    return count;
+    return count == 0 && n < c->syscall_args[1] ? -1 : count;
 }
 
-static unsigned select_members(const struct hd_worker *k, const struct hd_capture *c, int *fds) {
-    unsigned count = 0;
+static int select_members(const struct hd_worker *k, const struct hd_capture *c, int *fds) {
+    int count = 0;
+    bool unread = false;
     for (unsigned set = 1; set <= 3; set++) {
         uint8_t bits[128] = {0};
         uint64_t n = (c->syscall_args[0] + 7) / 8;
         n = n < sizeof bits ? n : sizeof bits;
-        if (c->syscall_args[set] == 0 || hd_os.pread(k->mem_fd, bits, n, c->syscall_args[set]) != (long)n) {
+        if (c->syscall_args[set] == 0 || n == 0) {
             continue;
         }
+        unread |= hd_os.pread(k->mem_fd, bits, n, c->syscall_args[set]) != (long)n;
         for (unsigned fd = 0; fd < n * 8 && count < DESCRIPTORS_MAX; fd++) {
             if ((bits[fd / 8] >> (fd % 8) & 1) != 0) {
                 fds[count++] = (int)fd;
             }
         }
     }
-    return count;
+    return count == 0 && unread ? -1 : count;
 }
 
-static unsigned members(const struct hd_worker *k, int tid, const struct hd_capture *c, int *fds) {
+static int members(const struct hd_worker *k, int tid, const struct hd_capture *c, int *fds) {
     switch (c->syscall_nr) {
 #ifdef SYS_poll
     case SYS_poll:
@@ -167,10 +169,10 @@ static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capt
         [HD_FD_INET] = 5,  [HD_FD_UNIX] = 4,  [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2, [HD_FD_TTY] = 2,
         [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1, [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
     int fds[DESCRIPTORS_MAX];
-    unsigned count = members(k, tid, c, fds);
+    int count = members(k, tid, c, fds);
     uint64_t socket = 0;
-    out->has_fds = count > 0;
-    for (unsigned i = 0; i < count; i++) {
+    out->has_fds = count != 0;
+    for (int i = 0; i < count; i++) {
         enum hd_fd_kind kind = fd_kind(k, tid, fds[i], out);
         if (rank[kind] > rank[out->fd_kind]) {
             out->fd_kind = (uint8_t)kind;

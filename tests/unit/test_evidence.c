@@ -156,10 +156,47 @@ static void links_tell_terminals_from_serial_ports_and_files_from_memory(void **
     }
 }
 
+/* ---- sets ----------------------------------------------------------------------------------- */
+
+static long no_pread(int fd, void *buf, size_t n, uint64_t offset) {
+    (void)fd, (void)buf, (void)n, (void)offset;
+    return -EIO;
+}
+
+static const char *cause_in_poll(const struct pollfd *set, uint64_t n) {
+    return cause_blocked(SYS_ppoll, (uint64_t)(uintptr_t)set, n, 0);
+}
+
+static void only_a_set_that_is_known_to_be_empty_is_a_sleep(void **state) {
+    (void)state;
+    struct pollfd one = {.fd = pair[0]}, none[20];
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    fd_set bits;
+    FD_ZERO(&bits);
+    FD_SET(pair[0], &bits);
+    for (unsigned i = 0; i < 20; i++) {
+        none[i].fd = -1;
+    }
+    assert_string_equal(cause_in_poll(NULL, 0), "sleep");
+    assert_string_equal(cause_in_poll(none, 16), "sleep");
+    assert_string_equal(cause_in_poll(none, 20), "unknown");
+    assert_string_equal(cause_in_poll(&one, 1), "network");
+    assert_string_equal(cause_blocked(SYS_epoll_pwait, (uint64_t)epoll, 0, 0), "sleep");
+    assert_string_equal(cause_blocked(SYS_pselect6, 0, 0, 0), "sleep");
+    uint64_t nfds = (uint64_t)pair[0] + 1;
+    assert_string_equal(cause_blocked(SYS_pselect6, nfds, (uint64_t)(uintptr_t)&bits, 0), "network");
+    close(epoll);
+    assert_string_equal(cause_blocked(SYS_epoll_pwait, (uint64_t)epoll, 0, 0), "unknown");
+    hd_os.pread = no_pread;
+    assert_string_equal(cause_in_poll(&one, 1), "unknown");
+    assert_string_equal(cause_blocked(SYS_pselect6, nfds, (uint64_t)(uintptr_t)&bits, 0), "unknown");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(links_tell_terminals_from_serial_ports_and_files_from_memory, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(only_a_set_that_is_known_to_be_empty_is_a_sleep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_local_socket_is_one_also_without_proc_in_its_place, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_socket_to_the_kernel_is_none_of_the_networks, set_up, tear_down),
