@@ -4,10 +4,12 @@
  * mutex's owner. No allocation. Everything here may be gone the next moment: an unanswered question is no
  * evidence, never an error.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "analysis/text.h"
 #include "monitor/asked.h"
@@ -240,11 +242,42 @@ static struct process process_of(const struct hd_worker *k, uint64_t pid) {
     return process_at(k, path);
 }
 
+/* The numbers of the thread's newest children, which are the last: some 80. */
+static void newest_children(const struct hd_worker *k, int tid, char *text, size_t size) {
+    char path[48];
+    size_t have = 0;
+    long n;
+    hd_task_path(path, sizeof path, tid, "children");
+    int fd = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
+    while (fd >= 0 && (n = hd_os.read(fd, text + have, size - 1 - have)) > 0) {
+        have += (size_t)n;
+        size_t drop = have > size / 2 ? have - size / 2 : 0;
+        for (; drop > 0 && drop < have && text[drop - 1] != ' '; drop++) { /* whole numbers stay */
+        }
+        have -= drop;
+        memmove(text, text + drop, have);
+    }
+    text[have] = '\0';
+    if (fd >= 0) {
+        hd_os.close(fd);
+    }
+}
+
+/* The one that a wait names; 0: it waits for any. */
+static int32_t awaited_child(const struct hd_capture *c) {
+    int32_t first = (int32_t)c->syscall_args[0];
+    if (c->syscall_nr == SYS_waitid) {
+        return first == P_PID ? (int32_t)c->syscall_args[1] : 0;
+    }
+    return c->syscall_nr == SYS_wait4 && first > 0 ? first : 0;
+}
+
 /* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives. And one, of whatever
  * age, to which the process has given its terminal, as a shell does. */
 static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out) {
-    char text[512];
-    if (hd_read_task(k->proc_fd, tid, "children", text, sizeof text) <= 0) {
+    char text[1024];
+    newest_children(k, tid, text, sizeof text);
+    if (text[0] == '\0') {
         return;
     }
     uint64_t boot_ns = 0;
@@ -392,4 +425,6 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
     }
     find_peer(k, tid, out);
     find_child(k, tid, turn_ns, out);
+    int32_t awaited = awaited_child(c);
+    out->child_pid = awaited != 0 ? awaited : out->child_pid;
 }

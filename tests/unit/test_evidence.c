@@ -192,11 +192,44 @@ static void only_a_set_that_is_known_to_be_empty_is_a_sleep(void **state) {
     assert_string_equal(cause_blocked(SYS_pselect6, nfds, (uint64_t)(uintptr_t)&bits, 0), "unknown");
 }
 
+/* ---- children ------------------------------------------------------------------------------- */
+
+static void a_wait_for_one_child_names_that_one(void **state) {
+    (void)state;
+    pid_t first = begin_child(), second = begin_child();
+    assert_string_equal(cause_blocked(SYS_wait4, (uint64_t)first, 0, 0), "child");
+    assert_int_equal(evidence.child_pid, first);
+    cause_blocked(SYS_waitid, P_PID, (uint64_t)first, 0);
+    assert_int_equal(evidence.child_pid, first);
+    cause_blocked(SYS_wait4, (uint64_t)(uint32_t)-1, 0, 0);
+    assert_int_equal(evidence.child_pid, second);
+    cause_blocked(SYS_waitid, P_ALL, 0, 0);
+    assert_int_equal(evidence.child_pid, second);
+    end_child(first);
+    end_child(second);
+}
+
+static void among_many_children_the_newest_is_named(void **state) {
+    enum { CHILDREN = 400 };
+    static pid_t child[CHILDREN];
+    (void)state;
+    for (unsigned i = 0; i < CHILDREN; i++) {
+        child[i] = begin_child();
+    }
+    cause_blocked(SYS_wait4, (uint64_t)(uint32_t)-1, 0, 0);
+    assert_int_equal(evidence.child_pid, child[CHILDREN - 1]);
+    for (unsigned i = 0; i < CHILDREN; i++) {
+        end_child(child[i]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(links_tell_terminals_from_serial_ports_and_files_from_memory, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(only_a_set_that_is_known_to_be_empty_is_a_sleep, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_wait_for_one_child_names_that_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(among_many_children_the_newest_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_local_socket_is_one_also_without_proc_in_its_place, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_socket_to_the_kernel_is_none_of_the_networks, set_up, tear_down),
