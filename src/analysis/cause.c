@@ -34,7 +34,17 @@ static enum hd_cause_kind of_local_socket(const struct hd_evidence *e) {
     return e->child_alive && e->peer[0] == 0 ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
 }
 
+/* The other end of a socket or pipe is waited for in a way that a signal ends. What is not waited for so is
+ * the memory that is copied: a file's, mapped and not yet read, or swapped out. An ioctl waits for the
+ * kernel. */
+static bool waits_for_memory(const struct hd_evidence *e) {
+    return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl &&
+           (e->fd_kind == HD_FD_INET || e->fd_kind == HD_FD_UNIX || e->fd_kind == HD_FD_PIPE);
+}
+
 static enum hd_cause_kind of_descriptor(const struct hd_evidence *e) {
+    if (waits_for_memory(e))
+        return HD_CAUSE_PAGE_FAULT;
     switch ((enum hd_fd_kind)e->fd_kind) {
     case HD_FD_FILE:
         return HD_CAUSE_DISK;

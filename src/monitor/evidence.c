@@ -355,6 +355,23 @@ static void find_lock(struct hd_worker *k, int tid, const struct hd_capture *c, 
     }
 }
 
+/* ---- one descriptor ------------------------------------------------------------------------- */
+
+/* Of two that a call copies between, the file is what it waits for without regard to signals, and the other
+ * one what it waits for else. Of a socket that is so waited at, nobody at its other end is the cause. */
+static void find_descriptor(const struct hd_worker *k, int tid, const struct hd_capture *c,
+                            struct hd_evidence *out) {
+    bool for_file = c->state == HD_RUN_UNINTERRUPTIBLE;
+    unsigned other = c->syscall_nr == SYS_sendfile ? 1 : c->syscall_nr == SYS_splice ? 2 : 0;
+    out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
+    if (other != 0 && (out->fd_kind == HD_FD_FILE) != for_file) {
+        out->path[0] = '\0';
+        out->socket = 0;
+        out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[other], out);
+    }
+    out->socket = for_file ? 0 : out->socket;
+}
+
 /* ---- files ---------------------------------------------------------------------------------- */
 
 /* Memory may end behind the path. Empty: it is, or it could not be read to its end. */
@@ -403,6 +420,8 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
         find_file(k, tid, c, out);
         break;
     case HD_WAIT_DESCRIPTOR:
+        find_descriptor(k, tid, c, out);
+        break;
     case HD_WAIT_SOCKET:
         out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
         break;

@@ -88,6 +88,14 @@ static void a_descriptor_decides_what_a_read_waits_for(void **state) {
     e.fd_kind = HD_FD_OTHER;
     e.state = HD_RUN_UNINTERRUPTIBLE;
     assert_int_equal(kind_of(e), HD_CAUSE_DISK);
+    e.child_alive = false;
+    e.fd_kind = HD_FD_INET; /* no peer is waited for so: it is the memory that is copied */
+    assert_int_equal(kind_of(e), HD_CAUSE_PAGE_FAULT);
+    e.fd_kind = HD_FD_PIPE;
+    assert_int_equal(kind_of(e), HD_CAUSE_PAGE_FAULT);
+    e.fd_kind = HD_FD_INET;
+    e.syscall_nr = SYS_ioctl;
+    assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
 }
 
 static void what_a_poll_waits_for_decides(void **state) {

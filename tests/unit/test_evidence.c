@@ -116,6 +116,29 @@ static void a_socket_to_the_kernel_is_none_of_the_networks(void **state) {
     close(udp);
 }
 
+/* ---- a call between two descriptors --------------------------------------------------------- */
+
+static void of_two_descriptors_the_file_is_waited_for_without_regard_to_signals(void **state) {
+    (void)state;
+    uint64_t file = (uint64_t)open("/proc/self/exe", O_RDONLY | O_CLOEXEC), socket = (uint64_t)pair[0];
+    int pipes[2];
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_sendfile, socket, file, 0), "disk");
+    assert_string_equal(evidence.path, "unit-evidence");
+    assert_int_equal(evidence.socket, 0);
+    assert_string_equal(cause_blocked(SYS_sendfile, socket, file, 0), "network");
+    assert_string_equal(evidence.path, "");
+    assert_true(evidence.socket != 0);
+    cause_blocked(SYS_splice, file, 0, (uint64_t)pipes[1]);
+    assert_int_equal(evidence.fd_kind, HD_FD_PIPE);
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_splice, (uint64_t)pipes[0], 0, file), "disk");
+    assert_string_equal(evidence.path, "unit-evidence");
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_write, socket, 0, 0), "page-fault");
+    close(pipes[0]);
+    close(pipes[1]);
+    close((int)file);
+}
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
 static const char *link_told;
@@ -225,6 +248,8 @@ static void among_many_children_the_newest_is_named(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(of_two_descriptors_the_file_is_waited_for_without_regard_to_signals,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(links_tell_terminals_from_serial_ports_and_files_from_memory, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(only_a_set_that_is_known_to_be_empty_is_a_sleep, set_up, tear_down),
