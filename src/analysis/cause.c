@@ -315,7 +315,12 @@ static void say_detail(struct hd_text *t, enum hd_cause_kind kind, const struct 
         say_call(t, "blocked", e);
         break;
     case HD_CAUSE_PAGE_FAULT:
-        hd_text_str(t, "waited for a page of memory to be read");
+        if (hd_syscall_wait(e->syscall_nr) == HD_WAIT_MEMORY) {
+            say_call(t, "blocked", e);
+            hd_text_str(t, " on the memory map or a page of it");
+        } else {
+            hd_text_str(t, "waited for a page of memory to be read");
+        }
         break;
     case HD_CAUSE_NETWORK:
         if (waits_for_reply(e)) {

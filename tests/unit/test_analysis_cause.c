@@ -126,8 +126,14 @@ static void uninterruptible_outside_a_call_is_a_page(void **state) {
     assert_int_equal(kind_of(e), HD_CAUSE_UNKNOWN);
     e.state = HD_RUN_UNINTERRUPTIBLE;
     assert_int_equal(kind_of(e), HD_CAUSE_PAGE_FAULT);
+    add_times(e, 1);
+    assert_kind(HD_CAUSE_PAGE_FAULT);
+    assert_string_equal(cause.detail, "waited for a page of memory to be read for 50 ms");
     e.syscall_nr = SYS_munmap;
     assert_int_equal(kind_of(e), HD_CAUSE_PAGE_FAULT);
+    add_times(e, 3);
+    assert_kind(HD_CAUSE_PAGE_FAULT);
+    assert_string_equal(cause.detail, "blocked in munmap on the memory map or a page of it for 200 ms");
     e.syscall_nr = SYS_io_uring_enter;
     assert_int_equal(kind_of(e), HD_CAUSE_DISK);
 }
