@@ -197,9 +197,10 @@ static void find_peer(const struct hd_worker *k, int tid, struct hd_evidence *ou
 
 /* ---- children ------------------------------------------------------------------------------- */
 
-/* What is asked of a process's `stat`. */
+/* What is asked of the `stat` of a process, or a thread. */
 struct process {
     bool alive; /* not a zombie */
+    uint64_t major_faults;
     uint64_t group, terminal, terminal_group;
     uint64_t started_boot_ns; /* CLOCK_BOOTTIME, 10 ms steps */
 };
@@ -224,12 +225,19 @@ static struct process process_at(const struct hd_worker *k, const char *path) {
         p.group = field == 5 ? value : p.group;
         p.terminal = field == 7 ? value : p.terminal;
         p.terminal_group = field == 8 ? value : p.terminal_group;
+        p.major_faults = field == 12 ? value : p.major_faults;
         p.started_boot_ns = field == 22 ? value * (HD_NS_PER_S / 100) : p.started_boot_ns;
         for (; *at != ' ' && *at != '\0'; at++) {
         }
         at += *at == ' ';
     }
     return p;
+}
+
+uint64_t hd_major_faults(const struct hd_worker *k, int tid) {
+    char path[48];
+    hd_task_path(path, sizeof path, tid, "stat");
+    return process_at(k, path).major_faults;
 }
 
 static struct process process_of(const struct hd_worker *k, uint64_t pid) {

@@ -61,6 +61,7 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     h->begun_known = msg->sched_known;
     h->cost_before = msg->cost;
     h->cpu_before_ns = msg->cpu_ns;
+    h->faults_before = hd_major_faults(k, h->tid);
     h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
     hd_tree_init(&h->tree, &k->pool);
     return h;

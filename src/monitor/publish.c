@@ -389,6 +389,8 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     struct hd_monitor_cost cost;
     fill(m, k, h, &r);
     hd_cause_decide(&h->sums, &cause);
+    uint64_t faults = hd_major_faults(k, h->tid); /* the thread may be gone */
+    cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
     find_ring(k, h, r.loop_tid, &cause);
     fill_cost(k, h, &cost);
     r.cause = &cause;

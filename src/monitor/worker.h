@@ -65,6 +65,7 @@ struct hd_hang {
     struct hd_last_sample last;
     struct hd_sched begun; /* when the turn was first seen running */
     bool begun_known;
+    uint64_t faults_before; /* major ones, when tracking began */
     struct hd_timeline_entry timeline[HD_TIMELINE];
     uint32_t timeline_count; /* ever */
     uint32_t taken;
@@ -135,6 +136,9 @@ void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, ui
 void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
                         const struct hd_frame *frames, uint32_t count, uint64_t turn_ns,
                         struct hd_evidence *out);
+
+/* The pages that a thread has had to wait for, ever; 0: that is not known. */
+uint64_t hd_major_faults(const struct hd_worker *k, int tid);
 
 /* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
 int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,

@@ -246,6 +246,23 @@ static void among_many_children_the_newest_is_named(void **state) {
     }
 }
 
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+static long tell_stat(int fd, void *buf, size_t n) {
+    static const char stat[] = "4 (a) b) R 4 5 6 7 8 9 10 11 1234 13 14 15 16 17 18 19 20 21 22 23\n";
+    (void)fd;
+    assert_true(sizeof stat <= n);
+    memcpy(buf, stat, sizeof stat - 1);
+    return sizeof stat - 1;
+}
+
+static void pages_that_were_waited_for_are_counted(void **state) {
+    (void)state;
+    hd_os.read = tell_stat;
+    assert_int_equal(hd_major_faults(worker, (int)syscall(SYS_gettid)), 1234);
+    assert_int_equal(hd_major_faults(worker, 0), 0); /* none such */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(of_two_descriptors_the_file_is_waited_for_without_regard_to_signals,
@@ -253,6 +270,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(links_tell_terminals_from_serial_ports_and_files_from_memory, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(only_a_set_that_is_known_to_be_empty_is_a_sleep, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pages_that_were_waited_for_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_one_child_names_that_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(among_many_children_the_newest_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_local_socket_is_one_also_without_proc_in_its_place, set_up,
