@@ -16,15 +16,12 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struc
 
 #define MODULES_NS (1 * HD_NS_PER_S) /* between two looks whether they are still there: some 50 us */
 
-/* A library may have gone and another have come in its place. True: so it is, and all are to be found anew.
- */
-static bool modules_moved(struct hd_worker *k) {
-    bool moved = !hd_modules_still_valid(&k->modules);
-    if (moved) {
+/* A library may have gone and another have come in its place: all are found anew then. */
+static void look_after_modules(struct hd_worker *k) {
+    if (!hd_modules_still_valid(&k->modules)) {
         hd_unwinder_flush(k->unwinder);
     }
     k->modules_seen_ns = hd_os_now_ns();
-    return moved;
 }
 
 /* The program has stopped us and does not wait for us: what is recognised may be another worker's by now. */
@@ -50,7 +47,7 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     if (!c->same || first) {
         struct hd_walk walk;
         if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
-            modules_moved(k);
+            look_after_modules(k);
         }
         unwind_sample(k, c, &walk);
         uint32_t count =
@@ -186,11 +183,12 @@ static void on_dry(struct hd_worker *k, const struct hd_capture *c) {
 }
 
 static void on_track(struct hd_worker *k, const struct hd_message *msg) {
-    bool moved = modules_moved(k), sole = true;
+    bool sole = true;
+    look_after_modules(k);
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         sole = sole && !k->hang[i].used;
     }
-    hd_scripts_begin(&k->scripts, sole, moved);
+    hd_scripts_begin(&k->scripts, sole);
     hd_hang_begin(k, msg);
 }
 

@@ -14,12 +14,7 @@ void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules) {
     s->modules = modules;
 }
 
-void hd_scripts_begin(struct hd_scripts *s, bool sole, bool moved) {
-    if (moved) {
-        s->modules_seen = 0;
-        s->eval = 0;
-        s->cframe = 0;
-    }
+void hd_scripts_begin(struct hd_scripts *s, bool sole) {
     if (s->eval == 0) {
         return;
     }
@@ -45,6 +40,12 @@ static void look_at(struct hd_scripts *s, uint32_t index) {
 
 uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t max,
                            uint32_t cut_at, const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes) {
+    if (s->resets != s->modules->resets) {
+        s->resets = s->modules->resets;
+        s->modules_seen = 0;
+        s->eval = 0;
+        s->cframe = 0;
+    }
     for (; s->modules_seen < s->modules->count && s->eval == 0; s->modules_seen++) {
         look_at(s, s->modules_seen);
     }

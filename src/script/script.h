@@ -41,7 +41,7 @@ struct hd_script_frame {
 
 struct hd_scripts {
     struct hd_modules *modules;
-    uint32_t modules_seen;
+    uint32_t modules_seen, resets; /* so many of their list, and which list that was */
     /* CPython, once it is among the modules; eval 0: it is not */
     uint64_t eval, code_type, str_type;
     int64_t cframe; /* where its record is, from the end of eval's frame; 0: not known yet */
@@ -53,10 +53,8 @@ struct hd_scripts {
 };
 
 void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules);
-/* A turn is going to be watched. `sole`: no frame of an earlier one is in use. `moved`: modules were
- * unloaded.
- */
-void hd_scripts_begin(struct hd_scripts *s, bool sole, bool moved);
+/* A turn is going to be watched. `sole`: no frame of an earlier one is in use. */
+void hd_scripts_begin(struct hd_scripts *s, bool sole);
 
 /* The stack that was unwound to `count` frames, and its copy. Script functions are put before the frame of
  * the interpreter that ran them, as far as there is room up to `max`; `cut_at`: frames are missing before

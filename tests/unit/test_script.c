@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,7 +159,7 @@ static void functions_stand_before_the_call_that_ran_them(void **state) {
         check(5, "outer", 10, CODE(0));
         assert_int_equal(frames[6].start, EVAL);
         assert_int_equal(scripts.cframe, 0x40 - 0x100);
-        hd_scripts_begin(&scripts, false, false);
+        hd_scripts_begin(&scripts, false);
     }
     assert_int_equal(scripts.count, 3);
 }
@@ -293,9 +294,9 @@ static void a_full_table_leaves_functions_out_until_it_is_emptied(void **state) 
     memset(scripts.place, 0, sizeof scripts.place);
     scripts.string_bytes = HD_SCRIPT_STRINGS_BYTES - 10;
     assert_int_equal(expand(), 5);
-    hd_scripts_begin(&scripts, false, false);
+    hd_scripts_begin(&scripts, false);
     assert_int_equal(expand(), 5);
-    hd_scripts_begin(&scripts, true, false);
+    hd_scripts_begin(&scripts, true);
     assert_int_equal(expand(), 8);
 }
 
@@ -306,6 +307,66 @@ static uint32_t any(uint32_t end) {
     x ^= x >> 7;
     x ^= x << 17;
     return (uint32_t)(x >> 16) % end;
+}
+
+#define MODULE (BASE + 0x2000)
+
+/* A module that exports what CPython does. */
+static struct hd_module put_python(void) {
+    static const struct {
+        const char *name;
+        uint64_t address;
+    } exports[] = {{"_PyEval_EvalFrameDefault", EVAL},
+                   {"Py_Version", BASE + 0x30},
+                   {"PyCode_Type", CODE_TYPE},
+                   {"PyUnicode_Type", STR_TYPE}};
+    enum { COUNT = sizeof exports / sizeof exports[0] };
+    uint64_t at = MODULE - BASE, names = at + 0x300, hash = at + 0x400;
+    const Elf64_Ehdr header = {
+        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3}, .e_phoff = sizeof header, .e_phnum = 1};
+    const Elf64_Phdr program = {.p_type = PT_DYNAMIC, .p_vaddr = at + 0x100};
+    const Elf64_Dyn dynamic[] = {{DT_SYMTAB, {.d_ptr = MODULE + 0x200}},
+                                 {DT_STRTAB, {.d_ptr = MODULE + 0x300}},
+                                 {DT_STRSZ, {.d_val = 0x100}},
+                                 {DT_GNU_HASH, {.d_ptr = MODULE + 0x400}},
+                                 {DT_NULL, {.d_val = 0}}};
+    const uint32_t head[] = {1, 1, 1, 0, UINT32_MAX, UINT32_MAX, 1}; /* one bucket: all from symbol 1 on */
+    put64(BASE + 0x30, (uint64_t)HD_CPYTHON_VERSION << 16);
+    memcpy(memory + at, &header, sizeof header);
+    memcpy(memory + at + sizeof header, &program, sizeof program);
+    memcpy(memory + at + 0x100, dynamic, sizeof dynamic);
+    memcpy(memory + hash, head, sizeof head);
+    for (uint32_t i = 0, name = 1; i < COUNT; i++) {
+        Elf64_Sym symbol = {.st_name = name, .st_shndx = 1, .st_value = exports[i].address - BASE};
+        uint32_t link = 5381;
+        for (const char *c = exports[i].name; *c != '\0'; c++) {
+            link = link * 33 + (uint8_t)*c;
+        }
+        link = (link & ~1u) | (i + 1 == COUNT);
+        memcpy(memory + at + 0x200 + (i + 1) * sizeof symbol, &symbol, sizeof symbol);
+        memcpy(memory + hash + sizeof head + i * sizeof link, &link, sizeof link);
+        strcpy((char *)memory + names + name, exports[i].name);
+        name += (uint32_t)strlen(exports[i].name) + 1;
+    }
+    return (struct hd_module){.lo = BASE, .hi = BASE + BYTES, .bias = BASE, .header = MODULE};
+}
+
+static void python_is_found_again_where_a_module_went_while_a_hang_is_on(void **state) {
+    (void)state;
+    struct hd_module python = put_python();
+    scripts.eval = 0;
+    modules.count = 2; /* others */
+    assert_int_equal(expand(), 5);
+    hd_modules_reset(&modules);
+    modules.module[0] = python;
+    modules.count = 1;
+    assert_int_equal(expand(), 8);
+    hd_modules_reset(&modules);
+    modules.module[1] = python;
+    modules.module[0] = (struct hd_module){0};
+    modules.count = 2;
+    assert_int_equal(expand(), 8);
+    check(1, "inner", 33, CODE(2));
 }
 
 static void bytes_of_any_kind_do_no_harm(void **state) {
@@ -348,6 +409,7 @@ int main(void) {
         cmocka_unit_test_setup(what_is_no_code_or_no_string_names_nothing, set_up),
         cmocka_unit_test_setup(a_line_that_is_not_told_is_left_out, set_up),
         cmocka_unit_test_setup(a_full_table_leaves_functions_out_until_it_is_emptied, set_up),
+        cmocka_unit_test_setup(python_is_found_again_where_a_module_went_while_a_hang_is_on, set_up),
         cmocka_unit_test_setup(bytes_of_any_kind_do_no_harm, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
