@@ -14,8 +14,8 @@
 #include "image/image.h"
 #include "types.h"
 
-#define HD_SCRIPTS_MAX 192u /* functions that are known at a time */
-#define HD_SCRIPT_STRINGS_BYTES (12u * 1024u)
+#define HD_SCRIPTS_MAX 384u /* functions that are known at a time */
+#define HD_SCRIPT_STRINGS_BYTES (24u * 1024u)
 #define HD_SCRIPT_FRAMES_MAX 128u     /* of one stack */
 #define HD_SCRIPT_FRAMES_PER_CALL 64u /* of one call of the interpreter */
 #define HD_SCRIPT_CACHE 128u          /* a power of two */
@@ -46,9 +46,10 @@ struct hd_scripts {
     uint64_t eval, code_type, str_type;
     int64_t cframe; /* where its record is, from the end of eval's frame; 0: not known yet */
     uint32_t count, string_bytes, frames;
-    struct hd_script script[HD_SCRIPTS_MAX];
     struct hd_script_place place[HD_SCRIPT_CACHE];
+    /* from here on not touched before there is a function */
     struct hd_script_frame frame[HD_SCRIPT_FRAMES_MAX];
+    struct hd_script script[HD_SCRIPTS_MAX];
     char string[HD_SCRIPT_STRINGS_BYTES];
 };
 

@@ -369,6 +369,16 @@ static void python_is_found_again_where_a_module_went_while_a_hang_is_on(void **
     check(1, "inner", 33, CODE(2));
 }
 
+static void more_than_three_hundred_functions_of_a_turn_are_named(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < 300; i++) { /* one function's object, taken by another one each time */
+        put32(CODE(2) + PY_CODE_FIRST_LINE, 100 + i);
+        memset(scripts.place, 0, sizeof scripts.place);
+        assert_int_equal(expand(), 8);
+        check(1, "inner", 103 + i, CODE(2));
+    }
+}
+
 static void bytes_of_any_kind_do_no_harm(void **state) {
     (void)state;
     for (int round = 0; round < 20000; round++) {
@@ -410,6 +420,7 @@ int main(void) {
         cmocka_unit_test_setup(a_line_that_is_not_told_is_left_out, set_up),
         cmocka_unit_test_setup(a_full_table_leaves_functions_out_until_it_is_emptied, set_up),
         cmocka_unit_test_setup(python_is_found_again_where_a_module_went_while_a_hang_is_on, set_up),
+        cmocka_unit_test_setup(more_than_three_hundred_functions_of_a_turn_are_named, set_up),
         cmocka_unit_test_setup(bytes_of_any_kind_do_no_harm, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
