@@ -23,6 +23,7 @@
 #define BLOCKS_NS (2 * HD_NS_PER_S)
 #define FIRST_NAP_NS (60 * HD_NS_PER_US) /* naps need no wake-up call by the handler */
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
+#define GROWN_MAX (128ULL << 20) /* the kernel maps nothing nearer below the end of a main thread's stack */
 
 /* Two buffers for all. They belong to the library and not to the caller, since a handler that was put off in
  * mid-copy for longer than anybody waits would write into whatever the caller's has become. The first is
@@ -216,5 +217,9 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     out->state = HD_RUN_RUNNING;
     out->syscall_nr = HD_SYSCALL_NONE;
     note_times(t, m, sent_ns, out);
+    uint64_t lo, hi;
+    if (t->stack_hi - m->regs.sp < GROWN_MAX) { /* it may have grown: the next copy is whole */
+        (void)hd_target_bounds(t, m->regs.sp, &lo, &hi);
+    }
     return 0;
 }

@@ -60,6 +60,42 @@ static void a_stack_larger_than_the_buffer_is_cut_and_says_so(void **state) {
     live_end(&l);
 }
 
+static void *capture_the_main_thread(void *arg) {
+    struct live *l = arg;
+    static struct hd_capture c;
+    bool whole = live_wait(&l->ready) && live_capture_spinning(l, &c) && live_capture_spinning(l, &c);
+    l->returned = whole ? (int)c.stack_bytes : -1;
+    live_set(&l->stop, 1);
+    return NULL;
+}
+
+static __attribute__((noinline)) void spin_deep(struct live *l) {
+    uint8_t frame[400 * 1024];
+    memset(frame, 0x77, sizeof frame);
+    __asm__ volatile("" : : "r"(frame) : "memory");
+    live_set(&l->ready, 1);
+    live_spin_until_stop(l);
+    __asm__ volatile("" : : "r"(frame) : "memory");
+}
+
+/* What the kernel calls its stack is what it has used by then. */
+static void a_main_threads_stack_is_whole_again_after_it_has_grown(void **state) {
+    (void)state;
+    struct live l = {.tid = hd_os.get_tid()};
+    assert_int_equal(hd_capture_signal_init(SIGURG), 0);
+    l.memory = hd_os_memory_take(hd_capture_thread_bytes());
+    assert_int_equal(hd_capture_thread_enter(l.memory, &l.mailbox), 0);
+    l.target = (struct hd_target){.watched = true, .mailbox = l.mailbox, .signal = SIGURG};
+    assert_int_equal(hd_target_open(&l.target, l.tid), 0);
+    assert_int_equal(pthread_create(&l.thread, NULL, capture_the_main_thread, &l), 0);
+    spin_deep(&l);
+    pthread_join(l.thread, NULL);
+    hd_target_close(&l.target);
+    assert_int_equal(hd_capture_thread_leave(l.mailbox), 0);
+    hd_os_memory_give(l.memory, hd_capture_thread_bytes());
+    assert_int_equal(l.returned, HD_STACK_BYTES_MAX);
+}
+
 static void a_stack_that_is_lent_stays_while_others_are_taken(void **state) {
     (void)state;
     static uint8_t kept[HD_STACK_BYTES_MAX];
@@ -344,6 +380,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_running_thread_answers_with_its_place_and_its_stack),
         cmocka_unit_test(a_stack_larger_than_the_buffer_is_cut_and_says_so),
+        cmocka_unit_test(a_main_threads_stack_is_whole_again_after_it_has_grown),
         cmocka_unit_test(a_stack_that_is_lent_stays_while_others_are_taken),
         cmocka_unit_test(the_programs_own_alternate_stack_stays),
         cmocka_unit_test(a_thread_without_one_gets_ours_and_gives_it_back),
