@@ -65,9 +65,9 @@ void hd_target_close(struct hd_target *t);
 /* Signals whose default is to be ignored: one that comes late, or to a child that resets it, harms nobody. */
 bool hd_capture_signal_may_be(int signal);
 
-/* Set-up of rung 2, once per process, before any watch: installs the handler for `signal` if its
- * disposition is default or ignore (else -EBUSY, nothing installed). -EINVAL: a signal whose default action
- * is not to be ignored. Idempotent. The handler stays. */
+/* Set-up of rung 2, once per process, before any watch: installs the handler for `signal` if its disposition
+ * is the default (else -EBUSY, nothing installed: an ignored signal stays ignored in what the program
+ * executes). -EINVAL: a signal whose default action is not to be ignored. Idempotent. The handler stays. */
 int hd_capture_signal_init(int signal);
 /* Takes the handler out again, if it is still ours: a filter that is about to come may kill for what it does.
  * Leaves no trace in memory, so that a child that shares it may call. Async-signal-safe. */
