@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,24 +50,40 @@ static bool is_drawn_on(void) {
     return tcgetattr(STDERR_FILENO, &mode) == 0 && (mode.c_lflag & ICANON) == 0;
 }
 
+/* By one write where that can be: what the program writes there does not come in between. */
+static void write_whole(const char *text, size_t bytes) {
+    while (bytes > 0) {
+        ssize_t n = write(STDERR_FILENO, text, bytes);
+        if (n > 0) {
+            text += n;
+            bytes -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) { /* the program has made it so */
+            poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
+        } else if (n == 0 || errno != EINTR) {
+            return;
+        }
+    }
+}
+
 static void say_what_was_kept(struct teller *t) {
     if (t->kept != NULL && fclose(t->kept) == 0) {
-        fwrite(t->kept_text, 1, t->kept_bytes, stderr);
-        fflush(stderr);
+        write_whole(t->kept_text, t->kept_bytes);
         free(t->kept_text);
     }
     t->kept = NULL;
 }
 
 static FILE *begin_to_say(struct teller *t) {
-    if (!is_drawn_on()) {
-        say_what_was_kept(t);
-        return stderr;
-    }
     if (t->kept == NULL) {
         t->kept = open_memstream(&t->kept_text, &t->kept_bytes);
     }
     return t->kept != NULL ? t->kept : stderr;
+}
+
+static void end_to_say(struct teller *t) {
+    if (!is_drawn_on()) {
+        say_what_was_kept(t);
+    }
 }
 
 void teller_close(struct teller *t) {
@@ -106,7 +123,8 @@ static uid_t owner_of(const struct teller *t, const json_t *report) {
 static void tell_ended(struct teller *t, json_t *report) {
     json_t *notes = NULL;
     FILE *out = begin_to_say(t);
-    report_symbolicate(report, t->symbolizer, owner_of(t, report), REPORT_ALL, &notes);
+    report_symbolicate(report, t->symbolizer, owner_of(t, report), t->json ? REPORT_ALL : REPORT_TREE,
+                       &notes);
     if (t->json) {
         render_json(out, report, JSON_COMPACT);
     } else {
@@ -118,7 +136,7 @@ static void tell_ended(struct teller *t, json_t *report) {
         fputc('\n', out);
     }
     json_decref(notes);
-    fflush(out);
+    end_to_say(t);
 }
 
 static void tell_long(struct teller *t, json_t *report, uint64_t age_ns) {
@@ -133,7 +151,7 @@ static void tell_long(struct teller *t, json_t *report, uint64_t age_ns) {
         render_text(out, function);
         fputc('\n', out);
     }
-    fflush(out);
+    end_to_say(t);
 }
 
 /* Once for each hang. */

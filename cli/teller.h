@@ -32,7 +32,7 @@ struct teller {
         bool ran; /* the user's command */
     } * seen;
     size_t seen_count, seen_room;
-    FILE *kept; /* texts that a program which draws on the screen would lose; NULL: none */
+    FILE *kept; /* what is said next, or that a program which draws on the screen would lose; NULL: none */
     char *kept_text;
     size_t kept_bytes;
 };

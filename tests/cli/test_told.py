@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What hangdog run tells a person: enough of a deep stack, commands that can be copied."""
 
+import json
 import os
 import re
 import signal
@@ -54,6 +55,14 @@ class Told(SideBySide):
         self.assertEqual(24 + left, len(re.findall(r"^ +\d+ %  ", shown, re.MULTILINE)), shown)
         self.assertGreater(left, 10)
         self.assertNotIn("left out", shown)
+
+    def beside_a_line_of_json_is_whole_whatever_the_program_writes_there(self):
+        noise = "execimport threading; threading.Thread(target=lambda: [os.write(2, b'noise\\n') or time.sleep(0.0002)" \
+                " for _ in iter(int, 1)], daemon=True).start()"
+        program = self.start(loop(1.6, noise, "hang0.7", 0.5, "hang0.8", 0.5), ["--json"])
+        self.assertEqual(0, program.wait())
+        lines = [line for line in program.errors.splitlines() if line != "noise"]
+        self.assertEqual(["hang", "hang", "session"], [json.loads(line)["kind"] for line in lines])
 
     def beside_a_signal_that_ended_a_hang_is_named(self):
         program = self.start(loop(2, "hang30"))
