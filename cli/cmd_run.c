@@ -15,6 +15,7 @@
 
 #include "cli/afterwards.h"
 #include "cli/alone.h"
+#include "cli/beside.h"
 #include "cli/commands.h"
 #include "cli/filters.h"
 #include "cli/left_behind.h"
@@ -92,18 +93,27 @@ static bool is_limit(int rc) {
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
+struct telling {
+    struct teller *teller;
+    uint64_t next_ns; /* when there may be more to tell, whatever comes until then */
+};
+
+static void tell(void *telling) {
+    struct telling *w = telling;
+    teller_handle(w->teller);
+    w->next_ns = teller_tick(w->teller, hd_os_now_ns());
+}
+
 static void follow(struct runner *r, struct teller *t, struct on_hang *commands) {
+    struct telling w = {.teller = t};
+    beside(r, tell, &w);
     while (!r->ended) {
-        uint64_t now = hd_os_now_ns();
-        uint64_t next = teller_tick(t, now);
-        int timeout = next == UINT64_MAX ? -1 : (int)((next - now) / HD_NS_PER_MS + 1);
+        uint64_t now = hd_os_now_ns(), left = w.next_ns > now ? w.next_ns - now : 0;
+        int timeout = w.next_ns == UINT64_MAX ? -1 : (int)(left / HD_NS_PER_MS + 1);
         struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
                                {.fd = t->notify_fd, .events = POLLIN}};
-        if (poll(fds, 2, timeout) < 0 && errno != EINTR) {
-            break;
-        }
-        if (fds[1].revents != 0) {
-            teller_handle(t);
+        if (poll(fds, 2, timeout) == 0 || fds[1].revents != 0) {
+            beside(r, tell, &w);
         }
         runner_handle_signals(r);
         on_hang_reap(commands);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Job control and signals: a shell at a terminal and whoever sends signals see the program as it is without us."""
 
+import contextlib
 import functools
+import glob
 import inspect
 import os
 import pty
@@ -14,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from support_beside import PYTHON, SideBySide
+from support_beside import PYTHON, SideBySide, loop
 from support_run import HANGDOG, PATIENCE, children_of, environment, main, state_of, wait_until
 
 # Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".
@@ -54,6 +56,15 @@ time.sleep(0.5)
 print("DRAWN", end="", flush=True)
 termios.tcsetattr(0, termios.TCSANOW, before)
 """
+
+
+def first_arguments(pid):
+    """Of the calls that a process's threads are in."""
+    texts = []
+    for path in glob.glob("/proc/%d/task/*/syscall" % pid):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+            texts.append(file.read())
+    return [text.split()[1] for text in texts if len(text.split()) > 3]
 
 
 class Folder(SideBySide):
@@ -394,6 +405,31 @@ class Signals(Folder):
         self.assertTrue(state_of(int(self.read("pid"))))
         open(self.path("end"), "w", encoding="ascii").close()
         wait_until(lambda: not state_of(int(self.read("pid"))) or state_of(int(self.read("pid"))) == "Z", "the program's end")
+
+    def beside_a_standard_error_that_nobody_reads(self):
+        """A hang is to be told there: signals are passed on all the same."""
+        self.make()
+        ours, its = os.pipe()
+        os.set_blocking(its, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(its, b"full" * 1024)
+        os.set_blocking(its, True)
+        script = 'echo $$ >pid; exec "$@" 2>/dev/null'
+        # pylint: disable=consider-using-with
+        process = subprocess.Popen([*self.head(True), "/bin/sh", "-c", script, "sh", *loop(1.6, "hang0.7", 600)],
+                                   cwd=self.folder, env=environment(), stdin=subprocess.DEVNULL, stderr=its,
+                                   start_new_session=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
+        self.addCleanup(os.close, ours)
+        os.close(its)
+        wait_until(lambda: "0x2" in first_arguments(process.pid), "the runner's write to descriptor 2")
+        os.kill(process.pid, signal.SIGTERM)
+        wait_until(lambda: state_of(int(self.read("pid"))) in ("", "Z"), "the program's end")
+        with open(ours, encoding="utf-8", closefd=False) as told:
+            self.assertRegex(told.read(), "full *hang .*\n.*hung for(?s:.*) ran for ")
+        self.assertEqual(-signal.SIGTERM, process.wait(PATIENCE))
 
     def beside_a_screen_that_is_drawn_on_is_left_alone(self):
         self.make()
