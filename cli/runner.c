@@ -7,11 +7,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
@@ -352,6 +354,7 @@ _Noreturn void runner_end_alike(int status) {
     fflush(NULL);
     struct rlimit none = {0, 0}; /* the program's core file is the one that is wanted */
     setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0); /* where a program takes core files the limit says nothing */
     int signal = WTERMSIG(status);
     struct sigaction act = {.sa_handler = SIG_DFL};
     sigaction(signal, &act, NULL);

@@ -211,6 +211,18 @@ class Odd(unittest.TestCase):
             self.assertEqual((127, "hangdog: cannot run '%s': No such file or directory; %s\n" % (name, advice)),
                              (done.returncode, done.stderr))
 
+    @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
+    def test_a_program_that_dies_leaves_one_core_file(self):
+        """A program that takes core files is given them whatever the limit."""
+        subprocess.run(["strace", "-f", "-e", "trace=prctl,tgkill", "-o", self.folder + "/trace", HANGDOG, "run",
+                        "--spool", self.folder + "/spool", "/bin/sh", "-c", "kill -SEGV $$"], env=environment(),
+                       capture_output=True, timeout=PATIENCE, check=False)
+        calls = pathlib.Path(self.folder, "trace").read_text(encoding="ascii").splitlines()
+        own = calls[-1].split()[0]
+        self.assertIn("+++ killed by SIGSEGV", calls[-1])
+        self.assertRegex("\n".join(call for call in calls if call.startswith(own + " ")),
+                         r"PR_SET_DUMPABLE, SUID_DUMP_DISABLE\).*\n.*tgkill\(.*SIGSEGV")
+
     def test_closed_descriptors(self):
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
             done = self.run_it("--spool", "spool", "/bin/sh", "-c", "ls -l /proc/self/fd > list; exit 5",
