@@ -180,6 +180,19 @@ static _Noreturn void become(const struct runner *r, char *const argv[], const c
     _exit(127);
 }
 
+/* Until exec, which may take as long as a disk does: signals are passed on, and a stop is seen. The errno
+ * value of one that failed, else 0. */
+static int wait_for_exec(struct runner *r, int tell_fd) {
+    int why = 0;
+    struct pollfd fds[] = {{.fd = tell_fd, .events = POLLIN}, {.fd = r->signal_fd, .events = POLLIN}};
+    while (fds[0].revents == 0) {
+        if (poll(fds, 2, -1) > 0 && fds[1].revents != 0) {
+            runner_handle_signals(r);
+        }
+    }
+    return read(tell_fd, &why, sizeof why) == sizeof why ? why : 0;
+}
+
 int runner_start(struct runner *r, char *const argv[], const char *preload, bool *tried) {
     int tell[2];
     *tried = false;
@@ -200,14 +213,14 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
     }
     int rc = r->child < 0 ? -errno : 0;
     close(tell[1]);
-    int why = 0;
-    if (rc == 0 && read(tell[0], &why, sizeof why) == sizeof why) {
+    if (rc == 0 && (rc = -wait_for_exec(r, tell[0])) != 0) {
         waitpid(r->child, NULL, 0);
-        rc = -why;
     }
     close(tell[0]);
     if (rc == 0) {
         let_go_of_inherited();
+    }
+    if (rc == 0 && !r->ended) {
         witness_start(&r->witness);
     }
     return rc;

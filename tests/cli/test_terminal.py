@@ -17,7 +17,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, PATIENCE, children_of, environment, main, state_of, wait_until
+from support_run import HANGDOG, PATIENCE, SANITIZER, children_of, environment, main, state_of, wait_until
 
 # Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".
 COUNT = """
@@ -39,6 +39,22 @@ TIMER = """
 import os, signal, sys
 signal.setitimer(int(sys.argv[1]), float(sys.argv[2]))
 os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+# For LD_PRELOAD: an exec that tells that it was called, and waits for a file.
+SLOW = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+int execvp(const char *file, char *const argv[]) {
+    int waits = open("waits", O_CREAT | O_WRONLY, 0600);
+    if (write(waits, "it waits", 8) != 8) return -1;
+    close(waits);
+    while (access("go", F_OK) != 0) usleep(1000);
+    return ((int (*)(const char *, char *const[]))dlsym(RTLD_NEXT, "execvp"))(file, argv);
+}
 """
 
 
@@ -406,6 +422,36 @@ class Signals(Folder):
         open(self.path("end"), "w", encoding="ascii").close()
         wait_until(lambda: not state_of(int(self.read("pid"))) or state_of(int(self.read("pid"))) == "Z", "the program's end")
 
+    def end_with_us(self, process):
+        """And its group, which is its own."""
+        self.addCleanup(process.wait)
+        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
+
+    @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
+    def beside_before_the_program_runs(self):
+        """Its file is on a slow disk, or so it seems: the exec is ours, and waits for a file."""
+        self.make()
+        subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", self.path("slow.so")], input=SLOW, text=True, check=True)
+        env = environment({"LD_PRELOAD": self.path("slow.so")})
+        for number, status in ((signal.SIGTSTP, 5), (signal.SIGTERM, -signal.SIGTERM)):
+            # pylint: disable=consider-using-with
+            process = subprocess.Popen([*self.head(True), "/bin/sh", "-c", "exit 5"], cwd=self.folder, env=env,
+                                       stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                       preexec_fn=lambda: os.setpgid(0, 0))  # pylint: disable=subprocess-popen-preexec-fn
+            self.end_with_us(process)
+            wait_until(lambda: self.read("waits"), "the exec")
+            if number == signal.SIGTSTP:
+                os.killpg(process.pid, number)
+                wait_until(lambda p=process: state_of(p.pid) == "T", "our stop")
+                os.killpg(process.pid, signal.SIGCONT)
+                open(self.path("go"), "w", encoding="ascii").close()
+            else:
+                process.send_signal(number)
+            self.assertEqual(status, process.wait(PATIENCE))
+            for name in ("waits", "go"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.remove(self.path(name))
+
     def beside_a_standard_error_that_nobody_reads(self):
         """A hang is to be told there: signals are passed on all the same."""
         self.make()
@@ -420,8 +466,7 @@ class Signals(Folder):
         process = subprocess.Popen([*self.head(True), "/bin/sh", "-c", script, "sh", *loop(1.6, "hang0.7", 600)],
                                    cwd=self.folder, env=environment(), stdin=subprocess.DEVNULL, stderr=its,
                                    start_new_session=True)
-        self.addCleanup(process.wait)
-        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
+        self.end_with_us(process)
         self.addCleanup(os.close, ours)
         os.close(its)
         wait_until(lambda: "0x2" in first_arguments(process.pid), "the runner's write to descriptor 2")
