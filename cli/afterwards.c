@@ -277,7 +277,7 @@ void afterwards(const struct runner *r) {
                     : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
                                                      : BY_ITSELF;
         settle(c, death,
-               last ? hd_os_now_ns() - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c));
+               last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c));
         if (i > 0) {
             add_up(r->record, c, last);
         }

@@ -191,7 +191,7 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
     struct hd_record *c = r->record;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[256],
         spool[4 * sizeof c->options.spool];
-    uint64_t ran_ns = hd_os_now_ns() - c->options.started_ns;
+    uint64_t ran_ns = r->ended_ns - c->options.started_ns;
     unsigned long long hangs = atomic_load(&c->hangs);
     render_duration(ran, (int64_t)ran_ns);
     render_duration(hung, (int64_t)atomic_load(&c->hang_ns));

@@ -274,6 +274,7 @@ static void reap(struct runner *r, bool alike) {
         } else {
             note_continued(r);
             r->ended = true;
+            r->ended_ns = hd_os_now_ns();
             r->status = status;
         }
     }

@@ -20,6 +20,7 @@ struct runner {
     struct hd_record *record; /* HD_RECORDS, mapped, shared with the program; its first image has the first */
     bool ended;
     int status;             /* as waitpid gives it, once ended */
+    uint64_t ended_ns;      /* CLOCK_MONOTONIC, once ended */
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
     bool told_to_stop;      /* we got the terminal's signal to stop, too */
     struct witness witness;

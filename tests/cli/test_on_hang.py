@@ -81,13 +81,16 @@ class OnHang(SideBySide):
 
     def beside_a_slow_command_blocks_nobody_and_is_ended(self):
         """The first one never ends: the second is never run, the program's end is not later for it than 5 s."""
+        begin = time.monotonic()
         program = self.start(loop(1.6, "hang0.7", 0.5, "hang0.8", 0.5, "exec(open('ended', 'w').close())"),
                              ["--on-hang", "echo $$ >>pids; exec sleep 1000"])
         ended = pathlib.Path(program.folder) / "ended"
         wait_until(ended.exists, "the program's end")
+        lasted = time.monotonic() - begin
         self.assertEqual(0, program.wait())
         self.assertTrue(4 < time.time() - ended.stat().st_mtime < 15)
         self.assertRegex(program.told[-2], "--on-hang: .* 2 reports")
+        self.assertLess(float(re.search(r" ran for ([0-9.]+) s; ", program.told[-1])[1]), lasted + 3)
         (pid,) = map(int, (pathlib.Path(program.folder) / "pids").read_text().split())
         wait_until(lambda: not os.path.exists("/proc/%d" % pid), "the command's end")
 
