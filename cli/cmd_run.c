@@ -121,7 +121,7 @@ static void follow(struct runner *r, struct teller *t, struct on_hang *commands)
 }
 
 /* The program has ended: its commands have some time left, unless somebody wants us to end too. */
-static void finish_commands(const struct runner *r, struct on_hang *commands) {
+static void finish_commands(const struct runner *r, struct on_hang *commands, bool quiet) {
     uint64_t until = hd_os_now_ns() + COMMANDS_NS;
     bool wanted = true;
     for (uint64_t now; wanted && on_hang_busy(commands) && (now = hd_os_now_ns()) < until;) {
@@ -130,7 +130,7 @@ static void finish_commands(const struct runner *r, struct on_hang *commands) {
         on_hang_reap(commands);
     }
     on_hang_stop(commands);
-    if (commands->left_out > 0) {
+    if (commands->left_out > 0 && !quiet) {
         complain(
             "--on-hang: the command was not run, or not to its end, for %lu report%s: too many at a time, or "
             "5 s after the program's end",
@@ -369,7 +369,7 @@ int cmd_run(int argc, char **argv) {
     teller_finish(&teller);
     bool can_be_shown = teller_has_left(&teller);
     teller_close(&teller);
-    finish_commands(&r, &commands);
+    finish_commands(&r, &commands, o.quiet);
     if (!o.quiet) {
         tell_left_behind(&r, &o);
         tell_what_is_missing(&r, &o);

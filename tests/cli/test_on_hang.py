@@ -94,6 +94,10 @@ class OnHang(SideBySide):
         (pid,) = map(int, (pathlib.Path(program.folder) / "pids").read_text().split())
         wait_until(lambda: not os.path.exists("/proc/%d" % pid), "the command's end")
 
+    def beside_a_slow_command_of_a_quiet_run(self):
+        program = self.start(loop(1.6, "hang0.7", 0.5), ["--quiet", "--on-hang", "exec sleep 1000"])
+        self.assertEqual((0, ""), (program.wait(), program.errors))
+
     def beside_a_second_signal_ends_the_waiting(self):
         program = self.start(loop(1.6, "hang0.7", 0.5, "exec(open('ended', 'w').close())"),
                              ["--on-hang", "echo $$ >>pids; exec sleep 1000"])
