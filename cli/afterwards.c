@@ -260,7 +260,8 @@ static int settle(struct hd_record *c, int death, uint64_t used_ns) {
 static uint64_t told_ns(struct hd_record *c) {
     uint64_t superseded_ns = atomic_load(&c->superseded_ns);
     uint64_t until_ns = superseded_ns != 0 ? superseded_ns : atomic_load(&c->alive_ns);
-    return until_ns > c->options.started_ns ? until_ns - c->options.started_ns : 0;
+    uint64_t not_used_ns = c->options.started_ns + atomic_load(&c->stopped_ns);
+    return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
 void afterwards(const struct runner *r) {

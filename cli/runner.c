@@ -228,9 +228,21 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
 
 /* ---- while it runs -------------------------------------------------------------------------- */
 
+/* That of the program's image which runs; one that has none yet has the first. */
+static struct hd_record *record_of_image(const struct runner *r) {
+    for (unsigned i = 1; i < HD_RECORDS; i++) {
+        struct hd_record *c = &r->record[i];
+        if (atomic_load(&c->owner) == (uint32_t)r->child && !c->options.of_child &&
+            atomic_load(&c->superseded_ns) == 0) {
+            return c;
+        }
+    }
+    return r->record;
+}
+
 static void note_continued(struct runner *r) {
     if (r->stopped_at_ns != 0) {
-        atomic_fetch_add(&r->record->stopped_ns, hd_os_now_ns() - r->stopped_at_ns);
+        atomic_fetch_add(&record_of_image(r)->stopped_ns, hd_os_now_ns() - r->stopped_at_ns);
         r->stopped_at_ns = 0;
     }
 }

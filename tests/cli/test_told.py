@@ -3,13 +3,15 @@
 
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import tempfile
+import time
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, environment, main, schema_errors
+from support_run import HANGDOG, MS, environment, main, schema_errors, wait_until
 
 # Hangs in a function of its own, far below another one of its own.
 DEEP = """
@@ -63,6 +65,25 @@ class Told(SideBySide):
         self.assertEqual(0, program.wait())
         lines = [line for line in program.errors.splitlines() if line != "noise"]
         self.assertEqual(["hang", "hang", "session"], [json.loads(line)["kind"] for line in lines])
+
+    def beside_time_that_an_image_of_the_program_was_stopped_is_not_used(self):
+        now = "execopen(%r, 'w').write(str(time.monotonic_ns()))"
+        second = loop(now % "second", 1.6, now % "ready", 4)
+        begin = time.monotonic_ns()
+        program = self.start(loop(1.6, now % "ready", 4, "execos.remove('ready')", now % "first",
+                                  "execos.execv(%r, %r)" % (second[0], second)))
+        at = lambda name: int(pathlib.Path(program.folder, name).read_text(encoding="ascii"))
+        stops = []
+        for seen in ("ready", "second"):
+            wait_until(pathlib.Path(program.folder, seen).exists, "the image")
+            wait_until(pathlib.Path(program.folder, "ready").exists, "its loop")
+            stops.append(program.stop_for(2).least)
+        self.assertEqual(0, program.wait(), program.errors)
+        lasted = [at("second") - begin, time.monotonic_ns() - at("first")]
+        used = [report["session"]["used_ns"] for report in program.reports("session")]
+        self.assertEqual(2, len(used), program.errors)
+        for i in range(2):
+            self.assertLess(used[i], lasted[i] - stops[i] + 1000 * MS)
 
     def beside_a_signal_that_ended_a_hang_is_named(self):
         program = self.start(loop(2, "hang30"))
