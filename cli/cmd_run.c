@@ -166,6 +166,15 @@ static const char *unwatched_why(struct hd_record *c) {
     }
 }
 
+/* A bit for each name of --thread: such a thread waited, in any image of the program or child of it. */
+static uint32_t threads_seen(const struct runner *r) {
+    uint32_t seen = 0;
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        seen |= atomic_load(&r->record[i].threads_seen);
+    }
+    return seen;
+}
+
 /* What was asked for and is not there. */
 static void tell_what_is_missing(const struct runner *r, const struct run_options *o) {
     struct hd_record *c = r->record;
@@ -181,7 +190,7 @@ static void tell_what_is_missing(const struct runner *r, const struct run_option
                  c->options.spool, HD_SPOOL_REPORTS, HD_SPOOL_BYTES >> 20);
     }
     for (size_t i = 0; i < o->threads.count && atomic_load(&c->attached) != 0; i++) {
-        if ((atomic_load(&c->threads_seen) >> i & 1) == 0) {
+        if ((threads_seen(r) >> i & 1) == 0) {
             complain("--thread %s: no such thread waited in a loop", o->threads.text[i]);
         }
     }

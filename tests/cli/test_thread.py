@@ -30,6 +30,24 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
+# A thread in a program that is started, and one in the program that this one becomes.
+LATER = """
+import ctypes, os, select, sys, threading
+def turns():
+    r, w = os.pipe()
+    [select.select([r], [], [], 0.1) for _ in range(20)]
+def work():
+    ctypes.CDLL(None).prctl(15, sys.argv[1].encode(), 0, 0, 0)
+    turns()
+argv = [sys.executable, "-I", "-c", sys.argv[2]]
+if sys.argv[1] != "first":
+    threading.Thread(target=work).start()
+    turns()
+else:
+    turns()
+    os.spawnv(os.P_WAIT, sys.executable, [*argv, "child", ""])
+    os.execv(sys.executable, [*argv, "image", ""])
+"""
 # A thread ends before its loop is sure, and another gets its place. That one's loop becomes sure, or turns out to be a
 # call within another one, deeper on the stack. What can be read in the spool by then.
 PLACE = """
@@ -147,6 +165,12 @@ class Threads(SideBySide):
         self.assertEqual(["main"], [r["loop"]["name"] for r in hangs])
         said = [line for line in program.told if "no such thread" in line]
         self.assertEqual(2, len(said), program.errors)
+
+    def beside_a_name_that_only_a_child_or_a_later_image_has(self):
+        program = self.start([PYTHON, "-I", "-c", LATER, "first", LATER],
+                             ["--follow", "--thread", "child", "--thread", "image"])
+        self.assertEqual(0, program.wait(), program.errors)
+        self.assertNotIn("no such thread", program.errors)
 
     def beside_without_the_option_other_threads_are_silent(self):
         _, hangs = self.watch([WAITS, "w30", "one:w16 s8 w5"])
