@@ -21,6 +21,7 @@
 #include "cli/left_behind.h"
 #include "cli/on_hang.h"
 #include "cli/owner.h"
+#include "cli/plain_text.h"
 #include "cli/preload_path.h"
 #include "cli/program_file.h"
 #include "cli/quote.h"
@@ -134,7 +135,7 @@ static void finish_commands(const struct runner *r, struct on_hang *commands, bo
         complain(
             "--on-hang: the command was not run, or not to its end, for %lu report%s: too many at a time, or "
             "5 s after the program's end",
-            commands->left_out, commands->left_out == 1 ? "" : "s");
+            commands->left_out, by_count((int64_t)commands->left_out, "", "s"));
     }
 }
 
@@ -183,7 +184,7 @@ static void tell_what_is_missing(const struct runner *r, const struct run_option
     int error = atomic_load(&c->spool_error);
     if (error != 0 && failed != 0) {
         complain("%llu report%s could not be written to '%.500s': %s; the hangs were %llu", failed,
-                 failed == 1 ? "" : "s", c->options.spool, strerror(error), hangs);
+                 by_count((int64_t)failed, "", "s"), c->options.spool, strerror(error), hangs);
     }
     if (dropped != 0) {
         complain("%llu of the oldest reports in '%.500s' went for its limits: %d reports, %llu MiB", dropped,
@@ -219,7 +220,7 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
         snprintf(how, sizeof how, "%sno hang of %ld ms or more",
                  seen == HD_RECORD_LOOP ? "no event loop was seen for certain, and " : "", o->threshold_ms);
     } else {
-        snprintf(how, sizeof how, "%llu hang%s, %s in all", hangs, hangs == 1 ? "" : "s", hung);
+        snprintf(how, sizeof how, "%llu hang%s, %s in all", hangs, by_count((int64_t)hangs, "", "s"), hung);
     }
     bool shown = hangs != 0 && why == NULL && seen != HD_RECORD_NO_LOOP && can_be_shown;
     complain("%.255s ran for %s; %s%s%s", o->name, ran, how,
@@ -242,8 +243,9 @@ static void tell_children(const struct runner *r) {
         }
     }
     if (go_on > 0) {
-        complain("of %u children that were followed %u go on (%s); their reports are kept, and told no more",
-                 all, go_on, numbers);
+        complain("of %u %s followed %u %s on (%s); %s reports are kept, and told no more", all,
+                 by_count(all, "child that was", "children that were"), go_on, by_count(go_on, "goes", "go"),
+                 numbers, by_count(go_on, "its", "their"));
     }
 }
 

@@ -50,6 +50,10 @@ void render_text(FILE *out, const char *text) {
     }
 }
 
+const char *by_count(int64_t count, const char *one, const char *other) {
+    return count == 1 ? one : other;
+}
+
 /* The library escapes ASCII's, and ends no piece within a character; new lines are its own. */
 static int put_json(const char *text, size_t left, void *out) {
     bool control;

@@ -6,12 +6,16 @@
 #define CLI_PLAIN_TEXT_H
 
 #include <jansson.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Each control character becomes a question mark. */
 void plain_text(char *text);
 /* The same, written; NULL is an empty text. */
 void render_text(FILE *out, const char *text);
+
+/* What agrees with a number of things: by_count(n, "", "s"), by_count(n, "was", "were"). */
+const char *by_count(int64_t count, const char *one, const char *other);
 
 /* A JSON text and a new line, in which control characters are escaped, and only they. 0, or -1 when `out`
  * cannot be written. */

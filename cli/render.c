@@ -86,12 +86,12 @@ static void put_monitor(const struct page *p) {
     const json_t *monitor = json_object_get(p->report, "monitor");
     if (monitor == NULL)
         return;
+    int64_t samples = member_int(monitor, "samples"), calls = member_int(monitor, "interrupted_syscalls");
     fprintf(p->out,
-            "\n%s  watched with %" PRId64 " samples, the longest pause %s, %" PRId64
-            " system calls interrupted%s%s\n",
-            p->style.dim, member_int(monitor, "samples"),
-            render_duration(pause, member_int(monitor, "pause_max_ns")),
-            member_int(monitor, "interrupted_syscalls"),
+            "\n%s  watched with %" PRId64 " sample%s, the longest pause %s, %" PRId64
+            " system call%s interrupted%s%s\n",
+            p->style.dim, samples, by_count(samples, "", "s"),
+            render_duration(pause, member_int(monitor, "pause_max_ns")), calls, by_count(calls, "", "s"),
             json_is_true(json_object_get(monitor, "degraded")) ? "; fewer samples than asked, to cost less"
                                                                : "",
             p->style.end);

@@ -22,7 +22,8 @@ static int64_t turn_within(const json_t *histogram, double part) {
 static void put_turns(const struct page *p, const json_t *session) {
     char half[RENDER_DURATION_BYTES], most[RENDER_DURATION_BYTES];
     const json_t *histogram = json_object_get(session, "turn_histogram");
-    fprintf(p->out, "  %" PRId64 " turns of the loop", member_int(session, "turns"));
+    int64_t turns = member_int(session, "turns");
+    fprintf(p->out, "  %" PRId64 " turn%s of the loop", turns, by_count(turns, "", "s"));
     if (turn_within(histogram, 0.5) != 0)
         fprintf(p->out, ", half of them under %s, 99 %% under %s",
                 render_duration(half, turn_within(histogram, 0.5)),
@@ -35,10 +36,11 @@ static void put_suppressed(const struct page *p, const json_t *session) {
     const json_t *list = json_object_get(session, "suppressed");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
+        int64_t count = member_int(one, "count");
         fprintf(p->out,
-                "  %" PRId64
-                " more hangs were held back by a cap or by a spool that did not answer, the longest %s\n",
-                member_int(one, "count"), render_duration(longest, member_int(one, "max_ns")));
+                "  %" PRId64 " more hang%s held back by a cap or by a spool that did not answer, %s %s\n",
+                count, by_count(count, " was", "s were"), by_count(count, "of", "the longest"),
+                render_duration(longest, member_int(one, "max_ns")));
     }
     if (member_int(session, "reports_dropped") > 0)
         fprintf(p->out, "  %" PRId64 " of the oldest reports removed for the spool's limits\n",
@@ -60,7 +62,7 @@ void render_session(const struct page *p) {
     if (hangs == 0)
         fputs("  no hang\n", p->out);
     else
-        fprintf(p->out, "  %" PRId64 " hang%s, %s in all\n", hangs, hangs == 1 ? "" : "s",
+        fprintf(p->out, "  %" PRId64 " hang%s, %s in all\n", hangs, by_count(hangs, "", "s"),
                 render_duration(time, member_int(session, "hang_ns")));
     put_suppressed(p, session);
     if (member_text(session, "previous_end") != NULL) {

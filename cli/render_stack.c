@@ -168,9 +168,10 @@ static void put_stop(const struct page *p, const json_t *stack) {
         {"exited", "the thread ended"},
     };
     const char *stop = member_text(stack, "stop");
-    if (member_int(stack, "cut") > 0)
-        fprintf(p->out, "    (%lld frames of the middle were left out)\n",
-                (long long)member_int(stack, "cut"));
+    long long cut = member_int(stack, "cut");
+    if (cut > 0)
+        fprintf(p->out, "    (%lld frame%s of the middle %s left out)\n", cut, by_count(cut, "", "s"),
+                by_count(cut, "was", "were"));
     for (size_t i = 0; stop != NULL && i < sizeof stops / sizeof stops[0]; i++)
         if (strcmp(stop, stops[i].word) == 0)
             fprintf(p->out, "    (not a whole stack: %s)\n", stops[i].text);
@@ -196,7 +197,7 @@ void render_stack(const struct page *p, const json_t *stack, bool hot) {
         const json_t *frame = json_array_get(chosen.frames, i);
         size_t left = i == 0 || chosen.shown[i - 1] ? left_out_at(p, &chosen, i) : 0;
         if (left != 0)
-            fprintf(p->out, "    (%zu frame%s left out)\n", left, left == 1 ? "" : "s");
+            fprintf(p->out, "    (%zu frame%s left out)\n", left, by_count((int64_t)left, "", "s"));
         all &= left == 0;
         if (chosen.shown[i]) {
             put_frame(p, frame, &c, frame == own);

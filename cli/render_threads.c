@@ -43,14 +43,15 @@ void render_threads(const struct page *p) {
     if (count == 0)
         return;
     if (!p->options->threads) {
-        fprintf(p->out, "\n%s  %zu thread%s in the report: ", p->style.dim, count, count == 1 ? "" : "s");
+        fprintf(p->out, "\n%s  %zu thread%s in the report: ", p->style.dim, count,
+                by_count((int64_t)count, "", "s"));
         render_command(p, " --threads");
         fprintf(p->out, "%s\n", p->style.end);
         return;
     }
     for (size_t i = 0; i < count; i++)
         put_thread(p, json_array_get(threads, i));
-    if (member_int(p->report, "threads_left_out") > 0)
-        fprintf(p->out, "\n  %" PRId64 " more threads were left out\n",
-                member_int(p->report, "threads_left_out"));
+    int64_t left = member_int(p->report, "threads_left_out");
+    if (left > 0)
+        fprintf(p->out, "\n  %" PRId64 " more thread%s left out\n", left, by_count(left, " was", "s were"));
 }

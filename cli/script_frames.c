@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/jit_tree.h"
+#include "cli/plain_text.h"
 #include "cli/process_map.h"
 #include "symbolizer/jit_name.h"
 #include "symbolizer/perf_map.h"
@@ -180,7 +181,8 @@ void script_frames_hint(const json_t *report, int mapped, json_t *notes) {
     if (hint != NULL && (hint->mapped == 1 || language == NULL || strcmp(language, hint->language) != 0))
         json_array_append_new(notes, json_string(hint->text));
     else if (hint == NULL && unnamed != 0 && !mapped)
-        json_array_append_new(notes, json_sprintf("%d frames are code that was made at run time, and no "
-                                                  "/tmp/perf-PID.map names them",
-                                                  (int)unnamed));
+        json_array_append_new(notes, json_sprintf("%d frame%s code that was made at run time, and no "
+                                                  "/tmp/perf-PID.map names %s",
+                                                  (int)unnamed, by_count((int64_t)unnamed, " is", "s are"),
+                                                  by_count((int64_t)unnamed, "it", "them")));
 }

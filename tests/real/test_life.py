@@ -652,7 +652,7 @@ class Daemons(Case):
             left = int(re.search(r"process (\d+)", pair[1].told[0]).group(1))
             self.assertEqual(pair[1].folder, os.readlink("/proc/%d/cwd" % left), way)
         self.assertEqual(3, followed.wait(), followed.errors)
-        self.assertRegex(followed.errors, r"process \d+ behind.*is watched once it waits|go on \(\d+\)")
+        self.assertRegex(followed.errors, r"process \d+ behind.*is watched once it waits|of 1 child that was followed 1 goes on \(\d+\)")
         self.assertEqual(0, beside.wait())
         self.assertEqual(1, len(beside.told), beside.errors)
         for way, pair in pairs.items():

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""The words of a report that is shown: they agree with the numbers, and say no more than the report knows."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
+HANGDOG = BUILD / "bin/hangdog"
+WRITE_REPORT = BUILD / "tests/programs/write-report"
+KINDS = ["full", "session"]
+
+
+class Words(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            ids = subprocess.run([WRITE_REPORT, folder, *KINDS], check=True, capture_output=True, text=True).stdout.split()
+            cls.reports = {kind: (pathlib.Path(folder) / (name + ".json")).read_text() for kind, name in zip(KINDS, ids)}
+
+    def shown(self, kind, change, *options):
+        """The text of a report after change(report)."""
+        report = json.loads(self.reports[kind])
+        change(report)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "changed.json"
+            path.write_text(json.dumps(report))
+            return subprocess.run([HANGDOG, "show", path, "--no-symbols", *options], check=True, capture_output=True,
+                                  text=True).stdout
+
+    def test_one_is_one(self):
+        def count(number):
+            def change(report):
+                if report["kind"] == "session":
+                    report["session"].update({"turns": number, "hangs": number, "suppressed": [
+                        {"fingerprint": "0" * 16, "count": number, "total_ns": 3, "max_ns": 3 * 10 ** 9}]})
+                else:
+                    report["threads_left_out"] = number
+                    report["hot_stack"]["cut"] = number
+                    report["monitor"].update({"samples": number, "interrupted_syscalls": number})
+            return change
+        self.assertRegex(self.shown("session", count(1)),
+                         r"(?s)  1 turn of the loop.*  1 hang, .*  1 more hang was held back by .*, of 3\.000 s\n")
+        self.assertRegex(self.shown("session", count(2)),
+                         r"(?s)  2 turns of the loop.*  2 hangs, .*  2 more hangs were held back by .*, the longest 3\.000 s\n")
+        self.assertRegex(self.shown("full", count(1), "--threads"),
+                         r"(?s)\(1 frame of the middle was left out\).*  1 more thread was left out\n"
+                         r".*  watched with 1 sample, .* 1 system call interrupted")
+        self.assertRegex(self.shown("full", count(2), "--threads"),
+                         r"(?s)\(2 frames of the middle were left out\).*  2 more threads were left out\n"
+                         r".*  watched with 2 samples, .* 2 system calls interrupted")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
