@@ -63,6 +63,8 @@ static void put_cause(const struct page *p) {
 
 static void put_remarks(const struct page *p) {
     char duration[RENDER_DURATION_BYTES];
+    if (render_is_open(p->report))
+        fputs("  the hang goes on, or its process died: nobody wrote its end\n", p->out);
     if (member_int(p->report, "excluded_ns") > 0)
         fprintf(p->out, "  %s in which the process was stopped are taken off\n",
                 render_duration(duration, member_int(p->report, "excluded_ns")));

@@ -18,14 +18,20 @@ bool render_is_kind(const json_t *report, const char *kind) {
     return have != NULL && strcmp(have, kind) == 0;
 }
 
+/* Of one that goes on, or that nobody settled since its process died: which of both no report knows. */
+bool render_is_open(const json_t *report) {
+    return json_is_false(json_object_get(report, "complete")) && !render_is_kind(report, "live") &&
+           !render_is_kind(report, "fatal-hang");
+}
+
 static const char *verb_of(const json_t *report) {
     if (render_is_kind(report, "launch"))
-        return "the launch took";
+        return render_is_open(report) ? "the launch took at least" : "the launch took";
     if (render_is_kind(report, "live"))
         return "running for";
     if (render_is_kind(report, "fatal-hang"))
         return "hung until the process";
-    return json_is_false(json_object_get(report, "complete")) ? "hangs, so far for" : "hung for";
+    return render_is_open(report) ? "hung for at least" : "hung for";
 }
 
 /* "was killed by SIGABRT, for" */

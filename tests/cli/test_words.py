@@ -53,6 +53,17 @@ class Words(unittest.TestCase):
                          r"(?s)\(2 frames of the middle were left out\).*  2 more threads were left out\n"
                          r".*  watched with 2 samples, .* 2 system calls interrupted")
 
+    def test_a_hang_whose_end_nobody_wrote(self):
+        """It goes on, or its process died: the report is the same."""
+        shown = self.shown("full", lambda report: report.update({"complete": False}))
+        self.assertRegex(shown, r"\n  hung for at least 2\.003 s, ")
+        self.assertIn("\n  the hang goes on, or its process died: nobody wrote its end\n", shown)
+        shown = self.shown("full", lambda report: report.update({"complete": False, "kind": "launch"}))
+        self.assertRegex(shown, r"\n  the launch took at least 2\.003 s, ")
+        whole = self.shown("full", lambda report: None)
+        self.assertRegex(whole, r"\n  hung for 2\.003 s, ")
+        self.assertNotIn("nobody wrote its end", whole)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
