@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -386,6 +389,7 @@ static int begin_file_system(void **state) {
 static int end_file_system(void **state) {
     (void)state;
     stall_file_system(false);
+    unlinkat(backing.fd, "stall-reads", 0);
     hangdog_stop();
     if (file_system > 0) {
         close(spool.fd);
@@ -419,6 +423,44 @@ static void stop_does_not_wait_for_a_file_system_that_stalls(void **state) {
     stop_is_quick_on_a_stalled_disk(stall_file_system, file_system_stalls);
 }
 
+static int stream[2];
+
+/* As a server does it; the file's name is the argument's. */
+static void block_sendfile(uint64_t path) {
+    int file = open((const char *)(uintptr_t)path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || sendfile(stream[0], file, NULL, 1) != 1) {
+        fprintf(stderr, "sendfile: %s\n", strerror(errno));
+    }
+    close(file);
+}
+
+static void sendfile_from_a_disk_that_stalls_waits_for_the_file(void **state) {
+    (void)state;
+    skip_without_file_system();
+    char path[96];
+    snprintf(path, sizeof path, "%s/large.bin", spool.path);
+    int file = openat(backing.fd, "large.bin", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(file, "x", 1), 1);
+    close(file);
+    file = openat(backing.fd, "stall-reads", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    close(file);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, stream), 0);
+    looper_start(&looper, "main", 0);
+    looper_post(&looper, block_sendfile, (uint64_t)(uintptr_t)path);
+    nap_ms(5 * T);
+    assert_int_equal(unlinkat(backing.fd, "stall-reads", 0), 0);
+    looper_wait(&looper);
+    looper_stop(&looper);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(hangs, 0);
+    assert_string_equal(report_cause(hang), "disk");
+    assert_string_equal(report_text(json_object_get(hang, "cause"), "path"), "large.bin");
+    json_decref(hangs);
+    close(stream[0]);
+    close(stream[1]);
+}
+
 int main(void) {
     true_write = hd_os.write;
     hd_os.write = stalling_write;
@@ -430,6 +472,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_ends_of_many_hangs_are_not_lost, begin_write, end_write),
         cmocka_unit_test_setup_teardown(stop_does_not_wait_for_a_write_that_blocks, begin_write, end_write),
         cmocka_unit_test_setup_teardown(a_file_system_that_stalls_delays_the_reports_and_nothing_else,
+                                        begin_file_system, end_file_system),
+        cmocka_unit_test_setup_teardown(sendfile_from_a_disk_that_stalls_waits_for_the_file,
                                         begin_file_system, end_file_system),
         cmocka_unit_test_setup_teardown(stop_does_not_wait_for_a_file_system_that_stalls, begin_file_system,
                                         end_file_system),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A file system that can stop to answer: `stallfs FOLDER MOUNTPOINT`, in the foreground. It shows FOLDER;
- * while FOLDER/stall is there, by FOLDER's own path, whatever would write waits. Built where libfuse 3 is.
+ * while FOLDER/stall is there, by FOLDER's own path, whatever would write waits; while FOLDER/stall-reads is,
+ * what would read. Built where libfuse 3 is.
  */
 #if __has_include(<fuse.h>) && __has_include(<fuse_lowlevel.h>)
 #define FUSE_USE_VERSION 35
@@ -22,11 +23,15 @@ static const char *name_of(const char *path) {
     return path[1] != '\0' ? path + 1 : ".";
 }
 
-static void stall(void) {
+static void stall_while(const char *file) {
     struct timespec t = {.tv_nsec = 5000000};
-    while (faccessat(folder, "stall", F_OK, 0) == 0) {
+    while (faccessat(folder, file, F_OK, 0) == 0) {
         nanosleep(&t, NULL);
     }
+}
+
+static void stall(void) {
+    stall_while("stall");
 }
 
 static int result(long rc) {
@@ -70,6 +75,7 @@ static int fs_create(const char *path, mode_t mode, struct fuse_file_info *info)
 
 static int fs_read(const char *path, char *buf, size_t n, off_t offset, struct fuse_file_info *info) {
     (void)path;
+    stall_while("stall-reads");
     return result(pread((int)info->fh, buf, n, offset));
 }
 
