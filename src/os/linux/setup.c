@@ -165,14 +165,19 @@ INSIDE_A_CALL int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t
     return -rc;
 }
 
+/* A thread of the program's that is cancelled ends after it, and not in it: the stop is not left half done.
+ */
 void hd_os_thread_join(struct hd_os_thread *t) {
     pthread_t handle;
+    int cancellable;
 
     if (!t->started) {
         return;
     }
     memcpy(&handle, t->handle, sizeof handle);
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
     (void)pthread_join(handle, NULL);
+    (void)pthread_setcancelstate(cancellable, NULL);
     t->started = false;
 }
 
