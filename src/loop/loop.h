@@ -106,9 +106,11 @@ static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) 
                             : atomic_load_explicit(&l->by_clock, memory_order_relaxed);
 }
 
-/* A turn starts at entry, after waiting, and before the timers when the loop came round without waiting. */
+/* A turn starts at entry, after waiting, whatever is told first, and before the timers when the loop came
+ * round without waiting. */
 static inline bool hd_turn_starts(unsigned before, unsigned activity) {
     return activity == HANGDOG_AFTER_WAITING || activity == HANGDOG_ENTRY ||
+           (hd_activity_is_idle(before) && !hd_activity_is_idle(activity)) ||
            (activity == HANGDOG_BEFORE_TIMERS &&
             (before == HANGDOG_BEFORE_SOURCES || before == HANGDOG_BEFORE_TIMERS));
 }

@@ -116,6 +116,22 @@ static void timers_again_without_a_wait_are_a_new_turn(void **state) {
     assert_int_equal(view().turn_ticks, at);
 }
 
+/* A loop that tells its points and not the end of its wait. */
+static void whichever_point_comes_after_a_wait_begins_a_turn(void **state) {
+    static const unsigned points[] = {HANGDOG_BEFORE_TIMERS, HANGDOG_BEFORE_SOURCES};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        hd_loop_mark(&loop, i == 0 ? HANGDOG_BEFORE_WAITING : HANGDOG_EXIT);
+        nap_ms(2);
+        uint64_t at = hd_loop_mark(&loop, points[i]);
+        assert_true(view().running);
+        assert_int_equal(view().turn_ticks, at);
+        assert_int_equal(turns(), i + 1);
+        assert_int_equal(hd_loop_mark(&loop, HANGDOG_BEFORE_SOURCES) >= at, 1);
+        assert_int_equal(view().turn_ticks, at);
+    }
+}
+
 static void waiting_twice_is_one_wait(void **state) {
     (void)state;
     hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
@@ -323,6 +339,7 @@ int main(void) {
         CASE(after_waiting_while_it_runs_ends_one_turn_and_begins_the_next),
         CASE(the_points_within_a_turn_leave_its_start_alone),
         CASE(timers_again_without_a_wait_are_a_new_turn),
+        CASE(whichever_point_comes_after_a_wait_begins_a_turn),
         CASE(waiting_twice_is_one_wait),
         CASE(leaving_an_inner_loop_starts_the_outer_turn_anew),
         CASE(the_histogram_counts_by_powers_of_two),
