@@ -113,8 +113,8 @@ HANGDOG_API void hangdog_after_wait(hangdog_loop *loop);
 /* Instead of those two, for a wait with zero timeout: one turn ends and the next starts. As hangdog_mark. */
 HANGDOG_API void hangdog_turn(hangdog_loop *loop);
 
-/* A block that is meant (a modal system dialog, a long load): no hang until the end. Nests. The loop's own
- * thread. */
+/* A block that is meant (a modal system dialog, a long load): the turn ends, and nothing is a hang until the
+ * end, where the next turn starts. Nests. The loop's own thread. */
 HANGDOG_API void hangdog_expect_block(hangdog_loop *loop);
 HANGDOG_API void hangdog_expect_block_end(hangdog_loop *loop);
 

@@ -158,15 +158,15 @@ void hangdog_mark(hangdog_loop *loop, hangdog_activity activity) {
 }
 
 void hangdog_expect_block(hangdog_loop *loop) {
-    if (loop != NULL) {
-        atomic_fetch_add(&watch_of(loop)->loop.expected, 1);
+    if (loop != NULL && atomic_fetch_add(&watch_of(loop)->loop.expected, 1) == 0) {
+        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_BEFORE_WAITING); /* the turn ends */
     }
 }
 
 void hangdog_expect_block_end(hangdog_loop *loop) {
     if (loop != NULL &&
-        atomic_load(&watch_of(loop)->loop.expected) > 0) { /* an end without a begin is none */
-        atomic_fetch_sub(&watch_of(loop)->loop.expected, 1);
+        atomic_load(&watch_of(loop)->loop.expected) > 0 && /* an end without a begin is none */
+        atomic_fetch_sub(&watch_of(loop)->loop.expected, 1) == 1) {
         hd_loop_mark(&watch_of(loop)->loop, HANGDOG_AFTER_WAITING); /* the turn starts anew */
     }
 }

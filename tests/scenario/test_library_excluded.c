@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must not count as a hang, and what is taken off one: a stopped process, a pause, a block that is
- * meant, a forked child; and a clean exit in mid-hang.
+ * What must not count as a hang, and what is taken off one: a stopped process, a pause, a forked
+ * child; and a clean exit in mid-hang.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -280,55 +280,6 @@ static void a_hang_that_lasts_at_resume_counts_from_there(void **state) {
     expect_reports(1);
 }
 
-static void meant(uint64_t ms) {
-    hangdog_expect_block(looper.loop);
-    hangdog_expect_block(looper.loop);
-    block_sleep(ms);
-    hangdog_expect_block_end(looper.loop);
-    block_sleep(ms);
-    hangdog_expect_block_end(looper.loop);
-}
-
-static void meant_then_not(uint64_t ms) {
-    meant(ms);
-    block_sleep_other(ms);
-}
-
-static void a_block_that_is_meant_is_none(void **state) {
-    (void)state;
-    start_with_loop();
-    looper_call(&looper, meant, 2 * T);
-    expect_reports(0);
-}
-
-static void after_a_block_that_is_meant_the_turn_starts_anew(void **state) {
-    (void)state;
-    start_with_loop();
-    looper_call(&looper, meant_then_not, 2 * T);
-    json_t *hangs = spool_wait(&spool, NULL, 1);
-    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), 2 * T * MS);
-    assert_true(report_blames(json_array_get(hangs, 0), block_sleep_other));
-    json_decref(hangs);
-    expect_reports(1);
-}
-
-static void nested(uint64_t ms) {
-    hangdog_mark(looper.loop, HANGDOG_ENTRY);
-    for (unsigned i = 0; i < 3; i++) { /* a modal loop that waits is idle */
-        hangdog_before_wait(looper.loop);
-        nap_ms(ms);
-        hangdog_after_wait(looper.loop);
-    }
-    hangdog_mark(looper.loop, HANGDOG_EXIT);
-}
-
-static void a_nested_loop_that_waits_does_not_hang(void **state) {
-    (void)state;
-    start_with_loop();
-    looper_call(&looper, nested, 2 * T);
-    expect_reports(0);
-}
-
 static void in_the_background_another_threshold_and_another_kind(void **state) {
     (void)state;
     hangdog_options o = library_options(&spool);
@@ -429,9 +380,6 @@ int main(int argc, char **argv) {
         CASE(a_block_while_paused_is_none),
         CASE(a_hang_that_lasts_at_the_pause_ends_there),
         CASE(a_hang_that_lasts_at_resume_counts_from_there),
-        CASE(a_block_that_is_meant_is_none),
-        CASE(after_a_block_that_is_meant_the_turn_starts_anew),
-        CASE(a_nested_loop_that_waits_does_not_hang),
         CASE(in_the_background_another_threshold_and_another_kind),
         CASE(a_forked_child_is_silent),
         CASE(a_forked_child_may_start_anew),

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Blocks that the program means: told as such, or waited for in an inner loop. None is a hang, nor a turn.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "library.h"
+
+#define T THRESHOLD_MS
+
+static int begin(void **state) {
+    begin_library(state);
+    looper_start(&looper, "main", 0);
+    return 0;
+}
+
+static void expect_reports(size_t count) {
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *reports = spool_reports(&spool, NULL, false);
+    assert_int_equal(json_array_size(reports), count);
+    json_decref(reports);
+}
+
+static void meant(uint64_t ms) {
+    hangdog_expect_block(looper.loop);
+    hangdog_expect_block(looper.loop);
+    block_sleep(ms);
+    hangdog_expect_block_end(looper.loop);
+    block_sleep(ms);
+    hangdog_expect_block_end(looper.loop);
+}
+
+static void meant_then_not(uint64_t ms) {
+    meant(ms);
+    block_sleep_other(ms);
+}
+
+static void a_block_that_is_meant_is_none(void **state) {
+    (void)state;
+    looper_call(&looper, meant, 2 * T);
+    expect_reports(0);
+}
+
+static void work_then_meant(uint64_t ms) {
+    block_spin(T / 4);
+    hangdog_expect_block(looper.loop);
+    block_sleep(ms);
+    hangdog_expect_block_end(looper.loop);
+}
+
+/* Nor is it of the turn before, or a turn of the session's. */
+static void a_block_that_is_meant_is_no_turn(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        looper_call(&looper, work_then_meant, 3 * T);
+    }
+    expect_reports(0);
+    json_t *sessions = spool_wait(&spool, "session", 1);
+    const json_t *session = json_object_get(json_array_get(sessions, 0), "session");
+    const json_t *buckets = json_object_get(session, "turn_histogram");
+    assert_true(json_array_size(buckets) > 0);
+    for (size_t i = 0; i < json_array_size(buckets); i++) {
+        assert_true(1ULL << i < T * MS || json_integer_value(json_array_get(buckets, i)) == 0);
+    }
+    json_decref(sessions);
+}
+
+static void after_a_block_that_is_meant_the_turn_starts_anew(void **state) {
+    (void)state;
+    looper_call(&looper, meant_then_not, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), 2 * T * MS);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep_other));
+    json_decref(hangs);
+    expect_reports(1);
+}
+
+static void nested(uint64_t ms) {
+    hangdog_mark(looper.loop, HANGDOG_ENTRY);
+    for (unsigned i = 0; i < 3; i++) { /* a modal loop that waits is idle */
+        hangdog_before_wait(looper.loop);
+        nap_ms(ms);
+        hangdog_after_wait(looper.loop);
+    }
+    hangdog_mark(looper.loop, HANGDOG_EXIT);
+}
+
+static void a_nested_loop_that_waits_does_not_hang(void **state) {
+    (void)state;
+    looper_call(&looper, nested, 2 * T);
+    expect_reports(0);
+}
+
+int main(void) {
+    library_quick_disk();
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end_library)
+    const struct CMUnitTest tests[] = {
+        CASE(a_block_that_is_meant_is_none),
+        CASE(a_block_that_is_meant_is_no_turn),
+        CASE(after_a_block_that_is_meant_the_turn_starts_anew),
+        CASE(a_nested_loop_that_waits_does_not_hang),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
