@@ -86,8 +86,9 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     }
     uint64_t age_ns = c->at_ns - h->start_ns;
     h->excluded_ns = msg->excluded_ns;
+    age_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
     if (h->opened && age_ns >= 2 * h->written_age_ns) {
-        h->duration_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
+        h->duration_ns = age_ns;
         hd_publish(m, k, h, false);
     }
 }

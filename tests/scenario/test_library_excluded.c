@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,6 +127,53 @@ static void a_stop_is_taken_off_a_sleeping_hang(void **state) {
 static void a_stop_is_taken_off_a_running_hang(void **state) {
     (void)state;
     stop_in_mid_hang("spin", "cpu");
+}
+
+/* Another stack at each sample, so that there is something to write. */
+static void change(uint64_t ms) {
+    for (uint64_t i = 0; i < ms; i += 4 * INTERVAL_MS) {
+        block_sleep(2 * INTERVAL_MS);
+        block_sleep_other(2 * INTERVAL_MS);
+    }
+}
+
+static int changing_role(void) {
+    start_with_loop();
+    looper_call(&looper, change, 4 * T + 2000);
+    looper_stop(&looper);
+    return -hangdog_stop();
+}
+
+/* Two of one kind and name in a row would be told as one: there is the other end between. */
+static unsigned files_moved_in(int inotify_fd) {
+    _Alignas(struct inotify_event) char buf[65536];
+    unsigned count = 0;
+    for (ssize_t n; (n = read(inotify_fd, buf, sizeof buf)) > 0;) {
+        for (ssize_t at = 0; at < n;) {
+            struct inotify_event event;
+            memcpy(&event, buf + at, sizeof event);
+            count += (event.mask & IN_MOVED_TO) != 0;
+            at += (ssize_t)(sizeof event + event.len);
+        }
+    }
+    return count;
+}
+
+/* At twice the hang's age each time: the stop is in neither. */
+static void after_a_stop_its_report_is_written_as_seldom_as_ever(void **state) {
+    (void)state;
+    struct role role;
+    int inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(inotify_add_watch(inotify_fd, spool.path, IN_MOVE) >= 0);
+    role_start(&role, "changing", &spool);
+    spool_wait_for_one(&spool);
+    nap_ms(T);
+    role_stop_for(&role, 3000);
+    assert_int_equal(role_wait(&role), 0);
+    json_decref(spool_wait(&spool, NULL, 1));
+    json_decref(spool_wait(&spool, "session", 1));
+    assert_in_range(files_moved_in(inotify_fd), 3, 8); /* at 1, 2, 4, 8 T, its end; and the session */
+    close(inotify_fd);
 }
 
 static int (*true_signal_thread)(int, int, int, uint64_t);
@@ -365,6 +413,7 @@ int main(int argc, char **argv) {
         return strcmp(argv[1], "idle") == 0            ? idle_role()
                : strcmp(argv[1], "sleep") == 0         ? hang_role(block_sleep)
                : strcmp(argv[1], "spin") == 0          ? hang_role(block_spin)
+               : strcmp(argv[1], "changing") == 0      ? changing_role()
                : strcmp(argv[1], "stop-itself") == 0   ? stop_itself_role()
                : strcmp(argv[1], "stop-in-turns") == 0 ? stop_in_turns_role()
                                                        : leave_role();
@@ -374,6 +423,7 @@ int main(int argc, char **argv) {
         CASE(stopped_while_idle_it_does_not_hang),
         CASE(a_stop_is_taken_off_a_sleeping_hang),
         CASE(a_stop_is_taken_off_a_running_hang),
+        CASE(after_a_stop_its_report_is_written_as_seldom_as_ever),
         CASE(a_stop_in_the_middle_of_a_look_is_taken_off),
         CASE(a_stop_in_a_turn_that_nobody_followed_yet_is_no_hang),
         CASE(a_clean_exit_in_a_hang_is_not_fatal),
