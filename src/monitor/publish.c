@@ -412,7 +412,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     }
     bool allowed = h->kept && (!complete || bucket_allows(m, k, r.fingerprint)) && write_out(m, k, h, &r);
     if (allowed) {
-        k->suppressed = 0;
+        k->suppressed = complete ? 0 : k->suppressed; /* else what takes its place tells them too */
     } else if (complete) {
         hd_spool_withdraw(&k->spool, h->id);
         suppress(m, k, h);

@@ -353,7 +353,9 @@ static void what_a_cap_holds_back_is_counted(void **state) {
     looper_call(&looper, block_spin, T + T / 2);
     looper_stop(&looper);
     assert_int_equal(hangdog_stop(), 0);
-    json_decref(spool_wait(&spool, NULL, 3)); /* two of one kind, one of another */
+    json_t *hangs = spool_wait(&spool, NULL, 3); /* two of one kind, one of another */
+    assert_int_equal(report_ns(json_object_get(json_array_get(hangs, 2), "monitor"), "suppressed"), 2);
+    json_decref(hangs);
     json_t *session = spool_wait(&spool, "session", 1);
     const json_t *told = json_object_get(json_array_get(session, 0), "session");
     const json_t *suppressed = json_array_get(json_object_get(told, "suppressed"), 0);
