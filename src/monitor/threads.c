@@ -15,8 +15,8 @@
 #define FRAMES_PER_THREAD 128
 #define MIXED_PER_THREAD 192 /* with the functions of scripts among them */
 
-static void add_tid(struct hd_worker *k, int tid, int watched_tid, int monitor_tid) {
-    if (tid == watched_tid || tid == k->own_tid || tid == monitor_tid) {
+static void add_tid(struct hd_worker *k, int tid, int monitor_tid) {
+    if (tid == 0 || tid == k->own_tid || tid == monitor_tid) {
         return;
     }
     for (uint32_t i = 0; i < k->threads; i++) {
@@ -35,13 +35,12 @@ static void add_tid(struct hd_worker *k, int tid, int watched_tid, int monitor_t
 
 static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid) {
     k->threads = k->threads_left_out = k->thread_frames_used = 0;
-    if (first_tid != 0) {
-        add_tid(k, first_tid, watched_tid, monitor_tid);
-    }
+    add_tid(k, first_tid, monitor_tid);
+    add_tid(k, watched_tid, monitor_tid); /* it is another one to a hang that another loop has */
     struct hd_tasks tasks;
     hd_tasks_begin(&tasks, k->proc_fd);
     for (int tid; (tid = hd_tasks_next(&tasks)) != 0;) {
-        add_tid(k, tid, watched_tid, monitor_tid);
+        add_tid(k, tid, monitor_tid);
     }
 }
 
@@ -160,7 +159,8 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
             break;
         }
         read_name(k, &k->thread[i]);
-        again = !try_thread(k, &k->thread[i], &k->thread_first[i]) || again;
+        bool done = try_thread(k, &k->thread[i], &k->thread_first[i]);
+        again = again || (!done && k->thread[i].tid != watched_tid); /* of that one there are samples */
     }
     if (!again) {
         return;

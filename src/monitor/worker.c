@@ -105,7 +105,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
     hd_process_figures(k);
     hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&m->tid, memory_order_relaxed));
-    h->threads = k->threads + k->threads_left_out + 1;
+    h->threads = k->threads + k->threads_left_out;
     hd_publish(m, k, h, false);
 }
 

@@ -147,7 +147,8 @@ int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const 
 /* Resident memory, and whether a debugger is attached. */
 void hd_process_figures(struct hd_worker *k);
 
-/* Captures every other thread of the process once, `first_tid` first: within 25 ms, retried over 20. */
+/* Captures every thread of the process once, `first_tid` and the watched one first: within 25 ms, retried
+ * over 20. */
 void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
 
 /* Writes what is known of hang h: as it stands, or complete. */

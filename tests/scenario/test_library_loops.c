@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "library.h"
 
@@ -34,6 +36,20 @@ static void two_loops_have_their_own_thresholds(void **state) {
     json_decref(hangs);
 }
 
+static const json_t *thread_of(const json_t *report, uint64_t tid) {
+    const json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        if (report_ns(json_array_get(threads, i), "tid") == tid) {
+            return json_array_get(threads, i);
+        }
+    }
+    return NULL;
+}
+
+static uint64_t loop_tid(const json_t *report) {
+    return report_ns(json_object_get(report, "loop"), "tid");
+}
+
 static void two_loops_that_hang_at_once_have_a_report_each(void **state) {
     (void)state;
     struct looper one, other;
@@ -50,17 +66,59 @@ static void two_loops_that_hang_at_once_have_a_report_each(void **state) {
         assert_near(report_ns(hang, "duration_ns"), is_one ? one.took_ns : other.took_ns);
         assert_true(report_blames(hang, is_one ? block_sleep : block_sleep_other));
         /* the other threads, whoever opened first: and not itself, which has samples */
-        const json_t *threads = json_object_get(hang, "threads");
-        assert_true(json_array_size(threads) > 0);
         assert_true(report_ns(json_object_get(hang, "process"), "thread_count") >= 3);
-        for (size_t k = 0; k < json_array_size(threads); k++) {
-            assert_int_not_equal(report_ns(json_array_get(threads, k), "tid"),
-                                 report_ns(json_object_get(hang, "loop"), "tid"));
-        }
+        assert_non_null(thread_of(hang, loop_tid(json_array_get(hangs, 1 - i))));
+        assert_null(thread_of(hang, loop_tid(hang)));
     }
     json_decref(hangs);
     looper_stop(&one);
     looper_stop(&other);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint64_t owner_tid;
+
+static void hold_the_mutex(uint64_t ms) {
+    pthread_mutex_lock(&mutex);
+    atomic_store(&owner_tid, (uint64_t)gettid());
+    block_sleep_other(ms);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void wait_for_the_mutex(uint64_t unused) {
+    (void)unused;
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+}
+
+static bool is_held(void *unused) {
+    (void)unused;
+    return atomic_load(&owner_tid) != 0;
+}
+
+/* The older hang has the stack of the loop that is in its way, also when that hangs by now. */
+static void a_loop_that_hangs_is_told_with_its_stack_in_the_other_ones_report(void **state) {
+    (void)state;
+    struct looper ui, work;
+    looper_start(&ui, "ui", 0);
+    looper_start(&work, "work", 3 * T * MS);
+    looper_post(&work, hold_the_mutex, 6 * T);
+    assert_true(wait_for(is_held, NULL));
+    looper_post(&ui, wait_for_the_mutex, 0);
+    looper_wait(&ui);
+    looper_wait(&work);
+    json_t *hangs = spool_wait(&spool, NULL, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        const json_t *hang = json_array_get(hangs, i);
+        if (strcmp(report_text(json_object_get(hang, "loop"), "name"), "ui") == 0) {
+            const json_t *owner = thread_of(hang, atomic_load(&owner_tid));
+            assert_non_null(owner);
+            assert_true(json_array_size(json_object_get(json_object_get(owner, "stack"), "frames")) > 2);
+        }
+    }
+    json_decref(hangs);
+    looper_stop(&ui);
+    looper_stop(&work);
 }
 
 static void a_loop_that_is_watched_later_is_no_launch(void **state) {
@@ -162,6 +220,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(two_loops_have_their_own_thresholds),
         CASE(two_loops_that_hang_at_once_have_a_report_each),
+        CASE(a_loop_that_hangs_is_told_with_its_stack_in_the_other_ones_report),
         CASE(a_loop_that_is_watched_later_is_no_launch),
         CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(a_hang_has_a_place_beside_turns_that_are_none),
