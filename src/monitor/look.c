@@ -232,7 +232,8 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         hd_act(m, w, &look, actions);
     } while (w->life.state == HD_LIFE_IDLE && look.running);
     if (w->life.state == HD_LIFE_HANGING && m->record != NULL &&
-        atomic_load_explicit(&m->open_loop, memory_order_relaxed) == w->index) {
+        atomic_load_explicit(&m->open_loop, memory_order_relaxed) == w->index &&
+        atomic_load_explicit(&m->open_start_ns, memory_order_relaxed) == w->life.turn_ns) {
         atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns),
                               memory_order_relaxed);
         atomic_store_explicit(&m->record->alive_ns, now_ns, memory_order_relaxed);

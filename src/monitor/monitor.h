@@ -143,11 +143,12 @@ struct hd_monitor {
     uint64_t late_max_ns;
     struct hd_budget budget;
     _Atomic uint64_t worker_cpu_ns;
-    _Atomic uint32_t open_loop; /* the worker's: whose hang the record has, while it has one */
-    struct hd_figures past;     /* of watches that are over */
-    uint64_t asked_ns;          /* since when every loop is asked to wake us (PARKED); 0: they are not */
-    uint64_t awake_until_ns;    /* no park before */
-    bool was_parked;            /* the last wait was a park */
+    _Atomic uint32_t open_loop;     /* the worker's: whose hang the record has, while it has one */
+    _Atomic uint64_t open_start_ns; /* and which of its turns */
+    struct hd_figures past;         /* of watches that are over */
+    uint64_t asked_ns;              /* since when every loop is asked to wake us (PARKED); 0: they are not */
+    uint64_t awake_until_ns;        /* no park before */
+    bool was_parked;                /* the last wait was a park */
     uint64_t wakeups;
     _Atomic int tid;                 /* of the monitor */
     _Atomic int worker_tid, kept_fd; /* settings.kept_file in the worker's table: number + 1 */

@@ -351,38 +351,6 @@ static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     return true;
 }
 
-/* Before the report is written: a process that dies meanwhile leaves the truth in the record. */
-static void note_open(struct hd_monitor *m, const struct hd_hang *h, bool complete) {
-    struct hd_record *r = m->record;
-    uint32_t open = atomic_load_explicit(&r->hang_open, memory_order_relaxed);
-    if (complete) {
-        if (open != HD_RECORD_NO_HANG && memcmp(r->open_id, h->id, sizeof r->open_id) == 0) {
-            atomic_store_explicit(&r->ended_duration_ns, h->duration_ns, memory_order_relaxed);
-            atomic_store_explicit(&r->hang_open, HD_RECORD_HANG_ENDED, memory_order_release);
-        }
-        atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&r->hang_ns, h->duration_ns, memory_order_relaxed);
-    } else if (open == HD_RECORD_NO_HANG ||
-               (open == HD_RECORD_HANG_LASTS && h->state != HANGDOG_STATE_LAUNCH &&
-                atomic_load_explicit(&r->open_launch, memory_order_relaxed))) {
-        /* a hang takes the place of a launch, which may be none */
-        atomic_store_explicit(&r->hang_open, HD_RECORD_NO_HANG, memory_order_release);
-        atomic_store_explicit(&m->open_loop, h->loop, memory_order_relaxed);
-        memcpy(r->open_id, h->id, sizeof r->open_id);
-        atomic_store_explicit(&r->open_launch, h->state == HANGDOG_STATE_LAUNCH, memory_order_relaxed);
-        atomic_store_explicit(&r->open_duration_ns, h->duration_ns, memory_order_relaxed);
-        atomic_store_explicit(&r->hang_open, HD_RECORD_HANG_LASTS, memory_order_release);
-    }
-}
-
-/* Its last report is on disk, or is withheld: another hang may have the record. */
-static void note_closed(struct hd_monitor *m, const struct hd_hang *h) {
-    struct hd_record *r = m->record;
-    if (memcmp(r->open_id, h->id, sizeof r->open_id) == 0) {
-        atomic_store_explicit(&r->hang_open, HD_RECORD_NO_HANG, memory_order_release);
-    }
-}
-
 void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete) {
     struct hd_report r;
     struct hd_cause cause;
@@ -399,7 +367,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     r.fingerprint = fingerprint(k, h, &cause);
     bool first = h->written_age_ns == 0;
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
-    note_open(m, h, complete);
+    hd_recorded_open(m, h, complete);
     uint64_t made = made_code(k, h);
     if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_made &&
         hd_spool_has(&k->spool, k->before_id)) {
@@ -418,7 +386,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
         suppress(m, k, h);
     }
     if (complete) {
-        note_closed(m, h);
+        hd_recorded_closed(m, k, h);
     }
     if (complete && allowed && !r.brief) { /* a repeat is of the whole report, not of the repeat before */
         k->before_fingerprint = r.fingerprint;
@@ -431,7 +399,7 @@ void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, const struct
     hd_spool_withdraw(&k->spool, h->id);
     unhold(k, h);
     atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
-    note_closed(m, h);
+    hd_recorded_closed(m, k, h);
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */

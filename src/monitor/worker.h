@@ -151,6 +151,11 @@ void hd_process_figures(struct hd_worker *k);
  * over 20. */
 void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
 
+/* The record has hang h, or another one that matters more; then: it has ended. And its last report is on
+ * disk, or is withheld: the record has another one. */
+void hd_recorded_open(struct hd_monitor *m, const struct hd_hang *h, bool complete);
+void hd_recorded_closed(struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h);
+
 /* Writes what is known of hang h: as it stands, or complete. */
 void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete);
 /* Its loop is sure: what is held of it is shown from now on. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "library.h"
+#include "monitor/monitor.h"
 
 #define T THRESHOLD_MS
 
@@ -193,6 +194,31 @@ static void a_hang_has_a_place_beside_turns_that_are_none(void **state) {
     json_decref(spool_wait(&spool, NULL, 1));
 }
 
+static bool record_has(void *loop) {
+    const struct hd_monitor *m = hd_monitor_current();
+    const struct hd_watch *w = loop;
+    return atomic_load(&m->record->hang_open) == HD_RECORD_HANG_LASTS &&
+           atomic_load(&m->open_loop) == w->index;
+}
+
+/* What the process would leave behind if it were killed. */
+static void when_a_hang_ends_the_record_has_the_other_one(void **state) {
+    (void)state;
+    struct looper one, other;
+    looper_start(&one, "one", 0);
+    looper_start(&other, "other", 0);
+    looper_post(&one, block_sleep, 10 * T);
+    assert_true(wait_for(record_has, one.loop));
+    looper_post(&other, block_sleep_other, 20 * T);
+    looper_wait(&one);
+    json_decref(spool_wait(&spool, NULL, 1));
+    assert_true(wait_for(record_has, other.loop)); /* at once: its report is written next at 16 T */
+    assert_true(atomic_load(&hd_monitor_current()->record->open_duration_ns) < 15 * T * MS);
+    looper_wait(&other);
+    looper_stop(&one);
+    looper_stop(&other);
+}
+
 static void spin_beside_an_inner_loop(uint64_t ms) {
     hangdog_loop *inner = hangdog_loop_watch("inner", 60 * SECOND);
     block_spin(ms);
@@ -221,6 +247,7 @@ int main(void) {
         CASE(two_loops_have_their_own_thresholds),
         CASE(two_loops_that_hang_at_once_have_a_report_each),
         CASE(a_loop_that_hangs_is_told_with_its_stack_in_the_other_ones_report),
+        CASE(when_a_hang_ends_the_record_has_the_other_one),
         CASE(a_loop_that_is_watched_later_is_no_launch),
         CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(a_hang_has_a_place_beside_turns_that_are_none),
