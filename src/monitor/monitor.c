@@ -173,10 +173,13 @@ static bool still_asked(const struct hd_monitor *m) {
     return true;
 }
 
-/* Sleeps until somebody runs. Every loop was idle at a look that came long enough after they were asked. */
-static void park(struct hd_monitor *m, uint32_t seen) {
-    if (still_asked(m)) { /* `seen` is older: a flag that is taken off from now on changes the word */
-        hd_os.futex_wait((uint32_t *)&m->wake, seen, FOR_EVER, false);
+/* Sleeps until somebody runs, or the next look at one that is stuck for long. Every other loop was idle at a
+ * look that came long enough after they were asked. */
+static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
+    m->planned_ns = until_ns;
+    /* `seen` is older: a flag that is taken off from now on changes the word */
+    if (still_asked(m) && hd_os.futex_wait((uint32_t *)&m->wake, seen, until_ns, false) == -ETIMEDOUT) {
+        return; /* they need not be asked again */
     }
     stop_asking(m);
     m->was_parked = true;
@@ -188,24 +191,26 @@ static void park(struct hd_monitor *m, uint32_t seen) {
  * only ticks costs two wake-ups a tick: the second finds it idle, and asked long ago. */
 static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
     bool idle = next_ns == FOR_EVER;
+    /* or who runs does so for long, and is looked at seldom: nor are the others that wait */
+    bool rests = next_ns > m->looked_ns + m->settings.interval_ns + m->settings.interval_ns / 2;
     uint64_t until_ns = next_ns;
     bool ask = m->was_parked;
-    m->planned_ns = 0;
     if (idle || m->looked_ns >= m->published_ns + PUBLISH_NS) {
         m->published_ns = m->looked_ns;
         hd_figures_publish(m);
     }
-    if (idle && m->asked_ns != 0 && m->looked_ns >= m->asked_ns + HD_SETTLE_NS) {
-        park(m, seen);
+    if (rests && m->asked_ns != 0 && m->looked_ns >= m->asked_ns + HD_SETTLE_NS) {
+        park(m, seen, next_ns);
     } else {
-        if (idle && m->looked_ns < m->awake_until_ns) {
+        if (rests && m->looked_ns < m->awake_until_ns) {
             until_ns = m->awake_until_ns;
-        } else if (idle && hd_is_filtered(m)) {
+        } else if (rests && hd_is_filtered(m)) {
             until_ns = m->looked_ns + FILTERED_LOOK_NS;
-        } else if (idle) {
+        } else if (rests) {
             until_ns = hd_os_now_ns() + HD_SETTLE_NS + HD_SETTLE_NS / 4;
             ask = true;
         }
+        until_ns = until_ns < next_ns ? until_ns : next_ns;
         m->was_parked = false;
         if (ask && !hd_is_filtered(m)) {
             ask_to_be_woken(m);

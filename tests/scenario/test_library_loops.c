@@ -194,6 +194,31 @@ static void a_hang_has_a_place_beside_turns_that_are_none(void **state) {
     json_decref(spool_wait(&spool, NULL, 1));
 }
 
+/* Looks at a turn that has lasted for ten seconds are one second apart, and at no other. */
+static void beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever(void **state) {
+    (void)state;
+    struct looper stuck;
+    uint64_t took[5];
+    looper_start(&stuck, "stuck", 0);
+    looper_start(&looper, "quick", 0);
+    looper_post(&stuck, block_sleep_other, 14000);
+    nap_ms(10500);
+    for (unsigned i = 0; i < 5; i++) {
+        took[i] = looper_call(&looper, block_sleep, 2 * T);
+        nap_ms(T);
+    }
+    looper_wait(&stuck);
+    json_t *hangs = spool_wait(&spool, NULL, 6);
+    for (unsigned i = 0; i < 5; i++) {
+        const json_t *hang = json_array_get(hangs, i + 1);
+        assert_near(report_ns(hang, "duration_ns"), took[i]);
+        assert_true(report_blames(hang, block_sleep));
+    }
+    json_decref(hangs);
+    looper_stop(&stuck);
+    looper_stop(&looper);
+}
+
 static bool record_has(void *loop) {
     const struct hd_monitor *m = hd_monitor_current();
     const struct hd_watch *w = loop;
@@ -252,6 +277,7 @@ int main(void) {
         CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(a_hang_has_a_place_beside_turns_that_are_none),
         CASE(a_second_watch_on_a_thread_takes_nothing_from_the_first),
+        CASE(beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
