@@ -46,8 +46,10 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     const struct hd_past_samples *past = k->monitor->settings.recogniser.past;
     h->past_from = past != NULL ? past->count : 0;
     const struct hd_watch *w = hd_watch_at(k->monitor, msg->loop);
-    memcpy(h->loop_name, w->name, sizeof h->loop_name);
-    h->tid = w->loop.tid;
+    if (w->generation == msg->generation) { /* else the slot is another loop's by now */
+        memcpy(h->loop_name, w->name, sizeof h->loop_name);
+    }
+    h->tid = msg->tid;
     uint64_t now_ns = hd_os_now_ns();
     h->used = true;
     h->loop = msg->loop;

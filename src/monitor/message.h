@@ -27,6 +27,7 @@ struct hd_message {
     uint8_t loop;  /* index of the watch */
     uint8_t state; /* hangdog_state, with TRACK and OPEN */
     uint8_t activity;
+    int tid;             /* with TRACK */
     uint32_t generation; /* of the watch's slot: it may have been given to another loop since */
     uint64_t at_ns;
     uint64_t turn; /* with SAMPLE: start of the turn that it is of, in ticks */

@@ -6,6 +6,8 @@
  */
 #include "monitor/hang.h"
 
+#include <string.h>
+
 /* The stack of a node, innermost first. */
 static uint32_t stack_of(struct hd_worker *k, uint32_t leaf) {
     uint32_t count = 0, callee = HD_TREE_NONE;
@@ -76,6 +78,7 @@ void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, ui
                                  .state = HANGDOG_STATE_FOREGROUND,
                                  .activity = HANGDOG_AFTER_WAITING,
                                  .generation = UINT32_MAX, /* not the launch, which goes on */
+                                 .tid = launch != NULL ? launch->tid : 0,
                                  .at_ns = begin_ns,
                                  .threshold_ns =
                                      hd_threshold_of(m, hd_watch_at(m, loop), HANGDOG_STATE_FOREGROUND)};
@@ -88,6 +91,7 @@ void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, ui
         return;
     }
     h->generation = launch->generation;
+    memcpy(h->loop_name, launch->loop_name, sizeof h->loop_name);
     hd_hang_open(h);
     h->cost = launch->cost; /* of its captures, and those of the launch before it */
     h->cost_before = launch->cost_before;

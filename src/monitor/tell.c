@@ -169,6 +169,7 @@ static bool have_place(struct hd_monitor *m, const struct hd_watch *comes) {
 /* The worker follows the turn from here on, if there is a place, and room for what will be told of it. */
 static void tell_turn(struct hd_monitor *m, struct hd_watch *w, struct hd_message message) {
     message.type = HD_MSG_TRACK;
+    message.tid = w->target.tid;
     message.at_ns = w->life.turn_ns;
     message.sched = w->begun;
     message.sched_known = w->begun_valid;
