@@ -78,16 +78,17 @@ typedef struct hangdog_options {
 } hangdog_options;
 
 /* Starts the monitor of this process: two threads, at most 1 MiB of memory. NULL: all defaults.
- * -EALREADY: it runs already. -EINVAL, -ENOMEM, -EAGAIN: not started. -EPERM, -ENOSYS: not started, for our
- * threads may have no descriptor table of their own (close_range, and before Linux 5.9 unshare, must be
- * allowed in a container's seccomp profile), and theirs would be among the program's numbers. A spool that
- * cannot be written is no error here: it is noted once and hangs are detected all the same. Less than 100 ms.
+ * -EALREADY: it runs already. -EBUSY: another thread starts or stops it. -EINVAL, -ENAMETOOLONG (a string
+ * that has no room), -ENOMEM, -EAGAIN: not started. -EPERM, -ENOSYS: not started, for our threads may have no
+ * descriptor table of their own (close_range, and before Linux 5.9 unshare, must be allowed in a container's
+ * seccomp profile), and theirs would be among the program's numbers. A spool that cannot be written is no
+ * error here: it is noted once and hangs are detected all the same. Less than 100 ms.
  */
 HANGDOG_API int hangdog_start(const hangdog_options *options);
 
 /* Stops it and writes the session report. A worker stuck on a disk is abandoned: less than 100 ms. Watched
  * loops become unwatched; their handles stay valid for marks, which then do nothing, until the next start. 0
- * also when it was not running. */
+ * also when it was not running. -EBUSY: another thread starts or stops it. */
 HANGDOG_API int hangdog_stop(void);
 
 typedef struct hangdog_loop hangdog_loop;
@@ -103,7 +104,8 @@ HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshol
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);
 
 /* Tells the point that the loop has reached. Only on the loop's own thread. Wait-free: one read of the clock,
- * one store. Async-signal-safe. */
+ * one store; and a call of futex where the monitor sleeps or waits for this turn's end, to wake it, which a
+ * seccomp filter on the thread must allow. Async-signal-safe. */
 HANGDOG_API void hangdog_mark(hangdog_loop *loop, hangdog_activity activity);
 
 /* The two calls that a hand-written loop needs, around its wait. As hangdog_mark. */
