@@ -121,6 +121,21 @@ static bool same_wait(const struct hd_evidence *a, const struct hd_evidence *b) 
            strncmp(a->peer, b->peer, sizeof a->peer) == 0;
 }
 
+/* Among who owned the lock, by the same vote. */
+static void add_owner(uint64_t *lead_ns, struct hd_evidence *kept, uint64_t ns, int32_t owner) {
+    if (owner == 0)
+        return;
+    kept->lock_passed_on |= kept->lock_owner_tid != 0 && kept->lock_owner_tid != owner;
+    if (kept->lock_owner_tid == owner) {
+        *lead_ns += ns;
+    } else if (kept->lock_owner_tid == 0 || ns > *lead_ns) {
+        *lead_ns = kept->lock_owner_tid == 0 ? ns : ns - *lead_ns;
+        kept->lock_owner_tid = owner;
+    } else {
+        *lead_ns -= ns;
+    }
+}
+
 /* Adds time to a kind and keeps the evidence that has most of it: a vote by weight, which keeps one
  * candidate. */
 static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t ns,
@@ -131,12 +146,12 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
     s->ns[kind] += ns;
     if (!first && same_wait(&s->best[kind].evidence, e)) {
         s->best[kind].ns += ns;
-        if (e->lock_owner_tid != 0)
-            s->best[kind].evidence.lock_owner_tid = e->lock_owner_tid;
+        add_owner(&s->best[kind].owner_ns, &s->best[kind].evidence, ns, e->lock_owner_tid);
         if (e->child_pid != 0)
             s->best[kind].evidence.child_pid = e->child_pid;
     } else if (first || ns > s->best[kind].ns) {
         s->best[kind].ns = first ? ns : ns - s->best[kind].ns;
+        s->best[kind].owner_ns = ns;
         s->best[kind].evidence = *e;
     } else {
         s->best[kind].ns -= ns;
@@ -268,7 +283,7 @@ static void say_lock(struct hd_text *t, const struct hd_evidence *e) {
     } else {
         hd_text_str(t, "waited for the mutex at ");
         hd_text_hex(t, e->lock_address);
-        hd_text_str(t, ", held by thread ");
+        hd_text_str(t, e->lock_passed_on ? ", held by several threads, longest by " : ", held by thread ");
         hd_text_i64(t, e->lock_owner_tid);
         hd_text_str(t, ",");
     }

@@ -52,6 +52,9 @@ struct hd_evidence {
     char peer[64];          /* peer of the socket; empty */
     uint64_t lock_address;  /* futex */
     int32_t lock_owner_tid; /* 0: none is claimed */
+    bool mutex;             /* it waits for what may be one, which tells its owner */
+    bool owned;             /* and has told one that lived: it is one */
+    bool lock_passed_on;    /* of summed ones: others owned it too */
     const char *asked;      /* a function that asks another process, whose reply a thread waits for; NULL */
     const char *awaited;    /* what that is */
 };
@@ -77,7 +80,8 @@ struct hd_cause_sums {
     struct hd_evidence call; /* the last one of a blocked thread; its for_ns 0: none yet */
     uint64_t assumed_ns;     /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
-        uint64_t ns; /* lead of the evidence kept over all other evidence of its kind */
+        uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
+        uint64_t owner_ns; /* of it, lead of the lock's owner over all other owners */
         struct hd_evidence evidence;
     } best[HD_CAUSE_KINDS];
 };

@@ -315,8 +315,19 @@ static bool thread_lives(const struct hd_worker *k, uint32_t tid) {
     return hd_read_task(k->proc_fd, (int)tid, "comm", text, sizeof text) > 0;
 }
 
-int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,
-                   uint32_t count) {
+/* Innermost: the lock itself, or its slow path called by it. */
+static bool in_mutex_lock(const struct hd_worker *k, const struct hd_frame *frames, uint32_t count) {
+    for (uint32_t i = 0; i < count && i < 2; i++) {
+        for (unsigned n = 0; n < sizeof k->mutex_lock / sizeof k->mutex_lock[0]; n++) {
+            if (k->mutex_lock[n] != 0 && frames[i].start == k->mutex_lock[n]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+int hd_mutex_owner_now(const struct hd_worker *k, const struct hd_capture *c, bool is_one) {
     enum {
         FUTEX_CONTENDED = 2,
         OWNER_WORD = 2
@@ -324,14 +335,13 @@ int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const 
     if (!c->futex_read || c->futex_words[0] != FUTEX_CONTENDED) {
         return 0;
     }
-    bool in_lock = false; /* innermost: the lock itself, or its slow path called by it */
-    for (uint32_t i = 0; i < count && i < 2 && !in_lock; i++) {
-        for (unsigned n = 0; n < sizeof k->mutex_lock / sizeof k->mutex_lock[0]; n++) {
-            in_lock = in_lock || (k->mutex_lock[n] != 0 && frames[i].start == k->mutex_lock[n]);
-        }
-    }
     uint32_t owner = c->futex_words[OWNER_WORD];
-    return in_lock && owner != 0 && thread_lives(k, owner) ? (int)owner : 0;
+    return owner != 0 && (is_one || thread_lives(k, owner)) ? (int)owner : 0;
+}
+
+int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,
+                   uint32_t count) {
+    return in_mutex_lock(k, frames, count) ? hd_mutex_owner_now(k, c, false) : 0;
 }
 
 /* ---- replies that another thread waits for -------------------------------------------------- */
@@ -356,7 +366,9 @@ static void find_lock(struct hd_worker *k, int tid, const struct hd_capture *c, 
                       uint32_t count, struct hd_evidence *out) {
     if (c->syscall_nr == SYS_futex) {
         out->lock_address = c->syscall_args[0];
-        out->lock_owner_tid = hd_mutex_owner(k, c, frames, count);
+        out->mutex = in_mutex_lock(k, frames, count);
+        out->lock_owner_tid = out->mutex ? hd_mutex_owner_now(k, c, false) : 0;
+        out->owned = out->lock_owner_tid != 0;
         find_asked(k, frames, count, out);
     } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
         out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);

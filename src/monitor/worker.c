@@ -68,6 +68,10 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     }
     if (c->same && !first) {
         hd_tree_again(&h->tree, now.leaf, c->at_ns);
+        if (now.evidence.mutex) { /* whose owner may be another one by now */
+            now.evidence.lock_owner_tid = hd_mutex_owner_now(k, c, now.evidence.owned);
+            now.evidence.owned |= now.evidence.lock_owner_tid != 0;
+        }
     }
     bool changed = first || now.leaf != h->last.leaf;
     now.valid = true;

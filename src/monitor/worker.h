@@ -143,6 +143,9 @@ uint64_t hd_major_faults(const struct hd_worker *k, int tid);
 /* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
 int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,
                    uint32_t count);
+/* The same where it is known that it waits in a mutex's lock. `is_one`: and for a mutex, whose owner then may
+ * have ended since the capture. */
+int hd_mutex_owner_now(const struct hd_worker *k, const struct hd_capture *c, bool is_one);
 
 /* Resident memory, and whether a debugger is attached. */
 void hd_process_figures(struct hd_worker *k);

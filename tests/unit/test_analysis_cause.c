@@ -257,6 +257,25 @@ static void a_mutex_is_told_with_its_owner(void **state) {
                         "waited for the mutex at 0x7f00deadbeef, held by thread 1234, for 100 ms");
 }
 
+static void of_several_owners_the_one_with_most_time_is_told(void **state) {
+    (void)state;
+    struct hd_evidence e = blocked(SYS_futex);
+    e.lock_address = 0x7f00deadbeef;
+    add_times(e, 5); /* nobody, for an instant in which it was passed on */
+    e.lock_owner_tid = 1;
+    add_times(e, 38);
+    e.lock_owner_tid = 2;
+    add_times(e, 2);
+    hd_cause_decide(&sums, &cause);
+    assert_int_equal(cause.lock_owner_tid, 1);
+    assert_string_equal(
+        cause.detail,
+        "waited for the mutex at 0x7f00deadbeef, held by several threads, longest by 1, for 2.250 s");
+    add_times(e, 60);
+    hd_cause_decide(&sums, &cause);
+    assert_int_equal(cause.lock_owner_tid, 2);
+}
+
 static void a_child_and_a_peer_are_named(void **state) {
     (void)state;
     struct hd_evidence e = blocked(SYS_wait4);
@@ -377,6 +396,7 @@ int main(void) {
         TEST(a_wait_that_goes_on_after_a_stop_is_still_the_same),
         TEST(a_stopped_thread_is_unknown),
         TEST(a_mutex_is_told_with_its_owner),
+        TEST(of_several_owners_the_one_with_most_time_is_told),
         TEST(a_child_and_a_peer_are_named),
         TEST(a_reply_that_another_thread_waits_for_is_network),
         TEST(an_unknown_call_is_told_by_its_number),
