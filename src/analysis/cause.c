@@ -393,36 +393,38 @@ static int32_t owner_of(const struct hd_waits_for *edges, uint32_t count, int32_
     return 0;
 }
 
+void hd_cause_say_ring(struct hd_cause *c) {
+    struct hd_text t;
+    hd_text_init(&t, c->detail, sizeof c->detail);
+    if (c->deadlock_count == 1) {
+        hd_text_str(&t, "deadlock: the thread waits for a lock that it holds itself");
+        return;
+    }
+    hd_text_str(&t, "deadlock: thread ");
+    for (uint32_t i = 0; i < c->deadlock_count; i++) {
+        hd_text_i64(&t, c->deadlock[i]);
+        hd_text_str(&t, " waits for ");
+    }
+    hd_text_i64(&t, c->deadlock[0]);
+}
+
 bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
-    const uint32_t max = sizeof c->deadlock / sizeof c->deadlock[0];
     int32_t on_ring = tid;
     uint32_t n = 0;
-    struct hd_text t;
     for (uint32_t i = 0; i < count && on_ring != 0;
          i++) /* after as many steps as there are edges: on it, if any */
         on_ring = owner_of(edges, count, on_ring);
     if (on_ring == 0)
         return false;
-    int32_t ring[sizeof c->deadlock / sizeof c->deadlock[0]], at = on_ring;
+    int32_t ring[HD_DEADLOCK_MAX], at = on_ring;
     do {
-        if (n == max || at == 0)
+        if (n == HD_DEADLOCK_MAX || at == 0)
             return false;
         ring[n++] = at;
         at = owner_of(edges, count, at);
     } while (at != on_ring);
     memcpy(c->deadlock, ring, n * sizeof ring[0]);
     c->deadlock_count = n;
-
-    hd_text_init(&t, c->detail, sizeof c->detail);
-    if (n == 1) {
-        hd_text_str(&t, "deadlock: the thread waits for a lock that it holds itself");
-        return true;
-    }
-    hd_text_str(&t, "deadlock: thread ");
-    for (uint32_t i = 0; i < n; i++) {
-        hd_text_i64(&t, ring[i]);
-        hd_text_str(&t, " waits for ");
-    }
-    hd_text_i64(&t, ring[0]);
+    hd_cause_say_ring(c);
     return true;
 }

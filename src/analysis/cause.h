@@ -59,6 +59,8 @@ struct hd_evidence {
     const char *awaited;    /* what that is */
 };
 
+#define HD_DEADLOCK_MAX 8 /* threads in a ring; a longer one is not told */
+
 struct hd_cause {
     uint8_t kind; /* enum hd_cause_kind */
     double share;
@@ -68,7 +70,7 @@ struct hd_cause {
     uint64_t run_delay_ns, throttled_ns, major_faults;
     uint64_t lock_address;
     int32_t lock_owner_tid;
-    int32_t deadlock[8];
+    int32_t deadlock[HD_DEADLOCK_MAX];
     uint32_t deadlock_count;
     char detail[192]; /* one sentence for a person */
 };
@@ -103,6 +105,7 @@ struct hd_waits_for {
 /* Follows the owners from `tid`. When they form a ring, writes it to c->deadlock and says so in c->detail:
  * true. */
 bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid);
+void hd_cause_say_ring(struct hd_cause *c); /* of its deadlock */
 
 /* What a thread that is blocked in a system call waits for. */
 enum hd_wait {

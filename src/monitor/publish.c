@@ -150,19 +150,15 @@ static void suppress(struct hd_monitor *m, struct hd_worker *k, const struct hd_
 
 /* ---- the document --------------------------------------------------------------------------- */
 
-static void find_ring(const struct hd_worker *k, const struct hd_hang *h, int tid, struct hd_cause *cause) {
-    struct hd_waits_for edges[HD_THREADS_MAX + 1];
-    uint32_t count = 0;
-    if (cause->kind != HD_CAUSE_LOCK || cause->lock_owner_tid == 0) {
-        return;
+/* A hang that ends while the program goes on was in none after all: a lock with a time limit gave up. */
+static void fill_deadlock(const struct hd_monitor *m, const struct hd_hang *h, bool complete,
+                          struct hd_cause *cause) {
+    bool ended = complete && !atomic_load_explicit(&m->stopping, memory_order_relaxed);
+    if (h->deadlock_count != 0 && cause->kind == HD_CAUSE_LOCK && !ended) {
+        memcpy(cause->deadlock, h->deadlock, sizeof cause->deadlock);
+        cause->deadlock_count = h->deadlock_count;
+        hd_cause_say_ring(cause);
     }
-    edges[count++] = (struct hd_waits_for){tid, cause->lock_owner_tid};
-    for (uint32_t i = 0; h->threads != 0 && i < k->threads; i++) {
-        if (k->thread[i].waits_for_tid != 0 && k->thread[i].tid != tid) {
-            edges[count++] = (struct hd_waits_for){k->thread[i].tid, k->thread[i].waits_for_tid};
-        }
-    }
-    hd_cause_find_ring(cause, edges, count, tid);
 }
 
 static void fill_cost(const struct hd_worker *k, const struct hd_hang *h, struct hd_monitor_cost *out) {
@@ -359,7 +355,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     hd_cause_decide(&h->sums, &cause);
     uint64_t faults = hd_major_faults(k, h->tid); /* the thread may be gone */
     cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
-    find_ring(k, h, r.loop_tid, &cause);
+    fill_deadlock(m, h, complete, &cause);
     fill_cost(k, h, &cost);
     r.cause = &cause;
     r.monitor = &cost;

@@ -28,7 +28,7 @@ static void add_tid(struct hd_worker *k, int tid, int monitor_tid) {
         k->threads_left_out++;
         return;
     }
-    k->thread_first[k->threads].at_ns = 0;
+    k->thread_seen[k->threads].at_ns = 0;
     k->thread[k->threads++] = (struct hd_thread_record){
         .tid = tid, .cpu_percent = -1, .syscall_nr = HD_SYSCALL_NONE, .error = EAGAIN, .way = HD_WAY_FROZEN};
 }
@@ -81,7 +81,7 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
 #define READ_NS (100 * HD_NS_PER_US) /* longer than it takes to read two clocks, one after the other */
 
 /* The thread's clock is brought up to date as it is read; its scheduling figures are only at a tick. */
-static bool read_cpu(int tid, struct hd_cpu_at *out) {
+static bool read_cpu(int tid, struct hd_thread_seen *out) {
     for (unsigned i = 0; i < 3; i++) {
         out->at_ns = hd_os_now_ns();
         if (hd_os.thread_cpu_clock(tid, &out->cpu_ns) != 0) {
@@ -94,8 +94,8 @@ static bool read_cpu(int tid, struct hd_cpu_at *out) {
     return true;
 }
 
-static void note_share(struct hd_thread_record *r, struct hd_cpu_at *first) {
-    struct hd_cpu_at now;
+static void note_share(struct hd_thread_record *r, struct hd_thread_seen *first) {
+    struct hd_thread_seen now;
     if (!read_cpu(r->tid, &now)) {
         return;
     }
@@ -122,7 +122,7 @@ static uint8_t state_of(const struct hd_target *t, int error) {
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 /* One try. False when it is worth another one: it ran. */
-static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_cpu_at *first) {
+static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_thread_seen *seen) {
     struct hd_target target = {0};
     struct hd_capture c;
     int rc = hd_target_open(&target, r->tid);
@@ -131,6 +131,8 @@ static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct h
     }
     if (rc == 0) {
         keep_stack(k, r, &c);
+        seen->cpu_ns = c.sched.cpu_ns;
+        seen->slices = c.sched.slices;
     } else {
         r->error = -rc;
         r->state = state_of(&target, rc);
@@ -139,7 +141,7 @@ static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct h
     if (r->state != HD_RUN_RUNNING) {
         return true;
     }
-    note_share(r, first);
+    note_share(r, seen);
     return false;
 }
 
@@ -159,7 +161,7 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
             break;
         }
         read_name(k, &k->thread[i]);
-        bool done = try_thread(k, &k->thread[i], &k->thread_first[i]);
+        bool done = try_thread(k, &k->thread[i], &k->thread_seen[i]);
         again = again || (!done && k->thread[i].tid != watched_tid); /* of that one there are samples */
     }
     if (!again) {
@@ -168,7 +170,36 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
     wait_until(begin_ns + RETRY_NS);
     for (uint32_t i = 0; i < k->threads; i++) {
         if (k->thread[i].state == HD_RUN_RUNNING && hd_os_now_ns() - begin_ns < RETRY_NS + BUDGET_NS) {
-            try_thread(k, &k->thread[i], &k->thread_first[i]);
+            try_thread(k, &k->thread[i], &k->thread_seen[i]);
         }
+    }
+}
+
+/* ---- deadlocks ------------------------------------------------------------------------------ */
+
+/* Who has not run since its stack was read has neither taken nor released anything. */
+static bool stands_still(const struct hd_thread_record *r, const struct hd_thread_seen *seen) {
+    struct hd_target target = {0};
+    struct hd_sched now = {0};
+    bool still = hd_target_open(&target, r->tid) == 0 && hd_capture_sched(&target, &now) == 0 &&
+                 hd_sched_known(&now) && now.slices == seen->slices && now.cpu_ns == seen->cpu_ns;
+    hd_target_close(&target);
+    return still;
+}
+
+/* They were read one after the other: a lock that goes from hand to hand meanwhile looks like a ring. */
+void hd_threads_find_deadlock(struct hd_worker *k, struct hd_hang *h) {
+    struct hd_waits_for edges[HD_THREADS_MAX];
+    struct hd_cause cause;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < k->threads; i++) {
+        const struct hd_thread_record *r = &k->thread[i];
+        if (r->waits_for_tid != 0 && stands_still(r, &k->thread_seen[i])) {
+            edges[count++] = (struct hd_waits_for){r->tid, r->waits_for_tid};
+        }
+    }
+    if (hd_cause_find_ring(&cause, edges, count, h->tid)) {
+        h->deadlock_count = cause.deadlock_count;
+        memcpy(h->deadlock, cause.deadlock, sizeof h->deadlock);
     }
 }

@@ -110,6 +110,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     hd_process_figures(k);
     hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&m->tid, memory_order_relaxed));
     h->threads = k->threads + k->threads_left_out;
+    hd_threads_find_deadlock(k, h);
     hd_publish(m, k, h, false);
 }
 

@@ -53,6 +53,8 @@ struct hd_hang {
     char loop_name[32]; /* as it began: when it is told, the slot may be another loop's */
     int tid;
     uint32_t threads; /* of the process, when it was opened and they were captured; 0: they were not */
+    int32_t deadlock[HD_DEADLOCK_MAX]; /* as it was then */
+    uint32_t deadlock_count;
     uint64_t start_ns, start_wall_ns;
     uint64_t duration_ns, excluded_ns, threshold_ns;
     uint64_t written_age_ns; /* at the last write; the next at twice that */
@@ -115,9 +117,13 @@ struct hd_worker {
     struct hd_tree_pool pool;
     struct hd_frame frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX];
     struct hd_thread_record thread[HD_THREADS_MAX];
-    struct hd_cpu_at {
-        uint64_t cpu_ns, at_ns;
-    } thread_first[HD_THREADS_MAX]; /* at the first try; at_ns 0: not known */
+    struct hd_thread_seen {
+        uint64_t cpu_ns;
+        union {
+            uint64_t at_ns;  /* of one that runs: at the first try; 0: not known */
+            uint64_t slices; /* of one whose stack was read: when it was */
+        };
+    } thread_seen[HD_THREADS_MAX];
     uint32_t threads, threads_left_out, thread_frames_used;
     struct hd_frame thread_frames[HD_THREAD_FRAMES_MAX];
     uint8_t thread_stack[HD_STACK_BYTES_MAX];
@@ -153,6 +159,8 @@ void hd_process_figures(struct hd_worker *k);
 /* Captures every thread of the process once, `first_tid` and the watched one first: within 25 ms, retried
  * over 20. */
 void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
+/* Whether the hang's thread is, or waits for, a ring of them that will never run again. After the above. */
+void hd_threads_find_deadlock(struct hd_worker *k, struct hd_hang *h);
 
 /* The record has hang h, or another one that matters more; then: it has ended. And its last report is on
  * disk, or is withheld: the record has another one. */

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who owns the mutex that a loop waits for, where that changes in mid-hang; and which threads are told to be
+ * in a deadlock: those that are, and none that only pass locks on.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "library.h"
+
+#define T THRESHOLD_MS
+
+static pthread_mutex_t mutex[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                   PTHREAD_MUTEX_INITIALIZER};
+static atomic_int holds[2]; /* thread ids: who has taken what the test waits for */
+
+static bool is_held(void *by) {
+    return atomic_load((atomic_int *)by) != 0;
+}
+
+static int begin(void **state) {
+    atomic_store(&holds[0], 0);
+    atomic_store(&holds[1], 0);
+    begin_library(state);
+    looper_start(&looper, "main", 0);
+    return 0;
+}
+
+__attribute__((noinline)) static void wait_for_mutex(uint64_t i) {
+    pthread_mutex_lock(&mutex[i]);
+    pthread_mutex_unlock(&mutex[i]);
+}
+
+/* ---- the owner ------------------------------------------------------------------------------------ */
+
+static void *hold_first(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&mutex[0]);
+    atomic_store(&holds[0], gettid());
+    block_sleep(2 * T);
+    pthread_mutex_unlock(&mutex[0]);
+    return NULL;
+}
+
+static void *hold_then(void *unused) {
+    (void)unused;
+    atomic_store(&holds[1], gettid());
+    pthread_mutex_lock(&mutex[0]);
+    block_sleep(5 * T);
+    pthread_mutex_unlock(&mutex[0]);
+    return NULL;
+}
+
+static void of_several_owners_the_one_that_held_it_longest_is_told(void **state) {
+    (void)state;
+    if (SANITIZED) {
+        looper_stop(&looper);
+        skip(); /* their mutexes are not glibc's innermost function */
+    }
+    pthread_t first, then;
+    assert_int_equal(pthread_create(&first, NULL, hold_first, NULL), 0);
+    assert_true(wait_for(is_held, &holds[0]));
+    assert_int_equal(pthread_create(&then, NULL, hold_then, NULL), 0);
+    assert_true(wait_for(is_held, &holds[1]));
+    nap_ms(T / 4); /* it is the first in the queue */
+    looper_call(&looper, wait_for_mutex, 0);
+    assert_int_equal(pthread_join(first, NULL), 0);
+    assert_int_equal(pthread_join(then, NULL), 0);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *cause = json_object_get(json_array_get(hangs, 0), "cause");
+    assert_int_equal(report_ns(cause, "lock_owner_tid"), atomic_load(&holds[1]));
+    assert_non_null(strstr(report_text(cause, "detail"), ", held by several threads, longest by "));
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
+/* ---- no deadlock ---------------------------------------------------------------------------------- */
+
+#define CONVOY 12
+#define ROUNDS 12
+
+static atomic_bool let_go;
+
+/* Each has the second mutex for an instant, in turn; the first of them has the first one all the time. */
+static void *in_a_convoy(void *has_first) {
+    if (has_first != NULL) {
+        pthread_mutex_lock(&mutex[0]);
+        atomic_store(&holds[0], gettid());
+    }
+    struct timespec instant = {.tv_nsec = 100000};
+    while (!atomic_load(&let_go)) {
+        pthread_mutex_lock(&mutex[1]);
+        nanosleep(&instant, NULL);
+        pthread_mutex_unlock(&mutex[1]);
+        nanosleep(&instant, NULL);
+    }
+    if (has_first != NULL) {
+        pthread_mutex_unlock(&mutex[0]);
+    }
+    return NULL;
+}
+
+static size_t expected;
+
+static bool has_expected(void *unused) {
+    (void)unused;
+    return spool_count(&spool) >= expected;
+}
+
+static void who_passes_a_lock_on_is_in_no_deadlock(void **state) {
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        pthread_t thread[CONVOY];
+        atomic_store(&let_go, false);
+        atomic_store(&holds[0], 0);
+        for (unsigned i = 0; i < CONVOY; i++) {
+            assert_int_equal(pthread_create(&thread[i], NULL, in_a_convoy, i == 0 ? &let_go : NULL), 0);
+        }
+        assert_true(wait_for(is_held, &holds[0]));
+        looper_post(&looper, wait_for_mutex, 0);
+        expected = round + 1;
+        assert_true(wait_for(has_expected, NULL));
+        json_t *hangs = spool_reports(&spool, NULL, false); /* as it was written when the hang opened */
+        for (size_t i = 0; i < json_array_size(hangs); i++) {
+            const json_t *cause = json_object_get(json_array_get(hangs, i), "cause");
+            assert_null(json_object_get(cause, "deadlock"));
+        }
+        json_decref(hangs);
+        atomic_store(&let_go, true);
+        looper_wait(&looper);
+        for (unsigned i = 0; i < CONVOY; i++) {
+            assert_int_equal(pthread_join(thread[i], NULL), 0);
+        }
+        json_decref(spool_wait(&spool, NULL, expected));
+    }
+    looper_stop(&looper);
+}
+
+/* Waited for it, and has it when the hang opens: now the other one waits. */
+static void take_and_keep(uint64_t unused) {
+    (void)unused;
+    pthread_mutex_lock(&mutex[0]);
+    atomic_store(&holds[1], gettid());
+    while (!atomic_load(&let_go)) {
+        nap_ms(1);
+    }
+    pthread_mutex_unlock(&mutex[0]);
+}
+
+static void *give_and_wait(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&mutex[0]);
+    atomic_store(&holds[0], gettid());
+    nap_ms(T - T / 4);
+    pthread_mutex_unlock(&mutex[0]);
+    while (atomic_load(&holds[1]) == 0) {
+        nap_ms(1);
+    }
+    wait_for_mutex(0);
+    return NULL;
+}
+
+static void who_waits_for_what_the_loop_took_over_is_in_no_deadlock_with_it(void **state) {
+    (void)state;
+    pthread_t thread;
+    atomic_store(&let_go, false);
+    assert_int_equal(pthread_create(&thread, NULL, give_and_wait, NULL), 0);
+    assert_true(wait_for(is_held, &holds[0]));
+    looper_post(&looper, take_and_keep, 0);
+    spool_wait_for_one(&spool);
+    json_t *hangs = spool_reports(&spool, NULL, false);
+    assert_null(json_object_get(json_object_get(json_array_get(hangs, 0), "cause"), "deadlock"));
+    json_decref(hangs);
+    atomic_store(&let_go, true);
+    looper_wait(&looper);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    json_decref(spool_wait(&spool, NULL, 1));
+    looper_stop(&looper);
+}
+
+/* ---- a deadlock ----------------------------------------------------------------------------------- */
+
+static pthread_barrier_t each_has_one;
+static uint64_t ring;
+
+/* The mutex of its number, then the next one's. */
+__attribute__((noinline)) static void take_two(uint64_t i) {
+    pthread_mutex_lock(&mutex[i]);
+    pthread_barrier_wait(&each_has_one);
+    pthread_mutex_lock(&mutex[(i + 1) % ring]);
+    __asm__ volatile("");
+}
+
+static void *take_two_for_ever(void *i) {
+    take_two((uint64_t)(uintptr_t)i);
+    return NULL;
+}
+
+static int ring_role(uint64_t length) {
+    pthread_t thread;
+    ring = length;
+    pthread_barrier_init(&each_has_one, NULL, (unsigned)ring);
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+    for (uintptr_t i = 1; i < ring; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, take_two_for_ever, (void *)i), 0);
+    }
+    looper_call(&looper, take_two, 0);
+    return 0;
+}
+
+static void a_ring_is_told_when_the_hang_opens(void **state) {
+    static const struct {
+        const char *role;
+        size_t length;
+    } rings[] = {{"ring-of-two", 2}, {"ring-of-three", 3}};
+    (void)state;
+    if (SANITIZED) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
+        struct role role;
+        role_start(&role, rings[i].role, &spool);
+        expected = i + 1;
+        assert_true(wait_for(has_expected, NULL));
+        kill(role.pid, SIGKILL);
+        assert_int_equal(role_wait(&role), -SIGKILL);
+        json_t *hangs = spool_reports(&spool, NULL, false);
+        const json_t *cause = json_object_get(json_array_get(hangs, i), "cause");
+        const json_t *deadlock = json_object_get(cause, "deadlock");
+        assert_int_equal(json_array_size(deadlock), rings[i].length);
+        assert_memory_equal(report_text(cause, "detail"), "deadlock: thread ", strlen("deadlock: thread "));
+        json_decref(hangs);
+    }
+}
+
+int main(int argc, char **argv) {
+    library_quick_disk();
+    if (argc == 3) {
+        spool_open(&spool, argv[2]);
+        return ring_role(strcmp(argv[1], "ring-of-two") == 0 ? 2 : 3);
+    }
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end_library)
+    const struct CMUnitTest tests[] = {
+        CASE(of_several_owners_the_one_that_held_it_longest_is_told),
+        CASE(who_passes_a_lock_on_is_in_no_deadlock),
+        CASE(who_waits_for_what_the_loop_took_over_is_in_no_deadlock_with_it),
+        cmocka_unit_test_setup_teardown(a_ring_is_told_when_the_hang_opens, begin_spool, end_library),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
