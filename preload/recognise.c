@@ -275,7 +275,7 @@ static void tell_blocked(struct hd_waits *t, struct hd_worker *k, uint64_t now_n
     if (rc != 0 || rest_ns < known_ns || rest_ns - known_ns < g->blocked_ns) {
         return;
     }
-    hd_rule_blocked(&g->rule, rest_ns - known_ns - g->blocked_ns);
+    hd_rule_blocked(&g->rule, rest_ns - known_ns - g->blocked_ns, now_ns);
     g->blocked_ns = rest_ns - known_ns;
 }
 

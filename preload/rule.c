@@ -140,6 +140,7 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+/* Before a time is added that ended now: that is no older than this. */
 static void halve(struct hd_rule_state *r, uint64_t now_ns) {
     while (now_ns > r->halved_ns && now_ns - r->halved_ns >= HALVE_NS) {
         r->halved_ns += HALVE_NS;
@@ -149,6 +150,11 @@ static void halve(struct hd_rule_state *r, uint64_t now_ns) {
             r->group[i].waited_ns /= 2;
         }
     }
+}
+
+/* Told at once, a time weighs no more than if it had been told each minute: that comes to twice a minute. */
+static uint64_t limited(uint64_t ns) {
+    return ns < 2 * HALVE_NS ? ns : 2 * HALVE_NS;
 }
 
 /* Two of which nobody knows where they begin may be any. */
@@ -329,10 +335,11 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
     if (group == HD_RULE_NONE) {
         r->groupless.order = order;
         r->groupless.at = w->at;
-        hd_rule_blocked(r, w->asks ? 0 : waited_ns);
+        hd_rule_blocked(r, w->asks ? 0 : waited_ns, now_ns);
         return;
     }
     struct hd_rule_group *g = &r->group[group];
+    halve(r, now_ns);
     if (w->set.count > 0) { /* else it waits for nothing now */
         intersect(&g->common, &w->set);
         if (g->common.count == 0) { /* made anew */
@@ -346,7 +353,7 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
     if (g->waits == 0) {
         g->first = w->first != 0 ? w->first : order;
     }
-    g->waited_ns += waited_ns;
+    g->waited_ns += limited(waited_ns);
     g->waits += waits;
     g->last = order;
     g->last_at = w->at;
@@ -371,7 +378,9 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
     }
 }
 
-void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns) {
+void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns, uint64_t now_ns) {
+    halve(r, now_ns);
+    ns = limited(ns);
     r->blocked_ns += ns;
     r->pending_ns += r->loop != HD_RULE_NONE ? ns : 0;
 }

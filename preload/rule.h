@@ -101,8 +101,8 @@ void hd_rule_gone(struct hd_rule_state *r);
  * turns, only the loop's return tells which of them is the loop: till then it is not sure. */
 void hd_rule_waiting(struct hd_rule_state *r, uint32_t group);
 
-/* The thread was blocked for so long elsewhere: in a futex, asleep, reading. */
-void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns);
+/* The thread was blocked for so long elsewhere, up to now_ns: in a futex, asleep, reading. */
+void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns, uint64_t now_ns);
 
 /* It is blocked there now, in none of the calls that are waits. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at);

@@ -168,7 +168,7 @@ static void wait_line(struct replay *r, struct line *l) {
                              .at = {.place = p->depth != 0 ? l->place : 0, .sp = p->sp, .depth = p->depth},
                              .asks = l->asks != 0};
     if (l->blocked_us > 0) {
-        hd_rule_blocked(&r->rule, l->blocked_us * HD_NS_PER_US);
+        hd_rule_blocked(&r->rule, l->blocked_us * HD_NS_PER_US, l->begin_us * HD_NS_PER_US);
     }
     hd_rule_tick(&r->rule, l->begin_us * HD_NS_PER_US);
     if (l->timeout_ms == 0) { /* teaches nothing; ends a turn if it is the loop's */

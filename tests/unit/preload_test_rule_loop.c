@@ -55,7 +55,7 @@ static void who_waited_first_is_the_outer_one_however_late_it_is_told(void **sta
 
 static void without_more_than_half_of_the_blocked_time_there_is_no_loop(void **state) {
     (void)state;
-    hd_rule_blocked(&rule, 2000 * MS); /* in a condition variable, as Tk does it */
+    hd_rule_blocked(&rule, 2000 * MS, now_ns); /* in a condition variable, as Tk does it */
     for (int i = 0; i < 19; i++) {
         assert_int_equal(loop_waits(100), HD_VERDICT_UNKNOWN);
     }
@@ -69,7 +69,7 @@ static void a_loop_that_the_thread_leaves_for_long_comes_into_doubt_and_falls(vo
         loop_waits(100);
     }
     uint64_t changes = rule.changes;
-    hd_rule_blocked(&rule, 10000 * MS);
+    hd_rule_blocked(&rule, 10000 * MS, now_ns);
     hd_rule_tick(&rule, now_ns);
     assert_int_not_equal(rule.loop, HD_RULE_NONE);
     assert_false(hd_rule_stands(&rule)); /* a hang that is open may yet turn out to be none */
@@ -84,7 +84,7 @@ static void a_loop_that_waits_again_was_only_hanging(void **state) {
         loop_waits(100);
     }
     uint64_t changes = rule.changes;
-    hd_rule_blocked(&rule, 10000 * MS);
+    hd_rule_blocked(&rule, 10000 * MS, now_ns);
     hd_rule_tick(&rule, now_ns);
     assert_false(hd_rule_stands(&rule));
     assert_int_equal(loop_waits(1), HD_VERDICT_IDLE);
@@ -296,8 +296,34 @@ static void a_wait_of_a_day_does_not_stall_the_halving(void **state) {
     (void)state;
     a_loop_of(1);
     loop_waits(24 * 3600 * 1000ULL);
+    assert_true(hd_rule_stands(&rule));
     assert_int_equal(loop_waits(1), HD_VERDICT_IDLE);
     assert_true(now_ns - rule.halved_ns < 60 * HD_NS_PER_S);
+}
+
+/* Its last wait is the youngest of all that it has waited, and weighs as that. */
+static void a_loop_that_sat_idle_for_long_is_not_outweighed_by_one_transfer(void **state) {
+    (void)state;
+    a_loop_of(20);
+    loop_waits(600000);
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(wait_at(set_of(900, 901, 0, 0), 8, MAIN_SP - 900, 400), HD_VERDICT_BUSY);
+    }
+    assert_int_equal(loop_waits(10), HD_VERDICT_IDLE);
+}
+
+/* So does what the thread was blocked elsewhere, told when that was over. */
+static void a_day_blocked_elsewhere_outweighs_the_first_waits_and_no_more(void **state) {
+    (void)state;
+    now_ns += 24 * 3600 * HD_NS_PER_S;
+    hd_rule_blocked(&rule, 24 * 3600 * HD_NS_PER_S, now_ns);
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(loop_waits(1000), HD_VERDICT_UNKNOWN);
+    }
+    for (int i = 0; i < 90; i++) {
+        loop_waits(1000);
+    }
+    assert_int_equal(loop_waits(1), HD_VERDICT_IDLE);
 }
 
 /* ---- sure ---------------------------------------------------------------------------------------- */
@@ -306,7 +332,7 @@ static void a_wait_of_a_day_does_not_stall_the_halving(void **state) {
 static void a_loop_that_came_back_is_sure_by_its_weight(void **state) {
     (void)state;
     assert_false(sure_at(now_ns));
-    hd_rule_blocked(&rule, 90 * MS);
+    hd_rule_blocked(&rule, 90 * MS, now_ns);
     for (int i = 0; i < 4; i++) {
         loop_waits(100);
     }
@@ -324,7 +350,7 @@ static void a_loop_that_came_back_is_sure_by_its_weight(void **state) {
 
 static void a_loop_that_waits_again_after_10_s_is_sure(void **state) {
     (void)state;
-    hd_rule_blocked(&rule, 200 * MS);
+    hd_rule_blocked(&rule, 200 * MS, now_ns);
     for (int i = 0; i < 4; i++) {
         loop_waits(100);
     }
@@ -358,7 +384,7 @@ static void a_young_loop_is_not_sure_while_somebody_unknown_waits(void **state) 
 
 static void a_loop_with_much_blocking_beside_it_is_not_sure_by_weight(void **state) {
     (void)state;
-    hd_rule_blocked(&rule, 500 * MS);
+    hd_rule_blocked(&rule, 500 * MS, now_ns);
     for (int i = 0; i < 20; i++) {
         loop_waits(100);
     }
@@ -392,6 +418,8 @@ int main(void) {
         CASE(a_round_trip_in_a_callback_proves_as_well),
         CASE(sums_are_halved_each_minute_so_that_a_day_is_succeeded_in_minutes),
         CASE(a_wait_of_a_day_does_not_stall_the_halving),
+        CASE(a_loop_that_sat_idle_for_long_is_not_outweighed_by_one_transfer),
+        CASE(a_day_blocked_elsewhere_outweighs_the_first_waits_and_no_more),
         CASE(a_loop_that_came_back_is_sure_by_its_weight),
         CASE(a_loop_that_waits_again_after_10_s_is_sure),
         CASE(a_young_loop_is_not_sure_while_somebody_unknown_waits),

@@ -21,7 +21,7 @@ static void a_loop_on_a_stack_of_its_own_returns_there(void **state) {
     (void)state;
     struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, LOOPS_BASE);
     struct hd_seen_wait call = on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, LOOPS_BASE);
-    hd_rule_blocked(&rule, 1000 * MS);
+    hd_rule_blocked(&rule, 1000 * MS, now_ns);
     for (int i = 0; i < 8; i++) {
         wait_seen(&own, 100);
         wait_seen(&own, 100);
@@ -85,7 +85,7 @@ static void who_idles_elsewhere_has_no_sure_loop(void **state) {
     struct hd_where accepts = {.sp = MAIN_SP - 100, .depth = 4};
     for (int i = 0; i < 600; i++) { /* it has much to do */
         wait_seen(&query, 30);
-        hd_rule_blocked(&rule, 1 * MS);
+        hd_rule_blocked(&rule, 1 * MS, now_ns);
     }
     assert_true(hd_rule_sure(&rule));
     for (uint64_t i = 0; i < 20; i++) {
@@ -94,9 +94,10 @@ static void who_idles_elsewhere_has_no_sure_loop(void **state) {
         now_ns += idle_ns;
         hd_rule_blocked_at(&rule, &accepts);
         assert_false(hd_rule_sure(&rule)); /* from then on: what it hangs is held */
-        hd_rule_blocked(&rule, i % 2 == 0 ? idle_ns : 0);
+        hd_rule_blocked(&rule, i % 2 == 0 ? idle_ns : 0, now_ns);
         wait_seen(&query, 30);
-        hd_rule_blocked(&rule, i % 2 == 0 ? 0 : idle_ns); /* that was told when it had asked once more */
+        hd_rule_blocked(&rule, i % 2 == 0 ? 0 : idle_ns,
+                        now_ns); /* that was told when it had asked once more */
         wait_seen(&query, 30);
         assert_false(hd_rule_sure(&rule));
     }
@@ -114,7 +115,7 @@ static void who_is_blocked_in_a_callback_has_a_sure_loop(void **state) {
     for (int i = 0; i < 20; i++) {
         now_ns += 1500 * MS;
         hd_rule_blocked_at(&rule, &callbacks[i % 2]);
-        hd_rule_blocked(&rule, 1500 * MS);
+        hd_rule_blocked(&rule, 1500 * MS, now_ns);
         wait_seen(&own, 100);
         assert_true(hd_rule_sure(&rule));
         assert_true(hd_rule_stands(&rule));
