@@ -9,8 +9,10 @@
 #include "interpose.h"
 #include "monitor/proc_files.h"
 
-#define SURE_EVERY_NS \
-    (10 * HD_NS_PER_S) /* a loop beyond doubt is doubted this often: another one may succeed it */
+/* A loop beyond doubt is doubted so often: another one may succeed it. Any other one also while nothing
+ * waits: the thread may be blocked. */
+#define SURE_EVERY_NS (10 * HD_NS_PER_S)
+#define UNSURE_EVERY_NS (1 * HD_NS_PER_S)
 
 struct hd_waits *hd_waits_new(void) {
     struct hd_waits *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
@@ -33,12 +35,20 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
     if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) != 0) {
         return true;
     }
-    if (atomic_load_explicit(&t->order, memory_order_relaxed) ==
-        atomic_load_explicit(&g->order, memory_order_relaxed)) {
-        return false;
+    bool waited = atomic_load_explicit(&t->order, memory_order_relaxed) !=
+                  atomic_load_explicit(&g->order, memory_order_relaxed);
+    const struct hd_loop *loop = t->loop;
+    if (loop == NULL) {
+        return false; /* its watch just begins */
     }
-    bool sure = atomic_load_explicit(&t->loop->sure, memory_order_relaxed);
-    return !sure || now_ns - atomic_load_explicit(&g->looked_ns, memory_order_relaxed) >= SURE_EVERY_NS;
+    bool sure = atomic_load_explicit(&loop->sure, memory_order_relaxed);
+    uint64_t looked_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
+    if (sure) {
+        return waited && now_ns - looked_ns >= SURE_EVERY_NS;
+    }
+    return waited || looked_ns == 0 ||
+           (atomic_load_explicit(&g->has_loop, memory_order_relaxed) &&
+            now_ns - looked_ns >= UNSURE_EVERY_NS);
 }
 
 /* ---- what an identity waits for --------------------------------------------------------------- */
@@ -439,6 +449,7 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
     atomic_store_explicit(&loop->sure, sure, memory_order_relaxed);
     bool returns = hd_rule_returns(&g->rule);
     atomic_store_explicit(&loop->returns, returns, memory_order_relaxed);
+    atomic_store_explicit(&g->has_loop, g->rule.loop != HD_RULE_NONE, memory_order_relaxed);
     g->standing = standing_of(&g->rule);
 }
 

@@ -28,7 +28,8 @@ struct hd_recognition {
     uint64_t started_ns;
     uint64_t blocked_ns;        /* already told to the rule */
     _Atomic uint64_t order;     /* of the last wait that the rule was told of */
-    _Atomic uint64_t looked_ns; /* when it last was */
+    _Atomic uint64_t looked_ns; /* when it last was; 0: not yet */
+    _Atomic bool has_loop;      /* the rule, as it was then */
     uint64_t rule_changes;
     bool before_known;
     uint64_t before_ns; /* how long the thread had run before it was watched */

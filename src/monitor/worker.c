@@ -204,10 +204,11 @@ static void recognise(struct hd_monitor *m, struct hd_worker *k) {
     }
 }
 
-/* What waited since the last time may speak against the loop whose reports are held. */
+/* What waited since the last time, or was blocked, may speak against the loop whose reports are held: one
+ * that is not beyond doubt is due each second, and so a second on it is. */
 static void recognise_last(struct hd_monitor *m, struct hd_worker *k) {
     const struct hd_recogniser *r = &m->settings.recogniser;
-    if (r->due != NULL && r->due(r->ctx, hd_os_now_ns())) {
+    if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {
         recognise(m, k);
     }
 }

@@ -36,6 +36,7 @@ RIGHT = {
     "look-first": (0, 0),
     "connection-start": (8, 2),  # start-up used the same connection, for longer than the loop had waited
 }
+WITHOUT = ["batch", "batch-closing", "sleepers", "idle-elsewhere", "outweighed", "parked", "parked-for-good", "computes-first"]
 EVERY = None
 
 
@@ -43,7 +44,7 @@ def setUpModule():
     global EVERY  # pylint: disable=global-statement
     if missing("gcc", "g++"):
         raise unittest.SkipTest("no gcc and g++ to build the programs with: scripts/install-dependencies test")
-    EVERY = drive_all(["made-" + name for name in [*RIGHT, "batch", "batch-closing", "sleepers", "idle-elsewhere", "outweighed"]])
+    EVERY = drive_all(["made-" + name for name in [*RIGHT, *WITHOUT]])
 
 
 class Made(PlanCase):
@@ -61,6 +62,15 @@ class Made(PlanCase):
 
     def test_a_loop_that_lost_its_half_of_the_time_was_none(self):
         self.assert_silent(EVERY["made-outweighed"], r"; no event loop was seen; what to do: hangdog run --help$")
+
+    def test_what_polled_when_it_started_and_is_parked_has_no_loop(self):
+        self.assert_silent(EVERY["made-parked"], r"; no event loop was seen; what to do: hangdog run --help$")
+
+    def test_so_it_is_when_a_signal_ends_it(self):
+        self.assert_silent(EVERY["made-parked-for-good"], r"; no event loop was seen; what to do: hangdog run --help$")
+
+    def test_what_ran_before_it_was_watched_is_not_taken_off_what_it_is_blocked(self):
+        self.assert_silent(EVERY["made-computes-first"], r"; no event loop was seen; what to do: hangdog run --help$")
 
 
 def add(name, right, missed):

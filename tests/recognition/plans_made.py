@@ -47,11 +47,23 @@ made("connection-start", "3 s of queries, then the loop, whose callbacks use the
 made("transfer-callback", "downloads in callbacks, each longer than all that the loop has waited", "blocks 4 s")
 made("sleepers", "sleeps by poll of no descriptor, at two places", "no loop")
 made("outweighed", "four polls of one connection, then a longer one of another, and the end", "no loop")
+made("parked", "four polls of one connection, then asleep, and the end", "no loop")
 made("wide-frame", "a wait with a wide frame, callbacks run by its caller", "blocks at a shallower place")
 made("remade", "all descriptors of a loop are replaced, twice", "callbacks poll a mute socket")
 made("remade-elsewhere", "a loop is closed, and another made elsewhere", "callbacks poll a mute socket")
 made("look-first", "a look at one of the loop's descriptors and work, then the loop", "never blocks")
 made("query-start", "asks a server and computes, again and again, then the loop", "callbacks poll a mute socket")
+
+
+@plan("made-parked-for-good", "the same, ended by a signal in its sleep", "no loop")
+def parked_for_good(run):
+    run.record([build(run, "made.c"), "parked-for-good"])
+    run.pause(6)
+
+
+@plan("made-computes-first", "computes before it is watched, since it may ask for a namespace, polls, and sleeps for longer", "no loop")
+def computes_first(run):
+    run.run([build(run, "made.c", "gcc", "-DMAY_UNSHARE"), "computes-first"])
 
 
 @plan("made-throwing", "tests/recognition/programs/throwing.cc: a loop left by an exception", "blocks before it throws",

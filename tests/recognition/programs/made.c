@@ -3,6 +3,7 @@
  * Small programs with a known loop, one for each thing that makes loops hard to tell. `made NAME` runs one;
  * what it does is written to the marks file: when it blocks on purpose, when its loop runs.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -529,6 +530,44 @@ static void outweighed(void) {
     poll_one(second, 2400);
 }
 
+/* Asks a little when it starts, and then waits for good where no wait of ours is. */
+static void parks(int seconds) {
+    int fd = connection();
+    note("from", "none");
+    for (int i = 0; i < 4; i++) {
+        poll_one(fd, 150);
+        compute(5);
+    }
+    nanosleep(&(struct timespec){.tv_sec = seconds}, NULL);
+}
+
+static void parked(void) {
+    parks(3);
+}
+
+/* The same, and nothing ends it but a signal. */
+static void parked_for_good(void) {
+    parks(1000);
+}
+
+/* Built so that it may ask for a namespace, it computes before it is watched, which is from its first wait
+ * on: what its thread ran by then says nothing of what it is blocked later. */
+static void computes_first(void) {
+    int first = connection(), second = connection();
+    note("from", "none");
+    compute(3500);
+    for (int i = 0; i < 4; i++) {
+        poll_one(first, 100);
+    }
+    nanosleep(&(struct timespec){.tv_sec = 3}, NULL);
+    poll_one(second, 10);
+#ifdef MAY_UNSHARE
+    if (second < 0) {
+        unshare(CLONE_NEWUSER);
+    }
+#endif
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -563,6 +602,9 @@ static const struct {
     {"look-first", look_first},
     {"sleepers", sleepers},
     {"outweighed", outweighed},
+    {"parked", parked},
+    {"parked-for-good", parked_for_good},
+    {"computes-first", computes_first},
 };
 
 int main(int argc, char **argv) {
