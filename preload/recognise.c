@@ -224,8 +224,8 @@ static void look_again(struct hd_waits *t, const struct hd_worker *k) {
 static void tell_rule(struct hd_waits *t, uint64_t now_ns) {
     struct hd_recognition *g = t->recognition;
     uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
-    uint64_t told = 0;
-    for (;;) {
+    uint64_t told = 0, last_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
+    for (uint32_t n = 0; n < HD_IDENTITIES; n++) { /* the thread goes on: each comes once, or next time */
         uint32_t next = HD_IDENTITIES;
         uint64_t next_order = UINT64_MAX;
         for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
@@ -244,45 +244,58 @@ static void tell_rule(struct hd_waits *t, uint64_t now_ns) {
             return;
         }
         struct hd_known_identity *known = &g->identity[next];
-        uint64_t waits = atomic_load_explicit(&t->identity[next].waits, memory_order_relaxed);
-        uint64_t ticks = atomic_load_explicit(&t->identity[next].ticks, memory_order_relaxed);
-        known->seen.first = atomic_load_explicit(&t->identity[next].first_began, memory_order_relaxed);
+        const struct hd_identity *id = &t->identity[next];
+        uint64_t waits = atomic_load_explicit(&id->waits, memory_order_acquire);
+        uint64_t ticks = atomic_load_explicit(&id->ticks, memory_order_acquire);
+        uint64_t first = atomic_load_explicit(&id->first_began, memory_order_acquire);
+        uint64_t over = atomic_load_explicit(&id->over, memory_order_acquire);
+        told = next_order;
+        if (atomic_load_explicit(&id->uses, memory_order_relaxed) != known->uses) {
+            continue; /* given away meanwhile: of another */
+        }
+        uint64_t over_ns = now_ns - (over < now ? hd_ticks_to_ns(now - over, rate) : 0);
+        last_ns = over_ns > last_ns ? over_ns : last_ns;
+        known->seen.first = first;
         uint32_t group = hd_rule_group_of(&g->rule, &known->seen);
         hd_rule_waited(&g->rule, group, &known->seen, hd_ticks_to_ns(ticks - known->ticks, rate),
-                       waits - known->waits, next_order, now_ns);
+                       waits - known->waits, next_order, last_ns);
         known->waits = waits;
         known->ticks = ticks;
-        told = next_order;
     }
 }
 
-/* Time that the thread was off its processor and not in a wait of ours: in a futex, asleep, reading. */
-static void tell_blocked(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
+/* Time that the thread was off its processor and not in a wait of ours: in a futex, asleep, reading. Its
+ * figures are as old as the thread: what they were at the first look does not count. */
+static void tell_blocked(struct hd_waits *t, uint64_t now_ns) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
     struct hd_target target = {.syscall_fd = -1, .schedstat_fd = -1, .status_fd = -1};
     struct hd_sched sched;
     struct hd_loop_view view;
-    (void)k;
+    bool first = g->before_ns == 0;
     hd_loop_view(loop, &view);
-    if (!view.running || atomic_load_explicit(&loop->waiting, memory_order_acquire) != NULL) {
+    if (!first && (!view.running || atomic_load_explicit(&loop->waiting, memory_order_acquire) != NULL)) {
         return; /* in a wait: what of it counts is not known before it ends */
     }
     hd_target_open(&target, loop->tid);
     int rc = hd_capture_sched(&target, &sched);
     hd_target_close(&target);
+    if (rc != 0) {
+        return;
+    }
     uint64_t waited = 0;
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         waited += atomic_load_explicit(&t->identity[i].ticks, memory_order_relaxed);
     }
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
-    uint64_t rest_ns = now_ns - g->started_ns;
-    if (!g->before_known && rc == 0) {
-        g->before_known = true;
-        g->before_ns = t->named ? sched.cpu_ns + sched.delay_ns : 0;
+    uint64_t known_ns = hd_ticks_to_ns(waited, rate) + sched.cpu_ns + sched.delay_ns;
+    if (first) {
+        g->before_ns = known_ns;
+        g->started_ns = now_ns;
     }
-    uint64_t known_ns = hd_ticks_to_ns(waited, rate) + sched.cpu_ns + sched.delay_ns - g->before_ns;
-    if (rc != 0 || rest_ns < known_ns || rest_ns - known_ns < g->blocked_ns) {
+    uint64_t rest_ns = now_ns - g->started_ns;
+    known_ns -= g->before_ns;
+    if (rest_ns < known_ns || rest_ns - known_ns < g->blocked_ns) {
         return;
     }
     hd_rule_blocked(&g->rule, rest_ns - known_ns - g->blocked_ns, now_ns);
@@ -484,7 +497,7 @@ bool hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth) {
 void hd_recognise(void *waits, struct hd_worker *k) {
     struct hd_waits *t = waits;
     struct hd_recognition *g = t->recognition;
-    uint64_t now_ns = hd_os_now_ns();
+    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
     resolve(t, k);
     if (hd_chosen_on(&g->chosen)) {
@@ -494,8 +507,8 @@ void hd_recognise(void *waits, struct hd_worker *k) {
     } else {
         note_gone(t, k);
         look_again(t, k);
-        tell_blocked(t, k, now_ns);
-        tell_rule(t, now_ns);
+        tell_blocked(t, now_ns);
+        tell_rule(t, now_ns, now);
         hd_rule_tick(&g->rule, now_ns);
         tell_waiting(t);
     }

@@ -25,15 +25,15 @@ struct hd_recognition {
     struct hd_functions request_reply;
     struct hd_chosen chosen; /* in place of the rule */
     struct hd_known_identity identity[HD_IDENTITIES];
-    uint64_t started_ns;
+    uint64_t started_ns;        /* since when what it is blocked is told to the rule */
     uint64_t blocked_ns;        /* already told to the rule */
     _Atomic uint64_t order;     /* of the last wait that the rule was told of */
     _Atomic uint64_t looked_ns; /* when it last was; 0: not yet */
     _Atomic bool has_loop;      /* the rule, as it was then */
     uint64_t rule_changes;
-    bool before_known;
-    uint64_t before_ns; /* how long the thread had run before it was watched */
-    uint32_t standing;  /* enum hd_record_loop */
+    uint64_t before_ns;  /* how long the thread had run, and waited, by then; 0: not known */
+    uint32_t standing;   /* enum hd_record_loop */
+    uint32_t generation; /* of the watch when it last was looked at */
 };
 
 /* A thread that is not watched yet, with its recognition, which is not ready; NULL: no memory. */

@@ -259,7 +259,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     if (atomic_load_explicit(&id->first_began, memory_order_relaxed) == 0) {
         atomic_store_explicit(&id->first_began, w->began, memory_order_relaxed);
     }
-    hd_wait_sum(t, id, now - w->began);
+    hd_wait_sum(t, id, w->began, now);
 }
 
 INSIDE_A_CALL SELDOM void hd_wait_left(struct hd_waits *t) {

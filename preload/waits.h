@@ -35,6 +35,7 @@ struct hd_identity {
     _Atomic uint32_t uses; /* of this place in the table: which owner the worker has read */
     /* sums, the thread's */
     _Atomic uint64_t waits, ticks, order;
+    _Atomic uint64_t over;         /* ticks: when the last one ended */
     _Atomic uint64_t first_began;  /* ticks */
     _Atomic uint64_t began, ended; /* ticks: the last wait that was not known to be idle when it began */
     uint64_t sp;
@@ -129,10 +130,11 @@ void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now);
 /* The thread jumps: out of a wait, if it is in one. */
 void hd_wait_left(struct hd_waits *t);
 
-static inline void hd_wait_sum(struct hd_waits *t, struct hd_identity *id, uint64_t ticks) {
+static inline void hd_wait_sum(struct hd_waits *t, struct hd_identity *id, uint64_t began, uint64_t over) {
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed) + 1;
     HD_OWNER_ADD(id->waits, 1);
-    HD_OWNER_ADD(id->ticks, ticks);
+    HD_OWNER_ADD(id->ticks, over - began);
+    atomic_store_explicit(&id->over, over, memory_order_relaxed);
     atomic_store_explicit(&t->order, order, memory_order_relaxed);
     atomic_store_explicit(&id->order, order, memory_order_relaxed);
 }
