@@ -178,7 +178,7 @@ bool hd_named_due(uint64_t now_ns) {
     return false;
 }
 
-uint32_t hd_named_recognise(struct hd_worker *k) {
+uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, uint64_t sp, uint32_t depth) {
     uint32_t best = hd_named != NULL ? hd_named->past : 0;
     for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
         struct place *p = &hd_named->place[i];
@@ -189,9 +189,14 @@ uint32_t hd_named_recognise(struct hd_worker *k) {
         atomic_store(&p->working, 1);
         uint32_t use = atomic_load(&p->use);
         if (use == ON) {
-            hd_recognise(p->waits, k);
+            if (blocked == NULL) {
+                hd_recognise(p->waits, k);
+            } else if (p->waits->loop == blocked) {
+                hd_recognise_blocked(p->waits, sp, depth);
+            }
             known = p->waits->recognition->standing;
-        } else if (use == LEFT) {
+        } else if (use == LEFT && blocked == NULL) {
+            hd_recognise_end(p->waits, k);
             known = p->waits->recognition->standing;
             hd_named->past = known > hd_named->past ? known : hd_named->past;
             atomic_store(&p->use, FREE);

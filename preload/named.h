@@ -23,8 +23,9 @@ bool hd_named_look(void);
 void hd_named_forget(void);
 
 /* As the recogniser's of one thread: the monitor's, and the worker's. The latter tells how well the best
- * known loop is known, as hd_recognise does. */
+ * known loop is known, as hd_recognise does. `blocked`: only its thread was found so, as with
+ * hd_recognise_blocked; the worker is not needed. */
 bool hd_named_due(uint64_t now_ns);
-uint32_t hd_named_recognise(struct hd_worker *k);
+uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, uint64_t sp, uint32_t depth);
 
 #endif

@@ -220,8 +220,9 @@ static void look_again(struct hd_waits *t, const struct hd_worker *k) {
 
 /* ---- the rule --------------------------------------------------------------------------------- */
 
-/* Waits since the last time, in the order of each identity's last one. */
-static void tell_rule(struct hd_waits *t, uint64_t now_ns) {
+/* Waits since the last time, in the order of each identity's last one: of all it is told when they ended by
+ * the thread, since we may be late. `now`: now_ns in ticks. */
+static void tell_rule(struct hd_waits *t, uint64_t now_ns, uint64_t now) {
     struct hd_recognition *g = t->recognition;
     uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
     uint64_t told = 0, last_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
@@ -479,19 +480,25 @@ static void tell_waiting(struct hd_waits *t) {
     }
 }
 
-bool hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth) {
+void hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth) {
     struct hd_recognition *g = t->recognition;
     const struct hd_where at = {.sp = sp, .depth = depth};
     bool was = hd_rule_sure(&g->rule);
     if (!hd_chosen_on(&g->chosen)) {
         hd_rule_blocked_at(&g->rule, &at);
     }
-    bool lost = was && !hd_rule_sure(&g->rule);
-    if (lost) {
+    if (was && !hd_rule_sure(&g->rule)) {
         atomic_store_explicit(&t->loop->sure, false, memory_order_relaxed);
         g->standing = standing_of(&g->rule);
     }
-    return lost;
+}
+
+void hd_recognise_end(struct hd_waits *t, struct hd_worker *k) {
+    const struct hd_recognition *g = t->recognition;
+    const struct hd_watch *w = (const struct hd_watch *)(const void *)t->loop;
+    if (g->looked_ns != 0 && g->standing == HD_RECORD_NO_LOOP) {
+        hd_publish_void(k, w->index, g->generation);
+    }
 }
 
 void hd_recognise(void *waits, struct hd_worker *k) {
@@ -513,6 +520,10 @@ void hd_recognise(void *waits, struct hd_worker *k) {
         tell_waiting(t);
     }
     give_verdicts(t, k);
+    g->generation = ((const struct hd_watch *)(const void *)t->loop)->generation;
     atomic_store_explicit(&g->order, order, memory_order_relaxed);
     atomic_store_explicit(&g->looked_ns, now_ns, memory_order_relaxed);
+    if (atomic_load_explicit(&k->monitor->stopping, memory_order_relaxed)) {
+        hd_recognise_end(t, k);
+    }
 }

@@ -43,10 +43,12 @@ void hd_recognition_init(struct hd_recognition *g, const struct hd_record *recor
 
 /* The monitor: is there something to recognise? `waits`: struct hd_waits. */
 bool hd_recognise_due(void *waits, uint64_t now_ns);
-/* The worker: a sample found the thread blocked there, `depth` frames from the root. */
-/* True: the loop is not sure any more. */
-bool hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth);
-/* The worker: does it, and sets `standing`. */
+/* The worker: a sample found the thread blocked there, `depth` frames from the root. Sets `standing`. */
+void hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth);
+/* The worker: does it, and sets `standing`; in a program that ends, for the last time. */
 void hd_recognise(void *waits, struct hd_worker *k);
+/* The worker: the thread has ended. What is held of a loop that was none, or is in doubt, goes: another
+ * thread's loop would have it shown at the end. */
+void hd_recognise_end(struct hd_waits *t, struct hd_worker *k);
 
 #endif

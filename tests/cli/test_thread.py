@@ -154,6 +154,13 @@ class Threads(SideBySide):
         self.assertEqual(1, len(program.reports("session")))
         self.assertRegex(program.told[-1], "; 4 hangs, ")
 
+    def beside_a_thread_that_asks_and_is_idle_elsewhere(self):
+        """Asleep, nearer to the root than it asks: as with a main thread, what it asks is no loop of its."""
+        for others in ("w70", ""):  # a loop, or none
+            program, hangs = self.watch([WAITS, others, "worker:q40 s9 q1 s9 q1 s9 q1 s9 q1 s9 q1"], "worker")
+            self.assertEqual([], hangs)
+            self.assertRegex(program.told[-1], " no hang of" if others else "; no event loop was seen")
+
     def beside_many_threads_of_one_name(self):
         """More than there are places for: the rest is not watched, and all is well. Four hang at a time are told."""
         program, hangs = self.watch([WAITS, "w40", *["many:w16 s7 w8"] * 16], "many")

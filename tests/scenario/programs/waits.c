@@ -3,7 +3,8 @@
  * Waits by poll, in functions and on threads that tests name: waits PLAN [NAME:PLAN]... The first plan is
  * the main thread's, each other one of a thread of that name, which its maker gives it once it waits. Steps,
  * divided by spaces, are a letter and tenths of a second: w: turns of wait_for_events of 0.1 s each; a: one
- * call of ask_somebody; s: sleeps; and nNAME: the thread names itself.
+ * call of ask_somebody; q: so many calls of it, of 30 ms, from further down; s: sleeps; and nNAME: the thread
+ * names itself.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -30,6 +31,15 @@ static WHOLE void ask_somebody(struct pollfd *fd, int ms) {
     __asm__ volatile("# an answer" ::: "memory");
 }
 
+static WHOLE void ask_from_further_down(struct pollfd *fd, int frames) {
+    if (frames > 0) {
+        ask_from_further_down(fd, frames - 1);
+    } else {
+        ask_somebody(fd, 30);
+    }
+    __asm__ volatile("" ::: "memory");
+}
+
 static WHOLE void block(int ms) {
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
     __asm__ volatile("" ::: "memory");
@@ -47,6 +57,9 @@ static void work(char *plan) {
         int tenths = atoi(step + 1);
         for (int i = 0; *step == 'w' && i < tenths; i++) {
             wait_for_events(&loop, 100);
+        }
+        for (int i = 0; *step == 'q' && i < tenths; i++) {
+            ask_from_further_down(&peer, 10);
         }
         if (*step == 'a') {
             ask_somebody(&peer, 100 * tenths);
