@@ -24,6 +24,16 @@
 
 _Thread_local struct hd_waits *hd_waits_self;
 
+/* Between these a signal handler's waits go by unseen: what is being written is not theirs to write. */
+INSIDE_A_CALL static void begin_seldom(struct hd_waits *t) {
+    atomic_store_explicit(&t->seldom, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+INSIDE_A_CALL static void end_seldom(struct hd_waits *t) {
+    atomic_store_explicit(&t->seldom, false, memory_order_release);
+}
+
 /* A free place, else that of the identity that waited longest ago and is not the loop's. */
 INSIDE_A_CALL SELDOM static struct hd_identity *place_for(struct hd_waits *t) {
     struct hd_identity *oldest = NULL;
@@ -77,9 +87,12 @@ INSIDE_A_CALL struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key
             return &t->identity[i];
         }
     }
+    begin_seldom(t);
     struct hd_identity *id = place_for(t);
-    /* The worker reads a place whose `uses` it has seen before and after. */
-    atomic_fetch_add_explicit(&id->uses, 1, memory_order_seq_cst);
+    /* The worker reads a place whose `uses` it has seen before and after. Odd also when a handler has jumped
+     * out of here. */
+    uint32_t uses = atomic_load_explicit(&id->uses, memory_order_relaxed) | 1;
+    atomic_store_explicit(&id->uses, uses, memory_order_seq_cst);
     atomic_store_explicit(&id->resolved, 0, memory_order_relaxed);
     atomic_store_explicit(&id->verdict, HD_WAIT_UNKNOWN, memory_order_relaxed);
     atomic_store_explicit(&id->waits, 0, memory_order_relaxed);
@@ -91,7 +104,8 @@ INSIDE_A_CALL struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key
     note_descriptors(id, set);
     id->sp = sp;
     id->key = key;
-    atomic_fetch_add_explicit(&id->uses, 1, memory_order_seq_cst); /* even: whole */
+    atomic_store_explicit(&id->uses, uses + 1, memory_order_seq_cst); /* even: whole */
+    end_seldom(t);
     return id;
 }
 
@@ -114,6 +128,7 @@ INSIDE_A_CALL static bool is_elsewhere(const struct hd_waits *t, uint64_t sp, ui
 
 INSIDE_A_CALL SELDOM void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
     /* The newest wins: this wait may last, those before it are over. */
+    begin_seldom(t);
     struct hd_left_stack *left = &t->left.stack[t->left.writing];
     hd_own_regs(&left->regs);
     uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
@@ -133,6 +148,7 @@ INSIDE_A_CALL SELDOM void hd_waits_leave_stack(struct hd_waits *t, struct hd_ide
     left->uses = atomic_load_explicit(&id->uses, memory_order_relaxed);
     t->left.writing =
         atomic_exchange_explicit(&t->left.between, t->left.writing | HD_LEFT_FRESH, memory_order_acq_rel) & 3;
+    end_seldom(t);
 }
 
 SELDOM void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now) {
@@ -158,7 +174,7 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
         t = t != NULL ? hd_process_first_wait() : NULL;
         watch = t != NULL ? t->watch : NULL;
     }
-    if (watch == NULL) {
+    if (watch == NULL || atomic_load_explicit(&t->seldom, memory_order_relaxed)) {
         w->waits = NULL;
         return;
     }
@@ -263,6 +279,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
 }
 
 INSIDE_A_CALL SELDOM void hd_wait_left(struct hd_waits *t) {
+    end_seldom(t); /* out of that too */
     if (t->watch == NULL) {
         return;
     }

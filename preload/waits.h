@@ -89,6 +89,7 @@ struct hd_waits {
     _Atomic uint64_t order; /* waits so far */
     /* the rest: seldom */
     uint64_t woke_ticks; /* when the thread last woke a parked monitor for a wait of unknown meaning */
+    _Atomic bool seldom; /* it is in the midst of what no signal handler that waits may enter again */
     bool named;          /* not the main thread: one that is watched for its name */
     uint64_t stack_top;  /* 0: not known, its memory may end anywhere */
     struct hd_identity identity[HD_IDENTITIES];
@@ -167,7 +168,7 @@ static inline uint64_t hd_wait_loop_begin(struct hd_waits *t) {
 static inline void hd_wait_loop_end(struct hd_waits *t, struct hd_identity *id, uint64_t began) {
     struct hd_watch *watch = t->watch;
     if (watch != NULL) { /* NULL: a forked child, wiped while it waited */
-        hd_wait_sum(t, id, hd_loop_after_wait(&watch->loop) - began);
+        hd_wait_sum(t, id, began, hd_loop_after_wait(&watch->loop));
     }
 }
 
