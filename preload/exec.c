@@ -273,6 +273,11 @@ static int pass_on_with_us(const struct call *c, size_t variables, const char *l
     return pass_on(c, env);
 }
 
+/* Our variables were what was too much: without us it may pass. */
+static bool was_too_big(int result) {
+    return (result < 0 ? errno : result) == E2BIG;
+}
+
 static size_t count_variables(char *const *env) {
     size_t n = 0;
     for (; env != NULL && env[n] != NULL; n++) {
@@ -289,7 +294,8 @@ static int become_in_child(const struct call *c) {
     int saved = errno;
     follow = follow && target_loads_us(c);
     errno = saved;
-    return follow ? pass_on_with_us(c, variables, path) : pass_on(c, c->env);
+    int result = follow ? pass_on_with_us(c, variables, path) : E2BIG;
+    return was_too_big(result) ? pass_on(c, c->env) : result;
 }
 
 static int become(const struct call *c) {
@@ -310,13 +316,15 @@ static int become(const struct call *c) {
     hd_text_i64(&t, hd_record_file_number(record));
     uint32_t before =
         atomic_exchange(&record->unwatched, HD_UNWATCHED_EXEC); /* until the new program says no */
-    int result = link >= 0 ? pass_on_with_us(c, variables, number) : pass_on(c, c->env);
-    saved = errno;
-    atomic_store(&record->unwatched, before);
+    int result = E2BIG;
     if (link >= 0) {
+        result = pass_on_with_us(c, variables, number);
+        saved = errno;
         hd_os.close(link);
+        errno = saved;
     }
-    errno = saved;
+    result = was_too_big(result) ? pass_on(c, c->env) : result;
+    atomic_store(&record->unwatched, before);
     return result;
 }
 

@@ -244,6 +244,12 @@ class Exec(Case):
         self.assertLess(800 * MS, hangs[0]["duration_ns"], "as old as the last look before exec")
         self.assertGreater(used[0] - 4 * S + 100 * MS, hangs[0]["duration_ns"])  # it waited for 4 s before
 
+    @unittest.skipIf(SANITIZER, "its runtime needs more stack than the program leaves it")
+    def test_arguments_that_just_fit_are_not_too_long_with_ours(self):
+        _, watched = self.alike([BECOME, "grown"])
+        self.assertEqual(0, watched.wait(), watched.errors)
+        self.assertRegex(watched.told[-1], "it became another program")
+
     def test_a_fifo_is_no_program(self):
         fifo = self.folder() + "/fifo"
         os.mkfifo(fifo, 0o755)

@@ -4,16 +4,18 @@
  * tells its descriptors, and then execs `become end`, which tells its arguments, descriptors and environment.
  * `become hang`: in its loop, when the loop is sure, a callback computes for 1.2 s and then execs `become
  * loop`, which ticks, sleeps for 1.2 s, ticks and ends. `become children`: what children see that are made in
- * each way.
+ * each way. `become grown`: it execs itself with arguments than which its children can have no longer ones.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -145,6 +147,37 @@ static int children(void) {
     return status;
 }
 
+static bool fits_a_child(char **argv) {
+    int status = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        execve(self, argv, environ);
+        _exit(1);
+    }
+    return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static int grown(void) {
+    static char first[131000], second[131072]; /* of the 256 KiB that a quarter of the stack is then */
+    char *argv[] = {"become", "fits", first, second, NULL};
+    struct rlimit stack;
+    size_t least = 0, most = sizeof second;
+    getrlimit(RLIMIT_STACK, &stack);
+    stack.rlim_cur = 1 << 20;
+    setrlimit(RLIMIT_STACK, &stack);
+    memset(first, 'a', sizeof first - 1);
+    while (least + 1 < most) {
+        size_t between = (least + most) / 2;
+        memset(second, 'b', between);
+        second[between] = '\0';
+        *(fits_a_child(argv) ? &least : &most) = between;
+    }
+    second[least] = '\0';
+    execve(self, argv, environ);
+    perror("execve");
+    return 1;
+}
+
 int main(int argc, char **argv) {
     const char *form = argc > 1 ? argv[1] : "execv";
     self = realpath("/proc/self/exe", NULL);
@@ -159,6 +192,12 @@ int main(int argc, char **argv) {
     }
     if (strcmp(form, "children") == 0) {
         return children();
+    }
+    if (strcmp(form, "grown") == 0) {
+        return grown();
+    }
+    if (strcmp(form, "fits") == 0) {
+        return 0;
     }
     int result = into(form, "/nowhere/become-nothing");
     printf("%d %s ", result, strerror(errno));
