@@ -50,11 +50,19 @@ static struct {
     __typeof__(&posix_spawnp) spawnp;
 } real;
 
+/* Before glibc 2.34. */
+static int no_execveat(int dir, const char *path, char *const argv[], char *const env[], int flags) {
+    (void)dir, (void)path, (void)argv, (void)env, (void)flags;
+    errno = ENOSYS;
+    return -1;
+}
+
 void hd_exec_resolve(void) {
     real.execve = (__typeof__(real.execve))hd_interpose_look_up("execve");
     real.execvpe = (__typeof__(real.execvpe))hd_interpose_look_up("execvpe");
     real.fexecve = (__typeof__(real.fexecve))hd_interpose_look_up("fexecve");
     real.execveat = (__typeof__(real.execveat))hd_interpose_look_up("execveat");
+    real.execveat = real.execveat != NULL ? real.execveat : no_execveat;
     real.spawn = (__typeof__(real.spawn))hd_interpose_look_up("posix_spawn");
     real.spawnp = (__typeof__(real.spawnp))hd_interpose_look_up("posix_spawnp");
 }

@@ -42,6 +42,14 @@ EARLY void *hd_interpose_look_up(const char *name) {
     return found;
 }
 
+/* Before glibc 2.35. */
+static int no_epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+                           const sigset_t *mask) {
+    (void)epfd, (void)events, (void)max, (void)timeout, (void)mask;
+    errno = ENOSYS;
+    return -1;
+}
+
 /* Two threads may both do it: they store the same. */
 void hd_interpose_resolve(void) {
 #define RESOLVE(member, name) real.member = (__typeof__(real.member))hd_interpose_look_up(name)
@@ -54,6 +62,7 @@ void hd_interpose_resolve(void) {
     RESOLVE(epoll_wait, "epoll_wait");
     RESOLVE(epoll_pwait, "epoll_pwait");
     RESOLVE(epoll_pwait2, "epoll_pwait2");
+    real.epoll_pwait2 = real.epoll_pwait2 != NULL ? real.epoll_pwait2 : no_epoll_pwait2;
     RESOLVE(epoll_create, "epoll_create");
     RESOLVE(epoll_create1, "epoll_create1");
 #undef RESOLVE
