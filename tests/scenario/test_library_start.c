@@ -411,6 +411,27 @@ static void a_watch_that_a_stop_ended_is_given_back(void **state) {
     }
 }
 
+static void *stop_while_cancelled(void *result) {
+    pthread_cancel(pthread_self());
+    *(int *)result = hangdog_stop();
+    pthread_testcancel();
+    return NULL;
+}
+
+static void a_thread_that_is_cancelled_stops_it_first(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        pthread_t thread;
+        int result = -1;
+        void *end = NULL;
+        quick_start();
+        assert_int_equal(pthread_create(&thread, NULL, stop_while_cancelled, &result), 0);
+        assert_int_equal(pthread_join(thread, &end), 0);
+        assert_ptr_equal(end, PTHREAD_CANCELED);
+        assert_int_equal(result, 0);
+    }
+}
+
 int main(int argc, char **argv) {
     library_quick_disk();
     if (argc == 3) {
@@ -424,6 +445,7 @@ int main(int argc, char **argv) {
         CASE(starting_twice_and_stopping_twice),
         CASE(stopped_in_mid_hang_it_is_quick_and_the_hang_is_told),
         CASE(started_again_in_mid_hang_it_tells_each_once),
+        CASE(a_thread_that_is_cancelled_stops_it_first),
         CASE(a_handle_outlives_the_run),
         CASE(a_watch_that_a_stop_ended_is_given_back),
         CASE(four_threads_start_and_stop_as_they_like),

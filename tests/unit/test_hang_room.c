@@ -461,10 +461,26 @@ static void random_programs_have_the_hot_stacks_of_the_reference(void **state) {
     assert_true(steps > 100 && gone > 100000);
 }
 
+/* The slot is another loop's when the worker hears of it. */
+static void a_hang_is_of_the_thread_that_had_the_loop_when_it_began(void **state) {
+    (void)state;
+    struct hd_watch *w = hd_watch_at(&m, 0);
+    struct hd_message message = {.type = HD_MSG_TRACK, .generation = 1, .tid = 1};
+    *w = (struct hd_watch){.name = "another", .generation = 2, .loop = {.tid = 2}};
+    const struct hd_hang *h = hd_hang_begin(&k, &message);
+    assert_int_equal(h->tid, 1);
+    assert_string_equal(h->loop_name, "");
+    message.generation = message.tid = 2;
+    h = hd_hang_begin(&k, &message);
+    assert_int_equal(h->tid, 2);
+    assert_string_equal(h->loop_name, "another");
+}
+
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        TEST(a_hang_is_of_the_thread_that_had_the_loop_when_it_began),
         TEST(what_comes_after_many_stacks_has_its_name_and_its_share),
         TEST(a_third_among_many_stacks_is_the_hot_stack),
         TEST(what_comes_after_a_pool_of_heavier_stacks_is_not_kept_out),
