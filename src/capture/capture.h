@@ -105,6 +105,10 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out);
 /* The buffers of the above: taken once, kept for the life of the process. Before the first capture. */
 int hd_capture_buffers(void);
 
+/* For how long captures meant to wait, of a thread that is not blocked and for answers, all together. Monitor
+ * only. */
+uint64_t hd_capture_napped_ns(void);
+
 /* Only rung 1, by process_vm_readv or /proc/self/mem: for threads that are not watched. -EAGAIN: it runs. */
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
 

@@ -64,8 +64,15 @@ int hd_signalled_signal(void) {
     return shared.signal;
 }
 
+static uint64_t napped_ns;
+
+uint64_t hd_capture_napped_ns(void) {
+    return napped_ns;
+}
+
 void hd_capture_nap(uint64_t ns) {
     static uint32_t never;
+    napped_ns += ns;
     (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + ns, false);
 }
 

@@ -79,7 +79,10 @@ static void tell_waits(struct hd_monitor *m, uint64_t now_ns) {
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns = anchor(m);
     uint64_t late_ns = m->planned_ns != 0 && now_ns > m->planned_ns ? now_ns - m->planned_ns : 0;
-    uint64_t delay_ns = late_ns > HD_LATE_NS ? own_delay(m) : 0;
+    uint64_t napped_ns =
+        hd_capture_napped_ns() - m->napped_ns; /* in the look before: no stop of the process */
+    uint64_t delay_ns = late_ns > HD_LATE_NS ? own_delay(m) + napped_ns : 0;
+    m->napped_ns += napped_ns;
     m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
     uint64_t next_ns = FOR_EVER;
     note_pause(m, now_ns);

@@ -219,6 +219,43 @@ static void beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever(
     looper_stop(&looper);
 }
 
+static atomic_uint unheard;
+
+static int lose(int pid, int tid, int signal, uint64_t value) {
+    (void)pid;
+    (void)tid;
+    (void)signal;
+    (void)value;
+    atomic_fetch_add(&unheard, 1);
+    return 0;
+}
+
+/* The monitor waits for each of them in turn, longer than it is late for any other reason but a stop. */
+static void loops_that_give_no_answer_are_not_taken_for_stopped(void **state) {
+    (void)state;
+    static struct looper four[4];
+    int (*signal_thread)(int, int, int, uint64_t) = hd_os.signal_thread;
+    for (unsigned i = 0; i < 4; i++) {
+        looper_start(&four[i], "spinning", 0);
+    }
+    hd_os.signal_thread = lose;
+    for (unsigned i = 0; i < 4; i++) {
+        looper_post(&four[i], block_spin, 10 * T);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        looper_wait(&four[i]);
+        looper_stop(&four[i]);
+    }
+    hd_os.signal_thread = signal_thread;
+    assert_true(atomic_load(&unheard) > 8);
+    json_t *hangs = spool_wait(&spool, NULL, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        const json_t *excluded = json_object_get(json_array_get(hangs, i), "excluded_ns");
+        assert_true(excluded == NULL || json_integer_value(excluded) == 0);
+    }
+    json_decref(hangs);
+}
+
 static bool record_has(void *loop) {
     const struct hd_monitor *m = hd_monitor_current();
     const struct hd_watch *w = loop;
@@ -276,6 +313,7 @@ int main(void) {
         CASE(a_loop_that_is_watched_later_is_no_launch),
         CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(a_hang_has_a_place_beside_turns_that_are_none),
+        CASE(loops_that_give_no_answer_are_not_taken_for_stopped),
         CASE(a_second_watch_on_a_thread_takes_nothing_from_the_first),
         CASE(beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever),
     };
