@@ -14,6 +14,7 @@ from support_beside import loop
 from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, Program, environment, main_side_by_side, wait_until
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")
+FILTERED = os.path.join(BUILD, "tests/programs/filtered")
 NOBODY = 65534
 
 
@@ -222,6 +223,16 @@ class Odd(unittest.TestCase):
         self.assertIn("+++ killed by SIGSEGV", calls[-1])
         self.assertRegex("\n".join(call for call in calls if call.startswith(own + " ")),
                          r"PR_SET_DUMPABLE, SUID_DUMP_DISABLE\).*\n.*tgkill\(.*SIGSEGV")
+
+    @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
+    def test_a_trial_of_a_filter_leaves_no_core_file(self):
+        subprocess.run(["strace", "-f", "-e", "trace=prctl", "-o", self.folder + "/trace", FILTERED, "launch", "deadly", HANGDOG,
+                        "run", "--spool", self.folder + "/spool", "/bin/true"], env=environment(), capture_output=True,
+                       timeout=PATIENCE, check=False)
+        calls = pathlib.Path(self.folder, "trace").read_text(encoding="ascii").splitlines()
+        killed = {call.split()[0] for call in calls if "+++ killed by SIGSYS" in call}
+        without = {call.split()[0] for call in calls if "PR_SET_DUMPABLE, SUID_DUMP_DISABLE" in call}
+        self.assertTrue(killed & without, calls)
 
     def test_closed_descriptors(self):
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
