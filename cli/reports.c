@@ -4,6 +4,8 @@
  */
 #include "cli/reports.h"
 
+#include "cli/base_name.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -259,6 +262,22 @@ static bool is_understood(const char *path, const json_t *report, struct problem
     return missing == NULL;
 }
 
+/* Of a program that links the library, and died in that hang: nobody holds the note beside the report any
+ * more (monitor/note.c). Its duration is that of the last update. */
+static bool died_in_it(const char *path, const json_t *report) {
+    const char *name = base_name(path);
+    char *note;
+    if (!json_is_false(json_object_get(report, "complete")) || !is_report_name(name) ||
+        asprintf(&note, "%.*s.%.*s.open", (int)(name - path), path, ID_CHARS, name) < 0)
+        return false;
+    int fd = open(note, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool died = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    if (fd >= 0)
+        close(fd);
+    free(note);
+    return died;
+}
+
 json_t *report_load(const char *path, struct problem *why) {
     size_t bytes;
     char *text = read_file(path, &bytes, why);
@@ -270,6 +289,8 @@ json_t *report_load(const char *path, struct problem *why) {
         json_decref(report);
         return NULL;
     }
+    if (report != NULL && died_in_it(path, report))
+        json_object_set_new(report, "kind", json_string("fatal-hang"));
     return report;
 }
 

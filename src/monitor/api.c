@@ -103,6 +103,7 @@ int hangdog_start(const hangdog_options *options) {
     struct hd_settings settings;
     struct hd_monitor *m;
     int rc = settings_of(options, &settings);
+    settings.note = hd_note_hang;
     return rc != 0 ? rc : hd_monitor_start(&settings, NULL, &m);
 }
 

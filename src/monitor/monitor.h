@@ -71,6 +71,7 @@ struct hd_watch {
 };
 
 struct hd_worker; /* monitor/worker.h */
+struct hd_hang;
 struct hd_past_samples;
 
 /* A seccomp filter on watched threads: a system call of theirs may be the end of the program. They get no
@@ -103,6 +104,8 @@ struct hd_settings {
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
     uint64_t launch_known_ns;  /* what is known later than this to have been a launch was none; 0: never */
     struct hd_recogniser recogniser;
+    /* the worker: hd_note_hang, where nobody has the record when the process dies; else NULL */
+    void (*note)(struct hd_worker *worker, struct hd_hang *h, bool over);
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
     bool alone;                           /* and nobody else settles them when the process ends */
@@ -193,6 +196,8 @@ void *hd_worker_run(void *monitor);
 size_t hd_worker_bytes(void);
 void hd_worker_init(struct hd_monitor *m,
                     struct hd_worker *k); /* on the worker: its descriptors are of its table */
+/* The report of a hang that lasts was written, or the hang is over. For settings.note. */
+void hd_note_hang(struct hd_worker *k, struct hd_hang *h, bool over);
 
 /* Wakes the monitor. Any thread; async-signal-safe. */
 void hd_monitor_wake(struct hd_monitor *m);

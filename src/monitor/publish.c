@@ -384,6 +384,9 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     if (complete) {
         hd_recorded_closed(m, k, h);
     }
+    if (m->settings.note != NULL && (allowed || complete)) {
+        m->settings.note(k, h, complete);
+    }
     if (complete && allowed && !r.brief) { /* a repeat is of the whole report, not of the repeat before */
         k->before_fingerprint = r.fingerprint;
         k->before_made = made;
@@ -391,11 +394,14 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     }
 }
 
-void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h) {
+void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h) {
     hd_spool_withdraw(&k->spool, h->id);
     unhold(k, h);
     atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
     hd_recorded_closed(m, k, h);
+    if (m->settings.note != NULL) {
+        m->settings.note(k, h, true);
+    }
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */

@@ -58,6 +58,7 @@ struct hd_hang {
     uint64_t start_ns, start_wall_ns;
     uint64_t duration_ns, excluded_ns, threshold_ns;
     uint64_t written_age_ns; /* at the last write; the next at twice that */
+    int note;                /* hd_note_hang's descriptor + 1; 0: none */
     uint8_t id[HD_UUID_BYTES];
     struct hd_tree tree;
     struct hd_cause_sums sums;
@@ -171,8 +172,7 @@ void hd_recorded_closed(struct hd_monitor *m, const struct hd_worker *k, const s
 void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete);
 /* Its loop is sure: what is held of it is shown from now on. */
 void hd_publish_held(struct hd_worker *k, uint8_t loop, uint32_t generation);
-void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k,
-                         const struct hd_hang *h); /* it was none */
+void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h); /* it was none */
 /* Another wait is its loop's: what is held was none. */
 void hd_publish_void(struct hd_worker *k, uint8_t loop, uint32_t generation);
 void hd_publish_session(struct hd_monitor *m, struct hd_worker *k);

@@ -21,6 +21,8 @@
 
 /* ---- names -------------------------------------------------------------------------------- */
 
+static const char end_of[][8] = {"", ".json", ".held", ".tmp", ".open"}; /* by enum hd_spool_file */
+
 void hd_spool_name(char name[HD_SPOOL_NAME_BYTES], const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what) {
     char text[ID_CHARS + 1];
     struct hd_text t;
@@ -29,7 +31,7 @@ void hd_spool_name(char name[HD_SPOOL_NAME_BYTES], const uint8_t id[HD_UUID_BYTE
     if (what != HD_SPOOL_REPORT)
         hd_text_str(&t, ".");
     hd_text_str(&t, text);
-    hd_text_str(&t, what == HD_SPOOL_REPORT ? ".json" : what == HD_SPOOL_HELD ? ".held" : ".tmp");
+    hd_text_str(&t, end_of[what]);
 }
 
 static bool is_id(const char *s) {
@@ -47,11 +49,10 @@ enum hd_spool_file hd_spool_what(const char *name) {
     if (!is_id(name + hidden))
         return HD_SPOOL_OTHER;
     const char *end = name + hidden + ID_CHARS;
-    if (!hidden)
-        return strcmp(end, ".json") == 0 ? HD_SPOOL_REPORT : HD_SPOOL_OTHER;
-    if (strcmp(end, ".held") == 0)
-        return HD_SPOOL_HELD;
-    return strcmp(end, ".tmp") == 0 ? HD_SPOOL_TEMP : HD_SPOOL_OTHER;
+    for (unsigned what = HD_SPOOL_OPEN; what > HD_SPOOL_OTHER; what--)
+        if (strcmp(end, end_of[what]) == 0 && hidden == (what != HD_SPOOL_REPORT))
+            return (enum hd_spool_file)what;
+    return HD_SPOOL_OTHER;
 }
 
 /* ---- walks -------------------------------------------------------------------------------- */
