@@ -24,16 +24,21 @@
 #include "report/spool.h"
 
 #define ROUNDS 3000
-#define ID "01a1fb85-d8ab-7721-afb4-1d9d47e8890f"
+#define ID "01a1fb85-d8ab-7721-afb4-1d9d%08x"
 
 static char folder[64], temp[160], name[160];
+
+/* Each report is settled once. */
+static void be_report(unsigned number) {
+    snprintf(temp, sizeof temp, "%s/." ID ".tmp", folder, number);
+    snprintf(name, sizeof name, "%s/" ID ".json", folder, number);
+}
 
 static int fresh(void **state) {
     (void)state;
     strcpy(folder, "/tmp/hangdog-temp-XXXXXX");
     assert_non_null(mkdtemp(folder));
-    snprintf(temp, sizeof temp, "%s/." ID ".tmp", folder);
-    snprintf(name, sizeof name, "%s/" ID ".json", folder);
+    be_report(0);
     return 0;
 }
 
@@ -61,11 +66,13 @@ static void no_sweeper_takes_it_before_it_has_its_name(void **state) {
     (void)state;
     int status, lost = 0;
     pid_t sweeper = start_sweeper();
-    for (int i = 0; i < ROUNDS; i++) {
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        be_report(i);
         int fd = temp_file_open(temp);
         if (fd < 0 || write(fd, "text", 4) != 4 || rename(temp, name) != 0)
             lost++;
         close(fd);
+        unlink(name);
     }
     assert_int_equal(kill(sweeper, SIGKILL), 0);
     assert_int_equal(waitpid(sweeper, &status, 0), sweeper);
