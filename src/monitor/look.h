@@ -11,7 +11,8 @@
 #define HD_LATE_NS (100 * HD_NS_PER_MS) /* a look later than this asks why */
 
 /* Looks at one loop. `late_ns`: by how much this look is later than planned; `own_delay_ns`: how much of that
- * the monitor itself waited, for a processor or for answers. True when the loop runs: the monitor may not park. */
+ * the monitor itself waited, for a processor or for answers. True when the loop runs: the monitor may not
+ * park. */
 bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
                 uint64_t own_delay_ns);
 
