@@ -16,16 +16,14 @@
 #include "cli/afterwards.h"
 #include "cli/alone.h"
 #include "cli/beside.h"
+#include "cli/closing.h"
 #include "cli/commands.h"
 #include "cli/filters.h"
-#include "cli/left_behind.h"
 #include "cli/on_hang.h"
-#include "cli/owner.h"
 #include "cli/plain_text.h"
 #include "cli/preload_path.h"
 #include "cli/program_file.h"
 #include "cli/quote.h"
-#include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/run_options.h"
 #include "cli/runner.h"
@@ -136,125 +134,6 @@ static void finish_commands(const struct runner *r, struct on_hang *commands, bo
             "--on-hang: the command was not run, or not to its end, for %lu report%s: too many at a time, or "
             "5 s after the program's end",
             commands->left_out, by_count((int64_t)commands->left_out, "", "s"));
-    }
-}
-
-/* Why the program was not watched, or not to its end; NULL: it was. */
-static const char *unwatched_why(struct hd_record *c) {
-    switch ((enum hd_unwatched)atomic_load(&c->unwatched)) {
-    case HD_UNWATCHED_FILTER:
-        return atomic_load(&c->attached) == 1
-                   ? "it could not be watched: a seccomp filter is on all its "
-                     "threads, and could end it for what ours do"
-                   : "it could no longer be watched: a seccomp filter is on all its "
-                     "threads, and could end it for what ours do";
-    case HD_UNWATCHED_EXEC:
-        return "it became another program, which could not be watched (a static one, of another architecture "
-               "or C library, with privileges, or by a user who may not read our library)";
-    case HD_UNWATCHED_ALONE:
-        return "it could no longer be watched: its threads have different rights";
-    case HD_UNWATCHED_ROOT:
-        return "its root directory is another, from where neither /proc nor the spool can be reached";
-    case HD_UNWATCHED_FAILED:
-        return "it could not be watched: it had no memory or no thread left for the monitor";
-    case HD_UNWATCHED_TABLE:
-        return "it could not be watched: the kernel gave our threads no descriptor table of their own (allow "
-               "close_range, or unshare before Linux 5.9, in the container's seccomp profile)";
-    case HD_UNWATCHED_NOT:
-    case HD_UNWATCHED_NO_WAIT:
-    default:
-        return NULL;
-    }
-}
-
-/* A bit for each name of --thread: such a thread waited, in any image of the program or child of it. */
-static uint32_t threads_seen(const struct runner *r) {
-    uint32_t seen = 0;
-    for (unsigned i = 0; i < HD_RECORDS; i++) {
-        seen |= atomic_load(&r->record[i].threads_seen);
-    }
-    return seen;
-}
-
-/* What was asked for and is not there. */
-static void tell_what_is_missing(const struct runner *r, const struct run_options *o) {
-    struct hd_record *c = r->record;
-    unsigned long long hangs = atomic_load(&c->hangs), failed = atomic_load(&c->spool_failed);
-    unsigned long long dropped = atomic_load(&c->reports_dropped);
-    int error = atomic_load(&c->spool_error);
-    if (error != 0 && failed != 0) {
-        complain("%llu report%s could not be written to '%.500s': %s; the hangs were %llu", failed,
-                 by_count((int64_t)failed, "", "s"), c->options.spool, strerror(error), hangs);
-    }
-    if (dropped != 0) {
-        complain("%llu of the oldest reports in '%.500s' went for its limits: %d reports, %llu MiB", dropped,
-                 c->options.spool, HD_SPOOL_REPORTS, HD_SPOOL_BYTES >> 20);
-    }
-    for (size_t i = 0; i < o->threads.count && atomic_load(&c->attached) != 0; i++) {
-        if ((threads_seen(r) >> i & 1) == 0) {
-            complain("--thread %s: no such thread waited in a loop", o->threads.text[i]);
-        }
-    }
-}
-
-static void sum_up(const struct runner *r, const struct run_options *o, bool can_be_shown) {
-    struct hd_record *c = r->record;
-    char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[256],
-        spool[4 * sizeof c->options.spool];
-    uint64_t ran_ns = r->ended_ns - c->options.started_ns;
-    unsigned long long hangs = atomic_load(&c->hangs);
-    render_duration(ran, (int64_t)ran_ns);
-    render_duration(hung, (int64_t)atomic_load(&c->hang_ns));
-    quote_word(spool, sizeof spool, c->options.spool);
-    const char *why = unwatched_why(c);
-    uint32_t seen = atomic_load(&c->loop_seen);
-    if (atomic_load(&c->attached) == 0) {
-        snprintf(how, sizeof how, "it could not be watched: it did not load %s", PRELOAD_FILE);
-    } else if (why != NULL) {
-        snprintf(how, sizeof how, "%s", why);
-    } else if (seen == HD_RECORD_NO_LOOP && o->loop != NULL) {
-        snprintf(how, sizeof how, "--loop %.200s: no wait of it was seen", o->loop);
-    } else if (seen == HD_RECORD_NO_LOOP) {
-        snprintf(how, sizeof how, "no event loop was seen; what to do: hangdog run --help");
-    } else if (hangs == 0) {
-        snprintf(how, sizeof how, "%sno hang of %ld ms or more",
-                 seen == HD_RECORD_LOOP ? "no event loop was seen for certain, and " : "", o->threshold_ms);
-    } else {
-        snprintf(how, sizeof how, "%llu hang%s, %s in all", hangs, by_count((int64_t)hangs, "", "s"), hung);
-    }
-    bool shown = hangs != 0 && why == NULL && seen != HD_RECORD_NO_LOOP && can_be_shown;
-    complain("%.255s ran for %s; %s%s%s", o->name, ran, how,
-             shown ? "; see: hangdog show latest --spool " : "", shown ? spool : "");
-}
-
-static void tell_children(const struct runner *r) {
-    unsigned all = 0, go_on = 0;
-    char numbers[128] = "";
-    for (unsigned i = 0; i < HD_RECORDS; i++) {
-        const struct hd_record *c = &r->record[i];
-        size_t n = strlen(numbers);
-        bool child =
-            atomic_load(&c->owner) != 0 && atomic_load(&c->superseded_ns) == 0 && c->options.of_child;
-        pid_t pid = child ? owner_here(c) : 0;
-        all += child;
-        if (pid != 0) {
-            go_on++;
-            snprintf(numbers + n, sizeof numbers - n, "%s%d", n == 0 ? "" : ", ", (int)pid);
-        }
-    }
-    if (go_on > 0) {
-        complain("of %u %s followed %u %s on (%s); %s reports are kept, and told no more", all,
-                 by_count(all, "child that was", "children that were"), go_on, by_count(go_on, "goes", "go"),
-                 numbers, by_count(go_on, "its", "their"));
-    }
-}
-
-static void tell_left_behind(const struct runner *r, const struct run_options *o) {
-    pid_t pid = atomic_load(&r->record->attached) != 0 ? left_behind(r) : 0;
-    if (pid != 0) {
-        complain("%s has left process %d behind, which goes on and %s", o->name, (int)pid,
-                 o->follow ? "is watched once it waits; its reports are kept, and told no more"
-                           : "is not watched; --follow watches it too");
     }
 }
 
@@ -382,16 +261,7 @@ int cmd_run(int argc, char **argv) {
     teller_close(&teller);
     finish_commands(&r, &commands, o.quiet);
     if (!o.quiet) {
-        tell_left_behind(&r, &o);
-        tell_what_is_missing(&r, &o);
-        bool whole =
-            unwatched_why(r.record) == NULL && atomic_load(&r.record->loop_seen) != HD_RECORD_NO_LOOP;
-        if (!teller.sessions_told || !whole) { /* a session of an image before says nothing of the last one */
-            sum_up(&r, &o, can_be_shown);
-        }
-        if (o.follow) {
-            tell_children(&r);
-        }
+        closing_lines(&r, &o, teller.sessions_told, can_be_shown);
     }
     runner_end_alike(r.status);
 }

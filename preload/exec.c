@@ -297,13 +297,19 @@ static size_t count_variables(char *const *env) {
 static int become_in_child(const struct call *c) {
     size_t variables = count_variables(c->env);
     const char *path = own_preload[0] != '\0' ? hd_record_file_path() : NULL;
-    bool follow = path != NULL && c->path != NULL && (hd_process_is_child() || c->way >= SPAWN) &&
-                  !hd_process_is_filtered() && variables <= VARIABLES_MAX;
+    bool child = path != NULL && c->path != NULL && (hd_process_is_child() || c->way >= SPAWN);
     int saved = errno;
-    follow = follow && target_loads_us(c);
+    bool follow = child && !hd_process_is_filtered() && variables <= VARIABLES_MAX && target_loads_us(c);
     errno = saved;
+    if (child && !follow) {
+        hd_record_file_count_unwatched(1);
+    }
     int result = follow ? pass_on_with_us(c, variables, path) : E2BIG;
-    return was_too_big(result) ? pass_on(c, c->env) : result;
+    result = was_too_big(result) ? pass_on(c, c->env) : result;
+    if (child && !follow && result != 0) {
+        hd_record_file_count_unwatched(-1);
+    }
+    return result;
 }
 
 static int become(const struct call *c) {

@@ -170,6 +170,10 @@ const char *hd_record_file_path(void) {
     return file.follow ? file.path : NULL;
 }
 
+void hd_record_file_count_unwatched(int32_t more) {
+    atomic_fetch_add(&file.table->children_unwatched, (uint32_t)more);
+}
+
 struct hd_record *hd_record_file_take(const char *text) {
     char *end = NULL;
     int fd =

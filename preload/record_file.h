@@ -19,6 +19,10 @@ struct hd_record *hd_record_file_take_again(void);
  * Async-signal-safe. */
 const char *hd_record_file_path(void);
 
+/* A child of the program becomes one that cannot be watched (1), or could not become it (-1).
+ * Async-signal-safe. */
+void hd_record_file_count_unwatched(int32_t more);
+
 /* The file once more, for the program that this process is about to become: a descriptor that survives exec,
  * or a negative errno value. Async-signal-safe. `number`: which record that one will find to be its own. */
 int hd_record_file_open(void);

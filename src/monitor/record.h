@@ -49,6 +49,7 @@ enum hd_unwatched {
     HD_UNWATCHED_ROOT,    /* it had to be watched anew, under another root: /proc and the spool are not its */
     HD_UNWATCHED_EXEC,    /* it became another program, which has not taken a record */
     HD_UNWATCHED_TABLE,   /* no descriptor table for the monitor: its numbers would be among the program's */
+    HD_UNWATCHED_KINDS,
 };
 
 enum hd_record_loop {
@@ -104,6 +105,8 @@ struct hd_record {
     _Atomic uint32_t threads_seen; /* a bit for each of the names: such a thread waited */
     /* written by the runner */
     _Atomic uint64_t stopped_ns; /* summed time that the program was stopped by signals */
+    /* in the first record, by all that are followed */
+    _Atomic uint32_t children_unwatched; /* that became programs which could not be, and had no record */
 };
 
 /* The session report's figures, of a process that may have died since. */

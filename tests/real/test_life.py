@@ -26,7 +26,7 @@ THREAD_ENDS = os.path.join(PROGRAMS, "thread-ends")
 CHRONYD = "/usr/sbin/chronyd"
 SHELL = "/bin/sh"
 PYTHON = "/usr/bin/python3"
-NO_LONGER = r"it could no longer be watched: a seccomp filter is on all its threads"
+NO_LONGER = r"it could no longer be watched: a seccomp filter is on all threads"
 OWN_CALLS = "the sanitizer's runtime makes system calls of its own, which these filters end"
 
 
@@ -91,7 +91,7 @@ class Filters(Case):
             self.assertEqual(7, process.returncode, told[kind])
             self.assertRegex(output, r"^busy 1\d{3}\nsleep 1\d{3}\n$")
         for kind, text in told.items():
-            self.assertRegex(text, "it could not be watched: a seccomp filter is on all its threads"
+            self.assertRegex(text, "it could not be watched: a seccomp filter is on all threads"
                              if "deadly" in kind else "; 2 hangs, ", kind)
 
     def test_no_descriptor_table_by_one_call(self):
@@ -248,7 +248,7 @@ class Exec(Case):
     def test_arguments_that_just_fit_are_not_too_long_with_ours(self):
         _, watched = self.alike([BECOME, "grown"])
         self.assertEqual(0, watched.wait(), watched.errors)
-        self.assertRegex(watched.told[-1], "it became another program")
+        self.assertRegex(watched.told[-1], "it became a program that could not be watched")
 
     def test_a_fifo_is_no_program(self):
         fifo = self.folder() + "/fifo"
@@ -326,7 +326,7 @@ class Exec(Case):
         program = self.program([SHELL, "-c", "exec /sbin/ldconfig -V"])
         self.assertEqual(0, program.wait())
         self.assertRegex(program.output, "^ldconfig ")
-        self.assertRegex(program.told[-1], "it became another program, which could not be watched")
+        self.assertRegex(program.told[-1], "it became a program that could not be watched")
 
 
 class Threads(Case):
@@ -502,6 +502,24 @@ class Follow(Case):
         program = self.program([PYTHON, "-I", "-c", FILTERED_SHELLS], options=["--follow"])
         self.assertEqual(0, program.wait(), program.errors)
         self.assertEqual("0 0\n3\n4\n", program.output)
+
+    def test_children_that_cannot_be_watched_are_counted(self):
+        """No report is theirs: static programs, one that could not be started at all is none."""
+        argv = [PYTHON, "-I", "-c", """if 1:
+            import os, subprocess
+            for _ in range(2):
+                subprocess.run(["/sbin/ldconfig", "-V"], check=True, stdout=subprocess.DEVNULL)
+            if os.fork() == 0:
+                os.execv("/sbin/ldconfig", ["ldconfig", "-V"])
+            os.wait()
+            try:
+                subprocess.run(["/nowhere/static"])
+            except FileNotFoundError:
+                print("none", flush=True)"""]
+        program = self.program(argv, options=["--follow"])
+        self.assertEqual(0, program.wait(), program.errors)
+        self.assertTrue(program.output.endswith("none\n"), program.output)
+        self.assertRegex(program.told[-1], "^hangdog: 3 children that were followed became a program that could not be")
 
     def test_forked_and_started_children(self):
         argv = [PYTHON, "-I", "-c", FORKS, BECOME]

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What hangdog run says when the program has ended: how it was watched, and what was not. Ordinary code.
+ */
+#ifndef HD_CLOSING_H
+#define HD_CLOSING_H
+
+#include "cli/run_options.h"
+#include "cli/runner.h"
+
+/* `session_told`: the session report was, as it is with --json; `can_be_shown`: the spool has reports of it.
+ */
+void closing_lines(const struct runner *r, const struct run_options *o, bool session_told, bool can_be_shown);
+
+#endif
