@@ -104,9 +104,12 @@ static int settle_one(const char *path, bool quiet) {
         close(fd);
         return 0;
     }
-    struct hd_record *table = fstat(fd, &st) == 0 && (size_t)st.st_size == TABLE_BYTES ? map_table(fd) : NULL;
+    bool fits = fstat(fd, &st) == 0 && (size_t)st.st_size == TABLE_BYTES;
+    struct hd_record *table = fits ? map_table(fd) : NULL;
     if (table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table) {
         rc = afterwards_alone(table);
+    } else if (fits && table == NULL) {
+        rc = -ENOMEM;
     } else if (!quiet && is_of_another_version(fd)) {
         complain(
             "'%.500s' is of another version of hangdog and cannot be read: whether its program died in a "

@@ -271,7 +271,8 @@ static bool died_in_it(const char *path, const json_t *report) {
         asprintf(&note, "%.*s.%.*s.open", (int)(name - path), path, ID_CHARS, name) < 0)
         return false;
     int fd = open(note, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool died = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    struct stat st;
+    bool died = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
     if (fd >= 0)
         close(fd);
     free(note);

@@ -7,6 +7,7 @@
 #include "cli/base_name.h"
 #include "cli/reports.h"
 #include "cli/script_frames.h"
+#include "os/os.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -23,7 +24,7 @@ struct work {
     json_t *notes; /* by module's path */
     json_t *script_notes;
     int mapped;
-    int64_t started_s;
+    int64_t ran_s;
 };
 
 /* ---- one frame ---------------------------------------------------------------------------- */
@@ -75,7 +76,7 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
     struct symbol_query q = {
         .path = json_string_value(json_object_get(module, "path")),
         .build_id = json_string_value(json_object_get(module, "build_id")),
-        .ran_s = w->started_s,
+        .ran_s = w->ran_s,
         .exact = trust != NULL && (strcmp(trust, "context") == 0 || strcmp(trust, "signal") == 0),
     };
     if (q.path == NULL || !read_address(frame, "offset", &q.offset))
@@ -135,11 +136,12 @@ static void expand_stacks(struct work *w, json_t *stacks, const char *member) {
     }
 }
 
-/* 0: nobody knows. */
-static int64_t started_s(const json_t *report) {
+/* When it was last known to run: code may be made and loaded by what hangs. 0: nobody knows. */
+static int64_t ran_s(const json_t *report) {
     const char *text = json_string_value(json_object_get(report, "started_at"));
+    int64_t took_s = json_integer_value(json_object_get(report, "duration_ns")) / (int64_t)HD_NS_PER_S;
     struct tm utc = {0};
-    return text != NULL && strptime(text, "%Y-%m-%dT%H:%M:%S", &utc) != NULL ? timegm(&utc) : 0;
+    return text != NULL && strptime(text, "%Y-%m-%dT%H:%M:%S", &utc) != NULL ? timegm(&utc) + took_s : 0;
 }
 
 static void begin(struct work *w, json_t *report, struct symbolizer *s, uid_t owner) {
@@ -149,7 +151,7 @@ static void begin(struct work *w, json_t *report, struct symbolizer *s, uid_t ow
         .known = json_object(),
         .notes = json_object(),
         .script_notes = json_array(),
-        .started_s = started_s(report),
+        .ran_s = ran_s(report),
     };
     w->mapped = script_frames_name(report, owner, w->script_notes);
 }

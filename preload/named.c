@@ -96,6 +96,8 @@ static bool clear(struct place *p, uint64_t now_ns) {
     t->woke_ticks = 0;
     t->stack_top = 0;
     t->named = true;
+    atomic_store_explicit(&t->seldom, false,
+                          memory_order_relaxed); /* who had it may have ended in a handler */
     hd_left_stacks_init(&t->left);
     hd_recognition_init(t->recognition, hd_named->record, now_ns);
     return true;

@@ -254,8 +254,9 @@ static void tell_rule(struct hd_waits *t, uint64_t now_ns, uint64_t now) {
         if (atomic_load_explicit(&id->uses, memory_order_relaxed) != known->uses) {
             continue; /* given away meanwhile: of another */
         }
-        uint64_t over_ns = now_ns - (over < now ? hd_ticks_to_ns(now - over, rate) : 0);
-        last_ns = over_ns > last_ns ? over_ns : last_ns;
+        uint64_t ago_ns = over < now ? hd_ticks_to_ns(now - over, rate) : 0;
+        last_ns =
+            ago_ns < now_ns - last_ns ? now_ns - ago_ns : last_ns; /* the counter may run in a suspend */
         known->seen.first = first;
         uint32_t group = hd_rule_group_of(&g->rule, &known->seen);
         hd_rule_waited(&g->rule, group, &known->seen, hd_ticks_to_ns(ticks - known->ticks, rate),
@@ -516,7 +517,9 @@ void hd_recognise(void *waits, struct hd_worker *k) {
         look_again(t, k);
         tell_blocked(t, now_ns);
         tell_rule(t, now_ns, now);
-        hd_rule_tick(&g->rule, now_ns);
+        if (order != atomic_load_explicit(&g->order, memory_order_relaxed)) {
+            hd_rule_tick(&g->rule, now_ns); /* else this may be a hang of its: return decides */
+        }
         tell_waiting(t);
     }
     give_verdicts(t, k);

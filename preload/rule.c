@@ -310,6 +310,14 @@ void hd_rule_waiting(struct hd_rule_state *r, uint32_t group) {
     }
 }
 
+bool hd_rule_stands(const struct hd_rule_state *r) {
+    if (r->loop == HD_RULE_NONE || r->doubted_ns != 0) {
+        return false;
+    }
+    const struct hd_rule_group *g = &r->group[r->loop];
+    return r->sure || g->waited_ns > (weighed_ns(r, g->proven) - r->pending_ns / 2) / 2;
+}
+
 /* A loop that is not sure comes into doubt while the thread is blocked elsewhere for longer than it ever
  * waited: another kind of loop may be at work (a condition variable: Tk), or this is a long hang. Return
  * decides. */

@@ -133,9 +133,8 @@ static inline bool hd_rule_returns(const struct hd_rule_state *r) {
     return r->loop != HD_RULE_NONE && (r->group[r->loop].proven || r->group[r->loop].turned);
 }
 
-/* There is a loop, and nothing speaks against it now. */
-static inline bool hd_rule_stands(const struct hd_rule_state *r) {
-    return r->loop != HD_RULE_NONE && r->doubted_ns == 0;
-}
+/* There is a loop, and nothing speaks against it now: neither what is past, nor what the thread has been
+ * blocked since the loop last waited. That may be a hang of its, and counts half. */
+bool hd_rule_stands(const struct hd_rule_state *r);
 
 #endif

@@ -36,9 +36,9 @@ static enum hd_cause_kind of_local_socket(const struct hd_evidence *e) {
 
 /* The other end of a socket or pipe is waited for in a way that a signal ends. What is not waited for so is
  * the memory that is copied: a file's, mapped and not yet read, or swapped out. An ioctl waits for the
- * kernel. */
+ * kernel, and so may a close. */
 static bool waits_for_memory(const struct hd_evidence *e) {
-    return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl &&
+    return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl && e->syscall_nr != SYS_close &&
            (e->fd_kind == HD_FD_INET || e->fd_kind == HD_FD_UNIX || e->fd_kind == HD_FD_PIPE);
 }
 

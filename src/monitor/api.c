@@ -165,11 +165,14 @@ void hangdog_expect_block(hangdog_loop *loop) {
 }
 
 void hangdog_expect_block_end(hangdog_loop *loop) {
-    if (loop != NULL &&
-        atomic_load(&watch_of(loop)->loop.expected) > 0 && /* an end without a begin is none */
-        atomic_fetch_sub(&watch_of(loop)->loop.expected, 1) == 1) {
-        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_AFTER_WAITING); /* the turn starts anew */
+    uint32_t depth = loop != NULL ? atomic_load(&watch_of(loop)->loop.expected) : 0;
+    if (depth == 0) {
+        return; /* an end without a begin is none */
     }
+    if (depth == 1) { /* a turn starts anew; it is no wait that has ended, as a launch does by one */
+        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_ENTRY);
+    }
+    atomic_fetch_sub(&watch_of(loop)->loop.expected, 1);
 }
 
 void hangdog_pause(void) {

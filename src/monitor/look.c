@@ -128,7 +128,9 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     look_back(m, w, now_ns, look);
     look->turn_ns = look->turn_ns > m->resumed_ns ? look->turn_ns : m->resumed_ns;
     look->turn_ns = look->turn_ns > w->floor_ns ? look->turn_ns : w->floor_ns;
-    if (!w->launched && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
+    bool meant =
+        atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0; /* no wait of the loop's */
+    if (!w->launched && !meant && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
         note_launch(m, w, hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS));
     }
     if (w->tracked_turn != 0 && hd_is_filtered(m)) {

@@ -79,10 +79,9 @@ static void tell_waits(struct hd_monitor *m, uint64_t now_ns) {
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns = anchor(m);
     uint64_t late_ns = m->planned_ns != 0 && now_ns > m->planned_ns ? now_ns - m->planned_ns : 0;
-    uint64_t napped_ns =
-        hd_capture_napped_ns() - m->napped_ns; /* in the look before: no stop of the process */
-    uint64_t delay_ns = late_ns > HD_LATE_NS ? own_delay(m) + napped_ns : 0;
-    m->napped_ns += napped_ns;
+    uint64_t delay_ns = late_ns > HD_LATE_NS ? own_delay(m) + m->overtime_ns : 0;
+    uint64_t napped_ns = hd_capture_napped_ns();
+    m->overtime_ns = 0;
     m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
     uint64_t next_ns = FOR_EVER;
     note_pause(m, now_ns);
@@ -110,6 +109,7 @@ static uint64_t look(struct hd_monitor *m) {
         /* longer than any look takes: what has happened meanwhile is the next one's question, and so is how
          * long we waited for a processor */
         next_ns = now_ns;
+        m->overtime_ns = hd_capture_napped_ns() - napped_ns; /* no stop of the process */
     } else if (m->unread_late_ns > UNREAD_LATE_NS &&
                (next_ns != FOR_EVER || now_ns - m->own_read_ns >= OWN_READ_NS)) {
         own_delay(m);

@@ -141,8 +141,8 @@ struct hd_monitor {
     uint64_t looked_ns, planned_ns; /* the last look, and when the next was due */
     struct hd_sched own_sched;      /* when it was last read */
     uint64_t unread_late_ns;        /* summed since then */
-    uint64_t napped_ns;             /* hd_capture_napped_ns() at the last look */
-    uint64_t own_read_ns;           /* when that was, but for reads that a late look made */
+    uint64_t overtime_ns; /* that the last look took by waiting for answers, where it made this one late */
+    uint64_t own_read_ns; /* when that was, but for reads that a late look made */
     int own_schedstat_fd;
     uint64_t late_max_ns;
     struct hd_budget budget;

@@ -374,6 +374,10 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
         h->kept = day_allows(m, k);
         k->day_count += h->kept;
     }
+    if (complete && m->settings.note != NULL) {
+        m->settings.note(k, h,
+                         true); /* before the disk has the rest: who exits meanwhile did not die in it */
+    }
     bool allowed = h->kept && (!complete || bucket_allows(m, k, r.fingerprint)) && write_out(m, k, h, &r);
     if (allowed) {
         k->suppressed = complete ? 0 : k->suppressed; /* else what takes its place tells them too */
@@ -384,8 +388,8 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     if (complete) {
         hd_recorded_closed(m, k, h);
     }
-    if (m->settings.note != NULL && (allowed || complete)) {
-        m->settings.note(k, h, complete);
+    if (!complete && allowed && m->settings.note != NULL) {
+        m->settings.note(k, h, false);
     }
     if (complete && allowed && !r.brief) { /* a repeat is of the whole report, not of the repeat before */
         k->before_fingerprint = r.fingerprint;
@@ -395,13 +399,13 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
 }
 
 void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h) {
+    if (m->settings.note != NULL) {
+        m->settings.note(k, h, true);
+    }
     hd_spool_withdraw(&k->spool, h->id);
     unhold(k, h);
     atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
     hd_recorded_closed(m, k, h);
-    if (m->settings.note != NULL) {
-        m->settings.note(k, h, true);
-    }
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */

@@ -100,11 +100,12 @@ struct hd_record {
         cpu_ns, late_max_ns;
     _Atomic uint64_t spool_failed, reports_dropped, suppressed, suppressed_ns, suppressed_max_ns;
     _Atomic uint64_t withdrawn;
-    _Atomic uint32_t degraded;     /* the budget was exceeded, and samples were fewer */
-    _Atomic int32_t spool_error;   /* errno value of the first failure */
-    _Atomic uint32_t threads_seen; /* a bit for each of the names: such a thread waited */
+    _Atomic uint32_t degraded;   /* the budget was exceeded, and samples were fewer */
+    _Atomic int32_t spool_error; /* errno value of the first failure */
     /* written by the runner */
     _Atomic uint64_t stopped_ns; /* summed time that the program was stopped by signals */
+    /* kept when another image has the record */
+    _Atomic uint32_t threads_seen; /* a bit for each of the names: such a thread waited */
     /* in the first record, by all that are followed */
     _Atomic uint32_t children_unwatched; /* that became programs which could not be, and had no record */
 };

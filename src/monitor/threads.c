@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: every other thread of the process, captured once when a hang opens, without a signal. A running one
+ * Worker: every other thread of the process, captured when a hang opens, without a signal, and
+ * again where one lasts that waits for a lock. A running one
  * is told with its share of a processor and no frames. No allocation.
  */
 #include <errno.h>
@@ -155,7 +156,7 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
     list_threads(k, watched_tid, first_tid, monitor_tid);
     bool again = false;
     for (uint32_t i = 0; i < k->threads; i++) {
-        if (i > 0 && hd_os_now_ns() - begin_ns > BUDGET_NS) { /* the first may own the lock */
+        if (i > 1 && hd_os_now_ns() - begin_ns > BUDGET_NS) { /* the first, or the second, may own the lock */
             k->threads_left_out += k->threads - i;
             k->threads = i;
             break;

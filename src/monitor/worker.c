@@ -39,6 +39,13 @@ static void tell_where_blocked(const struct hd_monitor *m, const struct hd_watch
     }
 }
 
+static void look_at_threads(const struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h) {
+    int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
+    hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&m->tid, memory_order_relaxed));
+    h->threads = k->threads + k->threads_left_out;
+    hd_threads_find_deadlock(k, h);
+}
+
 static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_message *msg, const struct hd_capture *c) {
     struct hd_watch *w = hd_watch_at(m, h->loop);
@@ -91,8 +98,12 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     uint64_t age_ns = c->at_ns - h->start_ns;
     h->excluded_ns = msg->excluded_ns;
     age_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
-    if (h->opened && age_ns >= 2 * h->written_age_ns) {
+    if (h->opened && age_ns >= 2 * h->written_age_ns &&
+        hd_ring_is_newest(&m->ring)) { /* else its end may be next */
         h->duration_ns = age_ns;
+        if (c->same && h->deadlock_count == 0 && now.evidence.lock_owner_tid != 0) {
+            look_at_threads(m, k, h); /* the ring may have closed since */
+        }
         hd_publish(m, k, h, false);
     }
 }
@@ -106,11 +117,8 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->threshold_ns = msg->threshold_ns;
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
-    int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
     hd_process_figures(k);
-    hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&m->tid, memory_order_relaxed));
-    h->threads = k->threads + k->threads_left_out;
-    hd_threads_find_deadlock(k, h);
+    look_at_threads(m, k, h);
     hd_publish(m, k, h, false);
 }
 

@@ -12,14 +12,15 @@ from test_cli import Command, run
 
 
 class ChangedFile(Command):
-    def shown(self, program, address, ran):
-        """A report of a hang in `program`, at that time."""
+    def shown(self, program, address, ran, seconds=0.5):
+        """A report of a hang in `program`, from that time on."""
         (id,) = self.write("full")
         file = self.spool / f"{id}.json"
         report = json.loads(file.read_text())
         report["modules"].append({"path": str(program), "base": "0x0", "size": 65536})
         report["hot_stack"]["frames"] = [
             {"pc": "0x1", "offset": hex(address + 4), "module": len(report["modules"]) - 1, "share": 1}]
+        report["duration_ns"] = int(seconds * 1e9)
         report["started_at"] = ran.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         file.write_text(json.dumps(report))
         return run("show", file).stdout
@@ -34,6 +35,8 @@ class ChangedFile(Command):
         address = int(re.search(r"(\w+) T in_program\n", symbols)[1], 16)
         made = datetime.datetime.fromtimestamp(program.stat().st_ctime, datetime.timezone.utc)
         self.assertIn("in_program", self.shown(program, address, made))
+        self.assertIn("in_program", self.shown(program, address, made - datetime.timedelta(seconds=2), 5),
+                      "made by what hung")
         shutil.copy(other, program)  # its time may be that of `other`, or any
         ran = made - datetime.timedelta(seconds=2)
         shown = self.shown(program, address, ran)

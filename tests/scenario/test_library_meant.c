@@ -81,6 +81,30 @@ static void after_a_block_that_is_meant_the_turn_starts_anew(void **state) {
     expect_reports(1);
 }
 
+/* One in a launch does not end it: a launch is judged as such until the loop itself waits. */
+static void a_block_that_is_meant_ends_no_launch(void **state) {
+    (void)state;
+    hangdog_options options = library_options(&spool);
+    options.threshold_ns[HANGDOG_STATE_LAUNCH] = 60 * SECOND;
+    assert_int_equal(hangdog_start(&options), 0);
+    hangdog_loop *loop = hangdog_loop_watch("main", 0);
+    hangdog_expect_block(loop);
+    nap_ms(3 * T);
+    hangdog_expect_block_end(loop);
+    nap_ms(2 * T);
+    hangdog_before_wait(loop);
+    nap_ms(T);
+    hangdog_after_wait(loop);
+    hangdog_loop_unwatch(loop);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *hangs = spool_reports(&spool, NULL, false), *sessions = spool_wait(&spool, "session", 1);
+    assert_int_equal(json_array_size(hangs), 0);
+    const json_t *session = json_object_get(json_array_get(sessions, 0), "session");
+    assert_true(report_ns(session, "launch_ns") >= 5 * T * MS);
+    json_decref(hangs);
+    json_decref(sessions);
+}
+
 static void nested(uint64_t ms) {
     hangdog_mark(looper.loop, HANGDOG_ENTRY);
     for (unsigned i = 0; i < 3; i++) { /* a modal loop that waits is idle */
@@ -104,6 +128,7 @@ int main(void) {
         CASE(a_block_that_is_meant_is_none),
         CASE(a_block_that_is_meant_is_no_turn),
         CASE(after_a_block_that_is_meant_the_turn_starts_anew),
+        cmocka_unit_test_setup_teardown(a_block_that_is_meant_ends_no_launch, begin_spool, end_library),
         CASE(a_nested_loop_that_waits_does_not_hang),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

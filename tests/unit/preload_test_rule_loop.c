@@ -92,6 +92,21 @@ static void a_loop_that_waits_again_was_only_hanging(void **state) {
     assert_int_equal(rule.changes, changes);
 }
 
+/* A program that is killed in the first hang of its loop, and one that asked somebody and is then parked. */
+static void a_young_loop_stands_until_its_turn_is_twice_as_long_as_it_waited(void **state) {
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        loop_waits(500);
+    }
+    hd_rule_blocked(&rule, 3900 * MS, now_ns);
+    assert_true(hd_rule_stands(&rule));
+    hd_rule_blocked(&rule, 200 * MS, now_ns);
+    assert_false(hd_rule_stands(&rule));
+    hd_rule_blocked(&rule, 100 * HD_NS_PER_S, now_ns);
+    assert_int_equal(loop_waits(1), HD_VERDICT_IDLE); /* return decides */
+    assert_true(hd_rule_stands(&rule));
+}
+
 static void many_sockets_one_after_the_other_from_one_place_are_no_loop(void **state) {
     (void)state;
     for (uint64_t s = 1; s <= 100; s++) {
@@ -402,6 +417,7 @@ int main(void) {
         CASE(without_more_than_half_of_the_blocked_time_there_is_no_loop),
         CASE(a_loop_that_waits_again_was_only_hanging),
         CASE(a_loop_that_the_thread_leaves_for_long_comes_into_doubt_and_falls),
+        CASE(a_young_loop_stands_until_its_turn_is_twice_as_long_as_it_waited),
         CASE(many_sockets_one_after_the_other_from_one_place_are_no_loop),
         CASE(start_up_round_trips_to_another_place_do_not_become_the_loop),
         CASE(a_transfer_longer_than_all_waiting_is_busy_for_ten_seconds),

@@ -96,6 +96,8 @@ static void a_descriptor_decides_what_a_read_waits_for(void **state) {
     e.fd_kind = HD_FD_INET;
     e.syscall_nr = SYS_ioctl;
     assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
+    e.syscall_nr = SYS_close;
+    assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
 }
 
 static void what_a_poll_waits_for_decides(void **state) {

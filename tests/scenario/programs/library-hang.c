@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
         for (;;)
             pause();
     hangdog_mark(loop, HANGDOG_BEFORE_WAITING);
-    usleep(50000);
+    usleep(300000);
     hangdog_loop_unwatch(loop);
     return 0;
 }
