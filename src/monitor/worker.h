@@ -17,7 +17,7 @@
 #define HD_TIMELINE 100u
 #define HD_FRAMES_MAX 256
 #define HD_THREADS_MAX 256
-#define HD_THREAD_FRAMES_MAX 3392
+#define HD_THREAD_FRAMES_MAX 3200
 #define HD_HELD_MAX 64
 #define HD_BUCKETS_MAX 64 /* fingerprints whose reports are counted */
 

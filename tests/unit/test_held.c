@@ -47,8 +47,9 @@ static int fresh(void **state) {
     strcpy(folder, "/tmp/hangdog-held-XXXXXX");
     assert_non_null(mkdtemp(folder));
     k = calloc(1, sizeof *k);
-    m = calloc(1, sizeof *m);
+    m = aligned_alloc(_Alignof(struct hd_monitor), sizeof *m);
     assert_true(k != NULL && m != NULL);
+    memset(m, 0, sizeof *m);
     memset(&record, 0, sizeof record);
     k->monitor = m;
     k->scratch = calloc(1, hd_report_scratch_bytes());
