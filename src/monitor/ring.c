@@ -54,12 +54,6 @@ const void *hd_ring_peek(struct hd_ring *r, uint32_t *bytes) {
     }
 }
 
-bool hd_ring_is_newest(const struct hd_ring *r) {
-    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-    const struct head *h = (const struct head *)(const void *)(r->bytes + tail % HD_RING_BYTES);
-    return tail + h->whole == atomic_load_explicit(&r->head, memory_order_acquire);
-}
-
 void hd_ring_release(struct hd_ring *r) {
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
     const struct head *h = (const struct head *)(const void *)(r->bytes + tail % HD_RING_BYTES);

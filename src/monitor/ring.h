@@ -44,8 +44,6 @@ static inline bool hd_ring_read_up_to(struct hd_ring *r, uint64_t head) {
 
 /* The oldest record, or NULL; it stays until released. Reader only. */
 const void *hd_ring_peek(struct hd_ring *r, uint32_t *bytes);
-/* Whether that one is all that there is. Reader only. */
-bool hd_ring_is_newest(const struct hd_ring *r);
 void hd_ring_release(struct hd_ring *r);
 
 #endif

@@ -97,11 +97,19 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     }
     uint64_t age_ns = c->at_ns - h->start_ns;
     h->excluded_ns = msg->excluded_ns;
-    age_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
-    if (h->opened && age_ns >= 2 * h->written_age_ns &&
-        hd_ring_is_newest(&m->ring)) { /* else its end may be next */
-        h->duration_ns = age_ns;
-        if (c->same && h->deadlock_count == 0 && now.evidence.lock_owner_tid != 0) {
+    h->seen_age_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
+    h->seen_same = c->same;
+}
+
+/* When nothing more is known: what ended meanwhile is written once. */
+static void update_reports(struct hd_monitor *m, struct hd_worker *k) {
+    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
+        struct hd_hang *h = &k->hang[i];
+        if (!h->used || !h->opened || h->seen_age_ns < 2 * h->written_age_ns) {
+            continue;
+        }
+        h->duration_ns = h->seen_age_ns;
+        if (h->seen_same && h->deadlock_count == 0 && h->last.evidence.lock_owner_tid != 0) {
             look_at_threads(m, k, h); /* the ring may have closed since */
         }
         hd_publish(m, k, h, false);
@@ -289,6 +297,9 @@ void *hd_worker_run(void *monitor) {
         while (on && (msg = hd_ring_peek(&m->ring, &bytes)) != NULL) {
             on = handle(m, k, msg);
             hd_ring_release(&m->ring);
+        }
+        if (on) {
+            update_reports(m, k);
         }
         atomic_store_explicit(&m->worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);
         if (on) {

@@ -58,6 +58,8 @@ struct hd_hang {
     uint64_t start_ns, start_wall_ns;
     uint64_t duration_ns, excluded_ns, threshold_ns;
     uint64_t written_age_ns; /* at the last write; the next at twice that */
+    uint64_t seen_age_ns;    /* at the newest sample */
+    bool seen_same;          /* and that found what the one before did */
     int note;                /* hd_note_hang's descriptor + 1; 0: none */
     uint8_t id[HD_UUID_BYTES];
     struct hd_tree tree;
