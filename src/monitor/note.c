@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "analysis/text.h"
 #include "monitor/worker.h"
 #include "report/spool_files.h"
 
@@ -20,9 +21,10 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     char report[HD_SPOOL_NAME_BYTES];
     struct stat st;
     if (what == HD_SPOOL_OPEN) {
-        size_t n = strlen(name) - sizeof ".open"; /* without the dot before it, too */
-        memcpy(report, name + 1, n);
-        memcpy(report + n, ".json", sizeof ".json");
+        struct hd_text t;
+        hd_text_init(&t, report, sizeof report);
+        hd_text_mem(&t, name + 1, strlen(name) - sizeof ".open"); /* without the dot before it, too */
+        hd_text_str(&t, ".json");
         if (hd_os.stat_at(s->dir_fd, report, &st, AT_SYMLINK_NOFOLLOW) == -ENOENT) {
             hd_os.unlink_at(s->dir_fd, name);
         }

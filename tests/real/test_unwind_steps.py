@@ -14,9 +14,9 @@ ENOUGH = 99.999  # percent of steps that must be right
 
 # instructions, program: prologues and epilogues, the loader at work, lazy and eager stubs, signal handlers
 PROGRAMS = [
-    (150000, ["ls", "-l", "/usr/bin"]),
-    (150000, ["bash", "-c", "trap : USR1; for i in 1 2 3 4 5 6 7 8; do kill -USR1 $$; done"]),
-    (250000, ["/usr/bin/python3", "-S", "-c", "import json; print(json.dumps([1, {'a': 2.5}]))"]),
+    (80000, ["ls", "-l", "/usr/bin"]),
+    (80000, ["bash", "-c", "trap : USR1; for i in 1 2 3 4 5 6 7 8; do kill -USR1 $$; done"]),
+    (120000, ["/usr/bin/python3", "-S", "-c", "import json; print(json.dumps([1, {'a': 2.5}]))"]),
 ]
 
 

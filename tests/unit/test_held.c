@@ -45,10 +45,10 @@ static unsigned files(const char *end) {
 static int fresh(void **state) {
     (void)state;
     strcpy(folder, "/tmp/hangdog-held-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    k = calloc(1, sizeof *k);
-    m = aligned_alloc(_Alignof(struct hd_monitor), sizeof *m);
-    assert_true(k != NULL && m != NULL);
+    if (mkdtemp(folder) == NULL || (k = calloc(1, sizeof *k)) == NULL ||
+        (m = aligned_alloc(_Alignof(struct hd_monitor), sizeof *m)) == NULL) {
+        return -1;
+    }
     memset(m, 0, sizeof *m);
     memset(&record, 0, sizeof record);
     k->monitor = m;

@@ -345,8 +345,9 @@ static struct hd_module put_python(void) {
         link = (link & ~1u) | (i + 1 == COUNT);
         memcpy(memory + at + 0x200 + (i + 1) * sizeof symbol, &symbol, sizeof symbol);
         memcpy(memory + hash + sizeof head + i * sizeof link, &link, sizeof link);
-        strcpy((char *)memory + names + name, exports[i].name);
-        name += (uint32_t)strlen(exports[i].name) + 1;
+        size_t bytes = strlen(exports[i].name) + 1;
+        memcpy(memory + names + name, exports[i].name, bytes);
+        name += (uint32_t)bytes;
     }
     return (struct hd_module){.lo = BASE, .hi = BASE + BYTES, .bias = BASE, .header = MODULE};
 }
