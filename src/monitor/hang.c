@@ -109,6 +109,16 @@ static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, const s
     hd_cause_add(&h->sums, e);
 }
 
+/* A stop that came while the newest sample was taken, and is known only now: the one before has its time. */
+static void take_back(struct hd_hang *h, uint64_t ns) {
+    if (h->timeline_count > 1) {
+        struct hd_timeline_entry *e = &h->timeline[(h->timeline_count - 2) % HD_TIMELINE];
+        ns = ns < e->for_ns ? ns : e->for_ns;
+        hd_tree_discharge(&h->tree, e->leaf, ns);
+        e->for_ns -= ns;
+    }
+}
+
 /* The newest sample's time is known now: until `until_ns`, when the thread was found in `state`. */
 static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, const struct hd_sched *sched,
                    uint8_t state) {
@@ -119,6 +129,9 @@ static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, c
     uint64_t ns = until_ns - last->at_ns;
     uint64_t stopped_ns = excluded_ns > h->excluded_told_ns ? excluded_ns - h->excluded_told_ns : 0;
     h->excluded_told_ns = excluded_ns;
+    if (stopped_ns > ns) {
+        take_back(h, stopped_ns - ns);
+    }
     ns = stopped_ns < ns ? ns - stopped_ns : 0;
     hd_tree_charge(&h->tree, last->leaf, ns);
     weigh(h, &last->evidence, ns, &last->sched, sched, state);
