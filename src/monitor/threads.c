@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: every other thread of the process, captured when a hang opens, without a signal, and
- * again where one lasts that waits for a lock. A running one
- * is told with its share of a processor and no frames. No allocation.
+ * Worker: every thread of the process but ours, captured when a hang opens, without a signal, and again where
+ * one lasts that waits for a lock. A running one is told with its share of a processor and no frames. No
+ * allocation.
  */
 #include <errno.h>
 #include <string.h>

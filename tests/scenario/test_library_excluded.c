@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -405,10 +406,52 @@ static void a_forked_child_may_start_anew(void **state) {
     expect_reports(0);
 }
 
+/* ---- an exit on a slow disk ------------------------------------------------------------------- */
+
+static atomic_bool is_slow;
+
+static int slow_fsync(int fd) {
+    (void)fd;
+    nap_ms(atomic_load(&is_slow) ? 1000 : 0);
+    return 0;
+}
+
+static void hang_until_the_disk_is_slow(uint64_t ms) {
+    block_sleep(ms);
+    atomic_store(&is_slow, true);
+}
+
+static int exit_role(void) {
+    hd_os.fsync = slow_fsync;
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, hang_until_the_disk_is_slow, 3 * THRESHOLD_MS);
+    nap_ms(SANITIZED ? 500 : 100);
+    exit(0);
+}
+
+/* The report of a hang that has ended may come too late; that its program died in it would be wrong. */
+static void an_exit_after_a_hang_is_not_fatal_however_slow_the_disk_is(void **state) {
+    (void)state;
+    struct role role;
+    role_start(&role, "exit", &spool);
+    assert_int_equal(role_wait(&role), 0);
+    assert_int_equal(spool_count(&spool), 1);
+    DIR *dir = opendir(spool.path);
+    assert_non_null(dir);
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        assert_null(strstr(e->d_name, ".open"));
+    }
+    closedir(dir);
+}
+
 int main(int argc, char **argv) {
     library_quick_disk();
     if (argc == 3) {
         spool_open(&spool, argv[2]);
+        if (strcmp(argv[1], "exit") == 0) {
+            return exit_role();
+        }
         role_ends_with_session(&spool);
         return strcmp(argv[1], "idle") == 0            ? idle_role()
                : strcmp(argv[1], "sleep") == 0         ? hang_role(block_sleep)
@@ -427,6 +470,7 @@ int main(int argc, char **argv) {
         CASE(a_stop_in_the_middle_of_a_look_is_taken_off),
         CASE(a_stop_in_a_turn_that_nobody_followed_yet_is_no_hang),
         CASE(a_clean_exit_in_a_hang_is_not_fatal),
+        CASE(an_exit_after_a_hang_is_not_fatal_however_slow_the_disk_is),
         CASE(a_block_while_paused_is_none),
         CASE(a_hang_that_lasts_at_the_pause_ends_there),
         CASE(a_hang_that_lasts_at_resume_counts_from_there),

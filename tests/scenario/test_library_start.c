@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -20,7 +19,6 @@
 #include <string.h>
 
 #include "library.h"
-#include "os/os.h"
 
 #define T THRESHOLD_MS
 #define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
@@ -434,50 +432,11 @@ static void a_thread_that_is_cancelled_stops_it_first(void **state) {
     }
 }
 
-/* ---- an exit on a slow disk ------------------------------------------------------------------- */
-
-static atomic_bool is_slow;
-
-static int slow_fsync(int fd) {
-    (void)fd;
-    nap_ms(atomic_load(&is_slow) ? 1000 : 0);
-    return 0;
-}
-
-static void hang_until_the_disk_is_slow(uint64_t ms) {
-    block_sleep(ms);
-    atomic_store(&is_slow, true);
-}
-
-static int exit_role(void) {
-    hd_os.fsync = slow_fsync;
-    library_start(&spool);
-    looper_start(&looper, "main", 0);
-    looper_call(&looper, hang_until_the_disk_is_slow, 3 * THRESHOLD_MS);
-    nap_ms(SANITIZED ? 500 : 100);
-    exit(0);
-}
-
-/* The report of a hang that has ended may come too late; that its program died in it would be wrong. */
-static void an_exit_after_a_hang_is_not_fatal_however_slow_the_disk_is(void **state) {
-    (void)state;
-    struct role role;
-    role_start(&role, "exit", &spool);
-    assert_int_equal(role_wait(&role), 0);
-    assert_int_equal(spool_count(&spool), 1);
-    DIR *dir = opendir(spool.path);
-    assert_non_null(dir);
-    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        assert_null(strstr(e->d_name, ".open"));
-    }
-    closedir(dir);
-}
-
 int main(int argc, char **argv) {
     library_quick_disk();
     if (argc == 3) {
         spool_open(&spool, argv[2]);
-        return strcmp(argv[1], "exit") == 0 ? exit_role() : memory_role();
+        return memory_role();
     }
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
     const struct CMUnitTest tests[] = {
@@ -496,7 +455,6 @@ int main(int argc, char **argv) {
         CASE(an_older_programs_options_are_shorter),
         CASE(a_spool_that_cannot_be_written_stops_nothing),
         CASE(all_that_it_takes_is_one_mebibyte),
-        CASE(an_exit_after_a_hang_is_not_fatal_however_slow_the_disk_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

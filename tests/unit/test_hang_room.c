@@ -430,22 +430,6 @@ static void what_is_cut_off_after_folding_is_taken_back_once(void **state) {
 /* Programs of functions that call others, some much more often than others, in phases; samples that stand for
  * differing times. Wherever the reference's hot stack is ahead by a fair part at each step, so is the tree's.
  */
-/* It came while the second of them was taken. */
-static void a_stop_that_is_known_late_is_nobodys_time(void **state) {
-    (void)state;
-    struct ref_hang *r = hang(0, HANGDOG_STATE_FOREGROUND);
-    struct hd_hang *h = r->h;
-    const uint32_t stack[] = {1, 2};
-    sample(r, stack, 2, INTERVAL);
-    sample(r, stack, 2, 100 * INTERVAL);
-    hd_hang_settle(h, 101 * INTERVAL, 98 * INTERVAL, NULL);
-    uint64_t told_ns = 0;
-    for (uint32_t i = 0; i < h->timeline_count; i++) {
-        told_ns += h->timeline[i].for_ns;
-    }
-    assert_int_equal(told_ns, 2 * INTERVAL);
-}
-
 static void random_programs_have_the_hot_stacks_of_the_reference(void **state) {
     (void)state;
     uint32_t steps = 0, ends = 0, gone = 0;
@@ -477,26 +461,10 @@ static void random_programs_have_the_hot_stacks_of_the_reference(void **state) {
     assert_true(steps > 100 && gone > 100000);
 }
 
-/* The slot is another loop's when the worker hears of it. */
-static void a_hang_is_of_the_thread_that_had_the_loop_when_it_began(void **state) {
-    (void)state;
-    struct hd_watch *w = hd_watch_at(&m, 0);
-    struct hd_message message = {.type = HD_MSG_TRACK, .generation = 1, .tid = 1};
-    *w = (struct hd_watch){.name = "another", .generation = 2, .loop = {.tid = 2}};
-    const struct hd_hang *h = hd_hang_begin(&k, &message);
-    assert_int_equal(h->tid, 1);
-    assert_string_equal(h->loop_name, "");
-    message.generation = message.tid = 2;
-    h = hd_hang_begin(&k, &message);
-    assert_int_equal(h->tid, 2);
-    assert_string_equal(h->loop_name, "another");
-}
-
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_hang_is_of_the_thread_that_had_the_loop_when_it_began),
         TEST(what_comes_after_many_stacks_has_its_name_and_its_share),
         TEST(a_third_among_many_stacks_is_the_hot_stack),
         TEST(what_comes_after_a_pool_of_heavier_stacks_is_not_kept_out),
@@ -505,7 +473,6 @@ int main(void) {
         TEST(there_is_always_room),
         TEST(outermost_frames_are_folded_into_the_whole),
         TEST(what_is_cut_off_after_folding_is_taken_back_once),
-        TEST(a_stop_that_is_known_late_is_nobodys_time),
         TEST(random_programs_have_the_hot_stacks_of_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
