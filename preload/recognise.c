@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-#include "interpose.h"
-#include "monitor/proc_files.h"
+#include "objects.h"
 
 /* A loop beyond doubt is doubted so often: another one may succeed it. Any other one also while nothing
  * waits: the thread may be blocked. */
@@ -53,62 +52,6 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
 
 /* ---- what an identity waits for --------------------------------------------------------------- */
 
-static uint64_t hash_text(uint64_t hash, const char *text, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3ULL;
-    }
-    return hash;
-}
-
-/* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
-static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
-    char path[48], text[512];
-    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
-    hd_read_text(k->proc_fd, path, text, sizeof text);
-    static const char key[] = "eventfd-id:";
-    for (const char *p = text; *p != '\0'; p++) {
-        if (strncmp(p, key, sizeof key - 1) == 0) {
-            return hash_text(1, p, strnlen(p, 32));
-        }
-    }
-    return 0;
-}
-
-/* An object, not a number: what the link of /proc says (an inode for sockets and pipes); for anonymous ones
- * also the number, and what counts their makers. */
-static uint64_t object_of(const struct hd_worker *k, int tid, int fd, bool *open) {
-    char path[48], link[128];
-    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
-    long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link);
-    if (n <= 0) {
-        *open = false;
-        return hash_text(2, (const char *)&fd, sizeof fd);
-    }
-    uint64_t hash = hash_text(0xcbf29ce484222325ULL, link, (size_t)n);
-    if (n > 5 && memcmp(link, "anon_", 5) == 0) {
-        hash = hash_text(hash, (const char *)&fd, sizeof fd) ^ eventfd_id(k, tid, fd);
-    }
-    return hash;
-}
-
-/* False: not all of them are open now. */
-static bool fill_set(const struct hd_worker *k, int tid, const struct hd_wait_objects *id,
-                     struct hd_set *set) {
-    bool open = true;
-    set->count = 0;
-    if (id->epoll) {
-        uint64_t hash = hash_text(3, (const char *)&id->fd[0], sizeof id->fd[0]);
-        hash = hash_text(hash, (const char *)&id->epoll_generation, sizeof id->epoll_generation);
-        hd_set_add(set, hash | HD_OBJECT_EPOLL);
-        return true;
-    }
-    for (uint32_t i = 0; i < id->fds && i < HD_WAIT_FDS; i++) {
-        uint64_t object = object_of(k, tid, id->fd[i], &open);
-        hd_set_add(set, object & ~HD_OBJECT_EPOLL);
-    }
-    return open;
-}
-
 /* Of the interposed call, the innermost ones. */
 static uint32_t own_frames(const struct hd_worker *k, const struct hd_left_stack *left, uint32_t count) {
     uint32_t own = 0;
@@ -124,9 +67,9 @@ static bool fill_place(struct hd_recognition *g, struct hd_worker *k, const stru
     struct hd_walk walk;
     hd_unwind(k->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, k->frames, HD_FRAMES_MAX,
               &walk);
-    uint64_t hash = hash_text(4, (const char *)&left->regs.sp, sizeof left->regs.sp);
+    uint64_t hash = hd_hash(4, (const char *)&left->regs.sp, sizeof left->regs.sp);
     for (uint32_t i = 1; i < walk.count; i++) {
-        hash = hash_text(hash, (const char *)&k->frames[i].pc, sizeof k->frames[i].pc);
+        hash = hd_hash(hash, (const char *)&k->frames[i].pc, sizeof k->frames[i].pc);
     }
     bool whole = walk.stop == HD_STOP_ROOT;
     seen->at.place = walk.count > 1 ? hash : 0;
@@ -150,7 +93,7 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
     struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
     struct hd_seen_wait seen = {.at.sp = left->sp};
-    fill_set(k, t->loop->tid, &left->objects, &seen.set);
+    hd_objects_set(k, t->loop->tid, &left->objects, &seen.set);
     bool chosen = fill_place(t->recognition, k, left, &seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
         *known = (struct hd_known_identity){
@@ -167,17 +110,12 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
 static bool is_open(const struct hd_rule_state *r, const struct hd_worker *k, int tid,
                     const struct hd_wait_objects *objects) {
     if (objects->epoll) {
-        static const char epoll[] = "anon_inode:[eventpoll]";
-        char path[48], link[sizeof epoll];
-        hd_task_fd_path(path, sizeof path, tid, "fd", objects->fd[0]);
-        return hd_os.readlink_at(k->proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
-               memcmp(link, epoll, sizeof epoll - 1) == 0 &&
-               hd_epoll_generation(objects->fd[0]) == objects->epoll_generation;
+        return hd_objects_epoll_open(k, tid, objects);
     }
     for (uint32_t i = 0; i < objects->fds && i < HD_WAIT_FDS; i++) {
         bool open = true;
         struct hd_set one = {.count = 1};
-        one.object[0] = object_of(k, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
+        one.object[0] = hd_object_of(k, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
         if (open && hd_rule_shares(r, r->loop, &one)) {
             return true;
         }
@@ -212,7 +150,7 @@ static void look_again(struct hd_waits *t, const struct hd_worker *k) {
         struct hd_set now;
         if (known->known && !known->objects.epoll &&
             atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
-            fill_set(k, t->loop->tid, &known->objects, &now)) {
+            hd_objects_set(k, t->loop->tid, &known->objects, &now)) {
             known->seen.set = now;
         }
     }
@@ -357,7 +295,7 @@ static bool was_the_loops(struct hd_waits *t, const struct hd_worker *k, uint32_
     }
     struct hd_wait_objects objects = id->objects;
     struct hd_set set;
-    fill_set(k, t->loop->tid, &objects, &set);
+    hd_objects_set(k, t->loop->tid, &objects, &set);
     return atomic_load_explicit(&id->uses, memory_order_seq_cst) != uses ||
            hd_rule_shares(&g->rule, g->rule.loop, &set);
 }

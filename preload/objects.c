@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: what stands behind a wait's descriptor numbers. No allocation.
+ */
+#include "objects.h"
+
+#include <string.h>
+
+#include "interpose.h"
+#include "monitor/proc_files.h"
+
+uint64_t hd_hash(uint64_t hash, const char *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001b3ULL;
+    }
+    return hash;
+}
+
+/* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
+static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
+    char path[48], text[512];
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
+    hd_read_text(k->proc_fd, path, text, sizeof text);
+    static const char key[] = "eventfd-id:";
+    for (const char *p = text; *p != '\0'; p++) {
+        if (strncmp(p, key, sizeof key - 1) == 0) {
+            return hd_hash(1, p, strnlen(p, 32));
+        }
+    }
+    return 0;
+}
+
+uint64_t hd_object_of(const struct hd_worker *k, int tid, int fd, bool *open) {
+    char path[48], link[128];
+    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
+    long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link);
+    if (n <= 0) {
+        *open = false;
+        return hd_hash(2, (const char *)&fd, sizeof fd);
+    }
+    uint64_t hash = hd_hash(0xcbf29ce484222325ULL, link, (size_t)n);
+    if (n > 5 && memcmp(link, "anon_", 5) == 0) {
+        hash = hd_hash(hash, (const char *)&fd, sizeof fd) ^ eventfd_id(k, tid, fd);
+    }
+    return hash;
+}
+
+bool hd_objects_set(const struct hd_worker *k, int tid, const struct hd_wait_objects *id,
+                    struct hd_set *set) {
+    bool open = true;
+    set->count = 0;
+    if (id->epoll) {
+        uint64_t hash = hd_hash(3, (const char *)&id->fd[0], sizeof id->fd[0]);
+        hash = hd_hash(hash, (const char *)&id->epoll_generation, sizeof id->epoll_generation);
+        hd_set_add(set, hash | HD_OBJECT_EPOLL);
+        return true;
+    }
+    for (uint32_t i = 0; i < id->fds && i < HD_WAIT_FDS; i++) {
+        uint64_t object = hd_object_of(k, tid, id->fd[i], &open);
+        hd_set_add(set, object & ~HD_OBJECT_EPOLL);
+    }
+    return open;
+}
+
+bool hd_objects_epoll_open(const struct hd_worker *k, int tid, const struct hd_wait_objects *id) {
+    static const char epoll[] = "anon_inode:[eventpoll]";
+    char path[48], link[sizeof epoll];
+    hd_task_fd_path(path, sizeof path, tid, "fd", id->fd[0]);
+    return hd_os.readlink_at(k->proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
+           memcmp(link, epoll, sizeof epoll - 1) == 0 &&
+           hd_epoll_generation(id->fd[0]) == id->epoll_generation;
+}
