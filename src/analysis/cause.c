@@ -36,9 +36,10 @@ static enum hd_cause_kind of_local_socket(const struct hd_evidence *e) {
 
 /* The other end of a socket or pipe is waited for in a way that a signal ends. What is not waited for so is
  * the memory that is copied: a file's, mapped and not yet read, or swapped out. An ioctl waits for the
- * kernel, and so may a close. */
+ * kernel, and so may a close; connect copies next to nothing, and looks for the path of a local socket. */
 static bool waits_for_memory(const struct hd_evidence *e) {
     return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl && e->syscall_nr != SYS_close &&
+           e->syscall_nr != SYS_connect &&
            (e->fd_kind == HD_FD_INET || e->fd_kind == HD_FD_UNIX || e->fd_kind == HD_FD_PIPE);
 }
 
@@ -84,6 +85,8 @@ static enum hd_cause_kind of_call(const struct hd_evidence *e) {
     case HD_WAIT_FILE:
         return HD_CAUSE_DISK;
     case HD_WAIT_SOCKET:
+        if (waits_for_memory(e))
+            return HD_CAUSE_PAGE_FAULT;
         return e->fd_kind == HD_FD_UNIX ? of_local_socket(e) : HD_CAUSE_NETWORK;
     case HD_WAIT_ANY:
         return of_any_descriptor(e);

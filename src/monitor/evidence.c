@@ -440,10 +440,8 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
         find_file(k, tid, c, out);
         break;
     case HD_WAIT_DESCRIPTOR:
-        find_descriptor(k, tid, c, out);
-        break;
     case HD_WAIT_SOCKET:
-        out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
+        find_descriptor(k, tid, c, out);
         break;
     case HD_WAIT_ANY:
         kind_of_set(k, tid, c, out);

@@ -134,6 +134,10 @@ static void of_two_descriptors_the_file_is_waited_for_without_regard_to_signals(
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_splice, (uint64_t)pipes[0], 0, file), "disk");
     assert_string_equal(evidence.path, "unit-evidence");
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_write, socket, 0, 0), "page-fault");
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_sendto, socket, 0, 0), "page-fault");
+    assert_int_equal(evidence.socket, 0);
+    assert_string_equal(evidence.peer, "");
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_connect, socket, 0, 0), "network");
     close(pipes[0]);
     close(pipes[1]);
     close((int)file);
