@@ -99,6 +99,8 @@ static enum hd_cause_kind of_call(const struct hd_evidence *e) {
     case HD_WAIT_LOCK:
         return HD_CAUSE_LOCK;
     case HD_WAIT_MEMORY:
+        if (e->vforked)
+            return HD_CAUSE_CHILD;
         return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
     case HD_WAIT_OTHER:
         break;

@@ -111,8 +111,6 @@ static const struct {
     CALL(SIGNAL, rt_sigtimedwait),
     CALL(CHILD, wait4),
     CALL(CHILD, waitid),
-    CALL(CHILD, clone),
-    CALL(CHILD, clone3),
 
     /* locks */
     CALL(LOCK, futex),
@@ -130,6 +128,8 @@ static const struct {
     CALL(MEMORY, madvise),
     CALL(MEMORY, mlock),
     CALL(MEMORY, brk),
+    CALL(MEMORY, clone), /* and for a child, when it is a vfork */
+    CALL(MEMORY, clone3),
 
     /* named, and no more than that */
     CALL(OTHER, exit),
@@ -169,7 +169,7 @@ static const struct {
     CALL(ANY, select),
     CALL(ANY, epoll_wait),
     CALL(SIGNAL, pause),
-    CALL(CHILD, fork),
+    CALL(MEMORY, fork),
     CALL(CHILD, vfork),
 #endif
 };

@@ -5,6 +5,7 @@
  * evidence, never an error.
  */
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -271,13 +272,36 @@ static void newest_children(const struct hd_worker *k, int tid, char *text, size
     }
 }
 
-/* The one that a wait names; 0: it waits for any. */
-static int32_t awaited_child(const struct hd_capture *c) {
-    int32_t first = (int32_t)c->syscall_args[0];
-    if (c->syscall_nr == SYS_waitid) {
-        return first == P_PID ? (int32_t)c->syscall_args[1] : 0;
+/* 0: it is gone, or not known. */
+static int32_t process_of_pidfd(const struct hd_worker *k, int tid, int fd) {
+    char path[48], text[256];
+    uint64_t pid = 0;
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
+    hd_read_text(k->proc_fd, path, text, sizeof text);
+    for (const char *p = text; *p != '\0'; p++) {
+        if (starts_with(p, "Pid:")) {
+            hd_take_number(p + strlen("Pid:"), &pid);
+        }
     }
-    return c->syscall_nr == SYS_wait4 && first > 0 ? first : 0;
+    return (int32_t)pid;
+}
+
+/* The one that a wait names; `newest` when it waits for any. */
+static int32_t awaited_child(const struct hd_worker *k, int tid, const struct hd_capture *c, int32_t newest) {
+    int32_t first = (int32_t)c->syscall_args[0], second = (int32_t)c->syscall_args[1];
+    if (c->syscall_nr == SYS_waitid) {
+        return first == P_PID ? second : first == P_PIDFD ? process_of_pidfd(k, tid, second) : newest;
+    }
+    return c->syscall_nr == SYS_wait4 && first > 0 ? first : newest;
+}
+
+/* All other clones wait for nobody. */
+static bool is_vfork(const struct hd_worker *k, const struct hd_capture *c) {
+    uint64_t flags = c->syscall_args[0];
+    if (c->syscall_nr == SYS_clone3 && hd_os.pread(k->mem_fd, &flags, sizeof flags, flags) != sizeof flags) {
+        return false;
+    }
+    return (c->syscall_nr == SYS_clone || c->syscall_nr == SYS_clone3) && (flags & CLONE_VFORK) != 0;
 }
 
 /* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives. And one, of whatever
@@ -452,8 +476,13 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
     case HD_WAIT_LOCK:
         find_lock(k, tid, c, frames, count, out);
         return;
-    case HD_WAIT_TIME:
     case HD_WAIT_MEMORY:
+        out->vforked = is_vfork(k, c);
+        if (!out->vforked) {
+            return;
+        }
+        break;
+    case HD_WAIT_TIME:
     case HD_WAIT_OTHER:
         return;
     case HD_WAIT_SIGNAL:
@@ -462,6 +491,5 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
     }
     find_peer(k, tid, out);
     find_child(k, tid, turn_ns, out);
-    int32_t awaited = awaited_child(c);
-    out->child_pid = awaited != 0 ? awaited : out->child_pid;
+    out->child_pid = awaited_child(k, tid, c, out->child_pid);
 }

@@ -236,6 +236,44 @@ static void a_wait_for_one_child_names_that_one(void **state) {
     end_child(second);
 }
 
+static void a_wait_by_descriptor_names_its_process_or_nobody(void **state) {
+    (void)state;
+    pid_t first = begin_child(), second = begin_child();
+    int pidfd = (int)syscall(SYS_pidfd_open, first, 0);
+    if (pidfd >= 0) {
+        assert_string_equal(cause_blocked(SYS_waitid, P_PIDFD, (uint64_t)pidfd, 0), "child");
+        assert_int_equal(evidence.child_pid, first);
+        close(pidfd);
+    }
+    cause_blocked(SYS_waitid, P_PIDFD, (uint64_t)pair[0], 0);
+    assert_int_equal(evidence.child_pid, 0);
+    end_child(first);
+    end_child(second);
+}
+
+static void only_a_vfork_waits_for_the_child_that_it_makes(void **state) {
+    (void)state;
+    enum { VFORK = 0x4000, VM = 0x100, THREAD = 0x10000 }; /* CLONE_… */
+    uint64_t spawn[11] = {VFORK | VM}, thread[11] = {VM | THREAD};
+    pid_t child = begin_child();
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone, SIGCHLD, 0, 0), "page-fault");
+    assert_int_equal(evidence.child_pid, 0);
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone, VFORK | VM | SIGCHLD, 0, 0), "child");
+    assert_int_equal(evidence.child_pid, child);
+    uint64_t at = (uint64_t)(uintptr_t)thread;
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone3, at, sizeof thread, 0), "page-fault");
+    at = (uint64_t)(uintptr_t)spawn;
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone3, at, sizeof spawn, 0), "child");
+    assert_int_equal(evidence.child_pid, child);
+    hd_os.pread = no_pread;
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone3, at, sizeof spawn, 0), "page-fault");
+#ifdef SYS_fork
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_fork, 0, 0, 0), "page-fault");
+    assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_vfork, 0, 0, 0), "child");
+#endif
+    end_child(child);
+}
+
 static void among_many_children_the_newest_is_named(void **state) {
     enum { CHILDREN = 400 };
     static pid_t child[CHILDREN];
@@ -276,6 +314,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(only_a_set_that_is_known_to_be_empty_is_a_sleep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_that_were_waited_for_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_one_child_names_that_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_wait_by_descriptor_names_its_process_or_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_a_vfork_waits_for_the_child_that_it_makes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(among_many_children_the_newest_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_local_socket_is_one_also_without_proc_in_its_place, set_up,
                                         tear_down),
