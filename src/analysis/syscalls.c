@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of this machine's system calls, and what a thread that is blocked in one waits for. A table; calls
- * that never wait for anything but a lock of the kernel are left out. Worker code: may run while a hang is
- * on; no allocation.
+ * Names of this machine's system calls, and what a thread that is blocked in one waits for. A table: all that
+ * look up a path or ask a file's server are in it, for such a wait (FUSE's) need not be an uninterruptible
+ * one; left out are those that as a rule wait for a lock of the kernel alone. Worker code: may run while a
+ * hang is on; no allocation.
  */
 #include "analysis/cause.h"
 
@@ -78,12 +79,28 @@ static const struct {
     CALL(FILE, fgetxattr),
     OBJECT(FIRST_PATH, setxattr),
     OBJECT(FIRST_PATH, listxattr),
+    OBJECT(FIRST_PATH, lsetxattr),
+    CALL(FILE, fsetxattr),
+    OBJECT(FIRST_PATH, llistxattr),
+    CALL(FILE, flistxattr),
+    OBJECT(FIRST_PATH, removexattr),
+    OBJECT(FIRST_PATH, lremovexattr),
+    CALL(FILE, fremovexattr),
+    OBJECT(SECOND_PATH, mknodat),
+    OBJECT(SECOND_PATH, name_to_handle_at),
+    OBJECT(NONE, open_by_handle_at),
+    OBJECT(SECOND_PATH, inotify_add_watch),
+    OBJECT(NONE, fanotify_mark),
     OBJECT(FIRST_PATH, chdir),
+    CALL(FILE, fchdir),
+    OBJECT(FIRST_PATH, chroot),
+    OBJECT(SECOND_PATH, quotactl),
     OBJECT(SECOND_PATH, mount),
     OBJECT(FIRST_PATH, umount2),
     OBJECT(FIRST_PATH, execve),
     OBJECT(SECOND_PATH, execveat),
     OBJECT(NONE, io_getevents),
+    OBJECT(NONE, io_pgetevents),
     OBJECT(NONE, io_submit),
 
     /* sockets */
@@ -127,6 +144,8 @@ static const struct {
     CALL(MEMORY, mprotect),
     CALL(MEMORY, madvise),
     CALL(MEMORY, mlock),
+    CALL(MEMORY, mlock2),
+    CALL(MEMORY, mlockall),
     CALL(MEMORY, brk),
     CALL(MEMORY, clone), /* and for a child, when it is a vfork */
     CALL(MEMORY, clone3),
@@ -164,6 +183,11 @@ static const struct {
     OBJECT(FIRST_PATH, readlink),
     OBJECT(FIRST_PATH, chmod),
     OBJECT(FIRST_PATH, chown),
+    OBJECT(FIRST_PATH, lchown),
+    OBJECT(FIRST_PATH, mknod),
+    OBJECT(FIRST_PATH, utime),
+    OBJECT(FIRST_PATH, utimes),
+    OBJECT(SECOND_PATH, futimesat),
     CALL(FILE, getdents),
     CALL(ANY, poll),
     CALL(ANY, select),

@@ -59,6 +59,29 @@ static void each_kind_of_blocking_call_has_its_cause(void **state) {
         {SYS_fsync, HD_CAUSE_DISK},
         {SYS_openat, HD_CAUSE_DISK},
         {SYS_newfstatat, HD_CAUSE_DISK},
+        {SYS_fchdir, HD_CAUSE_DISK},
+        {SYS_chroot, HD_CAUSE_DISK},
+        {SYS_mknodat, HD_CAUSE_DISK},
+        {SYS_quotactl, HD_CAUSE_DISK},
+        {SYS_lsetxattr, HD_CAUSE_DISK},
+        {SYS_fsetxattr, HD_CAUSE_DISK},
+        {SYS_llistxattr, HD_CAUSE_DISK},
+        {SYS_flistxattr, HD_CAUSE_DISK},
+        {SYS_removexattr, HD_CAUSE_DISK},
+        {SYS_lremovexattr, HD_CAUSE_DISK},
+        {SYS_fremovexattr, HD_CAUSE_DISK},
+        {SYS_fanotify_mark, HD_CAUSE_DISK},
+        {SYS_io_pgetevents, HD_CAUSE_DISK},
+        {SYS_inotify_add_watch, HD_CAUSE_DISK},
+        {SYS_name_to_handle_at, HD_CAUSE_DISK},
+        {SYS_open_by_handle_at, HD_CAUSE_DISK},
+#ifdef __x86_64__
+        {SYS_mknod, HD_CAUSE_DISK},
+        {SYS_utime, HD_CAUSE_DISK},
+        {SYS_utimes, HD_CAUSE_DISK},
+        {SYS_lchown, HD_CAUSE_DISK},
+        {SYS_futimesat, HD_CAUSE_DISK},
+#endif
         {SYS_connect, HD_CAUSE_NETWORK},
         {SYS_recvfrom, HD_CAUSE_NETWORK},
         {SYS_accept4, HD_CAUSE_NETWORK},
@@ -136,6 +159,10 @@ static void uninterruptible_outside_a_call_is_a_page(void **state) {
     add_times(e, 3);
     assert_kind(HD_CAUSE_PAGE_FAULT);
     assert_string_equal(cause.detail, "blocked in munmap on the memory map or a page of it for 200 ms");
+    e.syscall_nr = SYS_mlock2;
+    assert_int_equal(kind_of(e), HD_CAUSE_PAGE_FAULT);
+    e.syscall_nr = SYS_mlockall;
+    assert_int_equal(kind_of(e), HD_CAUSE_PAGE_FAULT);
     e.syscall_nr = SYS_io_uring_enter;
     assert_int_equal(kind_of(e), HD_CAUSE_DISK);
 }
