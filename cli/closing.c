@@ -112,7 +112,7 @@ static void tell_what_is_missing(const struct runner *r, const struct run_option
 
 static void sum_up(const struct runner *r, const struct run_options *o, bool can_be_shown) {
     struct hd_record *c = r->record;
-    char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[256],
+    char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[1024],
         spool[4 * sizeof c->options.spool];
     uint64_t ran_ns = r->ended_ns - c->options.started_ns;
     unsigned long long hangs = atomic_load(&c->hangs);
@@ -128,7 +128,7 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
     } else if (seen == HD_RECORD_NO_LOOP && o->loop != NULL) {
         snprintf(how, sizeof how, "--loop %.200s: no wait of it was seen", o->loop);
     } else if (seen == HD_RECORD_NO_LOOP) {
-        snprintf(how, sizeof how, "no event loop was seen; what to do: hangdog run --help");
+        snprintf(how, sizeof how, "no event loop was seen; what to do: %.900s run --help", own_command());
     } else if (hangs == 0) {
         snprintf(how, sizeof how, "%sno hang of %ld ms or more",
                  seen == HD_RECORD_LOOP ? "no event loop was seen for certain, and " : "", o->threshold_ms);
@@ -136,8 +136,8 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
         snprintf(how, sizeof how, "%llu hang%s, %s in all", hangs, by_count((int64_t)hangs, "", "s"), hung);
     }
     bool shown = hangs != 0 && why == NULL && seen != HD_RECORD_NO_LOOP && can_be_shown;
-    complain("%.255s ran for %s; %s%s%s", o->name, ran, how,
-             shown ? "; see: hangdog show latest --spool " : "", shown ? spool : "");
+    complain("%.255s ran for %s; %s%s%s%s%s", o->name, ran, how, shown ? "; see: " : "",
+             shown ? own_command() : "", shown ? " show latest --spool " : "", shown ? spool : "");
 }
 
 static void tell_children(const struct runner *r) {

@@ -4,6 +4,7 @@
  */
 #include "cli/commands.h"
 #include "cli/plain_text.h"
+#include "cli/quote.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -35,7 +36,7 @@ int complain_usage(const char *command, const char *format, ...) {
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     plain_text(text);
-    fprintf(stderr, "hangdog: %s; see: hangdog%s%s --help\n", text, command != NULL ? " " : "",
+    fprintf(stderr, "hangdog: %s; see: %s%s%s --help\n", text, own_command(), command != NULL ? " " : "",
             command != NULL ? command : "");
     return EXIT_USAGE;
 }

@@ -3,6 +3,7 @@
  * The hangdog command: a table of its subcommands. Ordinary code.
  */
 #include "cli/commands.h"
+#include "cli/quote.h"
 #include "hangdog/hangdog.h"
 
 #include <stdbool.h>
@@ -30,8 +31,9 @@ static void print_help(FILE *out) {
     fputs("  help   this text, or that of a command: hangdog help run\n\n"
           "  --version   the version\n"
           "  --help      of the command before it\n\n"
-          "To begin:  hangdog run -- PROGRAM ARGS...\n",
+          "To begin:  ",
           out);
+    fprintf(out, "%s run -- PROGRAM ARGS...\n", own_command());
 }
 
 static int run_command(const char *name, int argc, char **argv) {

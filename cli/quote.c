@@ -4,6 +4,8 @@
  */
 #include "cli/quote.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,4 +26,13 @@ void quote_word(char *to, size_t size, const char *path) {
 void quote_spool(char *to, size_t size, const char *path) {
     int n = snprintf(to, size, " --spool ");
     quote_word(to + n, size - (size_t)n, path);
+}
+
+const char *own_command(void) {
+    static char word[4 * PATH_MAX];
+    if (strchr(program_invocation_name, '/') == NULL) {
+        return "hangdog";
+    }
+    quote_word(word, sizeof word, program_invocation_name);
+    return word;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Paths in commands that a person may copy. Ordinary code.
+ * Commands that a person may copy. Ordinary code.
  */
 #ifndef CLI_QUOTE_H
 #define CLI_QUOTE_H
@@ -11,5 +11,8 @@
 void quote_word(char *to, size_t size, const char *path);
 /* " --spool PATH", the path as such a word. */
 void quote_spool(char *to, size_t size, const char *path);
+/* The word that starts this command again: the path by which it was started, where a shell would not find it
+ * by its name. */
+const char *own_command(void);
 
 #endif

@@ -69,9 +69,9 @@ static void put_remarks(const struct page *p) {
         fprintf(p->out, "  %s in which the process was stopped are taken off\n",
                 render_duration(duration, member_int(p->report, "excluded_ns")));
     if (member_text(p->report, "repeat_of") != NULL) {
-        fputs("  the same hang again, in brief; the whole report: hangdog show ", p->out);
-        render_text(p->out, member_text(p->report, "repeat_of"));
-        fprintf(p->out, "%s\n", p->options->spool_words != NULL ? p->options->spool_words : "");
+        fputs("  the same hang again, in brief; the whole report: ", p->out);
+        render_command(p, member_text(p->report, "repeat_of"), "");
+        fputc('\n', p->out);
     }
 }
 

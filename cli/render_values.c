@@ -2,6 +2,7 @@
  *
  * Durations, times and texts for a person. Ordinary code.
  */
+#include "cli/quote.h"
 #include "cli/render_parts.h"
 
 #include <inttypes.h>
@@ -55,10 +56,13 @@ int64_t member_int(const json_t *object, const char *name) {
     return json_integer_value(json_object_get(object, name));
 }
 
-void render_command(const struct page *p, const char *option) {
+void render_command(const struct page *p, const char *id, const char *option) {
     const struct render_options *o = p->options;
-    fputs("hangdog show ", p->out);
-    render_text(p->out, o->called != NULL ? o->called : member_text(p->report, "id"));
+    render_text(p->out, own_command());
+    fputs(" show ", p->out);
+    if (id == NULL)
+        id = o->called != NULL ? o->called : member_text(p->report, "id");
+    render_text(p->out, id);
     fputs(option, p->out);
     render_text(p->out, o->spool_words);
 }

@@ -5,6 +5,7 @@
 #include "cli/reports.h"
 
 #include "cli/base_name.h"
+#include "cli/quote.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -173,7 +174,7 @@ static char *read_file(const char *path, size_t *bytes, struct problem *why) {
     size_t used = 0;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        problem_set(why, "reading the report %s: %s; see: hangdog list", path, strerror(errno));
+        problem_set(why, "reading the report %s: %s; see: %s list", path, strerror(errno), own_command());
         if (fd >= 0)
             close(fd);
         return NULL;
@@ -325,10 +326,9 @@ static json_t *pick_latest(const struct report_files *files, uid_t *owner, struc
             json_decref(report);
     }
     if (session == NULL)
-        problem_set(
-            why,
-            "looking for the latest report: there is none in %s%s; make one with: hangdog run -- PROGRAM",
-            files->where, unread ? " that can be read" : "");
+        problem_set(why,
+                    "looking for the latest report: there is none in %s%s; make one with: %s run -- PROGRAM",
+                    files->where, unread ? " that can be read" : "", own_command());
     return session;
 }
 
@@ -348,8 +348,8 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, ui
         return report_load(found->path, why);
     }
     if (matches == 0)
-        problem_set(why, "looking for the report %s: no id in %s begins with it; see: hangdog list", name,
-                    files->where);
+        problem_set(why, "looking for the report %s: no id in %s begins with it; see: %s list", name,
+                    files->where, own_command());
     else
         problem_set(why,
                     "looking for the report %s: %zu ids in %s begin with it; type more of the one you mean",
@@ -368,7 +368,7 @@ json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct 
     if (strchr(name, '/') != NULL || is_file_name(name))
         return report_load(name, why);
     if (name[0] == 0) {
-        problem_set(why, "looking for a report: its id is empty; see: hangdog list");
+        problem_set(why, "looking for a report: its id is empty; see: %s list", own_command());
         return NULL;
     }
     if (reports_find(folder, &files, why) != 0)

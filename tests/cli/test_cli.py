@@ -246,7 +246,7 @@ class Showing(Command):
         self.write("deadlock")
         short = run("show", "--spool", self.spool, "latest").stdout
         long = run("show", "--spool", self.spool, "latest", "--threads").stdout
-        self.assertIn(f" threads in the report: hangdog show latest --threads --spool {self.spool}\n", short)
+        self.assertIn(f" threads in the report: {HANGDOG} show latest --threads --spool {self.spool}\n", short)
         self.assertNotIn("waits for thread", short)
         self.assertRegex(long, r"thread \d+ worker  running  100 % of a processor  waits for thread \d+  no stack: ")
         self.assertRegex(long, r"deadlock: thread (\d+) waits for (\d+) waits for \1\n")
@@ -487,6 +487,12 @@ class BadReports(Command):
         self.assert_error(run("show", common, "--spool", self.spool), "2 ids", "type more")
         self.assert_error(run("show", "latest", "--spool", self.path), "there is none in")
         self.assertEqual(run("show", ids[0], "--spool", self.spool).returncode, 0)
+
+    def test_a_command_is_named_as_this_one_was_called(self):
+        for called, named in ("hangdog", "hangdog"), ("bin/hangdog", "bin/hangdog"), (HANGDOG, HANGDOG):
+            told = subprocess.run([called, "show", ""], cwd=BUILD, env={"PATH": str(BUILD / "bin"), "HOME": "/nowhere"},
+                                  capture_output=True, text=True, timeout=60, check=False).stderr
+            self.assertIn(f"see: {named} list\n", told)
 
     def test_hostile_modules_end_in_a_note(self):
         (id,) = self.write("full")

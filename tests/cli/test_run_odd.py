@@ -65,9 +65,9 @@ class Odd(unittest.TestCase):
 
     def test_the_command_that_is_named_can_be_copied(self):
         done = self.run_it("--spool", "it's a $b", WAITS, "w16 s7 w5")
-        command = done.stderr.splitlines()[-1].split("see: hangdog ")[1]
-        shown = subprocess.run("%s %s" % (HANGDOG, command), shell=True, cwd=self.folder, env=environment(),
-                               capture_output=True, text=True, timeout=60, check=False)
+        command = done.stderr.splitlines()[-1].split("see: ")[1]
+        shown = subprocess.run(command, shell=True, cwd=self.folder, env=environment(), capture_output=True, text=True,
+                               timeout=60, check=False)
         self.assertEqual(0, shown.returncode, shown.stderr)
         self.assertIn("hung for", shown.stdout)
 
@@ -179,7 +179,7 @@ class Odd(unittest.TestCase):
                     reports, "s" if reports > 1 else "", why, hangs))
                 (last,) = [line for line in errors.splitlines() if " ran for " in line]
                 self.assertRegex(last, "; 1 hang, " if hangs else "; no hang of 500 ms or more$")
-                self.assertEqual(".json" in files, "; see: hangdog show" in last, files)
+                self.assertEqual(".json" in files, "hangdog show latest" in last, files)
 
     def test_what_a_program_without_a_runner_left_is_told_when_there_is_room(self):
         fill = "exec(os.system('(sleep 1.5; cat /dev/zero >spool/zeros; kill -9 %d) &' % os.getpid()))"

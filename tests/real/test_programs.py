@@ -18,7 +18,7 @@ from support_run import environment, hot_functions, wait_until
 PYTHON = "/usr/bin/python3"
 PLAN = os.path.join(SOURCE, "tests/real/support_plan_asyncio.py")
 LOOK_NS = 50 * MS  # a dead program's last word is as old as the last look at it
-NO_LOOP = r"^hangdog: .* ran for .*; no event loop was seen; what to do: hangdog run --help$"
+NO_LOOP = r"^hangdog: .* ran for .*; no event loop was seen; what to do: \S*hangdog run --help$"
 
 
 class Case(RealCase):

@@ -22,7 +22,7 @@ if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a 
     NAMES.append("curl")
 THRESHOLD_MS = 300 if RELEASE else 1500
 NO_LOOP = r"; no event loop was seen%s$"
-NONE = "; what to do: hangdog run --help"
+NONE = r"; what to do: \S*hangdog run --help"
 LOOP_ALIKE = ["make", "tail", "curl"]
 UNCERTAIN = r"(?:%s| for certain, and no hang of %d ms or more)" % (NONE, THRESHOLD_MS)
 EVERY = None
