@@ -475,6 +475,11 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
         break;
     case HD_WAIT_LOCK:
         find_lock(k, tid, c, frames, count, out);
+        if (!out->owned) { /* a shell may wait for a semaphore that its handler of SIGCHLD posts */
+            struct hd_evidence child = {0};
+            find_child(k, tid, turn_ns, &child);
+            out->gave_terminal = child.gave_terminal;
+        }
         return;
     case HD_WAIT_MEMORY:
         out->vforked = is_vfork(k, c);

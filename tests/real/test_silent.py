@@ -91,8 +91,48 @@ class Terminal:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]), shown.decode(errors="replace")
 
 
+# A shell that waits for the jobs in its foreground as fish does: in a semaphore, which the handler of SIGCHLD posts. Its commands
+# are Python's, of a child that has the terminal.
+SEMAPHORE_SHELL = """
+import os, select, signal, threading, time
+posted = threading.Lock()
+signal.signal(signal.SIGCHLD, lambda *_: posted.release())
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+terminal = select.poll()
+terminal.register(0, select.POLLIN)
+while True:
+    print("READY> ", end="", flush=True)
+    terminal.poll()
+    line = os.read(0, 1000).decode()
+    if line.startswith("exit"): os._exit(7)
+    posted.acquire()
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        exec(line)
+        os._exit(0)
+    posted.acquire()
+    os.waitpid(child, 0)
+    os.tcsetpgrp(0, os.getpgrp())
+    posted.release()
+"""
+
+
 class Shell(unittest.TestCase):
     PROMPT = "READY> "
+
+    def folder(self):
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, folder)
+        return folder
+
+    def start(self, folder, *argv):
+        terminal = Terminal([HANGDOG, "run", "--threshold", str(THRESHOLD_MS), "--spool", os.path.join(folder, "spool"), "--",
+                             *argv], folder)
+        self.addCleanup(terminal.close)
+        terminal.until(self.PROMPT)
+        return terminal
 
     def command(self, terminal, keys):
         terminal.type(keys)
@@ -100,15 +140,11 @@ class Shell(unittest.TestCase):
         time.sleep(0.3)
 
     def test_commands_of_a_shell_on_a_terminal_are_no_hangs(self):
-        folder = tempfile.mkdtemp(prefix="hangdog-test-")
-        self.addCleanup(shutil.rmtree, folder)
+        folder = self.folder()
         with open(os.path.join(folder, "rc"), "w", encoding="ascii") as rc:
             rc.write("PS1='%s'; bind 'set enable-bracketed-paste off'\n" % self.PROMPT)
         pause = THRESHOLD_MS * 2 / 1000
-        terminal = Terminal([HANGDOG, "run", "--threshold", str(THRESHOLD_MS), "--spool", os.path.join(folder, "spool"), "--",
-                             "/bin/bash", "--rcfile", "rc", "-i"], folder)
-        self.addCleanup(terminal.close)
-        terminal.until(self.PROMPT)
+        terminal = self.start(folder, "/bin/bash", "--rcfile", "rc", "-i")
         for command in ("true\r", "true\r", "true\r", "sleep %g\r", "true | sleep %g\r", "(sleep %g; sleep 0.1)\r",
                         "for i in 1 2; do sleep %g; done\r"):
             self.command(terminal, command % pause if "%g" in command else command)
@@ -119,10 +155,20 @@ class Shell(unittest.TestCase):
         time.sleep(pause)
         self.command(terminal, "\x03")
         terminal.type("exit 7\r")
+        self.assert_no_hang(terminal, "bash")
+
+    def test_nor_are_those_of_one_that_waits_in_a_semaphore(self):
+        terminal = self.start(self.folder(), "/usr/bin/python3", "-I", "-c", SEMAPHORE_SHELL)
+        for command in 4 * ["pass"] + 2 * ["time.sleep(%g)" % (THRESHOLD_MS * 2 / 1000)]:
+            self.command(terminal, command + "\r")
+        terminal.type("exit\r")
+        self.assert_no_hang(terminal, "python3")
+
+    def assert_no_hang(self, terminal, name):
         status, shown = terminal.end()
         self.assertEqual(7, status, shown)
-        self.assertRegex(shown, r"hangdog: bash ran for .*; .*no hang of %d ms or more" % THRESHOLD_MS)
-        reports = subprocess.run([HANGDOG, "list", "--json", "--spool", os.path.join(folder, "spool")], check=True,
+        self.assertRegex(shown, r"hangdog: %s ran for .*; .*no hang of %d ms or more" % (name, THRESHOLD_MS))
+        reports = subprocess.run([HANGDOG, "list", "--json", "--spool", os.path.join(terminal.folder, "spool")], check=True,
                                  stdout=subprocess.PIPE, text=True, env=environment()).stdout
         self.assertNotIn('"hang"', reports)
 
