@@ -23,10 +23,10 @@
 #include "os/os.h"
 
 /* Everything that a person or a supervisor may send to the program by sending it to us: all but what cannot
- * be blocked and what tells of our own faults and children. */
+ * be blocked and what tells of our own children and pipes. A fault of our own ends us also where its signal
+ * is blocked, and so does abort(). */
 static bool is_forwarded(int signal) {
-    static const int kept[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGSEGV, SIGBUS, SIGILL,
-                               SIGFPE,  SIGTRAP, SIGABRT, SIGSYS,  SIGPIPE};
+    static const int kept[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGPIPE};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         if (signal == kept[i]) {
             return false;
@@ -312,6 +312,9 @@ static bool programs_own(const struct runner *r, const struct signalfd_siginfo *
     int signal = (int)info->ssi_signo;
     if (info->ssi_code == SI_KERNEL && (signal == SIGXCPU || signal == SIGXFSZ || r->witness.pid == 0)) {
         return true; /* without a witness: most of what the kernel sends is for the group */
+    }
+    if (info->ssi_code > 0 && signal == SIGBUS) {
+        return true; /* memory of ours has failed */
     }
     return (info->ssi_code != SI_KERNEL && (pid_t)info->ssi_pid == r->child) ||
            sigismember(&r->merged, signal) == 1 || witness_has(&r->witness, signal);

@@ -79,7 +79,8 @@ class Ends(Case):
             self.assertEqual(-number, watched.process.returncode, watched.errors)
 
     def test_a_signal_to_the_runner_goes_to_the_program(self):
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+        faults = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGABRT, *(() if SANITIZER else faults)):
             program = self.program([PYTHON, "-u", "-c",
                                     "import signal, sys, time\n"
                                     "signal.signal(%d, lambda *_: sys.exit(9))\n"
