@@ -292,6 +292,22 @@ static void reap(struct runner *r, bool alike) {
     }
 }
 
+/* As the first process of a container, and where somebody made us a reaper, we are given every process whose
+ * parent has gone, and whoever is in that place without us waits for them. The command of --on-hang may be
+ * among them: who asks for it is told that it is gone. */
+static void reap_others(struct runner *r) {
+    siginfo_t gone = {0};
+    while (!r->ended && waitid(P_ALL, 0, &gone, WEXITED | WNOHANG | WNOWAIT) == 0 && gone.si_pid != 0 &&
+           gone.si_pid != r->child) {
+        if (gone.si_pid == r->witness.pid) {
+            witness_end(&r->witness); /* somebody killed it */
+        } else {
+            waitpid(gone.si_pid, NULL, 0);
+        }
+        gone.si_pid = 0;
+    }
+}
+
 /* A stop is told when the last thread of the program has come to it; the first one shows it before. */
 static bool is_stopping(pid_t child) {
     char path[32], text[512];
@@ -361,6 +377,7 @@ void runner_handle_signals(struct runner *r) {
         forget(r, &seen);
     }
     reap(r, true);
+    reap_others(r);
     if (r->ended) {
         witness_end(&r->witness);
     }

@@ -101,6 +101,38 @@ class Ends(Case):
             self.assertEqual([], program.names())
 
 
+class Reaper(Case):
+    ORPHANS = """if 1:
+        import glob, os, time
+        def zombies():
+            count = 0
+            for path in glob.glob("/proc/[0-9]*/stat"):
+                with open(path) as stat: count += stat.read().rsplit(")", 1)[1].split()[0] == "Z"
+            return count
+        r, w = os.pipe()
+        for _ in range(20):
+            if os.fork() == 0:
+                if os.fork() == 0:
+                    while os.getppid() != 1: time.sleep(0.001)
+                os._exit(0)
+            os.wait()
+        os.close(w)
+        os.read(r, 1)  # until all of them have ended
+        end = time.monotonic() + 10
+        while zombies() > 0 and time.monotonic() < end: time.sleep(0.01)
+        print(zombies())"""
+
+    def test_the_first_process_of_a_container_waits_for_those_that_lost_their_parent(self):
+        before = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        if subprocess.run([*before, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("a user namespace, in which processes have numbers of their own, is not allowed here")
+        folder = self.program(["/bin/true"], watched=False).folder
+        done = subprocess.run([*before, HANGDOG, "run", "--spool", folder + "/spool", "--", PYTHON, "-I", "-c", self.ORPHANS],
+                              env=environment(), capture_output=True, text=True, check=False)
+        self.assertEqual((0, "0\n"), (done.returncode, done.stdout), done.stderr)
+        self.assertRegex(done.stderr, NO_LOOP)
+
+
 class EndsInAHang(Case):
     def test_killed_in_mid_hang_it_is_a_fatal_hang_with_the_duration_that_it_had(self):
         program = self.planned("idle:3 sleep:60")
