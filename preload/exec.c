@@ -240,6 +240,9 @@ static int pass_on(const struct call *c, char *const *env) {
 static bool target_loads_us(const struct call *c) {
     char path[PATH_MAX];
     struct hd_text t;
+    if (c->way == BY_FD && c->env == NULL) {
+        return false; /* libc refuses it, and would not with ours */
+    }
     if (c->way == BY_FD || (c->way == BY_DIRECTORY && c->path[0] == '\0')) {
         hd_text_init(&t, path, sizeof path);
         hd_text_str(&t, "/proc/self/fd/");
