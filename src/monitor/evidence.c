@@ -8,12 +8,12 @@
 #include <linux/sched.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "analysis/text.h"
 #include "monitor/asked.h"
+#include "monitor/descriptor.h"
 #include "monitor/peer.h"
 #include "monitor/proc_files.h"
 #include "monitor/worker.h"
@@ -21,80 +21,7 @@
 #define DESCRIPTORS_MAX 16
 #define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* start times in /proc count in hundredths of a second */
 
-/* ---- descriptors ---------------------------------------------------------------------------- */
-
-static bool starts_with(const char *s, const char *prefix) {
-    return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-/* By the name of its protocol, which is asked for by a whole path: without it (another root, no /proc there)
- * local sockets are known to the kernel's socket monitor, and most others are the network's. */
-static enum hd_fd_kind socket_kind(const char *path_in_self, uint64_t inode) {
-    static const char of_network[][5] = {"TCP", "UDP", "RAW", "MPTC", "SCTP"}; /* and TCPv6, UDP-Lite … */
-    char path[64], name[16] = {0};
-    struct hd_text t;
-    hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "/proc/self/");
-    hd_text_str(&t, path_in_self);
-    long n = hd_os.get_xattr(path, "system.sockprotoname", name, sizeof name - 1);
-    if (n <= 0) {
-        return hd_peer_of_unix(inode, NULL, 0) ? HD_FD_UNIX : HD_FD_INET;
-    }
-    for (unsigned i = 0; i < sizeof of_network / sizeof of_network[0]; i++) {
-        if (starts_with(name, of_network[i])) {
-            return HD_FD_INET;
-        }
-    }
-    return starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_OTHER;
-}
-
-/* A serial port is none: /dev/ttyUSB0, ttyS0. */
-static bool is_terminal(const char *link) {
-    uint64_t number;
-    return starts_with(link, "/dev/pts/") || strcmp(link, "/dev/console") == 0 ||
-           (starts_with(link, "/dev/tty") && *hd_take_number(link + strlen("/dev/tty"), &number) == '\0');
-}
-
-/* The links of memory look like paths. */
-static bool is_memory(const char *link) {
-    return starts_with(link, "/memfd:") || starts_with(link, "/dmabuf:") || starts_with(link, "/SYSV");
-}
-
-static bool is_named_pipe(const struct hd_worker *k, const char *path_in_self) {
-    uint32_t type;
-    return hd_os.file_type_at(k->proc_fd, path_in_self, &type) == 0 && type == S_IFIFO;
-}
-
-static enum hd_fd_kind fd_kind(const struct hd_worker *k, int tid, int fd, struct hd_evidence *out) {
-    char path[48], link[256];
-    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
-    long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link - 1);
-    if (n <= 0) {
-        return HD_FD_NONE;
-    }
-    link[n] = '\0';
-    if (starts_with(link, "socket:[")) {
-        hd_take_number(link + strlen("socket:["), &out->socket);
-        return socket_kind(path, out->socket);
-    }
-    if (starts_with(link, "pipe:")) {
-        return HD_FD_PIPE;
-    }
-    if (starts_with(link, "anon_inode:")) {
-        return strcmp(link, "anon_inode:[eventpoll]") == 0 ? HD_FD_EPOLL : HD_FD_EVENT;
-    }
-    if (starts_with(link, "/dev/")) {
-        return is_terminal(link) ? HD_FD_TTY : HD_FD_OTHER;
-    }
-    if (link[0] != '/' || is_memory(link)) {
-        return HD_FD_OTHER;
-    }
-    if (is_named_pipe(k, path)) {
-        return HD_FD_PIPE;
-    }
-    hd_text_base_name(out->path, sizeof out->path, link);
-    return HD_FD_FILE;
-}
+/* ---- sets of descriptors -------------------------------------------------------------------- */
 
 /* Members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". Of this and of the other
  * sets the first ones; -1: none is known, and there may be some. */
@@ -103,7 +30,7 @@ static int epoll_members(const struct hd_worker *k, int tid, int epfd, int *fds)
     hd_task_fd_path(path, sizeof path, tid, "fdinfo", epfd);
     int count = hd_read_text(k->proc_fd, path, text, sizeof text) > 0 ? 0 : -1;
     for (const char *p = text; *p != '\0' && count < DESCRIPTORS_MAX; p++) {
-        if ((p == text || p[-1] == '\n') && starts_with(p, "tfd:")) {
+        if ((p == text || p[-1] == '\n') && hd_starts_with(p, "tfd:")) {
             uint64_t fd;
             p = hd_take_number(p + strlen("tfd:"), &fd) - 1;
             fds[count++] = (int)fd;
@@ -176,7 +103,7 @@ static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capt
     uint64_t socket = 0;
     out->has_fds = count != 0;
     for (int i = 0; i < count; i++) {
-        enum hd_fd_kind kind = fd_kind(k, tid, fds[i], out);
+        enum hd_fd_kind kind = hd_fd_kind_of(k->proc_fd, tid, fds[i], out);
         if (rank[kind] > rank[out->fd_kind]) {
             out->fd_kind = (uint8_t)kind;
             socket = out->socket;
@@ -279,7 +206,7 @@ static int32_t process_of_pidfd(const struct hd_worker *k, int tid, int fd) {
     hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
     hd_read_text(k->proc_fd, path, text, sizeof text);
     for (const char *p = text; *p != '\0'; p++) {
-        if (starts_with(p, "Pid:")) {
+        if (hd_starts_with(p, "Pid:")) {
             hd_take_number(p + strlen("Pid:"), &pid);
         }
     }
@@ -395,7 +322,7 @@ static void find_lock(struct hd_worker *k, int tid, const struct hd_capture *c, 
         out->owned = out->lock_owner_tid != 0;
         find_asked(k, frames, count, out);
     } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
-        out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
+        out->fd_kind = (uint8_t)hd_fd_kind_of(k->proc_fd, tid, (int)c->syscall_args[0], out);
     }
 }
 
@@ -407,11 +334,11 @@ static void find_descriptor(const struct hd_worker *k, int tid, const struct hd_
                             struct hd_evidence *out) {
     bool for_file = c->state == HD_RUN_UNINTERRUPTIBLE;
     unsigned other = c->syscall_nr == SYS_sendfile ? 1 : c->syscall_nr == SYS_splice ? 2 : 0;
-    out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
+    out->fd_kind = (uint8_t)hd_fd_kind_of(k->proc_fd, tid, (int)c->syscall_args[0], out);
     if (other != 0 && (out->fd_kind == HD_FD_FILE) != for_file) {
         out->path[0] = '\0';
         out->socket = 0;
-        out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[other], out);
+        out->fd_kind = (uint8_t)hd_fd_kind_of(k->proc_fd, tid, (int)c->syscall_args[other], out);
     }
     out->socket = for_file ? 0 : out->socket;
 }
@@ -443,7 +370,7 @@ static void find_file(const struct hd_worker *k, int tid, const struct hd_captur
         read_path(k, c->syscall_args[object == HD_OBJECT_SECOND_PATH], path, sizeof path);
     }
     if (path[0] == '\0') {
-        out->fd_kind = (uint8_t)fd_kind(k, tid, (int)c->syscall_args[0], out);
+        out->fd_kind = (uint8_t)hd_fd_kind_of(k->proc_fd, tid, (int)c->syscall_args[0], out);
     } else {
         hd_text_base_name(out->path, sizeof out->path, path);
         out->fd_kind = HD_FD_FILE;

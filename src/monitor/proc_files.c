@@ -56,6 +56,10 @@ long hd_read_task(int proc_fd, int tid, const char *file, char *text, size_t siz
     return hd_read_text(proc_fd, path, text, size);
 }
 
+bool hd_starts_with(const char *s, const char *prefix) {
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
 const char *hd_take_number(const char *p, uint64_t *out) {
     uint64_t v = 0;
     for (; *p == ' ' || *p == '\t'; p++) {
