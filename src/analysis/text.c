@@ -36,6 +36,11 @@ void hd_text_base_name(char *out, size_t size, const char *path) {
     struct hd_text t;
     hd_text_init(&t, out, size);
     hd_text_str(&t, base);
+    if (base[t.used] != '\0') {
+        for (t.used -= strlen("..."); t.used > 0 && (base[t.used] & 0xc0) == 0x80; t.used--) {
+        }
+        hd_text_str(&t, "...");
+    }
 }
 
 void hd_text_padded(struct hd_text *t, uint64_t v, unsigned digits) {

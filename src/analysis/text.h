@@ -16,7 +16,7 @@ struct hd_text {
 
 void hd_text_init(struct hd_text *t, char *buf, size_t size);
 void hd_text_str(struct hd_text *t, const char *s);
-/* The last part of a path. */
+/* The last part of a path. Cut at a character's end it ends with "...". */
 void hd_text_base_name(char *out, size_t size, const char *path);
 void hd_text_mem(struct hd_text *t, const char *s, size_t n);
 void hd_text_u64(struct hd_text *t, uint64_t v);

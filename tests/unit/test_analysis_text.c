@@ -101,11 +101,30 @@ static void what_does_not_fit_is_cut(void **state) {
     assert_int_equal(tiny[6], 'x');
 }
 
+static void a_name_is_cut_at_the_end_of_a_character_and_says_so(void **state) {
+    static const struct {
+        const char *path, *name;
+    } cases[] = {
+        {"/a/1234567", "1234567"}, {"/a/12345678", "1234..."}, {"/a/123ä567", "123..."},
+        {"/a/12ä5678", "12ä..."},  {"/a/1€5678901", "1€..."},  {"/a/12€678901", "12..."},
+        {"/a/folder/", "folder/"}, {"plain", "plain"},         {"", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char name[8];
+        hd_text_base_name(name, sizeof name, cases[i].path);
+        assert_string_equal(name, cases[i].name);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_written_whole), cmocka_unit_test(decimals_are_rounded),
-        cmocka_unit_test(durations_read_well),       cmocka_unit_test(dates_agree_with_the_c_library),
+        cmocka_unit_test(numbers_are_written_whole),
+        cmocka_unit_test(decimals_are_rounded),
+        cmocka_unit_test(durations_read_well),
+        cmocka_unit_test(dates_agree_with_the_c_library),
         cmocka_unit_test(what_does_not_fit_is_cut),
+        cmocka_unit_test(a_name_is_cut_at_the_end_of_a_character_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
