@@ -4,6 +4,7 @@
  */
 #include "monitor/descriptor.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -52,7 +53,7 @@ static bool is_named_pipe(int proc_fd, const char *path_in_self) {
 }
 
 enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *out) {
-    char path[48], link[256];
+    char path[48], link[PATH_MAX]; /* of which the end is told */
     hd_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(proc_fd, path, link, sizeof link - 1);
     if (n <= 0) {

@@ -5,6 +5,7 @@
  * evidence, never an error.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <string.h>
@@ -345,35 +346,40 @@ static void find_descriptor(const struct hd_worker *k, int tid, const struct hd_
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Memory may end behind the path. Empty: it is, or it could not be read to its end. */
-static void read_path(const struct hd_worker *k, uint64_t address, char *path, size_t size) {
+/* Memory may end behind the path. False: it could not be read to its end. */
+static bool read_path(const struct hd_worker *k, uint64_t address, char *path, size_t size) {
     size_t page = 4096 - address % 4096, first = page < size ? page : size;
     long n = hd_os.pread(k->mem_fd, path, first, address);
     if (n == (long)first && memchr(path, '\0', first) == NULL && first < size) {
         long more = hd_os.pread(k->mem_fd, path + first, size - first, address + first);
         n += more > 0 ? more : 0;
     }
-    if (n <= 0 || memchr(path, '\0', (size_t)n) == NULL) {
-        path[0] = '\0';
-    }
+    return n > 0 && memchr(path, '\0', (size_t)n) != NULL;
 }
 
-/* fstat and its kin come as calls by path, with an empty one. */
+/* False: the call has no path, or an empty one. */
+static bool find_path(const struct hd_worker *k, uint64_t address, struct hd_evidence *out) {
+    char path[PATH_MAX];
+    if (address == 0) {
+        return false;
+    }
+    if (read_path(k, address, path, sizeof path)) {
+        if (path[0] == '\0') {
+            return false;
+        }
+        hd_text_base_name(out->path, sizeof out->path, path);
+    }
+    out->fd_kind = HD_FD_FILE;
+    return true;
+}
+
+/* fstat, futimens and their kin come as calls by path, without one. */
 static void find_file(const struct hd_worker *k, int tid, const struct hd_capture *c,
                       struct hd_evidence *out) {
     enum hd_object object = hd_syscall_object(c->syscall_nr);
-    char path[512] = "";
-    if (object == HD_OBJECT_NONE) {
-        return;
-    }
-    if (object != HD_OBJECT_DESCRIPTOR) {
-        read_path(k, c->syscall_args[object == HD_OBJECT_SECOND_PATH], path, sizeof path);
-    }
-    if (path[0] == '\0') {
+    if (object != HD_OBJECT_NONE && (object == HD_OBJECT_DESCRIPTOR ||
+                                     !find_path(k, c->syscall_args[object == HD_OBJECT_SECOND_PATH], out))) {
         out->fd_kind = (uint8_t)hd_fd_kind_of(k->proc_fd, tid, (int)c->syscall_args[0], out);
-    } else {
-        hd_text_base_name(out->path, sizeof out->path, path);
-        out->fd_kind = HD_FD_FILE;
     }
 }
 
