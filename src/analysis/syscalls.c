@@ -179,7 +179,7 @@ static const struct {
     OBJECT(FIRST_PATH, rmdir),
     OBJECT(FIRST_PATH, mkdir),
     OBJECT(FIRST_PATH, link),
-    OBJECT(FIRST_PATH, symlink),
+    OBJECT(SECOND_PATH, symlink), /* the first one is a text, and need not be a path */
     OBJECT(FIRST_PATH, readlink),
     OBJECT(FIRST_PATH, chmod),
     OBJECT(FIRST_PATH, chown),

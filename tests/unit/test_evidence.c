@@ -236,6 +236,15 @@ static void a_file_whose_path_cannot_be_read_is_not_its_folder(void **state) {
     close((int)folder);
 }
 
+static void a_link_is_called_by_its_name_and_not_by_its_text(void **state) {
+    (void)state;
+#ifdef SYS_symlink
+    uint64_t text = address_of("user@host.4711"), name = address_of("/home/user/.#letter");
+    assert_string_equal(cause_blocked(SYS_symlink, text, name, 0), "disk");
+    assert_string_equal(evidence.path, ".#letter");
+#endif
+}
+
 /* ---- sets ----------------------------------------------------------------------------------- */
 
 static const char *cause_in_poll(const struct pollfd *set, uint64_t n) {
@@ -362,6 +371,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_file_in_a_deep_folder_is_called_by_its_own_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_whose_path_cannot_be_read_is_not_its_folder, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_link_is_called_by_its_name_and_not_by_its_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_a_set_that_is_known_to_be_empty_is_a_sleep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_that_were_waited_for_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_one_child_names_that_one, set_up, tear_down),
