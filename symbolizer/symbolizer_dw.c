@@ -28,8 +28,10 @@ static const char *name_of(struct symbolizer *s, Dwarf_Die *die) {
     if (attribute == NULL)
         attribute = dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &memory);
     const char *name = attribute != NULL ? dwarf_formstring(attribute) : NULL;
-    if (name == NULL || !is_mangled(name)) /* C's are the linker's matter: __GI___poll */
-        name = dwarf_diename(die);
+    const char *written = dwarf_diename(die);
+    /* C's are the linker's matter: __GI___poll; and Rust's newer ones are not demangled */
+    if (written != NULL && (name == NULL || strncmp(name, "_Z", 2) != 0))
+        name = written;
     return name != NULL ? keep_demangled(s, name) : NULL;
 }
 

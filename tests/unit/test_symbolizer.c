@@ -100,6 +100,12 @@ __attribute__((noinline)) static void outer_function(void) {
     __asm__ volatile("");
 }
 
+/* As Rust's newer mangling has it. */
+void tick(void) __asm__("_RNvC6_123foo4tick");
+__attribute__((noinline)) void tick(void) {
+    __asm__ volatile("");
+}
+
 /* ---- tests -------------------------------------------------------------------------------- */
 
 static void a_place_has_its_inlined_functions_innermost_first(void **state) {
@@ -124,6 +130,14 @@ static void an_exact_place_is_not_moved_and_a_return_address_is(void **state) {
     int n = resolve_in(&p, first, false); /* the byte before: whatever it is, not this function */
     assert_true(n == 0 || found[n - 1].function == NULL ||
                 strcmp(found[n - 1].function, "outer_function") != 0);
+}
+
+static void a_readable_name_is_better_than_a_mangled_one_that_stays_so(void **state) {
+    (void)state;
+    struct place p = place_of(NULL);
+    tick();
+    assert_int_equal(resolve_in(&p, (uintptr_t)&tick, true), 1);
+    assert_string_equal(found[0].function, "tick");
 }
 
 /* The C library's own, not that of a sanitizer before it. */
@@ -398,6 +412,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_has_its_inlined_functions_innermost_first),
         cmocka_unit_test(an_exact_place_is_not_moved_and_a_return_address_is),
+        cmocka_unit_test(a_readable_name_is_better_than_a_mangled_one_that_stays_so),
         cmocka_unit_test(the_c_library_is_named_as_people_know_it),
         cmocka_unit_test(without_debug_files_the_symbol_table_names_the_function),
         cmocka_unit_test(the_kernels_own_module_has_names),
