@@ -240,6 +240,32 @@ static bool is_system(const char *path) {
     return path == NULL || path[0] != '/' || begins_with(path, "/lib") || begins_with(path, "/usr/lib");
 }
 
+static bool begins_with_any(const char *text, const char *const *beginnings) {
+    while (*beginnings != NULL && !begins_with(text, *beginnings))
+        beginnings++;
+    return *beginnings != NULL;
+}
+
+/* "core::fmt::write", not core::App::run() of C++. "<alloc::vec::Vec<T> as core::clone::Clone>::clone", where
+ * both the type and the trait are the library's; a type without a path is a parameter or built in, and only
+ * the library may give those its traits. What is mangled begins with tags, and then with its crate. */
+static bool is_of_rusts_library(const char *name) {
+    static const char *const crates[] = {"std::", "core::", "alloc::", NULL};
+    static const char *const mangled[] = {"_3std", "_4core", "_5alloc", NULL};
+    if (begins_with(name, "_R")) {
+        const char *crate = strstr(name, "Cs");
+        crate = crate != NULL ? strchr(crate, '_') : NULL;
+        return crate != NULL && begins_with_any(crate, mangled);
+    }
+    if (name[0] != '<')
+        return strchr(name, '(') == NULL && begins_with_any(name, crates);
+    const char *type = name + strspn(name, "<&*(["), *trait = strstr(name, " as ");
+    type += begins_with(type, "mut ") || begins_with(type, "dyn ") ? 4 : 0;
+    bool path = begins_with(type + strcspn(type, " :<>,()[]"), "::");
+    return (trait == NULL || begins_with_any(trait + 4, crates)) &&
+           (path ? begins_with_any(type, crates) : trait != NULL);
+}
+
 /* "std::map<...>::clear()", "void std::__introsort<...>(...)": what comes before the arguments. But
  * std::function's call of a lambda is all that is left of the lambda, and has its name in it. */
 static bool is_of_standard_library(const char *name) {
@@ -247,17 +273,26 @@ static bool is_of_standard_library(const char *name) {
     for (const char *at = name; *at != 0 && *at != '<' && *at != '('; at++)
         if (*at == ' ')
             word = at + 1;
-    return (begins_with(word, "std::") || begins_with(word, "__gnu_cxx::")) && strstr(name, "lambda") == NULL;
+    return ((begins_with(word, "std::") || begins_with(word, "__gnu_cxx::")) &&
+            strstr(name, "lambda") == NULL) ||
+           is_of_rusts_library(name);
 }
 
-/* Inlined or instantiated in the module, but nobody's own code: of a header of the system, which its file
- * tells, and without lines its name. */
+/* Of the system or of a language's library, wherever its compiler is. */
+static bool is_header(const char *file) {
+    static const char *const folders[] = {"/usr/include/", "/usr/local/include/", "/usr/lib/",
+                                          "/rustc/",       "/usr/src/rustc-",     NULL};
+    return begins_with_any(file, folders) || strstr(file, "/include/c++/") != NULL ||
+           strstr(file, "/lib/rustlib/src/rust/") != NULL;
+}
+
+/* Inlined, instantiated or linked into the module, but nobody's own code: of a header of the system, which
+ * its file tells, and without lines its name. */
 static bool is_of_header(const json_t *frame) {
     const char *file = json_string_value(json_object_get(frame, "file"));
     const char *name = json_string_value(json_object_get(frame, "function"));
     if (file != NULL)
-        return begins_with(file, "/usr/include/") || begins_with(file, "/usr/local/include/") ||
-               begins_with(file, "/usr/lib/");
+        return is_header(file);
     return name != NULL && is_of_standard_library(name);
 }
 

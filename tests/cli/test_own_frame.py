@@ -48,5 +48,37 @@ class Scripts(unittest.TestCase):
             self.assertEqual("<module>", own(*frames), library)
 
 
+class StandardLibraries(unittest.TestCase):
+    """What is linked or inlined into a program is not the program's own code."""
+
+    def test_rusts_is_told_by_its_file(self):
+        tick = {"module": PROGRAM, "function": "app::tick", "file": "/home/u/src/main.rs", "line": 3}
+        for folder in ("/rustc/0123456789abcdef", "/usr/src/rustc-1.63.0",
+                       "/home/u/.rustup/toolchains/stable/lib/rustlib/src/rust"):
+            sleep = {"module": PROGRAM, "function": "std::thread::sleep", "file": folder + "/library/std/src/thread/mod.rs"}
+            self.assertEqual("app::tick", own(POLL, sleep, tick), folder)
+
+    def test_cpps_is_told_by_its_file_wherever_the_compiler_is(self):
+        tick = {"module": PROGRAM, "function": "app::tick()", "file": "/home/u/src/main.cc", "line": 3}
+        for folder in ("/opt/rh/gcc-toolset-13/root/usr/include/c++/13", "/home/u/conda/x86_64-conda-linux-gnu/include/c++/12",
+                       "/usr/include/c++/12"):
+            wait = {"module": PROGRAM, "function": "wait_for<int>", "file": folder + "/bits/x.h", "inlined": True}
+            self.assertEqual("app::tick()", own(POLL, wait, tick), folder)
+
+    def test_rusts_is_told_by_its_name_where_there_are_no_lines(self):
+        def top(name):
+            return own(POLL, {"module": PROGRAM, "function": name}, {"module": PROGRAM, "function": "app::main"})
+
+        for name in ("core::fmt::write", "alloc::vec::Vec<T>::push", "std::thread::sleep",
+                     "<alloc::vec::Vec<T> as core::clone::Clone>::clone", "<&mut W as core::fmt::Write>::write_str",
+                     "<i32 as core::fmt::Display>::fmt", "_RNvNtNtCsjrHSEGnQ3l9_3std6thread9functions5sleep",
+                     "_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeNtCs1_3app3BigECs1_3app"):
+            self.assertEqual("app::main", top(name), name)
+        for name in ("core::App::run()", "<app::Big as core::fmt::Display>::fmt", "<&mut app::Big as core::fmt::Write>::f",
+                     "<alloc::vec::Vec<u8> as app::Encode>::encode", "<i32 as app::Encode>::encode",
+                     "_RINvCs1_3app3runNtNtCsgEmfK2I1SDS_4core3fmt9FormatterECs1_3app", "_Reset", "corelation"):
+            self.assertEqual(name, top(name))
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
