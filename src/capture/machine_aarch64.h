@@ -76,6 +76,11 @@ static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context,
     return code == 0xd4000001U ? HD_CALL_ENDED : HD_CALL_NONE; /* svc #0 */
 }
 
+/* Not the first one of a call that has ended. */
+static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
+    return context->uc_mcontext.regs[i];
+}
+
 static inline void hd_machine_call_again(ucontext_t *context, long nr) {
     (void)context;
     (void)nr;

@@ -88,6 +88,12 @@ static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context,
     return HD_CALL_ENDED;
 }
 
+/* Of the call that the context stands at: the kernel leaves the arguments in their registers. */
+static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
+    static const uint8_t place[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+    return (uint64_t)context->uc_mcontext.gregs[place[i]];
+}
+
 /* Moves the context back to the system call instruction; the call's arguments are still in their registers.
  */
 static inline void hd_machine_call_again(ucontext_t *context, long nr) {

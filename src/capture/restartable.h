@@ -7,8 +7,14 @@
 #ifndef HD_RESTARTABLE_H
 #define HD_RESTARTABLE_H
 
+#include <linux/futex.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/syscall.h>
+
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
 
 static inline bool hd_restartable(long nr) {
     switch (nr) {
@@ -71,6 +77,14 @@ static inline bool hd_restartable(long nr) {
     default:
         return false;
     }
+}
+
+/* A mutex with priority inheritance: the kernel makes this call again whatever the handlers that ran say, and
+ * who got -EINTR from it, libc too, would take that for the lock. */
+static inline bool hd_always_restarted(long nr, uint64_t futex_operation) {
+    unsigned operation = (unsigned)futex_operation & (unsigned)FUTEX_CMD_MASK;
+    return nr == SYS_futex &&
+           (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2 || operation == FUTEX_WAIT_REQUEUE_PI);
 }
 
 #endif

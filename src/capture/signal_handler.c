@@ -171,7 +171,8 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     }
     hd_machine_copy(&mask, &context->uc_sigmask, sizeof mask);
     if (call == HD_CALL_RESTARTED) {
-        if (program_signal_waits(own, mask, false)) {
+        if (!hd_always_restarted(nr, hd_machine_argument(context, 1)) &&
+            program_signal_waits(own, mask, false)) {
             hd_machine_call_end(context);
         }
         return;

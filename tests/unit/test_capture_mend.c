@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,19 @@ static int call_nanosleep(void) {
 static int call_read(void) {
     uint64_t value;
     return read(fd_never, &value, sizeof value) < 0 ? -errno : 0;
+}
+
+static uint32_t owned; /* the main thread's number: a mutex that it never gives back */
+
+/* A call that the kernel makes again whatever the handlers are. */
+static int call_lock_pi(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    uint64_t ns = (uint64_t)until.tv_nsec + CALL_NS;
+    until.tv_sec += (time_t)(ns / HD_NS_PER_S);
+    until.tv_nsec = (long)(ns % HD_NS_PER_S);
+    long rc = syscall(SYS_futex, &owned, FUTEX_LOCK_PI_PRIVATE, 0, &until, NULL, 0);
+    return rc < 0 && errno == ETIMEDOUT ? 0 : rc < 0 ? -errno : 1;
 }
 
 /* The two ways in which glibc from 2.41 on makes a call that can be cancelled: with a second thread, through
@@ -329,6 +343,19 @@ static void so_does_one_in_a_call_that_the_kernel_restarts_for_us(void **state) 
     check_true_signals((struct storm){.call = call_read, .own_signal = SIGRTMIN});
 }
 
+static void a_lock_with_priority_inheritance_is_never_ended(void **state) {
+    (void)state;
+    owned = (uint32_t)hd_os.get_tid();
+    if (call_lock_pi() == -ENOSYS) {
+        skip();
+    }
+    struct storm s = {.call = call_lock_pi, .own_signal = SIGRTMIN, .run_ns = RUN_NS};
+    run_storm(&s);
+    assert_true(s.own_signals > 20);
+    assert_int_equal(s.ended_early, 0);
+    assert_int_equal(s.interrupted, 0);
+}
+
 static void timers_of_the_program_keep_their_meaning(void **state) {
     (void)state;
     struct itimerval every = {{0, 4700}, {0, 4700}}, off = {{0, 0}, {0, 0}};
@@ -354,6 +381,10 @@ static void calls_that_have_done_something_are_never_made_again(void **state) {
     assert_false(hd_restartable(-1));
     assert_true(hd_restartable(SYS_ppoll));
     assert_true(hd_restartable(SYS_futex));
+    assert_true(hd_always_restarted(SYS_futex, FUTEX_LOCK_PI_PRIVATE));
+    assert_true(hd_always_restarted(SYS_futex, FUTEX_LOCK_PI2 | FUTEX_CLOCK_REALTIME));
+    assert_false(hd_always_restarted(SYS_futex, FUTEX_WAIT_BITSET_PRIVATE));
+    assert_false(hd_always_restarted(SYS_read, FUTEX_LOCK_PI));
 }
 
 int main(void) {
@@ -364,6 +395,7 @@ int main(void) {
         cmocka_unit_test(a_signal_of_the_programs_own_still_ends_the_call),
         cmocka_unit_test(so_does_one_whose_handler_holds_ours_back),
         cmocka_unit_test(so_does_one_in_a_call_that_the_kernel_restarts_for_us),
+        cmocka_unit_test(a_lock_with_priority_inheritance_is_never_ended),
         cmocka_unit_test(timers_of_the_program_keep_their_meaning),
     };
     hd_os_clock_init();
