@@ -16,7 +16,7 @@ struct hd_capture_cost {
     uint64_t samples;              /* captures that gave a stack, or proved the one before */
     uint64_t signals;              /* sent */
     uint64_t restarted_syscalls;   /* broken by our signal and moved back by the handler */
-    uint64_t interrupted_syscalls; /* broken, seen, and not mended */
+    uint64_t interrupted_syscalls; /* broken, or perhaps cut short, seen, and not mended */
     uint64_t pause_max_ns;         /* in the handler, by its own clock */
     uint64_t pause_total_ns;
     uint64_t no_answers;

@@ -63,22 +63,26 @@ static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_
 
 typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
 
-enum hd_machine_call { HD_CALL_NONE, HD_CALL_ENDED, HD_CALL_RESTARTED };
+/* Not the first one of a call that has ended. */
+static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
+    return context->uc_mcontext.regs[i];
+}
+
+static inline long hd_machine_result(const ucontext_t *context) {
+    return (long)context->uc_mcontext.regs[0];
+}
+
+enum hd_machine_call { HD_CALL_NONE, HD_CALL_ENDED, HD_CALL_GAVE, HD_CALL_RESTARTED };
 
 static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
                                                       long *nr) {
     uint32_t code = 0;
 
     *nr = -1;
-    if ((long)context->uc_mcontext.regs[0] != -EINTR || read(context->uc_mcontext.pc - 4, &code, 4) != 4) {
+    if (hd_machine_result(context) != -EINTR || read(context->uc_mcontext.pc - 4, &code, 4) != 4) {
         return HD_CALL_NONE;
     }
     return code == 0xd4000001U ? HD_CALL_ENDED : HD_CALL_NONE; /* svc #0 */
-}
-
-/* Not the first one of a call that has ended. */
-static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
-    return context->uc_mcontext.regs[i];
 }
 
 static inline void hd_machine_call_again(ucontext_t *context, long nr) {

@@ -54,9 +54,20 @@ static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_
     regs->valid = 0xffff;
 }
 
+/* Of the call that the context stands at: the kernel leaves the arguments in their registers. */
+static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
+    static const uint8_t place[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+    return (uint64_t)context->uc_mcontext.gregs[place[i]];
+}
+
+static inline long hd_machine_result(const ucontext_t *context) {
+    return (long)context->uc_mcontext.gregs[REG_RAX];
+}
+
 enum hd_machine_call {
     HD_CALL_NONE,      /* not at a system call */
     HD_CALL_ENDED,     /* it has just returned -EINTR */
+    HD_CALL_GAVE,      /* it has just returned a number above zero */
     HD_CALL_RESTARTED, /* the kernel (or chance) has put the thread right before it */
 };
 
@@ -65,33 +76,27 @@ enum hd_machine_call {
 static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
                                                       long *nr) {
     uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    long rax = (long)context->uc_mcontext.gregs[REG_RAX];
+    uint64_t rcx = (uint64_t)context->uc_mcontext.gregs[REG_RCX]; /* the instruction leaves pc there */
+    long rax = hd_machine_result(context);
+    enum hd_machine_call call = rax > 0 ? HD_CALL_GAVE : HD_CALL_ENDED;
     uint8_t code[HD_CODE_BYTES + 2] = {0};
 
     *nr = rax;
-    if (rax >= 0) {
-        /* The instruction leaves in rcx where it returns to; the kernel steps back by its two bytes. */
-        return (uint64_t)context->uc_mcontext.gregs[REG_RCX] == pc + 2 ? HD_CALL_RESTARTED : HD_CALL_NONE;
+    if (rax >= 0 && rcx == pc + 2) { /* the kernel steps back by the instruction's two bytes */
+        return HD_CALL_RESTARTED;
     }
-    if (rax != -EINTR) {
+    if (rax != -EINTR && (rax <= 0 || rcx != pc)) {
         return HD_CALL_NONE;
     }
     *nr = -1;
     if (read(pc - sizeof code, code, sizeof code) != (long)sizeof code) {
-        return read(pc - 2, code, 2) == 2 && code[0] == 0x0f && code[1] == 0x05 ? HD_CALL_ENDED
-                                                                                : HD_CALL_NONE;
+        return read(pc - 2, code, 2) == 2 && code[0] == 0x0f && code[1] == 0x05 ? call : HD_CALL_NONE;
     }
     if (code[HD_CODE_BYTES] != 0x0f || code[HD_CODE_BYTES + 1] != 0x05) {
         return HD_CALL_NONE;
     }
     *nr = hd_machine_number(code, context, read);
-    return HD_CALL_ENDED;
-}
-
-/* Of the call that the context stands at: the kernel leaves the arguments in their registers. */
-static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
-    static const uint8_t place[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
-    return (uint64_t)context->uc_mcontext.gregs[place[i]];
+    return call;
 }
 
 /* Moves the context back to the system call instruction; the call's arguments are still in their registers.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which system calls may be made again after -EINTR as though nothing had been: those that have done nothing
- * yet when they end so. Not close (the descriptor is gone), not connect (it goes on by itself).
+ * What a signal does to which system calls. May be made again after -EINTR as though nothing had been: those
+ * that have done nothing yet when they end so. Not close (the descriptor is gone), not connect (it goes on by
+ * itself).
  * Async-signal-safe.
  */
 #ifndef HD_RESTARTABLE_H
@@ -10,6 +11,7 @@
 #include <linux/futex.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #ifndef FUTEX_LOCK_PI2
@@ -85,6 +87,33 @@ static inline bool hd_always_restarted(long nr, uint64_t futex_operation) {
     unsigned operation = (unsigned)futex_operation & (unsigned)FUTEX_CMD_MASK;
     return nr == SYS_futex &&
            (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2 || operation == FUTEX_WAIT_REQUEUE_PI);
+}
+
+/* A call that gave less than this did not run for long, and may give less than was asked at any time: a pipe
+ * holds no more. */
+#define HD_SHORT_BYTES 65536
+
+/* Which argument says how much a call is to move, of those that look for signals while they do; 0: none. */
+static inline unsigned hd_bytes_argument(long nr, uint64_t fourth) {
+    switch (nr) {
+    case SYS_getrandom:
+        return 1;
+    case SYS_recvfrom:
+        return (fourth & MSG_WAITALL) != 0 ? 2 : 0;
+    case SYS_read:
+    case SYS_pread64:
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_sendto:
+        return 2;
+    case SYS_sendfile:
+        return 3;
+    case SYS_splice:
+    case SYS_copy_file_range:
+        return 4;
+    default:
+        return 0;
+    }
 }
 
 #endif

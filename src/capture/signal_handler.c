@@ -159,6 +159,14 @@ static void count(struct hd_mailbox *m, bool mended) {
     }
 }
 
+/* Whether a call that has done a part of its work may have been kept from the rest by our signal. It cannot
+ * be told from one that had no more to give. */
+static bool may_be_short(long nr, const ucontext_t *context) {
+    unsigned bytes = hd_bytes_argument(nr, hd_machine_argument(context, 3));
+    uint64_t gave = (uint64_t)hd_machine_result(context);
+    return bytes != 0 && gave > HD_SHORT_BYTES && gave < hd_machine_argument(context, bytes);
+}
+
 /* SA_RESTART makes the kernel repeat some calls; the others (poll, epoll_wait, nanosleep, …) end with -EINTR.
  */
 static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
@@ -167,6 +175,12 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     enum hd_machine_call call = hd_machine_call_at(context, read_own_memory, &nr);
 
     if (call == HD_CALL_NONE || (call == HD_CALL_RESTARTED && !hd_restartable(nr))) {
+        return;
+    }
+    if (call == HD_CALL_GAVE) {
+        if (may_be_short(nr, context)) {
+            count(m, false);
+        }
         return;
     }
     hd_machine_copy(&mask, &context->uc_sigmask, sizeof mask);
