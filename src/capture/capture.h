@@ -44,7 +44,9 @@ struct hd_target {
     struct hd_still still; /* of that capture */
     uint64_t voluntary;    /* its voluntary context switches when they were last looked at */
     bool voluntary_valid;
-    uint64_t blocked_ns;        /* when the thread was last seen to block its signal; 0: never */
+    uint64_t blocked_ns; /* when the thread was last seen to block its signal; 0: never */
+    uint64_t spared_ns;  /* for how long after the last signal none is sent; 0: that broke no call */
+    uint64_t spared_until_ns;
     struct hd_mailbox *mailbox; /* watched only */
     int signal; /* 0: rung 2 is closed; becomes 0 when the program takes the signal for itself */
     struct hd_capture_cost cost;

@@ -21,6 +21,10 @@
 /* A thread inside sigwait, which takes what it keeps blocked, shows it as not blocked; so who was seen to
  * block it lately still does. */
 #define BLOCKS_NS (2 * HD_NS_PER_S)
+/* A thread that computes inside the kernel runs; what our signal broke there it may begin again, and would
+ * never come to an end of. */
+#define SPARED_NS (100 * HD_NS_PER_MS) /* after the first call; twice as long after each further one */
+#define SPARED_MAX_NS (100 * HD_NS_PER_S)
 #define FIRST_NAP_NS (60 * HD_NS_PER_US) /* naps need no wake-up call by the handler */
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
 #define GROWN_MAX (128ULL << 20) /* the kernel maps nothing nearer below the end of a main thread's stack */
@@ -105,7 +109,8 @@ bool hd_signalled_allowed(struct hd_target *t) {
     struct hd_kernel_action action = {0};
     struct hd_proc_status status;
 
-    if (!t->watched || t->mailbox == NULL || t->signal <= 0 || hd_target_status(t, &status) < 0) {
+    if (!t->watched || t->mailbox == NULL || t->signal <= 0 || hd_os_now_ns() < t->spared_until_ns ||
+        hd_target_status(t, &status) < 0) {
         return false;
     }
     bool quiet = t->voluntary_valid && status.voluntary == t->voluntary;
@@ -191,8 +196,16 @@ static void note_times(struct hd_target *t, const struct hd_mailbox *m, uint64_t
 }
 
 static void note_calls(struct hd_target *t, const struct hd_mailbox *m) {
+    uint64_t interrupted = __atomic_load_n(&m->interrupted_syscalls, __ATOMIC_RELAXED);
+
+    if (interrupted == t->cost.interrupted_syscalls) {
+        t->spared_ns = 0;
+    } else if (t->spared_ns < SPARED_MAX_NS) {
+        t->spared_ns = t->spared_ns == 0 ? SPARED_NS : 2 * t->spared_ns;
+    }
+    t->spared_until_ns = t->spared_ns == 0 ? 0 : hd_os_now_ns() + t->spared_ns;
+    t->cost.interrupted_syscalls = interrupted;
     t->cost.restarted_syscalls = __atomic_load_n(&m->restarted_syscalls, __ATOMIC_RELAXED);
-    t->cost.interrupted_syscalls = __atomic_load_n(&m->interrupted_syscalls, __ATOMIC_RELAXED);
 }
 
 int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {

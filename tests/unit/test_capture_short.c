@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
@@ -25,7 +26,9 @@
 
 static uint8_t bytes[ASKED];
 static uint64_t short_calls;
-static int spins; /* atomic */
+static unsigned attempts;
+static int fallocated; /* 0, or an errno */
+static int spins;      /* atomic */
 
 /* Written as libc writes it, whatever libc is here: newer ones make such bytes without the kernel. */
 long random_bytes(void *to, size_t n);
@@ -79,6 +82,86 @@ static void a_call_that_our_signal_cut_short_is_counted(void **state) {
     assert_int_equal(counted, short_calls);
 }
 
+/* How long it was between two signals that both broke a call, at least: from before the one was sent. */
+static void each_call_that_was_broken_keeps_the_next_signal_longer_away(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    uint64_t until = hd_os_now_ns() + LIMIT_NS, broken_ns = 0, apart_ns = 0;
+    start_random(&l);
+    while (apart_ns < 800 * HD_NS_PER_MS && hd_os_now_ns() < until) {
+        struct hd_capture_cost before = l.target.cost;
+        uint64_t now = hd_os_now_ns();
+        assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+        if (l.target.cost.signals != before.signals) {
+            bool broken = l.target.cost.interrupted_syscalls != before.interrupted_syscalls;
+            assert_true(hd_os_now_ns() - broken_ns >= apart_ns);
+            broken_ns = broken ? now : 0;
+            apart_ns = !broken ? 0 : apart_ns == 0 ? 100 * HD_NS_PER_MS : 2 * apart_ns;
+        }
+        live_nap(5 * HD_NS_PER_MS);
+    }
+    assert_int_equal(apart_ns, 800 * HD_NS_PER_MS);
+    live_set(&spins, 1);
+    do { /* a signal that broke nothing makes up for all before */
+        assert_true(live_capture_spinning(&l, &c));
+    } while (l.target.spared_ns != 0 && hd_os_now_ns() < until);
+    assert_int_equal(l.target.spared_ns, 0);
+    live_end(&l);
+}
+
+/* ---- what begins again when it is broken ------------------------------------------------------------- */
+
+static void body_all_or_nothing(struct live *l) {
+    (void)l;
+    do {
+        attempts++;
+    } while (random_bytes(bytes, sizeof bytes) != (long)sizeof bytes);
+}
+
+/* Older kernels look for a signal at each page, and take back what they had when there is one. */
+static void body_fallocate(struct live *l) {
+    int fd = memfd_create("hangdog", MFD_CLOEXEC);
+    (void)l;
+    do {
+        attempts++;
+        fallocated = posix_fallocate(fd, 0, 4 * (off_t)ASKED);
+    } while (fallocated == EINTR);
+    close(fd);
+}
+
+static void check_comes_to_an_end(void (*body)(struct live *)) {
+    struct live l = {0};
+    struct hd_capture c;
+    uint64_t until = hd_os_now_ns() + LIMIT_NS;
+    attempts = 0;
+    assert_true(live_start(&l, body));
+    while (live_get(&l.returned) == 0 && hd_os_now_ns() < until) {
+        (void)hd_capture_take(&l.target, true, &c);
+        live_nap(5 * HD_NS_PER_MS);
+    }
+    assert_int_equal(live_get(&l.returned), 1);
+    live_end(&l);
+    print_message("%u attempts, %lu signals\n", attempts, l.target.cost.signals);
+    assert_true(attempts <= 16);
+}
+
+static void what_begins_again_when_it_is_broken_is_done_in_the_end(void **state) {
+    (void)state;
+    check_comes_to_an_end(body_all_or_nothing);
+}
+
+static void so_are_the_pages_of_a_file_in_memory(void **state) {
+    (void)state;
+    struct sysinfo memory;
+    if (sysinfo(&memory) < 0 || memory.freeram * memory.mem_unit < 16 * ASKED) {
+        print_message("this machine has too little memory to spare\n");
+        skip();
+    }
+    check_comes_to_an_end(body_fallocate);
+    assert_int_equal(fallocated, 0);
+}
+
 static void calls_that_copy_much_say_how_much(void **state) {
     (void)state;
     assert_int_equal(hd_bytes_argument(SYS_getrandom, 0), 1);
@@ -96,6 +179,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_that_copy_much_say_how_much),
         cmocka_unit_test(a_call_that_our_signal_cut_short_is_counted),
+        cmocka_unit_test(each_call_that_was_broken_keeps_the_next_signal_longer_away),
+        cmocka_unit_test(what_begins_again_when_it_is_broken_is_done_in_the_end),
+        cmocka_unit_test(so_are_the_pages_of_a_file_in_memory),
     };
     hd_os_clock_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
