@@ -79,8 +79,7 @@ struct hd_session {
     uint64_t turn_histogram[HD_TURN_BUCKETS];
     uint64_t reports_dropped;
     uint64_t suppressed_count, suppressed_total_ns,
-        suppressed_max_ns;    /* not told apart by fingerprint; 0: left out */
-    const char *previous_end; /* NULL: left out */
+        suppressed_max_ns; /* not told apart by fingerprint; 0: left out */
 };
 
 struct hd_report {

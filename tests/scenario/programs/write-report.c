@@ -186,8 +186,7 @@ static void make_session(struct made *m) {
                                      .suppressed_count = 2,
                                      .reports_dropped = 1,
                                      .suppressed_total_ns = 5,
-                                     .suppressed_max_ns = 3,
-                                     .previous_end = "clean"};
+                                     .suppressed_max_ns = 3};
     m->session.turn_histogram[20] = 39;
     m->session.turn_histogram[31] = 1;
     m->report.session = &m->session;
