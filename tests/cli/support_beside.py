@@ -2,12 +2,9 @@
 #
 # Tests that mostly wait for a program are run side by side.
 
-import os
-import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.environ["HANGDOG_SOURCE"], "tests/real"))
-from support_run import Program, Together  # noqa: E402 pylint: disable=wrong-import-position
+from support_run import Program, Together
 
 PYTHON = "/usr/bin/python3"
 # Steps: a number waits for so long, in a loop of select; "hangN" sleeps; "exec CODE" does.

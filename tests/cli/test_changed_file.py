@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import unittest
 
+from support_run import main
 from test_cli import Command, run
 
 
@@ -45,4 +46,4 @@ class ChangedFile(Command):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -15,6 +15,8 @@ import tempfile
 import termios
 import unittest
 
+from support_run import main
+
 BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = str(BUILD / "bin" / "hangdog")
 WRITE_REPORT = str(BUILD / "tests" / "programs" / "write-report")
@@ -511,4 +513,4 @@ class BadReports(Command):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -11,6 +11,8 @@ import unittest
 
 import jsonschema
 
+from support_run import main
+
 BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 SOURCE = pathlib.Path(os.environ["HANGDOG_SOURCE"])
 HANGDOG = BUILD / "bin" / "hangdog"
@@ -148,4 +150,4 @@ class Schema(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -4,6 +4,7 @@
 import os
 import unittest
 
+from support_run import main
 from test_cli import NEWEST, Command, run
 
 NOBODY = 65534
@@ -65,4 +66,4 @@ class Spools(Command):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -11,8 +11,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.environ["HANGDOG_SOURCE"], "tests/real"))
-from support_run import HANGDOG, SANITIZER, Program, environment, main  # noqa: E402 pylint: disable=wrong-import-position
+from support_run import HANGDOG, SANITIZER, Program, environment, main
 
 BUSYBOX = "/bin/busybox"
 NOBODY = 65534

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
+from support_run import main
+
 BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = BUILD / "bin/hangdog"
 WRITE_REPORT = BUILD / "tests/programs/write-report"
@@ -66,4 +68,4 @@ class Words(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()
