@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks that the program means: told as such, or waited for in an inner loop. None is a hang, nor a turn.
+ * Blocks that the program means: told as such, waited for in an inner loop, or in a pause. None is a hang,
+ * nor a turn.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,6 +122,56 @@ static void a_nested_loop_that_waits_does_not_hang(void **state) {
     expect_reports(0);
 }
 
+/* ---- a pause ------------------------------------------------------------------------------------- */
+
+/* Scenario 26. */
+static void a_block_while_paused_is_none(void **state) {
+    (void)state;
+    hangdog_pause();
+    hangdog_pause();
+    looper_call(&looper, block_sleep, 3 * T);
+    hangdog_resume();
+    looper_call(&looper, block_sleep, 3 * T);
+    hangdog_resume();
+    uint64_t took = looper_call(&looper, block_sleep_other, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), took);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep_other));
+    json_decref(hangs);
+    expect_reports(1);
+}
+
+static void a_hang_that_lasts_at_the_pause_ends_there(void **state) {
+    (void)state;
+    uint64_t began = now_ns();
+    looper_post(&looper, block_sleep, 6 * T);
+    spool_wait_for_one(&spool);
+    hangdog_pause();
+    uint64_t until_pause = now_ns() - began;
+    looper_wait(&looper);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), until_pause);
+    json_decref(hangs);
+    hangdog_resume();
+    expect_reports(1);
+}
+
+static void a_hang_that_lasts_at_resume_counts_from_there(void **state) {
+    (void)state;
+    hangdog_pause();
+    uint64_t began = now_ns();
+    looper_post(&looper, block_sleep, 8 * T);
+    nap_ms(4 * T);
+    hangdog_resume();
+    uint64_t paused = now_ns() - began;
+    looper_wait(&looper);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), looper.took_ns - paused);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+    expect_reports(1);
+}
+
 int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end_library)
@@ -130,6 +181,9 @@ int main(void) {
         CASE(after_a_block_that_is_meant_the_turn_starts_anew),
         cmocka_unit_test_setup_teardown(a_block_that_is_meant_ends_no_launch, begin_spool, end_library),
         CASE(a_nested_loop_that_waits_does_not_hang),
+        CASE(a_block_while_paused_is_none),
+        CASE(a_hang_that_lasts_at_the_pause_ends_there),
+        CASE(a_hang_that_lasts_at_resume_counts_from_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

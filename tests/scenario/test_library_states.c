@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The program's states, each with a threshold of its own; and what kind of report comes of a state, and of
+ * many threads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <semaphore.h>
+
+#include "library.h"
+
+#define T THRESHOLD_MS
+#define NEVER_MS 600000u
+#define MANY 64 /* threads; more are too many */
+#define OURS 2
+
+/* ---- thresholds ----------------------------------------------------------------------------------- */
+
+/* All others are never reached. */
+static void start_in(hangdog_state state, uint64_t threshold_ms) {
+    hangdog_options o = library_options(&spool);
+    for (unsigned i = 0; i < HANGDOG_STATES; i++) {
+        o.threshold_ns[i] = (i == state ? threshold_ms : NEVER_MS) * MS;
+    }
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    hangdog_set_state(state);
+}
+
+static void stop_with_reports(size_t count) {
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *reports = spool_reports(&spool, NULL, false);
+    assert_int_equal(json_array_size(reports), count);
+    json_decref(reports);
+}
+
+static void each_state_has_its_own_threshold(void **state) {
+    (void)state;
+    static const struct {
+        hangdog_state state;
+        const char *name, *kind;
+    } states[] = {{HANGDOG_STATE_FOREGROUND, "foreground", "hang"},
+                  {HANGDOG_STATE_BACKGROUND, "background", "background-hang"},
+                  {HANGDOG_STATE_RESUME, "resume", "hang"},
+                  {HANGDOG_STATE_SUSPEND, "suspend", "hang"},
+                  {HANGDOG_STATE_QUIT, "quit", "hang"}};
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        start_in(states[i].state, T);
+        looper_call(&looper, block_sleep, T + T / 2);
+        json_t *reports = spool_wait(&spool, NULL, i + 1);
+        const json_t *report = json_array_get(reports, i);
+        assert_string_equal(report_text(report, "kind"), states[i].kind);
+        assert_string_equal(report_text(json_object_get(report, "loop"), "state"), states[i].name);
+        assert_int_equal(report_ns(report, "threshold_ns"), T * MS);
+        json_decref(reports);
+        stop_with_reports(i + 1);
+    }
+}
+
+static void in_the_background_another_threshold_and_another_kind(void **state) {
+    (void)state;
+    hangdog_options o = library_options(&spool);
+    o.threshold_ns[HANGDOG_STATE_BACKGROUND] = 4 * T * MS;
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    hangdog_set_state(HANGDOG_STATE_BACKGROUND);
+    looper_call(&looper, block_sleep, SANITIZED ? T / 2 : 2 * T);
+    looper_call(&looper, block_sleep_other, 6 * T);
+    json_t *reports = spool_wait(&spool, NULL, 1);
+    assert_string_equal(report_text(json_array_get(reports, 0), "kind"), "background-hang");
+    assert_true(report_blames(json_array_get(reports, 0), block_sleep_other));
+    json_decref(reports);
+    stop_with_reports(1);
+}
+
+/* ---- many threads --------------------------------------------------------------------------------- */
+
+static sem_t over;
+
+static void *wait_for_the_end(void *unused) {
+    while (sem_wait(&over) != 0) {
+    }
+    return unused;
+}
+
+static void expect_next(const char *kind) {
+    static size_t count;
+    looper_call(&looper, count % 2 == 0 ? block_sleep : block_sleep_other, T + T / 2);
+    json_t *reports = spool_wait(&spool, NULL, ++count);
+    assert_string_equal(report_text(json_array_get(reports, count - 1), "kind"), kind);
+    json_decref(reports);
+}
+
+/* Ours are not counted. */
+static void with_more_than_so_many_threads_it_is_too_many_threads_whatever_the_state(void **state) {
+    (void)state;
+    pthread_t thread[MANY];
+    unsigned threads = 0;
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+    sem_init(&over, 0, 0);
+    while (entries_of("/proc/self/task") < MANY + OURS) {
+        assert_int_equal(pthread_create(&thread[threads++], NULL, wait_for_the_end, NULL), 0);
+    }
+    expect_next("hang");
+    hangdog_set_state(HANGDOG_STATE_BACKGROUND);
+    expect_next("background-hang");
+    assert_int_equal(pthread_create(&thread[threads++], NULL, wait_for_the_end, NULL), 0);
+    expect_next("too-many-threads");
+    hangdog_set_state(HANGDOG_STATE_FOREGROUND);
+    expect_next("too-many-threads");
+    for (unsigned i = 0; i < threads; i++) {
+        sem_post(&over);
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    }
+    looper_stop(&looper);
+}
+
+int main(void) {
+    library_quick_disk();
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
+    const struct CMUnitTest tests[] = {
+        CASE(each_state_has_its_own_threshold),
+        CASE(in_the_background_another_threshold_and_another_kind),
+        CASE(with_more_than_so_many_threads_it_is_too_many_threads_whatever_the_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
