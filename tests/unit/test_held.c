@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reports that wait for their loop to be sure: more of them than the worker remembers.
+ * What is published and what is held back: reports that wait for their loop to be sure, more of them than the
+ * worker remembers; and more of one kind than may be shown in ten minutes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "monitor/worker.h"
@@ -25,6 +27,7 @@ static char folder[64];
 static struct hd_worker *k;
 static struct hd_monitor *m;
 static struct hd_record record;
+static int (*true_clock)(int, struct timespec *);
 
 /* Files in the spool whose name ends with `end`; NULL: removes all, and the folder. */
 static unsigned files(const char *end) {
@@ -64,6 +67,7 @@ static int fresh(void **state) {
 
 static int clean(void **state) {
     (void)state;
+    hd_os.clock = true_clock;
     hd_spool_close(&k->spool);
     files(NULL);
     free(k->scratch);
@@ -115,12 +119,57 @@ static void what_is_remembered_is_shown_when_its_loop_is_sure(void **state) {
     assert_int_equal(files(".json"), HD_HELD_MAX);
 }
 
+/* ---- of one kind ---------------------------------------------------------------------------------- */
+
+#define BURST 3u
+
+static uint64_t clock_ns;
+
+static int fake_clock(int clock, struct timespec *time) {
+    (void)clock;
+    *time = (struct timespec){.tv_sec = (time_t)(clock_ns / HD_NS_PER_S),
+                              .tv_nsec = (long)(clock_ns % HD_NS_PER_S)};
+    return 0;
+}
+
+/* So many of `count` hangs more are shown. */
+static unsigned shown(unsigned count) {
+    static uint64_t number;
+    unsigned before = files(".json");
+    for (unsigned i = 0; i < count; i++) {
+        hang(++number);
+    }
+    return files(".json") - before;
+}
+
+static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **state) {
+    (void)state;
+    clock_ns = 7 * HD_NS_PER_S;
+    hd_os.clock = fake_clock;
+    m->settings.held = false;
+    m->settings.reports_per_fingerprint = BURST;
+    assert_int_equal(shown(BURST + 2), BURST);
+    clock_ns += 600 * HD_NS_PER_S - 1;
+    assert_int_equal(shown(1), 0);
+    clock_ns += 1;
+    assert_int_equal(shown(2), 1);
+    clock_ns += 2 * 600 * HD_NS_PER_S + 300 * HD_NS_PER_S; /* and the half of one, which is kept */
+    assert_int_equal(shown(4), 2);
+    clock_ns += 300 * HD_NS_PER_S;
+    assert_int_equal(shown(2), 1);
+    clock_ns += 24 * 3600 * HD_NS_PER_S; /* however long it was quiet */
+    assert_int_equal(shown(BURST + 2), BURST);
+    assert_int_equal(atomic_load(&record.suppressed), 2 + 1 + 1 + 2 + 1 + 2);
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
     const struct CMUnitTest tests[] = {
         CASE(what_is_not_remembered_is_counted_and_none_of_it_stays),
         CASE(what_is_remembered_is_shown_when_its_loop_is_sure),
+        CASE(of_one_kind_some_are_shown_and_one_more_every_ten_minutes),
     };
     hd_os_clock_init();
+    true_clock = hd_os.clock;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
