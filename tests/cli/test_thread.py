@@ -10,7 +10,7 @@ from support_run import BUILD, HANGDOG, MS, SANITIZER, environment, hot_function
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")
 NODE = "/usr/bin/node"
-SLACK_NS = (80 if not SANITIZER else 900) * MS
+SLACK_NS = (150 if not SANITIZER else 900) * MS
 # One thread after the other, each of the same name and with a hang; the last one in a forked child.
 AGAIN = """
 import ctypes, os, select, threading, time
