@@ -43,6 +43,14 @@ macro(hd_name out file)
   string(REGEX REPLACE "^test_" "" ${out} ${${out}})
 endmacro()
 
+# A test runs alone: most assert times within milliseconds, or need every processor. These assert none, or seconds, and run
+# beside each other and beside the unit tests, of which only one needs the processors.
+set(beside_others
+  cli-changed_file cli-cli cli-exec cli-library cli-on_hang cli-run_odd cli-schema cli-spools cli-terminal cli-told
+  cli-unwatched cli-words real-identity real-own_threads real-servers real-silent real-unwind_rows real-waits_by
+  scenario-eintr_matrix scenario-library_fibers scenario-library_owners scenario-library_tables scenario-library_watch)
+set(alone_of_unit unit-capture_mend)
+
 # hd_test(kind name timeout command...)
 function(hd_test kind name timeout)
   math(EXPR timeout "${timeout} * ${slower}")
@@ -53,7 +61,11 @@ function(hd_test kind name timeout)
   add_test(NAME ${kind}-${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   set_tests_properties(${kind}-${name} PROPERTIES
     LABELS ${kind} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "${test_environment};${options}")
-  if(NOT kind STREQUAL unit)
+  if(kind STREQUAL unit)
+    list(APPEND beside_others ${kind}-${name})
+    list(REMOVE_ITEM beside_others ${alone_of_unit})
+  endif()
+  if(NOT ${kind}-${name} IN_LIST beside_others)
     set_tests_properties(${kind}-${name} PROPERTIES RUN_SERIAL ON)
   endif()
 endfunction()
