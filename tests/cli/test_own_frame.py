@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
+from support_run import main
+
 BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = BUILD / "bin/hangdog"
 WRITE_REPORT = BUILD / "tests/programs/write-report"
@@ -81,4 +83,4 @@ class StandardLibraries(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()
