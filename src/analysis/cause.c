@@ -65,6 +65,13 @@ static enum hd_cause_kind of_descriptor(const struct hd_evidence *e) {
     return e->state == HD_RUN_UNINTERRUPTIBLE ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
 }
 
+/* Who opens a pipe or a device may wait for somebody there, and a signal ends that wait: no disk is waited
+ * for so, and where a server has the files (FUSE), it has none of these. */
+static enum hd_cause_kind of_file(const struct hd_evidence *e) {
+    bool none = e->fd_kind == HD_FD_PIPE || e->fd_kind == HD_FD_TTY || e->fd_kind == HD_FD_OTHER;
+    return none && e->state != HD_RUN_UNINTERRUPTIBLE ? of_descriptor(e) : HD_CAUSE_DISK;
+}
+
 static enum hd_cause_kind of_any_descriptor(const struct hd_evidence *e) {
     if (!e->has_fds)
         return HD_CAUSE_SLEEP; /* poll(NULL, 0, ms): an old way to sleep */
@@ -83,7 +90,7 @@ static enum hd_cause_kind of_call(const struct hd_evidence *e) {
     case HD_WAIT_DESCRIPTOR:
         return of_descriptor(e);
     case HD_WAIT_FILE:
-        return HD_CAUSE_DISK;
+        return of_file(e);
     case HD_WAIT_SOCKET:
         if (waits_for_memory(e))
             return HD_CAUSE_PAGE_FAULT;

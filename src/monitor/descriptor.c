@@ -41,6 +41,13 @@ static bool is_terminal(const char *link) {
            (hd_starts_with(link, "/dev/tty") && *hd_take_number(link + strlen("/dev/tty"), &number) == '\0');
 }
 
+enum hd_fd_kind hd_device_kind(const char *path) {
+    if (!hd_starts_with(path, "/dev/")) {
+        return HD_FD_NONE;
+    }
+    return is_terminal(path) ? HD_FD_TTY : HD_FD_OTHER;
+}
+
 /* The links of memory look like paths. */
 static bool is_memory(const char *link) {
     return hd_starts_with(link, "/memfd:") || hd_starts_with(link, "/dmabuf:") ||
@@ -70,8 +77,9 @@ enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *
     if (hd_starts_with(link, "anon_inode:")) {
         return strcmp(link, "anon_inode:[eventpoll]") == 0 ? HD_FD_EPOLL : HD_FD_EVENT;
     }
-    if (hd_starts_with(link, "/dev/")) {
-        return is_terminal(link) ? HD_FD_TTY : HD_FD_OTHER;
+    enum hd_fd_kind device = hd_device_kind(link);
+    if (device != HD_FD_NONE) {
+        return device;
     }
     if (link[0] != '/' || is_memory(link)) {
         return HD_FD_OTHER;

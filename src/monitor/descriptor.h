@@ -11,4 +11,7 @@
  * to out->socket. `proc_fd`: /proc/self. */
 enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *out);
 
+/* By its path alone; HD_FD_NONE: it is not one. */
+enum hd_fd_kind hd_device_kind(const char *path);
+
 #endif

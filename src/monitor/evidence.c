@@ -357,9 +357,18 @@ static bool read_path(const struct hd_worker *k, uint64_t address, char *path, s
     return n > 0 && memchr(path, '\0', (size_t)n) != NULL;
 }
 
+/* Who opens a named pipe waits for its other end to be opened, and the kernel has a name for that place. The
+ * file is not asked what it is: its server may be what does not answer. */
+static bool opens_pipe(const struct hd_worker *k, int tid) {
+    char place[32];
+    hd_read_task(k->proc_fd, tid, "wchan", place, sizeof place);
+    return hd_starts_with(place, "wait_for_partner");
+}
+
 /* False: the call has no path, or an empty one. */
-static bool find_path(const struct hd_worker *k, uint64_t address, struct hd_evidence *out) {
+static bool find_path(const struct hd_worker *k, int tid, uint64_t address, struct hd_evidence *out) {
     char path[PATH_MAX];
+    enum hd_fd_kind device = HD_FD_NONE;
     if (address == 0) {
         return false;
     }
@@ -368,8 +377,9 @@ static bool find_path(const struct hd_worker *k, uint64_t address, struct hd_evi
             return false;
         }
         hd_text_base_name(out->path, sizeof out->path, path);
+        device = hd_device_kind(path);
     }
-    out->fd_kind = HD_FD_FILE;
+    out->fd_kind = opens_pipe(k, tid) ? HD_FD_PIPE : device != HD_FD_NONE ? (uint8_t)device : HD_FD_FILE;
     return true;
 }
 
@@ -377,8 +387,9 @@ static bool find_path(const struct hd_worker *k, uint64_t address, struct hd_evi
 static void find_file(const struct hd_worker *k, int tid, const struct hd_capture *c,
                       struct hd_evidence *out) {
     enum hd_object object = hd_syscall_object(c->syscall_nr);
-    if (object != HD_OBJECT_NONE && (object == HD_OBJECT_DESCRIPTOR ||
-                                     !find_path(k, c->syscall_args[object == HD_OBJECT_SECOND_PATH], out))) {
+    if (object != HD_OBJECT_NONE &&
+        (object == HD_OBJECT_DESCRIPTOR ||
+         !find_path(k, tid, c->syscall_args[object == HD_OBJECT_SECOND_PATH], out))) {
         out->fd_kind = (uint8_t)hd_fd_kind_of(k->proc_fd, tid, (int)c->syscall_args[0], out);
     }
 }

@@ -6,23 +6,27 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "monitor/proc_files.h"
 #include "monitor/worker.h"
 
 static struct hd_worker *worker;
@@ -30,6 +34,7 @@ static struct hd_os_calls real;
 static struct hd_evidence evidence;
 static uint64_t began_ns;
 static int pair[2];
+static int caller; /* whose calls they are */
 
 static int set_up(void **state) {
     (void)state;
@@ -42,6 +47,7 @@ static int set_up(void **state) {
     assert_true(worker->proc_fd >= 0 && worker->mem_fd >= 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     began_ns = hd_os_now_ns();
+    caller = (int)syscall(SYS_gettid);
     return 0;
 }
 
@@ -56,10 +62,10 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* The cause of a call with these first three arguments, which this thread is taken to be blocked in. */
+/* The cause of a call with these first three arguments, which the thread is taken to be blocked in. */
 static const char *cause_of(enum hd_run_state state, int32_t nr, uint64_t a, uint64_t b, uint64_t c) {
     struct hd_capture call = {.state = (uint8_t)state, .syscall_nr = nr, .syscall_args = {a, b, c}};
-    hd_evidence_gather(worker, (int)syscall(SYS_gettid), &call, NULL, 0, began_ns, &evidence);
+    hd_evidence_gather(worker, caller, &call, NULL, 0, began_ns, &evidence);
     return hd_cause_name(hd_cause_of_block(&evidence));
 }
 
@@ -245,6 +251,75 @@ static void a_link_is_called_by_its_name_and_not_by_its_text(void **state) {
 #endif
 }
 
+/* ---- what is opened and is no file ------------------------------------------------------------ */
+
+static char fifo[64];
+static _Atomic int opener;
+
+static void *open_fifo(void *with_child) {
+    pid_t child = with_child != NULL ? begin_child() : 0;
+    opener = (int)syscall(SYS_gettid);
+    int fd = open(fifo, O_RDONLY | O_CLOEXEC);
+    if (child != 0) {
+        end_child(child);
+    }
+    close(fd);
+    return NULL;
+}
+
+/* Why another thread waits that opens it, until the other end is opened here. NULL: the kernel does not tell
+ * where a thread waits. */
+static const char *cause_in_open(bool with_child) {
+    pthread_t other;
+    char place[32] = "";
+    opener = 0;
+    assert_int_equal(pthread_create(&other, NULL, open_fifo, with_child ? fifo : NULL), 0);
+    for (unsigned tries = 0; strcmp(place, "wait_for_partner") != 0 && tries < 10000; tries++) {
+        usleep(1000);
+        hd_read_task(worker->proc_fd, opener, "wchan", place, sizeof place);
+    }
+    caller = opener;
+    const char *cause = cause_blocked(SYS_openat, (uint64_t)AT_FDCWD, address_of(fifo), O_RDONLY);
+    int end = open(fifo, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    close(end);
+    return strcmp(place, "wait_for_partner") == 0 ? cause : NULL;
+}
+
+static void who_opens_a_named_pipe_waits_for_its_other_end(void **state) {
+    char folder[] = "/tmp/hangdog-fifo-XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(fifo, sizeof fifo, "%s/commands", folder);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const char *alone = cause_in_open(false), *with_child = alone != NULL ? cause_in_open(true) : NULL;
+    unlink(fifo);
+    rmdir(folder);
+    if (alone == NULL || with_child == NULL) {
+        skip();
+    }
+    assert_string_equal(alone, "unknown");
+    assert_string_equal(with_child, "child");
+    assert_int_equal(evidence.fd_kind, HD_FD_PIPE);
+    assert_string_equal(evidence.path, "commands");
+}
+
+static void who_opens_a_device_waits_for_no_disk_that_a_signal_ends(void **state) {
+    static const struct {
+        const char *path, *name, *blocked;
+    } cases[] = {{"/dev/ttyS0", "ttyS0", "unknown"},
+                 {"/dev/pts/3", "3", "unknown"},
+                 {"/dev/snd/pcmC0D0p", "pcmC0D0p", "unknown"},
+                 {"/srv/dev/ttyS0", "ttyS0", "disk"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t at = address_of(cases[i].path);
+        assert_string_equal(cause_blocked(SYS_openat, (uint64_t)AT_FDCWD, at, 0), cases[i].blocked);
+        assert_string_equal(evidence.path, cases[i].name);
+        assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_openat, (uint64_t)AT_FDCWD, at, 0), "disk");
+    }
+}
+
 /* ---- sets ----------------------------------------------------------------------------------- */
 
 static const char *cause_in_poll(const struct pollfd *set, uint64_t n) {
@@ -372,6 +447,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_file_whose_path_cannot_be_read_is_not_its_folder, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_link_is_called_by_its_name_and_not_by_its_text, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_opens_a_named_pipe_waits_for_its_other_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_opens_a_device_waits_for_no_disk_that_a_signal_ends, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(only_a_set_that_is_known_to_be_empty_is_a_sleep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_that_were_waited_for_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_one_child_names_that_one, set_up, tear_down),
