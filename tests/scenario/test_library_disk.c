@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -321,11 +322,15 @@ static bool is_mounted(void *unused) {
     return stat(spool.path, &own) == 0 && stat(parent, &above) == 0 && own.st_dev != above.st_dev;
 }
 
+static void make_file(const char *name) {
+    int fd = openat(backing.fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, "x", 1), 1);
+    close(fd);
+}
+
 static void stall_file_system(bool on) {
     if (on) {
-        int fd = openat(backing.fd, "stall", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-        assert_true(fd >= 0);
-        close(fd);
+        make_file("stall");
     } else {
         unlinkat(backing.fd, "stall", 0);
     }
@@ -423,60 +428,74 @@ static void stop_does_not_wait_for_a_file_system_that_stalls(void **state) {
     stop_is_quick_on_a_stalled_disk(stall_file_system, file_system_stalls);
 }
 
-static int stream[2];
-
 /* As a server does it; the file's name is the argument's. */
 static void block_sendfile(uint64_t path) {
-    int file = open((const char *)(uintptr_t)path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || sendfile(stream[0], file, NULL, 1) != 1) {
+    int stream[2], file = open((const char *)(uintptr_t)path, O_RDONLY | O_CLOEXEC);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, stream) != 0 ||
+        sendfile(stream[0], file, NULL, 1) != 1) {
         fprintf(stderr, "sendfile: %s\n", strerror(errno));
     }
+    close(stream[0]);
+    close(stream[1]);
     close(file);
 }
 
-static void sendfile_from_a_disk_that_stalls_waits_for_the_file(void **state) {
-    (void)state;
-    skip_without_file_system();
+/* The page is not in memory. */
+__attribute__((noinline)) static void touch_page(uint64_t path) {
+    int file = open((const char *)(uintptr_t)path, O_RDONLY | O_CLOEXEC);
+    const volatile char *page = mmap(NULL, 1, PROT_READ, MAP_SHARED, file, 0);
+    (void)page[0];
+    close(file);
+}
+
+/* The hang in `block`, with a file that the disk does not give yet. A new reference. */
+static json_t *hang_while_reads_stall(void (*block)(uint64_t)) {
     char path[96];
+    skip_without_file_system();
     snprintf(path, sizeof path, "%s/large.bin", spool.path);
-    int file = openat(backing.fd, "large.bin", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert_int_equal(write(file, "x", 1), 1);
-    close(file);
-    file = openat(backing.fd, "stall-reads", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(file >= 0);
-    close(file);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, stream), 0);
+    make_file("large.bin");
+    make_file("stall-reads");
     looper_start(&looper, "main", 0);
-    looper_post(&looper, block_sendfile, (uint64_t)(uintptr_t)path);
+    looper_post(&looper, block, (uint64_t)(uintptr_t)path);
     nap_ms(5 * T);
     assert_int_equal(unlinkat(backing.fd, "stall-reads", 0), 0);
     looper_wait(&looper);
     looper_stop(&looper);
-    json_t *hangs = spool_wait(&spool, NULL, 1);
-    const json_t *hang = json_array_get(hangs, 0);
+    json_t *hangs = spool_wait(&spool, NULL, 1), *hang = json_incref(json_array_get(hangs, 0));
+    json_decref(hangs);
+    return hang;
+}
+
+static void sendfile_from_a_disk_that_stalls_waits_for_the_file(void **state) {
+    (void)state;
+    json_t *hang = hang_while_reads_stall(block_sendfile);
     assert_string_equal(report_cause(hang), "disk");
     assert_string_equal(report_text(json_object_get(hang, "cause"), "path"), "large.bin");
-    json_decref(hangs);
-    close(stream[0]);
-    close(stream[1]);
+    json_decref(hang);
+}
+
+static void memory_of_a_disk_that_stalls_is_a_page_fault(void **state) {
+    (void)state;
+    json_t *hang = hang_while_reads_stall(touch_page);
+    assert_string_equal(report_cause(hang), "page-fault");
+    assert_true(report_blames(hang, touch_page));
+    json_decref(hang);
 }
 
 int main(void) {
     true_write = hd_os.write;
     hd_os.write = stalling_write;
+#define WRITE(name) cmocka_unit_test_setup_teardown(name, begin_write, end_write)
+#define STALL(name) cmocka_unit_test_setup_teardown(name, begin_file_system, end_file_system)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_write_that_blocks_delays_the_reports_and_nothing_else, begin_write,
-                                        end_write),
-        cmocka_unit_test_setup_teardown(a_hang_that_ends_meanwhile_is_told_whole_and_later_ones_are_counted,
-                                        begin_write, end_write),
-        cmocka_unit_test_setup_teardown(the_ends_of_many_hangs_are_not_lost, begin_write, end_write),
-        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_a_write_that_blocks, begin_write, end_write),
-        cmocka_unit_test_setup_teardown(a_file_system_that_stalls_delays_the_reports_and_nothing_else,
-                                        begin_file_system, end_file_system),
-        cmocka_unit_test_setup_teardown(sendfile_from_a_disk_that_stalls_waits_for_the_file,
-                                        begin_file_system, end_file_system),
-        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_a_file_system_that_stalls, begin_file_system,
-                                        end_file_system),
+        WRITE(a_write_that_blocks_delays_the_reports_and_nothing_else),
+        WRITE(a_hang_that_ends_meanwhile_is_told_whole_and_later_ones_are_counted),
+        WRITE(the_ends_of_many_hangs_are_not_lost),
+        WRITE(stop_does_not_wait_for_a_write_that_blocks),
+        STALL(a_file_system_that_stalls_delays_the_reports_and_nothing_else),
+        STALL(sendfile_from_a_disk_that_stalls_waits_for_the_file),
+        STALL(memory_of_a_disk_that_stalls_is_a_page_fault),
+        STALL(stop_does_not_wait_for_a_file_system_that_stalls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
