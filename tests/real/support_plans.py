@@ -6,6 +6,7 @@
 import os
 import shutil
 import sys
+import time
 import traceback
 
 from support_run import HANGDOG, MS, RELEASE, SOURCE, RealCase, Together, false_ones, schema_errors
@@ -64,16 +65,19 @@ class PlanCase(RealCase):
 
     def assert_times(self, driven, before_ns=0):
         """The report of each blocking call begins and ends with it, by the program's clock (what the callback does before may
-        take `before_ns`); and the loop was idle for no longer than the program's log leaves."""
+        take `before_ns`); and the loop was idle for no longer than the program's log leaves. Where the program had to wait for a
+        processor, by so much more or less."""
         for mark, report in driven.verdict.right:
             begin, end = driven.marks.together(mark)  # of what follows at once it may be one turn, or another
+            tolerance_ns = TOLERANCE_NS + driven.marks.delay_ns(begin, end)
             late_ns = min(report["begin"] - begin, report["begin"] - mark.begin, key=abs)
-            self.assertTrue(-TOLERANCE_NS - before_ns <= late_ns <= TOLERANCE_NS, "%s: begins %d ns late" % (mark, late_ns))
+            self.assertTrue(-tolerance_ns - before_ns <= late_ns <= tolerance_ns, "%s: begins %d ns late" % (mark, late_ns))
             over_ns = min(report["end"] - end, report["end"] - mark.end, key=abs)
-            self.assertLessEqual(abs(over_ns), TOLERANCE_NS, "%s: ends %d ns late" % (mark, over_ns))
+            self.assertLessEqual(abs(over_ns), tolerance_ns, "%s: ends %d ns late" % (mark, over_ns))
             self.assertTrue(report["complete"])
         busy_ns = sum(mark.end - mark.begin for mark in driven.marks.of("busy"))
-        self.assertLessEqual(driven.session["idle_ns"], driven.session["used_ns"] - busy_ns + TOLERANCE_NS)
+        tolerance_ns = TOLERANCE_NS + driven.marks.delay_ns(0, time.monotonic_ns())
+        self.assertLessEqual(driven.session["idle_ns"], driven.session["used_ns"] - busy_ns + tolerance_ns)
 
     def assert_silent(self, driven, ending=None):
         print("%s: %s" % (driven.name, driven.told[-1] if driven.told else "nothing told"))

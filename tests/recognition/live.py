@@ -100,8 +100,10 @@ class Marks:
         self.first = None  # from when on every report must be explained
         self.idle = None   # since when the loop runs
         self.over = []     # since when it is over: pairs of begin and end
+        self.delays = []   # how long the program has been without a processor that it wanted, by then; where it tells that
         for line in run.marks.read_text(encoding="ascii").splitlines():
-            at, kind, state, name = line.split()[:4]
+            at, kind, state, name, *delay_ns = line.split()
+            self.delays += [(int(at), int(delay)) for delay in delay_ns]
             if kind == "from":
                 self.first = int(at) if state in ("idle", "none") and self.first is None else self.first
                 self.idle = int(at) if state == "idle" and self.idle is None else self.idle
@@ -117,6 +119,12 @@ class Marks:
 
     def of(self, state):
         return [m for m in self.all if m.state == state]
+
+    def delay_ns(self, begin, end):
+        """How long the program was without a processor around this time: from the mark before it to the one after it."""
+        before = [delay for at, delay in self.delays if at < begin] or [0]
+        after = [delay for at, delay in self.delays if at > end] or [delay for _, delay in self.delays[-1:]] or [0]
+        return max(0, after[0] - before[-1])
 
     def is_over(self, ns):
         return any(begin <= ns and (end is None or ns < end) for begin, end in self.over)

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,11 +20,25 @@
 
 static int marks;
 
+/* For how long this thread was ready to run without a processor; 0 where that is not told. */
+static unsigned long long delay_ns(void) {
+    char text[80] = "";
+    unsigned long long ran, delay = 0;
+    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        bool told = read(fd, text, sizeof text - 1) > 0 && sscanf(text, "%llu %llu", &ran, &delay) == 2;
+        delay = told ? delay : 0;
+        close(fd);
+    }
+    return delay;
+}
+
 static void note(const char *kind, const char *state) {
     struct timespec ts;
-    char line[80];
+    char line[120];
     clock_gettime(CLOCK_MONOTONIC, &ts);
-    int n = snprintf(line, sizeof line, "%lld%09ld %s %s -\n", (long long)ts.tv_sec, ts.tv_nsec, kind, state);
+    int n = snprintf(line, sizeof line, "%lld%09ld %s %s - %llu\n", (long long)ts.tv_sec, ts.tv_nsec, kind,
+                     state, delay_ns());
     if (write(marks, line, (size_t)n) != n) {
         _exit(3);
     }
