@@ -34,9 +34,7 @@ static void start_with_loop(void) {
 static void expect_reports(size_t count) {
     looper_stop(&looper);
     assert_int_equal(hangdog_stop(), 0);
-    json_t *reports = spool_reports(&spool, NULL, false);
-    assert_int_equal(json_array_size(reports), count);
-    json_decref(reports);
+    spool_expect(&spool, count);
 }
 
 /* ---- a stopped process ---------------------------------------------------------------------------- */
@@ -58,9 +56,7 @@ static void stopped_while_idle_it_does_not_hang(void **state) {
     role_stop_for(&role, 5 * T);
     role_say(role.fd, 0);
     assert_int_equal(role_wait(&role), 0);
-    json_t *reports = spool_reports(&spool, NULL, false);
-    assert_int_equal(json_array_size(reports), 0);
-    json_decref(reports);
+    spool_expect(&spool, 0);
     json_decref(spool_wait(&spool, "session", 1));
 }
 
@@ -277,9 +273,7 @@ static void a_stop_in_a_turn_that_nobody_followed_yet_is_no_hang(void **state) {
         role_stopped_for(&role, 2 * T, 0);
     }
     assert_int_equal(role_wait(&role), 0);
-    json_t *reports = spool_reports(&spool, NULL, false);
-    assert_int_equal(json_array_size(reports), 0);
-    json_decref(reports);
+    spool_expect(&spool, 0);
 }
 
 /* ---- a clean exit --------------------------------------------------------------------------------- */

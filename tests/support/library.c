@@ -162,18 +162,47 @@ json_t *spool_reports(const struct spool *s, const char *kind, bool complete) {
     return array;
 }
 
+/* Of more than `count`, those of a thread that got no processor go: true hangs, which no test made. */
+static void forgive_starved(json_t *reports, size_t count) {
+    for (size_t i = 0; i < json_array_size(reports) && json_array_size(reports) > count;) {
+        if (strcmp(report_cause(json_array_get(reports, i)), "starved") == 0) {
+            print_message("a true hang, starved\n");
+            json_array_remove(reports, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+void spool_expect(const struct spool *s, size_t count) {
+    json_t *reports = spool_reports(s, NULL, false);
+    forgive_starved(reports, count);
+    assert_int_equal(json_array_size(reports), count);
+    json_decref(reports);
+}
+
 struct expected {
     const struct spool *spool;
     const char *kind;
     size_t count;
     json_t *found;
+    uint64_t came_ns;
 };
 
+/* One that is starved may be the machine's, and the test's own still to come: for some seconds. */
 static bool has_come(void *arg) {
     struct expected *e = arg;
+    size_t starved = 0;
     json_decref(e->found);
     e->found = spool_reports(e->spool, e->kind, true);
-    return json_array_size(e->found) >= e->count;
+    for (size_t i = 0; i < json_array_size(e->found); i++) {
+        starved += strcmp(report_cause(json_array_get(e->found, i)), "starved") == 0;
+    }
+    if (json_array_size(e->found) < e->count) {
+        return false;
+    }
+    e->came_ns = e->came_ns != 0 ? e->came_ns : now_ns();
+    return json_array_size(e->found) - starved >= e->count || now_ns() > e->came_ns + 5 * SECOND;
 }
 
 json_t *spool_wait(const struct spool *s, const char *kind, size_t count) {
@@ -182,6 +211,7 @@ json_t *spool_wait(const struct spool *s, const char *kind, size_t count) {
         fail_msg("waited for %zu reports of kind %s, %zu are there", count, kind != NULL ? kind : "any",
                  json_array_size(e.found));
     }
+    forgive_starved(e.found, count);
     assert_int_equal(json_array_size(e.found), count);
     return e.found;
 }
