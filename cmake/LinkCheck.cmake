@@ -2,7 +2,7 @@
 #
 # The link check: part of every release build, see src/allowed-symbols.txt.
 
-if(core_sources AND CMAKE_BUILD_TYPE STREQUAL Release AND HANGDOG_SANITIZER STREQUAL "")
+if(CMAKE_BUILD_TYPE STREQUAL Release AND HANGDOG_SANITIZER STREQUAL "")
   set(stamp ${CMAKE_BINARY_DIR}/link-check.stamp)
   set(objects ${CMAKE_BINARY_DIR}/hd_core.objects)
   file(GENERATE OUTPUT ${objects} CONTENT "$<JOIN:$<TARGET_OBJECTS:hd_core>,\n>\n")

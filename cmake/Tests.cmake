@@ -4,11 +4,9 @@
 # Exit status 77 is a test that could not run here; it says why.
 
 enable_testing()
-if(core_sources)
-  hd_package(cmocka test)
-  hd_package(libunwind test)
-  enable_language(CXX)
-endif()
+hd_package(cmocka test)
+hd_package(libunwind test)
+enable_language(CXX)
 
 set(test_environment
   HANGDOG_BUILD=${CMAKE_BINARY_DIR}
@@ -77,8 +75,7 @@ function(hd_test_program target)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
   target_link_libraries(${target} PRIVATE
-    $<TARGET_NAME_IF_EXISTS:hd_test_support> $<TARGET_NAME_IF_EXISTS:hd_cli> $<TARGET_NAME_IF_EXISTS:hd_symbolizer>
-    hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
+    hd_test_support $<TARGET_NAME_IF_EXISTS:hd_cli> hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
 endfunction()
 
 # hd_scripts(kind timeout): the Python tests of one room; a file that is not run itself is a helper of the others.
@@ -95,46 +92,40 @@ function(hd_scripts kind timeout)
 endfunction()
 
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-if(core_sources)
-  hd_sources(support_sources tests/support/*.c)
-  if(support_sources)
-    add_library(hd_test_support STATIC ${support_sources})
-    target_include_directories(hd_test_support PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
-    target_link_libraries(hd_test_support PRIVATE hangdog-static PkgConfig::cmocka PkgConfig::libunwind)
+hd_sources(support_sources tests/support/*.c)
+add_library(hd_test_support STATIC ${support_sources})
+target_include_directories(hd_test_support PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
+target_link_libraries(hd_test_support PRIVATE hangdog-static PkgConfig::cmocka PkgConfig::libunwind)
+
+hd_sources(unit_sources tests/unit/*.c)
+foreach(source ${unit_sources})
+  hd_name(name source)
+  hd_test_program(unit-${name} ${source})
+  if(name MATCHES "^preload_" AND TARGET hd_preload)
+    target_sources(unit-${name} PRIVATE $<TARGET_OBJECTS:hd_preload>)
+    target_include_directories(unit-${name} PRIVATE preload)
   endif()
+  hd_test(unit ${name} 60 unit-${name})
+endforeach()
 
-  hd_sources(unit_sources tests/unit/*.c)
-  foreach(source ${unit_sources})
-    hd_name(name source)
-    hd_test_program(unit-${name} ${source})
-    if(name MATCHES "^preload_" AND TARGET hd_preload)
-      target_sources(unit-${name} PRIVATE $<TARGET_OBJECTS:hd_preload>)
-      target_include_directories(unit-${name} PRIVATE preload)
-    endif()
-    hd_test(unit ${name} 60 unit-${name})
-  endforeach()
+hd_sources(scenario_sources tests/scenario/*.c)
+foreach(source ${scenario_sources})
+  hd_name(name source)
+  hd_test_program(scenario-${name} ${source})
+  hd_test(scenario ${name} 300 scenario-${name})
+endforeach()
 
-  hd_sources(scenario_sources tests/scenario/*.c)
-  foreach(source ${scenario_sources})
-    hd_name(name source)
-    hd_test_program(scenario-${name} ${source})
-    hd_test(scenario ${name} 300 scenario-${name})
-  endforeach()
-
-  # Programs with a known hang, which scenarios and scripts start.
-  hd_sources(program_sources tests/scenario/programs/*.c tests/scenario/programs/*.cc)
-  if(program_sources)
-    pkg_check_modules(fuse3 QUIET IMPORTED_TARGET fuse3)
-  endif()
-  foreach(source ${program_sources})
-    hd_name(name source)
-    add_executable(program-${name} ${source})
-    set_target_properties(program-${name} PROPERTIES
-      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
-    target_link_libraries(program-${name} PRIVATE
-      $<TARGET_NAME_IF_EXISTS:PkgConfig::fuse3> hangdog-static m dl)
-  endforeach()
-endif()
+# Programs with a known hang, which scenarios and scripts start.
+hd_sources(program_sources tests/scenario/programs/*.c tests/scenario/programs/*.cc)
+pkg_check_modules(fuse3 QUIET IMPORTED_TARGET fuse3)
+foreach(source ${program_sources})
+  hd_name(name source)
+  add_executable(program-${name} ${source})
+  set_target_properties(program-${name} PROPERTIES
+    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
+  target_link_libraries(program-${name} PRIVATE
+    $<TARGET_NAME_IF_EXISTS:PkgConfig::fuse3> hangdog-static m dl)
+endforeach()
 
 hd_scripts(cli 600)
 hd_scripts(real 600)
