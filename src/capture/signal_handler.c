@@ -102,7 +102,8 @@ static bool has_handler(int signal, bool *restarts) {
  * back: it ends the call (any handler), or ends it unless the call is one that its handler lets restart. A
  * signal that the context's mask keeps out does not count: where the call itself lets it in (ppoll,
  * sigsuspend), making the call again ends it at once. Nor does one that nobody handles: it is blocked now, so
- * the kernel keeps even those. */
+ * the kernel keeps even those. One that was sent to the process may still go to another thread, since ours
+ * holds everything back here; so a call that ends for any of them is counted. */
 static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it_restarts) {
     uint64_t pending = 0;
 
@@ -187,6 +188,7 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     if (call == HD_CALL_RESTARTED) {
         if (!hd_always_restarted(nr, hd_machine_argument(context, 1)) &&
             program_signal_waits(own, mask, false)) {
+            count(m, false);
             hd_machine_call_end(context);
         }
         return;
@@ -202,11 +204,11 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     }
     /* The last look: a signal that comes between it and our return finds the call not begun yet. A program
      * cannot tell that from having been a moment slower. */
-    if (program_signal_waits(own, mask, true)) {
-        return;
+    bool again = !program_signal_waits(own, mask, true);
+    if (again) {
+        hd_machine_call_again(context, nr);
     }
-    hd_machine_call_again(context, nr);
-    count(m, true);
+    count(m, again);
 }
 
 void hd_capture_on_signal(int signal, void *info, void *context) {
