@@ -114,9 +114,11 @@ void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint
         hi = to > hi ? to : hi;
         mapped += to - from;
     }
-    if (header == 0 || m->lo < lo || m->hi > hi || hi - lo - mapped > HOLES_MAX)
+    if (header == 0 || m->lo < lo || m->hi > hi)
+        return;
+    m->header = header; /* of all its parts */
+    if (hi - lo - mapped > HOLES_MAX)
         return;
     m->lo = lo;
     m->hi = hi;
-    m->header = header;
 }

@@ -14,8 +14,8 @@
 int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m);
 
 /* The program that the kernel mapped, whose program headers are at `headers`: when the range [m->lo, m->hi)
- * is a part of it, that becomes all of it. The loader knows such a program by its segments if there are holes
- * between them. */
+ * is a part of it, its header is the program's, and the range becomes all of it unless the holes are large.
+ * The loader knows such a program by its segments if there are holes between them. */
 void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint64_t count,
                           struct hd_module *m);
 

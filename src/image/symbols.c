@@ -14,6 +14,7 @@
 #define DYNAMIC_ENTRIES_MAX 256u
 #define SYMBOLS_MAX (1u << 20) /* more are not looked at */
 #define NAME_MAX_BYTES 256u    /* of a symbol that is looked up */
+#define PROGRAM_BYTES_MAX (1ull << 32)
 
 struct tables {
     const struct hd_memory *memory;
@@ -28,9 +29,10 @@ static bool read_at(const struct hd_memory *memory, uint64_t at, void *dst, size
 }
 
 /* glibc relocates the addresses in most modules' dynamic section in place, not in all (the vDSO's, riscv's).
- */
+ * The module may be a part of a program, with the tables in another part. */
 static uint64_t dynamic_address(const struct hd_module *m, uint64_t value) {
-    return value >= m->lo && value < m->hi ? value : value + m->bias;
+    bool relocated = (value >= m->lo && value < m->hi) || value - m->header < PROGRAM_BYTES_MAX;
+    return relocated ? value : value + m->bias;
 }
 
 static bool read_dynamic(struct tables *t, uint64_t at) {

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "image/elf.h"
 #include "image/image.h"
 
 static struct hd_modules m;
@@ -201,6 +202,39 @@ static void a_full_table_keeps_its_indices(void **state) {
     assert_int_equal(m.count, 0);
 }
 
+/* ---- a made-up program ---------------------------------------------------------------------------- */
+
+static int read_own(void *ctx, uint64_t addr, void *dst, size_t n) {
+    (void)ctx;
+    memcpy(dst, (const void *)(uintptr_t)addr, n); // NOLINT(performance-no-int-to-ptr)
+    return 0;
+}
+
+/* What is found of the program's second segment, which begins `hole` above the first one's end. */
+static struct hd_module second_segment(uint64_t hole) {
+    const uint64_t bias = 0x5500000000, text = 0x1000 + hole;
+    const ElfW(Phdr) headers[] = {
+        {.p_type = PT_PHDR, .p_offset = 64, .p_vaddr = 64, .p_memsz = 56},
+        {.p_type = PT_LOAD, .p_vaddr = 0, .p_memsz = 0x1000},
+        {.p_type = PT_LOAD, .p_offset = 0x1000, .p_vaddr = text, .p_memsz = 0x3000},
+    };
+    const struct hd_memory memory = {.read = read_own};
+    struct hd_module part = {.lo = bias + text, .hi = bias + text + 0x3000, .bias = bias};
+    part.header = part.lo;
+    hd_elf_whole_program(&memory, (uintptr_t)headers, sizeof headers / sizeof *headers, &part);
+    assert_true(part.header == bias);
+    assert_true(part.hi == bias + text + 0x3000);
+    part.lo -= bias;
+    return part;
+}
+
+static void a_program_with_holes_has_one_header(void **state) {
+    (void)state;
+    assert_int_equal(second_segment(0).lo, 0);
+    assert_int_equal(second_segment(0x10000).lo, 0);
+    assert_int_equal(second_segment(0x1ff000).lo, 0x200000); /* what is in the hole is not the program's */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(modules_are_what_the_loader_says, set_up),
@@ -208,6 +242,7 @@ int main(void) {
         cmocka_unit_test_setup(exported_functions_are_found_by_name_and_by_address, set_up),
         cmocka_unit_test_setup(the_vdso_is_a_module, set_up),
         cmocka_unit_test(a_full_table_keeps_its_indices),
+        cmocka_unit_test(a_program_with_holes_has_one_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
