@@ -149,7 +149,8 @@ static bool elf_loads(int fd, const char *path, const char *head, struct problem
                     path);
         return false;
     }
-    if (loader[0] == '\0' && !is_same_file(fd, own)) {
+    bool is_loader = strcmp(base_name(path), base_name(own)) == 0 || is_same_file(fd, own);
+    if (loader[0] == '\0' && !is_loader) {
         problem_set(why,
                     "%s is a static program, which loads no library; link it dynamically, or with libhangdog",
                     path);
@@ -234,6 +235,28 @@ bool program_can_be_watched(const char *program, struct problem *why) {
         snprintf(path, sizeof path, "%s", interpreter_of_script(head, next) ? next : SHELL);
     }
     return true;
+}
+
+/* The loader's options, up to glibc 2.42. */
+const char *program_named(char *const *words) {
+    static const char *const with_value[] = {
+        "--library-path",         "--inhibit-rpath",    "--audit", "--preload", "--argv0",
+        "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"};
+    char own[PATH_MAX];
+    ElfW(Ehdr) e;
+    size_t at = 1;
+    own_loader(own, &e);
+    if (own[0] == '\0' || strcmp(base_name(words[0]), base_name(own)) != 0) {
+        return words[0];
+    }
+    while (words[at] != NULL && strncmp(words[at], "--", 2) == 0) {
+        size_t values = 0;
+        for (size_t i = 0; i < sizeof with_value / sizeof with_value[0]; i++) {
+            values += strcmp(words[at], with_value[i]) == 0;
+        }
+        at += values > 0 && words[at + 1] != NULL ? 2 : 1;
+    }
+    return words[at] != NULL ? words[at] : words[0];
 }
 
 bool program_lacks(const char *program, struct problem *what) {

@@ -18,6 +18,9 @@ bool program_find(const char *program, char *path, size_t size);
  * nothing speaks against it, also for what cannot be read or does not exist: running it will tell. */
 bool program_can_be_watched(const char *program, struct problem *why);
 
+/* The program that a command's words run: the first one, or what the loader is told to run by it. */
+const char *program_named(char *const *words);
+
 /* True, and which, when the program is there and what is to run it is not: a script's interpreter, or the
  * loader. The kernel says of both that there is no such file. */
 bool program_lacks(const char *program, struct problem *what);

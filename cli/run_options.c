@@ -8,6 +8,7 @@
 
 #include "cli/base_name.h"
 #include "cli/commands.h"
+#include "cli/program_file.h"
 #include "monitor/record.h"
 
 #define THRESHOLD_MS 500
@@ -135,6 +136,6 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
         return false;
     }
     o->program = argv + first;
-    o->name = o->name != NULL ? o->name : base_name(o->program[0]);
+    o->name = o->name != NULL ? o->name : base_name(program_named(o->program));
     return true;
 }

@@ -78,8 +78,15 @@ void hd_exec_preload_was(const char *begin, size_t length) {
 
 /* ---- whether the new program will load us ----------------------------------------------------- */
 
-/* What the loader of the program is called; false: it has none, or it is of another kind. */
-static bool has_our_loader(int fd, const ElfW(Ehdr) * e) {
+/* It is started to run another program, and not only to list what that one loads. */
+static bool is_our_loader(const char *path, char *const *argv) {
+    const char *slash = strrchr(path, '/');
+    bool lists = argv != NULL && argv[0] != NULL && argv[1] != NULL && strncmp(argv[1], "--list", 6) == 0;
+    return !lists && strcmp(slash != NULL ? slash + 1 : path, LOADER) == 0;
+}
+
+/* Of the program, or the program itself, which has none then. */
+static bool has_our_loader(int fd, const ElfW(Ehdr) * e, const char *program, char *const *argv) {
     if (e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != MACHINE) {
         return false;
     }
@@ -96,7 +103,7 @@ static bool has_our_loader(int fd, const ElfW(Ehdr) * e) {
                    strcmp(path + n - sizeof LOADER, LOADER) == 0;
         }
     }
-    return false;
+    return is_our_loader(program, argv);
 }
 
 /* With privileges of its file's the loader takes no library from us, and our variables would stay in the
@@ -135,7 +142,7 @@ static bool we_can_be_read(void) {
     return access(before != NULL ? before + 1 : own_preload, R_OK) == 0;
 }
 
-static bool loads_us(int dir, const char *path) {
+static bool loads_us(int dir, const char *path, char *const *argv) {
     char interpreter[PATH_MAX];
     for (unsigned i = 0; i < INTERPRETERS_MAX; i++) {
         union {
@@ -147,7 +154,7 @@ static bool loads_us(int dir, const char *path) {
         long n = fd < 0 ? fd : hd_os.pread(fd, head.text, sizeof head.text - 1, 0);
         bool elf = n >= (long)sizeof head.elf && memcmp(head.text, ELFMAG, SELFMAG) == 0;
         bool good = n > 2;
-        bool loads = elf && has_our_loader(fd, &head.elf) && we_can_be_read();
+        bool loads = elf && has_our_loader(fd, &head.elf, path, argv) && we_can_be_read();
         if (fd >= 0) {
             hd_os.close(fd);
         }
@@ -167,7 +174,7 @@ static bool loads_us(int dir, const char *path) {
 }
 
 const char *hd_exec_preload_for(const char *path) {
-    return own_preload[0] != '\0' && loads_us(AT_FDCWD, path) ? own_preload : NULL;
+    return own_preload[0] != '\0' && loads_us(AT_FDCWD, path, NULL) ? own_preload : NULL;
 }
 
 const char *hd_exec_variable(char *const *env, const char *name_and_equals) {
@@ -243,16 +250,19 @@ static bool target_loads_us(const struct call *c) {
     if (c->way == BY_FD && c->env == NULL) {
         return false; /* libc refuses it, and would not with ours */
     }
+    if (hd_exec_variable(c->env, "LD_TRACE_LOADED_OBJECTS=") != NULL) {
+        return false; /* ldd: we would be in the list */
+    }
     if (c->way == BY_FD || (c->way == BY_DIRECTORY && c->path[0] == '\0')) {
         hd_text_init(&t, path, sizeof path);
         hd_text_str(&t, "/proc/self/fd/");
         hd_text_i64(&t, c->fd);
-        return loads_us(AT_FDCWD, path);
+        return loads_us(AT_FDCWD, path, c->argv);
     }
     if ((c->way == BY_NAME || c->way == SPAWN_BY_NAME) && strchr(c->path, '/') == NULL) {
-        return find(c->path, path, sizeof path) && loads_us(AT_FDCWD, path);
+        return find(c->path, path, sizeof path) && loads_us(AT_FDCWD, path, c->argv);
     }
-    return loads_us(c->way == BY_DIRECTORY ? c->fd : AT_FDCWD, c->path);
+    return loads_us(c->way == BY_DIRECTORY ? c->fd : AT_FDCWD, c->path, c->argv);
 }
 
 /* With our two variables: the program removes them before it runs, and then has what it would have had. */

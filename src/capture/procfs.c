@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/text.h"
 #include "os/os.h"
 
 struct cursor {
@@ -199,7 +200,17 @@ enum hd_run_state hd_proc_run_state(char letter) {
     }
 }
 
-int hd_proc_find_mapping(int maps_fd, uint64_t at, uint64_t *lo, uint64_t *hi) {
+/* No other field has a slash. */
+static void take_path(const char *line, const char *end, char *path, size_t bytes) {
+    struct hd_text t;
+    while (line < end && *line != '/') {
+        line++;
+    }
+    hd_text_init(&t, path, bytes);
+    hd_text_mem(&t, line, (size_t)(end - line));
+}
+
+int hd_proc_find_mapping(int maps_fd, uint64_t at, struct hd_proc_mapping *out, char *path, size_t bytes) {
     char text[2048];
     size_t have = 0;
     uint64_t offset = 0;
@@ -220,11 +231,10 @@ int hd_proc_find_mapping(int maps_fd, uint64_t at, uint64_t *lo, uint64_t *hi) {
         while ((newline = find_newline(line, text + have)) != NULL) {
             if (hd_proc_parse_mapping(line, (size_t)(newline - line) + 1, &m) &&
                 (at != 0 ? at >= m.start && at < m.end : m.main_stack)) {
-                if (!m.readable || !m.writable) {
-                    return -ENOENT;
+                if (path != NULL) {
+                    take_path(line, newline, path, bytes);
                 }
-                *lo = m.start;
-                *hi = m.end;
+                *out = m;
                 return 0;
             }
             line = newline + 1;

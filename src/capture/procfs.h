@@ -49,8 +49,8 @@ bool hd_proc_parse_mapping(const char *line, size_t n, struct hd_proc_mapping *o
 /* What the letter of `stat` says; R is told as runnable, since only the scheduling figures know more. */
 enum hd_run_state hd_proc_run_state(char letter);
 
-/* The mapping of this process that holds address `at`, or (0) the main thread's stack. -ENOENT: there is none
- * that can be read and written. */
-int hd_proc_find_mapping(int maps_fd, uint64_t at, uint64_t *lo, uint64_t *hi);
+/* The mapping of this process that holds address `at`, or (0) the main thread's stack; and the path of its
+ * file, empty if it has none (`path` may be NULL). -ENOENT: there is none. */
+int hd_proc_find_mapping(int maps_fd, uint64_t at, struct hd_proc_mapping *out, char *path, size_t bytes);
 
 #endif

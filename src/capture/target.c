@@ -69,14 +69,14 @@ static int open_file(int tid, const char *name) {
  * which the kernel names, and what libc says that it gave the thread, as far as that is one mapping. */
 static void find_bounds(struct hd_target *t) {
     const struct hd_mailbox *m = t->mailbox;
-    uint64_t lo, hi;
+    struct hd_proc_mapping in;
     if (m->stack_end == 0 && t->tid != hd_os.get_pid()) {
         return;
     }
     int fd = open_file(t->tid, "maps");
-    if (fd >= 0 && hd_proc_find_mapping(fd, m->stack_end, &lo, &hi) == 0) {
-        t->stack_lo = lo > m->stack_begin ? lo : m->stack_begin;
-        t->stack_hi = m->stack_end != 0 ? m->stack_end : hi;
+    if (fd >= 0 && hd_proc_find_mapping(fd, m->stack_end, &in, NULL, 0) == 0 && in.readable && in.writable) {
+        t->stack_lo = in.start > m->stack_begin ? in.start : m->stack_begin;
+        t->stack_hi = m->stack_end != 0 ? m->stack_end : in.end;
     }
     if (fd >= 0) {
         hd_os.close(fd);

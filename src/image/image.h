@@ -66,6 +66,10 @@ static inline const char *hd_module_path(const struct hd_modules *m, uint32_t in
     return m->paths + m->module[index].path;
 }
 
+/* The file of the main program, also when somebody started the loader to run it; cut if it is too long, empty
+ * if it is not known. */
+void hd_program_path(char *path, size_t bytes);
+
 /* A file of the system's own, by its path, or the kernel's: no part of the program. */
 bool hd_path_is_the_systems(const char *path);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "capture/procfs.h"
 #include "image/elf.h"
 #include "image/image.h"
 #include "os/os.h"
@@ -33,10 +34,19 @@ static int read_live(void *ctx, uint64_t addr, void *dst, size_t n) {
     return 0;
 }
 
-/* The loader knows the main program by an empty name. */
-static void main_program_path(char *path, size_t bytes) {
-    long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", path, bytes - 1);
-    path[n > 0 && (size_t)n < bytes ? n : 0] = 0;
+void hd_program_path(char *path, size_t bytes) {
+    struct hd_proc_mapping m;
+    path[0] = 0;
+    if (getauxval(AT_BASE) == 0) { /* what was executed asked for no loader: it is one, or a static program */
+        int fd = hd_os.open_at(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+        (void)hd_proc_find_mapping(fd, getauxval(AT_PHDR), &m, path, bytes); /* a loader puts the program's */
+        if (fd >= 0)
+            hd_os.close(fd);
+    }
+    if (path[0] == 0) {
+        long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", path, bytes - 1);
+        path[n > 0 && (size_t)n < bytes ? n : 0] = 0;
+    }
 }
 
 static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
@@ -63,7 +73,7 @@ static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, c
     if (path != NULL && path_bytes != 0) {
         path[0] = 0;
         if (out->main_program)
-            main_program_path(path, path_bytes);
+            hd_program_path(path, path_bytes); /* the loader knows it by an empty name */
         else
             (void)hd_memory_string(&m->memory, name, path, path_bytes);
     }

@@ -25,10 +25,9 @@ const char *hangdog_version(void) {
 /* ---- start and stop ------------------------------------------------------------------------- */
 
 static void program_name(char *out, size_t size) {
-    char link[512];
-    long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", link, sizeof link - 1);
-    link[n > 0 ? n : 0] = '\0';
-    hd_text_base_name(out, size, link);
+    char path[512];
+    hd_program_path(path, sizeof path);
+    hd_text_base_name(out, size, path);
 }
 
 /* $XDG_STATE_HOME/hangdog/APP, else ~/.local/state/hangdog/APP, else /var/tmp/hangdog/APP. */

@@ -72,10 +72,9 @@ static void fill_host(struct hd_worker *k) {
 }
 
 static void fill_app(struct hd_monitor *m, struct hd_worker *k) {
-    char link[512];
-    long n = hd_os.readlink_at(k->proc_fd, "exe", link, sizeof link - 1);
-    link[n > 0 ? n : 0] = '\0';
-    hd_text_base_name(k->executable, sizeof k->executable, link);
+    char path[512];
+    hd_program_path(path, sizeof path);
+    hd_text_base_name(k->executable, sizeof k->executable, path);
     const struct hd_settings *s = &m->settings;
     k->app = (struct hd_app){.name = s->app_name[0] != '\0' ? s->app_name : k->executable,
                              .version = s->app_version[0] != '\0' ? s->app_version : NULL,

@@ -3,11 +3,23 @@
 same."""
 
 import os
+import shutil
 import subprocess
 import sys
+import unittest
 
 sys.path.insert(0, os.path.join(os.environ["HANGDOG_SOURCE"], "tests/real"))
-from support_run import SOURCE, RealCase, main_side_by_side, symbolicated  # noqa: E402 pylint: disable=wrong-import-position
+from support_run import (BUILD, HANGDOG, PATIENCE, SOURCE, RealCase, environment, hot_modules,  # noqa: E402 pylint: disable=wrong-import-position
+                         main_side_by_side, symbolicated)
+
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+HANG = os.path.join(BUILD, "tests/programs/plain-hang")
+LIBRARY_HANG = os.path.join(BUILD, "tests/programs/library-hang")
+
+
+def needs(path):
+    return unittest.skipUnless(os.path.exists(path), path + " is not there")
+
 
 class Files(RealCase):
     def run_program(self, *argv, env=None):
@@ -30,6 +42,48 @@ class Files(RealCase):
         hang = self.the_hang(self.run_program(path))
         self.assertIn("build_id", hang["app"])
         self.assert_in_hot_stack("hot_function", hang)
+
+    @needs(LOADER)
+    def test_a_program_that_the_loader_was_started_for(self):
+        folder = self.folder()
+        for argv in ([LOADER, HANG], [LOADER, "--inhibit-cache", "--argv0", "other", HANG],
+                     ["/bin/sh", "-c", 'exec "$@"', "sh", LOADER, HANG]):
+            program = self.run_program(*argv)
+            self.assertEqual(3, program.wait(), program.errors)
+            hang = self.the_hang(program)
+            self.assert_in_hot_stack("hot_function", hang)
+            self.assertIn("plain-hang", hot_modules(hang))
+            self.assertEqual("plain-hang", hang["app"]["executable"])
+            self.assertEqual("sh" if argv[0] != LOADER else "plain-hang", hang["app"]["name"])
+        with open(folder + "/out", "wb") as out:
+            subprocess.run([HANGDOG, "run", LOADER, "/bin/true"], env=environment({"XDG_STATE_HOME": folder}),
+                           stderr=out, timeout=PATIENCE, check=True)
+        self.assertEqual(["true"], os.listdir(folder + "/hangdog"))
+
+    @needs(LOADER)
+    def test_a_loader_that_is_not_the_systems(self):
+        """A bundle's, where it is another file."""
+        folder = self.folder()
+        loader = shutil.copy(LOADER, folder + "/" + os.path.basename(LOADER))
+        program = self.run_program(loader, HANG)
+        self.assertEqual("plain-hang", self.the_hang(program)["app"]["executable"])
+
+    @needs(LOADER)
+    def test_what_the_loader_lists_is_not_changed(self):
+        for words in ('"%s" --list /bin/true' % LOADER, "LD_TRACE_LOADED_OBJECTS=1 /bin/true"):
+            script = [words + "; true", words.replace('"/', 'exec "/').replace("1 ", "1 exec ")]
+            for line in script:
+                told = subprocess.run([HANGDOG, "run", "--follow", "--spool", self.folder(), "--", "/bin/sh", "-c", line],
+                                      env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=True)
+                self.assertIn("libc.so.6", told.stdout)
+                self.assertNotIn("hangdog", told.stdout)
+
+    @needs(LOADER)
+    def test_a_program_with_the_library_that_the_loader_was_started_for(self):
+        program = self.program([LOADER, LIBRARY_HANG, "spool", "short"], watched=False)
+        self.assertEqual(0, program.wait(), program.errors)
+        self.assertEqual({("library-hang", "library-hang")},
+                         {(r["app"]["name"], r["app"]["executable"]) for r in program.reports("hang")})
 
 
 if __name__ == "__main__":

@@ -160,6 +160,7 @@ static void a_mapping_line_gives_bounds_and_rights(void **state) {
 
 static const char *fake_maps;
 static size_t fake_chunk;
+static char path[16];
 
 static long pread_fake_maps(int fd, void *buf, size_t n, uint64_t offset) {
     (void)fd;
@@ -174,14 +175,20 @@ static long pread_fake_maps(int fd, void *buf, size_t n, uint64_t offset) {
 static int find(uint64_t near, uint64_t *lo, uint64_t *hi) {
     struct hd_os_calls saved = hd_os;
     hd_os.pread = pread_fake_maps;
-    int rc = hd_proc_find_mapping(0, near, lo, hi);
+    struct hd_proc_mapping m;
+    int rc = hd_proc_find_mapping(0, near, &m, path, sizeof path);
     hd_os = saved;
+    if (rc == 0) {
+        *lo = m.start;
+        *hi = m.end;
+    }
     return rc;
 }
 
 static void a_mapping_is_found_by_an_address_and_the_stack_by_its_name(void **state) {
     (void)state;
     fake_maps = "1000-2000 r-xp 00000000 00:00 0 /bin/x\n"
+                "2000-3000 r-xp 00000000 00:00 0 /bin/x y/one that is cut\n"
                 "3000-4000 ---p 00000000 00:00 0\n"
                 "4000-8000 rw-p 00000000 00:00 0\n"
                 "8000-9000 rw-p 00000000 00:00 0\n"
@@ -191,11 +198,15 @@ static void a_mapping_is_found_by_an_address_and_the_stack_by_its_name(void **st
         assert_int_equal(find(0x4000, &lo, &hi), 0);
         assert_int_equal(lo, 0x4000);
         assert_int_equal(hi, 0x8000);
+        assert_string_equal(path, "");
         assert_int_equal(find(0, &lo, &hi), 0);
         assert_int_equal(lo, 0xa000);
         assert_int_equal(hi, 0xb000);
+        assert_int_equal(find(0x1100, &lo, &hi), 0);
+        assert_string_equal(path, "/bin/x");
+        assert_int_equal(find(0x2100, &lo, &hi), 0);
+        assert_string_equal(path, "/bin/x y/one th");
         lo = hi = 1;
-        assert_int_equal(find(0x1100, &lo, &hi), -ENOENT); /* not to be written */
         assert_int_equal(find(0x9100, &lo, &hi), -ENOENT); /* a hole */
         assert_int_equal(find(0xc000, &lo, &hi), -ENOENT); /* behind all */
         assert_true(lo == 1 && hi == 1);
@@ -204,15 +215,15 @@ static void a_mapping_is_found_by_an_address_and_the_stack_by_its_name(void **st
 
 static void the_own_stack_is_found(void **state) {
     (void)state;
-    uint64_t lo = 0, hi = 0;
+    struct hd_proc_mapping m;
     uint64_t here = (uint64_t)__builtin_frame_address(0);
     int fd = hd_os.open_at(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     assert_true(fd >= 0);
-    assert_int_equal(hd_proc_find_mapping(fd, 0, &lo, &hi), 0);
-    assert_true(lo <= here && here < hi);
-    assert_int_equal(hd_proc_find_mapping(fd, 16, &lo, &hi), -ENOENT);
+    assert_int_equal(hd_proc_find_mapping(fd, 0, &m, NULL, 0), 0);
+    assert_true(m.start <= here && here < m.end);
+    assert_int_equal(hd_proc_find_mapping(fd, 16, &m, NULL, 0), -ENOENT);
     hd_os.close(fd);
-    assert_int_equal(hd_proc_find_mapping(-1, here, &lo, &hi), -EBADF);
+    assert_int_equal(hd_proc_find_mapping(-1, here, &m, NULL, 0), -EBADF);
 }
 
 int main(void) {
