@@ -7,6 +7,7 @@
 #include "cli/base_name.h"
 #include "cli/reports.h"
 #include "cli/script_frames.h"
+#include "image/image.h"
 #include "os/os.h"
 
 #include <inttypes.h>
@@ -237,7 +238,7 @@ static bool begins_with(const char *text, const char *beginning) {
 }
 
 static bool is_system(const char *path) {
-    return path == NULL || path[0] != '/' || begins_with(path, "/lib") || begins_with(path, "/usr/lib");
+    return path == NULL || path[0] != '/' || hd_path_is_the_systems(path);
 }
 
 static bool begins_with_any(const char *text, const char *const *beginnings) {

@@ -97,7 +97,23 @@ bool hd_modules_still_valid(struct hd_modules *m) {
     return true;
 }
 
+/* /lib, /lib64, /libx32 ..., there or in /usr. */
+static bool is_below_lib(const char *path) {
+    path += strncmp(path, "/usr/", 5) == 0 ? 4 : 0;
+    if (strncmp(path, "/lib", 4) != 0)
+        return false;
+    for (path += 4; *path == 'x' || (*path >= '0' && *path <= '9'); path++) {
+    }
+    return *path == '/';
+}
+
 bool hd_path_is_the_systems(const char *path) {
-    return strncmp(path, "/lib", 4) == 0 || strncmp(path, "/usr/lib", 8) == 0 || path[0] == '[' ||
-           strncmp(path, "linux-vdso", 10) == 0;
+    static const char ours[] = "/libhangdog-preload.so";
+    size_t n = strlen(path);
+    return is_below_lib(path) || path[0] == '[' || strncmp(path, "linux-vdso", 10) == 0 ||
+           (n >= sizeof ours && strcmp(path + n + 1 - sizeof ours, ours) == 0);
+}
+
+bool hd_module_is_the_systems(const struct hd_modules *m, uint32_t index) {
+    return !m->module[index].main_program && hd_path_is_the_systems(hd_module_path(m, index));
 }

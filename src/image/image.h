@@ -70,8 +70,10 @@ static inline const char *hd_module_path(const struct hd_modules *m, uint32_t in
  * if it is not known. */
 void hd_program_path(char *path, size_t bytes);
 
-/* A file of the system's own, by its path, or the kernel's: no part of the program. */
+/* A file of the system's own, by its path, or the kernel's, or our preload: no part of the program. And a
+ * module of such a file that is not the program itself, which may live there too. */
 bool hd_path_is_the_systems(const char *path);
+bool hd_module_is_the_systems(const struct hd_modules *m, uint32_t index);
 
 /* Address in memory of an exported (dynamic) function or variable of module `index`, through its hash table,
  * 0: none. And the nearest exported function at or below pc: its name (copied, cut) and start in memory;

@@ -68,15 +68,14 @@ static bool in_one_folder(const char *a, const char *b) {
  * the one that makes the call, and the preload. All else was called back: it waits for what it likes. */
 static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint32_t asks) {
     int library = module_of(m, &frames[asks]), call = module_of(m, &frames[0]);
-    int preload = hd_modules_at(m, (uint64_t)(uintptr_t)&hd_asked_by);
     for (uint32_t i = 0; i < asks; i++) {
         int in = module_of(m, &frames[i]);
         if (in < 0 || frames[i].script != 0) {
             return true;
         }
         const char *path = hd_module_path(m, (uint32_t)in);
-        bool passed = (in == call || in == preload) && !m->module[in].main_program;
-        if (!passed && in != library && !hd_path_is_the_systems(path) &&
+        bool passed = in == call && !m->module[in].main_program;
+        if (!passed && in != library && !hd_module_is_the_systems(m, (uint32_t)in) &&
             !in_one_folder(hd_module_path(m, (uint32_t)library), path)) {
             return true;
         }

@@ -8,7 +8,7 @@
 
 #include "monitor/worker.h"
 
-#define FINGERPRINT_RULE 1
+#define FINGERPRINT_RULE 2
 #define FINGERPRINT_FRAMES 5
 #define THREADS_MANY 64
 #define BUCKET_REFILL_NS (600 * HD_NS_PER_S)
@@ -39,8 +39,7 @@ static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_fr
         return *used ? mix(mix(hash, name, strlen(name) + 1), file, strlen(file) + 1) : hash;
     }
     *used = false;
-    if (index < 0 || f->start == 0 ||
-        (own_only && hd_path_is_the_systems(hd_module_path(&k->modules, (uint32_t)index)))) {
+    if (index < 0 || f->start == 0 || (own_only && hd_module_is_the_systems(&k->modules, (uint32_t)index))) {
         return hash;
     }
     const struct hd_module *mod = &k->modules.module[index];

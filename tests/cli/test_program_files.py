@@ -15,6 +15,28 @@ from support_run import (BUILD, HANGDOG, PATIENCE, SOURCE, RealCase, environment
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 HANG = os.path.join(BUILD, "tests/programs/plain-hang")
 LIBRARY_HANG = os.path.join(BUILD, "tests/programs/library-hang")
+# Blocks twice in one function, by two calls; the pipe is its loop's.
+BLOCKS = """
+#define _GNU_SOURCE
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+static int pipes[2];
+static void loop(void) {
+    struct pollfd p = {.fd = pipes[0], .events = POLLIN};
+    for (int i = 0; i < 20; i++) while (poll(&p, 1, 50) != 0);
+}
+__attribute__((noinline, noclone)) static void block(int how) {
+    struct timespec time = {.tv_nsec = 900000000};
+    if (how == 0) poll(NULL, 0, 900); else ppoll(NULL, 0, &time, NULL);
+    __asm__ volatile("" ::: "memory");
+}
+int main(void) {
+    if (pipe(pipes) != 0) return 1;
+    loop(); block(0); loop(); block(1); loop();
+    return 0;
+}
+"""
 
 
 def needs(path):
@@ -84,6 +106,32 @@ class Files(RealCase):
         self.assertEqual(0, program.wait(), program.errors)
         self.assertEqual({("library-hang", "library-hang")},
                          {(r["app"]["name"], r["app"]["executable"]) for r in program.reports("hang")})
+
+    def assert_they_are_the_same(self, program):
+        self.assertEqual(0, program.wait(), program.errors)
+        hangs = [hang for hang in program.reports("hang") if hang["cause"]["kind"] == "sleep"]
+        self.assertEqual(2, len(hangs), program.errors)
+        self.assertEqual(hangs[0]["fingerprint"], hangs[1]["fingerprint"])
+
+    def blocks(self):
+        folder = self.folder()
+        subprocess.run(["gcc", "-O1", "-x", "c", "-", "-o", folder + "/blocks"], input=BLOCKS, text=True, check=True)
+        return folder
+
+    def test_how_the_program_calls_the_system_does_not_tell_two_hangs_apart(self):
+        self.assert_they_are_the_same(self.run_program(self.blocks() + "/blocks"))
+
+    @needs("/usr/lib/apt")
+    def test_nor_where_the_program_is_below_the_systems_libraries(self):
+        folder = self.blocks()
+        os.chmod(folder, 0o755)
+        shell = ["/usr/bin/unshare", "-rm", "/bin/sh", "-c", 'mount --bind "$0" /usr/lib/apt && exec "$@"', folder]
+        done = subprocess.run([*shell, "/bin/true"], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            self.skipTest("no mount namespace can be had here: " + done.stderr)
+        program = self.program([*shell, HANGDOG, "run", "--spool", folder + "/spool", "/usr/lib/apt/blocks"],
+                               watched=False, folder=folder)
+        self.assert_they_are_the_same(program)
 
 
 if __name__ == "__main__":

@@ -141,6 +141,31 @@ static void the_vdso_is_a_module(void **state) {
     assert_non_null(strstr(hd_module_path(&m, (uint32_t)index), "vdso"));
 }
 
+static void files_of_the_system_are_known_by_their_folder(void **state) {
+    static const char *const its[] = {"/lib/x86_64-linux-gnu/libc.so.6",
+                                      "/lib64/ld-linux-x86-64.so.2",
+                                      "/usr/lib/a.so",
+                                      "/usr/lib32/a.so",
+                                      "/usr/libx32/a.so",
+                                      "linux-vdso.so.1",
+                                      "[vdso]",
+                                      "/opt/h/libhangdog-preload.so"};
+    static const char *const not_its[] = {"",
+                                          "/library/a.so",
+                                          "/usr/library-1/a.so",
+                                          "/usr/libexec/a",
+                                          "/usr/local/lib/a.so",
+                                          "/usr/a.so",
+                                          "/home/me/lib/a.so",
+                                          "/opt/h/libhangdog-preload.so/a.so",
+                                          "libhangdog-preload.so"};
+    (void)state;
+    for (size_t i = 0; i < sizeof its / sizeof *its; i++)
+        assert_true(hd_path_is_the_systems(its[i]));
+    for (size_t i = 0; i < sizeof not_its / sizeof *not_its; i++)
+        assert_false(hd_path_is_the_systems(not_its[i]));
+}
+
 /* ---- a made-up process --------------------------------------------------------------------------- */
 
 #define STEP UINT64_C(0x10000)
@@ -241,6 +266,7 @@ int main(void) {
         cmocka_unit_test_setup(what_the_loader_does_not_know_is_no_module, set_up),
         cmocka_unit_test_setup(exported_functions_are_found_by_name_and_by_address, set_up),
         cmocka_unit_test_setup(the_vdso_is_a_module, set_up),
+        cmocka_unit_test(files_of_the_system_are_known_by_their_folder),
         cmocka_unit_test(a_full_table_keeps_its_indices),
         cmocka_unit_test(a_program_with_holes_has_one_header),
     };
