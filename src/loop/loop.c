@@ -59,7 +59,15 @@ uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity) {
     return now;
 }
 
+void hd_loop_note_outer(struct hd_loop *l) {
+    unsigned now = hd_loop_activity(l, atomic_load_explicit(&l->word, memory_order_relaxed));
+    if (l->depth == 0 && !hd_activity_is_idle(now) && now != HANGDOG_ENTRY) {
+        l->depth = 1;
+    }
+}
+
 void hd_loop_enter(struct hd_loop *l) {
+    hd_loop_note_outer(l);
     l->depth++;
     hd_loop_mark(l, HANGDOG_ENTRY);
 }

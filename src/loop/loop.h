@@ -217,6 +217,9 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loo
 /* Entry and exit of loops that may nest: the outer turn starts anew when an inner loop is left. Owner only.
  */
 void hd_loop_enter(struct hd_loop *l);
+/* A loop that turns and has not told its entry never will: the next entry is an inner one's. To be asked
+ * before a block that is meant, too: its end looks like an entry. Owner only. */
+void hd_loop_note_outer(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
 
 /* What is known of one wait of a thread whose loop is recognised. */

@@ -159,6 +159,7 @@ void hangdog_mark(hangdog_loop *loop, hangdog_activity activity) {
 
 void hangdog_expect_block(hangdog_loop *loop) {
     if (loop != NULL && atomic_fetch_add(&watch_of(loop)->loop.expected, 1) == 0) {
+        hd_loop_note_outer(&watch_of(loop)->loop);
         hd_loop_mark(&watch_of(loop)->loop, HANGDOG_BEFORE_WAITING); /* the turn ends */
     }
 }

@@ -120,6 +120,36 @@ static void a_nested_loop_that_waits_does_not_hang(void **state) {
     expect_reports(0);
 }
 
+static void nested_then_not(uint64_t ms) {
+    nested(ms);
+    block_sleep_other(ms);
+}
+
+/* Right after a block that was meant: the word is that of an entry then. */
+static void meant_and_nested_then_not(uint64_t ms) {
+    meant(ms);
+    nested_then_not(ms);
+}
+
+/* The outer loop tells its waits alone, never its entry. */
+static void after_a_nested_loop_the_outer_turn_starts_anew(void **state) {
+    void (*const call[])(uint64_t) = {nested_then_not, meant_and_nested_then_not};
+    const size_t calls = sizeof call / sizeof call[0];
+    (void)state;
+    for (size_t i = 0; i < calls; i++) {
+        looper_stop(&looper);
+        looper_start(&looper, "main", 0);
+        looper_call(&looper, call[i], 2 * T);
+    }
+    json_t *hangs = spool_wait(&spool, NULL, calls);
+    for (size_t i = 0; i < calls; i++) {
+        assert_near(report_ns(json_array_get(hangs, i), "duration_ns"), 2 * T * MS);
+        assert_true(report_blames(json_array_get(hangs, i), block_sleep_other));
+    }
+    json_decref(hangs);
+    expect_reports(calls);
+}
+
 /* ---- a pause ------------------------------------------------------------------------------------- */
 
 /* Scenario 26. */
@@ -179,6 +209,7 @@ int main(void) {
         CASE(after_a_block_that_is_meant_the_turn_starts_anew),
         cmocka_unit_test_setup_teardown(a_block_that_is_meant_ends_no_launch, begin_spool, end_library),
         CASE(a_nested_loop_that_waits_does_not_hang),
+        CASE(after_a_nested_loop_the_outer_turn_starts_anew),
         CASE(a_block_while_paused_is_none),
         CASE(a_hang_that_lasts_at_the_pause_ends_there),
         CASE(a_hang_that_lasts_at_resume_counts_from_there),
