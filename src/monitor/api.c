@@ -173,6 +173,8 @@ void hangdog_expect_block_end(hangdog_loop *loop) {
         hd_loop_mark(&watch_of(loop)->loop, HANGDOG_ENTRY);
     }
     atomic_fetch_sub(&watch_of(loop)->loop.expected, 1);
+    /* a monitor that looked before this found it idle still, and may sleep by now: that mark had no answer */
+    hd_loop_answer(&watch_of(loop)->loop, atomic_load(&watch_of(loop)->loop.flags), false, depth == 1, 0);
 }
 
 void hangdog_pause(void) {

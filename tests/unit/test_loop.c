@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "loop/loop.h"
+#include "monitor/monitor.h"
 
 #define ACTIVITY(l) hd_loop_activity(l, atomic_load(&(l)->word))
 
@@ -239,6 +240,36 @@ static void wiped_as_in_a_forked_child_it_does_no_harm(void **state) {
     assert_int_equal(atomic_load(&wake), 0);
 }
 
+/* ---- a block that is meant ------------------------------------------------------------------------ */
+
+static struct hd_watch watch;
+static int (*true_futex_wake)(uint32_t *, int, bool);
+static unsigned wakes;
+
+/* The monitor finds the block not over yet, and is about to sleep again. */
+static int park_again(uint32_t *word, int count, bool shared) {
+    if (wakes++ == 0) {
+        atomic_fetch_or(&watch.loop.flags, HD_FLAG_PARKED);
+    }
+    return true_futex_wake(word, count, shared);
+}
+
+static void the_end_of_a_block_that_is_meant_wakes_who_parked_just_before(void **state) {
+    (void)state;
+    hangdog_loop *handle = (hangdog_loop *)(void *)&watch;
+    true_futex_wake = hd_os.futex_wake;
+    wakes = 0;
+    hd_loop_init(&watch.loop, &wake, 1, false, 1ULL << 32, hd_os_now_ns(), true);
+    hangdog_expect_block(handle);
+    atomic_store(&watch.loop.flags, HD_FLAG_PARKED);
+    hd_os.futex_wake = park_again;
+    hangdog_expect_block_end(handle);
+    hd_os.futex_wake = true_futex_wake;
+    assert_int_equal(atomic_load(&watch.loop.expected), 0);
+    assert_int_equal(atomic_load(&watch.loop.flags), 0);
+    assert_int_equal(atomic_load(&wake), 2);
+}
+
 /* ---- two threads ---------------------------------------------------------------------------------- */
 
 static _Atomic bool enough;
@@ -349,6 +380,7 @@ int main(void) {
         CASE(the_end_of_a_tracked_turn_is_told_with_its_time),
         CASE(a_turn_that_follows_ends_a_tracked_one_too),
         CASE(wiped_as_in_a_forked_child_it_does_no_harm),
+        CASE(the_end_of_a_block_that_is_meant_wakes_who_parked_just_before),
         CASE(no_wake_up_is_lost),
         CASE(a_view_beside_marks_is_of_one_moment),
     };
