@@ -187,8 +187,10 @@ void hangdog_pause(void) {
 
 void hangdog_resume(void) {
     struct hd_monitor *m = hd_monitor_current();
-    if (m != NULL && atomic_load(&m->paused) > 0) {
-        atomic_fetch_sub(&m->paused, 1);
+    uint32_t depth = m != NULL ? atomic_load(&m->paused) : 0;
+    while (depth > 0 && !atomic_compare_exchange_weak(&m->paused, &depth, depth - 1)) {
+    }
+    if (depth > 0) {
         hd_monitor_wake(m);
     }
 }

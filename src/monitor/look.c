@@ -222,8 +222,9 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         }
         first = false;
         look.excluded_ns = excluded_ns;
+        bool anew = w->life.state == HD_LIFE_IDLE; /* also a turn that was looked at before a pause */
         unsigned actions = hd_life_look(&w->life, &look, &limits);
-        if (w->life.state != HD_LIFE_IDLE && w->begun_turn != w->life.turn) {
+        if (w->life.state != HD_LIFE_IDLE && (anew || w->begun_turn != w->life.turn)) {
             begin_turn(w, late_ns);
         }
         if ((actions & HD_ACT_TRACK) != 0 && !track(m, w, look.turn)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Blocks that the program means: told as such, waited for in an inner loop, or in a pause. None is a hang,
- * nor a turn.
+ * nor a turn. And what comes after one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include <sched.h>
+#include <stdatomic.h>
 
 #include "library.h"
 
@@ -200,6 +203,85 @@ static void a_hang_that_lasts_at_resume_counts_from_there(void **state) {
     expect_reports(1);
 }
 
+static atomic_bool enough;
+
+static void *resume_on_and_on(void *unused) {
+    while (!atomic_load(&enough)) {
+        hangdog_resume();
+    }
+    return unused;
+}
+
+/* A resume too many is none. */
+static void several_threads_that_resume_at_once_stop_no_watch(void **state) {
+    (void)state;
+    pthread_t threads[8];
+    atomic_store(&enough, false);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, resume_on_and_on, NULL), 0);
+    }
+    for (uint64_t until_ns = now_ns() + SECOND; now_ns() < until_ns;) {
+        hangdog_pause();
+        hangdog_resume();
+    }
+    atomic_store(&enough, true);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    looper_call(&looper, block_sleep, 2 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+    expect_reports(1);
+}
+
+static atomic_bool sleeps;
+
+static void *take_its_processor(void *unused) {
+    while (!atomic_load(&sleeps)) {
+    }
+    return unused;
+}
+
+/* Half the time it waits for a processor. */
+static void spin_then_sleep(uint64_t ms) {
+    pthread_t rival;
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET((size_t)sched_getcpu(), &here);
+    if (pthread_setaffinity_np(pthread_self(), sizeof here, &here) != 0 ||
+        pthread_create(&rival, NULL, take_its_processor, NULL) != 0) {
+        return;
+    }
+    block_spin(ms);
+    atomic_store(&sleeps, true);
+    pthread_join(rival, NULL);
+    block_sleep(ms);
+}
+
+static bool is_asleep(void *unused) {
+    (void)unused;
+    return atomic_load(&sleeps);
+}
+
+/* What the turn did before is none of it. */
+static void a_hang_that_lasts_at_resume_has_figures_from_there(void **state) {
+    (void)state;
+    atomic_store(&sleeps, false);
+    looper_post(&looper, spin_then_sleep, 6 * T);
+    spool_wait_for_one(&spool);
+    hangdog_pause();
+    assert_true(wait_for(is_asleep, NULL));
+    hangdog_resume();
+    looper_wait(&looper);
+    json_t *hangs = spool_wait(&spool, NULL, 2);
+    const json_t *cause = json_object_get(json_array_get(hangs, 1), "cause");
+    assert_string_equal(report_text(cause, "kind"), "sleep");
+    assert_true(json_integer_value(json_object_get(cause, "run_delay_ns")) < (int64_t)(T * MS));
+    json_decref(hangs);
+    expect_reports(2);
+}
+
 int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end_library)
@@ -213,6 +295,8 @@ int main(void) {
         CASE(a_block_while_paused_is_none),
         CASE(a_hang_that_lasts_at_the_pause_ends_there),
         CASE(a_hang_that_lasts_at_resume_counts_from_there),
+        CASE(several_threads_that_resume_at_once_stop_no_watch),
+        CASE(a_hang_that_lasts_at_resume_has_figures_from_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
