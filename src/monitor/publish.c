@@ -137,16 +137,6 @@ static bool day_allows(struct hd_monitor *m, struct hd_worker *k) {
     return k->day_count < m->settings.reports_per_day;
 }
 
-static void suppress(struct hd_monitor *m, struct hd_worker *k, const struct hd_hang *h) {
-    struct hd_record *r = m->record;
-    k->suppressed++;
-    atomic_fetch_add_explicit(&r->suppressed, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->suppressed_ns, h->duration_ns, memory_order_relaxed);
-    if (h->duration_ns > atomic_load_explicit(&r->suppressed_max_ns, memory_order_relaxed)) {
-        atomic_store_explicit(&r->suppressed_max_ns, h->duration_ns, memory_order_relaxed);
-    }
-}
-
 /* ---- the document --------------------------------------------------------------------------- */
 
 /* A hang that ends while the program goes on was in none after all: a lock with a time limit gave up. */
@@ -382,7 +372,8 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
         k->suppressed = complete ? 0 : k->suppressed; /* else what takes its place tells them too */
     } else if (complete) {
         hd_spool_withdraw(&k->spool, h->id);
-        suppress(m, k, h);
+        k->suppressed++;
+        hd_record_add_suppressed(m->record, h->duration_ns);
     }
     if (complete) {
         hd_recorded_closed(m, k, h);

@@ -29,13 +29,17 @@ void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_ses
                                      .degraded = atomic_load(&c->degraded) != 0};
 }
 
-void hd_record_add_untold(struct hd_record *r, uint64_t duration_ns) {
+void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns) {
     uint64_t longest = atomic_load_explicit(&r->suppressed_max_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->hang_ns, duration_ns, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->suppressed, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->suppressed_ns, duration_ns, memory_order_relaxed);
     while (longest < duration_ns &&
            !atomic_compare_exchange_weak(&r->suppressed_max_ns, &longest, duration_ns)) {
     }
+}
+
+void hd_record_add_untold(struct hd_record *r, uint64_t duration_ns) {
+    atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->hang_ns, duration_ns, memory_order_relaxed);
+    hd_record_add_suppressed(r, duration_ns);
 }

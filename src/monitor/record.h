@@ -114,7 +114,9 @@ struct hd_record {
 void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_session *s,
                       struct hd_monitor_cost *cost);
 
-/* A hang that nobody could be told of is one that was held back. Monitor, worker. */
+/* A hang that was held back. Monitor, worker. */
+void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns);
+/* One that nobody could be told of is held back, and not among the others yet. Monitor, worker. */
 void hd_record_add_untold(struct hd_record *r, uint64_t duration_ns);
 
 #endif

@@ -98,6 +98,7 @@ static void hangs(void) {
     assert_int_equal(atomic_load(&record.hangs), HANGS);
     assert_int_equal(atomic_load(&record.suppressed), HANGS - HD_HELD_MAX);
     assert_int_equal(atomic_load(&record.suppressed_ns), (HANGS - HD_HELD_MAX) * HANG_NS);
+    assert_int_equal(atomic_load(&record.suppressed_max_ns), HANG_NS);
 }
 
 static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state) {
