@@ -157,9 +157,13 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
     hd_capture_signal_init(settings->signal); /* where it fails, running threads have no stack, and say why */
     atomic_store(&monitor, m);
     rc = hd_os_thread_start(&m->monitor_thread, m->monitor_stack, sizeof m->monitor_stack, hd_monitor_run, m);
-    if (rc == 0) { /* without a worker hangs are seen and not told: nothing that would be worth failing for */
-        hd_os_thread_start(&m->worker_thread, m->worker_stack, sizeof m->worker_stack, hd_worker_run, m);
-    } else {
+    if (rc == 0) { /* without a worker hangs would be seen and not told */
+        rc = hd_os_thread_start(&m->worker_thread, m->worker_stack, sizeof m->worker_stack, hd_worker_run, m);
+    }
+    if (rc != 0) {
+        atomic_store(&m->stopping, true);
+        hd_monitor_wake(m);
+        hd_os_thread_join(&m->monitor_thread);
         hd_capture_signal_end();
     }
     if (rc == 0 && record == NULL) { /* whose record it is waits later, when it has added its loop */

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,6 +22,7 @@
 
 #include "denied.h"
 #include "library.h"
+#include "os/os.h"
 
 #define T THRESHOLD_MS
 #define FILES 16
@@ -111,6 +113,11 @@ static int daemon_role(void) {
     return 0;
 }
 
+/* A thread that was joined may be listed for a moment longer. */
+static bool has_threads(void *count) {
+    return entries_of("/proc/self/task") <= *(unsigned *)count;
+}
+
 static bool is_default(int signal) {
     struct sigaction now;
     return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL;
@@ -132,6 +139,31 @@ static int denied_role(void) {
         CHECK(now_ns() < late); /* a thread that was joined may be listed for a moment longer */
     }
     return 0;
+}
+
+static int (*true_own_table)(void);
+static atomic_uint tables;
+
+static int one_table(void) {
+    return atomic_fetch_add(&tables, 1) % 2 == 0 ? true_own_table() : -EPERM;
+}
+
+/* The monitor alone would see hangs and tell none. */
+static void where_the_second_thread_cannot_be_made_the_first_one_ends(void **state) {
+    (void)state;
+    unsigned threads = entries_of("/proc/self/task");
+    hangdog_options o = library_options(&spool);
+    true_own_table = hd_os.own_table;
+    hd_os.own_table = one_table;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(hangdog_start(&o), -EPERM);
+        assert_null(hangdog_loop_watch("main", 0));
+        assert_true(is_default(SIGURG));
+    }
+    hd_os.own_table = true_own_table;
+    assert_true(wait_for(has_threads, &threads));
+    library_start(&spool);
+    assert_int_equal(hangdog_stop(), 0);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------------- */
@@ -171,6 +203,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         CASE(a_daemon_on_an_old_kernel_is_watched_and_keeps_its_files),
         CASE(where_both_calls_are_denied_the_start_says_so_and_changes_nothing),
+        CASE(where_the_second_thread_cannot_be_made_the_first_one_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
