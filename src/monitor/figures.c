@@ -97,7 +97,10 @@ void hd_figures_publish(struct hd_monitor *m) {
     for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
         hd_figures_add(m, &sum, w);
     }
-    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) { /* what lasted longer, days, is not told apart */
+    for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM; b++) { /* what lasted for days is one */
+        sum.histogram[HD_TURN_BUCKETS - 1] += sum.histogram[b];
+    }
+    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
         uint64_t turns = (int64_t)sum.histogram[b] > 0 ? sum.histogram[b] : 0;
         atomic_store_explicit(&r->turn_histogram[b], turns, memory_order_relaxed);
     }

@@ -273,7 +273,9 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
     if (w->life.state == HD_LIFE_HANGING || w->life.state == HD_LIFE_TRACKED) {
         hangdog_state state = state_of(m, w);
         struct hd_limits limits = limits_of(m, w, state);
-        struct hd_look look = {.now_ns = hd_os_now_ns()};
+        struct hd_look look;
+        fill_look(m, w, hd_os_now_ns(), &look);
+        look.running = false;
         hd_act(m, w, &look, hd_life_look(&w->life, &look, &limits));
     }
     if (w->target.watched) { /* else it goes before it was opened */

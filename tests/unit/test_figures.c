@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The session's figures: busy and idle time add up to what the clock says, also after a turn in which the
- * machine was suspended.
+ * machine was suspended; and what a watch leaves when it is closed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "monitor/figures.h"
+#include "monitor/look.h"
 
 #define MS HD_NS_PER_MS
 #define SECOND HD_NS_PER_S
@@ -145,6 +146,32 @@ static void a_turn_that_lasts_is_not_summed_before_it_ends(void **state) {
     assert_int_equal(turns_from(28, HD_TURN_BUCKETS), 1);
 }
 
+static void a_turn_of_many_days_is_among_the_longest(void **state) {
+    (void)state;
+    turn(100 * 24 * HOUR);
+    begin_turn();
+    assert_int_equal(turns_from(0, HD_TURN_BUCKETS), 1);
+    assert_int_equal(record.turn_histogram[HD_TURN_BUCKETS - 1], 1);
+}
+
+/* The loop has told its end, and is unwatched before the monitor looks. */
+static void a_hang_that_has_ended_is_no_longer_when_its_watch_is_closed(void **state) {
+    (void)state;
+    struct hd_watch *w = &m.watch[0];
+    begin_turn();
+    w->life =
+        (struct hd_life){.state = HD_LIFE_HANGING, .turn = counter, .turn_ns = ns, .threshold_ns = SECOND};
+    w->tracked_turn = counter;
+    w->launched = true;
+    atomic_store(&w->loop.flags, HD_FLAG_TRACKED);
+    pass(3 * SECOND);
+    end_turn();
+    pass(2 * SECOND);
+    hd_watch_close(&m, w);
+    assert_int_equal(record.hangs, 1);
+    assert_in_range(record.hang_ns, 3 * SECOND - MS, 3 * SECOND + MS);
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup(name, begin)
     const struct CMUnitTest tests[] = {
@@ -153,6 +180,8 @@ int main(void) {
         CASE(a_suspend_in_a_turn_is_not_busy_time),
         CASE(nor_is_one_after_which_the_counter_began_anew),
         CASE(a_turn_that_lasts_is_not_summed_before_it_ends),
+        CASE(a_turn_of_many_days_is_among_the_longest),
+        CASE(a_hang_that_has_ended_is_no_longer_when_its_watch_is_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
