@@ -24,7 +24,9 @@ struct hd_spool {
     uint64_t max_bytes;            /* 0: no limit */
     uint8_t stands[HD_UUID_BYTES]; /* the report whose name was put on disk last */
     uint64_t dropped;              /* oldest ones removed for the limits */
-    uint64_t failed;               /* writes that failed; the last one's errno is `error` */
+    uint64_t day_ns; /* since then, a day at the most, so many of those were of their last day */
+    uint32_t day_dropped;
+    uint64_t failed; /* writes that failed; the last one's errno is `error` */
     int error;
 };
 
@@ -52,7 +54,7 @@ void hd_spool_make_room(struct hd_spool *s);
 int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 
 /* Reports that were modified in the last `span_ns`, by the wall clock: for the cap of reports a day. Those
- * dated later than now are none of them. */
+ * dated later than now are none of them; those that we removed for the limits are. */
 int hd_spool_count_last(struct hd_spool *s, uint64_t span_ns, uint32_t *count);
 
 #endif

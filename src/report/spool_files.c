@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 
 #define ID_CHARS 36
-#define LEAD_NS (3600 * HD_NS_PER_S)   /* of a file system whose clock is another machine's */
+#define LEAD_NS (3600 * HD_NS_PER_S) /* of a file system whose clock is another machine's */
+#define DAY_NS (24 * 3600 * HD_NS_PER_S)
 #define TEMP_AGE_NS (60 * HD_NS_PER_S) /* where files cannot be locked: no report takes as long to write */
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -117,7 +118,7 @@ int hd_spool_count_last(struct hd_spool *s, uint64_t span_ns, uint32_t *count) {
     last.since_ns = last.now_ns > span_ns ? last.now_ns - span_ns : 0;
     r = hd_spool_walk(s->dir_fd, count_one, &last);
     if (r == 0)
-        *count = last.count;
+        *count = last.count + (last.now_ns - s->day_ns < span_ns ? s->day_dropped : 0);
     return r;
 }
 
@@ -170,6 +171,16 @@ struct trim {
     } oldest[BATCH];
 };
 
+/* It was written not long ago, and is there no more. */
+static void note_dropped(struct hd_spool *s, uint64_t now_ns, uint64_t written_ns) {
+    s->dropped++;
+    if (now_ns - s->day_ns >= DAY_NS) { /* also when the clock was set back */
+        s->day_ns = now_ns;
+        s->day_dropped = 0;
+    }
+    s->day_dropped += now_ns - written_ns < DAY_NS;
+}
+
 /* Among those of one tick of the file system's clock the ids tell, which sort by time. */
 static bool is_before(const struct old *a, const struct old *b) {
     return a->written_ns != b->written_ns ? a->written_ns < b->written_ns : strcmp(a->name, b->name) < 0;
@@ -218,7 +229,8 @@ int hd_spool_trim(struct hd_spool *s, const char *keep) {
             r = hd_os.unlink_at(s->dir_fd, trim.oldest[i].name);
             if (r < 0 && r != -ENOENT)
                 return r;
-            s->dropped += r == 0;
+            if (r == 0)
+                note_dropped(s, trim.now_ns, trim.oldest[i].written_ns);
             trim.reports--;
             trim.bytes -= trim.oldest[i].bytes;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is published and what is held back: reports that wait for their loop to be sure, more of them than the
- * worker remembers; and more of one kind than may be shown in ten minutes.
+ * worker remembers; and more of one kind than may be shown in ten minutes, or of any in a day.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -163,12 +163,28 @@ static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **sta
     assert_int_equal(atomic_load(&record.suppressed), 2 + 1 + 1 + 2 + 1 + 2);
 }
 
+/* What went for the spool's limit was written today all the same. */
+static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
+    (void)state;
+    m->settings.held = false;
+    m->settings.reports_per_day = 3;
+    k->spool.max_reports = 2;
+    for (unsigned i = 0; i < 10; i++) {
+        k->day_checked_ns = 0;
+        hang(i + 1);
+    }
+    assert_int_equal(files(".json"), 2);
+    assert_int_equal(k->spool.dropped, 1);
+    assert_int_equal(atomic_load(&record.suppressed), 7);
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
     const struct CMUnitTest tests[] = {
         CASE(what_is_not_remembered_is_counted_and_none_of_it_stays),
         CASE(what_is_remembered_is_shown_when_its_loop_is_sure),
         CASE(of_one_kind_some_are_shown_and_one_more_every_ten_minutes),
+        CASE(a_small_spool_does_not_lift_the_cap_of_a_day),
     };
     hd_os_clock_init();
     true_clock = hd_os.clock;
