@@ -41,6 +41,7 @@ struct hd_watch {
     char name[32];
     uint64_t threshold_ns; /* foreground; 0: the option's */
     void *thread_memory;   /* hd_capture_thread_bytes() */
+    void *_Atomic left;    /* the same of a watch that its thread left before it was closed */
     struct hd_mailbox *mailbox;
     /* the monitor's from here on */
     struct hd_target target;

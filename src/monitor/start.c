@@ -354,7 +354,10 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
     const struct hd_mailbox *other = hd_capture_own_mailbox();
     bool second = other != NULL && other->tid == hd_os.get_tid(); /* signals find the first one's mailbox */
     w->mailbox = NULL;
-    w->thread_memory = second ? NULL : hd_os_memory_take(bytes);
+    w->thread_memory = second ? NULL : atomic_exchange(&w->left, NULL);
+    if (!second && w->thread_memory == NULL) {
+        w->thread_memory = hd_os_memory_take(bytes);
+    }
     if (!second &&
         (w->thread_memory == NULL || hd_capture_thread_enter(w->thread_memory, &w->mailbox) != 0)) {
         if (w->thread_memory != NULL) {
@@ -410,8 +413,14 @@ static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
         closed = atomic_load(&w->use) != HD_WATCH_LEAVING;
         break;
     }
-    if (mailbox != NULL && hd_capture_thread_leave(mailbox) == 0 && closed) {
-        hd_os_memory_give(memory, hd_capture_thread_bytes()); /* else somebody is at it: better lost */
+    if (mailbox == NULL || hd_capture_thread_leave(mailbox) != 0) {
+        return; /* a handler runs on that memory: better lost */
+    }
+    if (!closed) { /* the slot's next watch has it; what an earlier one left there is nobody's any more */
+        memory = atomic_exchange(&w->left, memory);
+    }
+    if (memory != NULL) {
+        hd_os_memory_give(memory, hd_capture_thread_bytes());
     }
 }
 

@@ -17,8 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "library.h"
+#include "os/os.h"
 
 #define T THRESHOLD_MS
 #define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
@@ -411,6 +413,36 @@ static void a_watch_that_a_stop_ended_is_given_back(void **state) {
     }
 }
 
+static int (*true_signal_thread)(int, int, int, uint64_t);
+
+static int signal_late(int pid, int tid, int signal, uint64_t value) {
+    nap_ms(tid == gettid() ? 0 : 300); /* a thread that begins to be watched has one of its own */
+    return true_signal_thread(pid, tid, signal, value);
+}
+
+/* Nobody waits longer for it than 90 ms. */
+static void a_watch_that_a_late_monitor_has_not_closed_is_used_again(void **state) {
+    (void)state;
+    uint64_t before = 0;
+    quick_start();
+    looper_start(&looper, "main", 0);
+    looper_post(&looper, block_spin, 20 * T);
+    true_signal_thread = hd_os.signal_thread;
+    hd_os.signal_thread = signal_late;
+    for (unsigned i = 0; i < 31; i++) {
+        hangdog_loop_unwatch(hangdog_loop_watch("short", 0));
+        before = i == 0 ? anonymous_memory().size : before;
+    }
+    uint64_t more = anonymous_memory().size - before;
+    looper_wait(&looper);
+    looper_stop(&looper);
+    quick_stop();
+    hd_os.signal_thread = true_signal_thread;
+    if (!SANITIZED && more >= 512 * 1024) {
+        fail_msg("%.0f KiB of 30 watches are left", (double)more / 1024);
+    }
+}
+
 static void *stop_while_cancelled(void *result) {
     pthread_cancel(pthread_self());
     *(int *)result = hangdog_stop();
@@ -448,6 +480,7 @@ int main(int argc, char **argv) {
         CASE(a_thread_that_is_cancelled_stops_it_first),
         CASE(a_handle_outlives_the_run),
         CASE(a_watch_that_a_stop_ended_is_given_back),
+        CASE(a_watch_that_a_late_monitor_has_not_closed_is_used_again),
         CASE(four_threads_start_and_stop_as_they_like),
         CASE(loops_come_and_go_while_others_start_and_stop),
         CASE(no_loop_and_bad_arguments_do_no_harm),
