@@ -42,6 +42,10 @@ static uint64_t anchor(struct hd_monitor *m) {
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
+static bool is_stopping(const struct hd_monitor *m) {
+    return atomic_load_explicit(&m->stopping, memory_order_acquire);
+}
+
 static uint64_t own_delay(struct hd_monitor *m) {
     struct hd_sched now;
     struct hd_target own = {.schedstat_fd = m->own_schedstat_fd, .status_fd = -1};
@@ -75,6 +79,15 @@ static void tell_waits(struct hd_monitor *m, uint64_t now_ns) {
     }
 }
 
+/* Whose thread waits for that: not until all the others were sampled, each of which may take 50 ms. */
+static void close_leaving(struct hd_monitor *m) {
+    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
+        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_LEAVING) {
+            hd_watch_close(m, hd_watch_at(m, i));
+        }
+    }
+}
+
 /* All loops, one pass. The time of the next look, FOR_EVER when every loop is idle. */
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns = anchor(m);
@@ -86,8 +99,11 @@ static uint64_t look(struct hd_monitor *m) {
     uint64_t next_ns = FOR_EVER;
     note_pause(m, now_ns);
     hd_figures_weigh(m, now_ns);
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
+    for (unsigned i = 0, n = hd_slots(m); i < n && !is_stopping(m); i++) {
         struct hd_watch *w = hd_watch_at(m, i);
+        if (atomic_load_explicit(&m->entering, memory_order_relaxed) != 0) {
+            close_leaving(m);
+        }
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
         if (use == HD_WATCH_NEW) {
             hd_watch_open(m, w);
@@ -249,7 +265,7 @@ void *hd_monitor_run(void *monitor) {
     open_own(m);
     hd_monitor_is_ready(m);
     m->unread_late_ns = NOT_READ;
-    while (!atomic_load_explicit(&m->stopping, memory_order_acquire)) {
+    while (!is_stopping(m)) {
         uint32_t seen = atomic_load_explicit(&m->wake, memory_order_seq_cst);
         note_filter(m);
         uint64_t next_ns = look(m);

@@ -268,6 +268,86 @@ static void loops_that_give_no_answer_are_not_taken_for_stopped(void **state) {
     json_decref(hangs);
 }
 
+/* ---- who waits for the monitor, which waits for answers ---- */
+
+static struct looper four[4];
+static atomic_int first_tid;
+static atomic_uint first_asked;
+
+static int lose_and_note(int pid, int tid, int signal, uint64_t value) {
+    atomic_fetch_add(&first_asked, tid == atomic_load(&first_tid));
+    return lose(pid, tid, signal, value);
+}
+
+static void note_tid(uint64_t unused) {
+    (void)unused;
+    atomic_store(&first_tid, gettid());
+}
+
+static void four_spin(uint64_t ms) {
+    for (unsigned i = 0; i < 4; i++) {
+        looper_start(&four[i], "spinning", 0);
+    }
+    looper_call(&four[0], note_tid, 0);
+    hd_os.signal_thread = lose_and_note;
+    for (unsigned i = 0; i < 4; i++) {
+        looper_post(&four[i], block_spin, ms);
+    }
+}
+
+static void four_end(void) {
+    for (unsigned i = 0; i < 4; i++) {
+        looper_wait(&four[i]);
+        looper_stop(&four[i]);
+    }
+}
+
+static bool asked_again(void *before) {
+    return atomic_load(&first_asked) != *(unsigned *)before;
+}
+
+/* A look has just begun, and will ask three others. */
+static void wait_for_a_look(void) {
+    unsigned before = atomic_load(&first_asked);
+    assert_true(wait_for(asked_again, &before));
+}
+
+static void a_stop_waits_for_one_of_them_and_not_for_all(void **state) {
+    (void)state;
+    unsigned fewest = UINT32_MAX;
+    for (unsigned i = 0; i < 3 && fewest > 1; i++) {
+        four_spin(10 * T);
+        wait_for_a_look();
+        unsigned before = atomic_load(&unheard);
+        assert_int_equal(hangdog_stop(), 0);
+        unsigned asked = atomic_load(&unheard) - before;
+        fewest = asked < fewest ? asked : fewest;
+        four_end();
+        library_start(&spool);
+    }
+    assert_in_range(fewest, 0, 1);
+}
+
+static bool is_on(void *loop) {
+    return atomic_load(&((struct hd_watch *)loop)->use) == HD_WATCH_ON;
+}
+
+static void so_does_a_loop_that_is_unwatched(void **state) {
+    (void)state;
+    unsigned in_time = 0;
+    four_spin(20 * T);
+    for (unsigned i = 0; i < 10; i++) {
+        hangdog_loop *loop = hangdog_loop_watch("fifth", 0);
+        hangdog_before_wait(loop);
+        assert_true(wait_for(is_on, loop));
+        wait_for_a_look();
+        hangdog_loop_unwatch(loop);
+        in_time += atomic_load(&((struct hd_watch *)(void *)loop)->use) == HD_WATCH_FREE;
+    }
+    four_end();
+    assert_in_range(in_time, 5, 10); /* the machine may be late for others */
+}
+
 static bool record_has(void *loop) {
     const struct hd_monitor *m = hd_monitor_current();
     const struct hd_watch *w = loop;
@@ -328,6 +408,8 @@ int main(void) {
         CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(a_hang_has_a_place_beside_turns_that_are_none),
         UNHEARD(loops_that_give_no_answer_are_not_taken_for_stopped),
+        UNHEARD(a_stop_waits_for_one_of_them_and_not_for_all),
+        UNHEARD(so_does_a_loop_that_is_unwatched),
         CASE(a_second_watch_on_a_thread_takes_nothing_from_the_first),
         CASE(beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever),
     };
