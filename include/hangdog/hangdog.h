@@ -52,7 +52,8 @@ typedef enum hangdog_activity {
 
 /* What the program is doing for its user; each has a threshold of its own. */
 typedef enum hangdog_state {
-    HANGDOG_STATE_LAUNCH = 0, /* from hangdog_start to the first idle; left by itself */
+    HANGDOG_STATE_LAUNCH = 0, /* from hangdog_start to the loop's first idle; left by itself. A loop that is
+                                 watched when another was idle has none */
     HANGDOG_STATE_FOREGROUND = 1,
     HANGDOG_STATE_BACKGROUND = 2,
     HANGDOG_STATE_RESUME = 3,
