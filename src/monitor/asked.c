@@ -110,7 +110,7 @@ static bool is_named(int proc_fd, int tid, const char *name) {
     return n == (long)length + 1 && memcmp(comm, name, length) == 0;
 }
 
-static bool in_call(int proc_fd, int tid, struct hd_capture *out) {
+bool hd_asked_call(int proc_fd, int tid, struct hd_capture *out) {
     char text[HD_PROC_SYSCALL_BYTES];
     struct hd_proc_syscall call;
     long n = hd_read_task(proc_fd, tid, "syscall", text, sizeof text);
@@ -128,7 +128,7 @@ int hd_asked_thread(int proc_fd, const char *name, struct hd_capture *out) {
     hd_tasks_begin(&tasks, proc_fd);
     do {
         tid = hd_tasks_next(&tasks);
-    } while (tid != 0 && !(is_named(proc_fd, tid, name) && in_call(proc_fd, tid, out)));
+    } while (tid != 0 && !(is_named(proc_fd, tid, name) && hd_asked_call(proc_fd, tid, out)));
     hd_tasks_end(&tasks);
     return tid;
 }

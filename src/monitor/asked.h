@@ -16,6 +16,10 @@
 const char *hd_asked_by(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                         uint32_t count, struct hd_evidence *out);
 
+/* The system call that a thread is in: number and arguments. False: it is in none, or may not be looked at.
+ * `proc_fd`: /proc/self, or that of another process. */
+bool hd_asked_call(int proc_fd, int tid, struct hd_capture *out);
+
 /* The id of the first thread of this name, and the system call that it is in: number and arguments. 0: there
  * is none, or it is in none. `proc_fd`: /proc/self. */
 int hd_asked_thread(int proc_fd, const char *name, struct hd_capture *out);

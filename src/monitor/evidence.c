@@ -20,6 +20,7 @@
 #include "monitor/worker.h"
 
 #define DESCRIPTORS_MAX 16
+#define LENT_DEPTH 4 /* processes between us and the one that a person talks to, and it */
 #define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* start times in /proc count in hundredths of a second */
 
 /* ---- sets of descriptors -------------------------------------------------------------------- */
@@ -169,13 +170,19 @@ uint64_t hd_major_faults(const struct hd_worker *k, int tid) {
     return process_at(k, path).major_faults;
 }
 
-static struct process process_of(const struct hd_worker *k, uint64_t pid) {
-    char path[32];
+/* "../PID/FILE", below /proc/self. */
+static void other_path(char *path, size_t size, uint64_t pid, const char *file) {
     struct hd_text t;
-    hd_text_init(&t, path, sizeof path);
+    hd_text_init(&t, path, size);
     hd_text_str(&t, "../");
     hd_text_u64(&t, pid);
-    hd_text_str(&t, "/stat");
+    hd_text_str(&t, "/");
+    hd_text_str(&t, file);
+}
+
+static struct process process_of(const struct hd_worker *k, uint64_t pid) {
+    char path[32];
+    other_path(path, sizeof path, pid, "stat");
     return process_at(k, path);
 }
 
@@ -232,9 +239,59 @@ static bool is_vfork(const struct hd_worker *k, const struct hd_capture *c) {
     return (c->syscall_nr == SYS_clone || c->syscall_nr == SYS_clone3) && (flags & CLONE_VFORK) != 0;
 }
 
-/* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives. And one, of whatever
- * age, to which the process has given its terminal, as a shell does. */
-static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out) {
+static bool has_terminal(const struct process *own, const struct process *p) {
+    return p->alive && own->terminal != 0 && p->terminal == own->terminal && p->group == own->terminal_group;
+}
+
+/* It reads the terminal, or waits for it among others. */
+static bool waits_for_terminal(const struct hd_worker *k, int tid) {
+    struct hd_capture c;
+    struct hd_evidence none;
+    int fds[DESCRIPTORS_MAX], count = 0;
+    bool found = false;
+    if (hd_asked_call(k->proc_fd, tid, &c)) {
+        fds[0] = (int)c.syscall_args[0];
+        count = hd_syscall_wait(c.syscall_nr) == HD_WAIT_ANY ? members(k, tid, &c, fds)
+                                                             : c.syscall_nr == SYS_read;
+    }
+    for (int i = 0; i < count; i++) {
+        found |= hd_fd_kind_of(k->proc_fd, tid, fds[i], &none) == HD_FD_TTY;
+    }
+    return found;
+}
+
+/* Process `pid` does, or the newest child of it, and so on: a shell runs what the person talks to. They are
+ * asked as we ask ourselves, by their folders of /proc and their memory. */
+static bool talks_to_person(struct hd_worker *k, uint64_t pid, const struct process *own) {
+    int proc_fd = k->proc_fd, mem_fd = k->mem_fd;
+    bool found = false;
+    for (unsigned depth = 0; depth < LENT_DEPTH && pid != 0 && !found; depth++) {
+        char path[32], text[1024];
+        other_path(path, sizeof path, pid, "");
+        k->proc_fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+        k->mem_fd = hd_os.open_at(k->proc_fd, "mem", O_RDONLY | O_CLOEXEC, 0);
+        struct process p = process_at(k, "stat");
+        found = has_terminal(own, &p) && waits_for_terminal(k, (int)pid);
+        newest_children(k, (int)pid, text, sizeof text);
+        pid = 0;
+        for (const char *at = text; *at >= '0' && *at <= '9'; at += *at == ' ') {
+            at = hd_take_number(at, &pid);
+        }
+        if (k->mem_fd >= 0) {
+            hd_os.close(k->mem_fd);
+        }
+        if (k->proc_fd >= 0) {
+            hd_os.close(k->proc_fd);
+        }
+    }
+    k->proc_fd = proc_fd;
+    k->mem_fd = mem_fd;
+    return found;
+}
+
+/* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives; to that one the
+ * process may have lent its terminal. And one, of whatever age, to which it has given it, as a shell does. */
+void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out) {
     char text[1024];
     newest_children(k, tid, text, sizeof text);
     if (text[0] == '\0') {
@@ -250,13 +307,14 @@ static void find_child(const struct hd_worker *k, int tid, uint64_t since_ns, st
         for (; *p == ' ' || *p == '\n'; p++) {
         }
         struct process child = process_of(k, pid);
-        if (child.alive && child.started_boot_ns + ago_ns >= boot_ns) {
+        bool young = child.alive && child.started_boot_ns + ago_ns >= boot_ns;
+        if (young) {
             out->child_alive = true;
             out->child_pid = (int32_t)pid;
             out->child_ns = now_ns - (boot_ns - child.started_boot_ns) + CHILD_SLACK_NS;
         }
-        out->gave_terminal |= child.alive && own.terminal != 0 && child.terminal == own.terminal &&
-                              child.group == own.terminal_group && child.group != own.group;
+        out->excused |= has_terminal(&own, &child) &&
+                        (child.group != own.group || (young && talks_to_person(k, pid, &own)));
     }
 }
 
@@ -421,8 +479,8 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
         find_lock(k, tid, c, frames, count, out);
         if (!out->owned) { /* a shell may wait for a semaphore that its handler of SIGCHLD posts */
             struct hd_evidence child = {0};
-            find_child(k, tid, turn_ns, &child);
-            out->gave_terminal = child.gave_terminal;
+            hd_evidence_child(k, tid, turn_ns, &child);
+            out->excused = child.excused;
         }
         return;
     case HD_WAIT_MEMORY:
@@ -439,6 +497,6 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
         break;
     }
     find_peer(k, tid, out);
-    find_child(k, tid, turn_ns, out);
+    hd_evidence_child(k, tid, turn_ns, out);
     out->child_pid = awaited_child(k, tid, c, out->child_pid);
 }

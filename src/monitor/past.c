@@ -55,7 +55,7 @@ static bool move_samples(struct hd_worker *k, const struct hd_hang *launch, stru
             hd_hang_settle(h, end_ns, h->excluded_ns, h->taken > 0 ? &sample.sched : NULL);
             return h->taken > 0;
         }
-        if (sample.evidence.gave_terminal) {
+        if (sample.evidence.excused) {
             return false;
         }
         sample.evidence.child_alive &= sample.evidence.child_ns >= h->start_ns;

@@ -65,20 +65,22 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         now.stop = walk.stop;
         now.cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
         hd_evidence_gather(k, h->tid, c, k->frames, count, h->start_ns, &now.evidence);
-        if (!now.evidence.gave_terminal) {
+        if (!now.evidence.excused) {
             tell_where_blocked(m, w, c, &walk);
         }
-    }
-    if (now.evidence.gave_terminal) {
-        atomic_store_explicit(&w->loop.excused, msg->turn, memory_order_relaxed);
-        h->excused = true;
-    }
-    if (c->same && !first) {
+    } else {
         hd_tree_again(&h->tree, now.leaf, c->at_ns);
         if (now.evidence.mutex) { /* whose owner may be another one by now */
             now.evidence.lock_owner_tid = hd_mutex_owner_now(k, c, now.evidence.owned);
             now.evidence.owned |= now.evidence.lock_owner_tid != 0;
         }
+        if (now.evidence.child_alive) { /* which may have come to the terminal by now */
+            hd_evidence_child(k, h->tid, h->start_ns, &now.evidence);
+        }
+    }
+    if (now.evidence.excused) {
+        atomic_store_explicit(&w->loop.excused, msg->turn, memory_order_relaxed);
+        h->excused = true;
     }
     bool changed = first || now.leaf != h->last.leaf;
     now.valid = true;

@@ -47,7 +47,7 @@ struct hd_past_samples {
 /* A tracked turn; a hang once it is opened. */
 struct hd_hang {
     bool used, opened, kept, shown; /* shown: not held any more */
-    bool excused; /* the program gave its terminal to a child: who it should answer talks to that */
+    bool excused;                   /* no hang, however long: a sample's evidence says so */
     uint8_t loop, state, activity;
     uint32_t generation;
     char loop_name[32]; /* as it began: when it is told, the slot may be another loop's */
@@ -145,6 +145,9 @@ void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, ui
 void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
                         const struct hd_frame *frames, uint32_t count, uint64_t turn_ns,
                         struct hd_evidence *out);
+
+/* The part of it that may change while the call goes on: a child, and whether the person talks to that. */
+void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out);
 
 /* The pages that a thread has had to wait for, ever; 0: that is not known. */
 uint64_t hd_major_faults(const struct hd_worker *k, int tid);

@@ -120,6 +120,20 @@ while True:
 """
 
 
+# A program that lends its terminal to what it runs, in its own process group, as an editor or a mail reader does.
+LENDS = """
+import os, select
+terminal = select.poll()
+terminal.register(0, select.POLLIN)
+while True:
+    print("READY> ", end="", flush=True)
+    terminal.poll()
+    line = os.read(0, 1000).decode()
+    if line.startswith("exit"): os._exit(7)
+    os.system(line)
+"""
+
+
 class Shell(unittest.TestCase):
     PROMPT = "READY> "
 
@@ -165,11 +179,36 @@ class Shell(unittest.TestCase):
         terminal.type("exit\r")
         self.assert_no_hang(terminal, "python3")
 
+    def lends(self, *commands):
+        terminal = self.start(self.folder(), "/usr/bin/python3", "-I", "-c", LENDS)
+        for command in (*4 * ["true\r"], *commands):
+            self.command(terminal, command)
+        return terminal
+
+    def test_what_a_person_talks_to_in_a_programs_own_group_is_no_hang_of_that(self):
+        terminal = self.lends()
+        for command in ("read x\r", "(read x; true); true\r"):
+            terminal.type(command)
+            time.sleep(THRESHOLD_MS * 3 / 1000)
+            self.command(terminal, "\r")
+        terminal.type("exit\r")
+        self.assert_no_hang(terminal, "python3")
+
+    def test_what_nobody_talks_to_there_is_one(self):
+        terminal = self.lends("sleep %g\r" % (THRESHOLD_MS * 3 / 1000))
+        terminal.type("exit\r")
+        self.assertEqual(7, terminal.end()[0])
+        self.assertEqual(["child"], [hang["cause"]["kind"] for hang in false_ones(self.hangs(terminal))])
+
+    @staticmethod
+    def hangs(terminal):
+        reports = [json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path(terminal.folder, "spool").glob("*.json")]
+        return [report for report in reports if report["kind"] != "session"]
+
     def assert_no_hang(self, terminal, name):
         status, shown = terminal.end()
         self.assertEqual(7, status, shown)
-        reports = [json.loads(path.read_text(encoding="utf-8")) for path in pathlib.Path(terminal.folder, "spool").glob("*.json")]
-        hangs = [report for report in reports if report["kind"] != "session"]
+        hangs = self.hangs(terminal)
         self.assertEqual([], false_ones(hangs), shown)
         if not hangs:
             self.assertRegex(shown, r"hangdog: %s ran for .*; .*no hang of %d ms or more" % (name, THRESHOLD_MS))
