@@ -180,7 +180,7 @@ bool hd_named_due(uint64_t now_ns) {
     return false;
 }
 
-uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, uint64_t sp, uint32_t depth) {
+uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, struct hd_blocked *how) {
     uint32_t best = hd_named != NULL ? hd_named->past : 0;
     for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
         struct place *p = &hd_named->place[i];
@@ -194,7 +194,7 @@ uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, 
             if (blocked == NULL) {
                 hd_recognise(p->waits, k);
             } else if (p->waits->loop == blocked) {
-                hd_recognise_blocked(p->waits, sp, depth);
+                hd_recognise_blocked(p->waits, how);
             }
             known = p->waits->recognition->standing;
         } else if (use == LEFT && blocked == NULL) {

@@ -26,6 +26,6 @@ void hd_named_forget(void);
  * known loop is known, as hd_recognise does. `blocked`: only its thread was found so, as with
  * hd_recognise_blocked; the worker is not needed. */
 bool hd_named_due(uint64_t now_ns);
-uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, uint64_t sp, uint32_t depth);
+uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, struct hd_blocked *how);
 
 #endif

@@ -148,16 +148,16 @@ static void tell_standing(const struct hd_waits *t) {
 static void recognise(void *main_waits, struct hd_worker *k) {
     const struct hd_waits *t = main_waits;
     hd_recognise(main_waits, k);
-    named_standing = hd_named_recognise(k, NULL, 0, 0);
+    named_standing = hd_named_recognise(k, NULL, NULL);
     tell_standing(t);
 }
 
-static void blocked(void *main_waits, const struct hd_loop *loop, uint64_t sp, uint32_t depth) {
+static void blocked(void *main_waits, const struct hd_loop *loop, struct hd_blocked *how) {
     struct hd_waits *t = main_waits;
     if (t->loop == loop) {
-        hd_recognise_blocked(t, sp, depth);
+        hd_recognise_blocked(t, how);
     } else {
-        named_standing = hd_named_recognise(NULL, loop, sp, depth);
+        named_standing = hd_named_recognise(NULL, loop, how);
     }
     tell_standing(t);
 }

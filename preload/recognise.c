@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "interpose.h"
 #include "objects.h"
 
 /* A loop beyond doubt is doubted so often: another one may succeed it. Any other one also while nothing
@@ -419,12 +420,32 @@ static void tell_waiting(struct hd_waits *t) {
     }
 }
 
-void hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth) {
+/* The thread itself waits by that instance, and not for a call's sake. */
+static bool waits_by(const struct hd_waits *t, int32_t epoll) {
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        const struct hd_known_identity *known = &t->recognition->identity[i];
+        const struct hd_identity *id = &t->identity[i];
+        if (known->known && known->objects.epoll && known->objects.fd[0] == epoll &&
+            known->objects.epoll_generation == hd_epoll_generation(epoll) &&
+            atomic_load_explicit(&id->uses, memory_order_relaxed) == known->uses &&
+            atomic_load_explicit(&id->verdict, memory_order_relaxed) != HD_WAIT_BUSY) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
     struct hd_recognition *g = t->recognition;
-    const struct hd_where at = {.sp = sp, .depth = depth};
+    const struct hd_where at = {.sp = how->sp, .depth = how->depth};
     bool was = hd_rule_sure(&g->rule);
+    how->served = how->epoll >= 0 && waits_by(t, how->epoll);
     if (!hd_chosen_on(&g->chosen)) {
-        hd_rule_blocked_at(&g->rule, &at);
+        if (how->served) {
+            hd_rule_left(&g->rule);
+        } else {
+            hd_rule_blocked_at(&g->rule, &at);
+        }
     }
     if (was && !hd_rule_sure(&g->rule)) {
         atomic_store_explicit(&t->loop->sure, false, memory_order_relaxed);

@@ -43,8 +43,8 @@ void hd_recognition_init(struct hd_recognition *g, const struct hd_record *recor
 
 /* The monitor: is there something to recognise? `waits`: struct hd_waits. */
 bool hd_recognise_due(void *waits, uint64_t now_ns);
-/* The worker: a sample found the thread blocked there, `depth` frames from the root. Sets `standing`. */
-void hd_recognise_blocked(struct hd_waits *t, uint64_t sp, uint32_t depth);
+/* The worker: a sample found the thread blocked. Sets `standing`. */
+void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how);
 /* The worker: does it, and sets `standing`; in a program that ends, for the last time. */
 void hd_recognise(void *waits, struct hd_worker *k);
 /* The worker: the thread has ended. What is held of a loop that was none, or is in doubt, goes: another

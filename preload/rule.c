@@ -393,6 +393,11 @@ void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns, uint64_t now_ns) {
     r->pending_ns += r->loop != HD_RULE_NONE ? ns : 0;
 }
 
+void hd_rule_left(struct hd_rule_state *r) {
+    r->left = r->was_left = true;
+    r->sure = r->aged = false;
+}
+
 /* Nearer to the root than the loop's own wait, and by fewer frames: not in a callback of its, but where the
  * thread idles when it has nothing to ask, in accept, in a condition variable, asleep. Or the program pumps
  * the loop, and works in between: then that keeps more than half of the time, and is sure again after 10 s
@@ -401,8 +406,7 @@ void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at) {
     const struct hd_where *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].own : NULL;
     if (own != NULL && own->base == 0 && at->sp > own->sp && at->depth != 0 &&
         at->depth + OUTSIDE_FRAMES <= own->depth) {
-        r->left = r->was_left = true;
-        r->sure = r->aged = false;
+        hd_rule_left(r);
     }
 }
 

@@ -104,6 +104,9 @@ void hd_rule_waiting(struct hd_rule_state *r, uint32_t group);
 /* The thread was blocked for so long elsewhere, up to now_ns: in a futex, asleep, reading. */
 void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns, uint64_t now_ns);
 
+/* It idles now outside of the loop's turn. */
+void hd_rule_left(struct hd_rule_state *r);
+
 /* It is blocked there now, in none of the calls that are waits. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at);
 

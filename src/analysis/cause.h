@@ -46,7 +46,7 @@ struct hd_evidence {
     bool has_fds;           /* a poll, select or epoll that waits for any descriptor at all */
     bool child_alive;       /* a child process started during this turn is alive */
     bool vforked;           /* a clone that waits until its child has memory of its own, or has ended */
-    bool excused;           /* no hang: a child has the terminal, the person talks to that */
+    bool excused;           /* no hang: a child has the terminal, or another thread serves the loop */
     int32_t child_pid;      /* of it, or of a wait for one; 0 */
     uint64_t child_ns;      /* when it was started, at the latest */
     char path[64];          /* base name of the file; empty */

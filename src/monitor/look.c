@@ -55,7 +55,8 @@ static bool waits_after_all(const struct hd_watch *w, uint64_t *since) {
     return atomic_load_explicit(&w->loop.waiting, memory_order_relaxed) == waiting;
 }
 
-/* A turn in which the program gave or lent its terminal to a child: whom it should answer talks to that. */
+/* A turn in which the program gave or lent its terminal to a child: whom it should answer talks to that. Or
+ * the thread waits for its turn at the loop, which another one serves. */
 static bool is_excused(const struct hd_watch *w, const struct hd_loop_view *view) {
     uint64_t excused = atomic_load_explicit(&w->loop.excused, memory_order_relaxed);
     return excused != 0 && excused == view->turn_ticks;

@@ -30,7 +30,7 @@ struct hd_message {
     int tid;             /* with TRACK */
     uint32_t generation; /* of the watch's slot: it may have been given to another loop since */
     uint64_t at_ns;
-    uint64_t turn; /* with SAMPLE: start of the turn that it is of, in ticks */
+    uint64_t turn; /* with SAMPLE and OPEN: start of the turn that it is of, in ticks */
     uint64_t duration_ns, excluded_ns, threshold_ns;
     struct hd_sched sched; /* with TRACK: when the turn was first seen running; with END: at its end */
     bool sched_known;

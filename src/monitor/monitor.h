@@ -86,11 +86,17 @@ enum hd_filter {
 
 /* Where the loop is not told but recognised (the preload): what the monitor and the worker do for it. All
  * NULL: nothing. */
+struct hd_blocked {
+    uint64_t sp; /* its stack pointer, in a whole stack of so many frames */
+    uint32_t depth;
+    int32_t epoll; /* or: by this epoll instance another thread waits meanwhile; -1 */
+    bool served;   /* the answer: so does the loop's thread, and it may be the loop */
+};
 struct hd_recogniser {
     bool (*due)(void *ctx, uint64_t now_ns);          /* the monitor: is there something to do? */
     void (*run)(void *ctx, struct hd_worker *worker); /* the worker: does it */
-    /* the worker: a sample found the loop's thread blocked, with this stack pointer, in a whole stack */
-    void (*blocked)(void *ctx, const struct hd_loop *loop, uint64_t sp, uint32_t depth);
+    /* the worker: a sample found the loop's thread blocked */
+    void (*blocked)(void *ctx, const struct hd_loop *loop, struct hd_blocked *how);
     void *ctx;
     struct hd_past_samples *past; /* the worker's: samples of launches, zero-initialised */
 };

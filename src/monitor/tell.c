@@ -184,6 +184,7 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look
                                  .generation = w->generation,
                                  .state = (uint8_t)w->state,
                                  .threshold_ns = w->life.threshold_ns,
+                                 .turn = w->life.turn,
                                  .excluded_ns = w->life.excluded_ns,
                                  .activity = (uint8_t)hd_loop_activity(
                                      &w->loop, atomic_load_explicit(&w->loop.word, memory_order_relaxed))};

@@ -5,6 +5,11 @@
  */
 #include "monitor/hang.h"
 
+#include <sys/syscall.h>
+
+#include "monitor/asked.h"
+#include "monitor/proc_files.h"
+
 static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struct hd_walk *walk) {
     if (c->way == HD_WAY_KERNEL || c->stack_bytes == 0) {
         *walk = (struct hd_walk){.stop = c->state == HD_RUN_GONE ? HD_STOP_EXITED : HD_STOP_NO_ANSWER};
@@ -35,8 +40,45 @@ static void tell_where_blocked(const struct hd_monitor *m, const struct hd_watch
     const struct hd_recogniser *r = &m->settings.recogniser;
     if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && walk->stop == HD_STOP_ROOT &&
         !is_left_behind(m)) {
-        r->blocked(r->ctx, &w->loop, c->regs.sp, walk->count + walk->cut);
+        r->blocked(r->ctx, &w->loop,
+                   &(struct hd_blocked){.sp = c->regs.sp, .depth = walk->count + walk->cut, .epoll = -1});
     }
+}
+
+static bool is_epoll_wait(int32_t nr) {
+#ifdef SYS_epoll_wait
+    if (nr == SYS_epoll_wait) {
+        return true;
+    }
+#endif
+    return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2;
+}
+
+/* The thread waits for no mutex, and another one by the epoll instance of its loop: in a pool whoever comes
+ * first serves that, and the others are idle until it is their turn. */
+static bool is_served(const struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h,
+                      const struct hd_evidence *e) {
+    const struct hd_recogniser *r = &m->settings.recogniser;
+    struct hd_blocked how = {.epoll = -1};
+    struct hd_capture call;
+    struct hd_tasks tasks;
+    if (r->blocked == NULL || e->syscall_nr != SYS_futex || e->mutex || is_left_behind(m)) {
+        return false;
+    }
+    hd_tasks_begin(&tasks, k->proc_fd);
+    for (int tid; !how.served && (tid = hd_tasks_next(&tasks)) != 0;) {
+        if (hd_asked_call(k->proc_fd, tid, &call) && is_epoll_wait(call.syscall_nr)) {
+            how.epoll = (int32_t)call.syscall_args[0];
+            r->blocked(r->ctx, &hd_watch_at(m, h->loop)->loop, &how);
+        }
+    }
+    hd_tasks_end(&tasks);
+    return how.served;
+}
+
+static void excuse(const struct hd_monitor *m, struct hd_hang *h, uint64_t turn) {
+    atomic_store_explicit(&hd_watch_at(m, h->loop)->loop.excused, turn, memory_order_relaxed);
+    h->excused = true;
 }
 
 static void look_at_threads(const struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h) {
@@ -65,6 +107,7 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         now.stop = walk.stop;
         now.cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
         hd_evidence_gather(k, h->tid, c, k->frames, count, h->start_ns, &now.evidence);
+        now.evidence.excused |= is_served(m, k, h, &now.evidence);
         if (!now.evidence.excused) {
             tell_where_blocked(m, w, c, &walk);
         }
@@ -79,8 +122,7 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         }
     }
     if (now.evidence.excused) {
-        atomic_store_explicit(&w->loop.excused, msg->turn, memory_order_relaxed);
-        h->excused = true;
+        excuse(m, h, msg->turn);
     }
     bool changed = first || now.leaf != h->last.leaf;
     now.valid = true;
@@ -127,6 +169,9 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->threshold_ns = msg->threshold_ns;
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
+    if (h->last.valid && is_served(m, k, h, &h->last.evidence)) { /* by one that was busy before */
+        excuse(m, h, msg->turn);
+    }
     hd_process_figures(k);
     look_at_threads(m, k, h);
     hd_publish(m, k, h, false);

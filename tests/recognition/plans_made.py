@@ -72,6 +72,11 @@ def throwing(run):
     run.run([build(run, "throwing.cc", "g++")])
 
 
+@plan("made-pool", "tests/recognition/programs/pool.c: two threads serve one epoll instance in turns", "no loop")
+def pool(run):
+    run.run([build(run, "pool.c", "gcc", "-pthread")])
+
+
 @plan("glib", "tests/recognition/programs/glib.c: GLib's loop", "a thread, waited for where GLib calls the program back", ["libglib2.0-0"])
 def glib(run):
     run.run([build(run, "glib.c", "gcc", *(f"-l:lib{name}-2.0.so.0" for name in ("gio", "gobject", "glib")))])
