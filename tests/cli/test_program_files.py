@@ -95,8 +95,9 @@ class Files(RealCase):
         for words in ('"%s" --list /bin/true' % LOADER, "LD_TRACE_LOADED_OBJECTS=1 /bin/true"):
             script = [words + "; true", words.replace('"/', 'exec "/').replace("1 ", "1 exec ")]
             for line in script:
-                told = subprocess.run([HANGDOG, "run", "--follow", "--spool", self.folder(), "--", "/bin/sh", "-c", line],
-                                      env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=True)
+                argv = [HANGDOG, "run", "--follow", "--spool", self.folder(), "--", "/bin/sh", "-c", line]
+                told = subprocess.run(argv, env=environment(), capture_output=True, text=True, timeout=PATIENCE,
+                                      check=True)
                 self.assertIn("libc.so.6", told.stdout)
                 self.assertNotIn("hangdog", told.stdout)
 
