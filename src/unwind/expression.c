@@ -13,13 +13,7 @@ enum {
     OP_ADDR = 0x03,
     OP_DEREF = 0x06,
     OP_CONST1U = 0x08,
-    OP_CONST1S,
-    OP_CONST2U,
-    OP_CONST2S,
-    OP_CONST4U,
-    OP_CONST4S,
-    OP_CONST8U,
-    OP_CONST8S,
+    OP_CONST8S = 0x0f,
     OP_CONSTU,
     OP_CONSTS,
     OP_DUP,
@@ -125,47 +119,28 @@ static void deref(struct machine *m, unsigned size) {
     push(m, v);
 }
 
+/* 1, 2, 4, 8 bytes, of each first unsigned, then signed. */
+static uint64_t fixed_constant(struct hd_reader *r, unsigned form) {
+    unsigned bytes = 1u << form / 2, unused = 64 - 8 * bytes;
+    uint64_t v = hd_rd_bytes(r, bytes);
+    return form % 2 != 0 ? (uint64_t)((int64_t)(v << unused) >> unused) : v;
+}
+
 /* Operations that push a constant. */
 static bool constant(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
-    uint64_t v;
     if (op >= OP_LIT0 && op <= OP_LIT31)
-        v = op - OP_LIT0;
+        push(m, op - OP_LIT0);
+    else if (op >= OP_CONST1U && op <= OP_CONST8S)
+        push(m, fixed_constant(r, op - OP_CONST1U));
+    else if (op == OP_ADDR)
+        push(m, hd_rd_u64(r));
+    else if (op == OP_CONSTU)
+        push(m, hd_rd_uleb(r));
+    else if (op == OP_CONSTS)
+        push(m, (uint64_t)hd_rd_sleb(r));
     else
-        switch (op) {
-        case OP_ADDR:
-        case OP_CONST8U:
-        case OP_CONST8S:
-            v = hd_rd_u64(r);
-            break;
-        case OP_CONST1U:
-            v = hd_rd_u8(r);
-            break;
-        case OP_CONST1S:
-            v = (uint64_t)(int64_t)(int8_t)hd_rd_u8(r);
-            break;
-        case OP_CONST2U:
-            v = hd_rd_u16(r);
-            break;
-        case OP_CONST2S:
-            v = (uint64_t)(int64_t)(int16_t)hd_rd_u16(r);
-            break;
-        case OP_CONST4U:
-            v = hd_rd_u32(r);
-            break;
-        case OP_CONST4S:
-            v = (uint64_t)(int64_t)(int32_t)hd_rd_u32(r);
-            break;
-        case OP_CONSTU:
-            v = hd_rd_uleb(r);
-            break;
-        case OP_CONSTS:
-            v = (uint64_t)hd_rd_sleb(r);
-            break;
-        default:
-            return false;
-        }
-    push(m, v);
+        return false;
     return true;
 }
 

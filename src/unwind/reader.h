@@ -53,33 +53,29 @@ static inline const uint8_t *hd_rd_take(struct hd_reader *r, uint32_t n) {
     return hd_rd_take_slow(r, n);
 }
 
+/* A number of `n` bytes, at most 8. */
+__attribute__((always_inline)) static inline uint64_t hd_rd_bytes(struct hd_reader *r, uint32_t n) {
+    uint64_t v = 0;
+    const uint8_t *p = hd_rd_take(r, n);
+    if (p != NULL)
+        memcpy(&v, p, n);
+    return v;
+}
+
 static inline uint8_t hd_rd_u8(struct hd_reader *r) {
-    const uint8_t *p = hd_rd_take(r, 1);
-    return p != NULL ? p[0] : 0;
+    return (uint8_t)hd_rd_bytes(r, 1);
 }
 
 static inline uint16_t hd_rd_u16(struct hd_reader *r) {
-    uint16_t v = 0;
-    const uint8_t *p = hd_rd_take(r, 2);
-    if (p != NULL)
-        memcpy(&v, p, 2);
-    return v;
+    return (uint16_t)hd_rd_bytes(r, 2);
 }
 
 static inline uint32_t hd_rd_u32(struct hd_reader *r) {
-    uint32_t v = 0;
-    const uint8_t *p = hd_rd_take(r, 4);
-    if (p != NULL)
-        memcpy(&v, p, 4);
-    return v;
+    return (uint32_t)hd_rd_bytes(r, 4);
 }
 
 static inline uint64_t hd_rd_u64(struct hd_reader *r) {
-    uint64_t v = 0;
-    const uint8_t *p = hd_rd_take(r, 8);
-    if (p != NULL)
-        memcpy(&v, p, 8);
-    return v;
+    return hd_rd_bytes(r, 8);
 }
 
 /* LEB128. Bits beyond the 64th are dropped; more than 10 bytes are bad. */
