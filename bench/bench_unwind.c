@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "capture/machine.h"
 #include "unwind/unwind.h"
 
 #define ROUNDS 301
@@ -34,24 +35,6 @@ static struct hd_modules modules;
 static struct hd_unwinder *unwinder;
 static uint8_t stack[STACK_BYTES];
 static int result;
-
-static void registers(struct hd_regs *regs, const ucontext_t *uc) {
-    memset(regs, 0, sizeof *regs);
-#if defined(__x86_64__)
-    static const int order[16] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-                                  REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    for (int i = 0; i < 16; i++)
-        regs->r[i] = (uint64_t)uc->uc_mcontext.gregs[order[i]];
-    regs->sp = regs->r[7];
-    regs->pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-    regs->valid = 0xff7f;
-#else
-    memcpy(regs->r, uc->uc_mcontext.regs, 31 * 8);
-    regs->sp = uc->uc_mcontext.sp;
-    regs->pc = uc->uc_mcontext.pc;
-    regs->valid = (UINT64_C(1) << 31) - 1;
-#endif
-}
 
 /* The stack as a capture would have it. */
 static uint32_t copy_stack(uint64_t sp) {
@@ -95,7 +78,7 @@ static void measure(void) {
     struct hd_regs regs;
     struct hd_walk walk = {0};
     unw_getcontext(&context);
-    registers(&regs, (const ucontext_t *)&context);
+    hd_machine_context_regs(&regs, (const ucontext_t *)&context);
     uint32_t bytes = copy_stack(regs.sp);
     measure_cold(&regs, bytes, &context);
     int n = 0;

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "capture/machine.h"
 #include "unwind_live.h"
 
 /* The end of the stack that `sp` is on. Also called in a handler: no stdio. */
@@ -44,24 +45,6 @@ static uint64_t stack_top(uint64_t sp) {
     abort();
 }
 
-static void registers(struct hd_regs *regs, const ucontext_t *uc) {
-    memset(regs, 0, sizeof *regs);
-#if defined(__x86_64__)
-    static const int order[16] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-                                  REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    for (int i = 0; i < 16; i++)
-        regs->r[i] = (uint64_t)uc->uc_mcontext.gregs[order[i]];
-    regs->sp = regs->r[7];
-    regs->pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-    regs->valid = 0xffff & ~(1u << 7);
-#else
-    memcpy(regs->r, uc->uc_mcontext.regs, 31 * 8);
-    regs->sp = uc->uc_mcontext.sp;
-    regs->pc = uc->uc_mcontext.pc;
-    regs->valid = (UINT64_C(1) << 31) - 1;
-#endif
-}
-
 __attribute__((no_sanitize("address"))) static void copy_stack(struct unwind_capture *c, uint64_t top) {
     c->stack_addr = c->regs.sp;
     uint64_t n = top - c->regs.sp;
@@ -74,7 +57,7 @@ __attribute__((no_sanitize("address"))) static void copy_stack(struct unwind_cap
 
 void unwind_capture_context(struct unwind_capture *c, void *ucontext, int signal) {
     unw_cursor_t cursor;
-    registers(&c->regs, ucontext);
+    hd_machine_context_regs(&c->regs, ucontext);
     c->peer_count = 0;
     unw_init_local2(&cursor, ucontext, signal ? UNW_INIT_SIGNAL_FRAME : 0);
     do {
