@@ -39,8 +39,16 @@ static void expect_reports(size_t count) {
 
 /* ---- a stopped process ---------------------------------------------------------------------------- */
 
-static int idle_role(void) {
+/* A session without a turn is none, and the first one may end before it is watched. */
+static void start_with_turns(void) {
     start_with_loop();
+    for (unsigned i = 0; i < 3; i++) {
+        looper_call(&looper, block_sleep, INTERVAL_MS);
+    }
+}
+
+static int idle_role(void) {
+    start_with_turns();
     role_say(ROLE_FD, 0);
     role_hear(ROLE_FD);
     looper_stop(&looper);
@@ -279,7 +287,7 @@ static void a_stop_in_a_turn_that_nobody_followed_yet_is_no_hang(void **state) {
 /* ---- a clean exit --------------------------------------------------------------------------------- */
 
 static int leave_role(void) {
-    start_with_loop();
+    start_with_turns();
     looper_post(&looper, block_sleep, 60000);
     spool_wait_for_one(&spool);
     exit(7); /* with destructors; the loop's thread sleeps on */
