@@ -413,25 +413,6 @@ static void an_exit_after_a_hang_is_not_fatal_however_slow_the_disk_is(void **st
     closedir(dir);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
-
-/* How many failed. Each waits for a role of its own and, but for one, for nobody's processor. */
-static int run_side_by_side(const struct CMUnitTest *tests, size_t count) {
-    int failed = 0, status;
-    for (size_t i = 0; i < count; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            const struct CMUnitTest one[] = {tests[i]};
-            exit(cmocka_run_group_tests(one, NULL, NULL));
-        }
-        failed += child < 0;
-    }
-    while (wait(&status) > 0) {
-        failed += status != 0;
-    }
-    return failed;
-}
-
 int main(int argc, char **argv) {
     library_quick_disk();
     if (argc == 3) {

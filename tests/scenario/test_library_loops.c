@@ -399,7 +399,8 @@ int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_library, end_library)
 #define UNHEARD(name) cmocka_unit_test_setup_teardown(name, begin_unheard, end_unheard)
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest beside[] = {
+        CASE(beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever),
         CASE(two_loops_have_their_own_thresholds),
         CASE(two_loops_that_hang_at_once_have_a_report_each),
         CASE(a_loop_that_hangs_is_told_with_its_stack_in_the_other_ones_report),
@@ -407,11 +408,13 @@ int main(void) {
         CASE(a_loop_that_is_watched_later_is_no_launch),
         CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(a_hang_has_a_place_beside_turns_that_are_none),
+    };
+    const struct CMUnitTest alone[] = {
         UNHEARD(loops_that_give_no_answer_are_not_taken_for_stopped),
         UNHEARD(a_stop_waits_for_one_of_them_and_not_for_all),
         UNHEARD(so_does_a_loop_that_is_unwatched),
         CASE(a_second_watch_on_a_thread_takes_nothing_from_the_first),
-        CASE(beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_side_by_side(beside, sizeof beside / sizeof beside[0]);
+    return failed + cmocka_run_group_tests(alone, NULL, NULL);
 }

@@ -298,5 +298,5 @@ int main(void) {
         CASE(several_threads_that_resume_at_once_stop_no_watch),
         CASE(a_hang_that_lasts_at_resume_has_figures_from_there),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_side_by_side(tests, sizeof tests / sizeof tests[0]);
 }

@@ -134,7 +134,7 @@ int begin_spool(void **state);
 int begin_library(void **state); /* and the library is started with it */
 int end_library(void **state);   /* the library is stopped, the spool removed */
 
-/* ---- a process of its own ------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------------- */
 
 /* This program again, in another role: `program ROLE SPOOL`. The two talk by numbers over a socket. */
 struct role {
@@ -155,6 +155,11 @@ struct between role_stop_for(const struct role *r, uint64_t ms);
 /* The same for a role that stops itself, since `since_ns` or later: waits for it first. */
 struct between role_stopped_for(const struct role *r, uint64_t ms, uint64_t since_ns);
 #define ROLE_FD 3 /* in that process */
+
+/* Tests that wait nearly all of their time, and need no processor: each in a process of its own, a few at a
+ * time. How many failed. */
+struct CMUnitTest;
+int run_side_by_side(const struct CMUnitTest *tests, size_t count);
 
 /* Blocks of `ms` each, never inlined: a report names them. */
 void block_sleep(uint64_t ms);

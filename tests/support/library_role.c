@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,6 +55,28 @@ __attribute__((destructor(101))) static void wait_for_session(void) {
     if (session_in != NULL) {
         (void)wait_for(session_has_come, NULL);
     }
+}
+
+/* Under a sanitizer one after the other: there all of them want the processors. */
+int run_side_by_side(const struct CMUnitTest *tests, size_t count) {
+    const size_t at_a_time = SANITIZED ? 1 : 5;
+    int failed = 0, status;
+    for (size_t i = 0, running = 0; i < count || running > 0;) {
+        if (i < count && running < at_a_time) {
+            pid_t child = fork();
+            if (child == 0) {
+                const struct CMUnitTest one[] = {tests[i]};
+                exit(cmocka_run_group_tests(one, NULL, NULL));
+            }
+            i++;
+            failed += child < 0;
+            running += child > 0;
+        } else {
+            failed += wait(&status) < 0 || status != 0;
+            running--;
+        }
+    }
+    return failed;
 }
 
 void role_say(int fd, uint64_t value) {
