@@ -84,7 +84,9 @@ typedef struct hangdog_options {
  * descriptor table of their own (close_range, and before Linux 5.9 unshare, must be allowed in a container's
  * seccomp profile), and theirs would be among the program's numbers. A spool that cannot be written is no
  * error here: it is noted once and hangs are detected all the same. Less than 100 ms.
- */
+ *
+ * A signal handler of ours stays from then on, also after a stop: the code may not be unloaded. libhangdog.so
+ * never is; a plug-in that is linked with libhangdog.a must be linked with -Wl,-z,nodelete. */
 HANGDOG_API int hangdog_start(const hangdog_options *options);
 
 /* Stops it and writes the session report. A worker stuck on a disk is abandoned: less than 100 ms. Watched
