@@ -415,8 +415,11 @@ static void a_watch_that_a_stop_ended_is_given_back(void **state) {
 
 static int (*true_signal_thread)(int, int, int, uint64_t);
 
+static atomic_bool is_late;
+
 static int signal_late(int pid, int tid, int signal, uint64_t value) {
-    nap_ms(tid == gettid() ? 0 : 300); /* a thread that begins to be watched has one of its own */
+    bool own = tid == gettid(); /* who begins to be watched sends itself one */
+    nap_ms(atomic_load(&is_late) && !own ? 300 : 0);
     return true_signal_thread(pid, tid, signal, value);
 }
 
@@ -424,16 +427,18 @@ static int signal_late(int pid, int tid, int signal, uint64_t value) {
 static void a_watch_that_a_late_monitor_has_not_closed_is_used_again(void **state) {
     (void)state;
     uint64_t before = 0;
+    true_signal_thread = hd_os.signal_thread;
+    hd_os.signal_thread = signal_late;
     quick_start();
     looper_start(&looper, "main", 0);
     looper_post(&looper, block_spin, 20 * T);
-    true_signal_thread = hd_os.signal_thread;
-    hd_os.signal_thread = signal_late;
+    atomic_store(&is_late, true);
     for (unsigned i = 0; i < 31; i++) {
         hangdog_loop_unwatch(hangdog_loop_watch("short", 0));
         before = i == 0 ? anonymous_memory().size : before;
     }
     uint64_t more = anonymous_memory().size - before;
+    atomic_store(&is_late, false);
     looper_wait(&looper);
     looper_stop(&looper);
     quick_stop();

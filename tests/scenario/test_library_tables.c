@@ -151,6 +151,8 @@ static int one_table(void) {
 /* The monitor alone would see hangs and tell none. */
 static void where_the_second_thread_cannot_be_made_the_first_one_ends(void **state) {
     (void)state;
+    library_start(&spool); /* a sanitizer's runtime makes a thread with the first one */
+    assert_int_equal(hangdog_stop(), 0);
     unsigned threads = entries_of("/proc/self/task");
     hangdog_options o = library_options(&spool);
     true_own_table = hd_os.own_table;
