@@ -189,7 +189,7 @@ struct expected {
     uint64_t came_ns;
 };
 
-/* One that is starved may be the machine's, and the test's own still to come: for some seconds. */
+/* One that is starved may be the machine's, and the test's own still to come: for a second. */
 static bool has_come(void *arg) {
     struct expected *e = arg;
     size_t starved = 0;
@@ -202,7 +202,7 @@ static bool has_come(void *arg) {
         return false;
     }
     e->came_ns = e->came_ns != 0 ? e->came_ns : now_ns();
-    return json_array_size(e->found) - starved >= e->count || now_ns() > e->came_ns + 5 * SECOND;
+    return json_array_size(e->found) - starved >= e->count || now_ns() > e->came_ns + SECOND;
 }
 
 json_t *spool_wait(const struct spool *s, const char *kind, size_t count) {
