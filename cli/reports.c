@@ -6,6 +6,7 @@
 
 #include "cli/base_name.h"
 #include "cli/quote.h"
+#include "symbolizer/ordinary_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -168,21 +169,20 @@ void reports_free(struct report_files *files) {
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* The whole file, which must be an ordinary one: another kind could block for ever. */
+/* The whole file, which must be an ordinary one. */
 static char *read_file(const char *path, size_t *bytes, struct problem *why) {
     struct stat st;
     size_t used = 0;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0) {
+    int fd = ordinary_file_open(path, &st);
+    if (fd < 0 && errno != 0) {
         problem_set(why, "reading the report %s: %s; see: %s list", path, strerror(errno), own_command());
-        if (fd >= 0)
-            close(fd);
         return NULL;
     }
-    if (!S_ISREG(st.st_mode) || st.st_size > FILE_BYTES_MAX) {
+    if (fd < 0 || st.st_size > FILE_BYTES_MAX) {
         problem_set(why, "reading the report %s: it is %s; name a file that hangdog wrote", path,
-                    !S_ISREG(st.st_mode) ? "no ordinary file" : "too large to be one");
-        close(fd);
+                    fd < 0 ? "no ordinary file" : "too large to be one");
+        if (fd >= 0)
+            close(fd);
         return NULL;
     }
     char *text = malloc((size_t)st.st_size + 1);

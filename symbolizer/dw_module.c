@@ -4,8 +4,9 @@
  */
 #include "symbolizer/dw_module.h"
 
+#include "symbolizer/ordinary_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static int open_vdso(void) {
     return fd;
 }
 
-/* Opens the file when it is an ordinary one: another kind could block for ever. */
+/* Opens the file when it is an ordinary one. */
 static int open_file(struct symbolizer *s, struct module *m) {
     struct stat st;
     if (strncmp(m->path, "linux-vdso.so", 13) == 0 || strcmp(m->path, "[vdso]") == 0) {
@@ -51,14 +52,10 @@ static int open_file(struct symbolizer *s, struct module *m) {
         m->reason = "it is no file";
         return -1;
     }
-    int fd = open(m->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = ordinary_file_open(m->path, &st);
     if (fd < 0) {
-        m->reason = keep_reason(s, "its file cannot be opened", strerror(errno));
-        return -1;
-    }
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        m->reason = "it is no ordinary file";
-        close(fd);
+        m->reason = errno == 0 ? "it is no ordinary file"
+                               : keep_reason(s, "its file cannot be opened", strerror(errno));
         return -1;
     }
     /* What a package or cp -p puts there is dated as it was made: the inode tells when it came. */

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A module without a build-id, whose file may be another one by now."""
+"""A module without a build-id, whose file may be another one by now, and files that are none."""
 
 import datetime
 import json
+import os
+import pathlib
 import re
 import shutil
 import subprocess
+import time
 import unittest
 
 from support_run import main
@@ -43,6 +46,27 @@ class ChangedFile(Command):
         shown = self.shown(program, address, ran)
         self.assertNotIn("in_other", shown)
         self.assertIn("no symbols for program: its file was changed since, and has no build-id to know it by", shown)
+
+    def test_what_is_no_ordinary_file_is_not_opened(self):
+        """Opening is enough to start a watchdog's timer, or to end the wait of who writes to a FIFO."""
+        (id,) = self.write("full")
+        report = json.loads((self.spool / f"{id}.json").read_text())
+        fifo = self.path / "fifo"
+        os.mkfifo(fifo)
+        for module in report["modules"]:
+            module["path"] = str(fifo)
+        (self.path / "hostile.json").write_text(json.dumps(report))
+        (self.spool / "ffffffff-0506-7008-8000-000000000000.json").symlink_to(fifo)
+        for arguments in ([self.path / "hostile.json"], ["latest", "--spool", self.spool]):
+            with subprocess.Popen(["sh", "-c", "echo >fifo"], cwd=self.path) as writer:
+                self.addCleanup(writer.kill)
+                state = lambda: pathlib.Path(f"/proc/{writer.pid}/stat").read_text().rsplit(") ")[1][0]
+                while pathlib.Path(f"/proc/{writer.pid}/comm").read_text() != "sh\n" or state() != "S":
+                    time.sleep(0.01)
+                done = run("show", *arguments)
+                self.assertIn("no ordinary file", done.stdout + done.stderr)
+                self.assertEqual("S", state())
+                writer.kill()
 
 
 if __name__ == "__main__":
