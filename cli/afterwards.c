@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/owner.h"
+#include "cli/plain_text.h"
 #include "cli/reports.h"
 #include "cli/temp_file.h"
 #include "os/os.h"
@@ -100,8 +101,8 @@ static int replace(const char *spool, const char *id, const json_t *report) {
     FILE *out = fdopen(fd, "w");
     int rc = out != NULL ? 0 : -errno;
     errno = 0;
-    bool whole = out != NULL && json_dumpf(report, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF &&
-                 fflush(out) == 0 && fsync(fd) == 0;
+    bool whole =
+        out != NULL && render_json(out, report, JSON_COMPACT) == 0 && fflush(out) == 0 && fsync(fd) == 0;
     if (out != NULL) {
         whole = whole && rename(from, to) == 0;
         rc = whole ? 0 : errno != 0 ? -errno : -EIO;

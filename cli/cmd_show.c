@@ -55,7 +55,7 @@ static int parse_options(int argc, char **argv, struct options *o, int *status) 
 }
 
 static int print_json(const json_t *report) {
-    const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_PRESERVE_ORDER;
+    const size_t flags = JSON_INDENT(2) | JSON_PRESERVE_ORDER;
     if (render_json(stdout, report, flags) != 0 || fflush(stdout) != 0)
         return complain("writing the report: %s", strerror(errno));
     return 0;

@@ -68,5 +68,6 @@ static int put_json(const char *text, size_t left, void *out) {
 }
 
 int render_json(FILE *out, const json_t *json, size_t flags) {
+    flags |= JSON_REAL_PRECISION(15); /* with more 0.9871 would be 0.98709999999999998 */
     return json_dump_callback(json, put_json, out, flags) == 0 && fputc('\n', out) != EOF ? 0 : -1;
 }

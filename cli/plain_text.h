@@ -17,8 +17,8 @@ void render_text(FILE *out, const char *text);
 /* What agrees with a number of things: by_count(n, "", "s"), by_count(n, "was", "were"). */
 const char *by_count(int64_t count, const char *one, const char *other);
 
-/* A JSON text and a new line, in which control characters are escaped, and only they. 0, or -1 when `out`
- * cannot be written. */
+/* A JSON text and a new line, in which control characters are escaped, and only they; numbers are as they
+ * were read. 0, or -1 when `out` cannot be written. */
 int render_json(FILE *out, const json_t *json, size_t flags);
 
 #endif

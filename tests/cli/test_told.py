@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import MS, environment, main, schema_errors, wait_until
+from support_run import HANGDOG, MS, environment, main, schema_errors, wait_until
 
 # Hangs in a function of its own, far below another one of its own.
 DEEP = """
@@ -94,6 +94,22 @@ class Told(SideBySide):
         self.assertEqual([], schema_errors(report))
         self.assertEqual({"signal": "SIGABRT"}, report["crash"])
         self.assertIn("  hung until the process was killed by SIGABRT, for ", program.errors)
+
+    def beside_a_number_is_the_same_wherever_it_is_told(self):
+        program = self.start(loop(2, "execfor i in iter(int, 1): sum(range(10**5)); time.sleep(0.002)"), ["--json"])
+        program.wait_for_hang()
+        time.sleep(1)
+        os.kill(program.pid, signal.SIGKILL)
+        self.assertEqual(-signal.SIGKILL, program.wait())
+        (report,) = program.reports("fatal-hang")
+        (file,) = pathlib.Path(program.folder).rglob(report["id"] + ".json")
+        (told,) = [line for line in program.errors.splitlines() if report["id"] in line]
+        shown = subprocess.run([HANGDOG, "show", "--json", file], capture_output=True, text=True, timeout=60,
+                               check=True).stdout
+        shares = [set(re.findall(r'"share": ?([^,}\s]+)', text)) for text in (file.read_text(), told, shown)]
+        self.assertEqual(shares[0], shares[1])
+        self.assertEqual(shares[0], shares[2])
+        self.assertLess(max(map(len, shares[0])), 9, shares[0])
 
 
 if __name__ == "__main__":
