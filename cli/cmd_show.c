@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct options {
@@ -62,15 +63,20 @@ static int print_json(const json_t *report) {
 }
 
 static int print_text(const json_t *report, const json_t *notes, const struct options *o, const char *name) {
-    char words[4 * PATH_MAX] = "", called[4 * PATH_MAX];
+    char words[4 * PATH_MAX] = "", called[4 * PATH_MAX], repeated[4 * PATH_MAX];
+    char *beside = reports_beside(name, json_string_value(json_object_get(report, "repeat_of")));
     quote_word(called, sizeof called, name);
+    if (beside != NULL)
+        quote_word(repeated, sizeof repeated, beside);
     if (o->spool != NULL)
         quote_spool(words, sizeof words, o->spool);
     struct render_options render = {.colour = render_wants_colour(stdout),
                                     .threads = o->threads,
                                     .notes = notes,
                                     .called = called,
+                                    .repeated = beside != NULL ? repeated : NULL,
                                     .spool_words = words};
+    free(beside);
     if (render_report(stdout, report, &render) != 0)
         return complain("writing the report: %s", strerror(errno));
     return 0;

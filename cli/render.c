@@ -70,7 +70,7 @@ static void put_remarks(const struct page *p) {
                 render_duration(duration, member_int(p->report, "excluded_ns")));
     if (member_text(p->report, "repeat_of") != NULL) {
         fputs("  the same hang again, in brief; the whole report: ", p->out);
-        render_command(p, member_text(p->report, "repeat_of"), "");
+        render_command(p, p->options->repeated, member_text(p->report, "repeat_of"), "");
         fputc('\n', p->out);
     }
 }

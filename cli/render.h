@@ -18,8 +18,9 @@ struct render_options {
     bool threads;        /* each thread with its stack, too */
     const json_t *notes; /* of report_symbolicate; NULL: none */
     unsigned max_frames; /* of each stack; 0: all */
-    /* for commands that are named: what this report is called, NULL: by its id; " --spool DIR", NULL: none */
-    const char *called, *spool_words;
+    /* for commands that are named: what this report is called, and the one that it repeats, NULL: by their
+     * ids; " --spool DIR", NULL: none */
+    const char *called, *repeated, *spool_words;
 };
 
 /* True when `out` is a terminal that wants colour (NO_COLOR, TERM). */

@@ -26,8 +26,8 @@ int64_t member_int(const json_t *object, const char *name); /* 0 when it is miss
 
 /* The frames of a stack object {frames, stop, cut}, a line each. */
 void render_stack(const struct page *p, const json_t *stack, bool hot);
-/* "hangdog show ID --spool DIR", with an option; id NULL: of this report. */
-void render_command(const struct page *p, const char *id, const char *option);
+/* "hangdog show CALLED --spool DIR", with an option; CALLED is a word for a shell, NULL: the id. */
+void render_command(const struct page *p, const char *called, const char *id, const char *option);
 /* "file.c:12", empty when it is not known. Caller frees. */
 char *render_place(const json_t *frame);
 bool render_is_kind(const json_t *report, const char *kind);

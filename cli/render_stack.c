@@ -206,7 +206,7 @@ void render_stack(const struct page *p, const json_t *stack, bool hot) {
     }
     if (!all) {
         fputs("    (all frames: ", p->out);
-        render_command(p, NULL, "");
+        render_command(p, p->options->called, member_text(p->report, "id"), "");
         fputs(")\n", p->out);
     }
     put_stop(p, stack);

@@ -45,7 +45,7 @@ void render_threads(const struct page *p) {
     if (!p->options->threads) {
         fprintf(p->out, "\n%s  %zu thread%s in the report: ", p->style.dim, count,
                 by_count((int64_t)count, "", "s"));
-        render_command(p, NULL, " --threads");
+        render_command(p, p->options->called, member_text(p->report, "id"), " --threads");
         fprintf(p->out, "%s\n", p->style.end);
         return;
     }

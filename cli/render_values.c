@@ -56,13 +56,13 @@ int64_t member_int(const json_t *object, const char *name) {
     return json_integer_value(json_object_get(object, name));
 }
 
-void render_command(const struct page *p, const char *id, const char *option) {
-    const struct render_options *o = p->options;
+void render_command(const struct page *p, const char *called, const char *id, const char *option) {
+    char word[256] = "";
+    if (id != NULL)
+        quote_word(word, sizeof word, id); /* the report says it: it may be anything */
     render_text(p->out, own_command());
     fputs(" show ", p->out);
-    if (id == NULL)
-        id = o->called != NULL ? o->called : member_text(p->report, "id");
-    render_text(p->out, id);
+    render_text(p->out, called != NULL ? called : word);
     fputs(option, p->out);
-    render_text(p->out, o->spool_words);
+    render_text(p->out, p->options->spool_words);
 }

@@ -357,15 +357,26 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, ui
     return NULL;
 }
 
-static bool is_file_name(const char *name) {
+static bool is_file(const char *name) {
     size_t n = strlen(name);
-    return n > 5 && strcmp(name + n - 5, ".json") == 0;
+    return strchr(name, '/') != NULL || (n > 5 && strcmp(name + n - 5, ".json") == 0);
+}
+
+char *reports_beside(const char *name, const char *id) {
+    char *path = NULL;
+    if (id == NULL || strspn(id, "0123456789abcdef-") != ID_CHARS || id[ID_CHARS] != 0 || !is_file(name) ||
+        asprintf(&path, "%.*s%s.json", (int)(base_name(name) - name), name, id) < 0)
+        return NULL;
+    if (access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
 }
 
 json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct problem *why) {
     struct report_files files;
     *owner = report_owner(name);
-    if (strchr(name, '/') != NULL || is_file_name(name))
+    if (is_file(name))
         return report_load(name, why);
     if (name[0] == 0) {
         problem_set(why, "looking for a report: its id is empty; see: %s list", own_command());

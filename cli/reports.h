@@ -41,6 +41,10 @@ void reports_free(struct report_files *files);
  * and why. The report itself; json_decref it. */
 json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct problem *why);
 
+/* Another report's file in the same folder, where a person has named one by its file. Caller frees. NULL:
+ * none. */
+char *reports_beside(const char *name, const char *id);
+
 /* Reads a report and checks that it is one and of a version that is understood. NULL, and why. */
 json_t *report_load(const char *path, struct problem *why);
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -13,7 +14,7 @@ from support_run import main
 BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = BUILD / "bin/hangdog"
 WRITE_REPORT = BUILD / "tests/programs/write-report"
-KINDS = ["full", "session"]
+KINDS = ["full", "brief", "session"]
 
 
 class Words(unittest.TestCase):
@@ -54,6 +55,30 @@ class Words(unittest.TestCase):
         self.assertRegex(self.shown("full", count(2), "--threads"),
                          r"(?s)\(2 frames of the middle were left out\).*  2 more threads were left out\n"
                          r".*  watched with 2 samples, .* 2 system calls interrupted")
+
+    def command_of_repeat(self, folder, repeated):
+        """The command that the text of a repeat names, and what it does there."""
+        report = {**json.loads(self.reports["brief"]), "repeat_of": repeated}
+        path = folder / "a repeat.json"
+        path.write_text(json.dumps(report))
+        shown = subprocess.run([HANGDOG, "show", path], check=True, capture_output=True, text=True).stdout
+        command = re.search(r"; the whole report: (.*)\n", shown)[1]
+        return command, subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+
+    def test_the_command_for_what_a_repeat_repeats_can_be_pasted(self):
+        repeated = json.loads(self.reports["full"])["id"]
+        with tempfile.TemporaryDirectory(prefix="hangdog test ") as name:
+            folder = pathlib.Path(name)
+            command, _ = self.command_of_repeat(folder, repeated)  # it is in a spool, or nowhere
+            self.assertTrue(command.endswith(" show " + repeated), command)
+            (folder / (repeated + ".json")).write_text(self.reports["full"])
+            command, done = self.command_of_repeat(folder, repeated)  # it was copied, too
+            self.assertEqual(0, done.returncode, command + done.stderr)
+            self.assertIn("hung for 2.003 s", done.stdout)
+            for hostile in ("1; touch made #", "$(touch made)", "`touch made`", "1\ntouch made", "1' ; touch made '"):
+                command, done = self.command_of_repeat(folder, hostile)
+                self.assertEqual(1, done.returncode, command)
+                self.assertFalse((folder / "made").exists(), command)
 
     def test_a_hang_whose_end_nobody_wrote(self):
         """It goes on, or its process died: the report is the same."""
