@@ -59,7 +59,8 @@ enum report_part { REPORT_HOT, REPORT_TREE, REPORT_ALL };
 void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, enum report_part part,
                         json_t **notes);
 
-/* Whose code a frame is, in the order in which it stands for a hang. */
+/* Whose code a frame is, in the order in which it stands for a hang. What is made at run time and named, but
+ * by nobody that is known, is taken for a script's of the system. */
 enum frame_origin { OF_SYSTEM, OF_HEADER, OF_LIBRARY, OF_PROGRAM, OF_SYSTEM_SCRIPT, OF_SCRIPT };
 enum frame_origin report_frame_origin(const json_t *report, const json_t *frame);
 

@@ -163,7 +163,7 @@ static const struct hint {
     {"Builtins_JSEntryTrampoline", "javascript", 0, NODE_HINT},
     {"v8::internal::Execution::Call(", "javascript", 0, NODE_HINT}, /* where those are stripped: Debian's */
     {"_PyEval_EvalFrameDefault", "python", -1,
-     "Python functions have no names: of CPython only 3.11 is understood"},
+     "Python functions have no names: of CPython only 3.11 is understood; from 3.12 on start python with -X perf"},
     {"lua_pcall", "lua", -1, LUA_HINT},
     {"lua_pcallk", "lua", -1, LUA_HINT},
     {"lua_call", "lua", -1, LUA_HINT},

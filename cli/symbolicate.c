@@ -301,6 +301,9 @@ enum frame_origin report_frame_origin(const json_t *report, const json_t *frame)
     const json_t *module = module_of(json_object_get(report, "modules"), frame);
     if (script_frame_language(frame) != NULL) /* the interpreter's frames say less */
         return script_frame_is_system(frame) ? OF_SYSTEM_SCRIPT : OF_SCRIPT;
+    if (module == NULL &&
+        json_object_get(frame, "function") != NULL) /* a map's, which has pieces of V8, too */
+        return OF_SYSTEM_SCRIPT;
     bool program = module != NULL && is_program(report, module);
     if (!program && is_system(json_string_value(json_object_get(module, "path"))))
         return OF_SYSTEM;

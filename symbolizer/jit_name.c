@@ -45,11 +45,22 @@ static char *before_file(char *text) {
     return strrchr(text, ' ');
 }
 
+/* python -X perf: "py::Server.handle:/srv/app.py". */
+static struct jit_name parse_python(char *text) {
+    struct jit_name out = {.function = text, .language = "python"};
+    char *colon = strchr(text, ':');
+    if (colon != NULL) {
+        *colon = 0;
+        out.file = colon[1] != 0 ? colon + 1 : NULL;
+    }
+    return out;
+}
+
 struct jit_name jit_name_parse(char *name) {
     struct jit_name out = {.function = name};
     char *text = after_v8_word(name), *file;
     if (text == NULL)
-        return out;
+        return strncmp(name, "py::", 4) == 0 ? parse_python(name + 4) : out;
     out.language = "javascript";
     out.function = text;
     int last = cut_number(text), line = last < 0 ? -1 : cut_number(text);

@@ -281,14 +281,14 @@ class Showing(Command):
         self.assertIn("hung for 2.003 s, 80 % of it in inlined_step (", out)
 
     def test_the_sentence_names_what_has_most_of_the_time(self):
-        def blocked(report, frames):
-            frames.insert(0, {"pc": "0x1010", "function": "clock_nanosleep", "share": 0.8})
+        def blocked(_report, frames):
+            frames.insert(0, {**frames[-1], "function": "std::clock_nanosleep", "share": 0.8})
 
-        def fans_out(report, frames):
-            frames.insert(0, {"pc": "0x1010", "function": "leaf", "share": 0.1})
+        def fans_out(_report, frames):
+            frames.insert(0, {**frames[-1], "function": "leaf", "share": 0.1})
             frames[1]["share"] = 0.2
 
-        self.assertIn("hung for 2.003 s, 80 % of it in clock_nanosleep, called by inlined_step (", self.edited(blocked))
+        self.assertIn("hung for 2.003 s, 80 % of it in std::clock_nanosleep, called by inlined_step (", self.edited(blocked))
         self.assertIn("hung for 2.003 s in add_samples (write-report.c:", self.edited(fans_out))
 
     def test_a_fatal_hang_says_what_ended_it_and_how_old_its_evidence_is(self):

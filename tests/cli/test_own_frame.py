@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which frame of a hot stack stands for the hang: whose code it is, by its file, its name and its module."""
 
+import datetime
 import json
 import os
 import pathlib
@@ -22,21 +23,25 @@ def python(function, file):
     return {"module": PROGRAM, "function": function, "file": file, "line": 7, "inlined": True, "language": "python"}
 
 
-def own(*frames):
-    """The function that stands for a hang in these, innermost first; all have the whole of its time."""
+def told(frames, *command, **app):
+    """What the command says of a hang in these, innermost first; all have the whole of its time."""
     with tempfile.TemporaryDirectory() as folder:
         out = subprocess.run([WRITE_REPORT, folder, "full"], check=True, capture_output=True, text=True).stdout
         file = pathlib.Path(folder) / (out.strip() + ".json")
         report = json.loads(file.read_text())
         report["modules"] = [{"path": path, "base": "0x0", "size": 4096}
                              for path in ("/usr/lib/x86_64-linux-gnu/libc.so.6", "/opt/app/bin/app")]
-        report["app"] = {**report["app"], "name": "app", "executable": "/opt/app/bin/app"}
+        report["app"] = {**report["app"], "name": "app", "executable": "/opt/app/bin/app", **app}
+        report["started_at"] = app.get("started_at", report["started_at"])
         report["app"].pop("build_id", None)
         report["hot_stack"]["frames"] = [{"pc": "0x10", "offset": "0x10", "share": 1, **frame} for frame in frames]
         file.write_text(json.dumps(report))
-        listed = subprocess.run([HANGDOG, "list", "--json", "--no-symbols", "--spool", folder], check=True,
-                                capture_output=True, text=True).stdout
-        return json.loads(listed)[0]["function"]
+        return subprocess.run([HANGDOG, *command, "--spool", folder], check=True, capture_output=True, text=True).stdout
+
+
+def own(*frames):
+    """The function that stands for a hang in these."""
+    return json.loads(told(frames, "list", "--json", "--no-symbols"))[0]["function"]
 
 
 class Scripts(unittest.TestCase):
@@ -48,6 +53,24 @@ class Scripts(unittest.TestCase):
                         "perl5/LWP/UserAgent.pm", "lua/5.1/socket/http.lua", "python3/debpython/files.py"):
             frames[2]["file"] = "/usr/share/" + library
             self.assertEqual("<module>", own(*frames), library)
+
+    def test_what_a_perf_map_names_stands_before_the_runtime_that_made_it(self):
+        main = {"module": PROGRAM, "function": "main"}
+        made = {"function": "void [App] Foo::Bar()"}
+        self.assertEqual(made["function"], own(POLL, made, main))
+        self.assertEqual("tick", own(POLL, {"function": "RegExp:x+"}, {**python("tick", "/srv/a.js"), "language": "javascript"}, main))
+        self.assertEqual("main", own(POLL, {}, main))  # without a name it says nothing
+
+    def test_cpythons_perf_map_names_functions_and_there_is_nothing_to_hint_at(self):
+        frames = [POLL, {"pc": "0x7f0000001010"}, {"module": PROGRAM, "function": "_PyEval_EvalFrameDefault"}]
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        for name, shown, hint in (("py::f:/srv/x.py", "in poll, called by f (x.py)\n", False), ("stub", "called by stub\n", True)):
+            path = pathlib.Path("/tmp/perf-%d.map" % os.getpid())
+            path.write_text("7f0000001000 100 %s\n" % name)
+            self.addCleanup(path.unlink, missing_ok=True)
+            text = told(frames, "show", "latest", pid=os.getpid(), started_at=now)
+            self.assertIn(shown, text)
+            self.assertEqual(hint, "Python functions have no names" in text, text)
 
 
 class StandardLibraries(unittest.TestCase):

@@ -236,6 +236,15 @@ static void names_of_v8_are_taken_apart(void **state) {
     check_name("Lcom/example/App;::run", "Lcom/example/App;::run", "", 0, "");
 }
 
+static void names_of_cpython_have_their_file(void **state) {
+    (void)state;
+    check_name("py::Server.handle:/srv/app.py", "Server.handle", "/srv/app.py", 0, "python");
+    check_name("py::<module>:<frozen runpy>", "<module>", "<frozen runpy>", 0, "python");
+    check_name("py::tick:", "tick", "", 0, "python");
+    check_name("py::tick", "tick", "", 0, "python");
+    check_name("py:tick", "py:tick", "", 0, "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_piece_that_holds_an_address_names_it),
@@ -245,6 +254,7 @@ int main(void) {
         cmocka_unit_test(only_a_file_of_its_own_is_read),
         cmocka_unit_test(of_a_gigabyte_the_end_is_read_and_no_memory_taken),
         cmocka_unit_test(names_of_v8_are_taken_apart),
+        cmocka_unit_test(names_of_cpython_have_their_file),
     };
     if (mkdtemp(folder) == NULL)
         return 1;
