@@ -47,16 +47,22 @@ static void put_suppressed(const struct page *p, const json_t *session) {
                 member_int(session, "reports_dropped"));
 }
 
+/* The loops' times are summed up: beyond that of the run they are of several, and no part of it. */
+static void put_idle(const struct page *p, const json_t *session) {
+    double used = (double)member_int(session, "used_ns"), idle = (double)member_int(session, "idle_ns");
+    double watched = idle + (double)member_int(session, "busy_ns");
+    if (watched > 0 && idle >= 0 && idle <= watched)
+        fprintf(p->out, ", %.0f %%%s idle", 100 * idle / watched, watched <= 1.01 * used ? " of it" : "");
+}
+
 void render_session(const struct page *p) {
     char time[RENDER_DURATION_BYTES];
     const json_t *session = json_object_get(p->report, "session");
-    int64_t used = member_int(session, "used_ns"), idle = member_int(session, "idle_ns");
     int64_t hangs = member_int(session, "hangs");
     if (session == NULL)
         return;
-    fprintf(p->out, "\n  ran for %s", render_duration(time, used));
-    if (used > 0 && idle <= used)
-        fprintf(p->out, ", %.0f %% of it idle", 100.0 * (double)idle / (double)used);
+    fprintf(p->out, "\n  ran for %s", render_duration(time, member_int(session, "used_ns")));
+    put_idle(p, session);
     fputc('\n', p->out);
     put_turns(p, session);
     if (hangs == 0)

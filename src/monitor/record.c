@@ -9,6 +9,7 @@ void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_ses
     *s = (struct hd_session){.used_ns = used_ns,
                              .launch_ns = atomic_load(&c->launch_ns),
                              .idle_ns = atomic_load(&c->idle_ns),
+                             .busy_ns = atomic_load(&c->busy_ns),
                              .hangs = atomic_load(&c->hangs),
                              .hang_ns = atomic_load(&c->hang_ns),
                              .reports_dropped = atomic_load(&c->reports_dropped),

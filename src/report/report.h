@@ -75,7 +75,8 @@ struct hd_monitor_cost {
 };
 
 struct hd_session {
-    uint64_t used_ns, foreground_ns, launch_ns, idle_ns, hangs, hang_ns, turns;
+    uint64_t used_ns, foreground_ns, launch_ns, hangs, hang_ns, turns;
+    uint64_t idle_ns, busy_ns; /* of all loops, whose times are summed up: they may be more than used_ns */
     uint64_t turn_histogram[HD_TURN_BUCKETS];
     uint64_t reports_dropped;
     uint64_t suppressed_count, suppressed_total_ns,

@@ -267,6 +267,7 @@ static void write_session(const struct hd_session *s, struct hd_json *j) {
     write_nonzero(j, "foreground_ns", s->foreground_ns);
     write_nonzero(j, "launch_ns", s->launch_ns);
     hd_json_u64(j, "idle_ns", s->idle_ns);
+    hd_json_u64(j, "busy_ns", s->busy_ns);
     hd_json_u64(j, "hangs", s->hangs);
     hd_json_u64(j, "hang_ns", s->hang_ns);
     hd_json_u64(j, "turns", s->turns);

@@ -56,6 +56,16 @@ class Words(unittest.TestCase):
                          r"(?s)\(2 frames of the middle were left out\).*  2 more threads were left out\n"
                          r".*  watched with 2 samples, .* 2 system calls interrupted")
 
+    def test_idle_is_that_share_of_the_loops_time(self):
+        """The times of several loops are summed up: they say nothing of a part of the run."""
+        def times(used, idle, busy):
+            times = {"used_ns": used * 10 ** 9, "idle_ns": idle * 10 ** 9, "busy_ns": busy * 10 ** 9}
+            return self.shown("session", lambda report: report["session"].update(times))
+        self.assertIn("\n  ran for 100.000 s, 50 % idle\n", times(100, 99, 101))
+        self.assertIn("\n  ran for 100.000 s, 75 % of it idle\n", times(100, 75, 25))
+        self.assertIn("\n  ran for 100.000 s, 90 % of it idle\n", times(100, 45, 5))  # a loop that was watched late
+        self.assertIn("\n  ran for 100.000 s\n", times(100, 0, 0))
+
     def command_of_repeat(self, folder, repeated):
         """The command that the text of a repeat names, and what it does there."""
         report = {**json.loads(self.reports["brief"]), "repeat_of": repeated}

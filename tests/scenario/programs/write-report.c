@@ -180,6 +180,7 @@ static void make_session(struct made *m) {
     m->report.duration_ns = 12 * HD_NS_PER_S;
     m->session = (struct hd_session){.used_ns = 12 * HD_NS_PER_S,
                                      .idle_ns = 9 * HD_NS_PER_S,
+                                     .busy_ns = 3 * HD_NS_PER_S,
                                      .hangs = 1,
                                      .turns = 40,
                                      .hang_ns = 2003 * HD_NS_PER_MS,
