@@ -58,15 +58,16 @@ class ChangedFile(Command):
         (self.path / "hostile.json").write_text(json.dumps(report))
         (self.spool / "ffffffff-0506-7008-8000-000000000000.json").symlink_to(fifo)
         for arguments in ([self.path / "hostile.json"], ["latest", "--spool", self.spool]):
-            with subprocess.Popen(["sh", "-c", "echo >fifo"], cwd=self.path) as writer:
-                self.addCleanup(writer.kill)
-                state = lambda: pathlib.Path(f"/proc/{writer.pid}/stat").read_text().rsplit(") ")[1][0]
-                while pathlib.Path(f"/proc/{writer.pid}/comm").read_text() != "sh\n" or state() != "S":
-                    time.sleep(0.01)
-                done = run("show", *arguments)
-                self.assertIn("no ordinary file", done.stdout + done.stderr)
-                self.assertEqual("S", state())
-                writer.kill()
+            writer = subprocess.Popen(["sh", "-c", "echo >fifo"], cwd=self.path)
+            self.addCleanup(writer.wait)
+            self.addCleanup(writer.kill)
+            state = lambda: pathlib.Path(f"/proc/{writer.pid}/stat").read_text().rsplit(") ")[1][0]
+            while state() != "S":
+                time.sleep(0.01)
+            done = run("show", *arguments)
+            self.assertIn("no ordinary file", done.stdout + done.stderr)
+            self.assertEqual("S", state())
+            writer.kill()
 
 
 if __name__ == "__main__":
