@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/base_name.h"
+#include "image/loader.h"
 
 #define SCRIPTS_MAX 5    /* interpreters of interpreters: more the kernel does not follow */
 #define HEAD_BYTES 256   /* of a file: what the kernel looks at */
@@ -103,6 +104,16 @@ static bool is_same_file(int fd, const char *path) {
     return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* `loader`: empty where the program is one itself. One that is not there is the program's own error. */
+static bool is_new_enough(int fd, const char *loader) {
+    int other = loader[0] != '\0' ? open(loader, O_RDONLY | O_CLOEXEC) : -1;
+    bool unknown = loader[0] != '\0' && other < 0;
+    bool new = unknown || hd_loader_takes_us(other >= 0 ? other : fd);
+    if (other >= 0)
+        close(other);
+    return new;
+}
+
 /* Of a section that the Go linker makes, also when the program is stripped. */
 static bool is_of_go(int fd, const ElfW(Ehdr) * e) {
     static const char wanted[] = ".go.buildinfo";
@@ -159,6 +170,11 @@ static bool elf_loads(int fd, const char *path, const char *head, struct problem
     if (loader[0] != '\0' && strcmp(base_name(loader), base_name(own)) != 0) {
         problem_set(why, "%s uses another C library (its loader is %s, and only that of glibc is supported)",
                     path, loader);
+        return false;
+    }
+    if (!is_new_enough(fd, loader)) {
+        problem_set(why, "%s has a C library that is too old (its loader%s%s is without " HD_GLIBC_NEEDED ")",
+                    path, loader[0] != '\0' ? ", " : "", loader[0] != '\0' ? loader : "");
         return false;
     }
     return true;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "analysis/text.h"
+#include "image/loader.h"
 #include "interpose.h"
 #include "os/os.h"
 #include "own_locks.h"
@@ -78,11 +79,27 @@ void hd_exec_preload_was(const char *begin, size_t length) {
 
 /* ---- whether the new program will load us ----------------------------------------------------- */
 
+static int open_program(int dir, const char *path);
+
+/* The loader of a C library that can hold us. */
+static bool takes_us(const char *loader) {
+    int fd = open_program(AT_FDCWD, loader);
+    bool takes = fd >= 0 && hd_loader_takes_us(fd);
+    if (fd >= 0) {
+        hd_os.close(fd);
+    }
+    return takes;
+}
+
 /* It is started to run another program, and not only to list what that one loads. */
-static bool is_our_loader(const char *path, char *const *argv) {
-    const char *slash = strrchr(path, '/');
-    bool lists = argv != NULL && argv[0] != NULL && argv[1] != NULL && strncmp(argv[1], "--list", 6) == 0;
-    return !lists && strcmp(slash != NULL ? slash + 1 : path, LOADER) == 0;
+static bool runs_a_program(const char *loader, char *const *argv) {
+    const char *slash = strrchr(loader, '/');
+    for (unsigned i = 0; argv != NULL && argv[i] != NULL; i++) { /* among options that have values */
+        if (strncmp(argv[i], "--list", 6) == 0) {
+            return false;
+        }
+    }
+    return strcmp(slash != NULL ? slash + 1 : loader, LOADER) == 0;
 }
 
 /* Of the program, or the program itself, which has none then. */
@@ -100,10 +117,10 @@ static bool has_our_loader(int fd, const ElfW(Ehdr) * e, const char *program, ch
             size_t n = p.p_filesz < sizeof path ? p.p_filesz : 0;
             long got = hd_os.pread(fd, path, n, p.p_offset);
             return got == (long)n && n > sizeof LOADER && path[n - 1] == '\0' &&
-                   strcmp(path + n - sizeof LOADER, LOADER) == 0;
+                   strcmp(path + n - sizeof LOADER, LOADER) == 0 && takes_us(path);
         }
     }
-    return is_our_loader(program, argv);
+    return runs_a_program(program, argv) && hd_loader_takes_us(fd);
 }
 
 /* With privileges of its file's the loader takes no library from us, and our variables would stay in the

@@ -3,6 +3,7 @@
 same."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ sys.path.insert(0, os.path.join(os.environ["HANGDOG_SOURCE"], "tests/real"))
 from support_run import (BUILD, HANGDOG, PATIENCE, SOURCE, RealCase, environment, hot_modules,  # noqa: E402 pylint: disable=wrong-import-position
                          main_side_by_side, symbolicated)
 
+PRELOAD = os.path.join(BUILD, "lib/libhangdog-preload.so")
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 HANG = os.path.join(BUILD, "tests/programs/plain-hang")
 LIBRARY_HANG = os.path.join(BUILD, "tests/programs/library-hang")
@@ -91,8 +93,33 @@ class Files(RealCase):
         self.assertEqual("plain-hang", self.the_hang(program)["app"]["executable"])
 
     @needs(LOADER)
+    def test_a_c_library_that_is_too_old(self):
+        """Its loader ends a program into which a library is preloaded that needs a newer one."""
+        folder = self.folder()
+        versions = subprocess.run(["readelf", "-VW", PRELOAD], capture_output=True, text=True, check=True).stdout
+        needed = {(int(a), int(b)) for a, b in re.findall(r"Name: GLIBC_(\d+)\.(\d+)\b", versions)}
+        if not os.environ.get("HANGDOG_SANITIZER"):
+            self.assertEqual((2, 35), max(needed))  # as src/image/loader.h has it
+        loader = folder + "/" + os.path.basename(LOADER)
+        with open(LOADER, "rb") as ours, open(loader, "wb") as older:
+            older.write(ours.read().replace(b"GLIBC_2.35\0", b"GLIBC_2.00\0"))
+        os.chmod(loader, 0o755)
+        path = folder + "/with"
+        subprocess.run(["gcc", "-Wl,--dynamic-linker=" + loader, "-o", path,
+                        SOURCE + "/tests/scenario/programs/plain-hang.c"], check=True)
+        for argv in ([loader, HANG], [path], ["/bin/sh", "-c", 'exec "$@"', "sh", loader, HANG],
+                     ["/bin/sh", "-c", 'exec "$@"', "sh", path]):
+            program = self.run_program(*argv)
+            program.wait()
+            if argv[0] != "/bin/sh":
+                self.assertIn("has a C library that is too old", program.errors)
+            self.assertNotIn("libhangdog-preload", program.errors + program.output)
+            self.assertEqual([], program.reports("hang"))
+
+    @needs(LOADER)
     def test_what_the_loader_lists_is_not_changed(self):
-        for words in ('"%s" --list /bin/true' % LOADER, "LD_TRACE_LOADED_OBJECTS=1 /bin/true"):
+        for words in ('"%s" --list /bin/true' % LOADER, '"%s" --library-path /tmp --list /bin/true' % LOADER,
+                      "LD_TRACE_LOADED_OBJECTS=1 /bin/true"):
             script = [words + "; true", words.replace('"/', 'exec "/').replace("1 ", "1 exec ")]
             for line in script:
                 argv = [HANGDOG, "run", "--follow", "--spool", self.folder(), "--", "/bin/sh", "-c", line]

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether a C library can hold ours. Any thread; no allocation.
+ */
+#ifndef HD_IMAGE_LOADER_H
+#define HD_IMAGE_LOADER_H
+
+#include <stdbool.h>
+
+/* The newest version of glibc that the preload library needs (`readelf -V`; tests/cli/test_program_files.py).
+ * A loader ends a program whose preloaded library needs a version that its C library has not. */
+#define HD_GLIBC_NEEDED "GLIBC_2.35"
+
+/* `fd`: the file of glibc's loader, which has the name of each version that brought something into it. */
+bool hd_loader_takes_us(int fd);
+
+#endif
