@@ -30,6 +30,7 @@ void beside(struct runner *r, void (*call)(void *), void *argument) {
         call(argument); /* late signals are better than nothing told */
     } else {
         while (fds[0].revents == 0) {
+            fds[1].fd = r->ended ? -1 : r->signal_fd; /* then they are for who asks for them */
             if (poll(fds, 2, -1) > 0 && fds[1].revents != 0) {
                 runner_handle_signals(r);
             }

@@ -357,6 +357,9 @@ static void pass_on(const struct runner *r, const struct signalfd_siginfo *info)
 void runner_handle_signals(struct runner *r) {
     struct signalfd_siginfo info;
     sigset_t seen;
+    if (r->ended) {
+        return; /* what comes now is for us: runner_asked_to_end */
+    }
     sigemptyset(&seen);
     while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
         int signal = (int)info.ssi_signo;
@@ -369,7 +372,7 @@ void runner_handle_signals(struct runner *r) {
             reap(r, false); /* its stop may be as new as this, after which we do not stop */
         }
         bool for_it = signal != SIGCONT || r->stopped_at_ns != 0 || is_stopping(r->child);
-        if (!programs_own(r, &info) && !r->ended && for_it) {
+        if (!programs_own(r, &info) && for_it) {
             pass_on(r, &info);
         }
     }
