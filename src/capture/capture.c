@@ -55,7 +55,7 @@ static int by_kernel(struct hd_target *t, struct hd_capture *out) {
         memcpy(out->syscall_args, call.args, sizeof out->syscall_args);
     }
     hd_target_wchan(t, out->wchan, sizeof out->wchan);
-    t->cost.no_answers++;
+    t->cost.no_answers += hd_target_is_spared(t) ? 0 : 1; /* it was not asked */
     return 0;
 }
 
@@ -102,7 +102,7 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     int rc = attempt(t, lend, out);
     struct hd_sched first = out->sched;
 
-    while (rc == -EAGAIN && hd_os_now_ns() < until) {
+    while (rc == -EAGAIN && hd_os_now_ns() < until && !hd_target_is_spared(t)) {
         hd_capture_nap(BETWEEN_NS);
         rc = attempt(t, lend, out);
     }

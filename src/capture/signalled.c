@@ -109,7 +109,7 @@ bool hd_signalled_allowed(struct hd_target *t) {
     struct hd_kernel_action action = {0};
     struct hd_proc_status status;
 
-    if (!t->watched || t->mailbox == NULL || t->signal <= 0 || hd_os_now_ns() < t->spared_until_ns ||
+    if (!t->watched || t->mailbox == NULL || t->signal <= 0 || hd_target_is_spared(t) ||
         hd_target_status(t, &status) < 0) {
         return false;
     }
