@@ -35,9 +35,11 @@ int complain_usage(const char *command, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    size_t n = strlen(text);
+    snprintf(text + n, sizeof text - n, "; see: %s%s%s --help", own_command(), command != NULL ? " " : "",
+             command != NULL ? command : "");
     plain_text(text);
-    fprintf(stderr, "hangdog: %s; see: %s%s%s --help\n", text, own_command(), command != NULL ? " " : "",
-            command != NULL ? command : "");
+    fprintf(stderr, "hangdog: %s\n", text);
     return EXIT_USAGE;
 }
 

@@ -107,7 +107,9 @@ class Reaper(Case):
         def zombies():
             count = 0
             for path in glob.glob("/proc/[0-9]*/stat"):
-                with open(path) as stat: count += stat.read().rsplit(")", 1)[1].split()[0] == "Z"
+                try:
+                    with open(path) as stat: count += stat.read().rsplit(")", 1)[1].split()[0] == "Z"
+                except (FileNotFoundError, ProcessLookupError): pass  # waited for meanwhile
             return count
         r, w = os.pipe()
         for _ in range(20):
