@@ -47,7 +47,8 @@ typedef enum hangdog_activity {
     HANGDOG_BEFORE_SOURCES = 2, /* running */
     HANGDOG_BEFORE_WAITING = 3, /* idle: the turn ends */
     HANGDOG_AFTER_WAITING = 4,  /* running: a turn starts */
-    HANGDOG_EXIT = 5,           /* idle: the loop was left */
+    HANGDOG_EXIT = 5,           /* idle: the loop was left. Who told its entry, or that it works, tells this
+                                   too: else a later entry is a nested loop's */
 } hangdog_activity;
 
 /* What the program is doing for its user; each has a threshold of its own. */

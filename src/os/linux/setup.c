@@ -59,7 +59,7 @@ static bool is_single_threaded(void) {
 
 /* libc lays the thread-local variables of all modules on top of a thread's stack, and does not tell how much
  * they take: the new thread looks what is left for it. */
-#define LEFT_BYTES_MIN (20 * 1024) /* they use 8 KiB; the deepest that can come about is below 16 */
+#define LEFT_BYTES_MIN (20 * 1024) /* they use some 10 KiB; the deepest that can come about is below 16 */
 #define LIBC_STACK_BYTES (1024 * 1024)
 
 enum verdict { BORN = 1, CRAMPED, TABLELESS };
