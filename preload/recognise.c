@@ -13,6 +13,8 @@
  * waits: the thread may be blocked. */
 #define SURE_EVERY_NS (10 * HD_NS_PER_S)
 #define UNSURE_EVERY_NS (1 * HD_NS_PER_S)
+/* A condition variable is waited for in two or three functions of libc, below the loop's own or in it. */
+#define SAME_TURN_FRAMES 4
 
 struct hd_waits *hd_waits_new(void) {
     struct hd_waits *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
@@ -420,26 +422,30 @@ static void tell_waiting(struct hd_waits *t) {
     }
 }
 
-/* The thread itself waits by that instance, and not for a call's sake. */
-static bool waits_by(const struct hd_waits *t, int32_t epoll) {
+/* By which the thread itself waits, about as deep as it is now, and not for a call's sake; -1: none. In a
+ * callback of the loop it is deeper. */
+static int32_t epoll_at(const struct hd_waits *t, uint32_t depth) {
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         const struct hd_known_identity *known = &t->recognition->identity[i];
         const struct hd_identity *id = &t->identity[i];
-        if (known->known && known->objects.epoll && known->objects.fd[0] == epoll &&
-            known->objects.epoll_generation == hd_epoll_generation(epoll) &&
+        if (known->known && known->objects.epoll && depth <= known->seen.at.depth + SAME_TURN_FRAMES &&
+            known->objects.epoll_generation == hd_epoll_generation(known->objects.fd[0]) &&
             atomic_load_explicit(&id->uses, memory_order_relaxed) == known->uses &&
             atomic_load_explicit(&id->verdict, memory_order_relaxed) != HD_WAIT_BUSY) {
-            return true;
+            return known->objects.fd[0];
         }
     }
-    return false;
+    return -1;
 }
 
 void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
     struct hd_recognition *g = t->recognition;
     const struct hd_where at = {.sp = how->sp, .depth = how->depth};
     bool was = hd_rule_sure(&g->rule);
-    how->served = how->epoll >= 0 && waits_by(t, how->epoll);
+    if (how->in_turn && !how->served) {
+        how->epoll = epoll_at(t, how->depth);
+        return;
+    }
     if (!hd_chosen_on(&g->chosen)) {
         if (how->served) {
             hd_rule_left(&g->rule);

@@ -290,7 +290,8 @@ static bool talks_to_person(struct hd_worker *k, uint64_t pid, const struct proc
 }
 
 /* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives; to that one the
- * process may have lent its terminal. And one, of whatever age, to which it has given it, as a shell does. */
+ * process may have lent its terminal, if it waits for a child. And one, of whatever age, to which it has
+ * given it, as a shell does. */
 void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out) {
     char text[1024];
     newest_children(k, tid, text, sizeof text);
@@ -301,6 +302,7 @@ void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct h
     hd_os.boot_clock(&boot_ns);
     uint64_t now_ns = hd_os_now_ns(), ago_ns = now_ns - since_ns + CHILD_SLACK_NS;
     struct process own = process_at(k, "stat");
+    bool awaits = out->vforked || hd_syscall_wait(out->syscall_nr) == HD_WAIT_CHILD;
     for (const char *p = text; *p >= '0' && *p <= '9';) {
         uint64_t pid;
         p = hd_take_number(p, &pid);
@@ -314,7 +316,7 @@ void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct h
             out->child_ns = now_ns - (boot_ns - child.started_boot_ns) + CHILD_SLACK_NS;
         }
         out->excused |= has_terminal(&own, &child) &&
-                        (child.group != own.group || (young && talks_to_person(k, pid, &own)));
+                        (child.group != own.group || (young && awaits && talks_to_person(k, pid, &own)));
     }
 }
 

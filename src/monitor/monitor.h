@@ -89,8 +89,9 @@ enum hd_filter {
 struct hd_blocked {
     uint64_t sp; /* its stack pointer, in a whole stack of so many frames */
     uint32_t depth;
-    int32_t epoll; /* or: by this epoll instance another thread waits meanwhile; -1 */
-    bool served;   /* the answer: so does the loop's thread, and it may be the loop */
+    bool in_turn;  /* asks: may it wait there until it is its turn at the loop's epoll instance? */
+    int32_t epoll; /* the answer: at that one; -1: no */
+    bool served;   /* another thread waits by it meanwhile */
 };
 struct hd_recogniser {
     bool (*due)(void *ctx, uint64_t now_ns);          /* the monitor: is there something to do? */

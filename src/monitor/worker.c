@@ -19,6 +19,7 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struc
               walk);
 }
 
+#define SERVERS_MAX 64               /* threads that are asked; each takes some 4 us */
 #define MODULES_NS (1 * HD_NS_PER_S) /* between two looks whether they are still there: some 50 us */
 
 /* A library may have gone and another have come in its place: all are found anew then. */
@@ -41,7 +42,7 @@ static void tell_where_blocked(const struct hd_monitor *m, const struct hd_watch
     if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && walk->stop == HD_STOP_ROOT &&
         !is_left_behind(m)) {
         r->blocked(r->ctx, &w->loop,
-                   &(struct hd_blocked){.sp = c->regs.sp, .depth = walk->count + walk->cut, .epoll = -1});
+                   &(struct hd_blocked){.sp = c->regs.sp, .depth = walk->count + walk->cut});
     }
 }
 
@@ -54,25 +55,32 @@ static bool is_epoll_wait(int32_t nr) {
     return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2;
 }
 
-/* The thread waits for no mutex, and another one by the epoll instance of its loop: in a pool whoever comes
- * first serves that, and the others are idle until it is their turn. */
+/* The thread waits for no mutex, about where its loop waits by an epoll instance, and another one does by the
+ * same: in a pool whoever comes first serves that, and the others are idle until it is their turn. */
 static bool is_served(const struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h,
-                      const struct hd_evidence *e) {
+                      const struct hd_last_sample *s) {
     const struct hd_recogniser *r = &m->settings.recogniser;
-    struct hd_blocked how = {.epoll = -1};
+    struct hd_blocked how = {.depth = s->depth, .in_turn = true, .epoll = -1};
     struct hd_capture call;
     struct hd_tasks tasks;
-    if (r->blocked == NULL || e->syscall_nr != SYS_futex || e->mutex || is_left_behind(m)) {
+    if (r->blocked == NULL || s->evidence.syscall_nr != SYS_futex || s->evidence.mutex || s->depth == 0 ||
+        is_left_behind(m)) {
+        return false;
+    }
+    r->blocked(r->ctx, &hd_watch_at(m, h->loop)->loop, &how);
+    if (how.epoll < 0) {
         return false;
     }
     hd_tasks_begin(&tasks, k->proc_fd);
-    for (int tid; !how.served && (tid = hd_tasks_next(&tasks)) != 0;) {
-        if (hd_asked_call(k->proc_fd, tid, &call) && is_epoll_wait(call.syscall_nr)) {
-            how.epoll = (int32_t)call.syscall_args[0];
-            r->blocked(r->ctx, &hd_watch_at(m, h->loop)->loop, &how);
-        }
+    for (int tid, asked = 0; !how.served && asked < SERVERS_MAX && (tid = hd_tasks_next(&tasks)) != 0;
+         asked++) {
+        how.served = hd_asked_call(k->proc_fd, tid, &call) && is_epoll_wait(call.syscall_nr) &&
+                     (int32_t)call.syscall_args[0] == how.epoll;
     }
     hd_tasks_end(&tasks);
+    if (how.served) {
+        r->blocked(r->ctx, &hd_watch_at(m, h->loop)->loop, &how);
+    }
     return how.served;
 }
 
@@ -105,9 +113,11 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         now.leaf = hd_hang_add_stack(k, h, count, c->at_ns);
         now.way = c->way;
         now.stop = walk.stop;
+        now.depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
         now.cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
         hd_evidence_gather(k, h->tid, c, k->frames, count, h->start_ns, &now.evidence);
-        now.evidence.excused |= is_served(m, k, h, &now.evidence);
+        now.served = is_served(m, k, h, &now);
+        now.evidence.excused |= now.served;
         if (!now.evidence.excused) {
             tell_where_blocked(m, w, c, &walk);
         }
@@ -118,11 +128,14 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
             now.evidence.owned |= now.evidence.lock_owner_tid != 0;
         }
         if (now.evidence.child_alive) { /* which may have come to the terminal by now */
-            hd_evidence_child(k, h->tid, h->start_ns, &now.evidence);
+            struct hd_evidence child = {.syscall_nr = now.evidence.syscall_nr,
+                                        .vforked = now.evidence.vforked};
+            hd_evidence_child(k, h->tid, h->start_ns, &child);
+            now.evidence.excused |= child.excused;
         }
     }
-    if (now.evidence.excused) {
-        excuse(m, h, msg->turn);
+    if (now.evidence.excused && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
+        excuse(m, h, msg->turn); /* of a launch only the rests: it works in between (past.c) */
     }
     bool changed = first || now.leaf != h->last.leaf;
     now.valid = true;
@@ -169,7 +182,8 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->threshold_ns = msg->threshold_ns;
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
-    if (h->last.valid && is_served(m, k, h, &h->last.evidence)) { /* by one that was busy before */
+    bool launch = h->state == HANGDOG_STATE_LAUNCH;
+    if (h->last.valid && !launch && is_served(m, k, h, &h->last)) { /* by one that was busy before */
         excuse(m, h, msg->turn);
     }
     hd_process_figures(k);
@@ -215,7 +229,11 @@ static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
  * first one did. Where a hang may have followed that wait, or a stop is to be taken off, it stays as it was
  * told. */
 static uint64_t end_of(const struct hd_monitor *m, const struct hd_hang *h, const struct hd_message *msg) {
-    const struct hd_loop *loop = &hd_watch_at(m, h->loop)->loop;
+    const struct hd_watch *w = hd_watch_at(m, h->loop);
+    const struct hd_loop *loop = &w->loop;
+    if (w->generation != h->generation) { /* the slot is another loop's by now */
+        return msg->at_ns;
+    }
     uint64_t launched =
         h->state == HANGDOG_STATE_LAUNCH ? atomic_load_explicit(&loop->launched, memory_order_acquire) : 0;
     uint64_t to_ns = clock_of(loop, atomic_load_explicit(&loop->waited_to, memory_order_acquire));

@@ -29,7 +29,8 @@ struct hd_last_sample {
     struct hd_sched sched;
     struct hd_evidence evidence;
     uint8_t state, way, stop;
-    uint32_t cut;
+    uint32_t cut, depth; /* depth: frames of a whole stack; else 0 */
+    bool served;         /* it waits for its turn in a pool */
 };
 
 /* Those of turns of which it is not known yet whether they are one (a launch, before the loop is known): the
