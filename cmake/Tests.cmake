@@ -46,7 +46,7 @@ endmacro()
 set(beside_others
   cli-changed_file cli-cli cli-exec cli-library cli-on_hang cli-own_frame cli-run_odd cli-schema cli-spools cli-terminal cli-told
   cli-unwatched cli-words real-identity real-own_threads real-servers real-silent real-unwind_rows real-waits_by
-  scenario-eintr_matrix scenario-library_fibers scenario-library_owners scenario-library_tables scenario-library_watch)
+  scenario-eintr_matrix scenario-library_owners scenario-library_tables scenario-library_watch)
 set(alone_of_unit unit-capture_mend)
 
 # hd_test(kind name timeout command...)

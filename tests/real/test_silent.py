@@ -195,7 +195,7 @@ class Shell(unittest.TestCase):
         self.assert_no_hang(terminal, "python3")
 
     def test_what_nobody_talks_to_there_is_one(self):
-        terminal = self.lends("sleep %g\r" % (THRESHOLD_MS * 3 / 1000))
+        terminal = self.lends("sleep %g\r" % (THRESHOLD_MS * 3 / 1000), "true\r", "true\r")
         terminal.type("exit\r")
         self.assertEqual(7, terminal.end()[0])
         self.assertEqual(["child"], [hang["cause"]["kind"] for hang in false_ones(self.hangs(terminal))])

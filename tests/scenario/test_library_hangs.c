@@ -462,7 +462,6 @@ int main(void) {
         CASE(a_state_that_changes_as_a_hang_ends_does_not_undo_it),
         CASE(a_report_that_is_gone_is_not_repeated),
         CASE(a_named_pipe_is_no_file),
-        CASE(what_the_spool_has_no_room_for_is_counted),
         CASE(the_days_cap_outlives_a_restart),
     };
     const struct CMUnitTest alone[] = {
@@ -472,6 +471,7 @@ int main(void) {
         CASE(the_same_hang_again_is_reported_in_brief),
         CASE(the_hot_stack_tells_how_it_was_taken),
         CASE(what_a_cap_holds_back_is_counted),
+        CASE(what_the_spool_has_no_room_for_is_counted),
         CASE(over_its_budget_it_samples_less_and_says_so),
     };
     int failed = run_side_by_side(beside, sizeof beside / sizeof beside[0]);
