@@ -31,12 +31,14 @@ RIGHT = {
     "moving-set": (4, 0),
     "wide-frame": (7, 0),
     "query-start": (9, 1),
+    "pool-handler": (8, 0),
     "remade": (14, 0),
     "remade-elsewhere": (26, 1),  # the last of the first loop: nothing returns after it
     "look-first": (0, 0),
     "connection-start": (8, 2),  # start-up used the same connection, for longer than the loop had waited
 }
-WITHOUT = ["batch", "batch-closing", "sleepers", "idle-elsewhere", "outweighed", "parked", "parked-for-good", "computes-first", "pool"]
+WITHOUT = ["batch", "batch-closing", "sleepers", "idle-elsewhere", "outweighed", "parked", "parked-for-good", "computes-first",
+           "pool"]
 EVERY = None
 
 
@@ -71,7 +73,6 @@ class Made(PlanCase):
 
     def test_what_ran_before_it_was_watched_is_not_taken_off_what_it_is_blocked(self):
         self.assert_silent(EVERY["made-computes-first"], r"; no event loop was seen; what to do: \S*hangdog run --help$")
-
 
     def test_who_waits_for_its_turn_at_a_loop_that_another_thread_serves_is_idle(self):
         self.assert_silent(EVERY["made-pool"])

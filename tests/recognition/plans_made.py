@@ -77,6 +77,12 @@ def pool(run):
     run.run([build(run, "pool.c", "gcc", "-pthread")])
 
 
+@plan("made-pool-handler", "tests/recognition/programs/pool_handler.c: a callback waits for a thread while another one waits by the loop's epoll instance",
+      "blocks in callbacks")
+def pool_handler(run):
+    run.run([build(run, "pool_handler.c", "gcc", "-pthread")])
+
+
 @plan("glib", "tests/recognition/programs/glib.c: GLib's loop", "a thread, waited for where GLib calls the program back", ["libglib2.0-0"])
 def glib(run):
     run.run([build(run, "glib.c", "gcc", *(f"-l:lib{name}-2.0.so.0" for name in ("gio", "gobject", "glib")))])
