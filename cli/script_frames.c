@@ -14,6 +14,7 @@
 #include "cli/jit_tree.h"
 #include "cli/plain_text.h"
 #include "cli/process_map.h"
+#include "image/image.h"
 #include "symbolizer/jit_name.h"
 #include "symbolizer/perf_map.h"
 
@@ -128,23 +129,9 @@ const char *script_frame_language(const json_t *frame) {
     return json_string_value(json_object_get(frame, "language"));
 }
 
-/* Of /usr/share only where libraries are: Debian's programs keep their own modules there, too. */
 int script_frame_is_system(const json_t *frame) {
-    static const char *const places[] = {"<",
-                                         "node:",
-                                         "/usr/lib",
-                                         "/usr/share/nodejs/",
-                                         "/usr/share/javascript/",
-                                         "/usr/share/perl/",
-                                         "/usr/share/perl5/",
-                                         "/usr/share/lua/",
-                                         "/usr/share/python3/",
-                                         "/usr/share/python-wheels/"};
     const char *file = json_string_value(json_object_get(frame, "file"));
-    bool system = file == NULL;
-    for (size_t i = 0; !system && i < sizeof places / sizeof places[0]; i++)
-        system = strncmp(file, places[i], strlen(places[i])) == 0;
-    return system;
+    return file == NULL || file[0] == '<' || strncmp(file, "node:", 5) == 0 || hd_path_is_the_systems(file);
 }
 
 #define NODE_HINT \

@@ -53,6 +53,8 @@ class Scripts(unittest.TestCase):
                         "perl5/LWP/UserAgent.pm", "lua/5.1/socket/http.lua", "python3/debpython/files.py"):
             frames[2]["file"] = "/usr/share/" + library
             self.assertEqual("<module>", own(*frames), library)
+        frames[2]["file"] = "/usr/libexec/app/a.py"
+        self.assertEqual("g", own(*frames))
 
     def test_what_a_perf_map_names_stands_before_the_runtime_that_made_it(self):
         main = {"module": PROGRAM, "function": "main"}
