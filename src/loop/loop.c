@@ -30,16 +30,13 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
 
 void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now) {
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
-    uint64_t pending = atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
     unsigned before = hd_loop_activity(l, old);
     bool starts = hd_turn_starts(before, activity);
     bool was_running = !hd_activity_is_idle(before);
     bool ends = was_running && (starts || hd_activity_is_idle(activity));
-    uint64_t length = was_running ? now - hd_turn_start(l, old, before) : pending;
-    if (starts && (was_running || length != 0)) {
-        hd_turn_account(l, length);
-    } else if (ends) {
-        atomic_store_explicit(&l->pending_ticks, length | 1, memory_order_relaxed);
+    if (ends) {
+        hd_turn_account(l);
+        atomic_store_explicit(&l->pending_ticks, now - hd_turn_start(l, old, before), memory_order_relaxed);
     }
     if (starts) {
         atomic_store_explicit(&l->turn_ticks, now, memory_order_relaxed);
@@ -111,6 +108,8 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
+    atomic_store_explicit(&l->histogram[0], UINT64_MAX,
+                          memory_order_relaxed); /* -1: what is pending is no turn yet */
     atomic_store_explicit(&l->word, hd_word(start_ticks, running ? HANGDOG_ENTRY : HANGDOG_EXIT),
                           memory_order_seq_cst);
 }

@@ -19,7 +19,7 @@ static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *
     sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
 }
 
-/* What a loop has counted, with the turn that ended last, which it sums when the next one starts. */
+/* What a loop has counted, with the turn that ended last, which it sums when the next one ends. */
 struct counted {
     uint64_t turns[HD_TURN_HISTOGRAM], busy_ticks, until_ns;
 };
@@ -27,15 +27,13 @@ struct counted {
 static void count(const struct hd_monitor *m, struct hd_watch *w, struct counted *c) {
     struct hd_loop_view view;
     hd_loop_view(&w->loop, &view);
-    uint64_t pending = view.running ? 0 : atomic_load_explicit(&w->loop.pending_ticks, memory_order_relaxed);
+    uint64_t pending = atomic_load_explicit(&w->loop.pending_ticks, memory_order_relaxed);
     c->busy_ticks = atomic_load_explicit(&w->loop.busy_ticks, memory_order_relaxed) + pending;
     c->until_ns = hd_ticks_to_clock(m, view.running ? view.turn_ticks : hd_ticks_now(m));
     for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
         c->turns[b] = atomic_load_explicit(&w->loop.histogram[b], memory_order_relaxed);
     }
-    if (pending != 0) {
-        c->turns[hd_turn_bucket(hd_ticks_to_ns(pending, m->clock.ns_per_tick_32))]++;
-    }
+    c->turns[hd_turn_bucket(hd_ticks_to_ns(pending, m->clock.ns_per_tick_32))]++;
 }
 
 /* The loop's time since the last sum. The turns that ended in it were no longer, whatever the counter says:
