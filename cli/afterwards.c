@@ -17,7 +17,7 @@
 #include "cli/reports.h"
 #include "cli/temp_file.h"
 #include "os/os.h"
-#include "report/spool.h"
+#include "report/spool_files.h"
 
 /* A report that could not be written, for the closing line: the first error says more than those that follow
  * from it. */
@@ -39,18 +39,24 @@ static bool is_of_session(const char *path, const char *session) {
     return same;
 }
 
+/* Where the hang that was open at the end has its report. */
+static void path_of_open(const struct hd_record *c, enum hd_spool_file what, char path[4096]) {
+    char name[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(name, c->open_id, what);
+    snprintf(path, 4096, "%s/%s", c->options.spool, name);
+}
+
 /* A program that was ended while it waited for a child, and whose loop never came back from anything, or
  * while its thread had no loop yet (worker.c, ends_as_batch, ends_without_loop). */
 static void drop_what_is_no_hang(struct hd_record *c) {
-    char id[37], path[4096];
+    char path[4096];
     struct problem why;
     bool launch = atomic_load(&c->open_launch) != 0;
     if (atomic_load(&c->hang_open) != HD_RECORD_HANG_LASTS ||
         (!launch && atomic_load(&c->loop_seen) != HD_RECORD_LOOP)) {
         return;
     }
-    hd_uuid_text(c->open_id, id);
-    snprintf(path, sizeof path, "%s/.%s.held", c->options.spool, id);
+    path_of_open(c, HD_SPOOL_HELD, path);
     json_t *report = report_load(path, &why);
     const char *cause = json_string_value(json_object_get(json_object_get(report, "cause"), "kind"));
     if (cause != NULL && (launch || strcmp(cause, "child") == 0) && unlink(path) == 0) {
@@ -69,8 +75,7 @@ static int settle_held(struct hd_record *c, const char *session, bool loop_seen)
         return 0; /* whoever writes there will be told */
     }
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        size_t n = strlen(e->d_name);
-        if (n != 1 + 36 + 5 || e->d_name[0] != '.' || strcmp(e->d_name + 37, ".held") != 0) {
+        if (hd_spool_what(e->d_name) != HD_SPOOL_HELD) {
             continue;
         }
         char from[4096], to[4096];
@@ -90,10 +95,10 @@ static int settle_held(struct hd_record *c, const char *session, bool loop_seen)
 }
 
 /* Replaces the report by one that is complete on disk before it has the name. 0 or a negative errno value. */
-static int replace(const char *spool, const char *id, const json_t *report) {
+static int replace_open(const struct hd_record *c, const json_t *report) {
     char from[4096], to[4096];
-    snprintf(from, sizeof from, "%s/.%s.tmp", spool, id);
-    snprintf(to, sizeof to, "%s/%s.json", spool, id);
+    path_of_open(c, HD_SPOOL_TEMP, from);
+    path_of_open(c, HD_SPOOL_REPORT, to);
     int fd = temp_file_open(from);
     if (fd < 0) {
         return fd;
@@ -145,8 +150,7 @@ static void set_signal(json_t *report, int death) {
 
 /* The record is newer than the report: it was kept until the end. 0 or a negative errno value. */
 static int close_open_hang(struct hd_record *c, int death) {
-    const char *spool = c->options.spool;
-    char id[37], path[4096];
+    char path[4096];
     struct problem why;
     uint32_t open = atomic_load(&c->hang_open);
     uint32_t clean = atomic_load(&c->clean);
@@ -154,8 +158,7 @@ static int close_open_hang(struct hd_record *c, int death) {
         return 0;
     }
     bool died = death != BY_ITSELF && clean == HD_RECORD_RUNS;
-    hd_uuid_text(c->open_id, id);
-    snprintf(path, sizeof path, "%s/%s.json", spool, id);
+    path_of_open(c, HD_SPOOL_REPORT, path);
     json_t *report = report_load(path, &why);
     bool ended = open == HD_RECORD_HANG_ENDED;
     uint64_t duration_ns = atomic_load(ended ? &c->ended_duration_ns : &c->open_duration_ns);
@@ -174,7 +177,7 @@ static int close_open_hang(struct hd_record *c, int death) {
         json_object_set_new(report, "kind", json_string("fatal-hang"));
         set_signal(report, death);
     }
-    int rc = replace(spool, id, report);
+    int rc = replace_open(c, report);
     json_decref(report);
     if (!ended || atomic_load(&c->spool_failed) == 0) { /* else it was noted when the process tried */
         note(c, rc);

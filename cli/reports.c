@@ -6,6 +6,7 @@
 
 #include "cli/base_name.h"
 #include "cli/quote.h"
+#include "report/spool_files.h"
 #include "symbolizer/ordinary_file.h"
 
 #include <dirent.h>
@@ -61,11 +62,6 @@ char *reports_default_folder(struct problem *why) {
     return NULL;
 }
 
-/* Of a file in a spool: an id and .json. Others may have put theirs beside. */
-static bool is_report_name(const char *name) {
-    return strspn(name, "0123456789abcdef-") == ID_CHARS && strcmp(name + ID_CHARS, ".json") == 0;
-}
-
 static int add_file(struct report_files *out, const char *folder, const char *name) {
     struct report_file *file = realloc(out->file, (out->count + 1) * sizeof *file);
     if (file == NULL)
@@ -88,7 +84,7 @@ static int add_folder(struct report_files *out, const char *folder) {
         return -errno;
     errno = 0;
     while (result == 0 && (e = readdir(dir)) != NULL) {
-        if (is_report_name(e->d_name))
+        if (hd_spool_what(e->d_name) == HD_SPOOL_REPORT) /* others may have put theirs beside */
             result = add_file(out, folder, e->d_name);
         errno = 0;
     }
@@ -268,11 +264,11 @@ static bool is_understood(const char *path, const json_t *report, struct problem
 static bool died_in_it(const char *path, const json_t *report) {
     const char *name = base_name(path);
     char *note;
-    if (!json_is_false(json_object_get(report, "complete")) || !is_report_name(name) ||
+    if (!json_is_false(json_object_get(report, "complete")) || hd_spool_what(name) != HD_SPOOL_REPORT ||
         asprintf(&note, "%.*s.%.*s.open", (int)(name - path), path, ID_CHARS, name) < 0)
         return false;
-    int fd = open(note, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
+    int fd = ordinary_file_open(note, &st);
     bool died = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
     if (fd >= 0)
         close(fd);

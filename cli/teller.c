@@ -116,7 +116,7 @@ static json_t *load(const struct teller *t, const char *id) {
 /* The spool may be a folder that many write to. */
 static uid_t owner_of(const struct teller *t, const json_t *report) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s.json", t->spool, text_of(report, "id"));
+    path_of(t, text_of(report, "id"), path);
     return report_owner(path);
 }
 
