@@ -16,7 +16,7 @@
 #include "os/ticks.h"
 
 #define ANSWER_NS (50 * HD_NS_PER_MS)
-#define SPIN_NS (25 * HD_NS_PER_US) /* a signal takes some 15 µs there, a wake-up of ours 30 */
+#define SPIN_NS (50 * HD_NS_PER_US) /* a signal takes some 15 to 30 µs there, a wake-up of ours 30 to 80 */
 #define RELAX 32                    /* some 1 to 2 µs */
 /* A thread inside sigwait, which takes what it keeps blocked, shows it as not blocked; so who was seen to
  * block it lately still does. */
