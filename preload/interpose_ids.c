@@ -50,28 +50,41 @@ void hd_interpose_resolve_ids(void) {
 }
 
 /* libc holds the process for single-threaded, and it may have threads of ours: a forked child has none. Not
- * told is it of one that it would have to wait for: the others are gone then. */
+ * told is it of one that it would have to wait for: the others are gone then. Under a filter ours, if there
+ * are any, have what the caller can change to nothing else. */
 static bool hides_threads(void) {
     const char *note = hd_os_single_threaded.note[0];
-    return note != NULL && *note != 0 && hd_process_is_own() && !hd_process_has_stray();
+    return note != NULL && *note != 0 && !hd_process_is_filtered() && hd_process_is_own() &&
+           !hd_process_has_stray();
+}
+
+static bool begin(void) {
+    if (real.setuid == NULL) {
+        hd_interpose_resolve_ids();
+    }
+    hd_process_changes_ids();
+    bool hidden = hides_threads();
+    if (hidden) {
+        hd_os_set_single_threaded(false);
+    }
+    return hidden;
+}
+
+static void end(bool hide) {
+    hd_process_changed_ids();
+    if (hide) {
+        hd_os_set_single_threaded(true);
+    }
 }
 
 /* What the call may have made threads by (a name service's module) leaves the note as it is then: to hide a
  * thread of the program's own would be the end of its heap. */
-#define FOR_ALL_THREADS(call, makes_none)                           \
-    ({                                                              \
-        real.setuid != NULL ? (void)0 : hd_interpose_resolve_ids(); \
-        hd_process_changes_ids();                                   \
-        bool hidden = hides_threads();                              \
-        if (hidden) {                                               \
-            hd_os_set_single_threaded(false);                       \
-        }                                                           \
-        int result = real.call;                                     \
-        hd_process_changed_ids();                                   \
-        if (hidden && (makes_none)) {                               \
-            hd_os_set_single_threaded(true);                        \
-        }                                                           \
-        result;                                                     \
+#define FOR_ALL_THREADS(call, makes_none) \
+    ({                                    \
+        bool hidden = begin();            \
+        int result = real.call;           \
+        end(hidden && (makes_none));      \
+        result;                           \
     })
 
 EXPORT int setuid(uid_t id) {

@@ -68,6 +68,12 @@ class Filters(Case):
         self.assertEqual(0, every["prctl"].reports("hang")[0]["monitor"]["pause_max_ns"], "a signal was sent")
         self.assertGreater(signals["asks"], 0)
 
+    def test_who_changes_ids_under_a_filter_has_no_thread_that_keeps_them(self):
+        program = self.program([FILTERED, "setid"])
+        self.assertEqual(7, program.wait(), program.errors)
+        if os.getuid() == 0:  # else it has nothing to give up
+            self.assertRegex(program.told[-1], NO_LONGER)
+
     def test_a_filter_of_a_vforked_child_is_its_own(self):
         plain, watched = [self.program([FILTERED, "vfork"], watched=watched, options=["--thread", "worker"])
                           for watched in (False, True)]

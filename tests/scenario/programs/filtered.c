@@ -3,15 +3,17 @@
  * A small server under a seccomp filter that ends it for any call but the few it needs. `filtered HOW`: a
  * loop that ticks at 20 Hz, installs the filter, ticks on, computes for 1.2 s in `busy_callback` and sleeps
  * for 1.2 s in `sleeping_callback` with ticks between them, and exits with 7. Prints how long each took, by
- * its own clock, in ms. HOW: by which call; `twice`: one filter after the other.
- * `filtered launch deadly|harmless|old|denied PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for
- * a call that every monitor makes, or for one that none does; where close_range is not there, as before Linux
- * 5.9, or where unshare may not be called either.
- * `filtered vfork`: children that share the memory have filters of their own; then a thread that is called
- * worker sleeps for 0.7 s in its loop, and the program becomes `filtered asks`.
+ * its own clock, in ms. HOW: by which call; `twice`: one filter after the other. It has given up to change
+ * who it is; `filtered setid` has not, and does under its filter, which allows that too. `filtered launch
+ * deadly|harmless|old|denied PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call that every
+ * monitor makes, or for one that none does; where close_range is not there, as before Linux 5.9, or where
+ * unshare may not be called either. `filtered vfork`: children that share the memory have filters of their
+ * own; then a thread that is called worker sleeps for 0.7 s in its loop, and the program becomes `filtered
+ * asks`.
  */
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -75,12 +77,18 @@ static void tell(const char *what, double ms) {
     }
 }
 
+static int install_and_allow(unsigned call) {
+    struct sock_filter more[sizeof filter / sizeof filter[0] + 2] = {
+        LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    memcpy(more + 3, filter + 1, sizeof filter - sizeof filter[0]);
+    struct sock_fprog of_more = {sizeof more / sizeof more[0], more};
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_more);
+}
+
 /* One that lets the next be asked for, one that is refused, and that next one. */
 static int install_twice(void) {
-    struct sock_filter first[sizeof filter / sizeof filter[0] + 2] = {LOAD(nr), ALLOW(prctl)};
-    memcpy(first + 3, filter + 1, sizeof filter - sizeof filter[0]);
-    struct sock_fprog before = {sizeof first / sizeof first[0], first};
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &before) != 0) {
+    if (install_and_allow(SYS_prctl) != 0) {
         return -1;
     }
     tick(2);
@@ -132,6 +140,31 @@ static int child(const char *how) {
     waitpid(pid, &status, 0);
     tell("child", status);
     return status == 6 << 8 ? 0 : 1;
+}
+
+/* Who may not change who he is has nothing that threads of another's could keep. */
+static bool stay_who_we_are(void) {
+    struct __user_cap_header_struct own = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+    unsigned changing = 1U << CAP_SETUID | 1U << CAP_SETGID;
+    if (syscall(SYS_capget, &own, caps) != 0) {
+        return false;
+    }
+    caps[0].permitted &= ~changing;
+    caps[0].effective &= ~changing;
+    return syscall(SYS_capset, &own, caps) == 0;
+}
+
+static int set_ids(void) {
+    if (install_and_allow(SYS_setresuid) != 0) {
+        return 3;
+    }
+    tick(2);
+    if (setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1) != 0) {
+        return 4;
+    }
+    tick(2);
+    exit(7);
 }
 
 static bool answer(long call, unsigned answered) {
@@ -207,7 +240,13 @@ int main(int argc, char **argv) {
     if (pipe(fds) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         return 1;
     }
+    if (strcmp(how, "setid") != 0 && !stay_who_we_are()) {
+        return 1;
+    }
     tick(8);
+    if (strcmp(how, "setid") == 0) {
+        return set_ids();
+    }
     if (strcmp(how, "vfork") == 0) {
         return vfork_and_become(argv[0]);
     }
