@@ -289,11 +289,13 @@ void afterwards(const struct runner *r) {
     }
 }
 
-int afterwards_alone(struct hd_record *table) {
+int afterwards_alone(struct hd_record *table, const char *spool) {
     int failed = 0;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &table[i];
         if (atomic_load(&c->owner) != 0 && atomic_load(&c->told) == 0) {
+            snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
+            c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
             int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? NOBODY_KNOWS : BY_ITSELF, told_ns(c));
             atomic_store(&c->told, rc == 0);
             failed = rc != 0 ? rc : failed;

@@ -12,9 +12,10 @@
  */
 void afterwards(const struct runner *r);
 
-/* The same for a dead program that had no runner. How it ended is not known: in mid-hang it was fatal, unless
- * its monitor was stopped before. 0, or a negative errno value: the spool
- * does not take it, and what is left to do can be done later. */
-int afterwards_alone(struct hd_record *table);
+/* The same for a dead program that had no runner, in the folder where its record lies: the program may have
+ * known that by another path. How it ended is not known: in mid-hang it was fatal, unless its monitor was
+ * stopped before. 0, or a negative errno value: the spool does not take it, and what is left to do can be
+ * done later. */
+int afterwards_alone(struct hd_record *table, const char *spool);
 
 #endif

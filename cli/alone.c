@@ -95,19 +95,19 @@ static bool is_of_another_version(int fd) {
            (head.magic & ~version) == (HD_RECORD_MAGIC & ~version);
 }
 
-/* Ours when we get the lock: its program is dead. */
-static int settle_one(const char *path, bool quiet) {
+/* Ours when we get the lock: its program is dead. Not what another user put there. */
+static int settle_one(const char *path, const char *spool, bool quiet) {
     struct stat st;
     int rc = 0;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
         return 0;
     }
-    bool fits = fstat(fd, &st) == 0 && (size_t)st.st_size == TABLE_BYTES;
+    bool fits = (size_t)st.st_size == TABLE_BYTES;
     struct hd_record *table = fits ? map_table(fd) : NULL;
     if (table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table) {
-        rc = afterwards_alone(table);
+        rc = afterwards_alone(table, spool);
     } else if (fits && table == NULL) {
         rc = -ENOMEM;
     } else if (!quiet && is_of_another_version(fd)) {
@@ -163,7 +163,7 @@ int alone_settle_dead(const char *spool, bool quiet) {
         char path[5 * HD_RECORD_STRING];
         if (is_record(e->d_name) &&
             (size_t)snprintf(path, sizeof path, "%s/%s", spool, e->d_name) < sizeof path) {
-            int rc = settle_one(path, quiet);
+            int rc = settle_one(path, spool, quiet);
             failed = rc != 0 ? rc : failed;
         }
     }

@@ -140,6 +140,19 @@ class Exec(SideBySide):
         self.assert_kinds(["fatal-hang", "session"], program)
         self.assertEqual([], self.records(program))
 
+    def beside_killed_in_a_hang_in_a_folder_that_has_another_name_now(self):
+        """As a container's volume has elsewhere: the books are closed where the record lies."""
+        program = self.run_alone(loop(1.6, "hang60"), "--loop", "python3")
+        wait_until(lambda: program.reports("hang"), "its report")
+        os.kill(program.process.pid, signal.SIGKILL)
+        program.wait()
+        before = pathlib.Path(program.spool)
+        program.spool = str(before.rename(before.parent / "renamed"))
+        self.settle(program)
+        self.assert_kinds(["fatal-hang", "session"], program)
+        self.assertEqual([], self.records(program))
+        self.assertFalse(before.exists())
+
     def beside_killed_in_a_hang_days_ago_before_its_loop_was_sure(self):
         """Its report is held until the next start, whenever that is."""
         program = self.run_alone(loop(0.7, "hang60"))
@@ -257,6 +270,31 @@ class Exec(SideBySide):
             (spool / name.replace(name[-10], str(number), 1)).write_bytes(content)
         self.settle(program)
         self.assertEqual([], program.names())
+
+    def beside_a_record_that_another_user_put_there(self):
+        """Nothing is done that it says, and it stays."""
+        program = self.run_alone(loop(1.6))
+        self.assertEqual(0, program.wait(), program.errors)
+        (name,) = self.records(program)
+        if os.geteuid() != 0:
+            self.skipTest("only root can give a file away")
+        os.chown(pathlib.Path(program.spool) / name, 65534, 65534)
+        self.settle(program)
+        self.assertEqual([name], self.records(program))
+
+    def beside_a_record_of_a_name_without_an_end(self):
+        program = self.run_alone(loop(1.6, "hang0.7", 60), "--name", "lasts")
+        wait_until(lambda: [r for r in program.reports("hang") if r["complete"]], "its report")
+        os.kill(program.process.pid, signal.SIGKILL)
+        program.wait()
+        (name,) = self.records(program)
+        file = pathlib.Path(program.spool) / name
+        record = file.read_bytes()
+        at = record.index(b"lasts\0")
+        file.write_bytes(record[:at] + 256 * b"x" + record[at + 256:])
+        self.settle(program)
+        _, session = self.assert_kinds(["hang", "session"], program)
+        self.assertEqual(255 * "x", session["app"]["name"])
 
     def beside_a_record_of_another_version_is_said_to_be_lost(self):
         """Hangdog was upgraded between the program's end and its next start."""
