@@ -18,6 +18,7 @@
 
 #include "cli/afterwards.h"
 #include "cli/commands.h"
+#include "cli/owner.h"
 #include "cli/runner.h"
 #include "cli/temp_file.h"
 #include "os/os.h"
@@ -95,32 +96,62 @@ static bool is_of_another_version(int fd) {
            (head.magic & ~version) == (HD_RECORD_MAGIC & ~version);
 }
 
-/* Ours when we get the lock: its program is dead. Not what another user put there. */
-static int settle_one(const char *path, const char *spool, bool quiet) {
-    struct stat st;
-    int rc = 0;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        close(fd);
-        return 0;
+static bool is_ours(const struct hd_record *table) {
+    return table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table;
+}
+
+/* A program that lives becomes another one: nobody has the lock until that one takes the record. (A process
+ * that became us is no such program.) */
+static bool is_between(const struct hd_record *table) {
+    for (unsigned i = 0; is_ours(table) && i < HD_RECORDS; i++) {
+        const struct hd_record *c = &table[i];
+        if (atomic_load(&c->owner) != 0 && atomic_load(&c->superseded_ns) == 0 &&
+            atomic_load(&c->unwatched) == HD_UNWATCHED_EXEC) {
+            pid_t owner = owner_here(c);
+            if (owner != 0 && owner != getpid()) {
+                return true;
+            }
+        }
     }
-    bool fits = (size_t)st.st_size == TABLE_BYTES;
-    struct hd_record *table = fits ? map_table(fd) : NULL;
-    if (table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table) {
+    return false;
+}
+
+/* Its program is dead: the lock is ours. */
+static int settle_locked(int fd, struct hd_record *table, const char *path, const char *spool, bool quiet) {
+    int rc = 0;
+    if (is_ours(table)) {
         rc = afterwards_alone(table, spool);
-    } else if (fits && table == NULL) {
-        rc = -ENOMEM;
     } else if (!quiet && is_of_another_version(fd)) {
         complain(
             "'%.500s' is of another version of hangdog and cannot be read: whether its program died in a "
             "hang is not known",
             path);
     }
-    if (table != NULL) {
-        munmap(table, TABLE_BYTES);
-    }
     if (rc == 0) {
         unlink(path);
+    }
+    return rc;
+}
+
+/* Not what another user put there. */
+static int settle_one(const char *path, const char *spool, bool quiet) {
+    struct stat st;
+    int rc = 0;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid()) {
+        close(fd);
+        return 0;
+    }
+    bool fits = (size_t)st.st_size == TABLE_BYTES;
+    struct hd_record *table = fits ? map_table(fd) : NULL;
+    if (fits && table == NULL) {
+        rc = -ENOMEM;
+    } else if (!is_between(table) /* else it could not get the lock that we have */ &&
+               flock(fd, LOCK_EX | LOCK_NB) == 0 && !is_between(table)) {
+        rc = settle_locked(fd, table, path, spool, quiet);
+    }
+    if (table != NULL) {
+        munmap(table, TABLE_BYTES);
     }
     close(fd);
     return rc;

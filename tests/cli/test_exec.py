@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """--exec: the program takes the place of the command; nobody is left to tell, and nothing is lost."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -208,6 +209,33 @@ class Exec(SideBySide):
         program.wait()
         self.settle(program)
         self.assert_kinds(["fatal-hang", "session"], program)
+
+    def beside_while_it_becomes_another_program_nobody_takes_its_record(self):
+        """The lock went with the first program, and the second one's loader is still at its libraries."""
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        pipe = folder + "/libc.so.6"
+        os.mkfifo(pipe)
+        program = self.run_alone(["/bin/sh", "-c", "sleep 0.2; LD_LIBRARY_PATH=%s exec \"$@\"" % folder, "sh",
+                                  *loop(1.6, "hang60")], "--loop", "python3")
+
+        def opened():
+            with contextlib.suppress(OSError):  # nobody reads it yet
+                return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK) + 1
+            return None
+        writer = wait_until(opened, "the second program's loader") - 1
+        self.settle(program)
+        self.assertEqual(1, len(self.records(program)))
+        os.write(writer, b"\x7fELF\x01".ljust(64, b"\0"))  # of 32 bits: it looks elsewhere
+        os.close(writer)
+        wait_until(lambda: program.reports("hang"), "its report")
+        self.settle(program)
+        self.assertEqual(["hang"], [r["kind"] for r in program.reports()])
+        os.kill(program.process.pid, signal.SIGKILL)
+        program.wait()
+        self.settle(program)
+        self.assert_kinds(["fatal-hang", "session"], program)
+        self.assertEqual([], self.records(program))
 
     def beside_a_forked_child_holds_no_lock(self):
         program = self.run_alone([PYTHON, "-I", "-c", loop()[-1].replace(
