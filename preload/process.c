@@ -9,14 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "interpose.h"
-#include "monitor/proc_files.h"
 #include "named.h"
 #include "recognise.h"
 #include "record_file.h"
@@ -338,35 +335,6 @@ struct hd_record *hd_process_execs(void) {
 }
 
 /* ---- workers at a disk that does not answer -------------------------------------------------------- */
-
-#define PATIENCE_NS (50 * HD_NS_PER_MS)
-#define TRY_AGAIN_NS (5 * HD_NS_PER_MS)
-
-/* In a call, and not waiting for work. */
-static bool is_at_a_disk(int tid) {
-    char text[64];
-    int fd = hd_open_own_task(tid, "syscall", O_RDONLY | O_CLOEXEC);
-    long n = fd < 0 ? fd : hd_os.read(fd, text, sizeof text - 1);
-    if (fd >= 0) {
-        hd_os.close(fd);
-    }
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 && text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) != SYS_futex;
-}
-
-bool hd_process_worker_is_stuck(void) {
-    const struct hd_monitor *m = hd_monitor_current();
-    int tid = m != NULL ? atomic_load(&m->worker_tid) : 0;
-    uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
-    while (tid != 0 && is_at_a_disk(tid)) {
-        uint32_t never = 0;
-        if (hd_os_now_ns() >= until_ns) {
-            return true;
-        }
-        (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + TRY_AGAIN_NS, false);
-    }
-    return false;
-}
 
 bool hd_process_has_stray(void) {
     for (unsigned i = 0; i < self.strays && hd_process_is_own(); i++) {

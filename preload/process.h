@@ -40,9 +40,7 @@ bool hd_process_may_change_ids(void);
 /* Ours have the caller's ids now. */
 void hd_process_notes_ids(void);
 
-/* Our worker is at a disk that does not answer, and does not come back within moments; or one that a stop
- * left there still is. */
-bool hd_process_worker_is_stuck(void);
+/* A worker that a stop left at a disk that does not answer still is there. */
 bool hd_process_has_stray(void);
 
 /* The same for good, from any thread. */

@@ -5,14 +5,21 @@
  * born with, ours must be gone before. Ordinary code, on any thread.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "os/os.h"
+#include "monitor/monitor.h"
+#include "monitor/proc_files.h"
 #include "process.h"
+
+#define PATIENCE_NS (50 * HD_NS_PER_MS) /* with a worker at a disk */
+#define TRY_AGAIN_NS (5 * HD_NS_PER_MS)
 
 /* libc's, which no header of its own declares. */
 extern int capget(cap_user_header_t header, cap_user_data_t data);
@@ -75,6 +82,33 @@ static bool libc_sees_one(void) {
     return note != NULL && *note != 0;
 }
 
+/* In a call, and not waiting for work. */
+static bool is_at_a_disk(int tid) {
+    char text[64];
+    int fd = hd_open_own_task(tid, "syscall", O_RDONLY | O_CLOEXEC);
+    long n = fd < 0 ? fd : hd_os.read(fd, text, sizeof text - 1);
+    if (fd >= 0) {
+        hd_os.close(fd);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 && text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) != SYS_futex;
+}
+
+/* Our worker is there, and does not come back within moments. */
+static bool worker_is_stuck(void) {
+    const struct hd_monitor *m = hd_monitor_current();
+    int tid = m != NULL ? atomic_load(&m->worker_tid) : 0;
+    uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
+    while (tid != 0 && is_at_a_disk(tid)) {
+        uint32_t never = 0;
+        if (hd_os_now_ns() >= until_ns) {
+            return true;
+        }
+        (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + TRY_AGAIN_NS, false);
+    }
+    return false;
+}
+
 /* Asked before a filter comes: under it nothing of ours could have our threads change with the caller. Where
  * the program has threads of its own libc has all of them change. */
 bool hd_process_may_change_ids(void) {
@@ -92,7 +126,7 @@ void hd_process_changes_ids(void) {
     int saved = errno;
     atomic_fetch_add(&changing, 1);
     int tid = hd_process_own_thread();
-    bool waits = tid != 0 && libc_sees_one() && (hd_process_has_stray() || hd_process_worker_is_stuck());
+    bool waits = tid != 0 && libc_sees_one() && (hd_process_has_stray() || worker_is_stuck());
     if (tid != 0 && (waits || !has_the_same_rights(tid)) && !hd_process_alone()) {
         hd_process_ends_watch(HD_UNWATCHED_ALONE);
     }
