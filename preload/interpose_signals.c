@@ -11,6 +11,7 @@
 
 #include "capture/mailbox.h"
 #include "interpose.h"
+#include "process.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -54,10 +55,12 @@ EARLY static bool is_own(int signal) {
            is_own_handler(now.sa_handler);
 }
 
-/* Only the thread itself can; one that another thread's handlers wait for keeps ours. */
+/* Only the thread itself can; one that another thread's handlers wait for keeps ours, and so does one under a
+ * filter, which may forbid to ask. */
 EARLY static void give_way(void) {
     stack_t now, none = {.ss_flags = SS_DISABLE};
-    if (own.alt_stack != NULL && REAL(sigaltstack)(NULL, &now) == 0 && now.ss_sp == own.alt_stack) {
+    if (own.alt_stack != NULL && !hd_process_is_filtered() && REAL(sigaltstack)(NULL, &now) == 0 &&
+        now.ss_sp == own.alt_stack) {
         REAL(sigaltstack)(&none, NULL);
     }
 }

@@ -55,13 +55,13 @@ static void leave(void *of) {
         return; /* a forked child's, wiped */
     }
     struct hd_watch *watch = p->waits->watch; /* the place may be another thread's soon */
-    struct hd_monitor *m = hd_monitor_current();
     hd_loop_mark(p->waits->loop, HANGDOG_EXIT);
     atomic_compare_exchange_strong(&p->use, &on, LEFT);
     if (hd_process_is_filtered()) {
         hd_capture_thread_hide(); /* no system call may be made: the watch stays, as one that is idle */
         return;
     }
+    struct hd_monitor *m = hd_monitor_current();
     uint64_t until_ns = hd_os_now_ns() + LEAVE_NS;
     while (atomic_load(&p->working) != 0 &&
            hd_os.futex_wait((uint32_t *)&p->working, 1, until_ns, false) != -ETIMEDOUT) {

@@ -403,14 +403,14 @@ void hd_process_ends_watch(enum hd_unwatched why) {
     }
 }
 
-/* Of the calling thread: it has a filter already, and had one before the one that is being installed. */
-static _Thread_local bool has_filter, had_filter;
+/* Of the calling thread: it had a filter before the one that is being installed. */
+static _Thread_local bool had_filter;
 
 /* What is ours in memory is our process's, and so is the thread: only the filter is the vforked child's. */
 static bool comes_in_vforked_child(void) {
     if (atomic_load(&vforked_filtered) == 0) {
         bool shared = self.here != NULL && __atomic_load_n(self.here, __ATOMIC_RELAXED) != 0;
-        if (has_filter || !shared || hd_os.get_pid() == self.pid) {
+        if (hd_thread_is_filtered || !shared || hd_os.get_pid() == self.pid) {
             return false;
         }
         atomic_store(&vforked_filtered, 1);
@@ -425,8 +425,8 @@ void hd_process_filter_comes(bool all_threads) {
         return;
     }
     self.was_filtered = self.filtered;
-    had_filter = has_filter;
-    has_filter = self.filtered = true;
+    had_filter = hd_thread_is_filtered;
+    hd_thread_is_filtered = self.filtered = true;
     if (had_filter && !all_threads) {
         return; /* all is done, and the filter that is there may forbid each of our calls */
     }
@@ -458,7 +458,7 @@ void hd_process_filter_refused(bool all_threads) {
         return; /* the child keeps still all the same */
     }
     bool undone = !had_filter && !self.was_filtered && !all_threads;
-    has_filter = had_filter;
+    hd_thread_is_filtered = had_filter;
     self.filtered = self.was_filtered;
     if (undone && atomic_load(&self.phase) == WATCHED && hd_process_is_own()) {
         hd_capture_signal_init(hd_settings_default().signal);

@@ -228,6 +228,8 @@ struct hd_monitor *hd_monitor_current(void);
  * it was refused. */
 void hd_monitor_filtered(void);
 void hd_monitor_unfiltered(void);
+/* The calling thread, watched or not, has one, as far as the preload knows. */
+extern _Thread_local bool hd_thread_is_filtered;
 struct hd_settings hd_settings_default(void);
 /* NULL: not set, or empty. */
 const char *hd_environment(const char *name);

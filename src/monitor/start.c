@@ -28,6 +28,7 @@ static _Atomic uint32_t phase;
 static _Atomic int owner_pid;
 static struct hd_monitor *_Atomic monitor;
 static _Atomic bool filtered; /* a seccomp filter is on a watched thread: it makes no system call for us */
+_Thread_local bool hd_thread_is_filtered;
 static bool abandoned; /* the worker of `monitor` may still be at work: its memory is never used again */
 static bool astray;    /* a worker was left at work: it may still read the stack that was lent to it */
 
@@ -242,7 +243,7 @@ int hd_monitor_stop(void) {
 
 void hd_monitor_leave(void) {
     struct hd_monitor *m = atomic_load(&monitor);
-    if (atomic_load(&filtered)) {
+    if (atomic_load(&filtered) || hd_thread_is_filtered) {
         if (m != NULL) {
             atomic_store(&m->stopping, true); /* seen at the next look: nobody is woken */
         }

@@ -74,6 +74,10 @@ class Filters(Case):
         if os.getuid() == 0:  # else it has nothing to give up
             self.assertRegex(program.told[-1], NO_LONGER)
 
+    def test_a_handler_that_is_installed_under_a_filter(self):
+        program = self.program([FILTERED, "handler"])
+        self.assertEqual(7, program.wait(), program.errors)
+
     def test_a_filter_of_a_vforked_child_is_its_own(self):
         plain, watched = [self.program([FILTERED, "vfork"], watched=watched, options=["--thread", "worker"])
                           for watched in (False, True)]
@@ -339,9 +343,10 @@ class Threads(Case):
     """A thread that is watched by its name ends as it would without us."""
 
     def test_it_leaves_nothing_and_asks_for_nothing(self):
-        pairs = {way: [self.program([THREAD_ENDS, way], watched=watched, options=["--thread", "worker"])
+        pairs = {way: [self.program([THREAD_ENDS, way], watched=watched,
+                                    options=[] if way == "exits" else ["--thread", "worker"])
                        for watched in (False, True)]
-                 for way in ("plainly", "alone", *([] if SANITIZER else ["filtered"]))}  # OWN_CALLS
+                 for way in ("plainly", "alone", *([] if SANITIZER else ["filtered", "exits"]))}  # OWN_CALLS
         for way, (plain, watched) in pairs.items():
             self.assertEqual(7, plain.wait(), plain.errors)
             self.assertEqual(7, watched.wait(), "%s: %s" % (way, watched.errors))

@@ -2,7 +2,8 @@
  *
  * A thread called `worker` that waits for a second, and ends. `thread-ends WAY`: `plainly`; `alone`, after
  * the main thread has asked for what a process with two threads may not have; `filtered`, under a filter of
- * its own that ends the program for touching the alternate stack. Tells what the thread leaves behind.
+ * its own that ends the program for touching the alternate stack and for asking who it is. Tells what the
+ * thread leaves behind. `exits`: under that filter the thread, which has no name, ends the program.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -12,8 +13,10 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -33,7 +36,8 @@ static void tick(int times) {
 
 static int install_filter(void) {
     struct sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sigaltstack, 0, 1),
+                                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sigaltstack, 1, 0),
+                                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 0, 1),
                                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
                                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
@@ -51,13 +55,19 @@ static void tell(void *unused) {
 }
 
 static void *work(void *unused) {
-    prctl(PR_SET_NAME, "worker");
+    bool filtered = strcmp(way, "filtered") == 0, exits = strcmp(way, "exits") == 0;
+    if (!exits) {
+        prctl(PR_SET_NAME, "worker");
+    }
     pthread_setspecific(at_exit, &at_exit);
     tick(20);
     sem_post(&has_ticked);
     sem_wait(&may_end);
-    if (strcmp(way, "filtered") == 0 && install_filter() != 0) {
+    if ((filtered || exits) && install_filter() != 0) {
         printf("no filter\n");
+    }
+    if (exits) {
+        exit(7);
     }
     return unused;
 }
