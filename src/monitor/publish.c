@@ -429,7 +429,7 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     hd_spool_make_room(&k->spool);
     note_dropped(k);
     hd_record_sum_up(c, hd_os_now_ns() - c->options.started_ns, &s, &cost);
-    if (s.turns == 0) {
+    if (s.turns == 0 && s.hangs == 0) {
         atomic_store(&c->told, 1);
         return; /* a run without a loop */
     }

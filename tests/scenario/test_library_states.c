@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The program's states, each with a threshold of its own; and what kind of report comes of a state, and of
- * many threads.
+ * many threads; what a run leaves that had no other.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,6 +77,23 @@ static void in_the_background_another_threshold_and_another_kind(void **state) {
     stop_with_reports(1);
 }
 
+/* Nothing but a launch: no turn of it has ended. */
+static void a_run_that_hangs_in_its_only_turn_has_a_session(void **state) {
+    (void)state;
+    library_start(&spool);
+    hangdog_loop *loop = hangdog_loop_watch("main", 0);
+    assert_non_null(loop);
+    block_sleep(2 * T);
+    assert_int_equal(hangdog_stop(), 0);
+    hangdog_loop_unwatch(loop);
+    json_t *sessions = spool_wait(&spool, "session", 1);
+    const json_t *session = json_object_get(json_array_get(sessions, 0), "session");
+    assert_int_equal(report_ns(session, "hangs"), 1);
+    assert_int_equal(report_ns(session, "turns"), 0);
+    json_decref(sessions);
+    spool_expect(&spool, 1);
+}
+
 /* ---- many threads --------------------------------------------------------------------------------- */
 
 static sem_t over;
@@ -128,6 +145,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(each_state_has_its_own_threshold),
         CASE(in_the_background_another_threshold_and_another_kind),
+        CASE(a_run_that_hangs_in_its_only_turn_has_a_session),
         CASE(with_more_than_so_many_threads_it_is_too_many_threads_whatever_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
