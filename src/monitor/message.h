@@ -23,10 +23,10 @@ enum hd_message_type {
 };
 
 struct hd_message {
-    uint8_t type;  /* enum hd_message_type */
-    uint8_t loop;  /* index of the watch */
-    uint8_t state; /* hangdog_state, with TRACK and OPEN */
-    uint8_t activity;
+    uint8_t type;        /* enum hd_message_type */
+    uint8_t loop;        /* index of the watch */
+    uint8_t state;       /* hangdog_state, with TRACK and OPEN */
+    uint8_t activity;    /* the same; an idle one, where the turn is over and it is not known */
     int tid;             /* with TRACK */
     uint32_t generation; /* of the watch's slot: it may have been given to another loop since */
     uint64_t at_ns;

@@ -197,6 +197,9 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look
     }
     if ((actions & HD_ACT_OPEN) != 0 && w->told) {
         message.type = HD_MSG_OPEN;
+        if (w->life.state == HD_LIFE_IDLE) {
+            message.activity = HANGDOG_EXIT; /* it is over, and the word is perhaps the next turn's */
+        }
         message.at_ns = look->now_ns;
         message.duration_ns = hd_life_age(&w->life, look->now_ns);
         hd_tell(m, &message);

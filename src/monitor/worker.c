@@ -179,6 +179,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
                     const struct hd_message *msg) {
     hd_hang_open(h);
     h->state = msg->state;
+    h->activity = hd_activity_is_idle(msg->activity) ? h->activity : msg->activity;
     h->threshold_ns = msg->threshold_ns;
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;

@@ -77,6 +77,52 @@ static void in_the_background_another_threshold_and_another_kind(void **state) {
     stop_with_reports(1);
 }
 
+static const char *activity_of(const json_t *report) {
+    return report_text(json_object_get(report, "loop"), "activity");
+}
+
+static void after_some_time_before_the_timers(uint64_t ms) {
+    block_sleep(T / 4);
+    hangdog_mark(looper.loop, HANGDOG_BEFORE_TIMERS);
+    block_sleep_other(ms);
+}
+
+/* Not that in which it was when its samples began. */
+static void the_activity_is_that_of_the_hang(void **state) {
+    (void)state;
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 2 * T);
+    looper_call(&looper, after_some_time_before_the_timers, 2 * T);
+    json_t *hangs = spool_wait(&spool, "hang", 2);
+    assert_string_equal(activity_of(json_array_get(hangs, 0)), "after-waiting");
+    assert_string_equal(activity_of(json_array_get(hangs, 1)), "before-timers");
+    json_decref(hangs);
+    stop_with_reports(2);
+}
+
+static void before_the_sources_and_another_turn(uint64_t ms) {
+    hangdog_mark(looper.loop, HANGDOG_BEFORE_SOURCES);
+    block_sleep(ms);
+    hangdog_turn(looper.loop);
+    block_sleep(T / 10);
+}
+
+/* It ends between the look at 160 ms, from which on it is sampled, and the one at 240 ms. */
+static void it_is_not_that_of_the_turn_after_it(void **state) {
+    (void)state;
+    hangdog_options o = library_options(&spool);
+    o.interval_ns = T * MS / 5 * 2;
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 2 * T);
+    looper_call(&looper, before_the_sources_and_another_turn, T + T / 10);
+    json_t *hangs = spool_wait(&spool, "hang", 2);
+    assert_string_equal(activity_of(json_array_get(hangs, 1)), "before-sources");
+    json_decref(hangs);
+    stop_with_reports(2);
+}
+
 /* Nothing but a launch: no turn of it has ended. */
 static void a_run_that_hangs_in_its_only_turn_has_a_session(void **state) {
     (void)state;
@@ -145,6 +191,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(each_state_has_its_own_threshold),
         CASE(in_the_background_another_threshold_and_another_kind),
+        CASE(the_activity_is_that_of_the_hang),
+        CASE(it_is_not_that_of_the_turn_after_it),
         CASE(a_run_that_hangs_in_its_only_turn_has_a_session),
         CASE(with_more_than_so_many_threads_it_is_too_many_threads_whatever_the_state),
     };
