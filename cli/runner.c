@@ -76,7 +76,8 @@ static void let_go_of_inherited(void) {
 
 void runner_begin(void) {
     sigprocmask(SIG_BLOCK, NULL, &given.mask);
-    sigaction(SIGCHLD, NULL, &given.child);
+    /* ignored, as some parents leave it, no child of ours could be waited for */
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &given.child);
     sigaction(SIGPIPE, NULL, &given.pipe);
     /* a limit on files is an error of a call's, and not our end */
     sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &given.size);
@@ -123,9 +124,7 @@ int runner_prepare(struct runner *r) {
             sigaddset(&set, signal);
         }
     }
-    /* ignored, as some parents leave it, our child could not be waited for; a closed stderr is no reason to
-     * end */
-    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    /* a closed stderr is no reason to end */
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     sigprocmask(SIG_BLOCK, &set, NULL);
     r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -12,7 +12,10 @@ import time
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, MS, Program, RealCase, environment, main, schema_errors, state_of, wait_until
+from support_run import (BUILD, HANGDOG, MS, SANITIZER, Program, RealCase, environment, main, schema_errors, state_of,
+                         wait_until)
+
+FILTERED = os.path.join(BUILD, "tests/programs/filtered")
 
 
 class Exec(SideBySide):
@@ -196,6 +199,16 @@ class Exec(SideBySide):
         os.kill(program.process.pid, signal.SIGKILL)
         program.wait()
         self.settle(program)
+        self.assert_kinds(["hang", "session"], program)
+
+    @unittest.skipIf(SANITIZER, "its runtime makes system calls of its own, which the filter ends")
+    def beside_under_a_filter_by_a_launcher_that_waits_for_no_child(self):
+        ignores = ("import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+                   "os.execv(sys.argv[1], sys.argv[1:])")
+        program = Program([FILTERED, "launch", "harmless", PYTHON, "-I", "-c", ignores, HANGDOG, "run", "--exec", "--spool",
+                           "spool", "--loop", "python3", "--", *loop(1.6, "hang0.8", 0.5)], watched=False)
+        self.addCleanup(program.close)
+        self.assertEqual(0, program.wait(), program.errors)
         self.assert_kinds(["hang", "session"], program)
 
     def beside_a_wrapper_script_is_followed(self):
