@@ -40,6 +40,7 @@ static bool is_forwarded(int signal) {
 static struct {
     sigset_t mask;
     struct sigaction child, pipe, size;
+    int death; /* the signal that we are to be sent when who launched us ends; 0: none */
 } given;
 
 /* Descriptors that we were started with: the program's, and a pipe or a lock is only let go when nobody holds
@@ -76,6 +77,7 @@ static void let_go_of_inherited(void) {
 
 void runner_begin(void) {
     sigprocmask(SIG_BLOCK, NULL, &given.mask);
+    prctl(PR_GET_PDEATHSIG, &given.death);
     /* ignored, as some parents leave it, no child of ours could be waited for */
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &given.child);
     sigaction(SIGPIPE, NULL, &given.pipe);
@@ -161,9 +163,22 @@ static void set_timers(const struct itimerval timers[TIMERS]) {
     }
 }
 
+/* In the child. What a launcher asked for exec keeps as well, and fork does not: the program would outlive
+ * him where it is SIGKILL, of which we can pass on nothing. */
+static void end_with(pid_t runner) {
+    if (given.death != 0) {
+        prctl(PR_SET_PDEATHSIG, given.death);
+        pid_t parent = getppid();
+        if (parent != runner && parent != 0) { /* 0: a namespace of processes lies between */
+            raise(given.death);                /* he has ended before, and so have we */
+        }
+    }
+}
+
 /* In the child. Only what the program would have had: mask, descriptors, environment, but for our two
  * variables. */
-static _Noreturn void become(const struct runner *r, char *const argv[], const char *preload, int tell_fd) {
+static _Noreturn void become(const struct runner *r, pid_t runner, char *const argv[], const char *preload,
+                             int tell_fd) {
     char number[16];
     fcntl(r->record_fd, F_SETFD, 0); /* of the child alone */
     snprintf(number, sizeof number, "%d", r->record_fd);
@@ -171,6 +186,7 @@ static _Noreturn void become(const struct runner *r, char *const argv[], const c
     setenv("HANGDOG_LINK", number, 1);
     setenv("LD_PRELOAD", preload, 1);
     runner_as_before();
+    end_with(runner);
     execvp(argv[0], argv);
     int why = errno;
     if (write(tell_fd, &why, sizeof why) < 0) {
@@ -202,11 +218,12 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
     hd_os.wall_clock(&r->record->options.started_wall_ns);
     struct itimerval timers[TIMERS];
     take_timers(timers);
+    pid_t runner = getpid();
     r->child = fork();
     *tried = r->child >= 0;
     if (r->child == 0) {
         set_timers(timers);
-        become(r, argv, preload, tell[1]);
+        become(r, runner, argv, preload, tell[1]);
     } else if (r->child < 0) {
         set_timers(timers);
     }

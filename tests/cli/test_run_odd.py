@@ -5,13 +5,32 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 import unittest
 
-from support_beside import loop
-from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, Program, environment, main_side_by_side, wait_until
+from support_beside import PYTHON, loop
+from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, environment, main_side_by_side, state_of,
+                         wait_until)
+
+# What a launcher has asked to be sent at its end is its child's, also over exec.
+LAUNCHER = """
+import ctypes, os, signal, sys
+if os.fork() == 0:
+    ctypes.CDLL(None).prctl(1, int(sys.argv[1]), 0, 0, 0)
+    os.execv(sys.argv[2], sys.argv[2:])
+signal.pause()
+"""
+ASKED = """
+import ctypes, os, time
+asked = ctypes.c_int()
+ctypes.CDLL(None).prctl(2, ctypes.byref(asked), 0, 0, 0)
+open("now", "w").write("%d %d" % (os.getpid(), asked.value))
+os.rename("now", "asked")
+time.sleep(600)
+"""
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")
 FILTERED = os.path.join(BUILD, "tests/programs/filtered")
@@ -211,6 +230,28 @@ class Odd(unittest.TestCase):
             done = self.run_it("--spool", "spool", name)
             self.assertEqual((127, "hangdog: cannot run '%s': No such file or directory; %s\n" % (name, advice)),
                              (done.returncode, done.stderr))
+
+    def launched(self, number, head):
+        """A launcher, and the number of its child, which was told that it asked for this signal."""
+        # pylint: disable=consider-using-with
+        launcher = subprocess.Popen([PYTHON, "-c", LAUNCHER, str(int(number)), *head, PYTHON, "-c", ASKED],
+                                    cwd=self.folder, env=environment(), stderr=subprocess.DEVNULL)
+        self.addCleanup(launcher.wait)
+        self.addCleanup(launcher.kill)
+        asked = pathlib.Path(self.folder, "asked")
+        wait_until(asked.exists, "the program")
+        pid, told = map(int, asked.read_text(encoding="ascii").split())
+        self.addCleanup(lambda: state_of(pid) and os.kill(pid, signal.SIGKILL))
+        asked.unlink()
+        self.assertEqual(number, told)
+        return launcher, pid
+
+    def test_the_end_of_a_launcher_is_the_programs_where_that_was_asked_for(self):
+        for head in [], [HANGDOG, "run", "--spool", self.folder + "/spool", "--"]:
+            for number in signal.SIGKILL, signal.SIGTERM:
+                launcher, pid = self.launched(number, head)
+                launcher.kill()
+                wait_until(lambda p=pid: state_of(p) in ("", "Z"), "the program's end")
 
     @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
     def test_a_program_that_dies_leaves_one_core_file(self):
