@@ -82,7 +82,7 @@ EXPORT int prctl(int option, ...) {
 /* Those that a process with a second thread may not have: the flags of unshare, the kinds of setns (0: any).
  */
 #define UNSHARE_ALONE (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)
-#define SETNS_ALONE (CLONE_NEWUSER | CLONE_NEWNS)
+#define SETNS_ALONE (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)
 #define RETRIES 50
 
 /* Ours go when the kernel says that they are in the way. One that was joined may still be counted, for an

@@ -175,6 +175,17 @@ class Namespaces(Case):
             self.assertEqual(plain.output, watched.output)
             self.assertEqual(["sleep"], self.hangs(watched), "%s: %s" % (name, watched.errors))
 
+    @unittest.skipIf(SANITIZER == "thread", "the sanitizer's runtime has a thread of its own, which stays")
+    def test_a_namespace_of_times_is_as_easily_joined(self):
+        join = "libc.unshare({0}) or libc.setns(os.open('/proc/self/ns/time_for_children', 0), {0})".format(0x80)
+        plain, watched = [self.program([PYTHON, "-I", "-c", USERS.format(call=join)], watched=watched)
+                          for watched in (False, True)]
+        self.assertEqual(plain.wait(), watched.wait(), watched.errors)
+        if not plain.output.startswith("0 "):
+            self.skipTest("this machine gives us no namespace of times: " + plain.output)
+        self.assertEqual(plain.output, watched.output)
+        self.assertEqual(["sleep"], self.hangs(watched), watched.errors)
+
     def test_unshare_nsenter_and_bwrap(self):
         every = [["/usr/bin/unshare", "-r", "/usr/bin/id", "-u"],
                  ["/usr/bin/unshare", "-r", "-m", "-p", "-f", "--mount-proc", SHELL, "-c", "echo /proc/[0-9]*"],
