@@ -46,11 +46,15 @@ static struct {
     bool was_filtered; /* before the one that is being installed */
 } self;
 
+/* Not in a forked child, whose memory is its own. */
+static bool has_our_memory(void) {
+    return self.here != NULL && __atomic_load_n(self.here, __ATOMIC_RELAXED) != 0;
+}
+
 /* In the process that self tells of: neither in a forked child nor in one that shares our memory until exec.
  */
 bool hd_process_is_own(void) {
-    return self.here != NULL && __atomic_load_n(self.here, __ATOMIC_RELAXED) != 0 &&
-           hd_os.get_pid() == self.pid;
+    return has_our_memory() && hd_os.get_pid() == self.pid;
 }
 
 /* Of the calling thread: its vforked child, which has our memory until it execs or ends, is under a filter.
@@ -302,11 +306,20 @@ static struct hd_waits *first_wait_of_child(void) {
     return hd_waits_self;
 }
 
+/* Before the program's first wait: what such a child finds, the thread's too, is its parent's. */
+static bool in_vforked_child(void) {
+    return atomic_load(&vforked_filtered) != 0 ||
+           (atomic_load(&self.phase) == AT_FIRST_WAIT && has_our_memory() && hd_os.get_pid() != self.pid);
+}
+
 struct hd_waits *hd_process_first_wait(void) {
     struct hd_waits *t = hd_waits_self;
     uint32_t phase = AT_FIRST_WAIT;
     if (t->named) {
         hd_waits_self = NULL; /* forgotten, or a forked child's */
+        return NULL;
+    }
+    if (in_vforked_child()) {
         return NULL;
     }
     if (hd_record_file_path() != NULL && hd_process_is_child()) {
@@ -318,7 +331,7 @@ struct hd_waits *hd_process_first_wait(void) {
         }
         return NULL;
     }
-    if (!hd_process_is_own()) {
+    if (!has_our_memory()) {
         atomic_store(&self.phase, NEVER);
         hd_waits_self = NULL;
         return NULL;
@@ -409,8 +422,7 @@ static _Thread_local bool had_filter;
 /* What is ours in memory is our process's, and so is the thread: only the filter is the vforked child's. */
 static bool comes_in_vforked_child(void) {
     if (atomic_load(&vforked_filtered) == 0) {
-        bool shared = self.here != NULL && __atomic_load_n(self.here, __ATOMIC_RELAXED) != 0;
-        if (hd_thread_is_filtered || !shared || hd_os.get_pid() == self.pid) {
+        if (hd_thread_is_filtered || !has_our_memory() || hd_os.get_pid() == self.pid) {
             return false;
         }
         atomic_store(&vforked_filtered, 1);

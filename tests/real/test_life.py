@@ -158,6 +158,36 @@ ticks(20)
 """
 
 
+# It may ask for a namespace, and so is watched from its first wait on; before that a child waits that has its memory.
+VFORKS = """
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int fds[2];
+static void ticks(int n) {
+    for (int i = 0; i < n; i++) {
+        poll(&(struct pollfd){.fd = fds[0], .events = POLLIN}, 1, 50);
+    }
+}
+int main(int argc, char **argv) {
+    if ((argc > 1 && unshare(0) != 0) || pipe(fds) != 0) {
+        return 1;
+    }
+    if (vfork() == 0) {
+        poll(0, 0, 1);
+        _exit(0);
+    }
+    wait(0);
+    ticks(60);
+    sleep(1);
+    ticks(20);
+    return 7;
+}
+"""
+
+
 class Namespaces(Case):
     """A process with a second thread may not have a new user namespace: ours are none."""
 
@@ -185,6 +215,14 @@ class Namespaces(Case):
             self.skipTest("this machine gives us no namespace of times: " + plain.output)
         self.assertEqual(plain.output, watched.output)
         self.assertEqual(["sleep"], self.hangs(watched), watched.errors)
+
+    def test_a_vforked_child_that_waits_is_not_the_programs_first_wait(self):
+        vforks = self.folder() + "/vforks"
+        subprocess.run(["gcc", "-x", "c", "-", "-o", vforks], input=VFORKS, text=True, check=True)
+        every = [self.program([vforks], options=options) for options in ([], ["--follow"])]
+        for program in every:
+            self.assertEqual(7, program.wait(), program.errors)
+            self.assertEqual(["sleep"], self.hangs(program), program.errors)
 
     def test_unshare_nsenter_and_bwrap(self):
         every = [["/usr/bin/unshare", "-r", "/usr/bin/id", "-u"],
