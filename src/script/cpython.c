@@ -78,8 +78,8 @@ static bool read_frame(const struct hd_scripts *s, struct window *w, uint64_t ad
 }
 
 /* The Python frames of the C frame `native`, from the innermost on. Its list ends at the frame `outer`, of
- * the next C frame (0: not known). False: it is garbage, or changed under our eyes; then nothing was added.
- */
+ * the next C frame (0: not known), or nowhere: in a greenlet what is further out is not its caller. False: it
+ * is garbage, or changed under our eyes; then nothing was added. */
 static bool take_frames(struct hd_scripts *s, struct window *w, uint64_t address, uint64_t outer,
                         uint32_t native) {
     struct frame f;
@@ -87,7 +87,7 @@ static bool take_frames(struct hd_scripts *s, struct window *w, uint64_t address
     uint32_t before = s->frames;
     for (unsigned i = 0; i < HD_SCRIPT_FRAMES_PER_CALL && s->frames < HD_SCRIPT_FRAMES_MAX; i++) {
         if (!read_frame(s, w, address, &f) || !hd_cpython_place(s, f.code, f.instr, &place) ||
-            (f.entry && outer != 0 && f.previous != outer)) {
+            (f.entry && outer != 0 && f.previous != 0 && f.previous != outer)) {
             s->frames = before;
             return false;
         }

@@ -222,6 +222,16 @@ static void a_list_that_leads_elsewhere_names_nothing(void **state) {
     assert_int_equal(expand(), 6);
 }
 
+/* In a greenlet: the interpreter's calls further out are those of who switched to it. */
+static void a_list_that_ends_before_the_next_call_is_whole(void **state) {
+    (void)state;
+    put_frame(2, 1, 1, 0, true);
+    assert_int_equal(expand(), 8);
+    check(1, "inner", 33, CODE(2));
+    check(2, "middle", 21, CODE(1));
+    check(5, "outer", 10, CODE(0));
+}
+
 /* The thread ran on: the copy's frame is gone, and another one is there now. */
 static void a_frame_that_is_gone_is_replaced_by_the_one_that_runs(void **state) {
     (void)state;
@@ -416,6 +426,7 @@ int main(void) {
         cmocka_unit_test_setup(a_long_name_is_cut_and_of_a_long_path_the_end_is_kept, set_up),
         cmocka_unit_test_setup(a_cycle_of_frames_ends, set_up),
         cmocka_unit_test_setup(a_list_that_leads_elsewhere_names_nothing, set_up),
+        cmocka_unit_test_setup(a_list_that_ends_before_the_next_call_is_whole, set_up),
         cmocka_unit_test_setup(a_frame_that_is_gone_is_replaced_by_the_one_that_runs, set_up),
         cmocka_unit_test_setup(what_is_no_code_or_no_string_names_nothing, set_up),
         cmocka_unit_test_setup(a_line_that_is_not_told_is_left_out, set_up),
