@@ -217,7 +217,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns) {
                                .monitor = &cost,
                                .session = &s};
     if (c->session_id[6] == 0) { /* without a version it is none; else its process began to write it */
-        hd_uuid_make(c->session_id, c->options.started_wall_ns + s.used_ns);
+        hd_uuid_make_session(c->session_id, c->options.started_wall_ns + s.used_ns);
     }
     memcpy(report.id, c->session_id, sizeof report.id);
     struct hd_report_scratch *scratch = calloc(1, hd_report_scratch_bytes());

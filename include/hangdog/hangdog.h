@@ -72,7 +72,7 @@ typedef struct hangdog_options {
     const char *spool;                     /* folder of reports; default: $XDG_STATE_HOME/hangdog/APP */
     uint64_t interval_ns;                  /* between samples; default 50 ms; 1 ms to 1 s */
     uint64_t threshold_ns[HANGDOG_STATES]; /* by hangdog_state; defaults 10, 2, 3, 3, 3, 3 s */
-    uint32_t reports_per_day;              /* default 100; UINT32_MAX: no limit */
+    uint32_t reports_per_day;              /* default 100, sessions apart; UINT32_MAX: no limit */
     uint32_t reports_per_fingerprint; /* burst, one more every 10 minutes; default 5; UINT32_MAX: no limit */
     uint32_t spool_reports; /* most files kept, of 256 MiB in all; default 500; UINT32_MAX: any number */
     int signal;             /* that samples a running thread; default SIGURG; only a signal whose

@@ -442,7 +442,7 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
                           .cpu_percent = -1,
                           .monitor = &cost,
                           .session = &s};
-    hd_uuid_make(c->session_id, c->options.started_wall_ns + s.used_ns);
+    hd_uuid_make_session(c->session_id, c->options.started_wall_ns + s.used_ns);
     memcpy(r.id, c->session_id, sizeof r.id);
     int rc = hd_spool_write(&k->spool, &r, k->scratch, false);
     if (rc != 0) {

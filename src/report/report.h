@@ -139,5 +139,7 @@ const char *hd_report_kind_name(enum hd_report_kind kind);
 void hd_uuid_text(const uint8_t id[HD_UUID_BYTES], char text[37]);
 /* Version 7 (RFC 9562): milliseconds of wall time, then random bits; increases within a process. */
 void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns);
+/* The same, of a session report: in the spool these are known by their names (spool_files.c). */
+void hd_uuid_make_session(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns);
 
 #endif

@@ -54,7 +54,7 @@ void hd_spool_make_room(struct hd_spool *s);
 int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 
 /* Reports that were modified in the last `span_ns`, by the wall clock: for the cap of reports a day. Those
- * dated later than now are none of them; those that we removed for the limits are. */
+ * of sessions and those dated later than now are none of them; those that we removed for the limits are. */
 int hd_spool_count_last(struct hd_spool *s, uint64_t span_ns, uint32_t *count);
 
 #endif

@@ -56,6 +56,11 @@ enum hd_spool_file hd_spool_what(const char *name) {
     return HD_SPOOL_OTHER;
 }
 
+/* By its id: of these there may be more in a day than of hangs are told. */
+static bool is_of_session(const char *name) {
+    return name[19] >= 'a'; /* 8 or 9, else (uuid.c) */
+}
+
 /* ---- walks -------------------------------------------------------------------------------- */
 
 int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, const char *name), void *ctx) {
@@ -103,7 +108,8 @@ struct last {
 static int count_one(void *ctx, enum hd_spool_file what, const char *name) {
     struct last *last = ctx;
     struct stat st;
-    if (what != HD_SPOOL_REPORT || hd_os.stat_at(last->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (what != HD_SPOOL_REPORT || is_of_session(name) ||
+        hd_os.stat_at(last->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0; /* a reader took it meanwhile */
     last->count += written_ns(&st, last->now_ns) > last->since_ns;
     return 0;
@@ -172,13 +178,13 @@ struct trim {
 };
 
 /* It was written not long ago, and is there no more. */
-static void note_dropped(struct hd_spool *s, uint64_t now_ns, uint64_t written_ns) {
+static void note_dropped(struct hd_spool *s, uint64_t now_ns, const struct old *old) {
     s->dropped++;
     if (now_ns - s->day_ns >= DAY_NS) { /* also when the clock was set back */
         s->day_ns = now_ns;
         s->day_dropped = 0;
     }
-    s->day_dropped += now_ns - written_ns < DAY_NS;
+    s->day_dropped += now_ns - old->written_ns < DAY_NS && !is_of_session(old->name);
 }
 
 /* Among those of one tick of the file system's clock the ids tell, which sort by time. */
@@ -230,7 +236,7 @@ int hd_spool_trim(struct hd_spool *s, const char *keep) {
             if (r < 0 && r != -ENOENT)
                 return r;
             if (r == 0)
-                note_dropped(s, trim.now_ns, trim.oldest[i].written_ns);
+                note_dropped(s, trim.now_ns, &trim.oldest[i]);
             trim.reports--;
             trim.bytes -= trim.oldest[i].bytes;
         }

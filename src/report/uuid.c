@@ -49,5 +49,10 @@ void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
     id[6] = (uint8_t)(0x70 | ((now >> 8) & 0x0f));
     id[7] = (uint8_t)now;
     memcpy(id + 8, &random[1], 8);
-    id[8] = (uint8_t)(0x80 | (id[8] & 0x3f));
+    id[8] = (uint8_t)(0x80 | (id[8] & 0x1f));
+}
+
+void hd_uuid_make_session(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
+    hd_uuid_make(id, wall_ns);
+    id[8] |= 0x20;
 }

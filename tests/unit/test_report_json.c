@@ -141,6 +141,21 @@ static void an_id_has_its_time_version_and_variant(void **state) {
     assert_non_null(strchr("89ab", text[19]));
 }
 
+/* Both are of the variant. */
+static void an_id_tells_whether_it_is_a_session_reports(void **state) {
+    (void)state;
+    uint8_t id[HD_UUID_BYTES];
+    char text[37];
+    for (int i = 0; i < 100; i++) {
+        hd_uuid_make(id, 5000);
+        hd_uuid_text(id, text);
+        assert_true(text[19] == '8' || text[19] == '9');
+        hd_uuid_make_session(id, 5000);
+        hd_uuid_text(id, text);
+        assert_true(text[19] == 'a' || text[19] == 'b');
+    }
+}
+
 static long no_random(void *buf, size_t n) {
     (void)buf, (void)n;
     return -ENOSYS;
@@ -174,6 +189,7 @@ int main(void) {
         cmocka_unit_test(a_number_never_exceeds_what_readers_hold),
         cmocka_unit_test(the_sinks_first_error_ends_the_writing),
         cmocka_unit_test(an_id_has_its_time_version_and_variant),
+        cmocka_unit_test(an_id_tells_whether_it_is_a_session_reports),
         cmocka_unit_test(ids_increase_whatever_the_clock_does),
     };
     hd_os_clock_init();

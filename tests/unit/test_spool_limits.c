@@ -206,6 +206,22 @@ static void reports_of_the_last_day_are_counted(void **state) {
     assert_int_equal(of_the_last_day(), 2);
 }
 
+/* Neither as long as they are there, nor when they went for the limits. */
+static void of_the_last_days_reports_sessions_are_none(void **state) {
+    (void)state;
+    uint8_t id[HD_UUID_BYTES];
+    for (int i = 0; i < 3; i++) {
+        hd_uuid_make_session(id, now_ns);
+        write_as(id);
+    }
+    write_one();
+    assert_int_equal(of_the_last_day(), 1);
+    spool.max_reports = 2;
+    write_one();
+    assert_int_equal(spool.dropped, 3);
+    assert_int_equal(of_the_last_day(), 2);
+}
+
 static void after_the_clock_was_set_back_what_is_still_to_come_is_not_of_the_last_day(void **state) {
     (void)state;
     now_ns = TODAY + MONTH;
@@ -289,6 +305,7 @@ int main(void) {
         CASE(who_asks_for_nothing_gets_limits),
         CASE(room_is_made_for_one),
         CASE(reports_of_the_last_day_are_counted),
+        CASE(of_the_last_days_reports_sessions_are_none),
         CASE(after_the_clock_was_set_back_what_is_still_to_come_is_not_of_the_last_day),
         CASE(some_lead_is_none),
         CASE(a_machine_that_begins_in_1970_counts_its_reports),
