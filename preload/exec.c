@@ -261,14 +261,19 @@ static int pass_on(const struct call *c, char *const *env) {
     }
 }
 
+/* A runner that runs under ours starts its own program, which has no use for two. */
+static bool is_of_another_runner(const struct call *c) {
+    return hd_exec_variable(c->env, "HANGDOG_LINK=") != NULL;
+}
+
 static bool target_loads_us(const struct call *c) {
     char path[PATH_MAX];
     struct hd_text t;
     if (c->way == BY_FD && c->env == NULL) {
         return false; /* libc refuses it, and would not with ours */
     }
-    if (hd_exec_variable(c->env, "LD_TRACE_LOADED_OBJECTS=") != NULL) {
-        return false; /* ldd: we would be in the list */
+    if (is_of_another_runner(c) || hd_exec_variable(c->env, "LD_TRACE_LOADED_OBJECTS=") != NULL) {
+        return false; /* the second is ldd's: we would be in the list */
     }
     if (c->way == BY_FD || (c->way == BY_DIRECTORY && c->path[0] == '\0')) {
         hd_text_init(&t, path, sizeof path);
@@ -326,7 +331,7 @@ static size_t count_variables(char *const *env) {
 /* A child becomes a program: its own, unless children are followed. */
 static int become_in_child(const struct call *c) {
     size_t variables = count_variables(c->env);
-    const char *path = own_preload[0] != '\0' ? hd_record_file_path() : NULL;
+    const char *path = own_preload[0] != '\0' && !is_of_another_runner(c) ? hd_record_file_path() : NULL;
     bool child = path != NULL && c->path != NULL && (hd_process_is_child() || c->way >= SPAWN);
     int saved = errno;
     bool follow = child && !hd_process_is_filtered() && variables <= VARIABLES_MAX && target_loads_us(c);

@@ -253,6 +253,18 @@ class Odd(unittest.TestCase):
                 launcher.kill()
                 wait_until(lambda p=pid: state_of(p) in ("", "Z"), "the program's end")
 
+    def test_a_runner_under_a_runner_leaves_nothing_of_either(self):
+        tell, head = [PYTHON, "-c", "import os; print(sorted(os.environ.items()))"], [HANGDOG, "run", "--spool", "spool"]
+        run = lambda *argv: subprocess.run(argv, cwd=self.folder, env=environment(), capture_output=True,  # noqa: E731
+                                           timeout=PATIENCE, check=False)
+        for between in ["/bin/sh", "-c", '"$@"; :', "sh"], ["/usr/bin/env"]:
+            plain = run(*between, *tell)
+            for outer, inner in (([], []), (["--follow"], []), ([], ["--exec"]), (["--follow"], ["--exec"])):
+                done = run(*head, *outer, *between, *head, *inner, *tell)
+                self.assertEqual((0, plain.stdout), (done.returncode, done.stdout), done.stderr)
+                if not inner:  # an image that has become the program is another's now
+                    self.assertNotIn(b"could not be watched", done.stderr)
+
     @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
     def test_a_program_that_dies_leaves_one_core_file(self):
         """A program that takes core files is given them whatever the limit."""
