@@ -5,6 +5,8 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+#include <stddef.h>
+
 enum { EXIT_ERROR = 1, EXIT_USAGE = 2 };
 
 /* One subcommand each: argv[0] is its name. Returns the exit status. */
@@ -22,6 +24,10 @@ void problem_set(struct problem *p, const char *format, ...) __attribute__((form
  */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int complain_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* All of it on stderr, also where the program has made that non-blocking, and by one write where that can be:
+ * what the program writes there does not come in between. */
+void say_whole(const char *text, size_t bytes);
 
 /* All that was printed is out: 0, or a complaint that names it, and its status. */
 int written(const char *what);

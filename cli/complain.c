@@ -7,9 +7,11 @@
 #include "cli/quote.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 void problem_set(struct problem *p, const char *format, ...) {
     va_list args;
@@ -18,14 +20,34 @@ void problem_set(struct problem *p, const char *format, ...) {
     va_end(args);
 }
 
+void say_whole(const char *text, size_t bytes) {
+    while (bytes > 0) {
+        ssize_t n = write(STDERR_FILENO, text, bytes);
+        if (n > 0) {
+            text += n;
+            bytes -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
+        } else if (n == 0 || errno != EINTR) {
+            return;
+        }
+    }
+}
+
+/* Names in it come from anywhere, and it stays one line. */
+static void say_line(char *text) {
+    char line[sizeof "hangdog: \n" + sizeof((struct problem *)0)->text];
+    plain_text(text);
+    say_whole(line, (size_t)snprintf(line, sizeof line, "hangdog: %s\n", text));
+}
+
 int complain(const char *format, ...) {
     char text[sizeof((struct problem *)0)->text];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    plain_text(text); /* names in errors come from anywhere, and the line stays one */
-    fprintf(stderr, "hangdog: %s\n", text);
+    say_line(text);
     return EXIT_ERROR;
 }
 
@@ -38,8 +60,7 @@ int complain_usage(const char *command, const char *format, ...) {
     size_t n = strlen(text);
     snprintf(text + n, sizeof text - n, "; see: %s%s%s --help", own_command(), command != NULL ? " " : "",
              command != NULL ? command : "");
-    plain_text(text);
-    fprintf(stderr, "hangdog: %s\n", text);
+    say_line(text);
     return EXIT_USAGE;
 }
 

@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "cli/render.h"
 #include "os/os.h"
 #include "report/report.h"
@@ -50,24 +50,9 @@ static bool is_drawn_on(void) {
     return tcgetattr(STDERR_FILENO, &mode) == 0 && (mode.c_lflag & ICANON) == 0;
 }
 
-/* By one write where that can be: what the program writes there does not come in between. */
-static void write_whole(const char *text, size_t bytes) {
-    while (bytes > 0) {
-        ssize_t n = write(STDERR_FILENO, text, bytes);
-        if (n > 0) {
-            text += n;
-            bytes -= (size_t)n;
-        } else if (n < 0 && errno == EAGAIN) { /* the program has made it so */
-            poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
-        } else if (n == 0 || errno != EINTR) {
-            return;
-        }
-    }
-}
-
 static void say_what_was_kept(struct teller *t) {
     if (t->kept != NULL && fclose(t->kept) == 0) {
-        write_whole(t->kept_text, t->kept_bytes);
+        say_whole(t->kept_text, t->kept_bytes);
         free(t->kept_text);
     }
     t->kept = NULL;

@@ -265,6 +265,29 @@ class Odd(unittest.TestCase):
                 if not inner:  # an image that has become the program is another's now
                     self.assertNotIn(b"could not be watched", done.stderr)
 
+    def test_the_last_line_waits_for_room_where_the_program_has_made_a_pipe_non_blocking(self):
+        fill = """if 1:
+            import os
+            os.set_blocking(2, False)
+            try:
+                while True:
+                    os.write(2, b"full" * 1024)
+            except BlockingIOError:
+                pass"""
+        ours, its = os.pipe()
+        # pylint: disable=consider-using-with
+        process = subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", PYTHON, "-c", fill], cwd=self.folder,
+                                   env=environment(), stdin=subprocess.DEVNULL, stderr=its)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        os.close(its)
+        call = pathlib.Path("/proc/%d/syscall" % process.pid)
+        with open(ours, encoding="ascii") as told:
+            wait_until(lambda: process.poll() is not None or "0x1" in call.read_text(encoding="ascii").split()[2:3],
+                       "the runner's poll of one descriptor")
+            self.assertRegex(told.read().replace("full", ""), r"\Ahangdog: python3 ran for .*\n\Z")
+        self.assertEqual(0, process.wait(PATIENCE))
+
     @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
     def test_a_program_that_dies_leaves_one_core_file(self):
         """A program that takes core files is given them whatever the limit."""
