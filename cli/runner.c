@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,14 +64,46 @@ static void note_inherited(void) {
     closedir(dir);
 }
 
+static bool has_posix_lock(int fd) {
+    char path[40], line[256];
+    bool has = false;
+    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+    FILE *info = fopen(path, "re");
+    while (info != NULL && !has && fgets(line, sizeof line, info) != NULL) {
+        has = strncmp(line, "lock:", 5) == 0 && strstr(line, " POSIX ") != NULL;
+    }
+    if (info != NULL) {
+        fclose(info);
+    }
+    return has;
+}
+
+/* A POSIX lock that was taken before exec is ours, not our child's, and gone when any descriptor of its file
+ * is closed: these stay. */
+static bool keeps_a_lock(int fd) {
+    struct stat st, other;
+    bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    bool keeps = is_file && has_posix_lock(fd);
+    for (size_t i = 0; is_file && i < inherited_count && !keeps; i++) {
+        keeps = fstat(inherited[i], &other) == 0 && other.st_ino == st.st_ino && other.st_dev == st.st_dev &&
+                has_posix_lock(inherited[i]);
+    }
+    return keeps;
+}
+
 static void let_go_of_inherited(void) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (size_t i = 0; i < inherited_count; i++) {
-        close(inherited[i]);
+        if (!keeps_a_lock(inherited[i])) {
+            close(inherited[i]);
+        }
+    }
+    for (int fd = STDIN_FILENO; null >= 0 && fd <= STDOUT_FILENO; fd++) {
+        if (!keeps_a_lock(fd)) {
+            dup2(null, fd);
+        }
     }
     if (null >= 0) {
-        dup2(null, STDIN_FILENO);
-        dup2(null, STDOUT_FILENO);
         close(null);
     }
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """hangdog run as odd users use it: where there is no folder, under names that are no words, as others may not write."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -12,7 +13,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, loop
-from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, environment, main_side_by_side, state_of,
+from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, children_of, environment, main_side_by_side, state_of,
                          wait_until)
 
 # What a launcher has asked to be sent at its end is its child's, also over exec.
@@ -252,6 +253,29 @@ class Odd(unittest.TestCase):
                 launcher, pid = self.launched(number, head)
                 launcher.kill()
                 wait_until(lambda p=pid: state_of(p) in ("", "Z"), "the program's end")
+
+    def test_a_lock_that_a_launcher_took_stays(self):
+        """A POSIX lock is the process's that took it, whichever descriptors of the file it has."""
+        code = """if 1:
+            import fcntl, os, sys
+            for _ in range(2):
+                file = os.open("lock", os.O_RDWR)
+                os.set_inheritable(file, True)
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            os.execv(sys.argv[1], sys.argv[1:])"""
+        lock, free = pathlib.Path(self.folder, "lock"), pathlib.Path(self.folder, "free")
+        lock.touch()
+        program = Program([PYTHON, "-c", code, HANGDOG, "run", "--spool", "spool", "--", PYTHON, "-c",
+                           "import os, time\nwhile os.path.exists('lock'): time.sleep(0.01)"],
+                          watched=False, folder=self.folder)
+        self.addCleanup(program.close)
+        wait_until(lambda: len(children_of(program.process.pid)) == 2, "the witness, for which the runner has let go")
+        with open(lock, "r+", encoding="ascii") as file:
+            with self.assertRaises(BlockingIOError):
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock.unlink()
+            self.assertEqual(0, program.wait(), program.errors)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def test_a_runner_under_a_runner_leaves_nothing_of_either(self):
         tell, head = [PYTHON, "-c", "import os; print(sorted(os.environ.items()))"], [HANGDOG, "run", "--spool", "spool"]
