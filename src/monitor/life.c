@@ -166,19 +166,19 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
     return actions;
 }
 
-uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, const struct hd_limits *limits) {
-    uint64_t step = hd_life_age(life, now_ns) < LOOKS_CLOSE_NS ? limits->interval_ns : LOOKS_FAR_NS;
+uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, uint64_t look_ns,
+                         const struct hd_limits *limits) {
+    uint64_t step = hd_life_age(life, now_ns) < LOOKS_CLOSE_NS ? look_ns : LOOKS_FAR_NS;
     if (life->state == HD_LIFE_IDLE || life->state == HD_LIFE_RUNNING) {
         uint64_t old_ns = life->turn_ns + life->excluded_ns + old_age(limits);
-        bool sooner =
-            life->state == HD_LIFE_RUNNING && old_ns > now_ns && old_ns < now_ns + limits->interval_ns;
-        return sooner ? old_ns : now_ns + limits->interval_ns;
+        bool sooner = life->state == HD_LIFE_RUNNING && old_ns > now_ns && old_ns < now_ns + look_ns;
+        return sooner ? old_ns : now_ns + look_ns;
     }
     uint64_t next = now_ns + step;
     uint64_t sample = life->sampled_ns + life->step_ns;
     /* a grid from the turn's start would bunch after a late look; the next look counts from the one that was
      * due */
-    if (step == limits->interval_ns && life->sampled_ns != 0 && life->sampled_ns + step > now_ns) {
+    if (step == look_ns && life->sampled_ns != 0 && life->sampled_ns + step > now_ns) {
         next = life->sampled_ns + step;
     }
     if (sample > now_ns && sample < next) {

@@ -26,8 +26,8 @@ enum {
 };
 
 struct hd_limits {
-    uint64_t interval_ns;     /* of looks */
-    uint64_t sample_ns;       /* of samples, at least: an interval, or more while over the budget */
+    uint64_t interval_ns;     /* of samples */
+    uint64_t sample_ns;       /* the same, at least: an interval, or more while over the budget */
     uint64_t threshold_ns;    /* a turn that lasts exactly this long is a hang */
     uint64_t sample_until_ns; /* age after which a turn is no longer sampled, 0: never */
 };
@@ -61,8 +61,10 @@ struct hd_life {
 /* One look. Returns the actions, HD_ACT_*. */
 unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits);
 
-/* When to look next (CLOCK_MONOTONIC), given that the loop is not idle. */
-uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, const struct hd_limits *limits);
+/* When to look next (CLOCK_MONOTONIC), given that the loop is not idle. Looks are `look_ns` apart: an
+ * interval, or less. */
+uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, uint64_t look_ns,
+                         const struct hd_limits *limits);
 
 static inline uint64_t hd_life_age(const struct hd_life *life, uint64_t now_ns) {
     uint64_t age = now_ns > life->turn_ns ? now_ns - life->turn_ns : 0;

@@ -241,11 +241,23 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
                               memory_order_relaxed);
         atomic_store_explicit(&m->record->alive_ns, now_ns, memory_order_relaxed);
     }
-    w->next_ns = hd_life_next_ns(&w->life, hd_os_now_ns(), &limits);
+    w->next_ns = hd_life_next_ns(&w->life, hd_os_now_ns(), m->look_ns, &limits);
     return w->life.state != HD_LIFE_IDLE;
 }
 
 /* ---- coming and going ----------------------------------------------------------------------- */
+
+/* A turn that is a hang is seen before it is one, however far apart samples are. */
+static void look_often_enough(struct hd_monitor *m, const struct hd_watch *w) {
+    uint64_t least_ns = w->threshold_ns - 1; /* more than any, where it has none of its own */
+    for (unsigned state = 0; state < HANGDOG_STATES; state++) {
+        uint64_t ns = m->settings.threshold_ns[state];
+        least_ns = ns < least_ns ? ns : least_ns;
+    }
+    least_ns = least_ns < m->settings.threshold_max_ns ? least_ns : m->settings.threshold_max_ns;
+    least_ns = least_ns > 2 * HD_NS_PER_MS ? least_ns / 2 : HD_NS_PER_MS;
+    m->look_ns = least_ns < m->look_ns ? least_ns : m->look_ns;
+}
 
 void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->target = (struct hd_target){.mailbox = w->mailbox, .watched = true};
@@ -255,6 +267,7 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     /* a loop that is watched when the program has launched is not its launch; which loop that is, the preload
      * finds out */
     w->launched = !m->settings.held && atomic_load_explicit(&m->record->launch_ns, memory_order_relaxed) != 0;
+    look_often_enough(m, w);
     w->stack_bytes = 0;
     w->pause_max_ns = 0;
     w->tracked_turn = w->floor_ns = w->resumed = w->waited = w->changes = 0;

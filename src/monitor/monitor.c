@@ -202,7 +202,7 @@ static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
     }
     stop_asking(m);
     m->was_parked = true;
-    m->awake_until_ns = hd_os_now_ns() + m->settings.interval_ns;
+    m->awake_until_ns = hd_os_now_ns() + m->look_ns;
 }
 
 /* Until the next look, or until a loop wakes us. After a wake we stay awake for an interval: a busy loop is
@@ -211,7 +211,7 @@ static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
 static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
     bool idle = next_ns == FOR_EVER;
     /* or who runs does so for long, and is looked at seldom: nor are the others that wait */
-    bool rests = next_ns > m->looked_ns + m->settings.interval_ns + m->settings.interval_ns / 2;
+    bool rests = next_ns > m->looked_ns + m->look_ns + m->look_ns / 2;
     uint64_t until_ns = next_ns;
     bool ask = m->was_parked;
     if (idle || m->looked_ns >= m->published_ns + PUBLISH_NS) {
@@ -238,7 +238,7 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
         }
         if (hd_os.futex_wait((uint32_t *)&m->wake, seen, until_ns, false) != -ETIMEDOUT) {
             stop_asking(m);
-            m->awake_until_ns = hd_os_now_ns() + m->settings.interval_ns;
+            m->awake_until_ns = hd_os_now_ns() + m->look_ns;
         }
         m->planned_ns = until_ns; /* a look before it is due is early, not late: woken by a turn's end */
     }

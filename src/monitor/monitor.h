@@ -126,6 +126,7 @@ struct hd_figures {
 };
 
 struct hd_monitor {
+    uint64_t look_ns; /* the monitor's: how far apart looks at loops that run are; an interval, or less */
     struct hd_settings settings;
     struct hd_record *record;
     _Atomic uint32_t wake;        /* the monitor's futex word: anyone adds one and wakes */

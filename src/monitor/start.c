@@ -146,6 +146,7 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
     uint8_t *more = (uint8_t *)m + round_up(sizeof *m);
     m->lent_until = astray ? UINT64_MAX : 0;
     m->settings = *settings;
+    m->look_ns = settings->interval_ns;
     m->worker = (struct hd_worker *)(void *)more;
     m->record = record != NULL ? record : (struct hd_record *)(void *)(more + round_up(hd_worker_bytes()));
     if (record == NULL) {

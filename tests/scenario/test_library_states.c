@@ -18,6 +18,7 @@
 #define NEVER_MS 600000u
 #define MANY 64 /* threads; more are too many */
 #define OURS 2
+#define ROUNDS 3
 
 /* ---- thresholds ----------------------------------------------------------------------------------- */
 
@@ -75,6 +76,35 @@ static void in_the_background_another_threshold_and_another_kind(void **state) {
     assert_true(report_blames(json_array_get(reports, 0), block_sleep_other));
     json_decref(reports);
     stop_with_reports(1);
+}
+
+static void nothing(uint64_t unused) {
+    (void)unused;
+}
+
+/* Each block begins and ends in the interval for which the monitor stays awake after two short turns, without
+ * asking anybody. */
+static void a_threshold_below_the_interval_loses_no_hang(void **state) {
+    (void)state;
+    for (unsigned own = 0; own < 2; own++) { /* the option's, the loop's */
+        hangdog_options o = library_options(&spool);
+        o.interval_ns = SECOND;
+        for (unsigned i = 0; i < HANGDOG_STATES; i++) {
+            o.threshold_ns[i] = own ? NEVER_MS * MS : 2 * T * MS;
+        }
+        assert_int_equal(hangdog_start(&o), 0);
+        looper_start(&looper, "main", own ? 2 * T * MS : 0);
+        for (unsigned i = 0; i < ROUNDS; i++) {
+            nap_ms(1200); /* it is parked */
+            for (unsigned turn = 0; turn < 2; turn++) {
+                looper_call(&looper, nothing, 0);
+                nap_ms(1);
+            }
+            looper_call(&looper, block_sleep, 4 * T);
+        }
+        json_decref(spool_wait(&spool, "hang", ROUNDS * (own + 1)));
+        stop_with_reports(ROUNDS * (own + 1));
+    }
 }
 
 static const char *activity_of(const json_t *report) {
@@ -191,6 +221,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(each_state_has_its_own_threshold),
         CASE(in_the_background_another_threshold_and_another_kind),
+        CASE(a_threshold_below_the_interval_loses_no_hang),
         CASE(the_activity_is_that_of_the_hang),
         CASE(it_is_not_that_of_the_turn_after_it),
         CASE(a_run_that_hangs_in_its_only_turn_has_a_session),

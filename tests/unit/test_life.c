@@ -47,7 +47,7 @@ static struct run begin(void) {
 static void run_for(struct run *r, uint64_t ns) {
     for (uint64_t end = r->turn_ns + ns; r->now_ns < end;) {
         look(r, (struct hd_look){0});
-        uint64_t next = hd_life_next_ns(&r->life, r->now_ns, &limits);
+        uint64_t next = hd_life_next_ns(&r->life, r->now_ns, limits.interval_ns, &limits);
         assert_true(next > r->now_ns);
         r->now_ns = next;
     }
@@ -106,7 +106,7 @@ static void the_first_sample_is_two_intervals_old_to_the_moment(void **state) {
     while (r.samples == 0) {
         look(&r, (struct hd_look){0});
         if (r.samples == 0) {
-            r.now_ns = hd_life_next_ns(&r.life, r.now_ns, &limits);
+            r.now_ns = hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits);
         }
     }
     assert_int_equal(r.now_ns - START, 100 * MS);
@@ -166,7 +166,7 @@ static void equal_stacks_back_off_by_fibonacci_and_a_tenth(void **state) {
             longest = gap > longest ? gap : longest;
             before = r.now_ns;
         }
-        r.now_ns = hd_life_next_ns(&r.life, r.now_ns, &limits);
+        r.now_ns = hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits);
     }
     assert_true(longest <= 61 * HD_NS_PER_S);
     assert_in_range(r.samples, 60, 170); /* an hour: a few dozen after the first two seconds, not 72,000 */
