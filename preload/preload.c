@@ -79,7 +79,17 @@ static void start_recorder(void) {
     }
 }
 
-__attribute__((constructor(101))) static void begin(void) {
+/* Chromium's, and that of what is made with it: it ends the program where it finds a second thread before it
+ * has its namespaces, and asks the kernel for these by number. */
+static bool is_zygote(char *const *argv) {
+    while (*argv != NULL && strcmp(*argv, "--type=zygote") != 0) {
+        argv++;
+    }
+    return *argv != NULL;
+}
+
+__attribute__((constructor(101))) static void begin(int argc, char **argv) {
+    (void)argc;
     int saved = errno;
     hd_interpose_resolve();
     hd_exec_resolve();
@@ -90,7 +100,7 @@ __attribute__((constructor(101))) static void begin(void) {
     start_recorder();
     clean_preload();
     if (r != NULL) {
-        hd_process_begin(r);
+        hd_process_begin(r, is_zygote(argv));
     }
     errno = saved;
 }

@@ -254,7 +254,7 @@ static bool under_an_unknown_filter(const struct hd_record_options *o) {
            (o->seccomp_filters < 0 || status_number("\nSeccomp_filters:") != o->seccomp_filters);
 }
 
-void hd_process_begin(struct hd_record *r) {
+void hd_process_begin(struct hd_record *r, bool to_be_alone) {
     static const char *const alone[] = {"unshare", "setns"};
     this_process_is_own();
     self.record = r;
@@ -272,7 +272,7 @@ void hd_process_begin(struct hd_record *r) {
     (void)has_the_same_root();
     if (t == NULL) {
         atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
-    } else if (hd_main_program_imports(alone, sizeof alone / sizeof alone[0])) {
+    } else if (to_be_alone || hd_main_program_imports(alone, sizeof alone / sizeof alone[0])) {
         atomic_store(&self.phase, AT_FIRST_WAIT);
         atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
         hd_record_file_keep();

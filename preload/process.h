@@ -8,8 +8,9 @@
 
 #include "monitor/record.h"
 
-/* The constructor's: the main thread is watched from now on, or from its first wait. */
-void hd_process_begin(struct hd_record *r);
+/* The constructor's: the main thread is watched from now on, or from its first wait: that it will need to be
+ * alone is known, or is seen from what it imports. */
+void hd_process_begin(struct hd_record *r, bool to_be_alone);
 
 /* Called in the process that the watch is of: not in a child. */
 bool hd_process_is_own(void);

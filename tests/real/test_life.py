@@ -216,6 +216,14 @@ class Namespaces(Case):
         self.assertEqual(plain.output, watched.output)
         self.assertEqual(["sleep"], self.hangs(watched), watched.errors)
 
+    def test_chromiums_zygote_has_one_thread_when_it_looks(self):
+        code = "import os; print(len(os.listdir('/proc/self/task')))" + USERS.format(call="-1")
+        plain, watched = [self.program([PYTHON, "-I", "-c", code, "--type=zygote"], watched=watched)
+                          for watched in (False, True)]
+        self.assertEqual(plain.wait(), watched.wait(), watched.errors)
+        self.assertEqual(plain.output, watched.output)
+        self.assertEqual(["sleep"], self.hangs(watched), watched.errors)
+
     def test_a_vforked_child_that_waits_is_not_the_programs_first_wait(self):
         vforks = self.folder() + "/vforks"
         subprocess.run(["gcc", "-x", "c", "-", "-o", vforks], input=VFORKS, text=True, check=True)
