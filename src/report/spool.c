@@ -103,22 +103,23 @@ void hd_spool_close(struct hd_spool *s) {
 
 /* Opens the temporary file and locks it. Another writer's, or one that a sweeper is about to remove, is not
  * ours. */
-static int open_temp(int dir_fd, const char *temp) {
+static int open_temp(struct hd_spool *s, const char *temp) {
     for (int i = 0; i < LOCK_TRIES; i++) {
         struct stat st;
-        int fd = hd_os.open_at(dir_fd, temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        int fd = hd_os.open_at(s->dir_fd, temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0)
             return fd;
         int r = hd_os.flock(fd, LOCK_EX | LOCK_NB); /* other errors: a file system without locks */
         if (r != -EWOULDBLOCK) {
             r = hd_os.stat_at(fd, "", &st, AT_EMPTY_PATH);
             if (r == 0 && st.st_nlink != 0) {
+                s->owner = st.st_uid;
                 r = hd_os.ftruncate(fd, 0);
                 if (r == 0)
                     return fd;
             }
             if (r < 0) {
-                hd_os.unlink_at(dir_fd, temp);
+                hd_os.unlink_at(s->dir_fd, temp);
                 hd_os.close(fd);
                 return r;
             }
@@ -162,7 +163,7 @@ static void settle(struct hd_spool *s, const char *name) {
 
 static int write_file(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
                       const char *temp, const char *name) {
-    int fd = open_temp(s->dir_fd, temp);
+    int fd = open_temp(s, temp);
     if (fd < 0)
         return fd;
     int result = hd_report_write(r, scratch, (struct hd_sink){.put = put_in_file, .ctx = &fd});
@@ -241,7 +242,7 @@ int hd_spool_writable(struct hd_spool *s) {
     (void)hd_os.wall_clock(&wall_ns);
     hd_uuid_make(id, wall_ns);
     hd_spool_name(temp, id, HD_SPOOL_TEMP);
-    int fd = open_temp(s->dir_fd, temp);
+    int fd = open_temp(s, temp);
     if (fd < 0)
         return fd;
     int result = put_in_file(&fd, "\n", 1);

@@ -170,6 +170,7 @@ struct trim {
     const struct hd_spool *spool;
     const char *keep;
     uint64_t now_ns, reports, bytes;
+    struct stat folder;
     uint32_t count; /* the oldest ones, in order */
     struct old {
         char name[HD_SPOOL_NAME_BYTES];
@@ -195,8 +196,9 @@ static bool is_before(const struct old *a, const struct old *b) {
 static int note_one(void *ctx, enum hd_spool_file what, const char *name) {
     struct trim *trim = ctx;
     struct stat st;
-    if (what != HD_SPOOL_REPORT || hd_os.stat_at(trim->spool->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return 0;
+    if (what != HD_SPOOL_REPORT || hd_os.stat_at(trim->spool->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        ((trim->folder.st_mode & S_ISVTX) != 0 && st.st_uid != trim->spool->owner))
+        return 0; /* the last: one like /tmp, where each user removes his own, and the limits are for these */
     trim->reports++;
     trim->bytes += (uint64_t)st.st_size;
     if (strcmp(name, trim->keep) == 0)
@@ -224,6 +226,8 @@ int hd_spool_trim(struct hd_spool *s, const char *keep) {
     if (s->max_reports == 0 && s->max_bytes == 0)
         return 0;
     int r = hd_os.wall_clock(&trim.now_ns);
+    if (r == 0)
+        r = hd_os.stat_at(s->dir_fd, "", &trim.folder, AT_EMPTY_PATH);
     if (r < 0)
         return r;
     do {

@@ -26,7 +26,8 @@ int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, co
 
 /* Removes temporary files whose writer is dead. */
 void hd_spool_sweep(int dir_fd);
-/* Removes the oldest reports until the limits hold, never the one named `keep`. 0 or the first error. */
+/* Removes the oldest reports until the limits hold, never the one named `keep`; in a folder where users may
+ * remove only their own, of these. 0 or the first error. */
 int hd_spool_trim(struct hd_spool *s, const char *keep);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -195,6 +196,47 @@ static void room_is_made_for_one(void **state) {
     assert_int_equal(spool.dropped, 5);
 }
 
+/* ---- a folder that users share ------------------------------------------------------------ */
+
+static bool is_others(const char *name) {
+    return strstr(name, "1.json") != NULL;
+}
+
+static int stat_shared(int dir, const char *path, void *to, int flags) {
+    struct stat *st = to;
+    int r = real.stat_at(dir, path, st, flags);
+    if (S_ISDIR(st->st_mode))
+        st->st_mode |= S_ISVTX;
+    st->st_uid += S_ISDIR(st->st_mode) || is_others(path);
+    return r;
+}
+
+static int unlink_own(int dir, const char *path) {
+    return is_others(path) ? -EPERM : real.unlink_at(dir, path);
+}
+
+static void where_each_removes_only_his_own_the_limits_are_his_own(void **state) {
+    (void)state;
+    struct hd_report others[40], own[6];
+    uint8_t id[HD_UUID_BYTES];
+    for (int i = 0; i < 40; i++) {
+        make_id(id);
+        id[15] = 1;
+        others[i] = write_as(id);
+    }
+    hd_os.stat_at = stat_shared;
+    hd_os.unlink_at = unlink_own;
+    spool.max_reports = 3;
+    for (int i = 0; i < 6; i++)
+        own[i] = write_one();
+    assert_int_equal(spool.error, 0);
+    assert_int_equal(left(own, 6), 3);
+    assert_int_equal(left(own + 3, 3), 3);
+    assert_int_equal(left(others, 40), 40);
+    hd_spool_make_room(&spool);
+    assert_int_equal(left(own, 6), 2);
+}
+
 /* ---- time --------------------------------------------------------------------------------- */
 
 static void reports_of_the_last_day_are_counted(void **state) {
@@ -304,6 +346,7 @@ int main(void) {
         CASE(the_limit_of_bytes_holds_and_spares_the_newest),
         CASE(who_asks_for_nothing_gets_limits),
         CASE(room_is_made_for_one),
+        CASE(where_each_removes_only_his_own_the_limits_are_his_own),
         CASE(reports_of_the_last_day_are_counted),
         CASE(of_the_last_days_reports_sessions_are_none),
         CASE(after_the_clock_was_set_back_what_is_still_to_come_is_not_of_the_last_day),
