@@ -82,7 +82,8 @@ static json_t *read_all(const struct report_files *files, const struct options *
         struct problem why;
         json_t *report = report_load(files->file[i].path, &why);
         if (report == NULL) {
-            *status = complain("%s", why.text);
+            if (!report_is_gone(files->file[i].path))
+                *status = complain("%s", why.text);
             continue;
         }
         if (symbolizer != NULL)

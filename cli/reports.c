@@ -292,6 +292,11 @@ json_t *report_load(const char *path, struct problem *why) {
     return report;
 }
 
+bool report_is_gone(const char *path) {
+    struct stat st;
+    return lstat(path, &st) != 0 && errno == ENOENT;
+}
+
 uid_t report_owner(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? st.st_uid : geteuid();
@@ -307,8 +312,10 @@ static json_t *pick_latest(const struct report_files *files, uid_t *owner, struc
     for (size_t i = files->count; i-- != 0;) {
         json_t *report = report_load(files->file[i].path, why);
         if (report == NULL) {
-            complain("%s", why->text);
-            unread = true;
+            if (!report_is_gone(files->file[i].path)) {
+                complain("%s", why->text);
+                unread = true;
+            }
             continue;
         }
         if (strcmp(json_string_value(json_object_get(report, "kind")), "session") != 0) {

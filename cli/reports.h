@@ -47,6 +47,8 @@ char *reports_beside(const char *name, const char *id);
 
 /* Reads a report and checks that it is one and of a version that is understood. NULL, and why. */
 json_t *report_load(const char *path, struct problem *why);
+/* After that: another program has removed it meanwhile, for the spool's limits say. */
+bool report_is_gone(const char *path);
 
 /* Whose the report in this file is; it is the caller's where that cannot be told. */
 uid_t report_owner(const char *path);

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The folders of the apps, where the reports are looked for without --spool."""
 
+import fcntl
 import os
+import subprocess
 import unittest
 
-from support_run import main
-from test_cli import NEWEST, Command, run
+from support_run import PATIENCE, environment, main, wait_until
+from test_cli import HANGDOG, NEWEST, Command, run
 
 NOBODY = 65534
 
@@ -63,6 +65,37 @@ class Spools(Command):
         self.assertEqual((1, 1), (done.returncode, len(done.stdout.splitlines())), done.stderr)
         self.assertRegex(done.stderr, r"\Ahangdog: [^\n]*%s[^\n]*too large to be one[^\n]*\n\Z" % big)
         self.assertEqual(0, run("show", id, "--spool", self.spool, "--no-symbols").returncode)
+
+    def run_while_it_goes(self, report, *arguments):
+        """The command, which looks at `report` after one that it has to complain of: there it waits for its stderr."""
+        ours, its = os.pipe()
+        with open(ours, "rb") as errors:
+            filling = b"-" * fcntl.fcntl(its, fcntl.F_SETPIPE_SZ, 4096)
+            os.write(its, filling)
+            with subprocess.Popen([HANGDOG, *arguments, "--spool", self.spool, "--no-symbols"], stdout=subprocess.PIPE,
+                                  stderr=its, text=True, env=environment()) as done:
+                os.close(its)
+
+                def waits():
+                    with open("/proc/%d/syscall" % done.pid, encoding="ascii") as call:
+                        return call.read().split()[1:2] == ["0x2"]
+                wait_until(waits, "its complaint")
+                report.unlink()
+                errors.read(len(filling))
+                out, _ = done.communicate(timeout=PATIENCE)
+                return out, errors.read().decode()
+
+    def test_what_goes_while_it_is_looked_for_is_passed_over(self):
+        """For the limits, say: a program goes on writing."""
+        for arguments, order in ((["list"], 1), (["show", "latest"], -1)):
+            first, gone, last = sorted(self.write("full", "full", "full"))[::order]
+            (self.spool / f"{first}.json").write_text("{")
+            out, errors = self.run_while_it_goes(self.spool / f"{gone}.json", *arguments)
+            self.assertRegex(errors, r"\Ahangdog: [^\n]*%s[^\n]*torn[^\n]*\n\Z" % first)
+            self.assertIn(last[:13] if order == 1 else "hung for", out)
+            self.assertNotIn(gone, out)
+            for id in (first, last):
+                (self.spool / f"{id}.json").unlink()
 
 
 if __name__ == "__main__":
