@@ -39,7 +39,6 @@ static struct {
     int signal;
     const struct hd_mailbox *held; /* that handler's; the rung stays closed until it is done */
     uint32_t sequence;
-    uint64_t ticks, at_ns; /* one instant by both clocks */
 } shared;
 
 int hd_capture_buffers(void) {
@@ -52,8 +51,6 @@ int hd_capture_buffers(void) {
         memset(bytes, 0xff, 2 * (size_t)HD_STACK_BYTES_MAX);
         shared.lent = bytes;
         shared.spare = bytes + HD_STACK_BYTES_MAX;
-        shared.ticks = hd_ticks_read();
-        shared.at_ns = hd_os_now_ns();
     }
     return 0;
 }
@@ -171,28 +168,27 @@ static bool wait_for_answer(struct hd_mailbox *m, uint32_t sequence) {
     return false;
 }
 
-/* The instant of a time stamp, in ns before `now_ns`; the rate is taken over the time since the start. */
-static uint64_t ticks_to_ns(uint64_t ticks, uint64_t ticks_now, uint64_t now_ns) {
-    uint64_t elapsed = ticks_now - shared.ticks;
-    if (ticks_now <= shared.ticks || now_ns <= shared.at_ns || elapsed == 0) {
-        return 0;
-    }
-    return (uint64_t)((double)ticks * (double)(now_ns - shared.at_ns) / (double)elapsed);
+/* An instant by both clocks. */
+struct instant {
+    uint64_t ticks, ns;
+};
+
+/* So many ticks of a trip, in ns; nothing took longer than all of it, whatever an unsteady counter says. By
+ * the trip alone: the machine may have been suspended before, while the counter ran on. */
+static uint64_t part_of(const struct instant *trip, uint64_t ticks) {
+    return ticks < trip->ticks ? (uint64_t)((unsigned __int128)ticks * trip->ns / trip->ticks) : trip->ns;
 }
 
-static void note_times(struct hd_target *t, const struct hd_mailbox *m, uint64_t sent_ns,
+static void note_times(struct hd_target *t, const struct hd_mailbox *m, const struct instant *sent,
                        struct hd_capture *out) {
     uint64_t now_ns = hd_os_now_ns();
     uint64_t ticks = hd_ticks_read();
-    uint64_t trip = now_ns - sent_ns;
-    /* Stamps of an unsteady counter say anything: nothing took longer than the whole trip. */
-    uint64_t pause = ticks_to_ns(m->ticks_end - m->ticks_begin, ticks, now_ns);
-    uint64_t ago = ticks_to_ns(ticks - m->ticks_begin, ticks, now_ns);
+    struct instant trip = {ticks - sent->ticks, now_ns - sent->ns};
+    uint64_t pause = part_of(&trip, m->ticks_end - m->ticks_begin);
 
-    pause = pause < trip ? pause : trip;
     t->cost.pause_total_ns += pause;
     t->cost.pause_max_ns = pause > t->cost.pause_max_ns ? pause : t->cost.pause_max_ns;
-    out->at_ns = now_ns - (ago < trip ? ago : trip);
+    out->at_ns = now_ns - part_of(&trip, ticks - m->ticks_begin);
 }
 
 static void note_calls(struct hd_target *t, const struct hd_mailbox *m) {
@@ -215,7 +211,7 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     m->bytes = lend ? shared.lent : shared.spare;
     hd_target_tell_bounds(t);
     __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_ASKED), __ATOMIC_RELEASE);
-    uint64_t sent_ns = hd_os_now_ns();
+    struct instant sent = {.ticks = hd_ticks_read(), .ns = hd_os_now_ns()};
     int rc = hd_os.signal_thread(hd_os.get_pid(), t->tid, t->signal, sequence);
     if (rc < 0) {
         __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_IDLE), __ATOMIC_RELAXED);
@@ -236,7 +232,7 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     out->way = HD_WAY_SIGNALLED;
     out->state = HD_RUN_RUNNING;
     out->syscall_nr = HD_SYSCALL_NONE;
-    note_times(t, m, sent_ns, out);
+    note_times(t, m, &sent, out);
     uint64_t lo, hi;
     if (t->stack_hi - m->regs.sp < GROWN_MAX) { /* it may have grown: the next copy is whole */
         (void)hd_target_bounds(t, m->regs.sp, &lo, &hi);

@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include "capture/mailbox.h"
 #include "capture_live.h"
+#include "os/ticks.h"
 
 static void a_running_thread_answers_with_its_place_and_its_stack(void **state) {
     (void)state;
@@ -38,6 +40,37 @@ static void a_running_thread_answers_with_its_place_and_its_stack(void **state) 
     assert_int_equal(l.target.cost.interrupted_syscalls, 0);
     live_end(&l);
     assert_int_equal(l.leave_rc, 0);
+}
+
+static uint64_t began_ns, began_ticks, suspended_ns;
+
+static int clock_that_stood_still(int clock, struct timespec *time) {
+    clock_gettime(clock, time);
+    uint64_t ns = (uint64_t)time->tv_sec * HD_NS_PER_S + (uint64_t)time->tv_nsec - suspended_ns;
+    *time = (struct timespec){.tv_sec = (time_t)(ns / HD_NS_PER_S), .tv_nsec = (long)(ns % HD_NS_PER_S)};
+    return 0;
+}
+
+/* For most of the time that this program has run: the counter ran on. */
+static void a_pause_is_as_long_as_it_is_also_after_a_suspend(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    uint64_t ticks = 0;
+    assert_true(live_start(&l, live_body_spin));
+    live_nap(50 * HD_NS_PER_MS);
+    uint64_t ran_ns = hd_os_now_ns() - began_ns, ran_ticks = hd_ticks_read() - began_ticks;
+    struct hd_os_calls as_it_was = hd_os;
+    suspended_ns = ran_ns / 10 * 9;
+    hd_os.clock = clock_that_stood_still;
+    for (int i = 0; i < 50; i++) {
+        assert_true(live_capture_by(&l, HD_WAY_SIGNALLED, &c));
+        ticks += l.mailbox->ticks_end - l.mailbox->ticks_begin;
+    }
+    hd_os = as_it_was;
+    live_end(&l);
+    double truth_ns = (double)ticks * (double)ran_ns / (double)ran_ticks;
+    assert_in_range(l.target.cost.pause_total_ns, (uint64_t)(truth_ns / 2), (uint64_t)(truth_ns * 2));
 }
 
 static void body_deep(struct live *l) {
@@ -379,6 +412,7 @@ static void a_child_made_on_the_alternate_stack_lives(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_running_thread_answers_with_its_place_and_its_stack),
+        cmocka_unit_test(a_pause_is_as_long_as_it_is_also_after_a_suspend),
         cmocka_unit_test(a_stack_larger_than_the_buffer_is_cut_and_says_so),
         cmocka_unit_test(a_main_threads_stack_is_whole_again_after_it_has_grown),
         cmocka_unit_test(a_stack_that_is_lent_stays_while_others_are_taken),
@@ -395,5 +429,7 @@ int main(void) {
         cmocka_unit_test(a_child_made_on_the_alternate_stack_lives),
     };
     hd_os_clock_init();
+    began_ns = hd_os_now_ns();
+    began_ticks = hd_ticks_read();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
