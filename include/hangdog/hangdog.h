@@ -84,7 +84,10 @@ typedef struct hangdog_options {
  * that has no room), -ENOMEM, -EAGAIN: not started. -EPERM, -ENOSYS: not started, for our threads may have no
  * descriptor table of their own (close_range, and before Linux 5.9 unshare, must be allowed in a container's
  * seccomp profile), and theirs would be among the program's numbers. A spool that cannot be written is no
- * error here: it is noted once and hangs are detected all the same. Less than 100 ms.
+ * error here: there are no reports then, and nobody is told. Less than 100 ms.
+ *
+ * A forked child is not watched, and marks by the handles that it has of its parent's do nothing. It may
+ * start a monitor of its own and watch its loops anew.
  *
  * A signal handler of ours stays from then on, also after a stop: the code may not be unloaded. libhangdog.so
  * never is; a plug-in that is linked with libhangdog.a must be linked with -Wl,-z,nodelete. */
@@ -124,7 +127,8 @@ HANGDOG_API void hangdog_turn(hangdog_loop *loop);
 HANGDOG_API void hangdog_expect_block(hangdog_loop *loop);
 HANGDOG_API void hangdog_expect_block_end(hangdog_loop *loop);
 
-/* Stops watching all loops for a while. Nests. A hang that lasts at resume counts from there. */
+/* Stops watching all loops for a while. Nests. A hang that lasts at resume counts from there. Turns go on to
+ * be counted in the session's sums, however long they are. */
 HANGDOG_API void hangdog_pause(void);
 HANGDOG_API void hangdog_resume(void);
 
