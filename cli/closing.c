@@ -110,7 +110,7 @@ static void tell_what_is_missing(const struct runner *r, const struct run_option
     }
 }
 
-static void sum_up(const struct runner *r, const struct run_options *o, bool can_be_shown) {
+static void sum_up(const struct runner *r, const struct run_options *o, const char *last) {
     struct hd_record *c = r->record;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[1024],
         spool[4 * sizeof c->options.spool];
@@ -135,9 +135,10 @@ static void sum_up(const struct runner *r, const struct run_options *o, bool can
     } else {
         snprintf(how, sizeof how, "%llu hang%s, %s in all", hangs, by_count((int64_t)hangs, "", "s"), hung);
     }
-    bool shown = hangs != 0 && why == NULL && seen != HD_RECORD_NO_LOOP && can_be_shown;
-    complain("%.255s ran for %s; %s%s%s%s%s", o->name, ran, how, shown ? "; see: " : "",
-             shown ? own_command() : "", shown ? " show latest --spool " : "", shown ? spool : "");
+    bool shown = hangs != 0 && why == NULL && seen != HD_RECORD_NO_LOOP && last[0] != '\0';
+    complain("%.255s ran for %s; %s%s%s%s%s%s%s", o->name, ran, how, shown ? "; see: " : "",
+             shown ? own_command() : "", shown ? " show " : "", shown ? last : "", shown ? " --spool " : "",
+             shown ? spool : "");
 }
 
 static void tell_children(const struct runner *r) {
@@ -169,12 +170,11 @@ static void tell_left_behind(const struct runner *r, const struct run_options *o
     }
 }
 
-void closing_lines(const struct runner *r, const struct run_options *o, bool session_told,
-                   bool can_be_shown) {
+void closing_lines(const struct runner *r, const struct run_options *o, bool session_told, const char *last) {
     tell_left_behind(r, o);
     tell_what_is_missing(r, o);
     if (!session_told || !is_whole(r)) { /* a session of an image before says nothing of the last one */
-        sum_up(r, o, can_be_shown);
+        sum_up(r, o, last);
     }
     if (o->follow) {
         tell_unwatched_children(r);

@@ -8,8 +8,8 @@
 #include "cli/run_options.h"
 #include "cli/runner.h"
 
-/* `session_told`: the session report was, as it is with --json; `can_be_shown`: the spool has reports of it.
- */
-void closing_lines(const struct runner *r, const struct run_options *o, bool session_told, bool can_be_shown);
+/* `session_told`: the session report was, as it is with --json; `last`: the id of the last report of it in
+ * the spool, or empty: there is none. */
+void closing_lines(const struct runner *r, const struct run_options *o, bool session_told, const char *last);
 
 #endif

@@ -257,11 +257,12 @@ int cmd_run(int argc, char **argv) {
     follow(&r, &teller, &commands);
     afterwards(&r);
     teller_finish(&teller);
-    bool can_be_shown = teller_has_left(&teller);
+    char last[37];
+    teller_last_left(&teller, last);
     teller_close(&teller);
     finish_commands(&r, &commands, o.quiet);
     if (!o.quiet) {
-        closing_lines(&r, &o, teller.sessions_told, can_be_shown);
+        closing_lines(&r, &o, teller.sessions_told, last);
     }
     runner_end_alike(r.status);
 }

@@ -386,12 +386,13 @@ uint64_t teller_tick(struct teller *t, uint64_t now) {
     return next;
 }
 
-bool teller_has_left(const struct teller *t) {
-    bool left = false;
-    for (size_t i = 0; i < t->seen_count && !left; i++) {
+void teller_last_left(const struct teller *t, char id[37]) {
+    id[0] = '\0';
+    for (size_t i = 0; i < t->seen_count; i++) {
         char path[4096];
         path_of(t, t->seen[i].id, path);
-        left = access(path, F_OK) == 0;
+        if (strcmp(t->seen[i].id, id) > 0 && access(path, F_OK) == 0) {
+            snprintf(id, 37, "%s", t->seen[i].id);
+        }
     }
-    return left;
 }

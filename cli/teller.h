@@ -47,7 +47,7 @@ void teller_handle(struct teller *t);
 uint64_t teller_tick(struct teller *t, uint64_t now_ns);
 /* Tells what came at last, when the program has ended. */
 void teller_finish(struct teller *t);
-/* Whether a report of this run is in the spool. */
-bool teller_has_left(const struct teller *t);
+/* The newest report of this run that is in the spool, with --json a session's too; empty: none. */
+void teller_last_left(const struct teller *t, char id[37]);
 
 #endif

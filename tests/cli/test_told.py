@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, MS, environment, main, schema_errors, wait_until
+from support_run import BUILD, HANGDOG, MS, environment, main, schema_errors, wait_until
 
 # Hangs in a function of its own, far below another one of its own.
 DEEP = """
@@ -84,6 +84,19 @@ class Told(SideBySide):
         self.assertEqual(2, len(used), program.errors)
         for i in range(2):
             self.assertLess(used[i], lasted[i] - stops[i] + 1000 * MS)
+
+    def beside_the_last_line_names_the_runs_own_report(self):
+        """Another program's, which is newer, is in the same spool."""
+        write = os.path.join(BUILD, "tests", "programs", "write-report")
+        program = self.start(loop(1.6, "hang0.7", 0.5, "execos.system('%s %%s/spool full' %% os.getcwd())" % write, 0.5))
+        self.assertEqual(0, program.wait(), program.errors)
+        *_, own, other = [r for r in program.reports() if r["kind"] != "session"]
+        self.assertNotEqual(own["app"]["session"], other["app"]["session"])
+        command = re.search("; 1 hang, .*; see: (.*)$", program.told[-1])[1]
+        self.assertEqual("%s show %s --spool %s" % (HANGDOG, own["id"], program.spool), command)
+        shown = subprocess.run(command + " --json", shell=True, env=environment(), capture_output=True, text=True,
+                               timeout=60, check=True).stdout
+        self.assertEqual(own["id"], json.loads(shown)["id"])
 
     def beside_a_signal_that_ended_a_hang_is_named(self):
         program = self.start(loop(2, "hang30"))
