@@ -16,11 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Beside this command: where it was built, or where it was installed. */
+/* Beside this command: where it was installed as configured, where it was built, or where packages have it.
+ */
 static bool find_beside(char *path, size_t size) {
-    static const char *const places[] = {"../lib/" PRELOAD_FILE, "../lib/hangdog/" PRELOAD_FILE,
-                                         "../lib/x86_64-linux-gnu/hangdog/" PRELOAD_FILE,
-                                         "../lib/aarch64-linux-gnu/hangdog/" PRELOAD_FILE};
+    static const char *const places[] = {
+        PRELOAD_FOLDER "/" PRELOAD_FILE, "../lib/" PRELOAD_FILE, "../lib/hangdog/" PRELOAD_FILE,
+        "../lib/x86_64-linux-gnu/hangdog/" PRELOAD_FILE, "../lib/aarch64-linux-gnu/hangdog/" PRELOAD_FILE};
     char own[PATH_MAX], tried[PATH_MAX + 128];
     ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
     if (n <= 0) {
