@@ -37,26 +37,37 @@ static void count(const struct hd_monitor *m, struct hd_watch *w, struct counted
 }
 
 /* The loop's time since the last sum. The turns that ended in it were no longer, whatever the counter says:
- * one in which the machine was suspended is none for the histogram, and busy for as long as the clock ran. */
+ * one in which the machine was suspended is none for the histogram, and busy for as long as the clock ran. So
+ * is one in which the process was stopped, as the runner may note only after it was summed. */
 static void sum_up(struct hd_monitor *m, struct hd_watch *w, const struct counted *c) {
     uint64_t span_ns = c->until_ns > w->summed_ns ? c->until_ns - w->summed_ns : 0;
     uint64_t grew = c->busy_ticks - w->summed_ticks;
+    uint64_t stopped_ns = atomic_load_explicit(&m->record->stopped_ns, memory_order_relaxed) - w->stopped_ns;
+    if (c->until_ns + stopped_ns <= m->clock.ns) {
+        stopped_ns = 0; /* perhaps in the turn that runs: when that has ended */
+    }
     if (grew > 0 - TWICE_TICKS) {
         grew = 0; /* the last turn had been seen twice, just as it was summed */
     }
     uint64_t busy_ns = hd_ticks_to_ns(grew, m->clock.ns_per_tick_32);
-    if (busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
-        uint64_t bucket = hd_turn_bucket(busy_ns);
+    w->told_ns = busy_ns != 0 ? busy_ns : w->told_ns;
+    bool in_turn = stopped_ns - 1 < w->told_ns; /* 0: none was stopped */
+    if (in_turn || busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
+        uint64_t bucket = hd_turn_bucket(w->told_ns);
         while (bucket > 0 && c->turns[bucket] == 0) {
             bucket--;
         }
         m->past.histogram[bucket]--;
+        w->told_ns = 0;
     }
     busy_ns = busy_ns < span_ns ? busy_ns : span_ns;
     w->busy_ns += busy_ns;
     w->idle_ns += span_ns - busy_ns;
     w->summed_ns += span_ns;
     w->summed_ticks += grew;
+    w->stopped_ns += stopped_ns;
+    uint64_t *from = in_turn || w->idle_ns < stopped_ns ? &w->busy_ns : &w->idle_ns;
+    *from = *from > stopped_ns ? *from - stopped_ns : 0;
 }
 
 void hd_figures_add(struct hd_monitor *m, struct hd_figures *sum, struct hd_watch *w) {

@@ -271,7 +271,8 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->stack_bytes = 0;
     w->pause_max_ns = 0;
     w->tracked_turn = w->floor_ns = w->resumed = w->waited = w->changes = 0;
-    w->busy_ns = w->idle_ns = w->summed_ticks = 0;
+    w->busy_ns = w->idle_ns = w->summed_ticks = w->told_ns = 0;
+    w->stopped_ns = atomic_load_explicit(&m->record->stopped_ns, memory_order_relaxed);
     w->summed_ns = hd_ticks_to_clock(m, w->loop.started_ticks);
     atomic_store_explicit(&w->loop.ns_per_tick_32, m->clock.ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);

@@ -68,6 +68,8 @@ struct hd_watch {
     uint64_t tracked_turn; /* ticks, while TRACKED is set; 0 */
     /* its time up to summed_ns; of the loop's busy ticks, busy_ns has summed_ticks */
     uint64_t busy_ns, idle_ns, summed_ns, summed_ticks;
+    uint64_t told_ns;    /* busy in the last sum that had turns, by the counter */
+    uint64_t stopped_ns; /* of the record: so much of it is taken off, or was there before */
     uint64_t next_ns;
 };
 

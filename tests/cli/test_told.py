@@ -80,10 +80,21 @@ class Told(SideBySide):
             stops.append(program.stop_for(2).least)
         self.assertEqual(0, program.wait(), program.errors)
         lasted = [at("second") - begin, time.monotonic_ns() - at("first")]
-        used = [report["session"]["used_ns"] for report in program.reports("session")]
-        self.assertEqual(2, len(used), program.errors)
-        for i in range(2):
-            self.assertLess(used[i], lasted[i] - stops[i] + 1000 * MS)
+        sessions = [report["session"] for report in program.reports("session")]
+        self.assertEqual(2, len(sessions), program.errors)
+        for i, session in enumerate(sessions):
+            self.assertLess(session["used_ns"], lasted[i] - stops[i] + 1000 * MS)
+            self.assertLess(session["busy_ns"] + session["idle_ns"], session["used_ns"] + 200 * MS)
+
+    def beside_time_that_a_turn_was_stopped_is_not_busy(self):
+        program = self.start(loop(1.6, "execopen('hangs', 'w')", "hang3", 1.6))
+        wait_until(pathlib.Path(program.folder, "hangs").exists, "the turn")
+        stop = program.stop_for(5)
+        self.assertEqual(0, program.wait(), program.errors)
+        ((session,),) = [[report["session"] for report in program.reports("session")]]
+        self.assertLess(session["busy_ns"] + session["idle_ns"], session["used_ns"] + 200 * MS)
+        self.assertLess(session["busy_ns"], stop.least)
+        self.assertGreater(session["idle_ns"], 1500 * MS)
 
     def beside_the_last_line_names_the_runs_own_report(self):
         """Another program's, which is newer, is in the same spool."""

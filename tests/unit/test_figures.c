@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The session's figures: busy and idle time add up to what the clock says, also after a turn in which the
- * machine was suspended; and what a watch leaves when it is closed.
+ * machine was suspended, or the process stopped; and what a watch leaves when it is closed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,6 +131,50 @@ static void nor_is_one_after_which_the_counter_began_anew(void **state) {
     suspend_in_a_turn(SECOND);
 }
 
+/* A process that is stopped: both clocks run on, and the runner notes for how long. */
+static void stop(uint64_t for_ns, uint64_t noted_ns) {
+    pass(for_ns);
+    record.stopped_ns += noted_ns;
+}
+
+static void nor_is_a_stop_between_turns(void **state) {
+    (void)state;
+    live();
+    stop(3 * SECOND, 3 * SECOND);
+    live();
+    expect(2 * SECOND, 18 * SECOND, 20);
+}
+
+static void nor_one_that_is_noted_after_a_look(void **state) {
+    (void)state;
+    live();
+    stop(3 * SECOND, 0);
+    turn(100 * MS);
+    stop(0, 3 * SECOND);
+    pass(900 * MS);
+    live();
+    expect(2 * SECOND + 100 * MS, 19 * SECOND - 100 * MS, 21);
+}
+
+/* The turn is looked at before it ends, and before and after the stop is noted. */
+static void a_stop_in_a_turn_is_not_busy_time(void **state) {
+    (void)state;
+    live();
+    pass(60 * SECOND);
+    begin_turn();
+    pass(100 * MS);
+    for (unsigned i = 0; i < 2; i++) {
+        stop(3 * SECOND * !i, 3 * SECOND * i);
+        hd_clock_pair(&m.clock, counter, ns);
+        hd_figures_publish(&m);
+        pass(100 * MS);
+    }
+    end_turn();
+    pass(700 * MS);
+    live();
+    expect(2 * SECOND + 300 * MS, 79 * SECOND - 300 * MS, 20);
+}
+
 static void a_turn_that_lasts_is_not_summed_before_it_ends(void **state) {
     (void)state;
     live();
@@ -179,6 +223,9 @@ int main(void) {
         CASE(a_suspend_between_turns_is_neither),
         CASE(a_suspend_in_a_turn_is_not_busy_time),
         CASE(nor_is_one_after_which_the_counter_began_anew),
+        CASE(nor_is_a_stop_between_turns),
+        CASE(nor_one_that_is_noted_after_a_look),
+        CASE(a_stop_in_a_turn_is_not_busy_time),
         CASE(a_turn_that_lasts_is_not_summed_before_it_ends),
         CASE(a_turn_of_many_days_is_among_the_longest),
         CASE(a_hang_that_has_ended_is_no_longer_when_its_watch_is_closed),
