@@ -7,6 +7,7 @@
 #include "monitor/look.h"
 
 #define WEIGH_NS (1 * HD_NS_PER_S)
+#define COUNT_TRIES 4
 #define TWICE_TICKS \
     (1ULL << 40) /* some minutes; a sum that is less by more: the counter began anew in a turn */
 
@@ -24,16 +25,27 @@ struct counted {
     uint64_t turns[HD_TURN_HISTOGRAM], busy_ticks, until_ns;
 };
 
+static uint64_t ended_ticks(const struct hd_loop *l, uint64_t *last) {
+    *last = atomic_load_explicit(&l->pending_ticks, memory_order_acquire);
+    return atomic_load_explicit(&l->busy_ticks, memory_order_acquire) + *last;
+}
+
+/* Of one instant, unless a turn ends at each try. */
 static void count(const struct hd_monitor *m, struct hd_watch *w, struct counted *c) {
     struct hd_loop_view view;
-    hd_loop_view(&w->loop, &view);
-    uint64_t pending = atomic_load_explicit(&w->loop.pending_ticks, memory_order_relaxed);
-    c->busy_ticks = atomic_load_explicit(&w->loop.busy_ticks, memory_order_relaxed) + pending;
-    c->until_ns = hd_ticks_to_clock(m, view.running ? view.turn_ticks : hd_ticks_now(m));
-    for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
-        c->turns[b] = atomic_load_explicit(&w->loop.histogram[b], memory_order_relaxed);
-    }
-    c->turns[hd_turn_bucket(hd_ticks_to_ns(pending, m->clock.ns_per_tick_32))]++;
+    uint64_t last, since;
+    unsigned tries = 0;
+    do {
+        hd_loop_view(&w->loop, &view);
+        c->busy_ticks = ended_ticks(&w->loop, &last);
+        c->until_ns = hd_ticks_to_clock(m, view.running ? view.turn_ticks : hd_ticks_now(m));
+        for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
+            c->turns[b] = atomic_load_explicit(&w->loop.histogram[b], memory_order_acquire);
+        }
+    } while ((view.word != atomic_load_explicit(&w->loop.word, memory_order_acquire) ||
+              c->busy_ticks != ended_ticks(&w->loop, &since)) &&
+             tries++ < COUNT_TRIES);
+    c->turns[hd_turn_bucket(hd_ticks_to_ns(last, m->clock.ns_per_tick_32))]++;
 }
 
 /* The loop's time since the last sum. The turns that ended in it were no longer, whatever the counter says:

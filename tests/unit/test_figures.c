@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <time.h>
 
 #include "monitor/figures.h"
 #include "monitor/look.h"
@@ -175,6 +176,33 @@ static void a_stop_in_a_turn_is_not_busy_time(void **state) {
     expect(2 * SECOND + 300 * MS, 79 * SECOND - 300 * MS, 20);
 }
 
+static unsigned reads;
+
+/* What is read in the midst of a sum: the loop has a turn just then. */
+static int clock_with_a_turn(int clock, struct timespec *time) {
+    (void)clock;
+    if (reads++ == 0) {
+        hd_loop_mark_at(loop(), HANGDOG_AFTER_WAITING, counter);
+        pass(100 * MS);
+        end_turn();
+    }
+    *time = (struct timespec){.tv_sec = (time_t)(counter / SECOND), .tv_nsec = (long)(counter % SECOND)};
+    return 0;
+}
+
+static void a_turn_that_ends_while_it_is_summed_is_whole(void **state) {
+    (void)state;
+    live();
+    hd_clock_pair(&m.clock, counter, ns);
+    hd_os.clock = clock_with_a_turn;
+    hd_figures_publish(&m);
+    hd_figures_publish(&m); /* a look soon after */
+    hd_os.clock = NULL;
+    pass(900 * MS);
+    live();
+    expect(2 * SECOND + 100 * MS, 19 * SECOND - 100 * MS, 21);
+}
+
 static void a_turn_that_lasts_is_not_summed_before_it_ends(void **state) {
     (void)state;
     live();
@@ -226,6 +254,7 @@ int main(void) {
         CASE(nor_is_a_stop_between_turns),
         CASE(nor_one_that_is_noted_after_a_look),
         CASE(a_stop_in_a_turn_is_not_busy_time),
+        CASE(a_turn_that_ends_while_it_is_summed_is_whole),
         CASE(a_turn_that_lasts_is_not_summed_before_it_ends),
         CASE(a_turn_of_many_days_is_among_the_longest),
         CASE(a_hang_that_has_ended_is_no_longer_when_its_watch_is_closed),
