@@ -161,12 +161,15 @@ static void settle(struct hd_spool *s, const char *name) {
         s->error = -r;
 }
 
+/* `r` NULL: only the owner is learned. */
 static int write_file(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
                       const char *temp, const char *name) {
     int fd = open_temp(s, temp);
     if (fd < 0)
         return fd;
-    int result = hd_report_write(r, scratch, (struct hd_sink){.put = put_in_file, .ctx = &fd});
+    int result = -ECANCELED;
+    if (r != NULL)
+        result = hd_report_write(r, scratch, (struct hd_sink){.put = put_in_file, .ctx = &fd});
     if (result == 0)
         result = hd_os.fsync(fd);
     if (result == 0)
@@ -219,6 +222,8 @@ int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
 
 void hd_spool_make_room(struct hd_spool *s) {
     uint32_t one = s->max_reports > 1;
+    /* who has not written yet learns whose reports are his own */
+    (void)write_file(s, NULL, NULL, ".00000000-0000-7000-8000-000000000000.tmp", "");
     s->max_reports -= one;
     (void)hd_spool_trim(s, ""); /* what fails here fails when it is written, and is told then */
     s->max_reports += one;

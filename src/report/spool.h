@@ -20,7 +20,7 @@ struct hd_spool {
     int dir_fd;
     int above_fd; /* the folder that it is in, by which it is made again when it was removed */
     char name[HD_SPOOL_FOLDER_BYTES];
-    uint32_t owner;                /* of what was written: the user that we are */
+    uint32_t owner;                /* of what was written last: the user that we are */
     uint32_t max_reports;          /* 0: no limit */
     uint64_t max_bytes;            /* 0: no limit */
     uint8_t stands[HD_UUID_BYTES]; /* the report whose name was put on disk last */
