@@ -133,12 +133,32 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
     return rc;
 }
 
+/* A file of ours, there: some file systems give all files one owner, or root's another. */
+static bool is_own(const struct stat *st, const char *spool) {
+    char made[5 * HD_RECORD_STRING], name[HD_SPOOL_NAME_BYTES];
+    uint8_t id[HD_UUID_BYTES];
+    struct stat own = {0};
+    if (st->st_uid == geteuid()) {
+        return true;
+    }
+    hd_uuid_make(id, (uint64_t)time(NULL) * HD_NS_PER_S);
+    hd_spool_name(name, id, HD_SPOOL_TEMP);
+    snprintf(made, sizeof made, "%s/%s", spool, name);
+    int fd = temp_file_open(made);
+    bool asked = fd >= 0 && fstat(fd, &own) == 0;
+    if (fd >= 0) {
+        unlink(made);
+        close(fd);
+    }
+    return asked && own.st_uid == st->st_uid;
+}
+
 /* Not what another user put there. */
 static int settle_one(const char *path, const char *spool, bool quiet) {
     struct stat st;
     int rc = 0;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid()) {
+    if (fd < 0 || fstat(fd, &st) != 0 || !is_own(&st, spool)) {
         close(fd);
         return 0;
     }

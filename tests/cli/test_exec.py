@@ -38,9 +38,9 @@ class Exec(SideBySide):
         except FileNotFoundError:
             return 0
 
-    def settle(self, program):
+    def settle(self, program, before=()):
         """The next start."""
-        done = subprocess.run([HANGDOG, "run", "--quiet", "--spool", program.spool, "--", "/bin/true"],
+        done = subprocess.run([*before, HANGDOG, "run", "--quiet", "--spool", program.spool, "--", "/bin/true"],
                               env=environment(), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((0, "", ""), (done.returncode, done.stdout, done.stderr))
 
@@ -200,6 +200,16 @@ class Exec(SideBySide):
         program.wait()
         self.settle(program)
         self.assert_kinds(["hang", "session"], program)
+
+    def beside_killed_where_files_have_another_owner(self):
+        """As on a mount that gives all files one owner, or root's to nobody."""
+        program = self.run_alone(loop(1.6, "hang60"), "--loop", "python3")
+        wait_until(lambda: program.reports("hang"), "its report")
+        os.kill(program.process.pid, signal.SIGKILL)
+        program.wait()
+        self.settle(program, (FILTERED, "launch", "user"))
+        self.assert_kinds(["fatal-hang", "session"], program)
+        self.assertEqual([], [name for name in program.names() if name.startswith(".")])
 
     @unittest.skipIf(SANITIZER, "its runtime makes system calls of its own, which the filter ends")
     def beside_under_a_filter_by_a_launcher_that_waits_for_no_child(self):

@@ -5,11 +5,11 @@
  * for 1.2 s in `sleeping_callback` with ticks between them, and exits with 7. Prints how long each took, by
  * its own clock, in ms. HOW: by which call; `twice`: one filter after the other. It has given up to change
  * who it is; `filtered setid` has not, and does under its filter, which allows that too. `filtered launch
- * deadly|harmless|old|denied PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call that every
- * monitor makes, or for one that none does; where close_range is not there, as before Linux 5.9, or where
- * unshare may not be called either. `filtered vfork`: children that share the memory have filters of their
- * own; then a thread that is called worker sleeps for 0.7 s in its loop, and the program becomes `filtered
- * asks`.
+ * deadly|harmless|prctl|user|old|denied PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call
+ * that every monitor makes, or for one that none does, or for prctl; where geteuid names a user whom no file
+ * belongs to; where close_range is not there, as before Linux 5.9, or where unshare may not be called either.
+ * `filtered vfork`: children that share the memory have filters of their own; then a thread that is called
+ * worker sleeps for 0.7 s in its loop, and the program becomes `filtered asks`.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -182,10 +182,24 @@ static bool answer(long call, unsigned answered) {
 }
 
 static int launch(char **argv) {
-    bool old = strcmp(argv[0], "old") == 0, denied = strcmp(argv[0], "denied") == 0;
-    long call = old || denied || strcmp(argv[0], "deadly") == 0 ? SYS_close_range : SYS_acct;
-    unsigned answered = old || denied ? SECCOMP_RET_ERRNO | ENOSYS : SECCOMP_RET_KILL_PROCESS;
-    if (!answer(call, answered) || (denied && !answer(SYS_unshare, SECCOMP_RET_ERRNO | EPERM))) {
+    static const struct {
+        const char *name;
+        long call;
+        unsigned answered;
+    } kinds[] = {{"deadly", SYS_close_range, SECCOMP_RET_KILL_PROCESS},
+                 {"harmless", SYS_acct, SECCOMP_RET_KILL_PROCESS},
+                 {"prctl", SYS_prctl, SECCOMP_RET_KILL_PROCESS},
+                 {"user", SYS_geteuid, SECCOMP_RET_ERRNO | 1}, /* user -1 */
+                 {"old", SYS_close_range, SECCOMP_RET_ERRNO | ENOSYS},
+                 {"denied", SYS_close_range, SECCOMP_RET_ERRNO | ENOSYS}};
+    bool denied = strcmp(argv[0], "denied") == 0;
+    size_t kind = 0;
+    while (kind < sizeof kinds / sizeof kinds[0] && strcmp(argv[0], kinds[kind].name) != 0) {
+        kind++;
+    }
+    if (kind == sizeof kinds / sizeof kinds[0] ||
+        (denied && !answer(SYS_unshare, SECCOMP_RET_ERRNO | EPERM)) ||
+        !answer(kinds[kind].call, kinds[kind].answered)) {
         return 126;
     }
     execvp(argv[1], argv + 1);
