@@ -215,10 +215,11 @@ class Exec(SideBySide):
     def beside_under_a_filter_by_a_launcher_that_waits_for_no_child(self):
         ignores = ("import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
                    "os.execv(sys.argv[1], sys.argv[1:])")
+        tell = "execimport signal; print(signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN)"
         program = Program([FILTERED, "launch", "harmless", PYTHON, "-I", "-c", ignores, HANGDOG, "run", "--exec", "--spool",
-                           "spool", "--loop", "python3", "--", *loop(1.6, "hang0.8", 0.5)], watched=False)
+                           "spool", "--loop", "python3", "--", *loop(1.6, "hang0.8", 0.5, tell)], watched=False)
         self.addCleanup(program.close)
-        self.assertEqual(0, program.wait(), program.errors)
+        self.assertEqual((0, "True"), (program.wait(), program.output.strip()), program.errors)
         self.assert_kinds(["hang", "session"], program)
 
     def beside_a_wrapper_script_is_followed(self):
