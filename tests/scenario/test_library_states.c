@@ -138,15 +138,18 @@ static void before_the_sources_and_another_turn(uint64_t ms) {
     block_sleep(T / 10);
 }
 
-/* It ends between the look at 160 ms, from which on it is sampled, and the one at 240 ms. */
+/* It ends between the look at 800 ms, from which on it is sampled, and the one at 1,200 ms. */
 static void it_is_not_that_of_the_turn_after_it(void **state) {
     (void)state;
     hangdog_options o = library_options(&spool);
-    o.interval_ns = T * MS / 5 * 2;
+    for (unsigned i = 0; i < HANGDOG_STATES; i++) {
+        o.threshold_ns[i] = 5 * T * MS;
+    }
+    o.interval_ns = 2 * T * MS;
     assert_int_equal(hangdog_start(&o), 0);
     looper_start(&looper, "main", 0);
-    looper_call(&looper, block_sleep, 2 * T);
-    looper_call(&looper, before_the_sources_and_another_turn, T + T / 10);
+    looper_call(&looper, block_sleep, 8 * T);
+    looper_call(&looper, before_the_sources_and_another_turn, 5 * T + T / 2);
     json_t *hangs = spool_wait(&spool, "hang", 2);
     assert_string_equal(activity_of(json_array_get(hangs, 1)), "before-sources");
     json_decref(hangs);
