@@ -23,10 +23,9 @@
 
 #include "os/os.h"
 
-/* The number behind `key` in this process's status, of which the line of the groups may be long; -1: none. */
-static long status_number(const char *key) {
+long status_number(const char *key) {
     FILE *status = fopen("/proc/self/status", "re");
-    char *line = NULL;
+    char *line = NULL; /* that of the groups may be long */
     size_t room = 0;
     long number = -1;
     while (status != NULL && number < 0 && getline(&line, &room, status) > 0) {

@@ -110,7 +110,6 @@ static void let_go_of_inherited(void) {
 
 void runner_begin(void) {
     sigprocmask(SIG_BLOCK, NULL, &given.mask);
-    prctl(PR_GET_PDEATHSIG, &given.death);
     /* ignored, as some parents leave it, no child of ours could be waited for */
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &given.child);
     sigaction(SIGPIPE, NULL, &given.pipe);
@@ -251,6 +250,9 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
     hd_os.wall_clock(&r->record->options.started_wall_ns);
     struct itimerval timers[TIMERS];
     take_timers(timers);
+    if (r->record->options.seccomp_filters >= 0) { /* else the call may be our end */
+        prctl(PR_GET_PDEATHSIG, &given.death);
+    }
     pid_t runner = getpid();
     r->child = fork();
     *tried = r->child >= 0;

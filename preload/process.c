@@ -258,7 +258,6 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
     static const char *const alone[] = {"unshare", "setns"};
     this_process_is_own();
     self.record = r;
-    self.securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     atomic_store(&r->attached, 1);
     if (under_an_unknown_filter(&r->options)) {
         self.filtered = true;
@@ -266,6 +265,7 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
         atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
         return;
     }
+    self.securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     struct hd_waits *t = hd_waits_new();
     hd_waits_self = t;
     hd_named_init(r);

@@ -289,22 +289,27 @@ class Odd(unittest.TestCase):
                 if not inner:  # an image that has become the program is another's now
                     self.assertNotIn(b"could not be watched", done.stderr)
 
-    def test_the_last_line_waits_for_room_where_the_program_has_made_a_pipe_non_blocking(self):
+    def start_and_fill(self, status):
+        """The program makes its stderr non-blocking, fills it and exits."""
         fill = """if 1:
-            import os
+            import os, sys
             os.set_blocking(2, False)
             try:
                 while True:
                     os.write(2, b"full" * 1024)
             except BlockingIOError:
-                pass"""
+                sys.exit(int(sys.argv[1]))"""
         ours, its = os.pipe()
         # pylint: disable=consider-using-with
-        process = subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", PYTHON, "-c", fill], cwd=self.folder,
-                                   env=environment(), stdin=subprocess.DEVNULL, stderr=its)
+        process = subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", PYTHON, "-c", fill, str(status)],
+                                   cwd=self.folder, env=environment(), stdin=subprocess.DEVNULL, stderr=its)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         os.close(its)
+        return process, ours
+
+    def test_the_last_line_waits_for_room_where_the_program_has_made_a_pipe_non_blocking(self):
+        process, ours = self.start_and_fill(0)
         call = pathlib.Path("/proc/%d/syscall" % process.pid)
         with open(ours, encoding="ascii") as told:
             wait_until(lambda: process.poll() is not None or "0x1" in call.read_text(encoding="ascii").split()[2:3],
@@ -323,6 +328,13 @@ class Odd(unittest.TestCase):
         self.assertIn("+++ killed by SIGSEGV", calls[-1])
         self.assertRegex("\n".join(call for call in calls if call.startswith(own + " ")),
                          r"PR_SET_DUMPABLE, SUID_DUMP_DISABLE\).*\n.*tgkill\(.*SIGSEGV")
+
+    @unittest.skipIf(SANITIZER, "its runtime makes system calls of its own, which the filter ends")
+    def test_under_a_filter_that_ends_who_asks_for_his_parents_death(self):
+        for options in [], ["--exec"]:
+            done = self.run_it("--spool", "spool", *options, "/bin/sh", "-c", "exit 5",
+                               before='set -- "%s" launch prctl "$@";' % FILTERED)
+            self.assertEqual(5, done.returncode, done.stderr)
 
     @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
     def test_a_trial_of_a_filter_leaves_no_core_file(self):
