@@ -28,6 +28,9 @@ int complain_usage(const char *command, const char *format, ...) __attribute__((
 /* All of it on stderr, also where the program has made that non-blocking, and by one write where that can be:
  * what the program writes there does not come in between. */
 void say_whole(const char *text, size_t bytes);
+/* The program has ended: for room in such a pipe is now waited for some seconds in all. Whoever is to read it
+ * may be waiting for our end first. */
+void say_in_haste(void);
 
 /* All that was printed is out: 0, or a complaint that names it, and its status. */
 int written(const char *what);

@@ -9,9 +9,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define HASTE_S 5
 
 void problem_set(struct problem *p, const char *format, ...) {
     va_list args;
@@ -20,15 +24,31 @@ void problem_set(struct problem *p, const char *format, ...) {
     va_end(args);
 }
 
+static atomic_bool in_haste;
+
+void say_in_haste(void) {
+    atomic_store(&in_haste, true);
+}
+
+static bool wait_for_room(void) {
+    static unsigned waited_s; /* in haste, for all that was said */
+    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+    while (waited_s < HASTE_S) {
+        if (poll(&fd, 1, 1000) != 0) {
+            return true;
+        }
+        waited_s += atomic_load(&in_haste);
+    }
+    return poll(&fd, 1, 0) != 0;
+}
+
 void say_whole(const char *text, size_t bytes) {
     while (bytes > 0) {
         ssize_t n = write(STDERR_FILENO, text, bytes);
         if (n > 0) {
             text += n;
             bytes -= (size_t)n;
-        } else if (n < 0 && errno == EAGAIN) {
-            poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
-        } else if (n == 0 || errno != EINTR) {
+        } else if (n == 0 || (errno == EAGAIN ? !wait_for_room() : errno != EINTR)) {
             return;
         }
     }

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "os/os.h"
 
 /* Everything that a person or a supervisor may send to the program by sending it to us: all but what cannot
@@ -337,6 +338,7 @@ static void reap(struct runner *r, bool alike) {
         } else {
             note_continued(r);
             r->ended = true;
+            say_in_haste();
             r->ended_ns = hd_os_now_ns();
             r->status = status;
         }

@@ -308,6 +308,12 @@ class Odd(unittest.TestCase):
         os.close(its)
         return process, ours
 
+    def test_a_launcher_that_reads_a_full_pipe_when_we_have_ended_sees_us_end(self):
+        process, ours = self.start_and_fill(7)
+        with open(ours, encoding="ascii") as told:
+            self.assertEqual(7, process.wait(PATIENCE))
+            self.assertRegex(told.read(), r"\A(full)+\Z")
+
     def test_the_last_line_waits_for_room_where_the_program_has_made_a_pipe_non_blocking(self):
         process, ours = self.start_and_fill(0)
         call = pathlib.Path("/proc/%d/syscall" % process.pid)
