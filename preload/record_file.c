@@ -67,7 +67,8 @@ static bool take_over(struct hd_record *r) {
 /* Numbers of processes mean something within one namespace. */
 static uint64_t own_space(const struct hd_record *table) {
     struct stat st;
-    bool asked = table->options.follow && hd_os.stat_at(AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0;
+    bool asked = (table->options.follow || table->options.alone) &&
+                 hd_os.stat_at(AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0;
     return asked ? st.st_ino : 0;
 }
 

@@ -211,6 +211,19 @@ class Exec(SideBySide):
         self.assert_kinds(["fatal-hang", "session"], program)
         self.assertEqual([], [name for name in program.names() if name.startswith(".")])
 
+    def beside_of_a_container_as_what_cannot_be_watched(self):
+        """Its number there, 1, is another process's here."""
+        inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+        if subprocess.run([*inside, "/bin/busybox", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("a namespace of processes is not allowed here, or there is no static program")
+        become = "execos.execv('/bin/busybox', ['busybox', 'true'])"
+        program = self.run_alone([*inside, HANGDOG, "run", "--exec", "--spool", "spool", "--loop", "python3", "--",
+                                  *loop(1.6, "hang0.8", 0.5, become)], watched=False)
+        self.assertEqual(0, program.wait(), program.errors)
+        self.settle(program)
+        self.assert_kinds(["hang", "session"], program)
+        self.assertEqual([], self.records(program))
+
     @unittest.skipIf(SANITIZER, "its runtime makes system calls of its own, which the filter ends")
     def beside_under_a_filter_by_a_launcher_that_waits_for_no_child(self):
         ignores = ("import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
