@@ -95,8 +95,7 @@ static long once_alone(bool may_have_to_be, long call, long a, long b) {
     bool alone = refused && hd_process_alone();
     errno = result == -1 ? why : errno;
     for (unsigned i = 0; alone && result == -1 && errno == why && i < RETRIES; i++) {
-        uint32_t never = 0;
-        (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + HD_NS_PER_MS / 5, false);
+        hd_os_nap(HD_NS_PER_MS / 5);
         result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);
     }
     if (result != -1) {

@@ -100,11 +100,10 @@ static bool worker_is_stuck(void) {
     int tid = m != NULL ? atomic_load(&m->worker_tid) : 0;
     uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
     while (tid != 0 && is_at_a_disk(tid)) {
-        uint32_t never = 0;
         if (hd_os_now_ns() >= until_ns) {
             return true;
         }
-        (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + TRY_AGAIN_NS, false);
+        hd_os_nap(TRY_AGAIN_NS);
     }
     return false;
 }

@@ -72,9 +72,8 @@ uint64_t hd_capture_napped_ns(void) {
 }
 
 void hd_capture_nap(uint64_t ns) {
-    static uint32_t never;
     napped_ns += ns;
-    (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + ns, false);
+    hd_os_nap(ns);
 }
 
 static enum hd_mail_phase phase_of(uint64_t word) {

@@ -97,11 +97,10 @@ static int take_memory(struct hd_monitor **out, uint64_t until_ns) {
     struct hd_monitor *m = atomic_load(&monitor);
     if (m != NULL && !abandoned) {
         while (atomic_load(&m->entering) != 0) {
-            uint32_t never = 0;
             if (hd_os_now_ns() >= until_ns) {
                 return -EBUSY;
             }
-            (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + HD_NS_PER_MS / 5, false);
+            hd_os_nap(HD_NS_PER_MS / 5);
         }
         /* Marks on handles of the run before may go on while this is zeroed: they find flags and word at
          * zero. */

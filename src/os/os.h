@@ -78,6 +78,7 @@ extern struct hd_os_calls hd_os;
 /* CLOCK_MONOTONIC in nanoseconds, from the vDSO found once in hd_os_clock_init (never through
  * libc, which may be interposed). Async-signal-safe. */
 uint64_t hd_os_now_ns(void);
+void hd_os_nap(uint64_t ns); /* or less, after a signal */
 
 /* CPU time of the calling thread in ns. Async-signal-safe. */
 uint64_t hd_os_thread_cpu_ns(void);

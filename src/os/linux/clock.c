@@ -131,6 +131,11 @@ uint64_t hd_os_now_ns(void) {
     return to_ns(&ts);
 }
 
+void hd_os_nap(uint64_t ns) {
+    static uint32_t never;
+    (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + ns, false);
+}
+
 uint64_t hd_os_thread_cpu_ns(void) {
     struct timespec ts = {0};
     hd_syscall2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
