@@ -450,7 +450,7 @@ void hd_process_filter_comes(bool all_threads) {
     }
     /* Without the processor's counter the clock may be a system call. */
     bool by_clock = ours && hd_waits_self->watch != NULL && !hd_waits_self->watch->loop.ticks_are_tsc;
-    bool keeps_ids = phase == WATCHED && hd_process_may_change_ids();
+    bool keeps_ids = !all_threads && phase == WATCHED && hd_process_may_change_ids();
     if (all_threads || by_clock || keeps_ids) {
         if (phase == WATCHED) {
             hd_waits_self = NULL;

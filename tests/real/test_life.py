@@ -50,7 +50,8 @@ class Filters(Case):
     """A filter that kills for nearly every call: its program lives on, and where it is on one thread only, is watched."""
 
     def test_a_program_under_a_filter_that_kills(self):
-        ways = {"prctl": 2, "prctl-by-number": 2, "seccomp": 2, "twice": 2, "tsync": 0, "asks": 2}
+        ways = {"prctl": 2, "prctl-by-number": 2, "seccomp": 2, "twice": 2, "tsync": 0, "then-tsync": 0,
+                "asks": 2}
         every = {way: self.program([FILTERED, way]) for way in ways}
         every["child"] = self.program([FILTERED, "prctl", "in-a-child"])
         for way, program in every.items():

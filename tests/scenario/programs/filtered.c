@@ -3,8 +3,9 @@
  * A small server under a seccomp filter that ends it for any call but the few it needs. `filtered HOW`: a
  * loop that ticks at 20 Hz, installs the filter, ticks on, computes for 1.2 s in `busy_callback` and sleeps
  * for 1.2 s in `sleeping_callback` with ticks between them, and exits with 7. Prints how long each took, by
- * its own clock, in ms. HOW: by which call; `twice`: one filter after the other. It has given up to change
- * who it is; `filtered setid` has not, and does under its filter, which allows that too. `filtered launch
+ * its own clock, in ms. HOW: by which call; `twice`: one filter after the other; `then-tsync`: for all
+ * threads, under one that ends who asks for its rights. It has given up to change who it is; `filtered setid`
+ * has not, and does under its filter, which allows that too. `filtered launch
  * deadly|harmless|prctl|user|old|denied PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call
  * that every monitor makes, or for one that none does, or for prctl; where geteuid names a user whom no file
  * belongs to; where close_range is not there, as before Linux 5.9, or where unshare may not be called either.
@@ -100,9 +101,21 @@ static int install_twice(void) {
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
+static bool answer(long call, unsigned answered) {
+    struct sock_filter one[] = {LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
+                                BPF_STMT(BPF_RET | BPF_K, answered),
+                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog of_one = {sizeof one / sizeof one[0], one};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_one) == 0;
+}
+
 static int install(const char *how) {
     if (strcmp(how, "twice") == 0) {
         return install_twice();
+    }
+    if (strcmp(how, "then-tsync") == 0) {
+        return answer(SYS_capget, SECCOMP_RET_KILL_PROCESS) ? install("tsync") : -1;
     }
     if (strcmp(how, "prctl") == 0) {
         return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
@@ -170,15 +183,6 @@ static int one_call(bool set_ids) {
     int result = set_ids ? setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1) : sigaction(SIGUSR1, &on_stack, NULL);
     tick(2);
     exit(result == 0 ? 7 : 4);
-}
-
-static bool answer(long call, unsigned answered) {
-    struct sock_filter one[] = {LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
-                                BPF_STMT(BPF_RET | BPF_K, answered),
-                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog of_one = {sizeof one / sizeof one[0], one};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_one) == 0;
 }
 
 static int launch(char **argv) {
