@@ -22,6 +22,8 @@
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
 #define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
 #define STATUS_BYTES_MAX (1024u * 1024u)
+#define OWN_THREADS 3 /* the caller, monitor and worker */
+#define COUNTS 50
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
 
 enum phase {
@@ -416,6 +418,17 @@ void hd_process_ends_watch(enum hd_unwatched why) {
     }
 }
 
+/* Threads that are not ours are the caller only. One that was joined may still be counted, for an instant. */
+bool hd_process_alone_with_ours(void) {
+    for (unsigned i = 0; i < COUNTS; i++) {
+        if (status_number("\nThreads:") <= OWN_THREADS + (long)self.strays) {
+            return true;
+        }
+        hd_os_nap(HD_NS_PER_MS / 5);
+    }
+    return false;
+}
+
 /* Of the calling thread: it had a filter before the one that is being installed. */
 static _Thread_local bool had_filter;
 
@@ -450,7 +463,7 @@ void hd_process_filter_comes(bool all_threads) {
     }
     /* Without the processor's counter the clock may be a system call. */
     bool by_clock = ours && hd_waits_self->watch != NULL && !hd_waits_self->watch->loop.ticks_are_tsc;
-    bool keeps_ids = !all_threads && phase == WATCHED && hd_process_may_change_ids();
+    bool keeps_ids = !all_threads && phase == WATCHED && hd_process_may_change_ids(ours);
     if (all_threads || by_clock || keeps_ids) {
         if (phase == WATCHED) {
             hd_waits_self = NULL;

@@ -36,8 +36,11 @@ bool hd_process_alone(void);
 /* The calling thread is about to change its ids, and libc those of ours. */
 void hd_process_changes_ids(void);
 void hd_process_changed_ids(void); /* afterwards */
-/* Whether it could, where libc knows of one thread and so none of ours would change with it. */
-bool hd_process_may_change_ids(void);
+/* Whether it could, where libc knows of one thread and so none of ours would change with it; or where ours
+ * are the only ones that libc would have change. */
+bool hd_process_may_change_ids(bool watched);
+/* The caller, who is watched, is the program's only thread. */
+bool hd_process_alone_with_ours(void);
 /* Ours have the caller's ids now. */
 void hd_process_notes_ids(void);
 

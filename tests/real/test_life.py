@@ -70,10 +70,10 @@ class Filters(Case):
         self.assertGreater(signals["asks"], 0)
 
     def test_who_changes_ids_under_a_filter_has_no_thread_that_keeps_them(self):
-        program = self.program([FILTERED, "setid"])
-        self.assertEqual(7, program.wait(), program.errors)
-        if os.getuid() == 0:  # else it has nothing to give up
-            self.assertRegex(program.told[-1], NO_LONGER)
+        for way, program in {way: self.program([FILTERED, way]) for way in ("setid", "joined-setid")}.items():
+            self.assertEqual(7, program.wait(), "%s: %s" % (way, program.errors))
+            if way != "setid" or os.getuid() == 0:  # else it has nothing to give up
+                self.assertRegex(program.told[-1], NO_LONGER)
 
     def test_a_handler_that_is_installed_under_a_filter(self):
         program = self.program([FILTERED, "handler"])

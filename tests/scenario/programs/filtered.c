@@ -5,7 +5,8 @@
  * for 1.2 s in `sleeping_callback` with ticks between them, and exits with 7. Prints how long each took, by
  * its own clock, in ms. HOW: by which call; `twice`: one filter after the other; `then-tsync`: for all
  * threads, under one that ends who asks for its rights. It has given up to change who it is; `filtered setid`
- * has not, and does under its filter, which allows that too. `filtered launch
+ * has not, and does under its filter, which allows that too; `joined-setid`: had a second thread before.
+ * `filtered launch
  * deadly|harmless|prctl|user|old|denied PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call
  * that every monitor makes, or for one that none does, or for prctl; where geteuid names a user whom no file
  * belongs to; where close_range is not there, as before Linux 5.9, or where unshare may not be called either.
@@ -254,6 +255,15 @@ static int vfork_and_become(const char *self) {
     return 6;
 }
 
+static void *do_nothing(void *unused) {
+    return unused;
+}
+
+static bool join_one(void) {
+    pthread_t thread;
+    return pthread_create(&thread, NULL, do_nothing, NULL) == 0 && pthread_join(thread, NULL) == 0;
+}
+
 int main(int argc, char **argv) {
     if (argc > 3 && strcmp(argv[1], "launch") == 0) {
         return launch(argv + 2);
@@ -263,8 +273,11 @@ int main(int argc, char **argv) {
     if (pipe(fds) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         return 1;
     }
-    bool set_ids = strcmp(how, "setid") == 0;
+    bool joined = strcmp(how, "joined-setid") == 0, set_ids = joined || strcmp(how, "setid") == 0;
     if (!set_ids && !stay_who_we_are()) {
+        return 1;
+    }
+    if (joined && !join_one()) {
         return 1;
     }
     tick(8);
