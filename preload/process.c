@@ -44,8 +44,7 @@ static struct {
     uint64_t root[2];      /* device and inode of what was / at first */
     int stray[STARTS_MAX]; /* workers that a stop left at a disk */
     unsigned strays;
-    bool filtered;     /* on a thread of the program: no system call but the program's own */
-    bool was_filtered; /* before the one that is being installed */
+    bool was_filtered; /* a thread, before the filter that is being installed */
 } self;
 
 /* Not in a forked child, whose memory is its own. */
@@ -63,8 +62,9 @@ bool hd_process_is_own(void) {
  * The kernel makes it zero then. */
 static _Thread_local _Atomic int vforked_filtered;
 
+/* On a thread of the program: no system call but the program's own. */
 bool hd_process_is_filtered(void) {
-    return self.filtered || atomic_load_explicit(&vforked_filtered, memory_order_relaxed) != 0;
+    return hd_any_is_filtered || atomic_load_explicit(&vforked_filtered, memory_order_relaxed) != 0;
 }
 
 static void this_process_is_own(void) {
@@ -262,7 +262,7 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
     self.record = r;
     atomic_store(&r->attached, 1);
     if (under_an_unknown_filter(&r->options)) {
-        self.filtered = true;
+        hd_any_is_filtered = true;
         atomic_store(&self.phase, NEVER);
         atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
         return;
@@ -449,9 +449,9 @@ void hd_process_filter_comes(bool all_threads) {
     if (comes_in_vforked_child()) {
         return;
     }
-    self.was_filtered = self.filtered;
+    self.was_filtered = hd_any_is_filtered;
     had_filter = hd_thread_is_filtered;
-    hd_thread_is_filtered = self.filtered = true;
+    hd_thread_is_filtered = hd_any_is_filtered = true;
     if (had_filter && !all_threads) {
         return; /* all is done, and the filter that is there may forbid each of our calls */
     }
@@ -484,7 +484,7 @@ void hd_process_filter_refused(bool all_threads) {
     }
     bool undone = !had_filter && !self.was_filtered && !all_threads;
     hd_thread_is_filtered = had_filter;
-    self.filtered = self.was_filtered;
+    hd_any_is_filtered = self.was_filtered;
     if (undone && atomic_load(&self.phase) == WATCHED && hd_process_is_own()) {
         hd_capture_signal_init(hd_settings_default().signal);
         hd_monitor_unfiltered();

@@ -29,6 +29,7 @@ static _Atomic int owner_pid;
 static struct hd_monitor *_Atomic monitor;
 static _Atomic bool filtered; /* a seccomp filter is on a watched thread: it makes no system call for us */
 _Thread_local bool hd_thread_is_filtered;
+bool hd_any_is_filtered;
 static bool abandoned; /* the worker of `monitor` may still be at work: its memory is never used again */
 static bool astray;    /* a worker was left at work: it may still read the stack that was lent to it */
 
@@ -243,7 +244,9 @@ int hd_monitor_stop(void) {
 
 void hd_monitor_leave(void) {
     struct hd_monitor *m = atomic_load(&monitor);
-    if (atomic_load(&filtered) || hd_thread_is_filtered) {
+    /* A thread that one under a filter has made has that too: only a watched one is known to have none. */
+    bool may_be = hd_thread_is_filtered || (hd_any_is_filtered && hd_capture_own_mailbox() == NULL);
+    if (atomic_load(&filtered) || may_be) {
         if (m != NULL) {
             atomic_store(&m->stopping, true); /* seen at the next look: nobody is woken */
         }

@@ -402,9 +402,9 @@ class Threads(Case):
 
     def test_it_leaves_nothing_and_asks_for_nothing(self):
         pairs = {way: [self.program([THREAD_ENDS, way], watched=watched,
-                                    options=[] if way == "exits" else ["--thread", "worker"])
+                                    options=[] if way in ("exits", "heir") else ["--thread", "worker"])
                        for watched in (False, True)]
-                 for way in ("plainly", "alone", *([] if SANITIZER else ["filtered", "exits"]))}  # OWN_CALLS
+                 for way in ("plainly", "alone", *([] if SANITIZER else ["filtered", "exits", "heir"]))}  # OWN_CALLS
         for way, (plain, watched) in pairs.items():
             self.assertEqual(7, plain.wait(), plain.errors)
             self.assertEqual(7, watched.wait(), "%s: %s" % (way, watched.errors))

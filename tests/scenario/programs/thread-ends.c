@@ -3,7 +3,8 @@
  * A thread called `worker` that waits for a second, and ends. `thread-ends WAY`: `plainly`; `alone`, after
  * the main thread has asked for what a process with two threads may not have; `filtered`, under a filter of
  * its own that ends the program for touching the alternate stack and for asking who it is. Tells what the
- * thread leaves behind. `exits`: under that filter the thread, which has no name, ends the program.
+ * thread leaves behind. `exits`: under that filter the thread, which has no name, ends the program; `heir`: a
+ * thread that it makes there does.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -54,8 +55,15 @@ static void tell(void *unused) {
     }
 }
 
+static void *end_program(void *unused) {
+    (void)unused;
+    exit(7);
+}
+
 static void *work(void *unused) {
-    bool filtered = strcmp(way, "filtered") == 0, exits = strcmp(way, "exits") == 0;
+    pthread_t heir;
+    bool filtered = strcmp(way, "filtered") == 0, has_heir = strcmp(way, "heir") == 0;
+    bool exits = has_heir || strcmp(way, "exits") == 0;
     if (!exits) {
         prctl(PR_SET_NAME, "worker");
     }
@@ -65,6 +73,9 @@ static void *work(void *unused) {
     sem_wait(&may_end);
     if ((filtered || exits) && install_filter() != 0) {
         printf("no filter\n");
+    }
+    if (has_heir && pthread_create(&heir, NULL, end_program, NULL) == 0) {
+        pthread_join(heir, NULL);
     }
     if (exits) {
         exit(7);
