@@ -23,7 +23,7 @@
 #define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
 #define STATUS_BYTES_MAX (1024u * 1024u)
 #define OWN_THREADS 3 /* the caller, monitor and worker */
-#define COUNTS 50
+#define COUNTED_NS (10 * HD_NS_PER_MS)
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
 
 enum phase {
@@ -420,12 +420,13 @@ void hd_process_ends_watch(enum hd_unwatched why) {
 
 /* Threads that are not ours are the caller only. One that was joined may still be counted, for an instant. */
 bool hd_process_alone_with_ours(void) {
-    for (unsigned i = 0; i < COUNTS; i++) {
+    uint64_t until_ns = hd_os_now_ns() + COUNTED_NS;
+    do {
         if (status_number("\nThreads:") <= OWN_THREADS + (long)self.strays) {
             return true;
         }
         hd_os_nap(HD_NS_PER_MS / 5);
-    }
+    } while (hd_os_now_ns() < until_ns);
     return false;
 }
 

@@ -222,8 +222,11 @@ int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
 
 void hd_spool_make_room(struct hd_spool *s) {
     uint32_t one = s->max_reports > 1;
-    /* who has not written yet learns whose reports are his own */
-    (void)write_file(s, NULL, NULL, ".00000000-0000-7000-8000-000000000000.tmp", "");
+    uint8_t id[HD_UUID_BYTES]; /* nobody guesses it: others could have put their file there */
+    char temp[HD_SPOOL_NAME_BYTES];
+    hd_uuid_make(id, 0);
+    hd_spool_name(temp, id, HD_SPOOL_TEMP);
+    (void)write_file(s, NULL, NULL, temp, ""); /* who has not written yet learns whose reports are his own */
     s->max_reports -= one;
     (void)hd_spool_trim(s, ""); /* what fails here fails when it is written, and is told then */
     s->max_reports += one;
