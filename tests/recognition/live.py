@@ -147,7 +147,7 @@ def overlap(report, mark):
 
 class Verdict:
     """The reports of a run against its marks: right ones as pairs of a mark and its report, marks that are missed, marks
-    that are told more than once, reports that are false, with why."""
+    that are told more than once, reports that are false."""
 
     def __init__(self, run):
         marks, reports = Marks(run), run.hangs()
@@ -169,10 +169,12 @@ class Verdict:
             busy = sum(overlap(report, m) for m in marks.of("busy"))
             late = marks.is_over(report["begin"])  # the loop is over: whatever blocks is busy
             if not late and busy < took // 2 and (idle or (marks.first and report["begin"] > marks.first)):
-                self.false.append(f"{took // 10**6} ms {idle[0].name if idle else 'unmarked'}")
+                report["false"] = f"{took // 10**6} ms {idle[0].name if idle else 'unmarked'}"
+                self.false.append(report)
 
     def __str__(self):
-        missed, again, false = (", ".join(map(str, each)) or "-" for each in (self.missed, self.again, self.false))
+        told = (self.missed, self.again, [report["false"] for report in self.false])
+        missed, again, false = (", ".join(map(str, each)) or "-" for each in told)
         return f"right {len(self.right):3}  missed {missed}  again {again}  false {false}"
 
 
