@@ -9,9 +9,6 @@
 #include <linux/capability.h>
 #include <linux/netlink.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -21,24 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/proc_of.h"
 #include "os/os.h"
-
-long status_number(const char *key) {
-    FILE *status = fopen("/proc/self/status", "re");
-    char *line = NULL; /* that of the groups may be long */
-    size_t room = 0;
-    long number = -1;
-    while (status != NULL && number < 0 && getline(&line, &room, status) > 0) {
-        if (strncmp(line, key, strlen(key)) == 0) {
-            number = strtol(line + strlen(key), NULL, 10);
-        }
-    }
-    if (status != NULL) {
-        fclose(status);
-    }
-    free(line);
-    return number;
-}
 
 static void *thread(void *unused) {
     hd_os.set_thread_name("hangdog");
@@ -115,9 +96,9 @@ static bool harmless(void) {
 }
 
 int filters_tried(void) {
-    if (status_number("Seccomp:") <= 0) {
+    if (proc_number(0, "Seccomp:", 10) == 0) {
         return 0; /* none, or a kernel that knows of none */
     }
-    long count = status_number("Seccomp_filters:");
-    return count > 0 && harmless() ? (int)count : -1;
+    int count = (int)proc_number(0, "Seccomp_filters:", 10);
+    return count > 0 && harmless() ? count : -1;
 }

@@ -9,7 +9,4 @@
  * knows. */
 int filters_tried(void);
 
-/* The number behind `key` in this process's status; -1: none. */
-long status_number(const char *key);
-
 #endif

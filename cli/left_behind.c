@@ -17,40 +17,23 @@
 #include <unistd.h>
 
 #include "cli/owner.h"
+#include "cli/proc_of.h"
 
 #define ENDS_WITHIN_MS 200
 
-static FILE *open_of(pid_t pid, const char *name) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    return fopen(path, "re");
-}
-
-/* When it started, in ticks since the machine's start; 0: nobody knows. */
+/* In ticks since the machine's start; 0: nobody knows. */
 static unsigned long long start_of(pid_t pid) {
-    char text[1024];
-    FILE *file = open_of(pid, "stat");
-    size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file != NULL) {
-        fclose(file);
-    }
-    text[n] = '\0';
-    char *at = strrchr(text, ')'); /* the name before it may hold anything */
-    if (at == NULL || strlen(at) < 4) {
-        return 0;
-    }
-    at += 4; /* behind the state */
-    for (unsigned field = 4; field < 22; field++) {
-        strtoll(at, &at, 10);
-    }
-    return strtoull(at, NULL, 10);
+    char text[PROC_STAT_BYTES];
+    const char *started = proc_field(pid, PROC_STARTED, text);
+    return started != NULL ? strtoull(started, NULL, 10) : 0;
 }
 
 static bool maps(pid_t pid, const struct stat *record) {
-    FILE *file = open_of(pid, "maps");
-    char *line = NULL, which[64];
+    char path[64], *line = NULL, which[64];
     size_t room = 0;
     bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(path, "re");
     snprintf(which, sizeof which, "%02x:%02x %llu ", major(record->st_dev), minor(record->st_dev),
              (unsigned long long)record->st_ino);
     while (file != NULL && !found && getline(&line, &room, file) > 0) {

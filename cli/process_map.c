@@ -11,14 +11,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/proc_of.h"
 #include "symbolizer/perf_map.h"
 
-#define STAT_START_TIME 22 /* field of /proc/PID/stat, in clock ticks since boot */
 #define NS_PER_S UINT64_C(1000000000)
 /* The kernel dates a process to 10 ms, a file to the tick before, and the runner notes a start before it. */
 #define SLACK_NS (NS_PER_S / 2)
@@ -31,42 +30,17 @@ static uint64_t parse_time(const char *text) {
 
 /* When the process with this id began, by CLOCK_REALTIME; 0: there is none. */
 static uint64_t began(int pid) {
-    char path[64], text[1024];
+    char text[PROC_STAT_BYTES];
     struct timespec wall, boot;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
+    const char *started = proc_field(pid, PROC_STARTED, text); /* in clock ticks since boot */
+    if (started == NULL)
         return 0;
-    size_t n = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[n] = 0;
-    const char *at = strrchr(text, ')'); /* the second field's end: a name may hold anything */
-    for (unsigned field = 2; at != NULL && field < STAT_START_TIME; field++)
-        at = strchr(at + 1, ' ');
-    if (at == NULL)
-        return 0;
-    uint64_t ticks = strtoull(at + 1, NULL, 10);
+    uint64_t ticks = strtoull(started, NULL, 10);
     clock_gettime(CLOCK_REALTIME, &wall);
     clock_gettime(CLOCK_BOOTTIME, &boot);
     uint64_t now = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
     uint64_t up = (uint64_t)boot.tv_sec * NS_PER_S + (uint64_t)boot.tv_nsec;
     return now - up + ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
-/* The id of the process in its own namespace: the last of the line. */
-static int own_pid(int pid) {
-    char path[64], line[256];
-    int own = pid;
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "NSpid:", 6) == 0) {
-            const char *last = strrchr(line, '\t');
-            own = last != NULL ? (int)strtol(last + 1, NULL, 10) : pid;
-        }
-    if (file != NULL)
-        fclose(file);
-    return own;
 }
 
 int process_map_open(const json_t *report, uid_t owner, struct process_map *map) {
@@ -86,7 +60,8 @@ int process_map_open(const json_t *report, uid_t owner, struct process_map *map)
     }
     if (lives_since != 0) {
         char inside[64];
-        snprintf(inside, sizeof inside, "/proc/%d/root/tmp/perf-%d.map", pid, own_pid(pid));
+        int own = (int)proc_number(pid, "NSpid:", 10); /* as it sees itself */
+        snprintf(inside, sizeof inside, "/proc/%d/root/tmp/perf-%d.map", pid, own != 0 ? own : pid);
         map->fd = perf_map_open(inside, owner, lives_since - SLACK_NS, &map->why);
         if (map->fd >= 0)
             return map->fd;

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "cli/base_name.h"
-#include "cli/filters.h"
+#include "cli/proc_of.h"
 #include "image/loader.h"
 
 #define SCRIPTS_MAX 5    /* interpreters of interpreters: more the kernel does not follow */
@@ -197,7 +197,7 @@ static bool gives_capabilities(const char *path) {
 static bool gains_privileges(const char *path, const char **what) {
     struct stat st;
     struct statvfs fs;
-    bool bits = status_number("NoNewPrivs:") != 1; /* prctl may be the end of us: a filter */
+    bool bits = proc_number(0, "NoNewPrivs:", 10) != 1; /* prctl may be the end of us: a filter */
     if (stat(path, &st) != 0 || statvfs(path, &fs) != 0) {
         return false;
     }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/proc_of.h"
 #include "os/os.h"
 
 /* Everything that a person or a supervisor may send to the program by sending it to us: all but what cannot
@@ -363,16 +364,9 @@ static void reap_others(struct runner *r) {
 
 /* A stop is told when the last thread of the program has come to it; the first one shows it before. */
 static bool is_stopping(pid_t child) {
-    char path[32], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
-    FILE *stat = fopen(path, "re");
-    size_t n = stat != NULL ? fread(text, 1, sizeof text - 1, stat) : 0;
-    if (stat != NULL) {
-        fclose(stat);
-    }
-    text[n] = '\0';
-    const char *name_end = strrchr(text, ')');
-    return name_end != NULL && strncmp(name_end, ") T", 3) == 0;
+    char text[PROC_STAT_BYTES];
+    const char *state = proc_field(child, PROC_STATE, text);
+    return state != NULL && *state == 'T';
 }
 
 /* Whether it is not to be passed on. The program got it too: from the terminal, as one of a group, or because

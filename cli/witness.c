@@ -6,14 +6,13 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "cli/proc_of.h"
 
 #define LATER_NS 10000000L /* who signals one process after the other comes to it by then */
 #define ANSWER_MS 100      /* it may be stopped */
@@ -54,19 +53,7 @@ void witness_start(struct witness *w) {
 }
 
 static bool is_pending(pid_t pid, int signal) {
-    char path[64], line[256];
-    unsigned long long pending = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    FILE *status = fopen(path, "re");
-    while (status != NULL && fgets(line, sizeof line, status) != NULL) {
-        if (strncmp(line, "ShdPnd:", 7) == 0) {
-            pending = strtoull(line + 7, NULL, 16);
-        }
-    }
-    if (status != NULL) {
-        fclose(status);
-    }
-    return (pending >> (signal - 1) & 1) != 0;
+    return (proc_number(pid, "ShdPnd:", 16) >> (signal - 1) & 1) != 0;
 }
 
 bool witness_has(const struct witness *w, int signal) {
