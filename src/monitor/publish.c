@@ -293,6 +293,11 @@ static bool lasts(const struct hd_worker *k, const uint8_t *id) {
     return false;
 }
 
+static void withdraw(struct hd_worker *k, const uint8_t *id) {
+    hd_spool_withdraw(&k->spool, id);
+    k->day_checked_ns = 0; /* the day has one less than was counted when the hang began */
+}
+
 void hd_publish_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
     struct hd_record *r = k->monitor->record;
     uint32_t left = 0;
@@ -301,7 +306,7 @@ void hd_publish_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
             move_held(k, left++, i);
             continue;
         }
-        hd_spool_withdraw(&k->spool, k->held[i]);
+        withdraw(k, k->held[i]);
         atomic_fetch_add_explicit(&r->withdrawn, 1, memory_order_relaxed);
         atomic_fetch_sub_explicit(&r->hangs, 1, memory_order_relaxed);
         atomic_fetch_sub_explicit(&r->hang_ns, k->held_ns[i], memory_order_relaxed);
@@ -371,7 +376,9 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     if (allowed) {
         k->suppressed = complete ? 0 : k->suppressed; /* else what takes its place tells them too */
     } else if (complete) {
-        hd_spool_withdraw(&k->spool, h->id);
+        if (h->kept) {
+            withdraw(k, h->id);
+        }
         k->suppressed++;
         hd_record_add_suppressed(m->record, h->duration_ns);
     }
@@ -392,7 +399,7 @@ void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_ha
     if (m->settings.note != NULL) {
         m->settings.note(k, h, true);
     }
-    hd_spool_withdraw(&k->spool, h->id);
+    withdraw(k, h->id);
     unhold(k, h);
     atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
     hd_recorded_closed(m, k, h);

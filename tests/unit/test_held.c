@@ -76,8 +76,7 @@ static int clean(void **state) {
     return rmdir(folder);
 }
 
-/* A hang as long as any, told while it lasts and at its end. */
-static void hang(uint64_t number) {
+static struct hd_hang *begun(uint64_t number) {
     struct hd_hang *h = &k->hang[0];
     *h = (struct hd_hang){.used = true,
                           .opened = true,
@@ -86,6 +85,12 @@ static void hang(uint64_t number) {
                           .duration_ns = HANG_NS / 2};
     hd_uuid_make(h->id, number * HANG_NS);
     hd_tree_init(&h->tree, &k->pool);
+    return h;
+}
+
+/* A hang as long as any, told while it lasts and at its end. */
+static void hang(uint64_t number) {
+    struct hd_hang *h = begun(number);
     hd_publish(m, k, h, false);
     h->duration_ns = HANG_NS;
     hd_publish(m, k, h, true);
@@ -178,6 +183,30 @@ static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
     assert_int_equal(atomic_load(&record.suppressed), 7);
 }
 
+static void what_was_held_back_or_withdrawn_leaves_its_place_in_the_day(void **state) {
+    (void)state;
+    m->settings.held = false;
+    m->settings.reports_per_day = 2;
+    m->settings.reports_per_fingerprint = 1;
+    assert_int_equal(shown(4), 1);
+    hd_publish(m, k, begun(HANGS), false);
+    assert_int_equal(files(".json"), 2);
+    hd_publish_withdraw(m, k, &k->hang[0]);
+    assert_int_equal(files(".json"), 1);
+    m->settings.reports_per_fingerprint = UINT32_MAX;
+    assert_int_equal(shown(2), 1);
+    assert_int_equal(atomic_load(&record.suppressed), 3 + 1);
+}
+
+static void what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day(void **state) {
+    (void)state;
+    m->settings.reports_per_day = 1;
+    hang(1);
+    hd_publish_void(k, 0, 0);
+    hang(2);
+    assert_int_equal(files(".held"), 1);
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
     const struct CMUnitTest tests[] = {
@@ -185,6 +214,8 @@ int main(void) {
         CASE(what_is_remembered_is_shown_when_its_loop_is_sure),
         CASE(of_one_kind_some_are_shown_and_one_more_every_ten_minutes),
         CASE(a_small_spool_does_not_lift_the_cap_of_a_day),
+        CASE(what_was_held_back_or_withdrawn_leaves_its_place_in_the_day),
+        CASE(what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day),
     };
     hd_os_clock_init();
     true_clock = hd_os.clock;
