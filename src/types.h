@@ -108,7 +108,6 @@ struct hd_capture {
     bool lent;            /* the copy lies where the thread itself has put it */
     int32_t syscall_nr;   /* HD_SYSCALL_NONE, or the number */
     uint64_t syscall_args[6];
-    char wchan[32]; /* kernel's wait channel, only with way kernel; may be empty */
     /* word at the futex address and owner, read inside the same sandwich; valid only where
      * syscall_nr is futex: lets analysis claim a mutex's owner (glibc pthread_mutex_t layout) */
     bool futex_read;

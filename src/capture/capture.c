@@ -54,8 +54,6 @@ static int by_kernel(struct hd_target *t, struct hd_capture *out) {
         out->syscall_nr = call.nr;
         memcpy(out->syscall_args, call.args, sizeof out->syscall_args);
     }
-    hd_target_wchan(t, out->wchan, sizeof out->wchan);
-    t->cost.no_answers += hd_target_is_spared(t) ? 0 : 1; /* it was not asked */
     return 0;
 }
 

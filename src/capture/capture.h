@@ -19,7 +19,6 @@ struct hd_capture_cost {
     uint64_t interrupted_syscalls; /* broken, or perhaps cut short, seen, and not mended */
     uint64_t pause_max_ns;         /* in the handler, by its own clock */
     uint64_t pause_total_ns;
-    uint64_t no_answers;
 };
 
 struct hd_mailbox; /* what the handler and the monitor share; in capture/mailbox.h */

@@ -173,14 +173,6 @@ long hd_target_syscall(const struct hd_target *t, char text[HD_PROC_SYSCALL_BYTE
     return out->where == HD_PROC_ENDED ? -ESRCH : n;
 }
 
-void hd_target_wchan(const struct hd_target *t, char *name, size_t bytes) {
-    long n = read_once(t->tid, "wchan", name, bytes - 1);
-    if (n < 0 || (n == 1 && name[0] == '0')) {
-        n = 0;
-    }
-    name[n] = '\0';
-}
-
 int hd_target_sched(const struct hd_target *t, struct hd_sched *out, bool *counted) {
     char text[HD_PROC_SCHED_BYTES];
     struct hd_proc_status status;

@@ -24,7 +24,6 @@ int hd_target_state(const struct hd_target *t, enum hd_run_state *out);
 /* Gives the length of the text. */
 long hd_target_syscall(const struct hd_target *t, char text[HD_PROC_SYSCALL_BYTES],
                        struct hd_proc_syscall *out);
-void hd_target_wchan(const struct hd_target *t, char *name, size_t bytes);
 
 /* The stack that `sp` is on, if it is the thread's own and plain reads of it are safe. Looks anew where the
  * stack has grown below what was known. */
