@@ -164,7 +164,8 @@ static void put_stop(const struct page *p, const json_t *stack) {
         {"unreadable", "the stack could not be read any further"},
         {"no-progress", "the stack is damaged, or the unwind information is wrong"},
         {"limit", "more frames than are looked at"},
-        {"no-answer", "the thread gave no answer"},
+        {"no-answer",
+         "the thread gave no answer; it may block or ignore the signal that asks, or be under a filter"},
         {"exited", "the thread ended"},
     };
     const char *stop = member_text(stack, "stop");
@@ -172,9 +173,11 @@ static void put_stop(const struct page *p, const json_t *stack) {
     if (cut > 0)
         fprintf(p->out, "    (%lld frame%s of the middle %s left out)\n", cut, by_count(cut, "", "s"),
                 by_count(cut, "was", "were"));
+    const char *what =
+        json_array_size(json_object_get(stack, "frames")) == 0 ? "no stack" : "not a whole stack";
     for (size_t i = 0; stop != NULL && i < sizeof stops / sizeof stops[0]; i++)
         if (strcmp(stop, stops[i].word) == 0)
-            fprintf(p->out, "    (not a whole stack: %s)\n", stops[i].text);
+            fprintf(p->out, "    (%s: %s)\n", what, stops[i].text);
 }
 
 /* How many are left out at `at`, those of our own not counted. */

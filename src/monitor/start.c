@@ -156,7 +156,7 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
     atomic_store(&m->state, HANGDOG_STATE_FOREGROUND);
     atomic_store(&m->alive, 1);
     init_clock(m);
-    hd_capture_signal_init(settings->signal); /* where it fails, running threads have no stack, and say why */
+    hd_capture_signal_init(settings->signal); /* where it fails, running threads give no answer */
     atomic_store(&monitor, m);
     rc = hd_os_thread_start(&m->monitor_thread, m->monitor_stack, sizeof m->monitor_stack, hd_monitor_run, m);
     if (rc == 0) { /* without a worker hangs would be seen and not told */

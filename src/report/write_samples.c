@@ -106,9 +106,8 @@ void hd_write_hot_stack(const struct hd_report *r, struct hd_report_scratch *w) 
     const struct hd_tree *tree = r->tree;
     struct hd_json *j = &w->json;
     uint32_t count = hd_tree_hot_path(tree, w->path, HD_TREE_DEPTH_MAX);
-    if (count == 0)
+    if (count == 0 && r->taken == 0)
         return;
-    const struct hd_tree_node *leaf = &tree->pool->node[w->path[count - 1]];
     hd_json_object(j, "hot_stack");
     hd_json_array(j, "frames");
     for (uint32_t i = count; i-- != 0;) {
@@ -118,10 +117,13 @@ void hd_write_hot_stack(const struct hd_report *r, struct hd_report_scratch *w) 
         hd_write_frame(r, w, &frame, share_of(n->time_ns, tree->time_ns));
     }
     hd_json_end_array(j);
-    hd_write_walk(j, r->hot_stop, r->hot_cut, r->hot_way);
-    hd_json_u64(j, "samples", leaf->samples);
-    hd_json_u64(j, "duration_ns", leaf->time_ns);
-    hd_json_fixed(j, "share", share_of(leaf->time_ns, tree->time_ns), 4);
+    hd_write_walk(j, r->hot_stop, r->hot_cut, r->hot_way); /* without frames: why no sample had any */
+    if (count != 0) {
+        const struct hd_tree_node *leaf = &tree->pool->node[w->path[count - 1]];
+        hd_json_u64(j, "samples", leaf->samples);
+        hd_json_u64(j, "duration_ns", leaf->time_ns);
+        hd_json_fixed(j, "share", share_of(leaf->time_ns, tree->time_ns), 4);
+    }
     hd_json_end_object(j);
 }
 

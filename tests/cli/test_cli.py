@@ -270,6 +270,13 @@ class Showing(Command):
         file.write_text(json.dumps(report))
         return run("show", file).stdout
 
+    def test_a_hang_without_a_stack_says_why(self):
+        def edit(report, _frames):
+            report["hot_stack"] = {"frames": [], "stop": "no-answer", "capture": "kernel"}
+
+        out = self.edited(edit)
+        self.assertRegex(out, r"\n  hung for 2\.003 s\n  cause: [^\n]*\n\n    \(no stack: the thread gave no answer;")
+
     def test_frames_of_our_own_preload_are_not_shown(self):
         def edit(report, frames):
             report["modules"].append({"path": "/x/libhangdog-preload.so", "base": "0x1000", "size": 4096})

@@ -305,6 +305,10 @@ static void with_every_signal_blocked(void **state) {
     const json_t *hang = json_array_get(hangs, 0);
     uint64_t told = report_ns(hang, "duration_ns");
     assert_true(told + 60 * MS > took && told < took + (SANITIZED ? 1000 : 60) * MS);
+    const json_t *hot = json_object_get(hang, "hot_stack"); /* none, and why */
+    assert_int_equal(json_array_size(json_object_get(hot, "frames")), 0);
+    assert_string_equal(report_text(hot, "stop"), "no-answer");
+    assert_string_equal(report_text(hot, "capture"), "kernel");
     json_decref(hangs);
     looper_stop(&looper);
 }

@@ -253,6 +253,22 @@ static void shares_are_of_the_sampled_time(void **state) {
     json_decref(d);
 }
 
+static void where_no_sample_had_a_stack_it_is_told_why(void **state) {
+    (void)state;
+    json_t *d = written();
+    assert_null(json_object_get(d, "hot_stack")); /* no samples */
+    json_decref(d);
+    report.taken = 2;
+    report.hot_way = HD_WAY_KERNEL;
+    report.hot_stop = HD_STOP_NO_ANSWER;
+    d = written();
+    const json_t *hot = json_object_get(d, "hot_stack"), *frames = json_object_get(hot, "frames");
+    assert_true(json_is_array(frames) && json_array_size(frames) == 0);
+    assert_string_equal(text_at(hot, "stop"), "no-answer");
+    assert_string_equal(text_at(hot, "capture"), "kernel");
+    json_decref(d);
+}
+
 static void the_sinks_error_is_returned_at_whatever_byte(void **state) {
     (void)state;
     add_sample(0x20010, 30);
@@ -276,6 +292,7 @@ int main(void) {
         TEST(a_full_pool_is_written),
         TEST(a_brief_report_has_no_samples_and_no_threads),
         TEST(shares_are_of_the_sampled_time),
+        TEST(where_no_sample_had_a_stack_it_is_told_why),
         TEST(the_sinks_error_is_returned_at_whatever_byte),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
