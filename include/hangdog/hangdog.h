@@ -69,7 +69,10 @@ typedef struct hangdog_options {
     const char *app_name;                  /* default: the program's base name */
     const char *app_version;               /* default: none */
     const char *environment;               /* "production", "beta" ...; default: none */
-    const char *spool;                     /* folder of reports; default: $XDG_STATE_HOME/hangdog/APP */
+    const char *spool;                     /* folder of reports; default: hangdog/APP in $XDG_STATE_HOME, else
+                                              in $HOME/.local/state, else in $STATE_DIRECTORY (of a systemd
+                                              service), where `hangdog list` looks; a slash in APP is a _ there.
+                                              Where none is set to a path from the root: no reports */
     uint64_t interval_ns;                  /* between samples; default 50 ms; 1 ms to 1 s */
     uint64_t threshold_ns[HANGDOG_STATES]; /* by hangdog_state; defaults 10, 2, 3, 3, 3, 3 s */
     uint32_t reports_per_day;              /* default 100, sessions apart; UINT32_MAX: no limit */

@@ -30,22 +30,31 @@ static void program_name(char *out, size_t size) {
     hd_text_base_name(out, size, path);
 }
 
-/* $XDG_STATE_HOME/hangdog/APP, else ~/.local/state/hangdog/APP, else /var/tmp/hangdog/APP. */
-static void default_spool(struct hd_settings *s) {
-    const char *state = hd_environment("XDG_STATE_HOME");
-    const char *home = hd_environment("HOME");
+/* Where `hangdog list` looks (cli/reports.c): a relative path is ignored, of systemd's folders the first is
+ * taken. None: there are no reports. Never a folder that everybody may write to, which may be a trap. */
+static int default_spool(struct hd_settings *s) {
+    const char *state = hd_environment("XDG_STATE_HOME"), *home = hd_environment("HOME");
+    const char *service = hd_environment("STATE_DIRECTORY");
     struct hd_text t;
     hd_text_init(&t, s->spool, sizeof s->spool);
     if (state != NULL && state[0] == '/') {
         hd_text_str(&t, state);
-    } else if (home != NULL) {
+    } else if (home != NULL && home[0] == '/') {
         hd_text_str(&t, home);
         hd_text_str(&t, "/.local/state");
+    } else if (service != NULL && service[0] == '/') {
+        const char *end = memchr(service, ':', strlen(service));
+        hd_text_mem(&t, service, end != NULL ? (size_t)(end - service) : strlen(service));
     } else {
-        hd_text_str(&t, "/var/tmp");
+        return 0;
     }
     hd_text_str(&t, "/hangdog/");
+    size_t folder = t.used;
     hd_text_str(&t, s->app_name);
+    for (char *c = s->spool + folder; *c != '\0'; c++) {
+        *c = *c == '/' ? '_' : *c;
+    }
+    return t.used < sizeof s->spool - 1 ? 0 : -ENAMETOOLONG; /* else it may be cut */
 }
 
 static bool take_string(char *to, size_t size, const char *from) {
@@ -92,10 +101,11 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     if (s->app_name[0] == '\0') {
         program_name(s->app_name, sizeof s->app_name);
     }
-    if (s->spool[0] == '\0') {
-        default_spool(s);
+    if (s->spool[0] != '\0') {
+        return 0;
     }
-    return 0;
+    bool leads_elsewhere = strcmp(s->app_name, ".") == 0 || strcmp(s->app_name, "..") == 0;
+    return leads_elsewhere ? -EINVAL : default_spool(s);
 }
 
 int hangdog_start(const hangdog_options *options) {

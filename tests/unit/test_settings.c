@@ -126,32 +126,86 @@ static void a_longer_struct_is_taken_as_far_as_it_is_known(void **state) {
     assert_int_equal(settings()->reports_per_day, 3);
 }
 
-static void expect_spool(const char *format) {
+static void expect_spool_of(const char *app, const char *format) {
     char expected[256];
     snprintf(expected, sizeof expected, format, folder);
-    hangdog_options o = {.size = sizeof o, .app_name = "app"};
+    hangdog_options o = {.size = sizeof o, .app_name = app};
     assert_int_equal(hangdog_start(&o), 0);
     assert_string_equal(settings()->spool, expected);
+    assert_string_equal(settings()->app_name, app);
     assert_int_equal(hangdog_stop(), 0);
-    assert_int_equal(access(expected, W_OK), 0);
+    assert_true(expected[0] == '\0' || access(expected, W_OK) == 0);
+}
+
+static void expect_spool(const char *format) {
+    expect_spool_of("app", format);
+}
+
+static char *home;
+
+static int begin_with_home(void **state) {
+    const char *given = getenv("HOME");
+    home = given != NULL ? strdup(given) : NULL;
+    return begin(state);
+}
+
+static int end_with_home(void **state) {
+    home != NULL ? setenv("HOME", home, 1) : unsetenv("HOME");
+    unsetenv("STATE_DIRECTORY");
+    free(home);
+    return end(state);
 }
 
 static void the_spool_is_below_the_state_folder_or_home(void **state) {
     (void)state;
-    const char *given = getenv("HOME");
-    char *home = given != NULL ? strdup(given) : NULL;
     expect_spool("%s/hangdog/app");
     setenv("HOME", folder, 1);
+    setenv("STATE_DIRECTORY", "/nowhere", 1);
     setenv("XDG_STATE_HOME", "not/absolute", 1);
     expect_spool("%s/.local/state/hangdog/app");
     setenv("XDG_STATE_HOME", "", 1);
     expect_spool("%s/.local/state/hangdog/app");
     unsetenv("XDG_STATE_HOME");
     expect_spool("%s/.local/state/hangdog/app");
-    if (home != NULL) {
-        setenv("HOME", home, 1);
+}
+
+/* Services have no HOME. */
+static void without_a_home_the_spool_is_in_the_folder_that_systemd_names(void **state) {
+    (void)state;
+    char folders[128];
+    snprintf(folders, sizeof folders, "%s/service:/nowhere", folder);
+    setenv("STATE_DIRECTORY", folders, 1);
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", "not/absolute", 1);
+    expect_spool("%s/service/hangdog/app");
+    unsetenv("HOME");
+    expect_spool("%s/service/hangdog/app");
+    setenv("STATE_DIRECTORY", "not/absolute", 1);
+    expect_spool("");
+    unsetenv("STATE_DIRECTORY");
+    expect_spool("");
+}
+
+/* A reader finds it among the folders of the apps. */
+static void the_spool_is_one_folder_whatever_the_apps_name(void **state) {
+    (void)state;
+    expect_spool_of("/acme/../editor", "%s/hangdog/_acme_.._editor");
+    static const char *const elsewhere[] = {".", ".."};
+    for (size_t i = 0; i < 2; i++) {
+        char given[64];
+        snprintf(given, sizeof given, "%s/given", folder);
+        hangdog_options o = {.size = sizeof o, .app_name = elsewhere[i]};
+        assert_int_equal(hangdog_start(&o), -EINVAL);
+        o.spool = given;
+        assert_int_equal(hangdog_start(&o), 0);
+        assert_int_equal(hangdog_stop(), 0);
     }
-    free(home);
+    char deep[1024];
+    memset(deep, 'd', sizeof deep);
+    deep[0] = '/';
+    deep[sizeof deep - 1] = '\0';
+    setenv("XDG_STATE_HOME", deep, 1);
+    assert_int_equal(hangdog_start(NULL), -ENAMETOOLONG);
 }
 
 static uint64_t most_with(const char *usec, const char *pid) {
@@ -179,12 +233,15 @@ static void thresholds_stay_below_half_of_a_services_watchdog(void **state) {
 
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define WITH_HOME(name) cmocka_unit_test_setup_teardown(name, begin_with_home, end_with_home)
     const struct CMUnitTest tests[] = {
         CASE(nothing_given_means_the_defaults),
         CASE(what_is_given_is_taken_and_copied),
         CASE(the_limits_themselves_are_allowed),
         CASE(a_longer_struct_is_taken_as_far_as_it_is_known),
-        CASE(the_spool_is_below_the_state_folder_or_home),
+        WITH_HOME(the_spool_is_below_the_state_folder_or_home),
+        WITH_HOME(without_a_home_the_spool_is_in_the_folder_that_systemd_names),
+        WITH_HOME(the_spool_is_one_folder_whatever_the_apps_name),
         CASE(thresholds_stay_below_half_of_a_services_watchdog),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
