@@ -194,14 +194,17 @@ const char *hd_exec_preload_for(const char *path) {
     return own_preload[0] != '\0' && loads_us(AT_FDCWD, path, NULL) ? own_preload : NULL;
 }
 
-const char *hd_exec_variable(char *const *env, const char *name_and_equals) {
+char **hd_exec_find(char *const *env, const char *name_and_equals) {
     size_t n = strlen(name_and_equals);
-    for (; env != NULL && *env != NULL; env++) {
-        if (strncmp(*env, name_and_equals, n) == 0) {
-            return *env + n;
-        }
+    while (env != NULL && *env != NULL && strncmp(*env, name_and_equals, n) != 0) {
+        env++;
     }
-    return NULL;
+    return env != NULL && *env != NULL ? (char **)env : NULL;
+}
+
+const char *hd_exec_variable(char *const *env, const char *name_and_equals) {
+    char *const *found = hd_exec_find(env, name_and_equals);
+    return found != NULL ? *found + strlen(name_and_equals) : NULL;
 }
 
 /* Where execvp will find it. */
@@ -263,7 +266,7 @@ static int pass_on(const struct call *c, char *const *env) {
 
 /* A runner that runs under ours starts its own program, which has no use for two. */
 static bool is_of_another_runner(const struct call *c) {
-    return hd_exec_variable(c->env, "HANGDOG_LINK=") != NULL;
+    return hd_exec_variable(c->env, HD_LINK_VARIABLE) != NULL;
 }
 
 static bool target_loads_us(const struct call *c) {
@@ -289,27 +292,27 @@ static bool target_loads_us(const struct call *c) {
 
 /* With our two variables: the program removes them before it runs, and then has what it would have had. */
 static int pass_on_with_us(const struct call *c, size_t variables, const char *link) {
-    const char *users = hd_exec_variable(c->env, "LD_PRELOAD=");
-    size_t bytes = sizeof "LD_PRELOAD=" + strlen(own_preload) + (users != NULL ? strlen(users) + 1 : 0);
-    char *env[variables + 3], link_variable[sizeof "HANGDOG_LINK=" + strlen(link)], preload_variable[bytes];
+    const char *users = hd_exec_variable(c->env, HD_PRELOAD_VARIABLE);
+    size_t bytes = sizeof HD_PRELOAD_VARIABLE + strlen(own_preload) + (users != NULL ? strlen(users) + 1 : 0);
+    char *env[variables + 3], link_variable[sizeof HD_LINK_VARIABLE + strlen(link)], preload_variable[bytes];
     struct hd_text t;
     size_t n = 0;
     hd_text_init(&t, preload_variable, bytes);
-    hd_text_str(&t, "LD_PRELOAD=");
+    hd_text_str(&t, HD_PRELOAD_VARIABLE);
     hd_text_str(&t, own_preload);
     if (users != NULL) {
         hd_text_str(&t, ":");
         hd_text_str(&t, users);
     }
     for (; n < variables; n++) {
-        bool preload = users != NULL && c->env[n] + sizeof "LD_PRELOAD=" - 1 == users;
+        bool preload = users != NULL && c->env[n] + sizeof HD_PRELOAD_VARIABLE - 1 == users;
         env[n] = preload ? preload_variable : c->env[n];
     }
     if (users == NULL) {
         env[n++] = preload_variable;
     }
     hd_text_init(&t, link_variable, sizeof link_variable);
-    hd_text_str(&t, "HANGDOG_LINK=");
+    hd_text_str(&t, HD_LINK_VARIABLE);
     hd_text_str(&t, link);
     env[n++] = link_variable;
     env[n] = NULL;

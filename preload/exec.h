@@ -15,7 +15,11 @@ void hd_exec_preload_was(const char *begin, size_t length);
 /* The same, for a program at `path` that a child is to become; NULL: it would not load us. */
 const char *hd_exec_preload_for(const char *path);
 
-/* The value of a variable; NULL: it is not there. */
+#define HD_LINK_VARIABLE "HANGDOG_LINK=" /* where the memory file is */
+#define HD_PRELOAD_VARIABLE "LD_PRELOAD="
+
+/* Where a variable is, and its value; NULL: it is not there. */
+char **hd_exec_find(char *const *env, const char *name_and_equals);
 const char *hd_exec_variable(char *const *env, const char *name_and_equals);
 
 void hd_exec_resolve(void);

@@ -50,13 +50,13 @@ static void put_quoted(struct hd_text *t, const char *s) {
 static const char *with_us(const char *command, char to[COMMAND_MAX]) {
     int saved = errno;
     const char *preload = hd_exec_preload_for(SHELL);
-    const char *users = hd_exec_variable(environ, "LD_PRELOAD=");
+    const char *users = hd_exec_variable(environ, HD_PRELOAD_VARIABLE);
     struct hd_text t;
     if (preload != NULL) {
         hd_text_init(&t, to, COMMAND_MAX);
-        hd_text_str(&t, "HANGDOG_LINK=");
+        hd_text_str(&t, HD_LINK_VARIABLE);
         put_quoted(&t, hd_record_file_path());
-        hd_text_str(&t, " LD_PRELOAD=");
+        hd_text_str(&t, " " HD_PRELOAD_VARIABLE);
         put_quoted(&t, preload);
         if (users != NULL) {
             put_quoted(&t, ":");

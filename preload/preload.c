@@ -13,22 +13,10 @@
 #include "record_file.h"
 #include "recorder.h"
 
-#define LINK_VARIABLE "HANGDOG_LINK="
 #define RECORD_VARIABLE "HANGDOG_RECORD="
-#define PRELOAD_VARIABLE "LD_PRELOAD="
 #define PRELOAD_NAME "libhangdog-preload.so"
 
 extern char **environ;
-
-static char **find_variable(const char *name_and_equals) {
-    size_t n = strlen(name_and_equals);
-    for (char **e = environ; e != NULL && *e != NULL; e++) {
-        if (strncmp(*e, name_and_equals, n) == 0) {
-            return e;
-        }
-    }
-    return NULL;
-}
 
 /* Its text goes too: /proc/PID/environ shows the memory, and programs that write a title there take it. */
 static void drop_variable(char **e) {
@@ -41,11 +29,11 @@ static void drop_variable(char **e) {
 /* Ours leaves LD_PRELOAD, and what the runner put before it for our sake; the user's own stay, in their
  * order. The string is changed in place: no lock, no allocation. */
 static void clean_preload(void) {
-    char **e = find_variable(PRELOAD_VARIABLE);
+    char **e = hd_exec_find(environ, HD_PRELOAD_VARIABLE);
     if (e == NULL) {
         return;
     }
-    char *value = *e + strlen(PRELOAD_VARIABLE);
+    char *value = *e + strlen(HD_PRELOAD_VARIABLE);
     char *own = strstr(value, PRELOAD_NAME);
     if (own == NULL) {
         return;
@@ -62,17 +50,17 @@ static void clean_preload(void) {
 }
 
 static struct hd_record *take_link(void) {
-    char **e = find_variable(LINK_VARIABLE);
+    char **e = hd_exec_find(environ, HD_LINK_VARIABLE);
     if (e == NULL) {
         return NULL;
     }
-    struct hd_record *r = hd_record_file_take(*e + strlen(LINK_VARIABLE));
+    struct hd_record *r = hd_record_file_take(*e + strlen(HD_LINK_VARIABLE));
     drop_variable(e);
     return r;
 }
 
 static void start_recorder(void) {
-    char **e = find_variable(RECORD_VARIABLE);
+    char **e = hd_exec_find(environ, RECORD_VARIABLE);
     if (e != NULL) {
         hd_recorder_start(*e + strlen(RECORD_VARIABLE));
         drop_variable(e);
