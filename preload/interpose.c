@@ -86,9 +86,10 @@ void hd_interpose_resolve(void) {
 #endif
 
 /* The kernel answers EFAULT to an address that is none; here it would be the end. NULL, small numbers and -1
- * cast to a pointer are told; what was memory once and is none now is not. */
+ * cast to a pointer are told; what was memory once and is none now is not. Of the upper end only the last
+ * page is none: where addresses are not randomised, the main thread's stack is below it. */
 static inline bool is_address(const void *p) {
-    return UNTAGGED(p) - 65536 < ((uintptr_t)1 << ADDRESS_BITS) - 2 * 65536;
+    return UNTAGGED(p) - 65536 < ((uintptr_t)1 << ADDRESS_BITS) - 65536 - 4096;
 }
 
 static inline uint64_t hash_of_poll(const struct pollfd *fds, nfds_t n) {

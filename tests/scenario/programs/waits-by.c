@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * A loop that waits by the function that is named, by its own name in the C library, and hangs once: waits-by
- * FUNCTION. With another argument it gives a checked one more descriptors than its array has.
+ * FUNCTION. Its array and its set are on main's stack. With "overflow" it gives a checked one more
+ * descriptors than its array has; with "no-address" it waits for what is behind addresses that are none, and
+ * nothing else.
  */
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,16 +25,16 @@ int libc_epoll_pwait2(int epfd, struct epoll_event *events, int max, const struc
                       const sigset_t *mask) __asm__("epoll_pwait2");
 
 static const struct timespec timeout = {.tv_nsec = 50 * 1000000};
-static struct pollfd polled[1] = {{.events = POLLIN}};
+static struct pollfd *polled; /* one */
+static fd_set *set;
 static struct epoll_event event;
 static int fd, epfd;
 static nfds_t count = 1;
 
 static fd_set *readable(void) {
-    static fd_set set;
-    FD_ZERO(&set);
-    FD_SET(fd, &set);
-    return &set;
+    FD_ZERO(set);
+    FD_SET(fd, set);
+    return set;
 }
 
 static int by_poll(void) {
@@ -41,13 +44,13 @@ static int by_libc_poll(void) {
     return libc_poll(polled, 1, 50);
 }
 static int by_poll_chk(void) {
-    return libc_poll_chk(polled, count, 50, sizeof polled);
+    return libc_poll_chk(polled, count, 50, sizeof *polled);
 }
 static int by_ppoll(void) {
     return ppoll(polled, 1, &timeout, NULL);
 }
 static int by_ppoll_chk(void) {
-    return libc_ppoll_chk(polled, count, &timeout, NULL, sizeof polled);
+    return libc_ppoll_chk(polled, count, &timeout, NULL, sizeof *polled);
 }
 static int by_select(void) {
     return select(fd + 1, readable(), NULL, NULL, &(struct timeval){.tv_usec = 50000});
@@ -90,6 +93,11 @@ static __attribute__((noinline)) void block(void) {
     __asm__ volatile("" ::: "memory");
 }
 
+static __attribute__((noinline)) void wait_for(struct pollfd *array, fd_set *descriptors) {
+    polled = array;
+    set = descriptors;
+}
+
 /* False: it does not wait. */
 static int turns(int (*wait)(void), int n) {
     for (int i = 0; i < n; i++) {
@@ -100,8 +108,28 @@ static int turns(int (*wait)(void), int n) {
     return 1;
 }
 
+/* Small numbers, the last page that no program has, what is beyond: the kernel's own answer to each. */
+static int at_no_address(void) {
+    static void *volatile const none[] = {(void *)8, (void *)-1, (void *)0x7ffffffff000,
+                                          (void *)0x800000000000};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        errno = 0;
+        int polls = poll(none[i], 1, 1), polled_errno = errno;
+        errno = 0;
+        int selects = select(1, none[i], NULL, NULL, &(struct timeval){.tv_usec = 1000});
+        printf("%d %d, %d %d\n", polls, polled_errno, selects, errno);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    struct pollfd here = {.events = POLLIN};
+    fd_set set_here;
     int fds[2], (*wait)(void) = NULL;
+    wait_for(&here, &set_here);
+    if (argc > 1 && strcmp(argv[1], "no-address") == 0) {
+        return at_no_address();
+    }
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         if (argc > 1 && strcmp(functions[i].name, argv[1]) == 0) {
             wait = functions[i].wait;
