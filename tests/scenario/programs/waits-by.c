@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define UNCHANGED 77 /* errno */
+
 /* As compilers and older programs call them: no header has them all. */
 int libc_poll(struct pollfd *fds, nfds_t n, int timeout) __asm__("__poll");
 int libc_poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) __asm__("__poll_chk");
@@ -98,10 +100,11 @@ static __attribute__((noinline)) void wait_for(struct pollfd *array, fd_set *des
     set = descriptors;
 }
 
-/* False: it does not wait. */
+/* False: it does not wait, or a wait that does not fail changes errno. */
 static int turns(int (*wait)(void), int n) {
     for (int i = 0; i < n; i++) {
-        if (wait() != 0) {
+        errno = UNCHANGED;
+        if (wait() != 0 || errno != UNCHANGED) {
             return 0;
         }
     }
@@ -146,7 +149,10 @@ int main(int argc, char **argv) {
         return 1;
     }
     block();
-    if (!turns(wait, 6) || write(fds[1], "x", 1) != 1 || wait() != 1) { /* what is there is told */
+    if (!turns(wait, 6) || write(fds[1], "x", 1) != 1) {
+        return 1;
+    }
+    if (wait() != 1 || errno != UNCHANGED) { /* what is there is told */
         return 1;
     }
     puts("done");
