@@ -174,11 +174,15 @@ static enum hd_report_kind kind_of(const struct hd_hang *h) {
     return h->state == HANGDOG_STATE_BACKGROUND ? HD_REPORT_BACKGROUND_HANG : HD_REPORT_HANG;
 }
 
-/* The newest sample that met the whole hot stack: what is told of how that was taken. */
+/* The newest sample that met the whole hot stack: what is told of how that was taken. Where no sample had a
+ * stack, the newest of the hang: the last one that was taken may have come after its end. */
 static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h) {
     uint32_t path[HD_TREE_DEPTH_MAX], n = hd_tree_hot_path(&h->tree, path, HD_TREE_DEPTH_MAX);
-    for (uint32_t i = h->timeline_count; n > 0 && i > 0 && i + HD_TIMELINE > h->timeline_count; i--) {
+    for (uint32_t i = h->timeline_count; i > 0 && i + HD_TIMELINE > h->timeline_count; i--) {
         const struct hd_timeline_entry *e = &h->timeline[(i - 1) % HD_TIMELINE];
+        if (n == 0) {
+            return e;
+        }
         for (uint32_t at = e->leaf; at != HD_TREE_NONE; at = h->tree.pool->node[at].parent) {
             if (at == path[n - 1]) {
                 return e;
