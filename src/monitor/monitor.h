@@ -222,8 +222,8 @@ int hd_monitor_stop(void);
 void hd_monitor_leave(void);
 /* Waits until our threads have closed what their descriptor tables were born with, and have opened what they
  * keep: a program that goes into another root or gives up rights as the first thing it does would be ahead of
- * them. Not for long. */
-void hd_monitor_wait_ready(struct hd_monitor *m);
+ * them. Not for long, nor beyond `until_ns`. */
+void hd_monitor_wait_ready(struct hd_monitor *m, uint64_t until_ns);
 void hd_monitor_is_ready(struct hd_monitor *m); /* one of our threads says so */
 struct hd_monitor *hd_monitor_current(void);
 /* The calling thread, watched, is about to come under a seccomp filter of its own. Returns when nothing of

@@ -11,13 +11,13 @@
 #include "capture/mailbox.h"
 #include "monitor/monitor.h"
 
-#define STOP_NS \
-    (90 * HD_NS_PER_MS) /* from the call of stop until it abandons a worker that has not finished */
+/* How long one call may wait in all: for its turn, then for our threads. A worker that has not finished by
+ * then is abandoned. */
+#define CALL_NS (90 * HD_NS_PER_MS)
 #define FILTER_NS                                                                             \
     (1 * HD_NS_PER_S) /* how long a filter waits for the monitor: else a late signal may kill \
                        */
 #define READY_NS (20 * HD_NS_PER_MS)
-#define TURN_NS (90 * HD_NS_PER_MS) /* how long one start or stop waits for others */
 
 #define BLOCK_BYTES (HD_BLOCK_LOOPS * sizeof(struct hd_watch))
 
@@ -129,7 +129,7 @@ static void own_record(struct hd_record *r) {
 
 int hd_monitor_start(const struct hd_settings *settings, struct hd_record *record, struct hd_monitor **out) {
     hd_os_clock_init();
-    uint64_t until_ns = hd_os_now_ns() + TURN_NS;
+    uint64_t until_ns = hd_os_now_ns() + CALL_NS;
     int was = begin_change(until_ns);
     if (was < 0 || was == RUNNING) {
         if (was == RUNNING) {
@@ -169,7 +169,7 @@ int hd_monitor_start(const struct hd_settings *settings, struct hd_record *recor
         hd_capture_signal_end();
     }
     if (rc == 0 && record == NULL) { /* whose record it is waits later, when it has added its loop */
-        hd_monitor_wait_ready(m);
+        hd_monitor_wait_ready(m, until_ns);
     }
     end_change(rc == 0 ? RUNNING : STOPPED);
     *out = m;
@@ -181,8 +181,9 @@ void hd_monitor_is_ready(struct hd_monitor *m) {
     hd_os.futex_wake((uint32_t *)&m->ready, 1, false);
 }
 
-void hd_monitor_wait_ready(struct hd_monitor *m) {
-    uint64_t until_ns = hd_os_now_ns() + READY_NS;
+void hd_monitor_wait_ready(struct hd_monitor *m, uint64_t until_ns) {
+    uint64_t most_ns = hd_os_now_ns() + READY_NS;
+    until_ns = until_ns < most_ns ? until_ns : most_ns;
     uint32_t threads = m->worker_thread.started ? 2 : 1;
     for (uint32_t ready; (ready = atomic_load(&m->ready)) < threads;) {
         if (hd_os.futex_wait((uint32_t *)&m->ready, ready, until_ns, false) == -ETIMEDOUT) {
@@ -206,14 +207,14 @@ static bool worker_finished(struct hd_monitor *m, uint64_t until_ns) {
 /* With `join` the threads are gone afterwards; joining frees memory of theirs, and so may not be done where
  * malloc's locks may be held: at exit, which may be called from a handler. */
 static int stop(bool join) {
-    int was = begin_change(hd_os_now_ns() + TURN_NS);
+    uint64_t until_ns = hd_os_now_ns() + CALL_NS;
+    int was = begin_change(until_ns);
     if (was != RUNNING) {
         if (was >= 0) {
             end_change((enum phase)was);
         }
         return was < 0 ? was : 0;
     }
-    uint64_t until_ns = hd_os_now_ns() + STOP_NS;
     struct hd_monitor *m = atomic_load(&monitor);
     if (!join) {
         hd_os_thread_detach(&m->monitor_thread);
@@ -336,7 +337,7 @@ void hd_watch_left_over(void) {
 
 /* A stop goes on, or is over: our stack is not read any more when this returns. */
 void hd_watch_leave_stopped(void) {
-    uint64_t until_ns = hd_os_now_ns() + TURN_NS;
+    uint64_t until_ns = hd_os_now_ns() + CALL_NS;
     while (atomic_load(&phase) == CHANGING &&
            hd_os.futex_wait((uint32_t *)&phase, CHANGING, until_ns, false) != -ETIMEDOUT) {
     }
@@ -410,7 +411,7 @@ static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
             continue;
         }
         hd_monitor_wake(m);
-        uint64_t until_ns = hd_os_now_ns() + TURN_NS;
+        uint64_t until_ns = hd_os_now_ns() + CALL_NS;
         while (atomic_load(&w->use) == HD_WATCH_LEAVING &&
                hd_os.futex_wait((uint32_t *)&w->use, HD_WATCH_LEAVING, until_ns, false) != -ETIMEDOUT) {
         }
