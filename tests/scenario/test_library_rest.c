@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a loop costs that has nothing to do, by the monitor's wake-ups: none while it waits, two when it
+ * ticks.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "library.h"
+
+#define TRIES 5 /* a machine with too much to do makes a turn long, and is looked at more often */
+
+static FILE *open_of_thread(const char *tid, const char *name) {
+    char path[300];
+    snprintf(path, sizeof path, "/proc/self/task/%s/%s", tid, name);
+    return fopen(path, "re");
+}
+
+static bool is_the_monitor(const char *tid) {
+    char name[32] = "";
+    FILE *file = open_of_thread(tid, "comm");
+    bool read = file != NULL && fgets(name, sizeof name, file) != NULL;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return read && strcmp(name, "hangdog\n") == 0;
+}
+
+/* How often the monitor has slept so far. */
+static long sleeps(void) {
+    long count = -1;
+    char line[256];
+    DIR *dir = opendir("/proc/self/task");
+    assert_non_null(dir);
+    for (const struct dirent *e; count < 0 && (e = readdir(dir)) != NULL;) {
+        FILE *file = is_the_monitor(e->d_name) ? open_of_thread(e->d_name, "status") : NULL;
+        while (file != NULL && count < 0 && fgets(line, sizeof line, file) != NULL) {
+            (void)sscanf(line, "voluntary_ctxt_switches: %ld", &count);
+        }
+        if (file != NULL) {
+            fclose(file);
+        }
+    }
+    closedir(dir);
+    assert_true(count >= 0);
+    return count;
+}
+
+static int begin(void **state) {
+    begin_library(state);
+    looper_start(&looper, "main", 0);
+    return 0;
+}
+
+static int end(void **state) {
+    looper_stop(&looper);
+    return end_library(state);
+}
+
+static void a_loop_that_waits_wakes_nobody(void **state) {
+    (void)state;
+    long most = 0;
+    for (unsigned i = 0; i < TRIES; i++) {
+        long before = sleeps();
+        nap_ms(1000);
+        most = sleeps() - before;
+        if (most <= 1) {
+            return;
+        }
+    }
+    fail_msg("the monitor slept %ld times in 1 s beside a loop that waits", most);
+}
+
+static void nothing(uint64_t unused) {
+    (void)unused;
+}
+
+static void a_tick_wakes_the_monitor_twice(void **state) {
+    (void)state;
+    const long ticks = 20;
+    long most = 0;
+    for (unsigned i = 0; i < TRIES; i++) {
+        long before = sleeps();
+        for (long n = 0; n < ticks; n++) {
+            looper_call(&looper, nothing, 0);
+            nap_ms(100);
+        }
+        most = sleeps() - before;
+        if (most <= 2 * ticks + ticks / 4) {
+            return;
+        }
+    }
+    fail_msg("the monitor slept %ld times in %ld ticks", most, ticks);
+}
+
+int main(void) {
+    library_quick_disk();
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(a_loop_that_waits_wakes_nobody),
+        CASE(a_tick_wakes_the_monitor_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
