@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * What may take long while the program runs: symbols that are looked up, a standard error that nobody reads.
- * Ordinary code.
+ * What may take long while the program runs, or go deep: symbols that are looked up, a standard error that
+ * nobody reads. Ordinary code.
  */
 #ifndef CLI_BESIDE_H
 #define CLI_BESIDE_H
 
 #include "cli/runner.h"
 
-/* Calls it on a thread of its own and returns when it has: signals are passed on meanwhile, and stops and the
- * end of the program are seen. */
+/* Calls it on a thread of its own, which has room for what debug information asks of a stack, and returns
+ * when it has: signals are passed on meanwhile, and stops and the end of the program are seen. */
 void beside(struct runner *r, void (*call)(void *), void *argument);
+
+/* The same where there is no program to look after. */
+void on_a_deep_stack(void (*call)(void *), void *argument);
 
 #endif

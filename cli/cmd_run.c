@@ -119,6 +119,10 @@ static void follow(struct runner *r, struct teller *t, struct on_hang *commands)
     }
 }
 
+static void finish(void *teller) {
+    teller_finish(teller);
+}
+
 /* The program has ended: its commands have some time left, unless somebody wants us to end too. */
 static void finish_commands(const struct runner *r, struct on_hang *commands, bool quiet) {
     uint64_t until = hd_os_now_ns() + COMMANDS_NS;
@@ -256,7 +260,7 @@ int cmd_run(int argc, char **argv) {
     }
     follow(&r, &teller, &commands);
     afterwards(&r);
-    teller_finish(&teller);
+    beside(&r, finish, &teller);
     char last[37];
     teller_last_left(&teller, last);
     teller_close(&teller);

@@ -2,6 +2,7 @@
  *
  * The hangdog command: a table of its subcommands. Ordinary code.
  */
+#include "cli/beside.h"
 #include "cli/commands.h"
 #include "cli/quote.h"
 #include "hangdog/hangdog.h"
@@ -14,10 +15,11 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *summary;
+    bool deep; /* all of it looks symbols up */
 } commands[] = {
-    {"run", cmd_run, "run a program and report its hangs"},
-    {"list", cmd_list, "list the reports"},
-    {"show", cmd_show, "show one report"},
+    {"run", cmd_run, "run a program and report its hangs", false},
+    {"list", cmd_list, "list the reports", true},
+    {"show", cmd_show, "show one report", true},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
@@ -36,10 +38,29 @@ static void print_help(FILE *out) {
     fprintf(out, "%s run -- PROGRAM ARGS...\n", own_command());
 }
 
+struct call {
+    int (*run)(int argc, char **argv);
+    int argc;
+    char **argv;
+    int status;
+};
+
+static void make(void *call) {
+    struct call *c = call;
+    c->status = c->run(c->argc, c->argv);
+}
+
 static int run_command(const char *name, int argc, char **argv) {
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return commands[i].run(argc, argv);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) != 0)
+            continue;
+        struct call c = {commands[i].run, argc, argv, EXIT_ERROR};
+        if (commands[i].deep)
+            on_a_deep_stack(make, &c);
+        else
+            make(&c);
+        return c.status;
+    }
     return complain_usage(NULL, "there is no command '%s'", name);
 }
 

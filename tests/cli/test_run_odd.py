@@ -33,6 +33,22 @@ os.rename("now", "asked")
 time.sleep(600)
 """
 
+# Hangs before its last waits and at its end. Debug information of so many lines is read deep in the stack.
+LINES = "".join("int f%d(int a) { return a * %d + a / (%d + a); }\n" % (i, i, i) for i in range(3000)) + """
+#include <poll.h>
+#include <unistd.h>
+int main(void) {
+    int fds[2], n = pipe(fds) == 0 ? 40 : 0;
+    for (int hangs = 0; hangs < 2; hangs++, n = 10) {
+        for (int i = 0; i < n; i++) {
+            poll(&(struct pollfd){.fd = fds[0], .events = POLLIN}, 1, 50);
+        }
+        usleep(800000);
+    }
+    return 3;
+}
+"""
+
 WAITS = os.path.join(BUILD, "tests/programs/waits")
 FILTERED = os.path.join(BUILD, "tests/programs/filtered")
 NOBODY = 65534
@@ -90,6 +106,18 @@ class Odd(unittest.TestCase):
                                timeout=60, check=False)
         self.assertEqual(0, shown.returncode, shown.stderr)
         self.assertIn("hung for", shown.stdout)
+
+    @unittest.skipIf(SANITIZER, "its runtime needs more stack")
+    def test_a_small_stack_is_the_programs_limit_and_enough_for_ours(self):
+        program, small = self.folder + "/lines", "ulimit -s 64;"
+        subprocess.run(["gcc", "-g", "-x", "c", "-", "-o", program], input=LINES, text=True, check=True)
+        done = self.run_it("--spool", "spool", program, before=small)
+        self.assertEqual((3, 2), (done.returncode, done.stderr.count("called by main")), done.stderr)
+        for command in ["list", "show latest", "show latest --json"]:
+            done = subprocess.run(["/bin/sh", "-c", "%s exec '%s' %s --spool spool" % (small, HANGDOG, command)],
+                                  env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE,
+                                  check=False)
+            self.assertEqual(0, done.returncode, command + done.stderr)
 
     @unittest.skipIf(os.geteuid() != 0, "needs root")
     @unittest.skipIf(SANITIZER == "thread", "the sanitizer's runtime has a thread of its own, which keeps its rights")
