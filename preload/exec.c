@@ -413,34 +413,45 @@ static size_t count_arguments(va_list list) {
     return n;
 }
 
-/* The arguments of a list, as libc itself has them: on the stack. `then` may take what follows the last one.
- * A list may be empty, whatever the header says. */
-#define WITH_LIST(first, then, ...)                                \
-    const char *volatile hd_first = first;                         \
-    va_list hd_list;                                               \
-    va_start(hd_list, first);                                      \
-    size_t hd_n = hd_first != NULL ? count_arguments(hd_list) : 0; \
-    va_end(hd_list);                                               \
-    char *argv[hd_n + 1];                                          \
-    va_start(hd_list, first);                                      \
-    argv[0] = (char *)(uintptr_t)hd_first;                         \
-    for (size_t i = 1; i <= hd_n; i++) {                           \
-        argv[i] = va_arg(hd_list, char *);                         \
-    }                                                              \
-    char *const *env = then;                                       \
-    va_end(hd_list);                                               \
-    return become(&(struct call){__VA_ARGS__, .argv = argv, .env = env})
+/* The arguments of a list, as libc itself has them: on the stack. A list may be empty, whatever the header
+ * says. */
+static int become_by_list(enum way way, const char *path, const char *first, va_list list, bool env_follows) {
+    const char *volatile given = first;
+    va_list counted;
+    va_copy(counted, list);
+    size_t n = given != NULL ? count_arguments(counted) : 0;
+    va_end(counted);
+    char *argv[n + 1];
+    argv[0] = (char *)(uintptr_t)given;
+    for (size_t i = 1; i <= n; i++) {
+        argv[i] = va_arg(list, char *);
+    }
+    char *const *env = env_follows ? va_arg(list, char *const *) : environ;
+    return become(&(struct call){.way = way, .path = path, .argv = argv, .env = env});
+}
 
 EXPORT int execl(const char *path, const char *first, ...) {
-    WITH_LIST(first, environ, .way = BY_PATH, .path = path);
+    va_list list;
+    va_start(list, first);
+    int result = become_by_list(BY_PATH, path, first, list, false);
+    va_end(list);
+    return result;
 }
 
 EXPORT int execlp(const char *name, const char *first, ...) {
-    WITH_LIST(first, environ, .way = BY_NAME, .path = name);
+    va_list list;
+    va_start(list, first);
+    int result = become_by_list(BY_NAME, name, first, list, false);
+    va_end(list);
+    return result;
 }
 
 EXPORT int execle(const char *path, const char *first, ...) {
-    WITH_LIST(first, va_arg(hd_list, char *const *), .way = BY_PATH, .path = path);
+    va_list list;
+    va_start(list, first);
+    int result = become_by_list(BY_PATH, path, first, list, true);
+    va_end(list);
+    return result;
 }
 
 /* Its child is made and becomes a program within libc. */
