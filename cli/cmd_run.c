@@ -235,7 +235,7 @@ int cmd_run(int argc, char **argv) {
     if (!program_can_be_watched(o.program[0], &why) || !preload_path(own, sizeof own, &why)) {
         return run_unwatched(&o, why.text);
     }
-    preload_list(preload, sizeof preload, own, getenv("LD_PRELOAD"), o.program[0]);
+    preload_list(preload, sizeof preload, own, getenv("LD_PRELOAD"), program_named(o.program));
     if (o.exec) {
         return run_alone(&o, spool, preload);
     }

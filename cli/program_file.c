@@ -224,6 +224,20 @@ static int open_program(const char *path, char head[HEAD_BYTES + 1], bool *elf) 
     return n < 0 ? -1 : fd;
 }
 
+bool program_executed(const char *program, char path[PATH_MAX]) {
+    char head[HEAD_BYTES + 1], next[PATH_MAX];
+    bool elf = false, there = program_find(program, path, PATH_MAX);
+    for (int i = 0; there && !elf && i < SCRIPTS_MAX && is_program(path); i++) {
+        int fd = open_program(path, head, &elf);
+        there = fd >= 0;
+        close(fd);
+        if (there && !elf) {
+            snprintf(path, PATH_MAX, "%s", interpreter_of_script(head, next) ? next : SHELL);
+        }
+    }
+    return there && elf;
+}
+
 bool program_can_be_watched(const char *program, struct problem *why) {
     char path[PATH_MAX], head[HEAD_BYTES + 1], next[PATH_MAX];
     const char *what;

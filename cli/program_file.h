@@ -5,6 +5,7 @@
 #ifndef CLI_PROGRAM_FILE_H
 #define CLI_PROGRAM_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,6 +13,10 @@
 
 /* Where execvp will find the program; false: nowhere. */
 bool program_find(const char *program, char *path, size_t size);
+
+/* The ELF file that the kernel will execute: the program's, or that of its script's interpreter; false: none.
+ */
+bool program_executed(const char *program, char path[PATH_MAX]);
 
 /* False, and why, when it is certain that our library would not be loaded by this program, or would see
  * nothing of it: it is static, of Go, of another architecture or C library, or gets privileges. True when

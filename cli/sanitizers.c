@@ -18,10 +18,12 @@
 
 #include "cli/program_file.h"
 
-/* libasan.so.8, /usr/lib/gcc/.../libtsan.so, and so on. */
+/* libasan.so.8, /usr/lib/gcc/.../libtsan.so, clang's libclang_rt.asan-x86_64.so, and so on. */
 static bool is_runtime(const char *path, size_t length) {
-    static const char *const kinds[] = {"libasan.so", "libtsan.so", "libubsan.so", "liblsan.so",
-                                        "libhwasan.so"};
+    static const char *const kinds[] = {"libasan.so",        "libtsan.so",        "libubsan.so",
+                                        "liblsan.so",        "libhwasan.so",      "libclang_rt.asan",
+                                        "libclang_rt.tsan",  "libclang_rt.ubsan", "libclang_rt.lsan",
+                                        "libclang_rt.hwasan"};
     const char *name = path;
     for (size_t i = 0; i < length; i++) {
         name = path[i] == '/' ? path + i + 1 : name;
@@ -29,7 +31,7 @@ static bool is_runtime(const char *path, size_t length) {
     size_t left = length - (size_t)(name - path);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         size_t n = strlen(kinds[i]);
-        if (left >= n && memcmp(name, kinds[i], n) == 0 && (left == n || name[n] == '.')) {
+        if (left >= n && memcmp(name, kinds[i], n) == 0 && (left == n || strchr(".-_", name[n]) != NULL)) {
             return true;
         }
     }
@@ -100,7 +102,7 @@ void preload_list(char *list, size_t size, const char *own, const char *users, c
     char path[PATH_MAX];
     list[0] = '\0';
     add_of_file(list, size, own);
-    if (program_find(program, path, sizeof path)) {
+    if (program_executed(program, path)) {
         add_of_file(list, size, path);
     }
     for (const char *p = users; p != NULL && *p != '\0';) { /* spaces divide too, as the loader has it */

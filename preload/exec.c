@@ -6,11 +6,9 @@
  */
 #include "exec.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
@@ -18,24 +16,14 @@
 #include <unistd.h>
 
 #include "analysis/text.h"
-#include "image/loader.h"
 #include "interpose.h"
+#include "next_program.h"
 #include "os/os.h"
-#include "own_locks.h"
 #include "process.h"
 #include "record_file.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define VARIABLES_MAX 2048 /* of an environment that is copied */
-#define INTERPRETERS_MAX 4 /* of scripts, as the kernel has it */
-
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#define LOADER "ld-linux-x86-64.so.2"
-#else
-#define MACHINE EM_AARCH64
-#define LOADER "ld-linux-aarch64.so.1"
-#endif
 
 extern char **environ;
 
@@ -68,8 +56,6 @@ void hd_exec_resolve(void) {
     real.spawnp = (__typeof__(real.spawnp))hd_interpose_look_up("posix_spawnp");
 }
 
-#define REAL(member) (real.execve != NULL ? (void)0 : hd_exec_resolve(), real.member)
-
 void hd_exec_preload_was(const char *begin, size_t length) {
     if (length < sizeof own_preload) {
         memcpy(own_preload, begin, length);
@@ -77,121 +63,21 @@ void hd_exec_preload_was(const char *begin, size_t length) {
     }
 }
 
-/* ---- whether the new program will load us ----------------------------------------------------- */
-
-static int open_program(int dir, const char *path);
-
-/* The loader of a C library that can hold us. */
-static bool takes_us(const char *loader) {
-    int fd = open_program(AT_FDCWD, loader);
-    bool takes = fd >= 0 && hd_loader_takes_us(fd);
-    if (fd >= 0) {
-        hd_os.close(fd);
-    }
-    return takes;
-}
-
-/* It is started to run another program, and not only to list what that one loads. */
-static bool runs_a_program(const char *loader, char *const *argv) {
-    const char *slash = strrchr(loader, '/');
-    for (unsigned i = 0; argv != NULL && argv[i] != NULL; i++) { /* among options that have values */
-        if (strncmp(argv[i], "--list", 6) == 0) {
-            return false;
-        }
-    }
-    return strcmp(slash != NULL ? slash + 1 : loader, LOADER) == 0;
-}
-
-/* Of the program, or the program itself, which has none then. */
-static bool has_our_loader(int fd, const ElfW(Ehdr) * e, const char *program, char *const *argv) {
-    if (e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != MACHINE) {
-        return false;
-    }
-    for (unsigned i = 0; i < e->e_phnum && i < 64; i++) {
-        ElfW(Phdr) p;
-        char path[256];
-        if (hd_os.pread(fd, &p, sizeof p, e->e_phoff + i * sizeof p) != (long)sizeof p) {
-            return false;
-        }
-        if (p.p_type == PT_INTERP) {
-            size_t n = p.p_filesz < sizeof path ? p.p_filesz : 0;
-            long got = hd_os.pread(fd, path, n, p.p_offset);
-            return got == (long)n && n > sizeof LOADER && path[n - 1] == '\0' &&
-                   strcmp(path + n - sizeof LOADER, LOADER) == 0 && takes_us(path);
-        }
-    }
-    return runs_a_program(program, argv) && hd_loader_takes_us(fd);
-}
-
-/* With privileges of its file's the loader takes no library from us, and our variables would stay in the
- * environment. */
-static bool gains_privileges(const struct stat *st, int dir, const char *path) {
-    char caps[64];
-    return (st->st_mode & (S_ISUID | S_ISGID)) != 0 ||
-           ((dir == AT_FDCWD || path[0] == '/') &&
-            hd_os.get_xattr(path, "security.capability", caps, sizeof caps) > 0);
-}
-
-/* For reading, when that can neither block nor cost the program a lock. */
-static int open_program(int dir, const char *path) {
-    struct stat st;
-    bool good = hd_os.stat_at(dir, path, &st, 0) == 0 && S_ISREG(st.st_mode) &&
-                !gains_privileges(&st, dir, path) && !hd_own_locks_may_have(st.st_ino);
-    return good ? hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0) : -EACCES;
-}
-
-static bool interpreter_of(const char *head, char *path, size_t size) {
-    const char *p = head + 2;
-    size_t n = 0;
-    for (; *p == ' ' || *p == '\t'; p++) {
-    }
-    for (; *p != '\0' && *p != ' ' && *p != '\t' && *p != '\n' && n + 1 < size; p++) {
-        path[n++] = *p;
-    }
-    path[n] = '\0';
-    return n > 0;
-}
+/* ---- the new program ------------------------------------------------------------------------------ */
 
 /* By the user that the program is by now, without what exec will take from him (access(2) asks as that does),
  * and in the root that it is in: else the loader of the next program says that it cannot. */
 static bool we_can_be_read(void) {
-    const char *before = strrchr(own_preload, ':'); /* a sanitizer's runtime, say */
+    const char *before = HD_SANITIZED ? strrchr(own_preload, ':') : NULL; /* the sanitizer's runtime */
     return access(before != NULL ? before + 1 : own_preload, R_OK) == 0;
 }
 
-static bool loads_us(int dir, const char *path, char *const *argv) {
-    char interpreter[PATH_MAX];
-    for (unsigned i = 0; i < INTERPRETERS_MAX; i++) {
-        union {
-            ElfW(Ehdr) elf;
-            char text[256];
-        } head;
-        memset(&head, 0, sizeof head);
-        int fd = open_program(dir, path);
-        long n = fd < 0 ? fd : hd_os.pread(fd, head.text, sizeof head.text - 1, 0);
-        bool elf = n >= (long)sizeof head.elf && memcmp(head.text, ELFMAG, SELFMAG) == 0;
-        bool good = n > 2;
-        bool loads = elf && has_our_loader(fd, &head.elf, path, argv) && we_can_be_read();
-        if (fd >= 0) {
-            hd_os.close(fd);
-        }
-        if (!good || elf) {
-            return loads;
-        }
-        if (memcmp(head.text, "#!", 2) != 0) {
-            path = "/bin/sh"; /* which libc gives what the kernel does not know */
-        } else if (interpreter_of(head.text, interpreter, sizeof interpreter)) {
-            path = interpreter;
-        } else {
-            return false;
-        }
-        dir = AT_FDCWD;
-    }
-    return false;
+static bool loads_us(int dir, const char *path, char *const *argv, char first[HD_NEXT_NAME_BYTES]) {
+    return hd_next_loads_us(dir, path, argv, first) && we_can_be_read();
 }
 
-const char *hd_exec_preload_for(const char *path) {
-    return own_preload[0] != '\0' && loads_us(AT_FDCWD, path, NULL) ? own_preload : NULL;
+const char *hd_exec_preload_for(const char *path, char first[HD_NEXT_NAME_BYTES]) {
+    return own_preload[0] != '\0' && loads_us(AT_FDCWD, path, NULL, first) ? own_preload : NULL;
 }
 
 char **hd_exec_find(char *const *env, const char *name_and_equals) {
@@ -247,20 +133,23 @@ struct call {
 };
 
 static int pass_on(const struct call *c, char *const *env) {
+    if (real.execve == NULL) {
+        hd_exec_resolve();
+    }
     switch (c->way) {
     case BY_PATH:
-        return REAL(execve)(c->path, c->argv, env);
+        return real.execve(c->path, c->argv, env);
     case BY_NAME:
-        return REAL(execvpe)(c->path, c->argv, env);
+        return real.execvpe(c->path, c->argv, env);
     case BY_FD:
-        return REAL(fexecve)(c->fd, c->argv, env);
+        return real.fexecve(c->fd, c->argv, env);
     case SPAWN:
-        return REAL(spawn)(c->spawn.pid, c->path, c->spawn.actions, c->spawn.attributes, c->argv, env);
+        return real.spawn(c->spawn.pid, c->path, c->spawn.actions, c->spawn.attributes, c->argv, env);
     case SPAWN_BY_NAME:
-        return REAL(spawnp)(c->spawn.pid, c->path, c->spawn.actions, c->spawn.attributes, c->argv, env);
+        return real.spawnp(c->spawn.pid, c->path, c->spawn.actions, c->spawn.attributes, c->argv, env);
     case BY_DIRECTORY:
     default:
-        return REAL(execveat)(c->fd, c->path, c->argv, env, c->flags);
+        return real.execveat(c->fd, c->path, c->argv, env, c->flags);
     }
 }
 
@@ -269,7 +158,7 @@ static bool is_of_another_runner(const struct call *c) {
     return hd_exec_variable(c->env, HD_LINK_VARIABLE) != NULL;
 }
 
-static bool target_loads_us(const struct call *c) {
+static bool target_loads_us(const struct call *c, char first[HD_NEXT_NAME_BYTES]) {
     char path[PATH_MAX];
     struct hd_text t;
     if (c->way == BY_FD && c->env == NULL) {
@@ -282,23 +171,42 @@ static bool target_loads_us(const struct call *c) {
         hd_text_init(&t, path, sizeof path);
         hd_text_str(&t, "/proc/self/fd/");
         hd_text_i64(&t, c->fd);
-        return loads_us(AT_FDCWD, path, c->argv);
+        return loads_us(AT_FDCWD, path, c->argv, first);
     }
     if ((c->way == BY_NAME || c->way == SPAWN_BY_NAME) && strchr(c->path, '/') == NULL) {
-        return find(c->path, path, sizeof path) && loads_us(AT_FDCWD, path, c->argv);
+        return find(c->path, path, sizeof path) && loads_us(AT_FDCWD, path, c->argv, first);
     }
-    return loads_us(c->way == BY_DIRECTORY ? c->fd : AT_FDCWD, c->path, c->argv);
+    return loads_us(c->way == BY_DIRECTORY ? c->fd : AT_FDCWD, c->path, c->argv, first);
 }
 
-/* With our two variables: the program removes them before it runs, and then has what it would have had. */
-static int pass_on_with_us(const struct call *c, size_t variables, const char *link) {
+static size_t count_variables(char *const *env) {
+    size_t n = 0;
+    for (; env != NULL && env[n] != NULL; n++) {
+    }
+    return n;
+}
+
+/* With our two variables: the program removes them before it runs, and then has what it would have had.
+ * E2BIG: it would not load us. */
+static int pass_on_with_us(const struct call *c, const char *link) {
+    char first[HD_NEXT_NAME_BYTES];
+    size_t variables = count_variables(c->env), n = 0;
+    int saved = errno;
+    bool follow = variables <= VARIABLES_MAX && target_loads_us(c, first);
+    errno = saved;
+    if (!follow) {
+        return E2BIG;
+    }
     const char *users = hd_exec_variable(c->env, HD_PRELOAD_VARIABLE);
-    size_t bytes = sizeof HD_PRELOAD_VARIABLE + strlen(own_preload) + (users != NULL ? strlen(users) + 1 : 0);
+    const char *before = users != NULL && hd_next_comes_first(users) ? users : first;
+    size_t bytes = sizeof HD_PRELOAD_VARIABLE "::" + strlen(before) + strlen(own_preload) +
+                   (users != NULL ? strlen(users) : 0);
     char *env[variables + 3], link_variable[sizeof HD_LINK_VARIABLE + strlen(link)], preload_variable[bytes];
     struct hd_text t;
-    size_t n = 0;
     hd_text_init(&t, preload_variable, bytes);
     hd_text_str(&t, HD_PRELOAD_VARIABLE);
+    hd_text_mem(&t, before, strcspn(before, ": "));
+    hd_text_str(&t, ":"); /* an empty name is none */
     hd_text_str(&t, own_preload);
     if (users != NULL) {
         hd_text_str(&t, ":");
@@ -324,28 +232,19 @@ static bool was_too_big(int result) {
     return (result < 0 ? errno : result) == E2BIG;
 }
 
-static size_t count_variables(char *const *env) {
-    size_t n = 0;
-    for (; env != NULL && env[n] != NULL; n++) {
-    }
-    return n;
-}
-
 /* A child becomes a program: its own, unless children are followed. */
 static int become_in_child(const struct call *c) {
-    size_t variables = count_variables(c->env);
     const char *path = own_preload[0] != '\0' && !is_of_another_runner(c) ? hd_record_file_path() : NULL;
     bool child = path != NULL && c->path != NULL && (hd_process_is_child() || c->way >= SPAWN);
-    int saved = errno;
-    bool follow = child && !hd_process_is_filtered() && variables <= VARIABLES_MAX && target_loads_us(c);
-    errno = saved;
-    if (child && !follow) {
-        hd_record_file_count_unwatched(1);
-    }
-    int result = follow ? pass_on_with_us(c, variables, path) : E2BIG;
-    result = was_too_big(result) ? pass_on(c, c->env) : result;
-    if (child && !follow && result != 0) {
-        hd_record_file_count_unwatched(-1);
+    int result = child && !hd_process_is_filtered() ? pass_on_with_us(c, path) : E2BIG;
+    if (was_too_big(result)) {
+        if (child) {
+            hd_record_file_count_unwatched(1);
+        }
+        result = pass_on(c, c->env);
+        if (child && result != 0) {
+            hd_record_file_count_unwatched(-1);
+        }
     }
     return result;
 }
@@ -355,10 +254,8 @@ static int become(const struct call *c) {
     if (record == NULL || c->path == NULL) {
         return become_in_child(c);
     }
-    size_t variables = count_variables(c->env);
     int saved = errno;
-    bool follow = variables <= VARIABLES_MAX && target_loads_us(c);
-    int link = follow ? hd_record_file_open() : -1;
+    int link = hd_record_file_open();
     errno = saved;
     char number[24];
     struct hd_text t;
@@ -370,7 +267,7 @@ static int become(const struct call *c) {
         atomic_exchange(&record->unwatched, HD_UNWATCHED_EXEC); /* until the new program says no */
     int result = E2BIG;
     if (link >= 0) {
-        result = pass_on_with_us(c, variables, number);
+        result = pass_on_with_us(c, number);
         saved = errno;
         hd_os.close(link);
         errno = saved;

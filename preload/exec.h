@@ -9,11 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The constructor's: what LD_PRELOAD began with for our sake, up to our own name. */
+#include "next_program.h"
+
+/* The constructor's: what in LD_PRELOAD stands for us. */
 void hd_exec_preload_was(const char *begin, size_t length);
 
-/* The same, for a program at `path` that a child is to become; NULL: it would not load us. */
-const char *hd_exec_preload_for(const char *path);
+/* The same, for a program at `path` that a child is to become; NULL: it would not load us. `first`: the name
+ * of what must come before us then; empty: nothing. */
+const char *hd_exec_preload_for(const char *path, char first[HD_NEXT_NAME_BYTES]);
 
 #define HD_LINK_VARIABLE "HANGDOG_LINK=" /* where the memory file is */
 #define HD_PRELOAD_VARIABLE "LD_PRELOAD="

@@ -49,7 +49,7 @@ static void put_quoted(struct hd_text *t, const char *s) {
 /* The command itself where the shell would not load us, or there is no room. */
 static const char *with_us(const char *command, char to[COMMAND_MAX]) {
     int saved = errno;
-    const char *preload = hd_exec_preload_for(SHELL);
+    const char *preload = hd_exec_preload_for(SHELL, to); /* which needs nothing first */
     const char *users = hd_exec_variable(environ, HD_PRELOAD_VARIABLE);
     struct hd_text t;
     if (preload != NULL) {
@@ -57,6 +57,10 @@ static const char *with_us(const char *command, char to[COMMAND_MAX]) {
         hd_text_str(&t, HD_LINK_VARIABLE);
         put_quoted(&t, hd_record_file_path());
         hd_text_str(&t, " " HD_PRELOAD_VARIABLE);
+        if (users != NULL && hd_next_comes_first(users)) {
+            put_quoted(&t, users);
+            hd_text_str(&t, ":");
+        }
         put_quoted(&t, preload);
         if (users != NULL) {
             put_quoted(&t, ":");

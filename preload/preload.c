@@ -9,6 +9,7 @@
 
 #include "exec.h"
 #include "interpose.h"
+#include "os/os.h"
 #include "process.h"
 #include "record_file.h"
 #include "recorder.h"
@@ -38,8 +39,11 @@ static void clean_preload(void) {
     if (own == NULL) {
         return;
     }
-    hd_exec_preload_was(value, (size_t)(own - value) + strlen(PRELOAD_NAME));
     char *rest = own + strlen(PRELOAD_NAME);
+    while (own > value && (HD_SANITIZED || own[-1] != ':')) { /* what our own build needs it has before it */
+        own--;
+    }
+    hd_exec_preload_was(own, (size_t)(rest - own));
     if (*rest == ':' || *rest == ' ') {
         size_t left = strlen(rest + 1);
         memmove(value, rest + 1, left);

@@ -115,9 +115,17 @@ class Builds(Case):
     def setUp(self):
         self.binaries = self.folder()
 
-    def assert_each_hang(self, programs):
-        """Each of them plain and watched: alike, with one report."""
-        pairs = {name: self.pair([program]) for name, program in programs.items() if program}
+    def script(self, name, *lines):
+        path = os.path.join(self.binaries, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def assert_each_hang(self, programs, options=("--quiet",)):
+        """Each of them, or of the commands, plain and watched: alike, with one report."""
+        pairs = {name: self.pair(program if isinstance(program, list) else [program], options)
+                 for name, program in programs.items() if program}
         for name, (plain, watched) in pairs.items():
             with self.subTest(name):
                 self.assert_alike(plain, watched)
@@ -133,6 +141,54 @@ class Builds(Case):
             for kind in ("address", "undefined", "thread"):
                 programs["clang-" + kind] = self.build("clang-" + kind, "/usr/bin/clang", "-fsanitize=" + kind)
         self.assertGreaterEqual(self.assert_each_hang(programs), 4)
+
+    def ways_to(self, program):
+        """Commands that become the program in the end, in their own process."""
+        loader = "/lib64/ld-linux-x86-64.so.2"
+        ways = {"wrapper": self.script("wrapper", "#!/bin/sh", "exec " + program),
+                "interpreter": self.script("interpreted", "#!%s true" % program)}
+        ways["wrapper of it"] = self.script("wrapper-of-it", "#!/bin/sh", "exec " + ways["interpreter"])
+        if os.path.exists(loader):
+            ways["loader"] = [loader, program]
+            ways["wrapper of the loader"] = self.script("wrapper-of-loader", "#!/bin/sh", "exec %s %s" % (loader, program))
+        return ways
+
+    def test_a_sanitizer_of_a_program_that_another_one_becomes(self):
+        """Its runtime is the first library, also where the user preloads it."""
+        program = self.build("gcc-address", "/usr/bin/gcc", "-fsanitize=address")
+        self.assert_there(["gcc-address"], ["gcc-address"] if program else [])
+        runtime = subprocess.run(["/usr/bin/gcc", "-print-file-name=libasan.so"], check=True, stdout=subprocess.PIPE,
+                                 text=True).stdout.strip()
+        preloads = self.script("preloads", "#!/bin/sh", "LD_PRELOAD='%s' exec %s" % (runtime, HANG))
+        self.assert_each_hang({**self.ways_to(program), "preloads": preloads})
+        children = {"child": ["/bin/sh", "-c", program + "; exit $?"], "preloaded child": ["/bin/sh", "-c", preloads + "; exit $?"],
+                    "command's shell": self.script("commands", "#!/bin/sh", "LD_PRELOAD='%s' exec %s true" % (runtime, HANG))}
+        self.assert_each_hang(children, ("--quiet", "--follow"))
+
+    def test_a_sanitizers_runtime_by_its_other_name(self):
+        """That of clang where it is a library."""
+        if not installed("clang"):
+            self.skipTest("clang is not installed")
+        folder = subprocess.run(["/usr/bin/clang", "-print-runtime-dir"], check=True, stdout=subprocess.PIPE,
+                                text=True).stdout.strip()
+        program = self.build("clang-shared", "/usr/bin/clang", "-fsanitize=address", "-shared-libasan", "-Wl,-rpath," + folder)
+        if not program:
+            self.skipTest("this clang has no such library")
+        self.assert_each_hang({"itself": program, "wrapper": self.script("wrapper", "#!/bin/sh", "exec " + program)})
+
+    def test_what_a_program_with_a_sanitizer_becomes(self):
+        """It has no runtime of the other's, which would tell the leaks that it has."""
+        source = os.path.join(self.binaries, "become.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <unistd.h>\n"
+                       "int main(void) { return execl(\"/bin/sh\", \"sh\", \"-c\", \"exec perl -e 'exit 4'\", (char *)0); }\n")
+        program = self.build("become", "/usr/bin/gcc", "-fsanitize=address", source=source)
+        self.assert_there(["become"], ["become"] if program else [])
+        for options in (("--quiet",), ("--quiet", "--follow")):
+            for command in ([program], ["/bin/sh", "-c", program + "; exit $?"]):
+                plain, watched = self.pair(command, options)
+                self.assert_alike(plain, watched)
+                self.assertEqual(4, plain.process.returncode)
 
     def test_thread_local_variables_that_fill_a_small_stack(self):
         programs = {}

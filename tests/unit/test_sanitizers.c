@@ -39,6 +39,9 @@ static void a_name_that_only_looks_like_a_runtime_stays_where_it_is(void **state
     char list[256];
     preload_list(list, sizeof list, OWN, "libasan.so/liba.so:libasan.sober.so:libasan.so.8", "/bin/true");
     assert_string_equal(list, "libasan.so.8:" OWN ":libasan.so/liba.so:libasan.sober.so:libasan.so.8");
+    preload_list(list, sizeof list, OWN, "libclang_rt.profile.so:libclang_rt.asan-x86_64.so", "/bin/true");
+    assert_string_equal(list, "libclang_rt.asan-x86_64.so:" OWN
+                              ":libclang_rt.profile.so:libclang_rt.asan-x86_64.so");
 }
 
 /* This program is instrumented when the build is. */
