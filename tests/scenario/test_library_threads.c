@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a report tells of the other threads, where there are many of them: who runs and how much, who ends
- * meanwhile, and who waits and cannot be looked at.
+ * meanwhile, who waits and cannot be looked at, and whom there is no room or no time for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,6 +27,8 @@
 #define AHEAD \
     20 /* of them are listed before the threads that something is told of: in time on a busy machine */
 #define TRIES 10
+#define ROOM 256u
+#define MOST 300u
 
 static size_t hangs; /* so far */
 static struct hd_os_calls real;
@@ -37,15 +39,22 @@ struct one {
     pthread_t thread;
     _Atomic int tid;
     sem_t end;
-    bool spins;
+    bool spins, owns;
 };
 
 static struct one sleeper[SLEEPERS], spinner, leaver, closed;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *run(void *arg) {
     struct one *o = arg;
+    if (o->owns) {
+        pthread_mutex_lock(&mutex);
+    }
     atomic_store(&o->tid, gettid());
     while ((o->spins ? sem_trywait(&o->end) : sem_wait(&o->end)) != 0) {
+    }
+    if (o->owns) {
+        pthread_mutex_unlock(&mutex);
     }
     return NULL;
 }
@@ -171,7 +180,7 @@ static bool is_file_of(const char *path, const struct one *o, const char *file) 
     return at != NULL && (at == path || at[-1] == '/') && strcmp(at + strlen(prefix), file) == 0;
 }
 
-static atomic_bool strange;
+static atomic_bool strange, slow;
 
 /* Threads that came after a program gave up its rights have such files. And a thread may end after it was
  * listed. */
@@ -187,6 +196,10 @@ static int open_at(int dir, const char *path, int flags, int mode) {
         while (real.signal_thread(getpid(), atomic_load(&leaver.tid), 0, 0) == 0) {
             nap_ms(1);
         }
+    }
+    size_t n = strlen(path);
+    if (atomic_load(&slow) && n > 5 && strcmp(path + n - 5, "/comm") == 0) {
+        nap_ms(1);
     }
     return real.open_at(dir, path, flags, mode);
 }
@@ -215,12 +228,62 @@ static void whose_call_is_closed_to_us_waits_all_the_same_and_who_has_ended_is_g
     }
 }
 
+/* ---- more of them than there is room or time for --------------------------------------------------- */
+
+static void of_more_threads_than_there_is_room_for_the_rest_are_counted(void **state) {
+    (void)state;
+    static struct one more[MOST - SLEEPERS];
+    for (size_t i = 0; i < MOST - SLEEPERS; i++) {
+        start(&more[i]);
+    }
+    json_t *hang = next_hang();
+    size_t told = json_array_size(json_object_get(hang, "threads"));
+    uint64_t left = report_ns(hang, "threads_left_out");
+    uint64_t all = report_ns(json_object_get(hang, "process"), "thread_count");
+    assert_true(told > 0 && told <= ROOM);
+    assert_true(all > MOST && left >= all - ROOM);
+    assert_true(told + left == all || told + left + 1 == all); /* the loop's own may be told by its samples */
+    json_decref(hang);
+    for (size_t i = 0; i < MOST - SLEEPERS; i++) {
+        stop(&more[i]);
+    }
+}
+
+static void take_the_mutex(uint64_t unused) {
+    (void)unused;
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+}
+
+/* It was made after all the others, and each of those takes a while. */
+static void the_owner_of_a_lock_comes_first_and_whom_there_is_no_time_for_is_counted(void **state) {
+    (void)state;
+    if (SANITIZED) {
+        skip(); /* whose mutexes are not glibc's innermost function */
+    }
+    static struct one owner = {.owns = true};
+    start(&owner);
+    atomic_store(&slow, true);
+    looper_post(&looper, take_the_mutex, 0);
+    spool_wait_for_one(&spool);
+    stop(&owner);
+    looper_wait(&looper);
+    json_t *all = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(all, 0), *told = thread_of(hang, &owner);
+    assert_int_equal(report_ns(json_object_get(hang, "cause"), "lock_owner_tid"), atomic_load(&owner.tid));
+    assert_non_null(told);
+    assert_true(json_array_size(json_object_get(json_object_get(told, "stack"), "frames")) > 2);
+    assert_true(report_ns(hang, "threads_left_out") > 0);
+    json_decref(all);
+}
+
 /* ---- set-up ------------------------------------------------------------------------------------- */
 
 static int begin(void **state) {
     (void)state;
     hangs = 0;
     atomic_store(&strange, false);
+    atomic_store(&slow, false);
     hd_os.open_at = open_at;
     hd_os.thread_cpu_clock = read_clock;
     spool_make(&spool);
@@ -262,6 +325,8 @@ int main(void) {
         CASE(a_thread_that_runs_is_told_with_its_share),
         CASE(what_a_hang_before_saw_is_no_share_of_this_one),
         CASE(whose_call_is_closed_to_us_waits_all_the_same_and_who_has_ended_is_gone),
+        CASE(of_more_threads_than_there_is_room_for_the_rest_are_counted),
+        CASE(the_owner_of_a_lock_comes_first_and_whom_there_is_no_time_for_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
