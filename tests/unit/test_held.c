@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "folder.h"
 #include "monitor/worker.h"
 #include "os/os.h"
 
@@ -29,17 +29,14 @@ static struct hd_monitor *m;
 static struct hd_record record;
 static int (*true_clock)(int, struct timespec *);
 
-/* Files in the spool whose name ends with `end`; NULL: removes all, and the folder. */
+/* Files in the spool whose name ends with `end`. */
 static unsigned files(const char *end) {
     unsigned count = 0;
     DIR *dir = opendir(folder);
     assert_non_null(dir);
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
         size_t n = strlen(e->d_name);
-        if (end == NULL)
-            unlinkat(dirfd(dir), e->d_name, 0);
-        else
-            count += n > strlen(end) && strcmp(e->d_name + n - strlen(end), end) == 0;
+        count += n > strlen(end) && strcmp(e->d_name + n - strlen(end), end) == 0;
     }
     closedir(dir);
     return count;
@@ -69,11 +66,10 @@ static int clean(void **state) {
     (void)state;
     hd_os.clock = true_clock;
     hd_spool_close(&k->spool);
-    files(NULL);
     free(k->scratch);
     free(k);
     free(m);
-    return rmdir(folder);
+    return folder_remove(folder);
 }
 
 static struct hd_hang *begun(uint64_t number) {

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "os/os.h"
 #include "os/ticks.h"
 
@@ -109,10 +110,7 @@ static void files_are_made_written_renamed_and_removed(void **state) {
     assert_int_equal(hd_os.mkdir_at(dir, "sub", 0700), 0);
     hd_os.close(fd);
     hd_os.close(dir);
-    char sub[64];
-    snprintf(sub, sizeof sub, "%s/sub", folder);
-    rmdir(sub);
-    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(folder_remove(folder), 0);
 }
 
 static void a_futex_wait_ends_by_time_by_difference_and_by_wake(void **state) {

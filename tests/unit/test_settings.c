@@ -10,23 +10,16 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "monitor/monitor.h"
 
 static char folder[] = "/tmp/hangdog-settings-XXXXXX";
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
 
 static int begin(void **state) {
     (void)state;
@@ -37,7 +30,7 @@ static int begin(void **state) {
 static int end(void **state) {
     (void)state;
     hangdog_stop();
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return folder_remove(folder);
 }
 
 static const struct hd_settings *settings(void) {

@@ -12,13 +12,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "os/os.h"
 #include "report/spool.h"
 #include "report/spool_files.h"
@@ -100,11 +100,6 @@ static uint32_t of_the_last_day(void) {
     return count;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
-    (void)st, (void)type, (void)at;
-    return remove(path);
-}
-
 static int fresh(void **state) {
     (void)state;
     strcpy(folder, "/tmp/hangdog-spool-XXXXXX");
@@ -119,7 +114,7 @@ static int clean(void **state) {
     (void)state;
     hd_os = real;
     hd_spool_close(&spool);
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return folder_remove(folder);
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */

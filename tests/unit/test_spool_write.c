@@ -12,7 +12,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "os/os.h"
 #include "report/spool.h"
 #include "report/spool_files.h"
@@ -132,15 +132,6 @@ static int64_t duration_in(const uint8_t id[HD_UUID_BYTES]) {
     return duration;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
-    (void)st, (void)type, (void)at;
-    return remove(path);
-}
-
-static void remove_folder(void) {
-    assert_int_equal(nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
-}
-
 static int fresh(void **state) {
     (void)state;
     hd_os = real;
@@ -158,7 +149,7 @@ static int clean(void **state) {
     hd_os = real;
     hd_spool_close(&spool);
     if (access(folder, F_OK) == 0)
-        remove_folder();
+        assert_int_equal(folder_remove(folder), 0);
     return 0;
 }
 
@@ -391,13 +382,13 @@ static void a_folder_that_was_removed_is_made_again(void **state) {
     assert_int_equal(hd_spool_open(&spool, path), 0);
     for (unsigned i = 0; i < 2; i++) {
         write_one(1);
-        assert_int_equal(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+        assert_int_equal(folder_remove(path), 0);
         assert_int_equal(chdir("/usr"), 0);
         write_one(2);
         assert_int_equal(fchdir(here), 0);
         assert_int_equal(access(path, F_OK), 0);
     }
-    assert_int_equal(nftw(above, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(folder_remove(above), 0);
     struct hd_report r = report_of(1, 1);
     assert_int_equal(hd_spool_write(&spool, &r, scratch, false), -ENOENT);
     assert_int_equal(access(above, F_OK), -1);
