@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "chance.h"
 #include "symbolizer/jit_name.h"
 #include "symbolizer/perf_map.h"
 
@@ -96,15 +97,6 @@ static void what_is_no_line_is_none(void **state) {
     assert_string_equal(name_in("1000 ffffffffffffffff all\n", 0xfff), "");
     assert_string_equal(name_in("fffffffffffff000 ffffffffffffffff all\n", UINT64_MAX), "all");
     assert_string_equal(name_in("1000 ffffffffffffffff all\n", 0x7f0000000000), "all");
-}
-
-/* The next number below `end` of a sequence that is the same each time. */
-static uint32_t any(uint32_t end) {
-    static uint64_t x = 88172645463325252;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return (uint32_t)(x >> 16) % end;
 }
 
 static void bytes_of_any_kind_do_no_harm(void **state) {

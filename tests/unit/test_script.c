@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
 #include "script/cpython_311.h"
 #include "script/script.h"
 
@@ -308,15 +309,6 @@ static void a_full_table_leaves_functions_out_until_it_is_emptied(void **state) 
     assert_int_equal(expand(), 5);
     hd_scripts_begin(&scripts, true);
     assert_int_equal(expand(), 8);
-}
-
-/* The next number below `end` of a sequence that is the same each time. */
-static uint32_t any(uint32_t end) {
-    static uint64_t x = 88172645463325252;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return (uint32_t)(x >> 16) % end;
 }
 
 #define MODULE (BASE + 0x2000)

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "chance.h"
 #include "symbolizer/symbolizer.h"
 
 static struct symbolizer *symbolizer;
@@ -281,15 +282,6 @@ static void a_place_outside_of_every_function_has_no_name(void **state) {
 }
 
 /* ---- damaged files ------------------------------------------------------------------------ */
-
-static uint64_t seed;
-
-static uint64_t next_random(void) {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
 
 /* Damages the file's debug sections, or anything, or cuts it; never its build-id, or it would not be read at
  * all. */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "chance.h"
 #include "unwind/cfa.h"
 #include "unwind/unwind.h"
 #include "unwind_bytes.h"
@@ -189,29 +190,20 @@ static void code_that_nothing_describes_stops_the_walk(void **state) {
     assert_int_equal(walk.count, 1);
 }
 
-static uint64_t seed;
-
-static uint64_t random_word(void) {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
-
 /* Words that look like what stacks hold. */
 static uint64_t stack_word(void) {
-    switch (random_word() % 8) {
+    switch (next_random() % 8) {
     case 0:
         return 0;
     case 1:
-        return random_word();
+        return next_random();
     case 2:
     case 3:
-        return STACK_AT + random_word() % (STACK_WORDS * 8);
+        return STACK_AT + next_random() % (STACK_WORDS * 8);
     case 4:
-        return STACK_AT + random_word() % STACK_WORDS * 8;
+        return STACK_AT + next_random() % STACK_WORDS * 8;
     default:
-        return CODE_AT + random_word() % 0x800;
+        return CODE_AT + next_random() % 0x800;
     }
 }
 
@@ -219,7 +211,7 @@ static void walk_random_stacks(unsigned rounds) {
     for (unsigned i = 0; i < rounds; i++) {
         for (unsigned k = 0; k < STACK_WORDS; k++)
             stack[k] = stack_word();
-        run(stack_word(), stack_word(), stack_word(), random_word() & 0xff7f);
+        run(stack_word(), stack_word(), stack_word(), next_random() & 0xff7f);
         assert_true(walk.count <= FRAMES && walk.count >= 1);
         assert_true(walk.stop <= HD_STOP_LIMIT);
     }
@@ -236,14 +228,14 @@ static void mutated_tables_end(void **state) {
     seed = 362436069362436069u;
     for (unsigned round = 0; round < 3000; round++) {
         memcpy(b.data, pristine.data, sizeof b.data);
-        for (uint64_t n = random_word() % 8 + 1; n > 0; n--)
-            b.data[random_word() % b.used] = (uint8_t)random_word();
-        b.readable = random_word() % 4 == 0 ? random_word() % b.used : b.used;
+        for (uint64_t n = next_random() % 8 + 1; n > 0; n--)
+            b.data[next_random() % b.used] = (uint8_t)next_random();
+        b.readable = next_random() % 4 == 0 ? next_random() % b.used : b.used;
         hd_modules_reset(&b.modules);
         hd_unwinder_flush(unwinder);
         walk_random_stacks(2);
         for (unsigned f = 0; f <= NOTHING; f++)
-            run(in(f), STACK_AT, STACK_AT + 64, random_word());
+            run(in(f), STACK_AT, STACK_AT + 64, next_random());
     }
 }
 
@@ -257,8 +249,8 @@ static void random_programs_end(void **state) {
         bytes_init(&b);
         bytes_cie(&b, round % 2 != 0);
         bytes_fde_begin(&b, CODE_AT, 0x100);
-        for (uint64_t n = random_word() % 64; n > 0; n--)
-            bytes_u8(&b, (unsigned)random_word() & (round % 3 == 0 ? 0x3f : 0xff));
+        for (uint64_t n = next_random() % 64; n > 0; n--)
+            bytes_u8(&b, (unsigned)next_random() & (round % 3 == 0 ? 0x3f : 0xff));
         bytes_record_end(&b);
         bytes_finish(&b, round % 5 != 0);
         hd_unwinder_flush(unwinder);
