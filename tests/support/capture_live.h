@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "capture/capture.h"
@@ -19,6 +21,7 @@
 
 struct live {
     void (*body)(struct live *);
+    void (*inside)(struct live *); /* of live_body_coroutine */
     void *arg;
     pthread_t thread;
     void *memory;
@@ -136,6 +139,27 @@ static inline void live_body_read(struct live *l) {
             return;
         }
     }
+}
+
+static struct live *live_switching;
+
+static inline void live_switch(void) {
+    live_switching->inside(live_switching);
+}
+
+/* Runs l->inside on a stack that is not the thread's own: nothing tells where it ends. */
+static inline void live_body_coroutine(struct live *l) {
+    static ucontext_t here, there;
+    const size_t bytes = 256 * 1024;
+    void *other = malloc(bytes);
+    getcontext(&there);
+    there.uc_stack.ss_sp = other;
+    there.uc_stack.ss_size = bytes;
+    there.uc_link = &here;
+    live_switching = l;
+    makecontext(&there, live_switch, 0);
+    swapcontext(&here, &there);
+    free(other);
 }
 
 /* Starts one that reads events of *fd, which is opened here and closed by live_end_reader. */

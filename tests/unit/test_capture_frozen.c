@@ -23,7 +23,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <ucontext.h>
 
 #include "capture_live.h"
 
@@ -212,32 +211,12 @@ static void a_mutex_waited_for_tells_its_owner(void **state) {
     live_end(&l);
 }
 
-static struct live *switching;
-
-static void on_other_stack(void) {
-    live_body_read(switching);
-}
-
-static void in_coroutine(struct live *l) {
-    static uint8_t *other;
-    static ucontext_t here, there;
-    other = malloc(256 * 1024); /* nothing tells where it ends */
-    getcontext(&there);
-    there.uc_stack.ss_sp = other;
-    there.uc_stack.ss_size = 256 * 1024;
-    there.uc_link = &here;
-    switching = l;
-    makecontext(&there, on_other_stack, 0);
-    swapcontext(&here, &there);
-    free(other);
-}
-
 static void a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls(void **state) {
     (void)state;
     int fd;
-    struct live l = {0};
+    struct live l = {.inside = live_body_read};
     struct hd_capture c;
-    assert_true(live_start_reader(&l, &fd, in_coroutine));
+    assert_true(live_start_reader(&l, &fd, live_body_coroutine));
     assert_true(live_capture_in(&l, SYS_read, &c));
     assert_false(c.regs.sp >= l.target.stack_lo && c.regs.sp < l.target.stack_hi);
     assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 64 < c.stack_addr + c.stack_bytes);
