@@ -40,6 +40,15 @@ static enum hd_cause_kind kind_of(struct hd_evidence e) {
     return hd_cause_of_block(&e);
 }
 
+/* The same of a call with a descriptor of this kind, or with none. */
+static enum hd_cause_kind kind_on(int32_t nr, enum hd_run_state state, enum hd_fd_kind fd, bool child_alive) {
+    return kind_of((struct hd_evidence){.syscall_nr = nr,
+                                        .state = state,
+                                        .fd_kind = fd,
+                                        .has_fds = fd != HD_FD_NONE,
+                                        .child_alive = child_alive});
+}
+
 /* ---- classes ------------------------------------------------------------------------------ */
 
 static void each_kind_of_blocking_call_has_its_cause(void **state) {
@@ -94,55 +103,32 @@ static void each_kind_of_blocking_call_has_its_cause(void **state) {
 
 static void a_descriptor_decides_what_a_read_waits_for(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(SYS_read);
-    assert_int_equal(kind_of(e), HD_CAUSE_UNKNOWN);
-    e.fd_kind = HD_FD_FILE;
-    assert_int_equal(kind_of(e), HD_CAUSE_DISK);
-    e.fd_kind = HD_FD_INET;
-    assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
-    e.fd_kind = HD_FD_UNIX;
-    assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
-    e.fd_kind = HD_FD_PIPE;
-    assert_int_equal(kind_of(e), HD_CAUSE_UNKNOWN);
-    e.child_alive = true;
-    assert_int_equal(kind_of(e), HD_CAUSE_CHILD);
-    e.fd_kind = HD_FD_UNIX;
-    assert_int_equal(kind_of(e), HD_CAUSE_CHILD);
-    e.fd_kind = HD_FD_OTHER;
-    e.state = HD_RUN_UNINTERRUPTIBLE;
-    assert_int_equal(kind_of(e), HD_CAUSE_DISK);
-    e.child_alive = false;
-    e.fd_kind = HD_FD_INET; /* no peer is waited for so: it is the memory that is copied */
-    assert_int_equal(kind_of(e), HD_CAUSE_PAGE_FAULT);
-    e.fd_kind = HD_FD_PIPE;
-    assert_int_equal(kind_of(e), HD_CAUSE_PAGE_FAULT);
-    e.fd_kind = HD_FD_INET;
-    e.syscall_nr = SYS_ioctl;
-    assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
-    e.syscall_nr = SYS_close;
-    assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
+    assert_int_equal(kind_on(SYS_read, HD_RUN_BLOCKED, HD_FD_NONE, false), HD_CAUSE_UNKNOWN);
+    assert_int_equal(kind_on(SYS_read, HD_RUN_BLOCKED, HD_FD_FILE, false), HD_CAUSE_DISK);
+    assert_int_equal(kind_on(SYS_read, HD_RUN_BLOCKED, HD_FD_INET, false), HD_CAUSE_NETWORK);
+    assert_int_equal(kind_on(SYS_read, HD_RUN_BLOCKED, HD_FD_UNIX, false), HD_CAUSE_NETWORK);
+    assert_int_equal(kind_on(SYS_read, HD_RUN_BLOCKED, HD_FD_PIPE, false), HD_CAUSE_UNKNOWN);
+    assert_int_equal(kind_on(SYS_read, HD_RUN_BLOCKED, HD_FD_PIPE, true), HD_CAUSE_CHILD);
+    assert_int_equal(kind_on(SYS_read, HD_RUN_BLOCKED, HD_FD_UNIX, true), HD_CAUSE_CHILD);
+    assert_int_equal(kind_on(SYS_read, HD_RUN_UNINTERRUPTIBLE, HD_FD_OTHER, true), HD_CAUSE_DISK);
+    assert_int_equal(kind_on(SYS_ioctl, HD_RUN_UNINTERRUPTIBLE, HD_FD_INET, false), HD_CAUSE_NETWORK);
+    assert_int_equal(kind_on(SYS_close, HD_RUN_UNINTERRUPTIBLE, HD_FD_INET, false), HD_CAUSE_NETWORK);
+    /* no peer is waited for so: it is the memory that is copied */
+    assert_int_equal(kind_on(SYS_read, HD_RUN_UNINTERRUPTIBLE, HD_FD_INET, false), HD_CAUSE_PAGE_FAULT);
+    assert_int_equal(kind_on(SYS_read, HD_RUN_UNINTERRUPTIBLE, HD_FD_PIPE, false), HD_CAUSE_PAGE_FAULT);
 }
 
 static void what_a_poll_waits_for_decides(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(SYS_ppoll);
-    assert_int_equal(kind_of(e), HD_CAUSE_SLEEP); /* nothing: an old way to sleep */
-    e.child_alive = true;
-    assert_int_equal(kind_of(e), HD_CAUSE_SLEEP);
-    e.has_fds = true;
-    e.fd_kind = HD_FD_PIPE;
-    assert_int_equal(kind_of(e), HD_CAUSE_CHILD);
-    e.syscall_nr = SYS_epoll_pwait;
-    e.fd_kind = HD_FD_EPOLL;
-    assert_int_equal(kind_of(e), HD_CAUSE_CHILD);
-    e.fd_kind = HD_FD_INET;
-    assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
-    e.child_alive = false;
-    assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
-    e.fd_kind = HD_FD_UNIX;
-    assert_int_equal(kind_of(e), HD_CAUSE_NETWORK);
-    e.fd_kind = HD_FD_EVENT;
-    assert_int_equal(kind_of(e), HD_CAUSE_UNKNOWN);
+    /* nothing: an old way to sleep */
+    assert_int_equal(kind_on(SYS_ppoll, HD_RUN_BLOCKED, HD_FD_NONE, false), HD_CAUSE_SLEEP);
+    assert_int_equal(kind_on(SYS_ppoll, HD_RUN_BLOCKED, HD_FD_NONE, true), HD_CAUSE_SLEEP);
+    assert_int_equal(kind_on(SYS_ppoll, HD_RUN_BLOCKED, HD_FD_PIPE, true), HD_CAUSE_CHILD);
+    assert_int_equal(kind_on(SYS_epoll_pwait, HD_RUN_BLOCKED, HD_FD_EPOLL, true), HD_CAUSE_CHILD);
+    assert_int_equal(kind_on(SYS_epoll_pwait, HD_RUN_BLOCKED, HD_FD_INET, true), HD_CAUSE_NETWORK);
+    assert_int_equal(kind_on(SYS_epoll_pwait, HD_RUN_BLOCKED, HD_FD_INET, false), HD_CAUSE_NETWORK);
+    assert_int_equal(kind_on(SYS_epoll_pwait, HD_RUN_BLOCKED, HD_FD_UNIX, false), HD_CAUSE_NETWORK);
+    assert_int_equal(kind_on(SYS_epoll_pwait, HD_RUN_BLOCKED, HD_FD_EVENT, false), HD_CAUSE_UNKNOWN);
 }
 
 static void uninterruptible_outside_a_call_is_a_page(void **state) {
