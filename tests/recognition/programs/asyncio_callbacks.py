@@ -10,6 +10,7 @@ import time
 import urllib.request
 
 from marks import mark, since
+from usual import computing
 
 PORT = int(os.environ["MUTE_PORT"])
 
@@ -65,13 +66,6 @@ def private_epoll():
 def sleeping():
     with mark("sleep"):
         time.sleep(0.4)
-
-
-def computing():
-    with mark("computation"):
-        until = time.monotonic() + 0.4
-        while time.monotonic() < until:
-            pass
 
 
 def download(state="busy"):

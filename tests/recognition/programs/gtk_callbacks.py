@@ -2,7 +2,6 @@
 """GTK 3: callbacks that block in every usual way, and some that nest loops."""
 import ctypes
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ gi.require_version("Gtk", "3.0")
 from gi.repository import Gdk, Gio, GLib, Gtk  # noqa: E402
 
 from marks import mark, since  # noqa: E402
+from usual import command, computing, python_socket  # noqa: E402
 
 PORT = int(os.environ["MUTE_PORT"])
 DISPLAY_PID = os.environ["DISPLAY_PID"]
@@ -138,31 +138,9 @@ def download(state="busy"):
         curl.curl_easy_perform(handle)
 
 
-def python_socket():
-    s = socket.create_connection(("127.0.0.1", PORT))
-    s.settimeout(0.4)
-    with mark("python-socket"):
-        try:
-            s.recv(1)
-        except TimeoutError:
-            pass
-
-
-def command():
-    with mark("subprocess"):
-        subprocess.run(["sleep", "0.4"], capture_output=True, check=True)
-
-
 def clipboard():
     with mark("clipboard", "idle"):
         Gtk.Clipboard.get(Gdk.SELECTION_CLIPBOARD).wait_for_text()
-
-
-def computing():
-    with mark("computation"):
-        until = time.monotonic() + 0.4
-        while time.monotonic() < until:
-            pass
 
 
 ALL = [computing, dialog, dbus_call, gsocket, nested_loop, private_context, nested_loop, round_trip, spawn_sync,

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Qt 5: callbacks that block in every usual way, and some that nest loops."""
 import os
-import socket
-import subprocess
-import time
 
 from PyQt5 import QtCore, QtDBus, QtNetwork, QtWidgets
 
 from marks import mark, since
+from usual import command, computing, python_socket
 
 PORT = int(os.environ["MUTE_PORT"])
 
@@ -71,31 +69,9 @@ def pumping():
         QtCore.QCoreApplication.processEvents(QtCore.QEventLoop.WaitForMoreEvents)
 
 
-def python_socket():
-    s = socket.create_connection(("127.0.0.1", PORT))
-    s.settimeout(0.4)
-    with mark("python-socket"):
-        try:
-            s.recv(1)
-        except TimeoutError:
-            pass
-
-
-def command():
-    with mark("subprocess"):
-        subprocess.run(["sleep", "0.4"], capture_output=True, check=True)
-
-
 def sleeping():
     with mark("sleep"):
         QtCore.QThread.msleep(400)
-
-
-def computing():
-    with mark("computation"):
-        until = time.monotonic() + 0.4
-        while time.monotonic() < until:
-            pass
 
 
 ALL = [computing, dialog, tcp_socket, process, event_loop, tcp_socket, dbus_block, dbus_with_gui, pumping,
