@@ -19,6 +19,8 @@
 #include "os/os.h"
 #include "report/spool_files.h"
 
+#define GONE_NS (3 * HD_NS_PER_S)
+
 /* A report that could not be written, for the closing line: the first error says more than those that follow
  * from it. */
 static int note(struct hd_record *c, int rc) {
@@ -268,6 +270,16 @@ static uint64_t told_ns(struct hd_record *c) {
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
+/* A thread under a filter cannot say that it becomes another program. Its monitor, which looks several times
+ * a second there, was gone for long without having come to its end. */
+static void note_what_it_became(struct hd_record *c, uint64_t ended_ns) {
+    uint64_t alive_ns = atomic_load(&c->alive_ns) + atomic_load(&c->stopped_ns);
+    if (atomic_load(&c->filtered) != 0 && atomic_load(&c->clean) == HD_RECORD_RUNS &&
+        ended_ns > alive_ns + GONE_NS) {
+        atomic_store(&c->unwatched, HD_UNWATCHED_EXEC);
+    }
+}
+
 void afterwards(const struct runner *r) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
@@ -281,6 +293,9 @@ void afterwards(const struct runner *r) {
         int death = !superseded && of_child          ? NOBODY_KNOWS
                     : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
                                                      : BY_ITSELF;
+        if (last) {
+            note_what_it_became(c, r->ended_ns);
+        }
         settle(c, death,
                last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c));
         if (i > 0) {

@@ -29,8 +29,7 @@ static const char *unwatched_words(enum hd_unwatched why, bool ever) {
                    : "could not be watched: a seccomp filter is on all threads, and could end them for what "
                      "ours do";
     case HD_UNWATCHED_EXEC:
-        return "became a program that could not be watched (a static one, of another architecture or C "
-               "library, with privileges, or by a user who may not read our library)";
+        return "became a program that could not be watched (a static one, of another architecture or C library, with privileges, under a seccomp filter, or by a user who may not read our library)";
     case HD_UNWATCHED_ALONE:
         return "could no longer be watched: the threads have different rights";
     case HD_UNWATCHED_ROOT:

@@ -173,6 +173,7 @@ static void note_filter(struct hd_monitor *m) {
     }
     m->asked_ns = 0;
     m->was_parked = false;
+    atomic_store_explicit(&m->record->filtered, comes, memory_order_relaxed);
     atomic_store_explicit(&m->filter, comes ? HD_FILTER_THERE : HD_FILTER_NONE, memory_order_release);
     hd_os.futex_wake((uint32_t *)&m->filter, 1, false);
 }

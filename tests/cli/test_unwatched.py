@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-from support_run import HANGDOG, SANITIZER, Program, environment, main
+from support_run import BUILD, HANGDOG, SANITIZER, Program, environment, main
 
 BUSYBOX = "/bin/busybox"
 NOBODY = 65534
@@ -142,6 +142,16 @@ class Limits(Case):
     def test_low(self):
         for limit in ("ulimit -n 8", "ulimit -S -f 0"):
             self.assert_watched(self.limited(limit))
+
+
+class Becoming(Case):
+    def test_a_program_that_becomes_another_one_under_a_filter_of_its_own(self):
+        """It can say nothing there. The new one has a loop, which is not told as none; it goes on for six seconds."""
+        becomes = [os.path.join(BUILD, "tests/programs", name) for name in ("filtered", "become")]
+        done = self.run_program(becomes[0], "becomes", becomes[1], "loop")
+        self.assertEqual(7, done.returncode, done.stderr)
+        self.assertIn("it became a program that could not be watched", done.stderr)
+        self.assertNotIn(NO_LOOP, done.stderr)
 
 
 class Scripts(Case):

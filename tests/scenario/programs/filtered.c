@@ -10,6 +10,7 @@
  * deadly|harmless|prctl|user|old|denied PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call
  * that every monitor makes, or for one that none does, or for prctl; where geteuid names a user whom no file
  * belongs to; where close_range is not there, as before Linux 5.9, or where unshare may not be called either.
+ * `filtered becomes PROGRAM ARGS...`: becomes it under a filter of its own.
  * `filtered vfork`: children that share the memory have filters of their own; then a thread that is called
  * worker sleeps for 0.7 s in its loop, and the program becomes `filtered asks`.
  */
@@ -283,6 +284,9 @@ int main(int argc, char **argv) {
     tick(8);
     if (set_ids || strcmp(how, "handler") == 0) {
         return one_call(set_ids);
+    }
+    if (strcmp(how, "becomes") == 0) {
+        return answer(SYS_acct, SECCOMP_RET_KILL_PROCESS) ? execv(argv[2], argv + 2) : 3;
     }
     if (strcmp(how, "vfork") == 0) {
         return vfork_and_become(argv[0]);
