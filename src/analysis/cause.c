@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static const char *const names[HD_CAUSE_KINDS] = {
+static const char names[HD_CAUSE_KINDS][16] = {
     [HD_CAUSE_CPU] = "cpu",
     [HD_CAUSE_LOCK] = "lock",
     [HD_CAUSE_DISK] = "disk",
@@ -230,18 +230,13 @@ void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns) {
 /* ---- the sentence ------------------------------------------------------------------------- */
 
 static const char *descriptor_name(uint8_t kind) {
-    static const char *const text[] = {
-        [HD_FD_NONE] = NULL,
-        [HD_FD_FILE] = "a file",
-        [HD_FD_INET] = "a network socket",
-        [HD_FD_UNIX] = "a local socket",
-        [HD_FD_PIPE] = "a pipe",
-        [HD_FD_EPOLL] = "an epoll set",
-        [HD_FD_EVENT] = "an event descriptor",
-        [HD_FD_TTY] = "the terminal",
-        [HD_FD_OTHER] = "a descriptor",
+    static const char text[][24] = {
+        [HD_FD_FILE] = "a file",         [HD_FD_INET] = "a network socket",
+        [HD_FD_UNIX] = "a local socket", [HD_FD_PIPE] = "a pipe",
+        [HD_FD_EPOLL] = "an epoll set",  [HD_FD_EVENT] = "an event descriptor",
+        [HD_FD_TTY] = "the terminal",    [HD_FD_OTHER] = "a descriptor",
     };
-    return kind < sizeof text / sizeof text[0] ? text[kind] : NULL;
+    return kind != HD_FD_NONE && kind < sizeof text / sizeof text[0] ? text[kind] : NULL;
 }
 
 static void add_field(struct hd_text *t, const char *field, size_t size) {

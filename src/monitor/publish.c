@@ -15,10 +15,10 @@
 #define DAY_NS (24 * 3600 * HD_NS_PER_S)
 #define DAY_CHECK_NS (60 * HD_NS_PER_S)
 
-static const char *const state_name[HANGDOG_STATES] = {"launch", "foreground", "background",
-                                                       "resume", "suspend",    "quit"};
-static const char *const activity_name[] = {"entry",          "before-timers", "before-sources",
-                                            "before-waiting", "after-waiting", "exit"};
+static const char state_name[HANGDOG_STATES][16] = {"launch", "foreground", "background",
+                                                    "resume", "suspend",    "quit"};
+static const char activity_name[][16] = {"entry",          "before-timers", "before-sources",
+                                         "before-waiting", "after-waiting", "exit"};
 
 /* ---- fingerprint ---------------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 #define ARCH "aarch64"
 #endif
 
-static const char *const kinds[] = {
+static const char kinds[][24] = {
     [HD_REPORT_HANG] = "hang",
     [HD_REPORT_LAUNCH] = "launch",
     [HD_REPORT_BACKGROUND_HANG] = "background-hang",

@@ -7,12 +7,13 @@
 
 #include <string.h>
 
-const char *const hd_trust_names[] = {
+/* Words as bytes, here and in what else is in every watched process: no pointers for the loader to mend. */
+static const char trust_names[][16] = {
     [HD_TRUST_CONTEXT] = "context", [HD_TRUST_CFI] = "cfi",
     [HD_TRUST_SIGNAL] = "signal",   [HD_TRUST_FRAME_POINTER] = "frame-pointer",
     [HD_TRUST_SCAN] = "scan",       [HD_TRUST_INFERRED] = "inferred",
 };
-const char *const hd_stop_names[] = {
+static const char stop_names[][24] = {
     [HD_STOP_ROOT] = "root",
     [HD_STOP_NO_UNWIND_INFORMATION] = "no-unwind-information",
     [HD_STOP_UNREADABLE] = "unreadable",
@@ -21,16 +22,17 @@ const char *const hd_stop_names[] = {
     [HD_STOP_NO_ANSWER] = "no-answer",
     [HD_STOP_EXITED] = "exited",
 };
-const char *const hd_way_names[] = {
+static const char way_names[][16] = {
     [HD_WAY_FROZEN] = "frozen",
     [HD_WAY_SIGNALLED] = "signalled",
     [HD_WAY_SUSPENDED] = "suspended",
     [HD_WAY_KERNEL] = "kernel",
 };
-const char *const hd_state_names[] = {
+const char hd_state_names[HD_RUN_GONE][16] = {
+    /* in a timeline the schema has no word for who is gone */
     [HD_RUN_RUNNING] = "running", [HD_RUN_RUNNABLE] = "runnable",
     [HD_RUN_BLOCKED] = "blocked", [HD_RUN_UNINTERRUPTIBLE] = "uninterruptible",
-    [HD_RUN_STOPPED] = "stopped", [HD_RUN_GONE] = NULL, /* the schema has no word for it in a timeline */
+    [HD_RUN_STOPPED] = "stopped",
 };
 
 #define NAME_OF(table, value) ((size_t)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : NULL)
@@ -74,15 +76,15 @@ void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, cons
     }
     if (share >= 0)
         hd_json_fixed(j, "share", share, 4);
-    hd_json_str(j, "trust", NAME_OF(hd_trust_names, f->trust));
+    hd_json_str(j, "trust", NAME_OF(trust_names, f->trust));
     hd_json_end_object(j);
 }
 
 void hd_write_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way) {
-    hd_json_str(j, "stop", NAME_OF(hd_stop_names, stop));
+    hd_json_str(j, "stop", NAME_OF(stop_names, stop));
     if (cut != 0)
         hd_json_u64(j, "cut", cut);
-    hd_json_str(j, "capture", NAME_OF(hd_way_names, way));
+    hd_json_str(j, "capture", NAME_OF(way_names, way));
 }
 
 void hd_write_syscall(struct hd_json *j, int32_t nr) {

@@ -24,10 +24,7 @@ struct hd_report_scratch {
     char buffer[8192];
 };
 
-extern const char *const hd_trust_names[];
-extern const char *const hd_stop_names[];
-extern const char *const hd_way_names[];
-extern const char *const hd_state_names[];
+extern const char hd_state_names[HD_RUN_GONE][16];
 
 /* One frame of a "frames" array. `share` < 0: left out. */
 void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
