@@ -175,7 +175,7 @@ struct instant {
 /* So many ticks of a trip, in ns; nothing took longer than all of it, whatever an unsteady counter says. By
  * the trip alone: the machine may have been suspended before, while the counter ran on. */
 static uint64_t part_of(const struct instant *trip, uint64_t ticks) {
-    return ticks < trip->ticks ? (uint64_t)((unsigned __int128)ticks * trip->ns / trip->ticks) : trip->ns;
+    return ticks < trip->ticks ? hd_ticks_to_ns(ticks, hd_ratio_32(trip->ns, trip->ticks)) : trip->ns;
 }
 
 static void note_times(struct hd_target *t, const struct hd_mailbox *m, const struct instant *sent,

@@ -96,10 +96,6 @@ static inline uint64_t hd_loop_ticks(const struct hd_loop *l) {
     return l->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
 }
 
-static inline uint64_t hd_ticks_to_ns(uint64_t ticks, uint64_t ns_per_tick_32) {
-    return (uint64_t)(((unsigned __int128)ticks * ns_per_tick_32) >> 32);
-}
-
 /* The activity of the loop's word. */
 static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) {
     return l->ticks_are_tsc ? hd_word_activity(word)

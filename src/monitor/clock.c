@@ -37,12 +37,12 @@ static bool went_apart(const struct hd_clock *c, uint64_t ticks, uint64_t ns) {
 bool hd_clock_pair(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     bool better = false;
     if (c->measured_ns != 0 && went_apart(c, ticks, ns)) {
-        c->before_ticks = c->ticks + (uint64_t)(((unsigned __int128)(ns - c->ns) << 32) / c->ns_per_tick_32);
+        c->before_ticks = c->ticks + hd_ratio_32(ns - c->ns, c->ns_per_tick_32);
         c->first_ticks = ticks;
         c->first_ns = ns;
     } else if (ns - c->first_ns > 2 * c->measured_ns && ticks != c->first_ticks) {
         c->measured_ns = ns - c->first_ns;
-        uint64_t rate = (uint64_t)(((unsigned __int128)c->measured_ns << 32) / (ticks - c->first_ticks));
+        uint64_t rate = hd_ratio_32(c->measured_ns, ticks - c->first_ticks);
         atomic_store_explicit(&c->ns_per_tick_32, rate, memory_order_relaxed);
         better = true;
     }

@@ -379,8 +379,8 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
     uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
     uint64_t ago_ns = hd_os_now_ns() > start_ns ? hd_os_now_ns() - start_ns : 0;
     uint64_t rate = atomic_load_explicit(&m->clock.ns_per_tick_32, memory_order_relaxed);
-    uint64_t ago_ticks = (uint64_t)(((unsigned __int128)ago_ns << 32) / rate);
-    hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, rate, ticks - ago_ticks, true);
+    hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, rate,
+                 ticks - hd_ratio_32(ago_ns, rate), true);
     atomic_store_explicit(&w->use, HD_WATCH_NEW, memory_order_release);
     hd_monitor_wake(m);
     return w;

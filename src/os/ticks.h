@@ -22,4 +22,11 @@ static inline uint64_t hd_ticks_read(void) {
 #error "no time-stamp counter known for this machine: add it here"
 #endif
 
+static inline uint64_t hd_ticks_to_ns(uint64_t ticks, uint64_t ns_per_tick_32) {
+    return (uint64_t)(((unsigned __int128)ticks * ns_per_tick_32) >> 32);
+}
+
+/* a / b, with 32 bits behind the point; b is below 2^63. */
+uint64_t hd_ratio_32(uint64_t a, uint64_t b);
+
 #endif

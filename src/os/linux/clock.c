@@ -14,6 +14,7 @@
 
 #include "os/linux/syscall.h"
 #include "os/os.h"
+#include "os/ticks.h"
 
 typedef int (*clock_function)(clockid_t clock, struct timespec *ts);
 
@@ -140,6 +141,16 @@ uint64_t hd_os_thread_cpu_ns(void) {
     struct timespec ts = {0};
     hd_syscall2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
     return to_ns(&ts);
+}
+
+uint64_t hd_ratio_32(uint64_t a, uint64_t b) { /* bit by bit: a 128-bit division is longer than all of this */
+    uint64_t quotient = a / b, rest = a % b;
+    for (unsigned bit = 0; bit < 32; bit++) {
+        rest *= 2;
+        quotient = quotient * 2 + (rest >= b);
+        rest -= rest >= b ? b : 0;
+    }
+    return quotient;
 }
 
 bool hd_os_ticks_usable(void) {
