@@ -93,6 +93,6 @@ uint64_t hd_file_symbol(const char *path, const char *name) {
         find_name(fd, &names, name, &places);
         found = find_function(fd, &symbols, &places);
     }
-    hd_os.close(fd);
+    hd_os_close(fd);
     return found;
 }

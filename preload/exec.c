@@ -269,7 +269,7 @@ static int become(const struct call *c) {
     if (link >= 0) {
         result = pass_on_with_us(c, number);
         saved = errno;
-        hd_os.close(link);
+        hd_os_close(link);
         errno = saved;
     }
     result = was_too_big(result) ? pass_on(c, c->env) : result;

@@ -66,9 +66,7 @@ static void find_first(int fd, const ElfW(Ehdr) * e, char first[HD_NEXT_NAME_BYT
 static bool takes_us(const char *loader) {
     int fd = open_program(AT_FDCWD, loader);
     bool takes = fd >= 0 && hd_loader_takes_us(fd);
-    if (fd >= 0) {
-        hd_os.close(fd);
-    }
+    hd_os_close(fd);
     return takes;
 }
 
@@ -151,9 +149,7 @@ bool hd_next_loads_us(int dir, const char *path, char *const *argv, char first[H
         bool elf = n >= (long)sizeof head.elf && memcmp(head.text, ELFMAG, SELFMAG) == 0;
         bool good = n > 2;
         bool loads = elf && has_our_loader(fd, &head.elf, path, argv, first);
-        if (fd >= 0) {
-            hd_os.close(fd);
-        }
+        hd_os_close(fd);
         if (!good || elf) {
             return loads;
         }

@@ -23,7 +23,7 @@ bool hd_own_locks_may_have(uint64_t inode) {
     hd_text_str(&t, ":");
     hd_text_u64(&t, inode);
     hd_text_str(&t, " ");
-    int fd = hd_os.open_at(AT_FDCWD, "/proc/locks", O_RDONLY | O_CLOEXEC, 0);
+    int fd = hd_os_open(AT_FDCWD, "/proc/locks");
     if (fd < 0) {
         return true;
     }
@@ -38,6 +38,6 @@ bool hd_own_locks_may_have(uint64_t inode) {
             }
         }
     }
-    hd_os.close(fd);
+    hd_os_close(fd);
     return found;
 }

@@ -223,7 +223,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
 static long status_number(const char *key) {
     static char text[4096];
     const char *found = NULL;
-    int fd = hd_os.open_at(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+    int fd = hd_os_open(AT_FDCWD, "/proc/self/status");
     long n = fd < 0 ? fd : (long)sizeof text - 1;
     for (uint64_t at = 0; found == NULL && n == (long)sizeof text - 1 && at < STATUS_BYTES_MAX;
          at += sizeof text / 2) {
@@ -234,9 +234,7 @@ static long status_number(const char *key) {
             found = NULL; /* perhaps cut off: the next piece has it whole */
         }
     }
-    if (fd >= 0) {
-        hd_os.close(fd);
-    }
+    hd_os_close(fd);
     if (found == NULL) {
         return n < 0 ? -1 : 0;
     }

@@ -185,7 +185,7 @@ struct hd_record *hd_record_file_take(const char *text) {
     bool said = end != NULL && *end == ':';
     struct hd_record *found = take_from(fd, said ? strtoul(end + 1, NULL, 10) : HD_RECORDS);
     if (file.table != NULL) {
-        hd_os.close(fd);
+        hd_os_close(fd);
     }
     return found;
 }
@@ -225,11 +225,11 @@ int hd_record_file_open(void) {
     }
     if (fd >= 0 && fd < 3) { /* the program has closed one of these, and its successor shall find it closed */
         int higher = fcntl(fd, F_DUPFD, 3);
-        hd_os.close(fd);
+        hd_os_close(fd);
         fd = higher;
     }
     if (fd >= 0 && !is_the_file(fd)) {
-        hd_os.close(fd);
+        hd_os_close(fd);
         fd = -ESTALE;
     }
     return fd;
@@ -239,13 +239,13 @@ void hd_record_file_keep(void) {
     int fd = file.high == 0 ? hd_record_file_open() : -1;
     if (fd >= 0) {
         file.high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH) + 1;
-        hd_os.close(fd);
+        hd_os_close(fd);
     }
 }
 
 void hd_record_file_keep_no_longer(void) {
     if (file.high != 0 && is_the_file(file.high - 1)) {
-        hd_os.close(file.high - 1);
+        hd_os_close(file.high - 1);
     }
     file.high = 0;
 }

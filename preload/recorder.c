@@ -99,11 +99,9 @@ static void path_of(char path[40], const char *folder, int fd) {
 static uint64_t eventfd_id(int fd) {
     char path[40], text[512];
     path_of(path, "/proc/self/fdinfo/", fd);
-    int info = hd_os.open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    int info = hd_os_open(AT_FDCWD, path);
     long n = info < 0 ? 0 : hd_os.read(info, text, sizeof text - 1);
-    if (info >= 0) {
-        hd_os.close(info);
-    }
+    hd_os_close(info);
     text[n > 0 ? n : 0] = '\0';
     const char *id = strstr(text, "eventfd-id:");
     uint64_t v = 0;
@@ -318,7 +316,7 @@ static int open_high(const char *name) {
     int fd = hd_os.open_at(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     getrlimit(RLIMIT_NOFILE, &limit);
     int high = fcntl(fd, F_DUPFD_CLOEXEC, limit.rlim_cur > LOWEST_FD ? LOWEST_FD : (int)limit.rlim_cur / 2);
-    hd_os.close(fd);
+    hd_os_close(fd);
     return high;
 }
 

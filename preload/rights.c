@@ -87,9 +87,7 @@ static bool is_at_a_disk(int tid) {
     char text[64];
     int fd = hd_open_own_task(tid, "syscall", O_RDONLY | O_CLOEXEC);
     long n = fd < 0 ? fd : hd_os.read(fd, text, sizeof text - 1);
-    if (fd >= 0) {
-        hd_os.close(fd);
-    }
+    hd_os_close(fd);
     text[n > 0 ? n : 0] = '\0';
     return n > 0 && text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) != SYS_futex;
 }

@@ -27,7 +27,7 @@ int hd_capture_files_open(void) {
     if (dir < 0) {
         return dir;
     }
-    int mem = hd_os.open_at(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+    int mem = hd_os_open(AT_FDCWD, "/proc/self/mem");
     hd_capture_files_close();
     kept.task_dir = dir + 1;
     kept.mem = mem < 0 ? 0 : mem + 1;
@@ -35,12 +35,8 @@ int hd_capture_files_open(void) {
 }
 
 void hd_capture_files_close(void) {
-    if (kept.task_dir > 0) {
-        hd_os.close(kept.task_dir - 1);
-    }
-    if (kept.mem > 0) {
-        hd_os.close(kept.mem - 1);
-    }
+    hd_os_close(kept.task_dir - 1);
+    hd_os_close(kept.mem - 1);
     kept.task_dir = 0;
     kept.mem = 0;
 }
@@ -62,7 +58,7 @@ static int open_file(int tid, const char *name) {
     hd_text_i64(&t, tid);
     hd_text_str(&t, "/");
     hd_text_str(&t, name);
-    return hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
+    return hd_os_open(dir, path);
 }
 
 /* Only what is the thread's own for as long as it lives may be read by plain loads: the main thread's stack,
@@ -78,9 +74,7 @@ static void find_bounds(struct hd_target *t) {
         t->stack_lo = in.start > m->stack_begin ? in.start : m->stack_begin;
         t->stack_hi = m->stack_end != 0 ? m->stack_end : in.end;
     }
-    if (fd >= 0) {
-        hd_os.close(fd);
-    }
+    hd_os_close(fd);
 }
 
 int hd_target_open(struct hd_target *t, int tid) {
@@ -102,9 +96,7 @@ void hd_target_close(struct hd_target *t) {
     int *files[] = {&t->syscall_fd, &t->schedstat_fd, &t->status_fd};
 
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (*files[i] >= 0) {
-            hd_os.close(*files[i]);
-        }
+        hd_os_close(*files[i]);
         *files[i] = -1;
     }
     hd_signalled_forget(t->mailbox);
@@ -127,7 +119,7 @@ static long read_once(int tid, const char *name, char *text, size_t bytes) {
         return fd;
     }
     long n = read_text(fd, text, bytes);
-    hd_os.close(fd);
+    hd_os_close(fd);
     return n;
 }
 

@@ -38,10 +38,9 @@ void hd_program_path(char *path, size_t bytes) {
     struct hd_proc_mapping m;
     path[0] = 0;
     if (getauxval(AT_BASE) == 0) { /* what was executed asked for no loader: it is one, or a static program */
-        int fd = hd_os.open_at(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+        int fd = hd_os_open(AT_FDCWD, "/proc/self/maps");
         (void)hd_proc_find_mapping(fd, getauxval(AT_PHDR), &m, path, bytes); /* a loader puts the program's */
-        if (fd >= 0)
-            hd_os.close(fd);
+        hd_os_close(fd);
     }
     if (path[0] == 0) {
         long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", path, bytes - 1);

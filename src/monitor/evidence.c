@@ -192,7 +192,7 @@ static void newest_children(const struct hd_worker *k, int tid, char *text, size
     size_t have = 0;
     long n;
     hd_task_path(path, sizeof path, tid, "children");
-    int fd = hd_os.open_at(k->proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
+    int fd = hd_os_open(k->proc_fd, path);
     while (fd >= 0 && (n = hd_os.read(fd, text + have, size - 1 - have)) > 0) {
         have += (size_t)n;
         size_t drop = have > size / 2 ? have - size / 2 : 0;
@@ -202,9 +202,7 @@ static void newest_children(const struct hd_worker *k, int tid, char *text, size
         memmove(text, text + drop, have);
     }
     text[have] = '\0';
-    if (fd >= 0) {
-        hd_os.close(fd);
-    }
+    hd_os_close(fd);
 }
 
 /* 0: it is gone, or not known. */
@@ -269,7 +267,7 @@ static bool talks_to_person(struct hd_worker *k, uint64_t pid, const struct proc
         char path[32], text[1024];
         other_path(path, sizeof path, pid, "");
         k->proc_fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-        k->mem_fd = hd_os.open_at(k->proc_fd, "mem", O_RDONLY | O_CLOEXEC, 0);
+        k->mem_fd = hd_os_open(k->proc_fd, "mem");
         struct process p = process_at(k, "stat");
         found = has_terminal(own, &p) && waits_for_terminal(k, (int)pid);
         newest_children(k, (int)pid, text, sizeof text);
@@ -277,12 +275,8 @@ static bool talks_to_person(struct hd_worker *k, uint64_t pid, const struct proc
         for (const char *at = text; *at >= '0' && *at <= '9'; at += *at == ' ') {
             at = hd_take_number(at, &pid);
         }
-        if (k->mem_fd >= 0) {
-            hd_os.close(k->mem_fd);
-        }
-        if (k->proc_fd >= 0) {
-            hd_os.close(k->proc_fd);
-        }
+        hd_os_close(k->mem_fd);
+        hd_os_close(k->proc_fd);
     }
     k->proc_fd = proc_fd;
     k->mem_fd = mem_fd;

@@ -119,7 +119,7 @@ void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
     k->scratch = (struct hd_report_scratch *)(void *)more;
     k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
     k->proc_fd = hd_os.open_at(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    k->mem_fd = hd_os.open_at(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+    k->mem_fd = hd_os_open(AT_FDCWD, "/proc/self/mem");
     if (m->settings.kept_file[0] != '\0') {
         int kept = hd_os.open_at(AT_FDCWD, m->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
         atomic_store_explicit(&m->worker_tid, k->own_tid, memory_order_relaxed);

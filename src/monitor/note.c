@@ -40,7 +40,7 @@ static void leave(struct hd_worker *k, struct hd_hang *h, const char *name) {
         h->note = fd + 1;
     } else if (fd >= 0) {
         hd_os.unlink_at(k->spool.dir_fd, name);
-        hd_os.close(fd);
+        hd_os_close(fd);
     }
 }
 
@@ -52,7 +52,7 @@ void hd_note_hang(struct hd_worker *k, struct hd_hang *h, bool over) {
         leave(k, h, name);
     } else if (over && h->note != 0) {
         hd_os.unlink_at(k->spool.dir_fd, name);
-        hd_os.close(h->note - 1);
+        hd_os_close(h->note - 1);
         h->note = 0;
     }
 }

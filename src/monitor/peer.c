@@ -151,10 +151,10 @@ bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t siz
     for (unsigned i = 0; i < sizeof tables / sizeof tables[0] && !found; i++) {
         char path[48];
         hd_task_path(path, sizeof path, tid, tables[i]);
-        int fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_CLOEXEC, 0);
+        int fd = hd_os_open(proc_fd, path);
         if (fd >= 0) {
             found = search_table(fd, inode, until_ns, out, size);
-            hd_os.close(fd);
+            hd_os_close(fd);
         }
     }
     return found;
@@ -227,7 +227,7 @@ bool hd_peer_of_unix(uint64_t inode, char *out, size_t size) {
     }
     bool found = ask(fd, inode, &own) &&
                  (out == NULL || (own.peer != 0 && ask(fd, own.peer, &peer) && peer.name_bytes > 1));
-    hd_os.close(fd);
+    hd_os_close(fd);
     if (!found || out == NULL) {
         return found;
     }

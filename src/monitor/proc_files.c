@@ -40,12 +40,12 @@ int hd_open_own_task(int tid, const char *file, int flags) {
 
 long hd_read_text(int dir, const char *path, char *text, size_t size) {
     text[0] = '\0';
-    int fd = hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
+    int fd = hd_os_open(dir, path);
     if (fd < 0) {
         return fd;
     }
     long n = hd_os.read(fd, text, size - 1);
-    hd_os.close(fd);
+    hd_os_close(fd);
     text[n > 0 ? n : 0] = '\0';
     return n;
 }
@@ -98,8 +98,6 @@ int hd_tasks_next(struct hd_tasks *t) {
 }
 
 void hd_tasks_end(struct hd_tasks *t) {
-    if (t->fd >= 0) {
-        hd_os.close(t->fd);
-    }
+    hd_os_close(t->fd);
     t->fd = -1;
 }

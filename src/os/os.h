@@ -75,6 +75,9 @@ static inline int hd_os_map_error(const void *p) {
 /* The table in use. Tests replace members; nobody else writes to it after start. */
 extern struct hd_os_calls hd_os;
 
+int hd_os_open(int dir, const char *path); /* by the table, to read */
+void hd_os_close(int fd);                  /* the same; of a negative one, which is no descriptor, nothing */
+
 /* CLOCK_MONOTONIC in nanoseconds, from the vDSO found once in hd_os_clock_init (never through
  * libc, which may be interposed). Async-signal-safe. */
 uint64_t hd_os_now_ns(void);

@@ -49,8 +49,7 @@ static int enter_path(struct hd_spool *s, const char *path) {
             s->name[n] = 0;
             next = enter_folder(fd, s->name);
         }
-        if (s->above_fd >= 0)
-            hd_os.close(s->above_fd);
+        hd_os_close(s->above_fd);
         s->above_fd = fd;
         fd = next;
         path += n;
@@ -62,7 +61,7 @@ static int open_place(struct hd_spool *s, int place) {
     if (place < 0)
         return place;
     int fd = hd_os.open_at(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    hd_os.close(place);
+    hd_os_close(place);
     if (fd < 0)
         return fd;
     s->dir_fd = fd;
@@ -87,15 +86,13 @@ static int open_again(struct hd_spool *s) {
     int before = s->dir_fd;
     int r = s->above_fd < 0 ? -ENOENT : open_place(s, enter_folder(s->above_fd, s->name));
     if (r == 0)
-        hd_os.close(before);
+        hd_os_close(before);
     return r;
 }
 
 void hd_spool_close(struct hd_spool *s) {
-    if (s->dir_fd >= 0)
-        hd_os.close(s->dir_fd);
-    if (s->above_fd >= 0)
-        hd_os.close(s->above_fd);
+    hd_os_close(s->dir_fd);
+    hd_os_close(s->above_fd);
     s->dir_fd = s->above_fd = -1;
 }
 
@@ -120,11 +117,11 @@ static int open_temp(struct hd_spool *s, const char *temp) {
             }
             if (r < 0) {
                 hd_os.unlink_at(s->dir_fd, temp);
-                hd_os.close(fd);
+                hd_os_close(fd);
                 return r;
             }
         }
-        hd_os.close(fd);
+        hd_os_close(fd);
     }
     return -EBUSY;
 }
@@ -176,7 +173,7 @@ static int write_file(struct hd_spool *s, const struct hd_report *r, struct hd_r
         result = hd_os.rename_at(s->dir_fd, temp, name);
     if (result < 0)
         hd_os.unlink_at(s->dir_fd, temp);
-    hd_os.close(fd); /* only now: its lock keeps sweepers away from the temporary name */
+    hd_os_close(fd); /* only now: its lock keeps sweepers away from the temporary name */
     return result;
 }
 
@@ -255,6 +252,6 @@ int hd_spool_writable(struct hd_spool *s) {
         return fd;
     int result = put_in_file(&fd, "\n", 1);
     int removed = hd_os.unlink_at(s->dir_fd, temp);
-    hd_os.close(fd);
+    hd_os_close(fd);
     return result < 0 ? result : removed;
 }

@@ -84,7 +84,7 @@ int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, co
             at += e->d_reclen;
         }
     }
-    hd_os.close(fd);
+    hd_os_close(fd);
     return result;
 }
 
@@ -151,8 +151,7 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     int locked = fd < 0 ? fd : hd_os.flock(fd, LOCK_EX | LOCK_NB);
     if (locked == 0 || (locked != -EWOULDBLOCK && is_older(sweep, name, TEMP_AGE_NS)))
         hd_os.unlink_at(sweep->dir_fd, name);
-    if (fd >= 0)
-        hd_os.close(fd);
+    hd_os_close(fd);
     return 0;
 }
 

@@ -233,3 +233,13 @@ struct hd_os_calls hd_os = {
     .thread_cpu_clock = sys_thread_cpu_clock,
     .read_memory = sys_read_memory,
 };
+
+int hd_os_open(int dir, const char *path) {
+    return hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+void hd_os_close(int fd) {
+    if (fd >= 0) {
+        hd_os.close(fd);
+    }
+}

@@ -158,11 +158,11 @@ bool hd_os_ticks_usable(void) {
     static const char wanted[] = HD_TICKS_CLOCKSOURCE "\n";
     char name[32];
 
-    int fd = hd_os.open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    int fd = hd_os_open(AT_FDCWD, path);
     if (fd < 0) {
         return false;
     }
     long n = hd_os.read(fd, name, sizeof name);
-    hd_os.close(fd);
+    hd_os_close(fd);
     return n == (long)sizeof wanted - 1 && memcmp(name, wanted, (size_t)n) == 0;
 }

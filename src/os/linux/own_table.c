@@ -49,21 +49,19 @@ static bool close_listed(void) {
             int number = number_of(e->d_name);
             at += e->d_reclen;
             listed |= number == own;
-            if (number >= 0 && number != own) {
-                hd_os.close(number);
+            if (number != own) {
+                hd_os_close(number);
             }
         }
     }
-    if (own >= 0) {
-        hd_os.close(own);
-    }
+    hd_os_close(own);
     return bytes == 0 && listed;
 }
 
 void hd_own_table_free(void) {
     if (!close_listed()) {
         for (int number = 0; number < NUMBERS_MAX; number++) {
-            hd_os.close(number);
+            hd_os_close(number);
         }
     }
 }
