@@ -239,19 +239,3 @@ int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
     }
     return note_failure(s, result);
 }
-
-int hd_spool_writable(struct hd_spool *s) {
-    uint8_t id[HD_UUID_BYTES];
-    char temp[HD_SPOOL_NAME_BYTES];
-    uint64_t wall_ns = 0;
-    (void)hd_os.wall_clock(&wall_ns);
-    hd_uuid_make(id, wall_ns);
-    hd_spool_name(temp, id, HD_SPOOL_TEMP);
-    int fd = open_temp(s, temp);
-    if (fd < 0)
-        return fd;
-    int result = put_in_file(&fd, "\n", 1);
-    int removed = hd_os.unlink_at(s->dir_fd, temp);
-    hd_os_close(fd);
-    return result < 0 ? result : removed;
-}

@@ -36,9 +36,6 @@ struct hd_spool {
 int hd_spool_open(struct hd_spool *s, const char *path);
 void hd_spool_close(struct hd_spool *s);
 
-/* 0 when a report can be written now, else the errno value of why not. Leaves nothing behind. */
-int hd_spool_writable(struct hd_spool *s);
-
 /* Writes report r as ID.json (held: as .ID.held, which readers do not list, until released). An earlier file
  * of the same id is replaced atomically. A folder that was removed is made again. On failure nothing of it is
  * left and what stood there stays. Then the oldest reports go, as the limits ask; that this or the folder's

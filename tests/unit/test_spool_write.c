@@ -394,28 +394,10 @@ static void a_folder_that_was_removed_is_made_again(void **state) {
     assert_int_equal(access(above, F_OK), -1);
     assert_int_equal(spool.failed, 1);
     assert_int_equal(spool.error, ENOENT);
-    assert_int_equal(hd_spool_writable(&spool), -ENOENT);
     hd_spool_close(&spool);
     assert_int_equal(hd_spool_write(&spool, &r, scratch, false), -EBADF);
     close(here);
     assert_int_equal(open_descriptors(), descriptors);
-}
-
-static void a_trial_leaves_nothing(void **state) {
-    (void)state;
-    assert_int_equal(hd_spool_writable(&spool), 0);
-    assert_int_equal(files(NULL), 0);
-    let_calls_fail();
-    for (int n = 1;; n++) {
-        calls = 0;
-        fail_at = n;
-        hd_spool_writable(&spool);
-        if (calls < n)
-            break;
-    }
-    hd_os = real;
-    hd_spool_sweep(spool.dir_fd); /* the unlink itself may have been what failed */
-    assert_int_equal(files(NULL), 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, clean)
@@ -435,7 +417,6 @@ int main(void) {
         TEST(held_reports_are_not_swept_when_a_spool_is_opened),
         TEST(without_locks_only_age_tells_a_leftover),
         TEST(a_folder_that_was_removed_is_made_again),
-        TEST(a_trial_leaves_nothing),
     };
     hd_os_clock_init();
     real = hd_os;
