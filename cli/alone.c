@@ -78,7 +78,7 @@ int alone_become(struct alone *a, char *const argv[], const char *preload) {
     setenv("HANGDOG_LINK", number, 1);
     setenv("LD_PRELOAD", preload, 1);
     a->record->options.started_ns = hd_os_now_ns();
-    hd_os.wall_clock(&a->record->options.started_wall_ns);
+    a->record->options.started_wall_ns = hd_os_wall_ns();
     runner_as_before();
     execvp(argv[0], argv);
     int rc = -errno;

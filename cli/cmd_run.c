@@ -169,9 +169,7 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
         snprintf(to->thread[i], sizeof to->thread[i], "%s", o->threads.text[i]);
     }
     snprintf(to->loop, sizeof to->loop, "%s", o->loop != NULL ? o->loop : "");
-    uint64_t wall_ns = 0;
-    hd_os.wall_clock(&wall_ns);
-    hd_uuid_make(to->session, wall_ns);
+    hd_uuid_make(to->session, hd_os_wall_ns());
 }
 
 /* Runs it in our place: nothing of us is in its way, and no memory is left of ours but what exec takes. */

@@ -249,7 +249,7 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
         return -errno;
     }
     r->record->options.started_ns = hd_os_now_ns();
-    hd_os.wall_clock(&r->record->options.started_wall_ns);
+    r->record->options.started_wall_ns = hd_os_wall_ns();
     struct itimerval timers[TIMERS];
     take_timers(timers);
     if (r->record->options.seccomp_filters >= 0) { /* else the call may be our end */

@@ -326,9 +326,7 @@ static void read_what_is_new(struct teller *t) {
 /* Since the run began, so that ids may be older than it. */
 static bool clock_went_back(const struct teller *t) {
     const struct hd_record_options *o = &t->records[0].options;
-    uint64_t wall_ns = 0;
-    hd_os.wall_clock(&wall_ns);
-    return wall_ns + HD_NS_PER_S < o->started_wall_ns + (hd_os_now_ns() - o->started_ns);
+    return hd_os_wall_ns() + HD_NS_PER_S < o->started_wall_ns + (hd_os_now_ns() - o->started_ns);
 }
 
 void teller_finish(struct teller *t) {

@@ -39,12 +39,6 @@ static bool has_something_to_tell(struct hd_record *r) {
     return atomic_load(&r->reports) != 0 || atomic_load(&r->loop_seen) != 0 || atomic_load(&r->hangs) != 0;
 }
 
-static uint64_t wall_now(void) {
-    uint64_t ns = 0;
-    hd_os.wall_clock(&ns);
-    return ns;
-}
-
 /* The image that had it before has left nothing in it. */
 static void begin_anew(struct hd_record *r) {
     size_t options_end = offsetof(struct hd_record, attached);
@@ -93,7 +87,7 @@ static struct hd_record *take_one(struct hd_record *table, bool of_child, bool l
         if (i != 0) {
             r->options = table[0].options;
             r->options.started_ns = hd_os_now_ns();
-            r->options.started_wall_ns = wall_now();
+            r->options.started_wall_ns = hd_os_wall_ns();
             r->options.of_child = of_child;
             if (of_child) {
                 r->options.app_name[0] = '\0';

@@ -6,12 +6,6 @@
 
 #include <string.h>
 
-static uint64_t wall_now(void) {
-    uint64_t ns = 0;
-    hd_os.wall_clock(&ns);
-    return ns;
-}
-
 struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg) {
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         if (k->hang[i].used && k->hang[i].loop == msg->loop && k->hang[i].generation == msg->generation) {
@@ -23,7 +17,7 @@ struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg) {
 
 void hd_hang_open(struct hd_hang *h) {
     h->opened = true;
-    hd_uuid_make(h->id, wall_now());
+    hd_uuid_make(h->id, hd_os_wall_ns());
 }
 
 void hd_hang_free(struct hd_hang *h) {
@@ -57,7 +51,7 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     h->state = msg->state;
     h->activity = msg->activity;
     h->start_ns = msg->at_ns;
-    h->start_wall_ns = wall_now() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
+    h->start_wall_ns = hd_os_wall_ns() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
     h->threshold_ns = msg->threshold_ns;
     h->begun = msg->sched;
     h->begun_known = msg->sched_known;

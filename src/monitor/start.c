@@ -123,7 +123,7 @@ static void own_record(struct hd_record *r) {
     r->magic = HD_RECORD_MAGIC;
     r->bytes = sizeof *r;
     r->options.started_ns = hd_os_now_ns();
-    hd_os.wall_clock(&r->options.started_wall_ns);
+    r->options.started_wall_ns = hd_os_wall_ns();
     hd_uuid_make(r->options.session, r->options.started_wall_ns);
 }
 

@@ -77,6 +77,7 @@ extern struct hd_os_calls hd_os;
 
 int hd_os_open(int dir, const char *path); /* by the table, to read */
 void hd_os_close(int fd);                  /* the same; of a negative one, which is no descriptor, nothing */
+uint64_t hd_os_wall_ns(void);              /* CLOCK_REALTIME, the same; 0: it cannot be read */
 
 /* CLOCK_MONOTONIC in nanoseconds, from the vDSO found once in hd_os_clock_init (never through
  * libc, which may be interposed). Async-signal-safe. */

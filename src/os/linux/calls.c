@@ -243,3 +243,9 @@ void hd_os_close(int fd) {
         hd_os.close(fd);
     }
 }
+
+uint64_t hd_os_wall_ns(void) {
+    uint64_t ns = 0;
+    hd_os.wall_clock(&ns);
+    return ns;
+}
