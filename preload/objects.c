@@ -21,13 +21,8 @@ static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
     char path[48], text[512];
     hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
     hd_read_text(k->proc_fd, path, text, sizeof text);
-    static const char key[] = "eventfd-id:";
-    for (const char *p = text; *p != '\0'; p++) {
-        if (strncmp(p, key, sizeof key - 1) == 0) {
-            return hd_hash(1, p, strnlen(p, 32));
-        }
-    }
-    return 0;
+    const char *id = hd_find_line(text, "eventfd-id:");
+    return id != NULL ? hd_hash(1, id, strnlen(id, 32)) : 0;
 }
 
 uint64_t hd_object_of(const struct hd_worker *k, int tid, int fd, bool *open) {

@@ -31,12 +31,10 @@ static int epoll_members(const struct hd_worker *k, int tid, int epfd, int *fds)
     char path[48], text[2048];
     hd_task_fd_path(path, sizeof path, tid, "fdinfo", epfd);
     int count = hd_read_text(k->proc_fd, path, text, sizeof text) > 0 ? 0 : -1;
-    for (const char *p = text; *p != '\0' && count < DESCRIPTORS_MAX; p++) {
-        if ((p == text || p[-1] == '\n') && hd_starts_with(p, "tfd:")) {
-            uint64_t fd;
-            p = hd_take_number(p + strlen("tfd:"), &fd) - 1;
-            fds[count++] = (int)fd;
-        }
+    for (const char *p = text; count < DESCRIPTORS_MAX && (p = hd_find_line(p, "tfd:")) != NULL;) {
+        uint64_t fd;
+        p = hd_take_number(p, &fd);
+        fds[count++] = (int)fd;
     }
     return count;
 }
@@ -211,10 +209,9 @@ static int32_t process_of_pidfd(const struct hd_worker *k, int tid, int fd) {
     uint64_t pid = 0;
     hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
     hd_read_text(k->proc_fd, path, text, sizeof text);
-    for (const char *p = text; *p != '\0'; p++) {
-        if (hd_starts_with(p, "Pid:")) {
-            hd_take_number(p + strlen("Pid:"), &pid);
-        }
+    const char *said = hd_find_line(text, "Pid:");
+    if (said != NULL) {
+        hd_take_number(said, &pid);
     }
     return (int32_t)pid;
 }

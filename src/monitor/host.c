@@ -21,20 +21,15 @@ static void cut_line(char *text) {
     }
 }
 
-/* The value behind `key` at the start of a line, up to the line's end; empty when it is not there. */
+/* The value behind `key`, up to the line's end; empty when it is not there. */
 static void find_value(const char *text, const char *key, char *out, size_t size) {
-    size_t n = strlen(key);
+    const char *p = hd_find_line(text, key);
     struct hd_text t;
     hd_text_init(&t, out, size);
-    for (const char *p = text; *p != '\0'; p++) {
-        if ((p == text || p[-1] == '\n') && strncmp(p, key, n) == 0) {
-            for (p += n; *p == ' ' || *p == '"'; p++) {
-            }
-            hd_text_str(&t, p);
-            cut_line(out);
-            return;
-        }
+    for (; p != NULL && (*p == ' ' || *p == '"'); p++) {
     }
+    hd_text_str(&t, p != NULL ? p : "");
+    cut_line(out);
 }
 
 static uint64_t number(const char *text) {

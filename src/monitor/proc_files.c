@@ -60,6 +60,15 @@ bool hd_starts_with(const char *s, const char *prefix) {
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+const char *hd_find_line(const char *text, const char *key) {
+    for (const char *p = text; *p != '\0'; p++) {
+        if ((p == text || p[-1] == '\n') && hd_starts_with(p, key)) {
+            return p + strlen(key);
+        }
+    }
+    return NULL;
+}
+
 const char *hd_take_number(const char *p, uint64_t *out) {
     uint64_t v = 0;
     for (; *p == ' ' || *p == '\t'; p++) {

@@ -21,6 +21,8 @@ long hd_read_text(int dir, const char *path, char *text, size_t size);
 long hd_read_task(int proc_fd, int tid, const char *file, char *text, size_t size);
 
 bool hd_starts_with(const char *s, const char *prefix);
+/* What follows `key` where a line begins with it; NULL: none does. */
+const char *hd_find_line(const char *text, const char *key);
 
 /* The decimal number that `p` begins with, after blanks; 0 when it is none. Returns what follows it. */
 const char *hd_take_number(const char *p, uint64_t *out);

@@ -65,6 +65,15 @@ static void every_thread_is_listed_once_and_has_its_files(void **state) {
     }
 }
 
+static void a_line_is_found_by_what_it_begins_with(void **state) {
+    (void)state;
+    static const char text[] = "NSpid:\t1\nPid:\t27\nPid:\t28\n";
+    assert_string_equal(hd_find_line(text, "Pid:"), "\t27\nPid:\t28\n");
+    assert_string_equal(hd_find_line(text, "NSpid:\t"), "1\nPid:\t27\nPid:\t28\n");
+    assert_null(hd_find_line(text, "pid:"));
+    assert_null(hd_find_line("", "Pid:"));
+}
+
 static void what_has_gone_reads_as_empty(void **state) {
     (void)state;
     char text[32] = "as before";
@@ -103,6 +112,7 @@ static void a_number_ends_where_its_digits_do(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_thread_is_listed_once_and_has_its_files),
+        cmocka_unit_test(a_line_is_found_by_what_it_begins_with),
         cmocka_unit_test(what_has_gone_reads_as_empty),
         cmocka_unit_test(a_walk_may_end_early_and_leaves_no_descriptor),
         cmocka_unit_test(a_number_ends_where_its_digits_do),
