@@ -9,13 +9,6 @@
 #include "interpose.h"
 #include "monitor/proc_files.h"
 
-uint64_t hd_hash(uint64_t hash, const char *bytes, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001b3ULL;
-    }
-    return hash;
-}
-
 /* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
 static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
     char path[48], text[512];
@@ -31,11 +24,11 @@ uint64_t hd_object_of(const struct hd_worker *k, int tid, int fd, bool *open) {
     long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link);
     if (n <= 0) {
         *open = false;
-        return hd_hash(2, (const char *)&fd, sizeof fd);
+        return hd_hash(2, &fd, sizeof fd);
     }
     uint64_t hash = hd_hash(0xcbf29ce484222325ULL, link, (size_t)n);
     if (n > 5 && memcmp(link, "anon_", 5) == 0) {
-        hash = hd_hash(hash, (const char *)&fd, sizeof fd) ^ eventfd_id(k, tid, fd);
+        hash = hd_hash(hash, &fd, sizeof fd) ^ eventfd_id(k, tid, fd);
     }
     return hash;
 }
@@ -45,8 +38,8 @@ bool hd_objects_set(const struct hd_worker *k, int tid, const struct hd_wait_obj
     bool open = true;
     set->count = 0;
     if (id->epoll) {
-        uint64_t hash = hd_hash(3, (const char *)&id->fd[0], sizeof id->fd[0]);
-        hash = hd_hash(hash, (const char *)&id->epoll_generation, sizeof id->epoll_generation);
+        uint64_t hash = hd_hash(3, &id->fd[0], sizeof id->fd[0]);
+        hash = hd_hash(hash, &id->epoll_generation, sizeof id->epoll_generation);
         hd_set_add(set, hash | HD_OBJECT_EPOLL);
         return true;
     }

@@ -10,9 +10,6 @@
 #include "rule.h"
 #include "waits.h"
 
-/* FNV-1a, continued. */
-uint64_t hd_hash(uint64_t hash, const char *bytes, size_t n);
-
 /* What the link of /proc says (an inode for sockets and pipes); for anonymous ones also the number, and what
  * counts their makers. *open: set to false when the thread has no such descriptor. */
 uint64_t hd_object_of(const struct hd_worker *k, int tid, int fd, bool *open);

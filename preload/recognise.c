@@ -70,9 +70,9 @@ static bool fill_place(struct hd_recognition *g, struct hd_worker *k, const stru
     struct hd_walk walk;
     hd_unwind(k->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, k->frames, HD_FRAMES_MAX,
               &walk);
-    uint64_t hash = hd_hash(4, (const char *)&left->regs.sp, sizeof left->regs.sp);
+    uint64_t hash = hd_hash(4, &left->regs.sp, sizeof left->regs.sp);
     for (uint32_t i = 1; i < walk.count; i++) {
-        hash = hd_hash(hash, (const char *)&k->frames[i].pc, sizeof k->frames[i].pc);
+        hash = hd_hash(hash, &k->frames[i].pc, sizeof k->frames[i].pc);
     }
     bool whole = walk.stop == HD_STOP_ROOT;
     seen->at.place = walk.count > 1 ? hash : 0;

@@ -22,10 +22,10 @@ static const char activity_name[][16] = {"entry",          "before-timers", "bef
 
 /* ---- fingerprint ---------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
+uint64_t hd_hash(uint64_t hash, const void *bytes, size_t n) {
     const uint8_t *p = bytes;
     for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ p[i]) * 0x100000001b3ULL; /* FNV-1a */
+        hash = (hash ^ p[i]) * 0x100000001b3ULL;
     }
     return hash;
 }
@@ -36,7 +36,7 @@ static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_fr
     if (f->script != 0) {
         const char *name = hd_script_name(&k->scripts, f), *file = hd_script_file(&k->scripts, f);
         *used = !own_only || !(hd_path_is_the_systems(file) || file[0] == '<');
-        return *used ? mix(mix(hash, name, strlen(name) + 1), file, strlen(file) + 1) : hash;
+        return *used ? hd_hash(hd_hash(hash, name, strlen(name) + 1), file, strlen(file) + 1) : hash;
     }
     *used = false;
     if (index < 0 || f->start == 0 || (own_only && hd_module_is_the_systems(&k->modules, (uint32_t)index))) {
@@ -45,8 +45,8 @@ static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_fr
     const struct hd_module *mod = &k->modules.module[index];
     uint64_t start = f->start - mod->bias;
     *used = true;
-    hash = mix(hash, mod->build_id, mod->build_id_bytes);
-    return mix(hash, &start, sizeof start);
+    hash = hd_hash(hash, mod->build_id, mod->build_id_bytes);
+    return hd_hash(hash, &start, sizeof start);
 }
 
 /* Of the cause and the innermost functions of the hot stack that are the app's own; where it has none, of
@@ -55,7 +55,7 @@ static uint64_t fingerprint(struct hd_worker *k, const struct hd_hang *h, const 
     uint32_t path[HD_TREE_DEPTH_MAX];
     uint32_t n = hd_tree_hot_path(&h->tree, path, HD_TREE_DEPTH_MAX);
     uint8_t rule = FINGERPRINT_RULE;
-    uint64_t hash = mix(mix(0xcbf29ce484222325ULL, &rule, 1), &cause->kind, 1);
+    uint64_t hash = hd_hash(hd_hash(0xcbf29ce484222325ULL, &rule, 1), &cause->kind, 1);
     for (int own_only = 1; own_only >= 0; own_only--) {
         unsigned used = 0;
         uint64_t sum = hash;
@@ -84,7 +84,7 @@ static uint64_t made_code(struct hd_worker *k, const struct hd_hang *h) {
             if (i == n) {
                 return 0;
             }
-            hash = mix(hash, &f->pc, sizeof f->pc);
+            hash = hd_hash(hash, &f->pc, sizeof f->pc);
         }
     }
     return hash;
