@@ -13,7 +13,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "analysis/text.h"
 #include "capture/machine.h"
+#include "monitor/proc_files.h"
 #include "os/os.h"
 #include "request_reply.h"
 #include "unwind/walk.h"
@@ -85,28 +87,21 @@ static bool has_room(void) {
 /* ---- objects ----------------------------------------------------------------------------------- */
 
 static void path_of(char path[40], const char *folder, int fd) {
-    char digits[12];
-    unsigned n = sizeof digits, at = (unsigned)strlen(folder);
-    memcpy(path, folder, at);
-    for (unsigned v = (unsigned)fd; n == sizeof digits || v != 0; v /= 10) {
-        digits[--n] = (char)('0' + v % 10);
-    }
-    memcpy(path + at, digits + n, sizeof digits - n);
-    path[at + sizeof digits - n] = '\0';
+    struct hd_text t;
+    hd_text_init(&t, path, 40);
+    hd_text_str(&t, folder);
+    hd_text_i64(&t, fd);
 }
 
 /* The kernel's own number of an eventfd, 0: it tells none. */
 static uint64_t eventfd_id(int fd) {
     char path[40], text[512];
     path_of(path, "/proc/self/fdinfo/", fd);
-    int info = hd_os_open(AT_FDCWD, path);
-    long n = info < 0 ? 0 : hd_os.read(info, text, sizeof text - 1);
-    hd_os_close(info);
-    text[n > 0 ? n : 0] = '\0';
-    const char *id = strstr(text, "eventfd-id:");
+    hd_read_text(AT_FDCWD, path, text, sizeof text);
+    const char *id = hd_find_line(text, "eventfd-id:");
     uint64_t v = 0;
-    for (id = id != NULL ? id + strlen("eventfd-id:") : ""; *id == ' ' || (*id >= '0' && *id <= '9'); id++) {
-        v = *id == ' ' ? v : v * 10 + (uint64_t)(*id - '0');
+    if (id != NULL) {
+        hd_take_number(id, &v);
     }
     return v;
 }
