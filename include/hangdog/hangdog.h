@@ -107,8 +107,9 @@ typedef struct hangdog_loop hangdog_loop;
  * another one's callback is told by entry and exit on the same handle (hangdog_mark); where a thread has two
  * watches, only the first has stacks of the thread while it runs. `name` is copied.
  * `threshold_ns`: for the foreground state, 0 for the option's. The loop counts as running from here on.
- * NULL when no monitor runs, 256 loops are watched already, or there is no memory. A NULL loop may be given
- * to every function below. */
+ * It waits until the monitor has opened what it keeps of the thread, 20 ms at most: rights may be given up
+ * afterwards. NULL when no monitor runs, 256 loops are watched already, or there is no memory. A NULL loop
+ * may be given to every function below. */
 HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns);
 /* By the thread that watches it, once, also after a stop. */
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);

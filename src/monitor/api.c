@@ -127,8 +127,11 @@ hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
     if (m == NULL) {
         return NULL;
     }
-    return (hangdog_loop *)(void *)hd_watch_add(m, name != NULL ? name : "loop", threshold_ns,
-                                                hd_os_now_ns());
+    struct hd_watch *w = hd_watch_add(m, name != NULL ? name : "loop", threshold_ns, hd_os_now_ns());
+    if (w != NULL) {
+        hd_watch_wait_open(w);
+    }
+    return (hangdog_loop *)(void *)w;
 }
 
 void hangdog_loop_unwatch(hangdog_loop *loop) {

@@ -241,6 +241,9 @@ const char *hd_environment(const char *name);
 /* Watches the calling thread's loop from `start_ns` on, as running. NULL: no slot or no memory. */
 struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
                               uint64_t start_ns);
+/* Waits until the monitor has opened what it keeps of that thread: for a program that makes itself undumpable
+ * as the first thing it does, it would be too late. Not for long. */
+void hd_watch_wait_open(struct hd_watch *w);
 void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w);
 /* The same for a watch on the calling thread that a stop has ended. */
 void hd_watch_left_over(void);

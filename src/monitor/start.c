@@ -69,6 +69,12 @@ static void end_change(enum phase now) {
     hd_os.futex_wake((uint32_t *)&phase, INT_MAX, false);
 }
 
+/* As long as the word is this, and not beyond `until_ns`. */
+static void wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns) {
+    while (atomic_load(word) == is && hd_os.futex_wait((uint32_t *)word, is, until_ns, false) != -ETIMEDOUT) {
+    }
+}
+
 /* ---- start ---------------------------------------------------------------------------------- */
 
 static size_t round_up(size_t n) {
@@ -264,9 +270,7 @@ void hd_monitor_filtered(void) {
         uint64_t until_ns = hd_os_now_ns() + FILTER_NS;
         atomic_store(&m->filter, HD_FILTER_COMES);
         hd_monitor_wake(m);
-        while (atomic_load(&m->filter) == HD_FILTER_COMES &&
-               hd_os.futex_wait((uint32_t *)&m->filter, HD_FILTER_COMES, until_ns, false) != -ETIMEDOUT) {
-        }
+        wait_while(&m->filter, HD_FILTER_COMES, until_ns);
     }
     atomic_store(&filtered, true);
 }
@@ -338,9 +342,7 @@ void hd_watch_left_over(void) {
 /* A stop goes on, or is over: our stack is not read any more when this returns. */
 void hd_watch_leave_stopped(void) {
     uint64_t until_ns = hd_os_now_ns() + CALL_NS;
-    while (atomic_load(&phase) == CHANGING &&
-           hd_os.futex_wait((uint32_t *)&phase, CHANGING, until_ns, false) != -ETIMEDOUT) {
-    }
+    wait_while(&phase, CHANGING, until_ns);
     hd_watch_left_over();
     struct hd_mailbox *own = hd_capture_own_mailbox();
     if (own != NULL && own->tid == hd_os.get_tid()) {
@@ -396,6 +398,10 @@ struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t t
     return w;
 }
 
+void hd_watch_wait_open(struct hd_watch *w) {
+    wait_while(&w->use, HD_WATCH_NEW, hd_os_now_ns() + READY_NS);
+}
+
 static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
     if (w->loop.tid != hd_os.get_tid()) { /* a handle of a run before: the slot is another thread's by now */
         hd_watch_left_over();
@@ -412,9 +418,7 @@ static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
         }
         hd_monitor_wake(m);
         uint64_t until_ns = hd_os_now_ns() + CALL_NS;
-        while (atomic_load(&w->use) == HD_WATCH_LEAVING &&
-               hd_os.futex_wait((uint32_t *)&w->use, HD_WATCH_LEAVING, until_ns, false) != -ETIMEDOUT) {
-        }
+        wait_while(&w->use, HD_WATCH_LEAVING, until_ns);
         closed = atomic_load(&w->use) != HD_WATCH_LEAVING;
         break;
     }

@@ -717,6 +717,25 @@ http {{
 """
 
 
+# Nobody but root may open its files in /proc any more.
+UNDUMPABLE = """
+#include <poll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void) {
+    int fds[2];
+    prctl(PR_SET_DUMPABLE, 0);
+    for (int i = pipe(fds) == 0 ? 0 : 50; i < 50; i++) {
+        poll(&(struct pollfd){.fd = fds[0], .events = POLLIN}, 1, 50);
+        if (i == 40) {
+            usleep(800000);
+        }
+    }
+    return 7;
+}
+"""
+
+
 class Daemons(Case):
     """What daemons do to themselves: closing what they do not know, another root, no folder, another user."""
 
@@ -732,6 +751,22 @@ class Daemons(Case):
             self.assertRegex(watched.told[-1], "; 1 hang, ", way)
             if "nobody" not in way:  # another user may not write to the spool: only counted
                 self.assertEqual(["sleep"], self.hangs(watched), "%s: %s" % (way, watched.errors))
+
+    @unittest.skipIf(os.getuid() != 0 or not for_everybody(BUILD), "needs root, and a build that others may read")
+    @unittest.skipIf(SANITIZER, "its runtime asks /proc too")
+    def test_undumpable_first(self):
+        folder = self.folder()
+        os.chmod(folder, 0o777)
+        undumpable = folder + "/undumpable"
+        subprocess.run(["gcc", "-x", "c", "-", "-o", undumpable], input=UNDUMPABLE, text=True, check=True)
+        every = [subprocess.Popen([HANGDOG, "run", "--spool", "%s/%d" % (folder, i), "--", undumpable],
+                                  stderr=subprocess.PIPE, text=True, env=environment(), cwd="/", user=65534,
+                                  extra_groups=[]) for i in range(6)]
+        told = [process.communicate(timeout=60)[1] for process in every]
+        self.assertEqual([7] * len(every), [process.returncode for process in every], told)
+        named = [text for text in told if "cause: sleep: " in text and re.search(r"\d %  main ", text)]
+        # where there is too much to do, the program is not held up until the monitor has had a processor
+        self.assertGreaterEqual(len(named), 4, told)
 
     def test_those_that_leave(self):
         beside = self.program(["/bin/sleep", "3"])  # ends while they go on, and has nothing to do with them
