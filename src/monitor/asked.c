@@ -9,7 +9,7 @@
 #include "capture/procfs.h"
 #include "monitor/proc_files.h"
 
-enum how { GDBUS, QDBUS, RESOLVER };
+enum how { GDBUS, QDBUS, RESOLVER, QXCB };
 
 static const struct {
     const char *awaited, *thread;
@@ -17,6 +17,7 @@ static const struct {
     [GDBUS] = {"a reply by D-Bus", "gdbus"},
     [QDBUS] = {"a reply by D-Bus", "QDBusConnection"},
     [RESOLVER] = {"a name to be resolved", NULL},
+    [QXCB] = {"a reply of the X server", "QXcbEventQueue"}, /* it reads what comes for all threads */
 };
 
 /* By exported names: of other functions nobody knows where they are in the process. */
@@ -45,6 +46,9 @@ static const struct {
     {"_ZN22QDBusAbstractInterface20callWithArgumentListEN5QDBus8CallModeERK7QStringRK5QListI8QVariantE",
      "QDBusAbstractInterface::callWithArgumentList", QDBUS},
     {"_ZNK15QDBusConnection4callERK12QDBusMessageN5QDBus8CallModeEi", "QDBusConnection::call", QDBUS},
+    {"xcb_request_check", NULL, QXCB},
+    {"xcb_wait_for_reply", NULL, QXCB},
+    {"xcb_wait_for_reply64", NULL, QXCB},
 };
 
 static const char *symbol(uint32_t index) {

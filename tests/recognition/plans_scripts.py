@@ -186,7 +186,7 @@ def gtk_wayland(run):
     script(run, "gtk_callbacks.py", env={"GDK_BACKEND": "wayland"})
 
 
-@plan("qt-xcb", "Qt 5 on X, its GLib dispatcher", "D-Bus, sockets, processes, dialogs and nested loops in callbacks", QT)
+@plan("qt-xcb", "Qt 5 on X, its GLib dispatcher", "D-Bus, X round trip, sockets, processes, dialogs and nested loops in callbacks", QT)
 def qt_xcb(run):
     mute_server(run)
     message_bus(run)
@@ -194,7 +194,7 @@ def qt_xcb(run):
     script(run, "qt_callbacks.py", env={"QT_QPA_PLATFORM": "xcb"})
 
 
-@plan("qt-offscreen", "Qt 5 offscreen, its own dispatcher", "as qt-xcb", QT)
+@plan("qt-offscreen", "Qt 5 offscreen, its own dispatcher", "as qt-xcb, without the X server", QT)
 def qt_offscreen(run):
     mute_server(run)
     message_bus(run)

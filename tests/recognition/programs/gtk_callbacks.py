@@ -14,10 +14,9 @@ gi.require_version("Gtk", "3.0")
 from gi.repository import Gdk, Gio, GLib, Gtk  # noqa: E402
 
 from marks import mark, since  # noqa: E402
-from usual import command, computing, python_socket  # noqa: E402
+from usual import command, computing, python_socket, stop_display  # noqa: E402
 
 PORT = int(os.environ["MUTE_PORT"])
-DISPLAY_PID = os.environ["DISPLAY_PID"]
 ARGUMENT = sys.argv[1] if len(sys.argv) > 1 else ""
 
 
@@ -31,16 +30,8 @@ def dbus_call():
             pass
 
 
-def display_is_stopped():
-    with open(f"/proc/{DISPLAY_PID}/stat", encoding="ascii", errors="replace") as stat:
-        return stat.read().rsplit(")", 1)[1].split()[0] == "T"
-
-
 def round_trip():
-    """To an X server or compositor that is stopped for half a second."""
-    stopper = subprocess.Popen(["sh", "-c", f"kill -STOP {DISPLAY_PID}; sleep 0.5; kill -CONT {DISPLAY_PID}"])
-    while stopper.poll() is None and not display_is_stopped():
-        time.sleep(0.01)
+    stop_display()
     with mark("round-trip"):
         Gdk.Display.get_default().sync()
 

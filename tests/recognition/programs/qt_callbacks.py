@@ -2,10 +2,10 @@
 """Qt 5: callbacks that block in every usual way, and some that nest loops."""
 import os
 
-from PyQt5 import QtCore, QtDBus, QtNetwork, QtWidgets
+from PyQt5 import QtCore, QtDBus, QtGui, QtNetwork, QtWidgets
 
 from marks import mark, since
-from usual import command, computing, python_socket
+from usual import command, computing, python_socket, stop_display
 
 PORT = int(os.environ["MUTE_PORT"])
 
@@ -39,6 +39,13 @@ def dbus_block():
 
 def dbus_with_gui():
     dbus(QtDBus.QDBus.BlockWithGui, "idle")
+
+
+def round_trip():
+    """Where the pointer is only the X server knows."""
+    stop_display()
+    with mark("round-trip"):
+        QtGui.QCursor.pos()
 
 
 def event_loop():
@@ -76,6 +83,8 @@ def sleeping():
 
 ALL = [computing, dialog, tcp_socket, process, event_loop, tcp_socket, dbus_block, dbus_with_gui, pumping,
        python_socket, command, blocked_in_dialog, sleeping, event_loop, process, tcp_socket, dialog]
+if "DISPLAY_PID" in os.environ:
+    ALL.insert(6, round_trip)
 
 
 def step(index):

@@ -28,3 +28,16 @@ def computing():
         until = time.monotonic() + 0.4
         while time.monotonic() < until:
             pass
+
+
+def display_is_stopped(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+def stop_display():
+    """The X server or compositor, for half a second."""
+    pid = os.environ["DISPLAY_PID"]
+    stopper = subprocess.Popen(["sh", "-c", f"kill -STOP {pid}; sleep 0.5; kill -CONT {pid}"])
+    while stopper.poll() is None and not display_is_stopped(pid):
+        time.sleep(0.01)
