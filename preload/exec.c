@@ -304,7 +304,7 @@ EXPORT int execveat(int dir, const char *path, char *const argv[], char *const e
 
 static size_t count_arguments(va_list list) {
     size_t n = 1;
-    while (va_arg(list, char *) != NULL) {
+    while (va_arg(list, char *) != NULL) { // NOLINT(clang-analyzer-valist.Uninitialized): the caller's
         n++;
     }
     return n;
@@ -321,7 +321,7 @@ static int become_by_list(enum way way, const char *path, const char *first, va_
     char *argv[n + 1];
     argv[0] = (char *)(uintptr_t)given;
     for (size_t i = 1; i <= n; i++) {
-        argv[i] = va_arg(list, char *);
+        argv[i] = va_arg(list, char *); // NOLINT(clang-analyzer-valist.Uninitialized): the caller's
     }
     char *const *env = env_follows ? va_arg(list, char *const *) : environ;
     return become(&(struct call){.way = way, .path = path, .argv = argv, .env = env});
