@@ -62,6 +62,9 @@ static unsigned ended(struct hd_life *life, const struct hd_look *look) {
     if (life->state == HD_LIFE_TRACKED && life->duration_ns >= life->threshold_ns) {
         actions = HD_ACT_OPEN | HD_ACT_END; /* over between two looks */
     }
+    if (life->state == HD_LIFE_RUNNING && look->ended_known && life->duration_ns >= life->threshold_ns) {
+        actions = HD_ACT_END; /* over before it was tracked: it has no samples */
+    }
     if (look->void_turn || (life->state == HD_LIFE_HANGING && life->duration_ns < life->threshold_ns)) {
         actions = life->state >= HD_LIFE_TRACKED ? HD_ACT_FORGET : 0; /* known too late to have been none */
     }

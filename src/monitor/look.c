@@ -114,16 +114,25 @@ static void look_back(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     note_wait(m, w, look);
 }
 
+/* When the turn began that ended last, in ticks. */
+static uint64_t last_turn(const struct hd_watch *w, const struct hd_loop_view *idle) {
+    return (idle->word >> HD_ACTIVITY_BITS) -
+           atomic_load_explicit(&w->loop.pending_ticks, memory_order_relaxed);
+}
+
 static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
     struct hd_loop_view view;
     uint64_t since;
     hd_loop_view(&w->loop, &view);
     bool waits = waits_after_all(w, &since);
-    *look = (struct hd_look){.now_ns = now_ns,
-                             .running = !waits && !counts_as_idle(m, w, &view),
-                             .turn = view.turn_ticks,
-                             .turn_ns = hd_ticks_to_clock(m, view.turn_ticks),
-                             .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
+    uint64_t turn = view.running ? view.turn_ticks : last_turn(w, &view);
+    *look =
+        (struct hd_look){.now_ns = now_ns,
+                         .running = !waits && !counts_as_idle(m, w, &view),
+                         .turn = turn,
+                         .turn_ns = hd_ticks_to_clock(m, turn),
+                         .ended_ns = view.running ? 0 : hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS),
+                         .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
     look->void_turn = is_excused(w, &view);
     look_back(m, w, now_ns, look);
     look->turn_ns = look->turn_ns > m->resumed_ns ? look->turn_ns : m->resumed_ns;
@@ -151,10 +160,23 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     } else if (w->tracked_turn != 0 && !view.running) {
         look->ended_known = true; /* it ended in the instant in which it was asked to tell: its word does */
         look->ended_ns = hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS);
+    } else if (w->life.state == HD_LIFE_RUNNING && !view.running && turn == w->life.turn) {
+        look->ended_known = true; /* so late are we that it was to be tracked, and is over */
     } else if (waits && view.running && !look->ended_known) {
         look->ended_known = true; /* its turn ended when it began to wait */
         look->ended_ns = hd_ticks_to_clock(m, since);
     }
+}
+
+uint64_t hd_own_delay(struct hd_monitor *m) {
+    struct hd_sched now;
+    struct hd_target own = {.schedstat_fd = m->own_schedstat_fd, .status_fd = -1};
+    if (hd_capture_sched(&own, &now) != 0) {
+        return 0;
+    }
+    uint64_t delay_ns = now.delay_ns - m->own_sched.delay_ns;
+    m->own_sched = now;
+    return delay_ns;
 }
 
 /* Time in which nothing of the process could run: a stop, a frozen cgroup, a breakpoint. Only lateness that
@@ -199,6 +221,18 @@ static void begin_turn(struct hd_watch *w, uint64_t late_ns) {
     w->begun_valid = w->sched_valid;
 }
 
+/* A turn has begun and ended since the last look, and was a hang: nobody sampled it, and it is only counted.
+ * We waited for a processor meanwhile; else the process was stopped, and for how much of it nobody knows. */
+static void count_missed(struct hd_monitor *m, const struct hd_watch *w, const struct hd_look *look,
+                         uint64_t threshold_ns, uint64_t own_delay_ns) {
+    uint64_t took_ns = look->ended_ns - look->turn_ns;
+    bool sure = !m->settings.held || atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
+    if (sure && !m->was_paused && look->turn_ns > m->looked_ns &&
+        look->ended_ns >= look->turn_ns + threshold_ns && own_delay_ns + hd_own_delay(m) > took_ns / 2) {
+        hd_record_add_untold(m->record, took_ns);
+    }
+}
+
 bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
                 uint64_t own_delay_ns) {
     struct hd_look look;
@@ -212,6 +246,9 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         limits = limits_of(m, w, state);
         fill_look(m, w, now_ns, &look);
         if (!look.running && w->life.state == HD_LIFE_IDLE) {
+            if (first) {
+                count_missed(m, w, &look, limits.threshold_ns, own_delay_ns);
+            }
             return false;
         }
         if (first) {

@@ -16,6 +16,9 @@
 bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
                 uint64_t own_delay_ns);
 
+/* For how long the monitor waited for a processor since it was asked last. */
+uint64_t hd_own_delay(struct hd_monitor *m);
+
 void hd_watch_open(struct hd_monitor *m, struct hd_watch *w);
 void hd_watch_close(struct hd_monitor *m, struct hd_watch *w);
 

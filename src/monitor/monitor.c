@@ -46,17 +46,6 @@ static bool is_stopping(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->stopping, memory_order_acquire);
 }
 
-static uint64_t own_delay(struct hd_monitor *m) {
-    struct hd_sched now;
-    struct hd_target own = {.schedstat_fd = m->own_schedstat_fd, .status_fd = -1};
-    if (hd_capture_sched(&own, &now) != 0) {
-        return 0;
-    }
-    uint64_t delay_ns = now.delay_ns - m->own_sched.delay_ns;
-    m->own_sched = now;
-    return delay_ns;
-}
-
 /* Turns that were running when watching was resumed count from there. */
 static void note_pause(struct hd_monitor *m, uint64_t now_ns) {
     bool paused = atomic_load_explicit(&m->paused, memory_order_relaxed) != 0;
@@ -92,7 +81,7 @@ static void close_leaving(struct hd_monitor *m) {
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns = anchor(m);
     uint64_t late_ns = m->planned_ns != 0 && now_ns > m->planned_ns ? now_ns - m->planned_ns : 0;
-    uint64_t delay_ns = late_ns > HD_LATE_NS ? own_delay(m) + m->overtime_ns : 0;
+    uint64_t delay_ns = late_ns > HD_LATE_NS ? hd_own_delay(m) + m->overtime_ns : 0;
     uint64_t napped_ns = hd_capture_napped_ns();
     m->overtime_ns = 0;
     m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
@@ -128,7 +117,7 @@ static uint64_t look(struct hd_monitor *m) {
         m->overtime_ns = hd_capture_napped_ns() - napped_ns; /* no stop of the process */
     } else if (m->unread_late_ns > UNREAD_LATE_NS &&
                (next_ns != FOR_EVER || now_ns - m->own_read_ns >= OWN_READ_NS)) {
-        own_delay(m);
+        hd_own_delay(m);
         m->own_read_ns = now_ns;
         m->unread_late_ns = 0;
     }

@@ -99,6 +99,20 @@ static void a_turn_below_the_threshold_is_sampled_and_forgotten(void **state) {
     assert_int_equal(r.forgets, 1);
 }
 
+static void what_is_over_before_it_was_tracked_is_told_where_its_end_is_known(void **state) {
+    (void)state;
+    for (int known = 0; known < 2; known++) {
+        struct run r = begin();
+        look(&r, (struct hd_look){0});
+        r.now_ns += 700 * MS;
+        r.running = false;
+        look(&r, (struct hd_look){.ended_known = known != 0, .ended_ns = r.turn_ns + 600 * MS});
+        assert_int_equal(r.tracks + r.samples + r.opens + r.forgets, 0);
+        assert_int_equal(r.ends, known);
+        assert_true(known == 0 || r.life.duration_ns == 600 * MS);
+    }
+}
+
 static void the_first_sample_is_two_intervals_old_to_the_moment(void **state) {
     (void)state;
     struct run r = begin();
@@ -261,6 +275,7 @@ int main(void) {
         cmocka_unit_test(a_short_turn_leaves_no_trace),
         cmocka_unit_test(thresholds_below_two_intervals_miss_no_hang),
         cmocka_unit_test(a_turn_below_the_threshold_is_sampled_and_forgotten),
+        cmocka_unit_test(what_is_over_before_it_was_tracked_is_told_where_its_end_is_known),
         cmocka_unit_test(the_first_sample_is_two_intervals_old_to_the_moment),
         cmocka_unit_test(exactly_the_threshold_is_a_hang),
         cmocka_unit_test(a_hang_opens_once_and_ends_with_the_loops_own_time),
