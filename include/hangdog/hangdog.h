@@ -53,8 +53,9 @@ typedef enum hangdog_activity {
 
 /* What the program is doing for its user; each has a threshold of its own. */
 typedef enum hangdog_state {
-    HANGDOG_STATE_LAUNCH = 0, /* from hangdog_start to the loop's first idle; left by itself. A loop that is
-                                 watched when another was idle has none */
+    HANGDOG_STATE_LAUNCH = 0, /* from hangdog_start to the loop's first idle; left by itself. From its watch,
+                                 for a loop that is not the main thread's, or is watched more than 5 minutes
+                                 later. A loop that is watched when another was idle has none */
     HANGDOG_STATE_FOREGROUND = 1,
     HANGDOG_STATE_BACKGROUND = 2,
     HANGDOG_STATE_RESUME = 3,
@@ -106,10 +107,10 @@ typedef struct hangdog_loop hangdog_loop;
 /* Watches the event loop of the calling thread, which must unwatch it before it ends. A loop that runs inside
  * another one's callback is told by entry and exit on the same handle (hangdog_mark); where a thread has two
  * watches, only the first has stacks of the thread while it runs. `name` is copied.
- * `threshold_ns`: for the foreground state, 0 for the option's. The loop counts as running from here on.
- * It waits until the monitor has opened what it keeps of the thread, 20 ms at most: rights may be given up
- * afterwards. NULL when no monitor runs, 256 loops are watched already, or there is no memory. A NULL loop
- * may be given to every function below. */
+ * `threshold_ns`: for the foreground state, 0 for the option's. The loop counts as running from here on,
+ * and in the launch from hangdog_start on (HANGDOG_STATE_LAUNCH). It waits until the monitor has opened what
+ * it keeps of the thread, 20 ms at most: rights may be given up afterwards. NULL when no monitor runs, 256
+ * loops are watched already, or there is no memory. A NULL loop may be given to every function below. */
 HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns);
 /* By the thread that watches it, once, also after a stop. */
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);

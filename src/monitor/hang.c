@@ -37,11 +37,14 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
         hd_hang_free(h);
     }
     memset(h, 0, sizeof *h);
+    hd_tree_init(&h->tree, &k->pool);
     const struct hd_past_samples *past = k->monitor->settings.recogniser.past;
     h->past_from = past != NULL ? past->count : 0;
     const struct hd_watch *w = hd_watch_at(k->monitor, msg->loop);
     if (w->generation == msg->generation) { /* else the slot is another loop's by now */
         memcpy(h->loop_name, w->name, sizeof h->loop_name);
+        h->unseen_ns = w->since_ns > msg->at_ns ? w->since_ns - msg->at_ns : 0;
+        h->tree.time_ns = h->sums.total_ns = h->unseen_ns;
     }
     h->tid = msg->tid;
     uint64_t now_ns = hd_os_now_ns();
@@ -59,7 +62,6 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     h->cpu_before_ns = msg->cpu_ns;
     h->faults_before = hd_major_faults(k, h->tid);
     h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
-    hd_tree_init(&h->tree, &k->pool);
     return h;
 }
 
@@ -135,10 +137,11 @@ static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, c
 }
 
 /* Time from the turn's start to its first sample: of the stack, what that saw is the best guess there is; of
- * the processor, the figures tell. */
+ * the processor, the figures tell. What the turn took before it was watched is no function's. */
 static void settle_start(struct hd_hang *h, uint64_t excluded_ns) {
-    if (h->last.at_ns > h->start_ns) {
-        uint64_t ns = h->last.at_ns - h->start_ns;
+    uint64_t from_ns = h->start_ns + h->unseen_ns;
+    if (h->last.at_ns > from_ns) {
+        uint64_t ns = h->last.at_ns - from_ns;
         ns = excluded_ns < ns ? ns - excluded_ns : 0;
         hd_tree_charge(&h->tree, h->last.leaf, ns);
         struct hd_evidence e = h->last.evidence;

@@ -40,6 +40,7 @@ struct hd_watch {
     _Atomic uint32_t generation; /* of the slot: its watches are counted */
     char name[32];
     uint64_t threshold_ns; /* foreground; 0: the option's */
+    uint64_t since_ns;     /* watched; its first turn may have begun before */
     void *thread_memory;   /* hd_capture_thread_bytes() */
     void *_Atomic left;    /* the same of a watch that its thread left before it was closed */
     struct hd_mailbox *mailbox;

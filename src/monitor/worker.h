@@ -57,6 +57,7 @@ struct hd_hang {
     int32_t deadlock[HD_DEADLOCK_MAX]; /* as it was then */
     uint32_t deadlock_count;
     uint64_t start_ns, start_wall_ns;
+    uint64_t unseen_ns; /* of a launch: what it took before its loop was watched */
     uint64_t duration_ns, excluded_ns, threshold_ns;
     uint64_t written_age_ns; /* at the last write; the next at twice that */
     uint64_t seen_age_ns;    /* at the newest sample */

@@ -173,6 +173,39 @@ static void a_run_that_hangs_in_its_only_turn_has_a_session(void **state) {
     spool_expect(&spool, 1);
 }
 
+/* What came before the watch was seen by nobody: it is part of the launch, and no function's. */
+static void a_launch_begins_at_the_start(void **state) {
+    (void)state;
+    uint64_t before_ns = now_ns();
+    library_start(&spool);
+    uint64_t started_ns = now_ns();
+    block_sleep_other(2 * T); /* loading */
+    hangdog_loop *loop = hangdog_loop_watch("main", 0);
+    assert_non_null(loop);
+    uint64_t watched_ns = now_ns();
+    block_sleep(T);
+    hangdog_before_wait(loop);
+    uint64_t idle_ns = now_ns();
+    json_t *reports = spool_wait(&spool, "launch", 1);
+    const json_t *launch = json_array_get(reports, 0), *hot = json_object_get(launch, "hot_stack");
+    const struct between truth = {idle_ns - started_ns, idle_ns - before_ns};
+    assert_between(report_ns(launch, "duration_ns"), truth);
+    assert_true(report_blames(launch, block_sleep));
+    double seen = (double)(idle_ns - watched_ns) / (double)(idle_ns - started_ns);
+    if (!report_guesses(launch) && json_number_value(json_object_get(hot, "share")) > seen + 0.05) {
+        json_dumpf(launch, stderr, JSON_INDENT(1));
+        fail_msg("only %.2f of the launch was seen", seen);
+    }
+    json_decref(reports);
+    hangdog_after_wait(loop);
+    hangdog_loop_unwatch(loop);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *sessions = spool_wait(&spool, "session", 1);
+    const json_t *session = json_object_get(json_array_get(sessions, 0), "session");
+    assert_between(report_ns(session, "launch_ns"), truth);
+    json_decref(sessions);
+}
+
 /* ---- many threads --------------------------------------------------------------------------------- */
 
 static sem_t over;
@@ -228,6 +261,7 @@ int main(void) {
         CASE(the_activity_is_that_of_the_hang),
         CASE(it_is_not_that_of_the_turn_after_it),
         CASE(a_run_that_hangs_in_its_only_turn_has_a_session),
+        CASE(a_launch_begins_at_the_start),
         CASE(with_more_than_so_many_threads_it_is_too_many_threads_whatever_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
