@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "capture/target.h"
+#include "monitor/look.h"
 #include "monitor/proc_files.h"
 #include "monitor/worker.h"
 
@@ -42,6 +43,12 @@ static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, in
     hd_tasks_begin(&tasks, k->proc_fd);
     for (int tid; (tid = hd_tasks_next(&tasks)) != 0;) {
         add_tid(k, tid, monitor_tid);
+    }
+    unsigned at = 0;
+    for (const struct hd_watch *w; (w = hd_next_on(k->monitor, &at)) != NULL;) {
+        for (uint32_t i = 0; i < k->threads; i++) {
+            k->thread[i].watched |= k->thread[i].tid == w->loop.tid;
+        }
     }
 }
 

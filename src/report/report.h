@@ -56,7 +56,7 @@ struct hd_timeline_entry {
 struct hd_thread_record {
     int tid;
     char name[16];
-    bool watched;
+    bool watched;       /* another loop's thread */
     double cpu_percent; /* < 0: left out */
     uint8_t state;      /* enum hd_run_state; or: nothing is known of it */
 #define HD_THREAD_STATE_UNKNOWN UINT8_MAX

@@ -214,7 +214,7 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
 static void write_threads(const struct hd_report *r, struct hd_report_scratch *w) {
     hd_json_array(&w->json, "threads");
     for (uint32_t i = 0; i < r->thread_records; i++)
-        if (r->threads[i].tid != r->loop_tid || r->threads[i].watched) /* it has samples */
+        if (r->threads[i].tid != r->loop_tid) /* it has samples */
             write_thread(r, w, &r->threads[i]);
     hd_json_end_array(&w->json);
     write_nonzero(&w->json, "threads_left_out", r->threads_left_out);

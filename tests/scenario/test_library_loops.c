@@ -48,6 +48,15 @@ static const json_t *thread_of(const json_t *report, uint64_t tid) {
     return NULL;
 }
 
+static size_t watched_threads(const json_t *report) {
+    const json_t *threads = json_object_get(report, "threads");
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        count += json_is_true(json_object_get(json_array_get(threads, i), "watched"));
+    }
+    return count;
+}
+
 static uint64_t loop_tid(const json_t *report) {
     return report_ns(json_object_get(report, "loop"), "tid");
 }
@@ -69,7 +78,9 @@ static void two_loops_that_hang_at_once_have_a_report_each(void **state) {
         assert_true(report_blames(hang, is_one ? block_sleep : block_sleep_other));
         /* the other threads, whoever opened first: and not itself, which has samples */
         assert_true(report_ns(json_object_get(hang, "process"), "thread_count") >= 3);
-        assert_non_null(thread_of(hang, loop_tid(json_array_get(hangs, 1 - i))));
+        const json_t *its_thread = thread_of(hang, loop_tid(json_array_get(hangs, 1 - i)));
+        assert_true(json_is_true(json_object_get(its_thread, "watched")));
+        assert_int_equal(watched_threads(hang), 1); /* the test's own is not */
         assert_null(thread_of(hang, loop_tid(hang)));
     }
     json_decref(hangs);

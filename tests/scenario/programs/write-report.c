@@ -146,7 +146,7 @@ static void add_samples(struct made *m) {
     m->report.timeline_size = 8;
 
     memcpy(m->thread_frames, hot.frame, hot.count * sizeof hot.frame[0]);
-    m->threads[0] = (struct hd_thread_record){.tid = m->app.pid,
+    m->threads[0] = (struct hd_thread_record){.tid = m->app.pid + 3,
                                               .name = "write-report",
                                               .watched = true,
                                               .cpu_percent = 0.5,
