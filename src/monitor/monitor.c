@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor thread: keeps the time, looks, captures, and tells the worker. It touches no file but kept
- * /proc descriptors and never waits for anybody. No allocation.
+ * The monitor thread: keeps the time, looks, captures, and tells the worker. It touches no file but those of
+ * /proc (most by kept descriptors; a thread's `stat`, and `maps` where the main stack has grown, are opened
+ * for one read) and never waits for anybody. No allocation.
  */
 #include "monitor/monitor.h"
 
