@@ -155,13 +155,18 @@ static int not_started(const struct run_options *o, int rc) {
     return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
+static uint32_t or_no_limit(long asked) {
+    return asked != 0 ? (uint32_t)asked : UINT32_MAX;
+}
+
 static void fill_options(struct hd_record_options *to, const struct run_options *o, const char *spool) {
     to->threshold_ns = (uint64_t)o->threshold_ms * HD_NS_PER_MS;
     to->interval_ns = (uint64_t)o->interval_ms * HD_NS_PER_MS;
     to->launch_threshold_ns = LAUNCH_THRESHOLD_NS;
     to->seccomp_filters = filters_tried();
     to->follow = o->follow;
-    to->reports_per_day = to->reports_per_fingerprint = UINT32_MAX;
+    to->reports_per_day = or_no_limit(o->reports_per_day);
+    to->reports_per_fingerprint = or_no_limit(o->reports_per_fingerprint);
     snprintf(to->app_name, sizeof to->app_name, "%s", o->name);
     snprintf(to->spool, sizeof to->spool, "%s", spool);
     to->threads = (uint32_t)o->threads.count;

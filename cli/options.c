@@ -81,8 +81,9 @@ static int take(const struct command *c, const struct command_option *o, const c
     } else if (o->list == NULL) {
         return parse_number(o, value)
                    ? 0
-                   : complain_usage(c->name, "--%s takes milliseconds from %ld to %ld, not '%s'", o->name,
-                                    o->number.min, o->number.max, value);
+                   : complain_usage(c->name, "--%s takes %s from %ld to %ld, not '%s'", o->name,
+                                    strcmp(o->value, "MS") == 0 ? "milliseconds" : "a number", o->number.min,
+                                    o->number.max, value);
     } else if (o->list->count == TEXT_LIST_MAX) {
         return complain_usage(c->name, "--%s can be given %d times", o->name, TEXT_LIST_MAX);
     } else {

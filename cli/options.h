@@ -25,7 +25,7 @@ struct command_option {
     const char **text;
     struct {
         long *to, min, max;
-    } number; /* milliseconds */
+    } number; /* milliseconds, or as `value` says */
     struct text_list *list;
 };
 

@@ -13,6 +13,7 @@
 
 #define THRESHOLD_MS 500
 #define INTERVAL_MS 50
+#define REPORTS_MAX 1000000
 
 /* Names on both sides of a colon that is there. */
 static bool is_loop(const char *text) {
@@ -69,6 +70,15 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
          .value = "NAME",
          .text = &o->name,
          .help = "of the app in reports (default: the program's)"},
+        {.name = "reports-per-day",
+         .value = "N",
+         .number = {&o->reports_per_day, 1, REPORTS_MAX},
+         .help = "how many reports of hangs are kept of a day (default: all)"},
+        {.name = "reports-per-fingerprint",
+         .value = "N",
+         .number = {&o->reports_per_fingerprint, 1, REPORTS_MAX},
+         .help = "the same of hangs that are alike, and one more every 10 minutes (default: all). What\n"
+                 "either held back is counted in the session's report"},
         {.name = "loop",
          .value = "MODULE[:FUNCTION]",
          .text = &o->loop,

@@ -11,7 +11,8 @@
 
 struct run_options {
     long threshold_ms, interval_ms;
-    const char *spool, *name; /* spool: NULL, the default */
+    long reports_per_day, reports_per_fingerprint; /* 0: any number */
+    const char *spool, *name;                      /* spool: NULL, the default */
     const char *on_hang;
     const char *loop;         /* MODULE[:FUNCTION], NULL: it is recognised */
     struct text_list threads; /* by name, beside the main one */

@@ -119,7 +119,8 @@ class Usage(Command):
             (["run", "--name", "a/b", "true"], ["without a slash, not 'a/b'"]),
             (["run", "--name", "..", "true"], ["--name takes"]),
             (["run", "--name", "n" * 256, "true"], ["--name takes 1 to 255 bytes"]),
-            (["run", "--threshold", "9", "true"], ["from 10 to 3600000, not '9'"]),
+            (["run", "--threshold", "9", "true"], ["takes milliseconds from 10 to 3600000, not '9'"]),
+            (["run", "--reports-per-day", "0", "true"], ["takes a number from 1 to 1000000, not '0'"]),
             (["list", "--bogus"], ["no option '--bogus'", "hangdog list --help"]),
         ):
             with self.subTest(arguments=arguments):

@@ -96,6 +96,15 @@ class Told(SideBySide):
         self.assertLess(session["busy_ns"], stop.least)
         self.assertGreater(session["idle_ns"], 1500 * MS)
 
+    def beside_hangs_beyond_the_caps_are_counted(self):
+        for option in ("--reports-per-day", "--reports-per-fingerprint"):
+            program = self.start(loop(2, "hang0.7", 0.5, "hang0.7", 0.5), [option, "1"])
+            self.assertEqual(0, program.wait(), program.errors)
+            asleep = [report for report in program.reports("hang") if report["cause"]["kind"] == "sleep"]
+            ((session,),) = [[report["session"] for report in program.reports("session")]]
+            self.assertEqual(1, len(asleep), program.errors)
+            self.assertGreaterEqual(sum(held["count"] for held in session.get("suppressed", [])), 1, session)
+
     def beside_the_last_line_names_the_runs_own_report(self):
         """Another program's, which is newer, is in the same spool."""
         write = os.path.join(BUILD, "tests", "programs", "write-report")
