@@ -31,6 +31,14 @@ static void put_turns(const struct page *p, const json_t *session) {
     fputc('\n', p->out);
 }
 
+/* Not among the hangs: held until the loop was sure, and then a wait of the loop's own, say. */
+static void put_withdrawn(const struct page *p, const json_t *session) {
+    int64_t count = member_int(session, "withdrawn");
+    if (count > 0)
+        fprintf(p->out, "  %" PRId64 " report%s after all\n", count,
+                by_count(count, " was withdrawn: it was no hang", "s were withdrawn: they were no hangs"));
+}
+
 static void put_suppressed(const struct page *p, const json_t *session) {
     char longest[RENDER_DURATION_BYTES];
     const json_t *list = json_object_get(session, "suppressed");
@@ -70,6 +78,7 @@ void render_session(const struct page *p) {
     else
         fprintf(p->out, "  %" PRId64 " hang%s, %s in all\n", hangs, by_count(hangs, "", "s"),
                 render_duration(time, member_int(session, "hang_ns")));
+    put_withdrawn(p, session);
     put_suppressed(p, session);
     if (member_text(session, "previous_end") != NULL) {
         fputs("  the run before ended: ", p->out);

@@ -13,6 +13,7 @@ void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_ses
                              .hangs = atomic_load(&c->hangs),
                              .hang_ns = atomic_load(&c->hang_ns),
                              .reports_dropped = atomic_load(&c->reports_dropped),
+                             .withdrawn = atomic_load(&c->withdrawn),
                              .suppressed_count = atomic_load(&c->suppressed),
                              .suppressed_total_ns = atomic_load(&c->suppressed_ns),
                              .suppressed_max_ns = atomic_load(&c->suppressed_max_ns)};

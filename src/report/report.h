@@ -79,6 +79,7 @@ struct hd_session {
     uint64_t idle_ns, busy_ns; /* of all loops, whose times are summed up: they may be more than used_ns */
     uint64_t turn_histogram[HD_TURN_BUCKETS];
     uint64_t reports_dropped;
+    uint64_t withdrawn; /* hangs that turned out to be none; not among the others */
     uint64_t suppressed_count, suppressed_total_ns,
         suppressed_max_ns; /* not told apart by fingerprint; 0: left out */
 };

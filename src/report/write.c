@@ -273,6 +273,7 @@ static void write_session(const struct hd_session *s, struct hd_json *j) {
     hd_json_u64(j, "turns", s->turns);
     write_histogram(s, j);
     write_nonzero(j, "reports_dropped", s->reports_dropped);
+    write_nonzero(j, "withdrawn", s->withdrawn);
     if (s->suppressed_count != 0) {
         hd_json_array(j, "suppressed");
         hd_json_object(j, NULL);

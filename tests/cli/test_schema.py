@@ -24,7 +24,8 @@ ADDED = {"function", "file", "line"}
 def strict(schema):
     """The schema with no member allowed that it does not name: a misspelt one must not pass for an unknown one."""
     schema = copy.deepcopy(schema)
-    schema["properties"]["session"]["properties"]["busy_ns"] = {"type": "integer", "minimum": 0}  # allowed there: ours
+    for ours in ("busy_ns", "withdrawn"):  # allowed there
+        schema["properties"]["session"]["properties"][ours] = {"type": "integer", "minimum": 0}
     del schema["$id"]  # a relative one, which the validator would try to fetch
 
     def close(node):

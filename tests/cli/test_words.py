@@ -38,7 +38,7 @@ class Words(unittest.TestCase):
         def count(number):
             def change(report):
                 if report["kind"] == "session":
-                    report["session"].update({"turns": number, "hangs": number, "suppressed": [
+                    report["session"].update({"turns": number, "hangs": number, "withdrawn": number, "suppressed": [
                         {"fingerprint": "0" * 16, "count": number, "total_ns": 3, "max_ns": 3 * 10 ** 9}]})
                 else:
                     report["threads_left_out"] = number
@@ -46,9 +46,11 @@ class Words(unittest.TestCase):
                     report["monitor"].update({"samples": number, "interrupted_syscalls": number})
             return change
         self.assertRegex(self.shown("session", count(1)),
-                         r"(?s)  1 turn of the loop.*  1 hang, .*  1 more hang was held back by .*, of 3\.000 s\n")
+                         r"(?s)  1 turn of the loop.*  1 hang, .*"
+                         r"  1 report was withdrawn: .*  1 more hang was held back by .*, of 3\.000 s\n")
         self.assertRegex(self.shown("session", count(2)),
-                         r"(?s)  2 turns of the loop.*  2 hangs, .*  2 more hangs were held back by .*, the longest 3\.000 s\n")
+                         r"(?s)  2 turns of the loop.*  2 hangs, .*"
+                         r"  2 reports were withdrawn: .*  2 more hangs were held back by .*, the longest 3\.000 s\n")
         self.assertRegex(self.shown("full", count(1), "--threads"),
                          r"(?s)\(1 frame of the middle was left out\).*  1 more thread was left out\n"
                          r".*  watched with 1 sample, .* 1 system call interrupted")

@@ -74,6 +74,10 @@ class Made(PlanCase):
     def test_what_ran_before_it_was_watched_is_not_taken_off_what_it_is_blocked(self):
         self.assert_silent(EVERY["made-computes-first"], r"; no event loop was seen; what to do: \S*hangdog run --help$")
 
+    def test_what_was_held_and_withdrawn_is_counted(self):
+        """The loop waits at places that are new, where a call may be blocked for all that is known then."""
+        self.assertGreater(EVERY["made-nested-late"].session.get("withdrawn", 0), 0)
+
     def test_who_waits_for_its_turn_at_a_loop_that_another_thread_serves_is_idle(self):
         self.assert_silent(EVERY["made-pool"])
 

@@ -186,6 +186,7 @@ static void make_session(struct made *m) {
                                      .hang_ns = 2003 * HD_NS_PER_MS,
                                      .suppressed_count = 2,
                                      .reports_dropped = 1,
+                                     .withdrawn = 2,
                                      .suppressed_total_ns = 5,
                                      .suppressed_max_ns = 3};
     m->session.turn_histogram[20] = 39;
