@@ -73,7 +73,7 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
         {.name = "reports-per-day",
          .value = "N",
          .number = {&o->reports_per_day, 1, REPORTS_MAX},
-         .help = "how many reports of hangs are kept of a day (default: all)"},
+         .help = "how many hangs of a day are told and have a report (default: all)"},
         {.name = "reports-per-fingerprint",
          .value = "N",
          .number = {&o->reports_per_fingerprint, 1, REPORTS_MAX},
