@@ -108,9 +108,10 @@ typedef struct hangdog_loop hangdog_loop;
  * another one's callback is told by entry and exit on the same handle (hangdog_mark); where a thread has two
  * watches, only the first has stacks of the thread while it runs. `name` is copied.
  * `threshold_ns`: for the foreground state, 0 for the option's. The loop counts as running from here on,
- * and in the launch from hangdog_start on (HANGDOG_STATE_LAUNCH). It waits until the monitor has opened what
- * it keeps of the thread, 20 ms at most: rights may be given up afterwards. NULL when no monitor runs, 256
- * loops are watched already, or there is no memory. A NULL loop may be given to every function below. */
+ * and in the launch from hangdog_start on (HANGDOG_STATE_LAUNCH): watched before all that is slow, that has
+ * samples. It waits until the monitor has opened what it keeps of the thread, 20 ms at most: rights may be
+ * given up afterwards. NULL when no monitor runs, 256 loops are watched already, or there is no memory. A
+ * NULL loop may be given to every function below. */
 HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns);
 /* By the thread that watches it, once, also after a stop. */
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);
