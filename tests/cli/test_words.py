@@ -58,6 +58,11 @@ class Words(unittest.TestCase):
                          r"(?s)\(2 frames of the middle were left out\).*  2 more threads were left out\n"
                          r".*  watched with 2 samples, .* 2 system calls interrupted")
 
+    def test_a_hang_under_a_debugger_says_so(self):
+        said = "\n  a debugger or tracer was attached\n"
+        self.assertIn(said, self.shown("full", lambda report: report["process"].update({"debugger": True})))
+        self.assertNotIn(said, self.shown("full", lambda report: report["process"].pop("debugger", None)))
+
     def test_idle_is_that_share_of_the_loops_time(self):
         """The times of several loops are summed up: they say nothing of a part of the run."""
         def times(used, idle, busy):

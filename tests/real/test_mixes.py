@@ -261,7 +261,8 @@ class Tools(Case):
         for name, program in programs.items():
             with self.subTest(name):
                 self.assertEqual((3, "done\n", ""), (program.wait(), program.output, program.errors))
-        self.assert_hang(programs["strace"], "hot_function")
+        report = self.assert_hang(programs["strace"], "hot_function")
+        self.assertIs(True, report["process"].get("debugger"))
 
 
 @unittest.skipIf(SANITIZER, "their runtimes map much more")
