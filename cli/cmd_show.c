@@ -39,7 +39,7 @@ static int parse_options(int argc, char **argv, struct options *o, int *status) 
         .usage = "[OPTIONS] ID|FILE|latest",
         .operands = "  ID        of the report, or the beginning of one: see hangdog list\n"
                     "  FILE      a report's file (a name with a / in it, or that ends with .json)\n"
-                    "  latest    the newest report that is not of a session",
+                    "  latest    the newest report that is not of a session, else the newest session",
         .options = options,
         .after =
             "Lines and inlined functions need debug information: that of the program's file, or a file of it below\n"
