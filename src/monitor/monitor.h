@@ -142,7 +142,6 @@ struct hd_monitor {
     _Atomic uint32_t paused;      /* depth */
     _Atomic uint32_t filter;      /* enum hd_filter; a futex word for who installs one */
     _Atomic uint32_t ready;       /* threads of ours that have opened what they keep; a futex word */
-    _Atomic bool quiet;           /* an impossible state was seen: no more looks */
     bool ticks_are_tsc;
     struct hd_clock clock; /* the monitor's */
     bool was_paused;

@@ -94,7 +94,7 @@ struct hd_record {
     _Atomic uint64_t open_duration_ns, ended_duration_ns;
     _Atomic uint64_t hangs, hang_ns;
     _Atomic uint64_t reports; /* written into the spool, shown or held */
-    _Atomic uint64_t idle_ns, busy_ns, launch_ns, foreground_ns;
+    _Atomic uint64_t idle_ns, busy_ns, launch_ns;
     _Atomic uint64_t turn_histogram[HD_TURN_BUCKETS];
     _Atomic uint64_t samples, signals, interrupted_syscalls, restarted_syscalls, pause_max_ns, pause_total_ns,
         cpu_ns, late_max_ns;
