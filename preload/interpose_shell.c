@@ -74,30 +74,6 @@ static const char *with_us(const char *command, char to[COMMAND_MAX]) {
     return preload != NULL && t.used + 1 < COMMAND_MAX ? to : command;
 }
 
-/* Not of the stack: the smallest of a thread has little more than what libc itself needs here. */
-static char *take_room(void) {
-    void *p = hd_os.map(NULL, COMMAND_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return hd_os_map_error(p) == 0 ? p : NULL;
-}
-
-static int system_with_us(const char *command) {
-    char *room = take_room();
-    int result = real.system(room != NULL ? with_us(command, room) : command);
-    if (room != NULL) {
-        (void)hd_os.unmap(room, COMMAND_MAX);
-    }
-    return result;
-}
-
-static FILE *popen_with_us(const char *command, const char *mode) {
-    char *room = take_room();
-    FILE *result = real.popen(room != NULL ? with_us(command, room) : command, mode);
-    if (room != NULL) {
-        (void)hd_os.unmap(room, COMMAND_MAX);
-    }
-    return result;
-}
-
 /* What begins like an option would be one, or is none, as libc has it. Under a filter no call is ours to
  * make.
  */
@@ -106,17 +82,39 @@ static bool is_followed(const char *command) {
            !hd_process_is_filtered();
 }
 
+/* Not of the stack: the smallest of a thread has little more than what libc itself needs here. NULL: there is
+ * none, or no need. */
+static char *take_room(const char *command) {
+    if (!is_followed(command)) {
+        return NULL;
+    }
+    void *p = hd_os.map(NULL, COMMAND_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return hd_os_map_error(p) == 0 ? p : NULL;
+}
+
+static void give_room(char *room) {
+    if (room != NULL) {
+        (void)hd_os.unmap(room, COMMAND_MAX);
+    }
+}
+
 /* A constructor that runs before ours may call these. */
 EXPORT EARLY int system(const char *command) {
     if (real.system == NULL) {
         return ((__typeof__(real.system))hd_interpose_look_up("system"))(command);
     }
-    return is_followed(command) ? system_with_us(command) : real.system(command);
+    char *room = take_room(command);
+    int result = real.system(room != NULL ? with_us(command, room) : command);
+    give_room(room);
+    return result;
 }
 
 EXPORT EARLY FILE *popen(const char *command, const char *mode) {
     if (real.popen == NULL) {
         return ((__typeof__(real.popen))hd_interpose_look_up("popen"))(command, mode);
     }
-    return is_followed(command) ? popen_with_us(command, mode) : real.popen(command, mode);
+    char *room = take_room(command);
+    FILE *result = real.popen(room != NULL ? with_us(command, room) : command, mode);
+    give_room(room);
+    return result;
 }
