@@ -47,13 +47,9 @@ static int no_execveat(int dir, const char *path, char *const argv[], char *cons
 }
 
 void hd_exec_resolve(void) {
-    real.execve = (__typeof__(real.execve))hd_interpose_look_up("execve");
-    real.execvpe = (__typeof__(real.execvpe))hd_interpose_look_up("execvpe");
-    real.fexecve = (__typeof__(real.fexecve))hd_interpose_look_up("fexecve");
-    real.execveat = (__typeof__(real.execveat))hd_interpose_look_up("execveat");
+    _Static_assert(sizeof real == 6 * sizeof(void *), "a name for each");
+    hd_interpose_look_up_all(&real, "execve\0execvpe\0fexecve\0execveat\0posix_spawn\0posix_spawnp\0");
     real.execveat = real.execveat != NULL ? real.execveat : no_execveat;
-    real.spawn = (__typeof__(real.spawn))hd_interpose_look_up("posix_spawn");
-    real.spawnp = (__typeof__(real.spawnp))hd_interpose_look_up("posix_spawnp");
 }
 
 void hd_exec_preload_was(const char *begin, size_t length) {

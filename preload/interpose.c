@@ -42,6 +42,15 @@ EARLY void *hd_interpose_look_up(const char *name) {
     return found;
 }
 
+EARLY void hd_interpose_look_up_all(void *functions, const char *names) {
+    typedef void *__attribute__((may_alias)) function;
+    for (function *to = functions; *names != '\0'; names++) {
+        *to++ = hd_interpose_look_up(names);
+        for (; *names != '\0'; names++) { /* strlen is not there yet, in a sanitizer's build */
+        }
+    }
+}
+
 /* Before glibc 2.35. */
 static int no_epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
                            const sigset_t *mask) {
@@ -51,21 +60,11 @@ static int no_epoll_pwait2(int epfd, struct epoll_event *events, int max, const 
 }
 
 /* Two threads may both do it: they store the same. */
-void hd_interpose_resolve(void) {
-#define RESOLVE(member, name) real.member = (__typeof__(real.member))hd_interpose_look_up(name)
-    RESOLVE(poll, "poll");
-    RESOLVE(ppoll, "ppoll");
-    RESOLVE(poll_chk, "__poll_chk");
-    RESOLVE(ppoll_chk, "__ppoll_chk");
-    RESOLVE(select, "select");
-    RESOLVE(pselect, "pselect");
-    RESOLVE(epoll_wait, "epoll_wait");
-    RESOLVE(epoll_pwait, "epoll_pwait");
-    RESOLVE(epoll_pwait2, "epoll_pwait2");
+__attribute__((noinline, cold)) void hd_interpose_resolve(void) {
+    _Static_assert(sizeof real == 11 * sizeof(void *), "a name for each");
+    hd_interpose_look_up_all(&real, "poll\0ppoll\0__poll_chk\0__ppoll_chk\0select\0pselect\0"
+                                    "epoll_wait\0epoll_pwait\0epoll_pwait2\0epoll_create\0epoll_create1\0");
     real.epoll_pwait2 = real.epoll_pwait2 != NULL ? real.epoll_pwait2 : no_epoll_pwait2;
-    RESOLVE(epoll_create, "epoll_create");
-    RESOLVE(epoll_create1, "epoll_create1");
-#undef RESOLVE
     hd_interpose_resolve_process();
     hd_interpose_resolve_signals();
 }

@@ -28,5 +28,8 @@ uint32_t hd_epoll_generation(int epfd);
 
 /* The next definition of a function behind ours. errno is kept. */
 void *hd_interpose_look_up(const char *name);
+/* Those of several: `functions` holds pointers to them and nothing else, `names` has theirs in the same
+ * order, each with its NUL, and one more at the end. */
+void hd_interpose_look_up_all(void *functions, const char *names);
 
 #endif

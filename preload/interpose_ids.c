@@ -30,18 +30,9 @@ static struct {
 } real;
 
 void hd_interpose_resolve_ids(void) {
-#define RESOLVE(name) real.name = (__typeof__(real.name))hd_interpose_look_up(#name)
-    RESOLVE(setuid);
-    RESOLVE(setgid);
-    RESOLVE(seteuid);
-    RESOLVE(setegid);
-    RESOLVE(setreuid);
-    RESOLVE(setregid);
-    RESOLVE(setresuid);
-    RESOLVE(setresgid);
-    RESOLVE(setgroups);
-    RESOLVE(initgroups);
-#undef RESOLVE
+    _Static_assert(sizeof real == 10 * sizeof(void *), "a name for each");
+    hd_interpose_look_up_all(&real, "setuid\0setgid\0seteuid\0setegid\0setreuid\0setregid\0"
+                                    "setresuid\0setresgid\0setgroups\0initgroups\0");
     /* libc's own, and the copy that a main program has which looks at it */
     hd_os_single_threaded.note[0] = hd_interpose_look_up("__libc_single_threaded");
     int saved = errno;

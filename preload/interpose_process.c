@@ -3,7 +3,6 @@
  * Interposed functions by which a program changes what its threads may do: filters of system calls,
  * namespaces. Any thread, also in a forked child: they pass on what they were given, errno included.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -22,20 +21,14 @@
 
 long (*hd_real_syscall)(long, long, long, long, long, long, long);
 
-static struct {
-    int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
-    int (*unshare)(int);
-    int (*setns)(int, int);
-} real;
+static int (*real_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
 void hd_interpose_resolve_process(void) {
     hd_real_syscall = (__typeof__(hd_real_syscall))hd_interpose_look_up("syscall");
-    real.prctl = (__typeof__(real.prctl))hd_interpose_look_up("prctl");
-    real.unshare = (__typeof__(real.unshare))hd_interpose_look_up("unshare");
-    real.setns = (__typeof__(real.setns))hd_interpose_look_up("setns");
+    real_prctl = (__typeof__(real_prctl))hd_interpose_look_up("prctl");
 }
 
-#define REAL(member) (hd_real_syscall != NULL ? (void)0 : hd_interpose_resolve_process(), real.member)
+#define REAL_PRCTL (hd_real_syscall != NULL ? (void)0 : hd_interpose_resolve_process(), real_prctl)
 #define REAL_SYSCALL (hd_real_syscall != NULL ? (void)0 : hd_interpose_resolve_process(), hd_real_syscall)
 
 /* ---- filters ----------------------------------------------------------------------------------- */
@@ -68,7 +61,7 @@ EXPORT int prctl(int option, ...) {
     if (comes) {
         hd_process_filter_comes(false);
     }
-    int result = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+    int result = REAL_PRCTL(option, a[0], a[1], a[2], a[3]);
     if (comes && result != 0) {
         int saved = errno;
         hd_process_filter_refused(false);

@@ -29,8 +29,8 @@ static struct {
 } real;
 
 void hd_interpose_resolve_shell(void) {
-    real.system = (__typeof__(real.system))hd_interpose_look_up("system");
-    real.popen = (__typeof__(real.popen))hd_interpose_look_up("popen");
+    _Static_assert(sizeof real == 2 * sizeof(void *), "a name for each");
+    hd_interpose_look_up_all(&real, "system\0popen\0");
 }
 
 /* In single quotes, whatever is in it. */

@@ -31,10 +31,8 @@ static struct {
 } own;
 
 EARLY void hd_interpose_resolve_signals(void) {
-    real.sigaction = (__typeof__(real.sigaction))hd_interpose_look_up("sigaction");
-    real.sigaltstack = (__typeof__(real.sigaltstack))hd_interpose_look_up("sigaltstack");
-    real.signal = (__typeof__(real.signal))hd_interpose_look_up("signal");
-    real.sysv_signal = (__typeof__(real.sysv_signal))hd_interpose_look_up("__sysv_signal");
+    _Static_assert(sizeof real == 4 * sizeof(void *), "a name for each");
+    hd_interpose_look_up_all(&real, "sigaction\0sigaltstack\0signal\0__sysv_signal\0");
 }
 
 #define REAL(member) (real.member != NULL ? (void)0 : hd_interpose_resolve_signals(), real.member)

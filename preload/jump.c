@@ -4,8 +4,6 @@
  * siglongjmp: what comes then is running. (None of these waits goes on after a handler, so a handler that
  * jumps within itself loses nothing.) Other threads take one look at a thread-local and go on.
  */
-#include <dlfcn.h>
-#include <errno.h>
 #include <setjmp.h>
 
 #include "interpose.h"
@@ -16,15 +14,11 @@
 typedef void jump(struct __jmp_buf_tag *, int);
 
 static jump *real[4];
-static const char *const names[] = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
 
 /* Before any handler can jump: the loader's lock is none of a handler's business. */
 void hd_jump_resolve(void) {
-    int saved = errno;
-    for (unsigned i = 0; i < 4; i++) {
-        real[i] = (jump *)dlsym(RTLD_NEXT, names[i]);
-    }
-    errno = saved;
+    _Static_assert(sizeof real == 4 * sizeof(void *), "a name for each");
+    hd_interpose_look_up_all(real, "longjmp\0_longjmp\0siglongjmp\0__longjmp_chk\0");
 }
 
 #define JUMP(i, name)                                                         \
