@@ -126,7 +126,8 @@ INSIDE_A_CALL static bool is_elsewhere(const struct hd_waits *t, uint64_t sp, ui
                     : room > MAIN_STACK_MAX;
 }
 
-INSIDE_A_CALL SELDOM void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id) {
+/* For the worker: an identity of unknown meaning waits again. */
+INSIDE_A_CALL SELDOM static void leave_stack(struct hd_waits *t, struct hd_identity *id) {
     /* The newest wins: this wait may last, those before it are over. */
     begin_seldom(t);
     struct hd_left_stack *left = &t->left.stack[t->left.writing];
@@ -151,7 +152,7 @@ INSIDE_A_CALL SELDOM void hd_waits_leave_stack(struct hd_waits *t, struct hd_ide
     end_seldom(t);
 }
 
-SELDOM void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now) {
+SELDOM static void wake_monitor(struct hd_waits *t, uint64_t now) {
     struct hd_loop *loop = t->loop;
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
     if (hd_ticks_to_ns(now - t->woke_ticks, rate) >= WAKE_EVERY_TICKS_NS) {
@@ -202,7 +203,7 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
     }
     w->began = hd_loop_ticks(loop);
     if (verdict == HD_WAIT_UNKNOWN && atomic_load_explicit(&id->resolved, memory_order_relaxed) == 0) {
-        hd_waits_leave_stack(t, id);
+        leave_stack(t, id);
     }
     atomic_store_explicit(&loop->waiting_since, w->began, memory_order_relaxed);
     atomic_store_explicit(&loop->waiting, &id->verdict, memory_order_release);
@@ -214,7 +215,7 @@ INSIDE_A_CALL static uint64_t wait_over(struct hd_waits *t, uint64_t began, bool
     atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
     uint64_t now = idle ? hd_loop_waited(loop, began) : hd_loop_ticks(loop);
     if ((atomic_load_explicit(&loop->flags, memory_order_relaxed) & HD_FLAG_PARKED) != 0) {
-        hd_waits_wake_monitor(t, now);
+        wake_monitor(t, now);
     }
     return now;
 }

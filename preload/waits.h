@@ -121,12 +121,9 @@ struct hd_waiting {
     bool blocks, idle;
 };
 
-/* An identity that is not the last one that matched: found, or made. May leave the stack for the worker. */
+/* An identity that is not the last one that matched: found, or made. */
 struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key, const struct hd_wait_set *set,
                                   uint64_t sp);
-/* An identity of unknown meaning waits again, or its wait ended while the monitor sleeps. */
-void hd_waits_leave_stack(struct hd_waits *t, struct hd_identity *id);
-void hd_waits_wake_monitor(struct hd_waits *t, uint64_t now);
 
 /* The thread jumps: out of a wait, if it is in one. */
 void hd_wait_left(struct hd_waits *t);

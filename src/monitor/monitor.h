@@ -245,9 +245,8 @@ struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t t
  * as the first thing it does, it would be too late. Not for long. */
 void hd_watch_wait_open(struct hd_watch *w);
 void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w);
-/* The same for a watch on the calling thread that a stop has ended. */
-void hd_watch_left_over(void);
-/* The same while a stop goes on, or after it: waits for the monitor to have left the thread's stack. */
+/* The same for a watch on the calling thread that a stop ends, or has ended: waits for the monitor to have
+ * left the thread's stack. */
 void hd_watch_leave_stopped(void);
 
 #endif

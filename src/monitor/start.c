@@ -332,7 +332,8 @@ static struct hd_watch *claim(struct hd_monitor *m) {
     return NULL;
 }
 
-void hd_watch_left_over(void) {
+/* What a watch on the calling thread has left that a stop has ended. */
+static void give_left_over(void) {
     void *memory = hd_capture_thread_left_over();
     if (memory != NULL) {
         hd_os_memory_give(memory, hd_capture_thread_bytes());
@@ -343,7 +344,7 @@ void hd_watch_left_over(void) {
 void hd_watch_leave_stopped(void) {
     uint64_t until_ns = hd_os_now_ns() + CALL_NS;
     wait_while(&phase, CHANGING, until_ns);
-    hd_watch_left_over();
+    give_left_over();
     struct hd_mailbox *own = hd_capture_own_mailbox();
     if (own != NULL && own->tid == hd_os.get_tid()) {
         (void)hd_capture_thread_leave(own); /* not closed yet: better lost */
@@ -356,7 +357,7 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
     if (w == NULL) {
         return NULL;
     }
-    hd_watch_left_over();
+    give_left_over();
     size_t bytes = hd_capture_thread_bytes();
     const struct hd_mailbox *other = hd_capture_own_mailbox();
     bool second = other != NULL && other->tid == hd_os.get_tid(); /* signals find the first one's mailbox */
@@ -405,7 +406,7 @@ void hd_watch_wait_open(struct hd_watch *w) {
 
 static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
     if (w->loop.tid != hd_os.get_tid()) { /* a handle of a run before: the slot is another thread's by now */
-        hd_watch_left_over();
+        give_left_over();
         return;
     }
     /* Read before the slot is given back: it may be another's at once. */

@@ -135,7 +135,6 @@ size_t hd_report_scratch_bytes(void);
 /* Writes the document, ended by a newline. 0 or the sink's error. */
 int hd_report_write(const struct hd_report *r, struct hd_report_scratch *scratch, struct hd_sink sink);
 
-const char *hd_report_kind_name(enum hd_report_kind kind);
 /* 36 characters and a NUL. */
 void hd_uuid_text(const uint8_t id[HD_UUID_BYTES], char text[37]);
 /* Version 7 (RFC 9562): milliseconds of wall time, then random bits; increases within a process. */

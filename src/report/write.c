@@ -27,7 +27,7 @@ static const char kinds[][24] = {
     [HD_REPORT_SESSION] = "session",
 };
 
-const char *hd_report_kind_name(enum hd_report_kind kind) {
+static const char *kind_name(enum hd_report_kind kind) {
     return (size_t)kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "hang";
 }
 
@@ -59,7 +59,7 @@ static void write_nonzero(struct hd_json *j, const char *name, uint64_t v) {
 static void write_head(const struct hd_report *r, struct hd_json *j) {
     hd_json_str(j, "format", "hangdog-report/1");
     hd_json_uuid(j, "id", r->id);
-    hd_json_str(j, "kind", hd_report_kind_name(r->kind));
+    hd_json_str(j, "kind", kind_name(r->kind));
     hd_json_time(j, "started_at", r->started_wall_ns);
     hd_json_u64(j, "duration_ns", r->duration_ns);
     hd_json_u64(j, "excluded_ns", r->excluded_ns);

@@ -38,7 +38,9 @@ bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint6
     return true;
 }
 
-uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
+/* To the caller by the frame record (caller's frame pointer, return address) at `record`. HD_STEP_ON,
+ * HD_STOP_ROOT, or HD_STOP_NO_UNWIND_INFORMATION when there is none: then nothing has changed. */
+static uint8_t step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
     uint64_t pair[2], target;
     if (record % 8 != 0 || record < w->regs.sp || !hd_stack_read(&w->stack, record, pair, sizeof pair))
         return HD_STOP_NO_UNWIND_INFORMATION;
@@ -264,12 +266,12 @@ static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
     if (hd_pc_is_exact(w->trust) ? step_without_frame(w, kind) : kind == HD_RULE_NO_CFI && step_straight(w))
         return HD_STEP_ON;
     if ((w->regs.valid >> HD_ARCH_FP & 1) != 0) {
-        uint8_t stop = hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_FRAME_POINTER);
+        uint8_t stop = step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_FRAME_POINTER);
         if (stop != HD_STOP_NO_UNWIND_INFORMATION)
             return stop;
     }
     if (hd_scan(w, 0))
-        return hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_SCAN);
+        return step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_SCAN);
     return HD_STOP_NO_UNWIND_INFORMATION;
 }
 

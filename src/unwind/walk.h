@@ -57,10 +57,6 @@ uint8_t hd_step(struct hd_walker *w, enum hd_rule_kind kind, uint64_t start);
  * hd_arch_after_call. */
 bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target);
 
-/* Steps to the caller by the frame record (caller's frame pointer, return address) at `record`.
- * HD_STEP_ON, HD_STOP_ROOT, or HD_STOP_NO_UNWIND_INFORMATION when there is none: then nothing has changed. */
-uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust);
-
 /* Recovers the frame pointer of the frame at w->regs, whose function begins at `start` (0: not known). True:
  * regs have it. */
 bool hd_scan(struct hd_walker *w, uint64_t start);
