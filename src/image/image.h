@@ -76,10 +76,7 @@ bool hd_path_is_the_systems(const char *path);
 bool hd_module_is_the_systems(const struct hd_modules *m, uint32_t index);
 
 /* Address in memory of an exported (dynamic) function or variable of module `index`, through its hash table,
- * 0: none. And the nearest exported function at or below pc: its name (copied, cut) and start in memory;
- * -ENOENT. */
+ * 0: none. */
 uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name);
-int hd_module_nearest(struct hd_modules *m, uint32_t index, uint64_t pc, char *name, size_t name_bytes,
-                      uint64_t *start);
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exported symbols of a module in memory: by name through DT_GNU_HASH, and the nearest below an address by a
- * look at all. Only fallible reads, so every figure may be garbage: offsets are checked, loops are bounded.
- * Worker: may run while a hang is on, no allocation.
+ * Exported symbols of a module in memory, by name through DT_GNU_HASH. Only fallible reads, so every figure
+ * may be garbage: offsets are checked, loops are bounded. Worker: may run while a hang is on, no allocation.
  */
 #include <elf.h>
-#include <errno.h>
 #include <string.h>
 
 #include "image/elf.h"
@@ -54,29 +52,29 @@ static bool read_dynamic(struct tables *t, uint64_t at) {
     return t->symtab != 0 && t->strtab != 0 && t->hash != 0;
 }
 
-static int open_tables(struct hd_modules *m, uint32_t index, struct tables *t) {
+static bool open_tables(struct hd_modules *m, uint32_t index, struct tables *t) {
     Elf64_Ehdr e;
     Elf64_Phdr ph;
     uint32_t head[4];
     if (index >= m->count)
-        return -ENOENT;
+        return false;
     *t = (struct tables){.memory = &m->memory, .module = &m->module[index]};
     if (!read_at(t->memory, t->module->header, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
-        return -ENOENT;
+        return false;
     for (unsigned i = 0; i < e.e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
         if (!read_at(t->memory, t->module->header + e.e_phoff + i * sizeof ph, &ph, sizeof ph))
-            return -EFAULT;
+            return false;
         if (ph.p_type != PT_DYNAMIC)
             continue;
         if (!read_dynamic(t, t->module->bias + ph.p_vaddr) || !read_at(t->memory, t->hash, head, sizeof head))
-            return -ENOENT;
+            return false;
         t->buckets = head[0];
         t->first = head[1];
         t->bloom_words = head[2];
         t->bloom_shift = head[3] & 63;
-        return t->buckets != 0 && t->bloom_words != 0 ? 0 : -ENOENT;
+        return t->buckets != 0 && t->bloom_words != 0;
     }
-    return -ENOENT;
+    return false;
 }
 
 static uint64_t buckets_at(const struct tables *t) {
@@ -90,11 +88,6 @@ static uint64_t chain_at(const struct tables *t, uint32_t symbol) {
 /* Variables too: a name that is asked for says what it is of. */
 static bool is_defined(const Elf64_Sym *s) {
     return s->st_shndx != SHN_UNDEF && s->st_value != 0 && ELF64_ST_TYPE(s->st_info) != STT_TLS;
-}
-
-static bool is_function(const Elf64_Sym *s) {
-    unsigned type = ELF64_ST_TYPE(s->st_info);
-    return s->st_shndx != SHN_UNDEF && s->st_value != 0 && (type == STT_FUNC || type == STT_GNU_IFUNC);
 }
 
 static uint32_t gnu_hash(const char *name) {
@@ -116,7 +109,7 @@ uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name
     uint32_t symbol, hash = gnu_hash(name);
     uint64_t bloom;
     size_t length = strlen(name);
-    if (open_tables(m, index, &t) != 0 ||
+    if (!open_tables(m, index, &t) ||
         !read_at(t.memory, t.hash + 16 + (uint64_t)(hash / 64 % t.bloom_words) * 8, &bloom, sizeof bloom) ||
         (bloom >> hash % 64 & bloom >> (hash >> t.bloom_shift) % 64 & 1) == 0 ||
         !read_at(t.memory, buckets_at(&t) + (uint64_t)(hash % t.buckets) * 4, &symbol, sizeof symbol) ||
@@ -135,63 +128,4 @@ uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name
             return 0;
     }
     return 0;
-}
-
-/* How many symbols there are: the hash table's last chain ends with the last symbol. */
-static uint32_t symbol_count(const struct tables *t) {
-    uint32_t piece[256], last = 0;
-    for (uint32_t done = 0; done < t->buckets && done < SYMBOLS_MAX;) {
-        uint32_t n = t->buckets - done < 256 ? t->buckets - done : 256;
-        if (!read_at(t->memory, buckets_at(t) + (uint64_t)done * 4, piece, n * 4))
-            return 0;
-        for (uint32_t i = 0; i < n; i++)
-            if (piece[i] > last)
-                last = piece[i];
-        done += n;
-    }
-    if (last < t->first || last > SYMBOLS_MAX)
-        return 0;
-    for (uint32_t link = 0; last < SYMBOLS_MAX; last++) {
-        if (!read_at(t->memory, chain_at(t, last), &link, sizeof link))
-            return 0;
-        if ((link & 1) != 0)
-            return last + 1;
-    }
-    return 0;
-}
-
-/* True when s is a better answer for the file address `want` than `best`. An address inside of a symbol's
- * extent counts more than one behind it; a strong name more than a weak one; the first more than a later
- * alias. */
-static bool is_nearer(const Elf64_Sym *s, const Elf64_Sym *best, uint64_t want) {
-    if (!is_function(s) || s->st_value > want)
-        return false;
-    if (best->st_value == 0 || s->st_value != best->st_value)
-        return s->st_value > best->st_value;
-    return ELF64_ST_BIND(best->st_info) == STB_WEAK && ELF64_ST_BIND(s->st_info) == STB_GLOBAL;
-}
-
-int hd_module_nearest(struct hd_modules *m, uint32_t index, uint64_t pc, char *name, size_t name_bytes,
-                      uint64_t *start) {
-    struct tables t;
-    Elf64_Sym piece[64], best = {.st_value = 0};
-    int rc = open_tables(m, index, &t);
-    if (rc != 0)
-        return -ENOENT;
-    uint32_t count = symbol_count(&t);
-    for (uint32_t done = t.first; done < count;) {
-        uint32_t n = count - done < 64 ? count - done : 64;
-        if (!read_at(t.memory, t.symtab + (uint64_t)done * sizeof *piece, piece, n * sizeof *piece))
-            break;
-        for (uint32_t i = 0; i < n; i++)
-            if (is_nearer(&piece[i], &best, pc - t.module->bias))
-                best = piece[i];
-        done += n;
-    }
-    if (best.st_value == 0 || best.st_name >= t.strtab_bytes)
-        return -ENOENT;
-    rc = hd_memory_string(t.memory, t.strtab + best.st_name, name, name_bytes);
-    if (rc == 0)
-        *start = t.module->bias + best.st_value;
-    return rc == 0 ? 0 : -ENOENT;
 }
