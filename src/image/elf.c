@@ -8,14 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define PROGRAM_HEADERS_MAX 64u
 #define NOTES_BYTES_MAX 1024u
 #define HOLES_MAX (1u << 20) /* in a program; in larger ones something else may live */
 #define PAGE 4096u /* strings are read in pieces that do not cross one: what follows may not be mapped */
-
-static int read_at(const struct hd_memory *memory, uint64_t at, void *dst, size_t n) {
-    return memory->read(memory->ctx, at, dst, n) == 0 ? 0 : -EFAULT;
-}
 
 int hd_memory_string(const struct hd_memory *memory, uint64_t address, char *dst, size_t n) {
     size_t have = 0;
@@ -28,7 +23,7 @@ int hd_memory_string(const struct hd_memory *memory, uint64_t address, char *dst
             piece = 256;
         if (piece > n - 1 - have)
             piece = n - 1 - have;
-        if (read_at(memory, address + have, dst + have, piece) != 0) {
+        if (!hd_memory_read(memory, address + have, dst + have, piece)) {
             dst[have] = 0;
             return have != 0 ? 0 : -EFAULT;
         }
@@ -47,7 +42,7 @@ static void build_id(const struct hd_memory *memory, uint64_t at, uint64_t bytes
     Elf64_Nhdr note;
     if (bytes > sizeof notes)
         bytes = sizeof notes;
-    if (read_at(memory, at, notes, bytes) != 0)
+    if (!hd_memory_read(memory, at, notes, bytes))
         return;
     uint64_t pad = align == 8 ? 7 : 3;
     for (uint64_t p = 0; bytes - p >= sizeof note;) {
@@ -71,19 +66,19 @@ static void build_id(const struct hd_memory *memory, uint64_t at, uint64_t bytes
 /* The program headers. Returns how many, or a negative errno. */
 static int program_headers(const struct hd_memory *memory, uint64_t header, Elf64_Phdr *out) {
     Elf64_Ehdr e;
-    if (read_at(memory, header, &e, sizeof e) != 0)
+    if (!hd_memory_read(memory, header, &e, sizeof e))
         return -EFAULT;
     if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
         e.e_ident[EI_DATA] != ELFDATA2LSB || e.e_phentsize != sizeof(Elf64_Phdr))
         return -EINVAL;
-    unsigned n = e.e_phnum < PROGRAM_HEADERS_MAX ? e.e_phnum : PROGRAM_HEADERS_MAX;
-    if (read_at(memory, header + e.e_phoff, out, n * sizeof *out) != 0)
+    unsigned n = e.e_phnum < HD_PROGRAM_HEADERS_MAX ? e.e_phnum : HD_PROGRAM_HEADERS_MAX;
+    if (!hd_memory_read(memory, header + e.e_phoff, out, n * sizeof *out))
         return -EFAULT;
     return (int)n;
 }
 
 int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
-    Elf64_Phdr ph[PROGRAM_HEADERS_MAX];
+    Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];
     int n = program_headers(memory, m->header, ph);
     if (n < 0)
         return n;
@@ -99,9 +94,9 @@ int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
 
 void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint64_t count,
                           struct hd_module *m) {
-    Elf64_Phdr ph[PROGRAM_HEADERS_MAX];
+    Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];
     uint64_t lo = UINT64_MAX, hi = 0, mapped = 0, header = 0;
-    if (count > PROGRAM_HEADERS_MAX || read_at(memory, headers, ph, count * sizeof *ph) != 0)
+    if (count > HD_PROGRAM_HEADERS_MAX || !hd_memory_read(memory, headers, ph, count * sizeof *ph))
         return;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t from = m->bias + ph[i].p_vaddr, to = from + ph[i].p_memsz;

@@ -15,6 +15,10 @@ struct hd_memory {
     void *ctx;
 };
 
+static inline bool hd_memory_read(const struct hd_memory *memory, uint64_t addr, void *dst, size_t n) {
+    return memory->read(memory->ctx, addr, dst, n) == 0;
+}
+
 #define HD_BUILD_ID_MAX 32
 
 struct hd_module {

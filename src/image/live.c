@@ -59,12 +59,12 @@ static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, c
     out->eh_frame_hdr = (uint64_t)(uintptr_t)object.dlfo_eh_frame;
     out->handle = (uint64_t)(uintptr_t)object.dlfo_link_map;
     /* Only the public head of the record: address, name, dynamic section. */
-    if (m->memory.read(m->memory.ctx, out->handle, &map, offsetof(struct link_map, l_next)) != 0)
+    if (!hd_memory_read(&m->memory, out->handle, &map, offsetof(struct link_map, l_next)))
         return -EFAULT;
     out->bias = map.l_addr;
     char first = 0;
     uint64_t name = (uint64_t)(uintptr_t)map.l_name;
-    (void)m->memory.read(m->memory.ctx, name, &first, 1);
+    (void)hd_memory_read(&m->memory, name, &first, 1);
     out->main_program = first == 0;
     out->header = out->lo;
     if (out->main_program)

@@ -8,7 +8,6 @@
 
 #include "image/elf.h"
 
-#define PROGRAM_HEADERS_MAX 64u
 #define DYNAMIC_ENTRIES_MAX 256u
 #define SYMBOLS_MAX (1u << 20) /* more are not looked at */
 #define NAME_MAX_BYTES 256u    /* of a symbol that is looked up */
@@ -22,10 +21,6 @@ struct tables {
     uint32_t buckets, first, bloom_words, bloom_shift;
 };
 
-static bool read_at(const struct hd_memory *memory, uint64_t at, void *dst, size_t n) {
-    return memory->read(memory->ctx, at, dst, n) == 0;
-}
-
 /* glibc relocates the addresses in most modules' dynamic section in place, not in all (the vDSO's, riscv's).
  * The module may be a part of a program, with the tables in another part. */
 static uint64_t dynamic_address(const struct hd_module *m, uint64_t value) {
@@ -36,7 +31,7 @@ static uint64_t dynamic_address(const struct hd_module *m, uint64_t value) {
 static bool read_dynamic(struct tables *t, uint64_t at) {
     for (unsigned i = 0; i < DYNAMIC_ENTRIES_MAX; i++) {
         Elf64_Dyn d;
-        if (!read_at(t->memory, at + i * sizeof d, &d, sizeof d))
+        if (!hd_memory_read(t->memory, at + i * sizeof d, &d, sizeof d))
             return false;
         if (d.d_tag == DT_NULL)
             break;
@@ -59,14 +54,16 @@ static bool open_tables(struct hd_modules *m, uint32_t index, struct tables *t) 
     if (index >= m->count)
         return false;
     *t = (struct tables){.memory = &m->memory, .module = &m->module[index]};
-    if (!read_at(t->memory, t->module->header, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
+    if (!hd_memory_read(t->memory, t->module->header, &e, sizeof e) ||
+        memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
         return false;
-    for (unsigned i = 0; i < e.e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
-        if (!read_at(t->memory, t->module->header + e.e_phoff + i * sizeof ph, &ph, sizeof ph))
+    for (unsigned i = 0; i < e.e_phnum && i < HD_PROGRAM_HEADERS_MAX; i++) {
+        if (!hd_memory_read(t->memory, t->module->header + e.e_phoff + i * sizeof ph, &ph, sizeof ph))
             return false;
         if (ph.p_type != PT_DYNAMIC)
             continue;
-        if (!read_dynamic(t, t->module->bias + ph.p_vaddr) || !read_at(t->memory, t->hash, head, sizeof head))
+        if (!read_dynamic(t, t->module->bias + ph.p_vaddr) ||
+            !hd_memory_read(t->memory, t->hash, head, sizeof head))
             return false;
         t->buckets = head[0];
         t->first = head[1];
@@ -100,7 +97,7 @@ static uint32_t gnu_hash(const char *name) {
 static bool is_named(const struct tables *t, const Elf64_Sym *s, const char *name, size_t length) {
     char there[NAME_MAX_BYTES];
     return s->st_name < t->strtab_bytes && length < sizeof there &&
-           read_at(t->memory, t->strtab + s->st_name, there, length + 1) &&
+           hd_memory_read(t->memory, t->strtab + s->st_name, there, length + 1) &&
            memcmp(there, name, length + 1) == 0;
 }
 
@@ -110,19 +107,21 @@ uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name
     uint64_t bloom;
     size_t length = strlen(name);
     if (!open_tables(m, index, &t) ||
-        !read_at(t.memory, t.hash + 16 + (uint64_t)(hash / 64 % t.bloom_words) * 8, &bloom, sizeof bloom) ||
+        !hd_memory_read(t.memory, t.hash + 16 + (uint64_t)(hash / 64 % t.bloom_words) * 8, &bloom,
+                        sizeof bloom) ||
         (bloom >> hash % 64 & bloom >> (hash >> t.bloom_shift) % 64 & 1) == 0 ||
-        !read_at(t.memory, buckets_at(&t) + (uint64_t)(hash % t.buckets) * 4, &symbol, sizeof symbol) ||
+        !hd_memory_read(t.memory, buckets_at(&t) + (uint64_t)(hash % t.buckets) * 4, &symbol,
+                        sizeof symbol) ||
         symbol < t.first)
         return 0;
     for (uint32_t end = symbol + SYMBOLS_MAX; symbol < end; symbol++) {
         uint32_t link;
         Elf64_Sym s;
-        if (!read_at(t.memory, chain_at(&t, symbol), &link, sizeof link))
+        if (!hd_memory_read(t.memory, chain_at(&t, symbol), &link, sizeof link))
             return 0;
         if ((link | 1) == (hash | 1) &&
-            read_at(t.memory, t.symtab + (uint64_t)symbol * sizeof s, &s, sizeof s) && is_defined(&s) &&
-            is_named(&t, &s, name, length))
+            hd_memory_read(t.memory, t.symtab + (uint64_t)symbol * sizeof s, &s, sizeof s) &&
+            is_defined(&s) && is_named(&t, &s, name, length))
             return t.module->bias + s.st_value;
         if ((link & 1) != 0)
             return 0;

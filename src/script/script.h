@@ -81,8 +81,7 @@ void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint
 bool hd_cpython_place(struct hd_scripts *s, uint64_t code, uint64_t instr, struct hd_script_place *out);
 
 static inline bool hd_script_read(const struct hd_scripts *s, uint64_t address, void *out, size_t n) {
-    const struct hd_memory *memory = &s->modules->memory;
-    return memory->read(memory->ctx, address, out, n) == 0;
+    return hd_memory_read(&s->modules->memory, address, out, n);
 }
 
 static inline uint64_t hd_script_u64(const uint8_t *bytes) {

@@ -10,14 +10,10 @@
 
 #define CONTEXT_REGISTERS 312u /* struct rt_sigframe: siginfo 128, ucontext's head 176, fault address 8 */
 
-static bool read_code(const struct hd_memory *memory, uint64_t at, uint32_t *dst, size_t words) {
-    return memory->read(memory->ctx, at, dst, words * 4) == 0;
-}
-
 bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *target) {
     uint32_t word;
     *target = 0;
-    if (ra < 4 || (ra & 3) != 0 || !read_code(memory, ra - 4, &word, 1))
+    if (ra < 4 || (ra & 3) != 0 || !hd_memory_read(memory, ra - 4, &word, sizeof word))
         return false;
     if ((word & 0xfc000000) == 0x94000000) { /* bl */
         int64_t distance = (int64_t)((uint64_t)word << 38) >> 36;
@@ -41,7 +37,7 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
                       const struct hd_regs *regs, struct hd_regs *next) {
     uint32_t word;
     (void)stack;
-    if (!read_code(memory, regs->pc, &word, 1))
+    if (!hd_memory_read(memory, regs->pc, &word, sizeof word))
         return 0;
     bool first = (word & 0xffffff3f) == 0xd503241f ||        /* bti */
                  word == 0xd503233f || word == 0xd503237f || /* paciasp, pacibsp */
@@ -69,7 +65,8 @@ int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *s
                         const struct hd_regs *regs, struct hd_regs *next) {
     uint32_t code[2];
     uint64_t saved[33];
-    if (!read_code(memory, regs->pc, code, 2) || code[0] != 0xd2801168 || code[1] != 0xd4000001)
+    if (!hd_memory_read(memory, regs->pc, code, sizeof code) || code[0] != 0xd2801168 ||
+        code[1] != 0xd4000001)
         return 0; /* mov x8, #139; svc #0 */
     if (!hd_stack_read(stack, regs->sp + CONTEXT_REGISTERS, saved, sizeof saved))
         return -EFAULT;

@@ -10,10 +10,6 @@
 
 #define STRAIGHT_BYTES 40u /* how far the way to `ret` is followed */
 
-static bool read_code(const struct hd_memory *memory, uint64_t at, void *dst, size_t n) {
-    return memory->read(memory->ctx, at, dst, n) == 0;
-}
-
 /* Length of `call r/m64` by its ModRM and SIB bytes, counted from the opcode ff; 0: it is another
  * instruction. */
 static unsigned indirect_call_length(uint8_t modrm, uint8_t sib) {
@@ -35,9 +31,9 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
     *target = 0;
     if (ra < sizeof code)
         return false;
-    if (!read_code(memory, ra - sizeof code, code, sizeof code)) {
+    if (!hd_memory_read(memory, ra - sizeof code, code, sizeof code)) {
         code[0] = 0; /* the page begins at ra - 7 or later: the shortest calls may still fit */
-        if (!read_code(memory, ra - 5, code + 3, 5))
+        if (!hd_memory_read(memory, ra - 5, code + 3, 5))
             return false;
         memset(code, 0, 3);
     }
@@ -70,9 +66,9 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
                       const struct hd_regs *regs, struct hd_regs *next) {
     uint8_t code[8] = {0};
     unsigned before = 1; /* code[before] is at pc */
-    if (!read_code(memory, regs->pc - 1, code, 5)) {
+    if (!hd_memory_read(memory, regs->pc - 1, code, 5)) {
         before = 0;
-        if (!read_code(memory, regs->pc, code, 4))
+        if (!hd_memory_read(memory, regs->pc, code, 4))
             return 0;
     }
     const uint8_t *at = code + before;
@@ -126,7 +122,7 @@ int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack 
     uint8_t code[STRAIGHT_BYTES + 8] = {0};
     struct hd_regs now = *regs;
     size_t bytes = STRAIGHT_BYTES;
-    while (!read_code(memory, regs->pc, code, bytes)) /* the page may end before */
+    while (!hd_memory_read(memory, regs->pc, code, bytes)) /* the page may end before */
         if ((bytes /= 2) == 0)
             return 0;
     for (size_t at = 0; at < bytes;) {
@@ -160,7 +156,7 @@ int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *s
     static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2}; /* then rsp, rip */
     uint8_t there[sizeof code];
     uint64_t saved[sizeof order + 2];
-    if (!read_code(memory, regs->pc, there, sizeof there) || memcmp(there, code, sizeof code) != 0)
+    if (!hd_memory_read(memory, regs->pc, there, sizeof there) || memcmp(there, code, sizeof code) != 0)
         return 0;
     if (!hd_stack_read(stack, regs->sp + 40, saved, sizeof saved))
         return -EFAULT;

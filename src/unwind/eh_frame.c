@@ -176,9 +176,9 @@ int hd_eh_table_open(const struct hd_memory *memory, uint64_t eh_frame_hdr, uint
     return 0;
 }
 
-static int read_entries(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t index,
-                        int32_t *out, uint64_t n) {
-    return memory->read(memory->ctx, t->entries + index * ENTRY_BYTES, out, n * ENTRY_BYTES);
+static bool read_entries(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t index,
+                         int32_t *out, uint64_t n) {
+    return hd_memory_read(memory, t->entries + index * ENTRY_BYTES, out, n * ENTRY_BYTES);
 }
 
 /* Address of the FDE with the greatest start at or below pc. A read of live memory is a system call, so the
@@ -190,7 +190,7 @@ static int table_search(const struct hd_memory *memory, const struct hd_eh_table
     int64_t want = (int64_t)(pc - t->hdr);
     while (n > CHUNK_ENTRIES) {
         uint64_t half = n / 2;
-        if (read_entries(memory, t, lo + half, entry, 1) != 0)
+        if (!read_entries(memory, t, lo + half, entry, 1))
             return -EFAULT;
         if (entry[0] <= want) {
             lo += half;
@@ -200,7 +200,7 @@ static int table_search(const struct hd_memory *memory, const struct hd_eh_table
     }
     if (n == 0)
         return -ENOENT;
-    if (read_entries(memory, t, lo, entry, n) != 0)
+    if (!read_entries(memory, t, lo, entry, n))
         return -EFAULT;
     uint64_t first = 0;
     while (n > 1) {

@@ -17,9 +17,9 @@ const uint8_t *hd_rd_take_slow(struct hd_reader *r, uint32_t n) {
     r->window = r->at;
     r->have = 0;
     /* `end` may lie beyond what is mapped: then what is needed right now may still be there. */
-    if (r->memory->read(r->memory->ctx, r->at, r->buf, want) != 0) {
+    if (!hd_memory_read(r->memory, r->at, r->buf, want)) {
         want = n;
-        if (r->memory->read(r->memory->ctx, r->at, r->buf, want) != 0) {
+        if (!hd_memory_read(r->memory, r->at, r->buf, want)) {
             r->bad = true;
             return NULL;
         }
@@ -122,7 +122,7 @@ uint64_t hd_rd_pointer(struct hd_reader *r, uint8_t enc, const struct hd_pe_base
     value += base_of(r, enc & 0x70, here, bases);
     if ((enc & HD_PE_INDIRECT) != 0 && !r->bad) {
         uint64_t target = 0;
-        if (r->memory->read(r->memory->ctx, value, &target, sizeof target) != 0)
+        if (!hd_memory_read(r->memory, value, &target, sizeof target))
             r->bad = true;
         value = target;
     }

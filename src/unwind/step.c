@@ -209,7 +209,7 @@ static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
         return true;
     /* In a module: a leaf. In none: code of a compiler has frames, but a jump to nowhere pushed only its
      * return address. */
-    if (kind == HD_RULE_NO_CFI || memory->read(memory->ctx, w->regs.pc, &byte, 1) != 0)
+    if (kind == HD_RULE_NO_CFI || !hd_memory_read(memory, w->regs.pc, &byte, 1))
         return hd_arch_step_leaf(&w->stack, &w->regs, &next) == 1 && accept(w, &next, true);
     return false;
 }
