@@ -49,19 +49,21 @@ static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_fr
     return hd_hash(hash, &start, sizeof start);
 }
 
+struct hot_path {
+    uint32_t node[HD_TREE_DEPTH_MAX], count; /* outermost first */
+};
+
 /* Of the cause and the innermost functions of the hot stack that are the app's own; where it has none, of
  * all. */
-static uint64_t fingerprint(struct hd_worker *k, const struct hd_hang *h, const struct hd_cause *cause) {
-    uint32_t path[HD_TREE_DEPTH_MAX];
-    uint32_t n = hd_tree_hot_path(&h->tree, path, HD_TREE_DEPTH_MAX);
+static uint64_t fingerprint(struct hd_worker *k, const struct hot_path *hot, const struct hd_cause *cause) {
     uint8_t rule = FINGERPRINT_RULE;
     uint64_t hash = hd_hash(hd_hash(0xcbf29ce484222325ULL, &rule, 1), &cause->kind, 1);
     for (int own_only = 1; own_only >= 0; own_only--) {
         unsigned used = 0;
         uint64_t sum = hash;
-        for (uint32_t i = n; i > 0 && used < FINGERPRINT_FRAMES; i--) {
+        for (uint32_t i = hot->count; i > 0 && used < FINGERPRINT_FRAMES; i--) {
             bool counts;
-            sum = mix_frame(k, sum, &k->pool.node[path[i - 1]].frame, own_only != 0, &counts);
+            sum = mix_frame(k, sum, &k->pool.node[hot->node[i - 1]].frame, own_only != 0, &counts);
             used += counts;
         }
         if (used > 0) {
@@ -74,14 +76,12 @@ static uint64_t fingerprint(struct hd_worker *k, const struct hd_hang *h, const 
 /* Code made at run time has no part in the fingerprint: its addresses mean nothing in the next run. Within
  * this run they do: two hangs are the same if it is at the same places on the way to the same function. 0: no
  * other hang is the same, for the hot stack ends in such code, and where its function begins is not known. */
-static uint64_t made_code(struct hd_worker *k, const struct hd_hang *h) {
-    uint32_t path[HD_TREE_DEPTH_MAX];
-    uint32_t n = hd_tree_hot_path(&h->tree, path, HD_TREE_DEPTH_MAX);
+static uint64_t made_code(struct hd_worker *k, const struct hot_path *hot) {
     uint64_t hash = 0xcbf29ce484222325ULL;
-    for (uint32_t i = n; i > 0; i--) {
-        const struct hd_frame *f = &k->pool.node[path[i - 1]].frame;
+    for (uint32_t i = hot->count; i > 0; i--) {
+        const struct hd_frame *f = &k->pool.node[hot->node[i - 1]].frame;
         if (f->start == 0 && hd_modules_at(&k->modules, hd_frame_lookup_pc(f)) < 0) {
-            if (i == n) {
+            if (i == hot->count) {
                 return 0;
             }
             hash = hd_hash(hash, &f->pc, sizeof f->pc);
@@ -176,15 +176,14 @@ static enum hd_report_kind kind_of(const struct hd_hang *h) {
 
 /* The newest sample that met the whole hot stack: what is told of how that was taken. Where no sample had a
  * stack, the newest of the hang: the last one that was taken may have come after its end. */
-static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h) {
-    uint32_t path[HD_TREE_DEPTH_MAX], n = hd_tree_hot_path(&h->tree, path, HD_TREE_DEPTH_MAX);
+static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h, const struct hot_path *hot) {
     for (uint32_t i = h->timeline_count; i > 0 && i + HD_TIMELINE > h->timeline_count; i--) {
         const struct hd_timeline_entry *e = &h->timeline[(i - 1) % HD_TIMELINE];
-        if (n == 0) {
+        if (hot->count == 0) {
             return e;
         }
         for (uint32_t at = e->leaf; at != HD_TREE_NONE; at = h->tree.pool->node[at].parent) {
-            if (at == path[n - 1]) {
+            if (at == hot->node[hot->count - 1]) {
                 return e;
             }
         }
@@ -192,8 +191,9 @@ static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h) {
     return NULL;
 }
 
-static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, struct hd_report *r) {
-    const struct hd_timeline_entry *hot = hot_sample(h);
+static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hot_path *path,
+                 struct hd_report *r) {
+    const struct hd_timeline_entry *hot = hot_sample(h, path);
     *r = (struct hd_report){
         .kind = kind_of(h),
         .started_wall_ns = h->start_wall_ns,
@@ -349,7 +349,9 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     struct hd_report r;
     struct hd_cause cause;
     struct hd_monitor_cost cost;
-    fill(m, k, h, &r);
+    struct hot_path hot;
+    hot.count = hd_tree_hot_path(&h->tree, hot.node, HD_TREE_DEPTH_MAX);
+    fill(m, k, h, &hot, &r);
     hd_cause_decide(&h->sums, &cause);
     uint64_t faults = hd_major_faults(k, h->tid); /* the thread may be gone */
     cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
@@ -358,11 +360,11 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     r.cause = &cause;
     r.monitor = &cost;
     r.complete = complete;
-    r.fingerprint = fingerprint(k, h, &cause);
+    r.fingerprint = fingerprint(k, &hot, &cause);
     bool first = h->written_age_ns == 0;
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
     hd_recorded_open(m, h, complete);
-    uint64_t made = made_code(k, h);
+    uint64_t made = made_code(k, &hot);
     if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_made &&
         hd_spool_has(&k->spool, k->before_id)) {
         r.brief = true;
