@@ -28,6 +28,7 @@ static struct hd_worker *k;
 static struct hd_monitor *m;
 static struct hd_record record;
 static int (*true_clock)(int, struct timespec *);
+static int (*true_wall_clock)(uint64_t *);
 
 /* Files in the spool whose name ends with `end`. */
 static unsigned files(const char *end) {
@@ -65,6 +66,7 @@ static int fresh(void **state) {
 static int clean(void **state) {
     (void)state;
     hd_os.clock = true_clock;
+    hd_os.wall_clock = true_wall_clock;
     hd_spool_close(&k->spool);
     free(k->scratch);
     free(k);
@@ -203,6 +205,34 @@ static void what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day(vo
     assert_int_equal(files(".held"), 1);
 }
 
+/* As far ahead of the true one, by which files are dated, as the other clock says. */
+static int fake_wall_clock(uint64_t *ns) {
+    int r = true_wall_clock(ns);
+    *ns += clock_ns;
+    return r;
+}
+
+/* Counted anew now and then: nothing is started again. */
+static void the_cap_of_a_day_is_over_when_the_day_is(void **state) {
+    (void)state;
+    clock_ns = 1;
+    hd_os.clock = fake_clock;
+    hd_os.wall_clock = fake_wall_clock;
+    m->settings.held = false;
+    m->settings.reports_per_day = 2;
+    for (unsigned i = 0; i < 3; i++) {
+        hang(i + 1);
+    }
+    assert_int_equal(files(".json"), 2);
+    clock_ns += 61 * HD_NS_PER_S;
+    hang(4);
+    assert_int_equal(files(".json"), 2);
+    clock_ns += 24 * 3600 * HD_NS_PER_S;
+    hang(5);
+    assert_int_equal(files(".json"), 3);
+    assert_int_equal(atomic_load(&record.suppressed), 2);
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
     const struct CMUnitTest tests[] = {
@@ -210,10 +240,12 @@ int main(void) {
         CASE(what_is_remembered_is_shown_when_its_loop_is_sure),
         CASE(of_one_kind_some_are_shown_and_one_more_every_ten_minutes),
         CASE(a_small_spool_does_not_lift_the_cap_of_a_day),
+        CASE(the_cap_of_a_day_is_over_when_the_day_is),
         CASE(what_was_held_back_or_withdrawn_leaves_its_place_in_the_day),
         CASE(what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day),
     };
     hd_os_clock_init();
     true_clock = hd_os.clock;
+    true_wall_clock = hd_os.wall_clock;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
