@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a loop costs that has nothing to do, by the monitor's wake-ups: none while it waits, two when it
- * ticks.
+ * ticks; and none of a launch that has been sampled for long enough.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,9 @@
 #include <string.h>
 
 #include "library.h"
+#include "monitor/monitor.h"
 
+#define T THRESHOLD_MS
 #define TRIES 5 /* a machine with too much to do makes a turn long, and is looked at more often */
 
 static FILE *open_of_thread(const char *tid, const char *name) {
@@ -102,12 +104,51 @@ static void a_tick_wakes_the_monitor_twice(void **state) {
     fail_msg("the monitor slept %ld times in %ld ticks", most, ticks);
 }
 
+/* Beside another loop that is busy at first, so that the launch goes on to be looked at. */
+static void a_launch_is_sampled_for_so_long_and_then_wakes_nobody(void **state) {
+    (void)state;
+    const uint64_t most_ns = 3 * T * MS;
+    long most = 0;
+    struct hd_settings settings = hd_settings_default();
+    settings.interval_ns = INTERVAL_MS * MS;
+    settings.sample_launch_ns = most_ns;
+    settings.threshold_ns[HANGDOG_STATE_LAUNCH] = T * MS;
+    memcpy(settings.spool, spool.path, sizeof spool.path);
+    for (unsigned i = 0; i == 0 || (i < TRIES && most > 1); i++) {
+        struct hd_monitor *m;
+        looper_stop(&looper);
+        assert_int_equal(hangdog_stop(), 0);
+        assert_int_equal(hd_monitor_start(&settings, NULL, &m), 0);
+        hangdog_loop *loop = hangdog_loop_watch("launching", 0);
+        looper_start(&looper, "main", 0);
+        looper_call(&looper, block_sleep, 6 * T);
+        nap_ms(T); /* all that there was to do for it */
+        long before = sleeps();
+        block_sleep(5 * T);
+        most = sleeps() - before;
+        hangdog_before_wait(loop);
+        hangdog_loop_unwatch(loop);
+        json_t *launches = spool_wait(&spool, "launch", i + 1);
+        const json_t *report = json_array_get(launches, i), *sample;
+        const json_t *timeline = json_object_get(json_object_get(report, "samples"), "timeline");
+        size_t n;
+        assert_true(report_ns(report, "duration_ns") >= 10 * T * MS);
+        assert_true(json_array_size(timeline) > 0);
+        json_array_foreach(timeline, n, sample) {
+            assert_in_range(report_ns(sample, "at_ns"), 0, most_ns + T * MS);
+        }
+        json_decref(launches);
+    }
+    assert_in_range(most, 0, 1);
+}
+
 int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(a_loop_that_waits_wakes_nobody),
         CASE(a_tick_wakes_the_monitor_twice),
+        CASE(a_launch_is_sampled_for_so_long_and_then_wakes_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
