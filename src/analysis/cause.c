@@ -387,7 +387,10 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
         out->lock_address = e->lock_address;
         out->lock_owner_tid = e->lock_owner_tid;
     }
-    say_detail(&t, kind, e);
+    if (e->state == HD_RUN_GONE)
+        hd_text_str(&t, "nothing was seen of it");
+    else
+        say_detail(&t, kind, e);
     say_time(&t, s->ns[kind], s->total_ns);
 }
 

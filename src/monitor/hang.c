@@ -44,7 +44,10 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     if (w->generation == msg->generation) { /* else the slot is another loop's by now */
         memcpy(h->loop_name, w->name, sizeof h->loop_name);
         h->unseen_ns = w->since_ns > msg->at_ns ? w->since_ns - msg->at_ns : 0;
-        h->tree.time_ns = h->sums.total_ns = h->unseen_ns;
+        h->tree.time_ns = h->unseen_ns;
+        hd_cause_add(&h->sums, &(struct hd_evidence){.for_ns = h->unseen_ns,
+                                                     .state = HD_RUN_GONE,
+                                                     .syscall_nr = HD_SYSCALL_NONE});
     }
     h->tid = msg->tid;
     uint64_t now_ns = hd_os_now_ns();

@@ -316,7 +316,6 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     hd_target_open(&w->target, w->loop.tid); /* what could not be opened shows in the captures */
     uint32_t still_new = HD_WATCH_NEW; /* else its thread leaves already, and waits for that to be seen */
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
-        hd_os.futex_wake((uint32_t *)&w->use, 1, false);
         hd_tell_sample(m, w, HD_MSG_DRY);
     }
 }

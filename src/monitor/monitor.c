@@ -107,6 +107,9 @@ static uint64_t look(struct hd_monitor *m) {
         if (hd_look_at(m, w, now_ns, late_ns, delay_ns) && !given_up(m, w) && w->next_ns < next_ns) {
             next_ns = w->next_ns;
         }
+        if (use == HD_WATCH_NEW) { /* its thread may wait for that: a launch that was slow is a hang by now */
+            hd_os.futex_wake((uint32_t *)&w->use, 1, false);
+        }
     }
     tell_waits(m, now_ns);
     m->looked_ns = now_ns;
