@@ -132,6 +132,7 @@ static bool day_allows(struct hd_monitor *m, struct hd_worker *k) {
         if (hd_spool_count_last(&k->spool, DAY_NS, &k->day_count) != 0) {
             k->day_count = 0;
         }
+        k->day_count += k->held_count; /* not yet by their names */
         k->day_checked_ns = now_ns;
     }
     return k->day_count < m->settings.reports_per_day;
@@ -299,7 +300,7 @@ static bool lasts(const struct hd_worker *k, const uint8_t *id) {
 
 static void withdraw(struct hd_worker *k, const uint8_t *id) {
     hd_spool_withdraw(&k->spool, id);
-    k->day_checked_ns = 0; /* the day has one less than was counted when the hang began */
+    k->day_count -= k->day_count != 0; /* it was counted when the hang began */
 }
 
 void hd_publish_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
