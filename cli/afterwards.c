@@ -293,7 +293,8 @@ void afterwards(const struct runner *r) {
         int death = !superseded && of_child          ? NOBODY_KNOWS
                     : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
                                                      : BY_ITSELF;
-        if (last) {
+        if (last &&
+            !WCOREDUMP(r->status)) { /* its monitor ends before a core is written, which may take long */
             note_what_it_became(c, r->ended_ns);
         }
         settle(c, death,

@@ -266,6 +266,8 @@ void *hd_monitor_run(void *monitor) {
         m->wakeups++;
         wait(m, seen, next_ns);
     }
+    /* how long its exit takes from here: it became nothing else */
+    atomic_store_explicit(&m->record->filtered, 0, memory_order_relaxed);
     /* before the launch ends: what waited last may be the loop's, and the launch several turns of it */
     tell_waits(m, hd_os_now_ns());
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {

@@ -9,6 +9,7 @@ import stat
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 from support_run import BUILD, HANGDOG, SANITIZER, Program, environment, main
@@ -152,6 +153,19 @@ class Becoming(Case):
         self.assertEqual(7, done.returncode, done.stderr)
         self.assertIn("it became a program that could not be watched", done.stderr)
         self.assertNotIn(NO_LOOP, done.stderr)
+
+    def test_who_takes_long_over_its_exit_under_a_filter_became_nothing(self):
+        """It waits for the reader of its pipe, and our threads are long gone."""
+        run = subprocess.Popen([HANGDOG, "run", "--spool", self.folder / "spool", "--",
+                                os.path.join(BUILD, "tests/programs/filtered"), "lingers"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(run.kill)
+        while "hung for" not in (line := run.stderr.readline()) or "sleeping" not in line:
+            self.assertNotEqual("", line, "it ended")
+        time.sleep(6)  # it exits 1 s after that, and is silent for more than 3 s
+        output, said = run.communicate(timeout=60)
+        self.assertEqual((7, 100001), (run.returncode, len(output.splitlines(True)[-1])), said)
+        self.assertIn("; 2 hangs, ", said)
 
 
 class Scripts(Case):

@@ -10,7 +10,8 @@
  * deadly|harmless|prctl|user|old|denied PROGRAM ARGS...`: runs PROGRAM under a filter that ends it for a call
  * that every monitor makes, or for one that none does, or for prctl; where geteuid names a user whom no file
  * belongs to; where close_range is not there, as before Linux 5.9, or where unshare may not be called either.
- * `filtered becomes PROGRAM ARGS...`: becomes it under a filter of its own.
+ * `filtered becomes PROGRAM ARGS...`: becomes it under a filter of its own. `filtered lingers`: what it has
+ * printed is more than a pipe takes, and goes there when it exits.
  * `filtered vfork`: children that share the memory have filters of their own; then a thread that is called
  * worker sleeps for 0.7 s in its loop, and the program becomes `filtered asks`.
  */
@@ -307,5 +308,10 @@ int main(int argc, char **argv) {
     sleeping_callback();
     tell("sleep", now_ms() - begin);
     tick(20);
+    if (strcmp(how, "lingers") == 0) {
+        static char printed[128 * 1024];
+        setvbuf(stdout, printed, _IOFBF, sizeof printed);
+        printf("%0100000d\n", 0);
+    }
     exit(7);
 }
