@@ -194,7 +194,7 @@ static int pass_on_with_us(const struct call *c, const char *link) {
         return E2BIG;
     }
     const char *users = hd_exec_variable(c->env, HD_PRELOAD_VARIABLE);
-    const char *before = users != NULL && hd_next_comes_first(users) ? users : first;
+    const char *before = users != NULL && hd_next_comes_first(users) ? users + strspn(users, ": ") : first;
     size_t bytes = sizeof HD_PRELOAD_VARIABLE "::" + strlen(before) + strlen(own_preload) +
                    (users != NULL ? strlen(users) : 0);
     char *env[variables + 3], link_variable[sizeof HD_LINK_VARIABLE + strlen(link)], preload_variable[bytes];

@@ -160,8 +160,10 @@ class Builds(Case):
         runtime = subprocess.run(["/usr/bin/gcc", "-print-file-name=libasan.so"], check=True, stdout=subprocess.PIPE,
                                  text=True).stdout.strip()
         preloads = self.script("preloads", "#!/bin/sh", "LD_PRELOAD='%s' exec %s" % (runtime, HANG))
-        self.assert_each_hang({**self.ways_to(program), "preloads": preloads})
+        adds = self.script("adds", "#!/bin/sh", "LD_PRELOAD=\"$LD_PRELOAD:%s\" exec %s" % (runtime, program))  # to none
+        self.assert_each_hang({**self.ways_to(program), "preloads": preloads, "adds": adds})
         children = {"child": ["/bin/sh", "-c", program + "; exit $?"], "preloaded child": ["/bin/sh", "-c", preloads + "; exit $?"],
+                    "child that adds": ["/bin/sh", "-c", adds + "; exit $?"],
                     "command's shell": self.script("commands", "#!/bin/sh", "LD_PRELOAD='%s' exec %s true" % (runtime, HANG))}
         self.assert_each_hang(children, ("--quiet", "--follow"))
 
