@@ -78,6 +78,14 @@ static void close_leaving(struct hd_monitor *m) {
     }
 }
 
+/* No loop yet, and the first will have been launching since the start: looked for stops all the same. */
+static bool launches_unseen(const struct hd_monitor *m, uint64_t now_ns) {
+    unsigned i = 0;
+    return !m->settings.held && now_ns - m->record->options.started_ns < HD_LAUNCH_KNOWN_NS &&
+           atomic_load_explicit(&m->record->launch_ns, memory_order_relaxed) == 0 &&
+           hd_next_on(m, &i) == NULL;
+}
+
 /* All loops, one pass. The time of the next look, FOR_EVER when every loop is idle. */
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns = anchor(m);
@@ -87,7 +95,11 @@ static uint64_t look(struct hd_monitor *m) {
     m->overtime_ns = 0;
     m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
     uint64_t next_ns = FOR_EVER;
+    bool launches = launches_unseen(m, now_ns);
     note_pause(m, now_ns);
+    if (launches && late_ns > delay_ns + HD_LATE_NS) {
+        m->resumed_ns = now_ns;
+    }
     hd_figures_weigh(m, now_ns);
     for (unsigned i = 0, n = hd_slots(m); i < n && !is_stopping(m); i++) {
         struct hd_watch *w = hd_watch_at(m, i);
@@ -110,6 +122,9 @@ static uint64_t look(struct hd_monitor *m) {
         if (use == HD_WATCH_NEW) { /* its thread may wait for that: a launch that was slow is a hang by now */
             hd_os.futex_wake((uint32_t *)&w->use, 1, false);
         }
+    }
+    if (launches && next_ns == FOR_EVER) {
+        next_ns = now_ns + HD_NS_PER_S;
     }
     tell_waits(m, now_ns);
     m->looked_ns = now_ns;

@@ -105,6 +105,9 @@ struct hd_recogniser {
     struct hd_past_samples *past; /* the worker's: samples of launches, zero-initialised */
 };
 
+#define HD_LAUNCH_KNOWN_NS \
+    (300 * HD_NS_PER_S) /* the library: a program whose loop is known later was not launching */
+
 struct hd_settings {
     uint64_t interval_ns;
     uint64_t threshold_ns[HANGDOG_STATES];

@@ -68,6 +68,29 @@ static void stopped_while_idle_it_does_not_hang(void **state) {
     json_decref(spool_wait(&spool, "session", 1));
 }
 
+/* A breakpoint in the code that starts it. */
+static int stopped_first_role(void) {
+    library_start(&spool);
+    nap_ms(10);
+    raise(SIGSTOP);
+    hangdog_loop *loop = hangdog_loop_watch("main", 0);
+    hangdog_before_wait(loop);
+    nap_ms(INTERVAL_MS);
+    hangdog_after_wait(loop);
+    hangdog_loop_unwatch(loop);
+    return -hangdog_stop();
+}
+
+static void stopped_before_its_loop_is_watched_it_does_not_hang(void **state) {
+    (void)state;
+    struct role role;
+    role_start(&role, "stopped-first", &spool);
+    role_stopped_for(&role, 2000 + T, 0);
+    assert_int_equal(role_wait(&role), 0);
+    spool_expect(&spool, 0);
+    json_decref(spool_wait(&spool, "session", 1));
+}
+
 static int hang_role(void (*block)(uint64_t)) {
     start_with_loop();
     role_say(ROLE_FD, looper_call(&looper, block, 3000));
@@ -422,6 +445,7 @@ int main(int argc, char **argv) {
         }
         role_ends_with_session(&spool);
         return strcmp(argv[1], "idle") == 0            ? idle_role()
+               : strcmp(argv[1], "stopped-first") == 0 ? stopped_first_role()
                : strcmp(argv[1], "sleep") == 0         ? hang_role(block_sleep)
                : strcmp(argv[1], "spin") == 0          ? hang_role(block_spin)
                : strcmp(argv[1], "changing") == 0      ? changing_role()
@@ -432,6 +456,7 @@ int main(int argc, char **argv) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
     const struct CMUnitTest beside[] = {
         CASE(stopped_while_idle_it_does_not_hang),
+        CASE(stopped_before_its_loop_is_watched_it_does_not_hang),
         CASE(a_stop_is_taken_off_a_sleeping_hang),
         CASE(a_stop_is_taken_off_a_running_hang),
         CASE(after_a_stop_its_report_is_written_as_seldom_as_ever),
