@@ -182,17 +182,9 @@ static size_t count_variables(char *const *env) {
     return n;
 }
 
-/* With our two variables: the program removes them before it runs, and then has what it would have had.
- * E2BIG: it would not load us. */
-static int pass_on_with_us(const struct call *c, const char *link) {
-    char first[HD_NEXT_NAME_BYTES];
+/* With our two variables: the program removes them before it runs, and then has what it would have had. */
+static int pass_on_with(const struct call *c, const char *first, const char *link) {
     size_t variables = count_variables(c->env), n = 0;
-    int saved = errno;
-    bool follow = variables <= VARIABLES_MAX && target_loads_us(c, first);
-    errno = saved;
-    if (!follow) {
-        return E2BIG;
-    }
     const char *users = hd_exec_variable(c->env, HD_PRELOAD_VARIABLE);
     const char *before = users != NULL && hd_next_comes_first(users) ? users + strspn(users, ": ") : first;
     size_t bytes = sizeof HD_PRELOAD_VARIABLE "::" + strlen(before) + strlen(own_preload) +
@@ -223,6 +215,30 @@ static int pass_on_with_us(const struct call *c, const char *link) {
     return pass_on(c, env);
 }
 
+/* In the process itself, by a descriptor of the file for its record's successor, which is open no sooner than
+ * it must be: children that other threads fork meanwhile have it too. In a child (NULL) by the file's path.
+ * E2BIG: it would not load us. */
+static int pass_on_with_us(const struct call *c, const struct hd_record *record) {
+    char first[HD_NEXT_NAME_BYTES], number[24];
+    struct hd_text t;
+    int saved = errno;
+    bool follow = count_variables(c->env) <= VARIABLES_MAX && target_loads_us(c, first);
+    int link = follow && record != NULL ? hd_record_file_open() : -ENOENT;
+    errno = saved;
+    if (!follow || (record != NULL && link < 0)) {
+        return E2BIG;
+    }
+    hd_text_init(&t, number, sizeof number);
+    hd_text_i64(&t, link);
+    hd_text_str(&t, ":");
+    hd_text_i64(&t, record != NULL ? hd_record_file_number(record) : 0);
+    int result = pass_on_with(c, first, record != NULL ? number : hd_record_file_path());
+    saved = errno;
+    hd_os_close(link);
+    errno = saved;
+    return result;
+}
+
 /* Our variables were what was too much: without us it may pass. */
 static bool was_too_big(int result) {
     return (result < 0 ? errno : result) == E2BIG;
@@ -232,7 +248,7 @@ static bool was_too_big(int result) {
 static int become_in_child(const struct call *c) {
     const char *path = own_preload[0] != '\0' && !is_of_another_runner(c) ? hd_record_file_path() : NULL;
     bool child = path != NULL && c->path != NULL && (hd_process_is_child() || c->way >= SPAWN);
-    int result = child && !hd_process_is_filtered() ? pass_on_with_us(c, path) : E2BIG;
+    int result = child && !hd_process_is_filtered() ? pass_on_with_us(c, NULL) : E2BIG;
     if (was_too_big(result)) {
         if (child) {
             hd_record_file_count_unwatched(1);
@@ -250,24 +266,9 @@ static int become(const struct call *c) {
     if (record == NULL || c->path == NULL) {
         return become_in_child(c);
     }
-    int saved = errno;
-    int link = hd_record_file_open();
-    errno = saved;
-    char number[24];
-    struct hd_text t;
-    hd_text_init(&t, number, sizeof number);
-    hd_text_i64(&t, link);
-    hd_text_str(&t, ":");
-    hd_text_i64(&t, hd_record_file_number(record));
     uint32_t before =
         atomic_exchange(&record->unwatched, HD_UNWATCHED_EXEC); /* until the new program says no */
-    int result = E2BIG;
-    if (link >= 0) {
-        result = pass_on_with_us(c, number);
-        saved = errno;
-        hd_os_close(link);
-        errno = saved;
-    }
+    int result = pass_on_with_us(c, record);
     result = was_too_big(result) ? pass_on(c, c->env) : result;
     atomic_store(&record->unwatched, before);
     return result;

@@ -338,6 +338,22 @@ class Exec(Case):
             with open("/proc/locks", encoding="ascii") as locks:
                 self.assertIn(":%d " % os.stat(copy).st_ino, locks.read(), "watched: %s" % watched)
 
+    def test_two_numbers_that_are_free_are_enough(self):
+        """What the next program gets is opened when its files have been looked at, and closed."""
+        code = """if 1:
+            import os, resource, sys
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+            held = []
+            try:
+                while True:
+                    held.append(os.dup(0))
+            except OSError:
+                os.close(held.pop()), os.close(held.pop())
+            os.execv(sys.argv[1], ["become", "loop"])"""
+        program = self.program([PYTHON, "-I", "-c", code, BECOME])
+        self.assertEqual(7, program.wait(), program.errors)
+        self.assertEqual(["sleep"], self.hangs(program), program.errors)
+
     def test_a_process_that_a_constructor_starts_is_a_child(self):
         folder = self.folder()
         for name, source, options in (
