@@ -70,25 +70,25 @@ static bool takes_us(const char *loader) {
     return takes;
 }
 
-/* It is started to run another program, and not only to list what that one loads. */
-static bool runs_a_program(const char *loader, char *const *argv, char first[HD_NEXT_NAME_BYTES]) {
+/* What the loader is started to run, and not only to list or to check; NULL: nothing. Of its other options,
+ * up to glibc 2.42, one has no value. */
+static const char *run_by(const char *loader, char *const *argv) {
     const char *slash = strrchr(loader, '/');
-    bool runs = false;
-    if (strcmp(slash != NULL ? slash + 1 : loader, LOADER) != 0) {
-        return false;
+    if (strcmp(slash != NULL ? slash + 1 : loader, LOADER) != 0 || argv == NULL || argv[0] == NULL) {
+        return NULL;
     }
-    /* its words, among options that have values, and its words' words */
-    for (unsigned i = 1; argv != NULL && argv[0] != NULL && argv[i] != NULL; i++) {
-        if (strncmp(argv[i], "--list", 6) == 0) {
-            return false;
+    for (argv++; *argv != NULL && strncmp(*argv, "--", 2) == 0; argv++) {
+        if (strncmp(*argv, "--list", 6) == 0 || strncmp(*argv, "--ver", 5) == 0 ||
+            strcmp(*argv, "--help") == 0) {
+            return NULL;
         }
-        runs = runs || hd_next_loads_us(AT_FDCWD, argv[i], NULL, first);
+        argv += strcmp(*argv, "--inhibit-cache") != 0 && argv[1] != NULL;
     }
-    return runs;
+    return *argv;
 }
 
-/* Of the program, or the program itself, which has none then. */
-static bool has_our_loader(int fd, const ElfW(Ehdr) * e, const char *program, char *const *argv,
+/* Of the program, or the program itself, which has none then: `*program` is what it runs. */
+static bool has_our_loader(int fd, const ElfW(Ehdr) * e, const char **program, char *const *argv,
                            char first[HD_NEXT_NAME_BYTES]) {
     ElfW(Phdr) p;
     if (e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != MACHINE) {
@@ -104,7 +104,8 @@ static bool has_our_loader(int fd, const ElfW(Ehdr) * e, const char *program, ch
                    strcmp(path + n - sizeof LOADER, LOADER) == 0 && takes_us(path);
         }
     }
-    return runs_a_program(program, argv, first) && hd_loader_takes_us(fd);
+    *program = run_by(*program, argv);
+    return *program != NULL && hd_loader_takes_us(fd);
 }
 
 /* With privileges of its file's the loader takes no library from us, and our variables would stay in the
@@ -148,12 +149,15 @@ bool hd_next_loads_us(int dir, const char *path, char *const *argv, char first[H
         long n = fd < 0 ? fd : hd_os.pread(fd, head.text, sizeof head.text - 1, 0);
         bool elf = n >= (long)sizeof head.elf && memcmp(head.text, ELFMAG, SELFMAG) == 0;
         bool good = n > 2;
-        bool loads = elf && has_our_loader(fd, &head.elf, path, argv, first);
+        const char *next = path;
+        bool loads = elf && has_our_loader(fd, &head.elf, &next, argv, first);
         hd_os_close(fd);
-        if (!good || elf) {
+        if (!good || (elf && (!loads || next == path))) {
             return loads;
         }
-        if (memcmp(head.text, "#!", 2) != 0) {
+        if (elf) {
+            path = next;
+        } else if (memcmp(head.text, "#!", 2) != 0) {
             path = "/bin/sh"; /* which libc gives what the kernel does not know */
         } else if (interpreter_of(head.text, interpreter, sizeof interpreter)) {
             path = interpreter;
@@ -161,6 +165,7 @@ bool hd_next_loads_us(int dir, const char *path, char *const *argv, char first[H
             return false;
         }
         dir = AT_FDCWD;
+        argv = NULL; /* the words are not those of what comes now */
     }
     return false;
 }

@@ -25,6 +25,7 @@ LEAVES = os.path.join(PROGRAMS, "leaves")
 THREAD_ENDS = os.path.join(PROGRAMS, "thread-ends")
 CHRONYD = "/usr/sbin/chronyd"
 SHELL = "/bin/sh"
+LOADER = "/lib64/ld-linux-x86-64.so.2"
 PYTHON = "/usr/bin/python3"
 NO_LONGER = r"it could no longer be watched: a seccomp filter is on all threads"
 OWN_CALLS = "the sanitizer's runtime makes system calls of its own, which these filters end"
@@ -524,24 +525,27 @@ print(libc.pclose(begun) >> 8)
 """
 
 
-# The same on the smallest stack that a thread may have.
+# The same on the smallest stack that a thread may have; or it becomes what it is told.
 SMALL_STACK = """
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-static void *run(void *unused) {
+#include <unistd.h>
+static void *run(void *words) {
+    char **argv = words;
+    if (argv[1] != NULL) execv(argv[1], argv + 1);
     int status = system("exit 3");
     FILE *commands = popen("exit 4", "r");
     printf("%d %d\\n", status >> 8, pclose(commands) >> 8);
-    return unused;
+    return NULL;
 }
-int main(void) {
+int main(int argc, char **argv) {
     pthread_t thread;
     pthread_attr_t small;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN);
-    return pthread_create(&thread, &small, run, NULL) != 0 || pthread_join(thread, NULL) != 0;
+    return pthread_create(&thread, &small, run, argv) != 0 || pthread_join(thread, NULL) != 0;
 }
 """
 
@@ -581,6 +585,9 @@ class Follow(Case):
         program = self.program([small], options=["--follow"])
         self.assertEqual(0, program.wait(), program.errors)
         self.assertEqual("3 4\n", program.output)
+        if os.path.exists(LOADER):
+            program = self.program([small, LOADER, "--argv0", "other", SHELL, "-c", "exit 5"])
+            self.assertEqual(5, program.wait(), program.errors)
 
     @unittest.skipIf(SANITIZER, OWN_CALLS)
     def test_commands_under_a_filter(self):

@@ -151,6 +151,7 @@ class Builds(Case):
         if os.path.exists(loader):
             ways["loader"] = [loader, program]
             ways["wrapper of the loader"] = self.script("wrapper-of-loader", "#!/bin/sh", "exec %s %s" % (loader, program))
+            ways["with an option"] = self.script("with-an-option", "#!/bin/sh", "exec %s --argv0 \"$0\" %s" % (loader, program))
         return ways
 
     def test_a_sanitizer_of_a_program_that_another_one_becomes(self):
