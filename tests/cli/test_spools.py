@@ -3,6 +3,7 @@
 
 import fcntl
 import os
+import pathlib
 import subprocess
 import unittest
 
@@ -77,9 +78,13 @@ class Spools(Command):
                 os.close(its)
 
                 def waits():
-                    with open("/proc/%d/syscall" % done.pid, encoding="ascii") as call:
-                        return call.read().split()[1:2] == ["0x2"]
-                wait_until(waits, "its complaint")
+                    calls = pathlib.Path("/proc/%d/task" % done.pid).glob("*/syscall")
+                    return any(call.read_text(encoding="ascii").split()[1:2] == ["0x2"] for call in calls)
+                try:
+                    wait_until(waits, "its complaint")
+                except BaseException:
+                    done.kill()
+                    raise
                 report.unlink()
                 errors.read(len(filling))
                 out, _ = done.communicate(timeout=PATIENCE)
