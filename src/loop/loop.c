@@ -98,9 +98,17 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     }
 }
 
+/* Atomically: of the loop that had this place before, the worker may still read whether it is sure. */
+static void clear(struct hd_loop *l) {
+    typedef uint64_t __attribute__((may_alias)) word;
+    for (size_t i = 0; i < sizeof *l / sizeof(word); i++) {
+        __atomic_store_n((word *)l + i, 0, __ATOMIC_RELAXED);
+    }
+}
+
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
-    *l = (struct hd_loop){0};
+    clear(l);
     l->wake = wake;
     l->tid = tid;
     l->ticks_are_tsc = ticks_are_tsc;

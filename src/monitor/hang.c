@@ -42,8 +42,11 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     h->past_from = past != NULL ? past->count : 0;
     const struct hd_watch *w = hd_watch_at(k->monitor, msg->loop);
     if (w->generation == msg->generation) { /* else the slot is another loop's by now */
-        memcpy(h->loop_name, w->name, sizeof h->loop_name);
-        h->unseen_ns = w->since_ns > msg->at_ns ? w->since_ns - msg->at_ns : 0;
+        for (size_t i = 0; i < sizeof h->loop_name; i++) {
+            h->loop_name[i] = __atomic_load_n(&w->name[i], __ATOMIC_RELAXED);
+        }
+        uint64_t since_ns = atomic_load_explicit(&w->since_ns, memory_order_relaxed);
+        h->unseen_ns = since_ns > msg->at_ns ? since_ns - msg->at_ns : 0;
         h->tree.time_ns = h->unseen_ns;
         hd_cause_add(&h->sums, &(struct hd_evidence){.for_ns = h->unseen_ns,
                                                      .state = HD_RUN_GONE,

@@ -38,11 +38,11 @@ struct hd_watch {
     _Atomic uint64_t changed_ns; /* the worker: when a sample last differed from the one before it */
     uint8_t index;               /* hd_watch_at() */
     _Atomic uint32_t generation; /* of the slot: its watches are counted */
-    char name[32];
-    uint64_t threshold_ns; /* foreground; 0: the option's */
-    uint64_t since_ns;     /* watched; its first turn may have begun before */
-    void *thread_memory;   /* hd_capture_thread_bytes() */
-    void *_Atomic left;    /* the same of a watch that its thread left before it was closed */
+    char name[32];               /* atomic, as since_ns: may change while the worker reads them */
+    uint64_t threshold_ns;       /* foreground; 0: the option's */
+    _Atomic uint64_t since_ns;   /* watched; its first turn may have begun before */
+    void *thread_memory;         /* hd_capture_thread_bytes() */
+    void *_Atomic left;          /* the same of a watch that its thread left before it was closed */
     struct hd_mailbox *mailbox;
     /* the monitor's from here on */
     struct hd_target target;

@@ -377,11 +377,13 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
     w->generation++;
     w->threshold_ns = threshold_ns;
     size_t n = strnlen(name, sizeof w->name - 1);
-    memcpy(w->name, name, n);
-    w->name[n] = '\0';
-    w->since_ns = hd_os_now_ns();
-    uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : w->since_ns;
-    uint64_t ago_ns = w->since_ns > start_ns ? w->since_ns - start_ns : 0;
+    for (size_t i = 0; i <= n; i++) {
+        __atomic_store_n(&w->name[i], i < n ? name[i] : '\0', __ATOMIC_RELAXED);
+    }
+    uint64_t since_ns = hd_os_now_ns();
+    atomic_store_explicit(&w->since_ns, since_ns, memory_order_relaxed);
+    uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : since_ns;
+    uint64_t ago_ns = since_ns > start_ns ? since_ns - start_ns : 0;
     uint64_t rate = atomic_load_explicit(&m->clock.ns_per_tick_32, memory_order_relaxed);
     hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, rate,
                  ticks - hd_ratio_32(ago_ns, rate), true);
