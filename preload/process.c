@@ -211,7 +211,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
     watch_main_thread(m, t, start_ns);
     hd_monitor_wait_ready(m, UINT64_MAX);
     if (t->watch != NULL) {
-        hd_watch_wait_open(t->watch);
+        hd_watch_wait_open(m, t->watch);
     }
     hd_record_file_keep_no_longer();
     atomic_store(&self.phase, WATCHED);

@@ -110,7 +110,7 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
     clear(l);
     l->wake = wake;
-    l->tid = tid;
+    atomic_store_explicit(&l->tid, tid, memory_order_relaxed);
     l->ticks_are_tsc = ticks_are_tsc;
     l->started_ticks = start_ticks;
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);

@@ -61,7 +61,7 @@ struct hd_loop {
     _Atomic uint32_t changes;                /* of what is taken for the loop: hangs that are open are void */
     _Atomic bool returns;                    /* it came back from a turn that was long */
     _Atomic bool sure;                       /* this is the program's loop beyond doubt */
-    int tid;
+    _Atomic int tid;
 };
 
 /* The word's last three bits: hangdog_activity, renumbered so that one bit says running and nothing at all

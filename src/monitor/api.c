@@ -136,7 +136,7 @@ hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
     }
     struct hd_watch *w = hd_watch_add(m, name != NULL ? name : "loop", threshold_ns, turn_start_ns(m));
     if (w != NULL) {
-        hd_watch_wait_open(w);
+        hd_watch_wait_open(m, w);
     }
     return (hangdog_loop *)(void *)w;
 }

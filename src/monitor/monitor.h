@@ -246,7 +246,7 @@ struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t t
                               uint64_t start_ns);
 /* Waits until the monitor has opened what it keeps of that thread: for a program that makes itself undumpable
  * as the first thing it does, it would be too late. Not for long. */
-void hd_watch_wait_open(struct hd_watch *w);
+void hd_watch_wait_open(struct hd_monitor *m, struct hd_watch *w);
 void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w);
 /* The same for a watch on the calling thread that a stop ends, or has ended: waits for the monitor to have
  * left the thread's stack. */

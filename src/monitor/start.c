@@ -402,8 +402,11 @@ struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t t
     return w;
 }
 
-void hd_watch_wait_open(struct hd_watch *w) {
-    wait_while(&w->use, HD_WATCH_NEW, hd_os_now_ns() + READY_NS);
+void hd_watch_wait_open(struct hd_monitor *m, struct hd_watch *w) {
+    if (enter_watches(m)) {
+        wait_while(&w->use, HD_WATCH_NEW, hd_os_now_ns() + READY_NS);
+        leave_watches(m);
+    }
 }
 
 static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
