@@ -5,11 +5,12 @@
 #include "loop/loop.h"
 
 static void wake_monitor(struct hd_loop *l) {
-    if (l->wake == NULL) {
+    _Atomic uint32_t *wake = atomic_load_explicit(&l->wake, memory_order_relaxed);
+    if (wake == NULL) {
         return; /* a forked child: its memory was wiped and nobody watches */
     }
-    atomic_fetch_add_explicit(l->wake, 1, memory_order_seq_cst);
-    hd_os.futex_wake((uint32_t *)l->wake, 1, false);
+    atomic_fetch_add_explicit(wake, 1, memory_order_seq_cst);
+    hd_os.futex_wake((uint32_t *)wake, 1, false);
 }
 
 void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool running, uint64_t ticks) {
@@ -43,7 +44,7 @@ void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now) {
     } else if (was_running && !ends) {
         atomic_store_explicit(&l->turn_ticks, hd_turn_start(l, old, before), memory_order_relaxed);
     }
-    unsigned said = l->ticks_are_tsc                ? activity
+    unsigned said = hd_loop_by_counter(l)           ? activity
                     : hd_activity_is_idle(activity) ? HANGDOG_EXIT
                                                     : HANGDOG_ENTRY;
     atomic_store_explicit(&l->by_clock, (uint8_t)activity, memory_order_relaxed);
@@ -56,26 +57,34 @@ uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity) {
     return now;
 }
 
+static uint32_t depth_of(const struct hd_loop *l) {
+    return atomic_load_explicit(&l->depth, memory_order_relaxed);
+}
+
+static void set_depth(struct hd_loop *l, uint32_t depth) {
+    atomic_store_explicit(&l->depth, depth, memory_order_relaxed);
+}
+
 void hd_loop_note_outer(struct hd_loop *l) {
     unsigned now = hd_loop_activity(l, atomic_load_explicit(&l->word, memory_order_relaxed));
-    if (l->depth == 0 && !hd_activity_is_idle(now) && now != HANGDOG_ENTRY) {
-        l->depth = 1;
+    if (depth_of(l) == 0 && !hd_activity_is_idle(now) && now != HANGDOG_ENTRY) {
+        set_depth(l, 1);
     }
 }
 
 void hd_loop_enter(struct hd_loop *l) {
     hd_loop_note_outer(l);
-    l->depth++;
+    set_depth(l, depth_of(l) + 1);
     hd_loop_mark(l, HANGDOG_ENTRY);
 }
 
 void hd_loop_exit(struct hd_loop *l) {
-    if (l->depth > 0) {
-        l->depth--;
-    }
-    if (l->depth > 0) {
+    uint32_t depth = depth_of(l);
+    if (depth > 1) {
+        set_depth(l, depth - 1);
         hd_loop_mark(l, HANGDOG_AFTER_WAITING); /* the outer turn starts anew */
     } else {
+        set_depth(l, 0);
         hd_loop_mark(l, HANGDOG_EXIT);
     }
 }
@@ -98,20 +107,12 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     }
 }
 
-/* Atomically: of the loop that had this place before, the worker may still read whether it is sure. */
-static void clear(struct hd_loop *l) {
-    typedef uint64_t __attribute__((may_alias)) word;
-    for (size_t i = 0; i < sizeof *l / sizeof(word); i++) {
-        __atomic_store_n((word *)l + i, 0, __ATOMIC_RELAXED);
-    }
-}
-
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
-    clear(l);
-    l->wake = wake;
+    hd_os_memory_clear(l, sizeof *l); /* of the loop that had this place before, others may still read */
+    atomic_store_explicit(&l->wake, wake, memory_order_relaxed);
     atomic_store_explicit(&l->tid, tid, memory_order_relaxed);
-    l->ticks_are_tsc = ticks_are_tsc;
+    atomic_store_explicit(&l->ticks_are_tsc, ticks_are_tsc, memory_order_relaxed);
     l->started_ticks = start_ticks;
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);

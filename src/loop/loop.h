@@ -33,13 +33,13 @@ struct hd_loop {
     /* one cache line: what a mark touches */
     _Alignas(64) _Atomic uint64_t word; /* ticks << 3 | activity, of the last mark */
     _Atomic uint32_t flags;
-    uint32_t depth;              /* of entries; owner */
+    _Atomic uint32_t depth;      /* of entries; owner */
     _Atomic uint64_t turn_ticks; /* when the running turn started; owner writes */
     _Atomic uint64_t busy_ticks; /* sum of ended turns, but for the last; owner writes */
     _Atomic uint64_t
         pending_ticks; /* the turn that ended last, which the sums do not have yet; owner writes */
     _Atomic uint64_t ns_per_tick_32; /* 32.32 fixed point; the monitor keeps it true */
-    bool ticks_are_tsc;              /* else nanoseconds of CLOCK_MONOTONIC */
+    _Atomic bool ticks_are_tsc;      /* else nanoseconds of CLOCK_MONOTONIC */
     /* the rest: seldom */
     _Alignas(64) _Atomic uint64_t histogram[HD_TURN_HISTOGRAM]; /* turns of 2^i .. 2^(i+1) ns; owner writes */
     uint64_t started_ticks;                                     /* of the watch */
@@ -47,7 +47,7 @@ struct hd_loop {
                                  only running or idle, in codes that fail each quick test */
     _Atomic uint64_t tracked_end; /* ticks: when the tracked turn ended; written before TRACKED is cleared */
     _Atomic uint32_t expected;    /* depth of hangdog_expect_block */
-    _Atomic uint32_t *wake;       /* the monitor's futex word */
+    _Atomic uint32_t *_Atomic wake; /* the monitor's futex word */
     /* The preload's, where the loop is recognised and not told. */
     _Atomic(const _Atomic uint8_t *) waiting; /* verdict on the wait that the thread is in, if it was not idle
                                                  at its begin; NULL: in none. HD_WAIT_IDLE: idle after all */
@@ -92,14 +92,18 @@ static inline bool hd_activity_is_idle(unsigned activity) {
     return activity == HANGDOG_BEFORE_WAITING || activity == HANGDOG_EXIT;
 }
 
+static inline bool hd_loop_by_counter(const struct hd_loop *l) {
+    return atomic_load_explicit(&l->ticks_are_tsc, memory_order_relaxed);
+}
+
 static inline uint64_t hd_loop_ticks(const struct hd_loop *l) {
-    return l->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
+    return hd_loop_by_counter(l) ? hd_ticks_read() : hd_os_now_ns();
 }
 
 /* The activity of the loop's word. */
 static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) {
-    return l->ticks_are_tsc ? hd_word_activity(word)
-                            : atomic_load_explicit(&l->by_clock, memory_order_relaxed);
+    return hd_loop_by_counter(l) ? hd_word_activity(word)
+                                 : atomic_load_explicit(&l->by_clock, memory_order_relaxed);
 }
 
 /* A turn starts at entry, after waiting, whatever is told first, and before the timers when the loop came

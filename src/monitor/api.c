@@ -122,19 +122,12 @@ int hangdog_stop(void) {
 
 /* ---- loops ---------------------------------------------------------------------------------- */
 
-/* What the main thread did since the start was the launch, if no loop was idle yet. */
-static uint64_t turn_start_ns(const struct hd_monitor *m) {
-    uint64_t started_ns = m->record->options.started_ns, now_ns = hd_os_now_ns();
-    bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&m->record->launch_ns) == 0;
-    return launches && now_ns - started_ns < HD_LAUNCH_KNOWN_NS ? started_ns : now_ns;
-}
-
 hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
     struct hd_monitor *m = hd_monitor_current();
     if (m == NULL) {
         return NULL;
     }
-    struct hd_watch *w = hd_watch_add(m, name != NULL ? name : "loop", threshold_ns, turn_start_ns(m));
+    struct hd_watch *w = hd_watch_add(m, name != NULL ? name : "loop", threshold_ns, HD_SINCE_LAUNCH);
     if (w != NULL) {
         hd_watch_wait_open(m, w);
     }

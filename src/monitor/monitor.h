@@ -170,6 +170,7 @@ struct hd_monitor {
     uint64_t wakeups;
     _Atomic int tid;                 /* of the monitor */
     _Atomic int worker_tid, kept_fd; /* settings.kept_file in the worker's table: number + 1 */
+    uint32_t followed; /* the monitor's: turns whose begin the worker was told, and not yet the end */
     struct hd_os_thread monitor_thread, worker_thread;
     struct hd_watch watch[HD_BLOCK_LOOPS]; /* the first block; most programs need no other */
     struct hd_worker *worker;
@@ -177,7 +178,6 @@ struct hd_monitor {
     uint64_t lent_until; /* the monitor's: the buffer of a running thread's stack is the worker's until the
                             ring was read up to here */
     uint64_t told_until; /* the same of the last sample that the worker was woken for */
-    uint32_t followed;   /* the monitor's: turns whose begin the worker was told, and not yet the end */
     /* From here on the next run keeps what there is: threads look at it that do not know yet of the stop. */
     _Atomic uint32_t alive;    /* 0 in a forked child */
     _Atomic uint32_t entering; /* threads that are at the watches: nothing is zeroed under them */
@@ -241,7 +241,9 @@ struct hd_settings hd_settings_default(void);
 /* NULL: not set, or empty. */
 const char *hd_environment(const char *name);
 
-/* Watches the calling thread's loop from `start_ns` on, as running. NULL: no slot or no memory. */
+/* Watches the calling thread's loop from `start_ns` on, as running; HD_SINCE_LAUNCH: from the run's start, if
+ * that thread launches the program, else from now. NULL: no slot or no memory. */
+#define HD_SINCE_LAUNCH 0
 struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
                               uint64_t start_ns);
 /* Waits until the monitor has opened what it keeps of that thread: for a program that makes itself undumpable

@@ -20,6 +20,7 @@
 #define READY_NS (20 * HD_NS_PER_MS)
 
 #define BLOCK_BYTES (HD_BLOCK_LOOPS * sizeof(struct hd_watch))
+_Static_assert(offsetof(struct hd_monitor, alive) % 8 == 0 && BLOCK_BYTES % 8 == 0, "hd_os_memory_clear()");
 
 enum phase { STOPPED, CHANGING, RUNNING };
 
@@ -99,7 +100,9 @@ static void init_clock(struct hd_monitor *m) {
     hd_clock_pair(&m->clock, ticks, ns);
 }
 
-/* The memory of the run before, or new one. -EBUSY: threads are still adding and removing watches. */
+/* The memory of the run before, or new one. -EBUSY: threads are still adding and removing watches.
+ * Marks on handles of the run before may go on meanwhile, and pauses be told: they find flags and word at
+ * zero. */
 static int take_memory(struct hd_monitor **out, uint64_t until_ns) {
     struct hd_monitor *m = atomic_load(&monitor);
     if (m != NULL && !abandoned) {
@@ -109,14 +112,12 @@ static int take_memory(struct hd_monitor **out, uint64_t until_ns) {
             }
             hd_os_nap(HD_NS_PER_MS / 5);
         }
-        /* Marks on handles of the run before may go on while this is zeroed: they find flags and word at
-         * zero. */
         for (unsigned i = 0; i < HD_BLOCKS - 1 && m->more[i] != NULL; i++) {
-            memset(m->more[i], 0, BLOCK_BYTES);
+            hd_os_memory_clear(m->more[i], BLOCK_BYTES);
         }
-        memset(m, 0, offsetof(struct hd_monitor, alive));
+        hd_os_memory_clear(m, offsetof(struct hd_monitor, alive));
         atomic_store(&m->alive, 0);
-        memset((uint8_t *)m + round_up(sizeof *m), 0, memory_bytes() - round_up(sizeof *m));
+        hd_os_memory_clear((uint8_t *)m + round_up(sizeof *m), memory_bytes() - round_up(sizeof *m));
         *out = m;
         return 0;
     }
@@ -351,6 +352,13 @@ void hd_watch_leave_stopped(void) {
     }
 }
 
+/* What the main thread did since the start was the launch, if no loop was idle yet. */
+static uint64_t launched_ns(const struct hd_monitor *m, uint64_t now_ns) {
+    uint64_t started_ns = m->record->options.started_ns;
+    bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&m->record->launch_ns) == 0;
+    return launches && now_ns - started_ns < HD_LAUNCH_KNOWN_NS ? started_ns : now_ns;
+}
+
 static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
                             uint64_t start_ns) {
     struct hd_watch *w = claim(m);
@@ -381,6 +389,7 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
         __atomic_store_n(&w->name[i], i < n ? name[i] : '\0', __ATOMIC_RELAXED);
     }
     uint64_t since_ns = hd_os_now_ns();
+    start_ns = start_ns == HD_SINCE_LAUNCH ? launched_ns(m, since_ns) : start_ns;
     atomic_store_explicit(&w->since_ns, since_ns, memory_order_relaxed);
     uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : since_ns;
     uint64_t ago_ns = since_ns > start_ns ? since_ns - start_ns : 0;

@@ -98,6 +98,9 @@ bool hd_os_ticks_usable(void);
 /* Anonymous memory, zeroed, wiped in a forked child. NULL when there is none. */
 void *hd_os_memory_take(size_t bytes);
 void hd_os_memory_give(void *p, size_t bytes);
+/* Zeroes it by atomic words of eight bytes, which `p` and `bytes` are multiples of: others may look
+ * meanwhile. */
+void hd_os_memory_clear(void *p, size_t bytes);
 
 /* Built with a sanitizer's instrumentation. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

@@ -207,12 +207,20 @@ static void *watch_and_unwatch(void *arg) {
     (void)arg;
     while (!atomic_load(&enough)) {
         hangdog_loop *loop = hangdog_loop_watch("short", 0);
+        hangdog_set_state(HANGDOG_STATE_FOREGROUND);
+        hangdog_pause();
+        hangdog_mark(loop, HANGDOG_ENTRY);
+        hangdog_before_wait(loop);
+        hangdog_after_wait(loop);
+        hangdog_turn(loop);
+        hangdog_mark(loop, HANGDOG_EXIT);
+        hangdog_resume();
         hangdog_loop_unwatch(loop);
     }
     return NULL;
 }
 
-/* A start zeroes what the run before had. */
+/* A start zeroes what the run before had, and what is told of that run meanwhile does no harm. */
 static void loops_come_and_go_while_others_start_and_stop(void **state) {
     (void)state;
     pthread_t threads[4];

@@ -41,6 +41,13 @@ void hd_os_memory_give(void *p, size_t bytes) {
     }
 }
 
+void hd_os_memory_clear(void *p, size_t bytes) {
+    typedef uint64_t __attribute__((may_alias)) word;
+    for (size_t i = 0; i < bytes / sizeof(word); i++) {
+        __atomic_store_n((word *)p + i, 0, __ATOMIC_RELAXED);
+    }
+}
+
 /* ---- threads -------------------------------------------------------------------------------- */
 
 struct hd_os_single_threaded hd_os_single_threaded;
