@@ -5,6 +5,7 @@
 #include "symbolizer/dw_module.h"
 
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,6 +36,20 @@ static const char *name_of(struct symbolizer *s, Dwarf_Die *die) {
     return name != NULL ? keep_demangled(s, name) : NULL;
 }
 
+/* A file as libdw tells it. Rust's own library has its files below the folder that the unit was compiled in,
+ * and tells that one apart; without it they look like the program's. */
+static const char *keep_file(struct symbolizer *s, Dwarf_Die *unit, const char *file) {
+    Dwarf_Attribute memory;
+    const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &memory));
+    char *whole;
+    if (file == NULL || file[0] == '/' || folder == NULL || folder[0] != '/' ||
+        asprintf(&whole, "%s/%s", folder, file) < 0)
+        return strings_keep(&s->strings, file);
+    file = strings_keep(&s->strings, whole);
+    free(whole);
+    return file;
+}
+
 /* Where an inlined function was called: the place in the function that follows. */
 static void read_call_place(struct symbolizer *s, Dwarf_Die *unit, Dwarf_Die *die, struct symbol *out) {
     Dwarf_Attribute memory;
@@ -45,7 +60,7 @@ static void read_call_place(struct symbolizer *s, Dwarf_Die *unit, Dwarf_Die *di
         out->line = (int)value;
     if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &memory), &value) == 0 &&
         dwarf_getsrcfiles(unit, &files, &count) == 0 && value < count)
-        out->file = strings_keep(&s->strings, dwarf_filesrc(files, value, NULL, NULL));
+        out->file = keep_file(s, unit, dwarf_filesrc(files, value, NULL, NULL));
 }
 
 /* The scopes around an address, innermost first, up to the function itself. */
@@ -73,7 +88,7 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
     Dwarf_Line *line = dwarf_getsrc_die(&unit, addr - bias);
     struct symbol next = {0}; /* file and line of the function that comes next */
     if (line != NULL && dwarf_lineno(line, &next.line) == 0)
-        next.file = strings_keep(&s->strings, dwarf_linesrc(line, NULL, NULL));
+        next.file = keep_file(s, &unit, dwarf_linesrc(line, NULL, NULL));
     int count = scopes_at(&unit, addr - bias, &scopes);
     bool whole = false;
     for (int i = 0; i < count && n < SYMBOLS_MAX && !whole; i++) {

@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -30,7 +31,7 @@ def told(frames, *command, **app):
         file = pathlib.Path(folder) / (out.strip() + ".json")
         report = json.loads(file.read_text())
         report["modules"] = [{"path": path, "base": "0x0", "size": 4096}
-                             for path in ("/usr/lib/x86_64-linux-gnu/libc.so.6", "/opt/app/bin/app")]
+                             for path in ("/usr/lib/x86_64-linux-gnu/libc.so.6", app.get("executable", "/opt/app/bin/app"))]
         report["app"] = {**report["app"], "name": "app", "executable": "/opt/app/bin/app", **app}
         report["started_at"] = app.get("started_at", report["started_at"])
         report["app"].pop("build_id", None)
@@ -84,6 +85,32 @@ class StandardLibraries(unittest.TestCase):
                        "/home/u/.rustup/toolchains/stable/lib/rustlib/src/rust"):
             sleep = {"module": PROGRAM, "function": "std::thread::sleep", "file": folder + "/library/std/src/thread/mod.rs"}
             self.assertEqual("app::tick", own(POLL, sleep, tick), folder)
+
+    def test_rusts_is_told_by_the_folder_that_it_was_compiled_in(self):
+        """Its own units tell that folder, and its files below it: library/std/src/thread/mod.rs."""
+        sources = {"library/core/src/spin.h": "static inline __attribute__((always_inline)) void spin(void) {"
+                                              " __asm__ volatile(\".globl in_spin\\nin_spin: nop\"); }\n",
+                   "library/std/src/thread.c": "#include \"../../core/src/spin.h\"\nvoid std_sleep(void) { spin(); }\n",
+                   "tick.c": "void std_sleep(void);\nvoid app_tick(void) { std_sleep(); }\nint main(void) { app_tick(); }\n"}
+        for version in "4", "5":
+            with tempfile.TemporaryDirectory() as folder:
+                for name, text in sources.items():
+                    (pathlib.Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+                    (pathlib.Path(folder) / name).write_text(text)
+                for where, source in ("/rustc/0123456789abcdef", "library/std/src/thread.c"), ("/home/u/app", "tick.c"):
+                    subprocess.run(["gcc", "-gdwarf-" + version, f"-fdebug-prefix-map={folder}={where}", "-c", source],
+                                   check=True, cwd=folder)
+                subprocess.run(["gcc", "-Wl,--build-id=none", "thread.o", "tick.o", "-o", "app"], check=True, cwd=folder)
+                symbols = subprocess.run(["nm", "app"], check=True, capture_output=True, text=True, cwd=folder).stdout
+                frames = [{"module": PROGRAM, "offset": hex(int(re.search(rf"(\w+) T {name}\n", symbols)[1], 16) + 1)}
+                          for name in ("in_spin", "app_tick")]
+                now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+                out = told([POLL, *frames], "show", "latest", "--json", executable=folder + "/app", started_at=now)
+                files = [frame.get("file") for frame in json.loads(out)["hot_stack"]["frames"]]
+                self.assertEqual(["/rustc/0123456789abcdef/library/std/src/../../core/src/spin.h",
+                                  "/rustc/0123456789abcdef/library/std/src/thread.c", "/home/u/app/tick.c"], files[1:])
+                out = told([POLL, *frames], "list", "--json", executable=folder + "/app", started_at=now)
+                self.assertEqual("app_tick", json.loads(out)[0]["function"])
 
     def test_cpps_is_told_by_its_file_wherever_the_compiler_is(self):
         tick = {"module": PROGRAM, "function": "app::tick()", "file": "/home/u/src/main.cc", "line": 3}
