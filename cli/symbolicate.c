@@ -281,8 +281,8 @@ static bool is_of_standard_library(const char *name) {
 
 /* Of the system or of a language's library, wherever its compiler is. */
 static bool is_header(const char *file) {
-    static const char *const folders[] = {"/usr/include/", "/usr/local/include/", "/usr/lib/",
-                                          "/rustc/",       "/usr/src/rustc-",     NULL};
+    static const char *const folders[] = {"/usr/include/", "/usr/local/include/", "/usr/lib/", "/rustc/",
+                                          "/rust/deps/",   "/usr/src/rustc-",     NULL};
     return begins_with_any(file, folders) || strstr(file, "/include/c++/") != NULL ||
            strstr(file, "/lib/rustlib/src/rust/") != NULL;
 }
