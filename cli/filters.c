@@ -48,6 +48,8 @@ static void make_the_calls(void) {
     hd_os.rename_at(-1, "", "");
     hd_os.unlink_at(-1, "");
     hd_os.mkdir_at(-1, "", 0);
+    hd_os.chmod_at(-1, "", 0);
+    hd_os.chmod_at(-1, "x", 0);
     hd_os.ftruncate(-1, 0);
     hd_os.flock(-1, 0);
     hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", byte, sizeof byte);

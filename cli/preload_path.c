@@ -48,8 +48,12 @@ static bool can_be_listed(const char *path) {
 /* The folder is ours alone: nobody else can have put another library there. */
 static int make_private(const char *folder) {
     struct stat st;
-    if ((mkdir(folder, 0700) != 0 && errno != EEXIST) || lstat(folder, &st) != 0) {
+    bool made = mkdir(folder, 0700) == 0;
+    if ((!made && errno != EEXIST) || lstat(folder, &st) != 0) {
         return -errno;
+    }
+    if (made && (st.st_mode & 0700) != 0700) { /* a umask may mask the owner's bits */
+        chmod(folder, 0700);
     }
     return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0 ? 0 : -EPERM;
 }

@@ -20,6 +20,9 @@ static int lock(int fd) {
     if (fstat(fd, &st) != 0) {
         return -errno;
     }
+    if ((st.st_mode & 0600) != 0600) { /* a umask may mask the owner's bits: others open it by its name */
+        fchmod(fd, 0600);
+    }
     return st.st_nlink == 0 ? 0 : ftruncate(fd, 0) == 0 ? 1 : -errno;
 }
 

@@ -36,6 +36,10 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
  * it) the next update tries again. */
 static void leave(struct hd_worker *k, struct hd_hang *h, const char *name) {
     int fd = hd_os.open_at(k->spool.dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat st;
+    if (fd >= 0) {
+        (void)hd_spool_allow_owner(fd, "", 0600, &st);
+    }
     if (fd >= 0 && hd_os.flock(fd, LOCK_EX | LOCK_NB) == 0) {
         h->note = fd + 1;
     } else if (fd >= 0) {

@@ -25,6 +25,7 @@ struct hd_os_calls {
     int (*rename_at)(int dir, const char *from, const char *to);
     int (*unlink_at)(int dir, const char *path);
     int (*mkdir_at)(int dir, const char *path, int mode);
+    int (*chmod_at)(int dir, const char *path, int mode); /* an empty path: of `dir` itself */
     int (*ftruncate)(int fd, uint64_t size);
     int (*flock)(int fd, int operation);
     long (*readlink_at)(int dir, const char *path, char *buf, size_t n);          /* not terminated */

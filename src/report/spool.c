@@ -17,6 +17,15 @@
 
 #define LOCK_TRIES 3
 
+/* Where it fails, who opens it next is told. Other bits stay: a folder may have its group's from the one
+ * above. */
+int hd_spool_allow_owner(int dir, const char *name, unsigned bits, struct stat *st) {
+    int r = hd_os.stat_at(dir, name, st, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
+    if (r == 0 && (st->st_mode & bits) != bits)
+        (void)hd_os.chmod_at(dir, name, (int)((st->st_mode | bits) & 07777));
+    return r;
+}
+
 /* ---- the folder --------------------------------------------------------------------------- */
 
 /* Opens folder `name` in `dir`, making it when it is missing. */
@@ -25,9 +34,12 @@ static int enter_folder(int dir, const char *name) {
     int fd = hd_os.open_at(dir, name, flags, 0);
     if (fd != -ENOENT)
         return fd;
+    struct stat st;
     int r = hd_os.mkdir_at(dir, name, 0700);
     if (r < 0 && r != -EEXIST)
         return r;
+    if (r == 0)
+        (void)hd_spool_allow_owner(dir, name, 0700, &st);
     return hd_os.open_at(dir, name, flags, 0);
 }
 
@@ -108,7 +120,7 @@ static int open_temp(struct hd_spool *s, const char *temp) {
             return fd;
         int r = hd_os.flock(fd, LOCK_EX | LOCK_NB); /* other errors: a file system without locks */
         if (r != -EWOULDBLOCK) {
-            r = hd_os.stat_at(fd, "", &st, AT_EMPTY_PATH);
+            r = hd_spool_allow_owner(fd, "", 0600, &st);
             if (r == 0 && st.st_nlink != 0) {
                 s->owner = st.st_uid;
                 r = hd_os.ftruncate(fd, 0);

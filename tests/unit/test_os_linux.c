@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -93,6 +94,7 @@ static void files_are_made_written_renamed_and_removed(void **state) {
     (void)state;
     char folder[] = "/tmp/hangdog-os-XXXXXX";
     char text[8] = {0};
+    struct stat st;
     assert_non_null(mkdtemp(folder));
     int dir = hd_os.open_at(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     assert_true(dir >= 0);
@@ -108,6 +110,12 @@ static void files_are_made_written_renamed_and_removed(void **state) {
     assert_int_equal(hd_os.unlink_at(dir, "b"), 0);
     assert_int_equal(hd_os.unlink_at(dir, "b"), -ENOENT);
     assert_int_equal(hd_os.mkdir_at(dir, "sub", 0700), 0);
+    assert_int_equal(hd_os.chmod_at(dir, "sub", 0500), 0);
+    assert_int_equal(hd_os.stat_at(dir, "sub", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0500);
+    assert_int_equal(hd_os.chmod_at(fd, "", 0640), 0);
+    assert_int_equal(hd_os.stat_at(fd, "", &st, AT_EMPTY_PATH), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
     hd_os.close(fd);
     hd_os.close(dir);
     assert_int_equal(folder_remove(folder), 0);

@@ -185,6 +185,36 @@ static void folders_are_made_as_deep_as_asked(void **state) {
     hd_spool_close(&other);
 }
 
+/* One that masks its owner's bits: who is not root could neither enter the folders nor read the reports. */
+static void what_is_made_is_its_owners_whatever_umask_says(void **state) {
+    (void)state;
+    static const enum hd_spool_file kinds[] = {HD_SPOOL_REPORT, HD_SPOOL_HELD};
+    static const char *const made[] = {"%s/a", "%s/a/b"};
+    char path[256], name[HD_SPOOL_NAME_BYTES];
+    struct hd_spool other;
+    struct stat st;
+    mode_t before = umask(0777);
+    snprintf(path, sizeof path, made[1], folder);
+    int opened = hd_spool_open(&other, path);
+    struct hd_report r[] = {report_of(1, 1), report_of(2, 1)};
+    int written = hd_spool_write(&other, &r[0], scratch, false),
+        held = hd_spool_write(&other, &r[1], scratch, true);
+    umask(before);
+    hd_spool_close(&other);
+    assert_int_equal(opened, 0);
+    assert_int_equal(written, 0);
+    assert_int_equal(held, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, made[i], folder);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0700);
+        hd_spool_name(name, r[i].id, kinds[i]);
+        snprintf(path, sizeof path, "%s/a/b/%s", folder, name);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0600);
+    }
+}
+
 static void a_file_in_the_way_is_told(void **state) {
     (void)state;
     char path[256];
@@ -405,6 +435,7 @@ static void a_folder_that_was_removed_is_made_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(folders_are_made_as_deep_as_asked),
+        TEST(what_is_made_is_its_owners_whatever_umask_says),
         TEST(a_file_in_the_way_is_told),
         TEST(a_report_appears_under_its_id_and_nothing_else),
         TEST(whatever_call_fails_nothing_torn_is_left),

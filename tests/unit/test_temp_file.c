@@ -96,10 +96,24 @@ static void what_a_dead_writer_left_is_taken_over_empty(void **state) {
     assert_int_equal(temp_file_open(temp), -ELOOP);
 }
 
+/* One that masks its owner's bits: who is not root could not open it again by its name. */
+static void it_is_its_owners_whatever_umask_says(void **state) {
+    (void)state;
+    struct stat st;
+    mode_t before = umask(0777);
+    int fd = temp_file_open(temp);
+    umask(before);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    close(fd);
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
     const struct CMUnitTest tests[] = {
         CASE(no_sweeper_takes_it_before_it_has_its_name),
+        CASE(it_is_its_owners_whatever_umask_says),
         CASE(what_a_dead_writer_left_is_taken_over_empty),
     };
     hd_os_clock_init();

@@ -57,6 +57,11 @@ static int sys_mkdir_at(int dir, const char *path, int mode) {
     return (int)hd_syscall3(SYS_mkdirat, dir, path, mode);
 }
 
+static int sys_chmod_at(int dir, const char *path, int mode) {
+    return path[0] == '\0' ? (int)hd_syscall2(SYS_fchmod, dir, mode)
+                           : (int)hd_syscall3(SYS_fchmodat, dir, path, mode);
+}
+
 static int sys_ftruncate(int fd, uint64_t size) {
     return (int)hd_syscall2(SYS_ftruncate, fd, size);
 }
@@ -203,6 +208,7 @@ struct hd_os_calls hd_os = {
     .rename_at = sys_rename_at,
     .unlink_at = sys_unlink_at,
     .mkdir_at = sys_mkdir_at,
+    .chmod_at = sys_chmod_at,
     .ftruncate = sys_ftruncate,
     .flock = sys_flock,
     .readlink_at = sys_readlink_at,
