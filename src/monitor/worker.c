@@ -133,6 +133,8 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
             hd_evidence_child(k, h->tid, h->start_ns, &child);
             now.evidence.excused |= child.excused;
         }
+        now.served = now.served || is_served(m, k, h, &now); /* by one that was busy before */
+        now.evidence.excused |= now.served;
     }
     if (now.evidence.excused && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
         excuse(m, h, msg->turn); /* of a launch only the rests: it works in between (past.c) */
@@ -183,10 +185,6 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->threshold_ns = msg->threshold_ns;
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
-    bool launch = h->state == HANGDOG_STATE_LAUNCH;
-    if (h->last.valid && !launch && is_served(m, k, h, &h->last)) { /* by one that was busy before */
-        excuse(m, h, msg->turn);
-    }
     hd_process_figures(k);
     look_at_threads(m, k, h);
     hd_publish(m, k, h, false);
