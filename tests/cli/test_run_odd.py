@@ -13,7 +13,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, loop
-from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, children_of, environment, main_side_by_side, state_of,
+from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, children_of, environment, main_side_by_side, may_trace, state_of,
                          wait_until)
 
 # What a launcher has asked to be sent at its end is its child's, also over exec.
@@ -352,6 +352,7 @@ class Odd(unittest.TestCase):
         self.assertEqual(0, process.wait(PATIENCE))
 
     @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
+    @unittest.skipUnless(may_trace(), "this machine lets nobody trace")
     def test_a_program_that_dies_leaves_one_core_file(self):
         """A program that takes core files is given them whatever the limit."""
         subprocess.run(["strace", "-f", "-e", "trace=prctl,tgkill", "-o", self.folder + "/trace", HANGDOG, "run",
@@ -371,6 +372,7 @@ class Odd(unittest.TestCase):
             self.assertEqual(5, done.returncode, done.stderr)
 
     @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
+    @unittest.skipUnless(may_trace(), "this machine lets nobody trace")
     def test_a_trial_of_a_filter_leaves_no_core_file(self):
         subprocess.run(["strace", "-f", "-e", "trace=prctl", "-o", self.folder + "/trace", FILTERED, "launch", "deadly", HANGDOG,
                         "run", "--spool", self.folder + "/spool", "/bin/true"], env=environment(), capture_output=True,

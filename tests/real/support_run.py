@@ -4,6 +4,7 @@
 # leave, and what must be true of one.
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -93,13 +94,19 @@ class Between(typing.NamedTuple):
         return told - min(max(told, self.least), self.most)
 
 
+@functools.cache
+def may_trace():
+    """Whether programs may be traced here: a container may deny it."""
+    return subprocess.run(["/usr/bin/strace", "-o", "/dev/null", "/bin/true"], capture_output=True, check=False).returncode == 0
+
+
 # ---- one program ---------------------------------------------------------------------------------------------
 
 class Program:
     """One program in a folder of its own: under `hangdog run`, or plain, to compare with."""
 
     def __init__(self, argv, options=(), watched=True, env=None, folder=None):
-        self.folder = folder or tempfile.mkdtemp(prefix="hangdog-test-")
+        self.folder = folder or os.path.realpath(tempfile.mkdtemp(prefix="hangdog-test-"))
         self.spool = os.path.join(self.folder, "spool")
         self.watched = watched
         self.starved_ns = self._delay_ns = 0
@@ -354,7 +361,7 @@ class RealCase(unittest.TestCase):
         return program
 
     def folder(self):
-        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="hangdog-test-"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         return folder
 

@@ -15,7 +15,7 @@ import time
 import unittest
 import urllib.request
 
-from support_run import (BUILD, HANGDOG, MS, S, SANITIZER, TOLERANCE_NS, RealCase, environment, free_port, main_side_by_side,
+from support_run import (BUILD, HANGDOG, MS, S, SANITIZER, TOLERANCE_NS, Between, RealCase, environment, free_port, main_side_by_side,
                          wait_until)
 
 PROGRAMS = os.path.join(os.environ["HANGDOG_BUILD"], "tests", "programs")
@@ -123,6 +123,7 @@ class Filters(Case):
                          r"^hangdog: .*could not be watched: .* no descriptor table of their own .*seccomp profile\)\n$")
 
     @unittest.skipUnless(os.path.exists(CHRONYD), "chronyd is not installed, or stood aside for another time daemon")
+    @unittest.skipUnless(os.getuid() == 0, "chronyd wants to be started by root")
     def test_chronyd_with_its_filter(self):
         every = []
         for watched in (False, True):
@@ -309,7 +310,7 @@ class Exec(Case):
         self.assertLess(abs(used[0] + used[1] - (time.monotonic_ns() - begin)), 3 * S, used)
         self.assertNotEqual(*[h["app"]["session"] for h in hangs])
         self.assertEqual([], [n for n in program.names() if n.startswith(".")], "left over in the spool")
-        self.assert_duration(hangs[1], 1200 * MS)
+        self.assert_duration(hangs[1], Between(1200 * MS, 1700 * MS))
         self.assertLess(800 * MS, hangs[0]["duration_ns"], "as old as the last look before exec")
         self.assertGreater(used[0] - 4 * S + 100 * MS, hangs[0]["duration_ns"])  # it waited for 4 s before
 
@@ -404,7 +405,7 @@ class Exec(Case):
             self.skipTest("this machine gives nobody a namespace of processes")
         run = subprocess.run(here + [HANGDOG, "run", "--spool", folder, "--", PYTHON, "-c", code], timeout=60,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
-        self.assertRegex(run.stderr, "cause: unknown: blocked for 1.0")
+        self.assertRegex(run.stderr, r"cause: unknown: blocked for 1\.\d")
         self.assertNotIn("behind", run.stderr)
 
     def test_what_cannot_be_followed_is_said(self):
@@ -443,12 +444,16 @@ for seconds in (1.0, 1.5):
         time.sleep(seconds)
         ticks(10)
         os._exit(0)
-spawned = subprocess.Popen([sys.argv[1], "loop"])
-ticks(120)
+spawned, own = subprocess.Popen([sys.argv[1], "loop"]), None
 print(*kids, spawned.pid)
-for pid in kids:
-    os.waitpid(pid, 0)
-sys.exit(spawned.wait())
+left = [*kids, spawned.pid]
+while left:
+    ticks(1)
+    pid, status = os.waitpid(-1, os.WNOHANG)
+    if pid:
+        left.remove(pid)
+        own = status if pid == spawned.pid else own
+sys.exit(os.waitstatus_to_exitcode(own))
 """
 
 
@@ -478,26 +483,29 @@ r, w = os.pipe()
 def ticks(n):
     for _ in range(n):
         select.select([r], [], [], 0.05)
-def work(seconds):
+def work(seconds, child=0):
     ticks(30)
     time.sleep(seconds)
-    ticks(10)
+    ticks(40)
+    while child and os.waitpid(child, os.WNOHANG) == (0, 0):
+        ticks(1)
     os._exit(0)
 def first_of_a_space(seconds, number):
-    last = "/proc/sys/kernel/ns_last_pid"
+    last, child = "/proc/sys/kernel/ns_last_pid", 0
     if number and os.access(last, os.W_OK):
         with open(last, "w") as file:
             file.write(str(number - 1))
-        if os.fork() == 0:
+        child = os.fork()
+        if child == 0:
             print(os.getpid() == number, flush=True)
-            work(0.7)
-    work(seconds)
+            work(1.2)
+    work(seconds, child)
 ticks(30)
-time.sleep(0.6)
+time.sleep(1.2)
 ticks(5)
 number = os.getpid()
 kids = []
-for seconds in (0.8, 1.0):
+for seconds in (1.3, 1.5):
     kids.append(os.fork())
     if kids[-1] == 0:
         if ctypes.CDLL(None).unshare(0x20000000 | (0x10000000 if os.getuid() else 0)) != 0:
@@ -506,10 +514,14 @@ for seconds in (0.8, 1.0):
             first_of_a_space(seconds, number if len(kids) == 2 else 0)
         os.wait()
         os._exit(0)
-ticks(80)
-if [os.waitpid(kid, 0)[1] for kid in kids] != [0, 0]:
+ended = []
+while len(ended) < 2:
+    ticks(1)
+    pid, status = os.waitpid(-1, os.WNOHANG)
+    ended += [status] if pid else []
+if ended != [0, 0]:
     sys.exit(77)
-time.sleep(1.5)
+time.sleep(4)
 os.kill(number, signal.SIGKILL)
 """
 
@@ -623,7 +635,7 @@ class Follow(Case):
         self.assertEqual(sorted(int(pid) for pid in followed.output.split()), sorted(hangs), followed.errors)
         for pid, truth in zip(followed.output.split(), (1000, 1500, 1200)):
             self.assertEqual("sleep", hangs[int(pid)]["cause"]["kind"])
-            self.assert_duration(hangs[int(pid)], truth * MS)
+            self.assert_duration(hangs[int(pid)], Between(truth * MS, (truth + 500) * MS))
             self.assertIn("[%s]" % pid, followed.errors)
         self.assertEqual(3, len({h["app"]["session"] for h in hangs.values()}))
         told = re.search(r"; 3 hangs, ([\d.]+) s in all", followed.told[-1])

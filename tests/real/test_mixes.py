@@ -13,7 +13,7 @@ import time
 import unittest
 
 from support_run import BUILD, HANGDOG, MS, PATIENCE, S, SANITIZER, SOURCE, RealCase, main
-from support_run import hot_functions, symbolicated, wait_until
+from support_run import hot_functions, may_trace, symbolicated, wait_until
 
 HANG = os.path.join(BUILD, "tests/programs/plain-hang")
 SIGNALS = os.path.join(BUILD, "tests/programs/own-signals")
@@ -257,6 +257,8 @@ class Tools(Case):
         is a static program, in which we see nothing."""
         tools = ["strace", "valgrind"]
         self.assert_there(tools, filter(installed, tools))
+        if not may_trace():
+            self.skipTest("this machine lets nobody trace")
         check = ["/usr/bin/valgrind", "-q", "--error-exitcode=9"]
         programs = {"strace": self.around("/usr/bin/strace", "-f", "-o", "/dev/null"),
                     "valgrind": self.program([*check, HANG], options=["--quiet"]),

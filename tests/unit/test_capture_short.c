@@ -22,7 +22,7 @@
 #include "capture_live.h"
 
 #define ASKED (64UL << 20) /* bytes: a tenth of a second and more */
-#define LIMIT_NS (60 * HD_NS_PER_S)
+#define LIMIT_NS (20 * HD_NS_PER_S)
 
 static uint8_t bytes[ASKED];
 static uint64_t short_calls;

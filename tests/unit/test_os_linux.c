@@ -40,8 +40,27 @@ static void the_clock_agrees_with_libc_before_and_after_init(void **state) {
     }
 }
 
+/* Else the vDSO makes the system call itself. */
+static bool clock_is_read_without_the_kernel(void) {
+    static const char *const readable[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page",
+                                           "arch_sys_counter"};
+    char name[64] = "";
+    FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    bool other = file != NULL && fscanf(file, "%63s", name) == 1;
+    if (file != NULL) {
+        fclose(file);
+    }
+    for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) {
+        other = other && strcmp(name, readable[i]) != 0;
+    }
+    return !other;
+}
+
 static void the_vdso_is_found_so_the_clock_is_no_system_call(void **state) {
     (void)state;
+    if (!clock_is_read_without_the_kernel()) {
+        skip();
+    }
     hd_os_clock_init();
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < 100; i++) {
