@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Starting and stopping the library: at any moment, in any order, from any thread, within 100 ms; what it
- * takes and gives back; bad arguments. Loops that come and go: test_library_watch.c.
+ * Starting and stopping the library: at any moment, in any order, within 100 ms; what it takes and gives
+ * back; bad arguments. From several threads at once: test_library_at_once.c; loops that come and go:
+ * test_library_watch.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,15 +26,6 @@
 #define T THRESHOLD_MS
 #define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
 #define MEMORY_BYTES (1024 * 1024)
-
-/* A thread that was joined may be listed for a moment longer. */
-static bool has_threads(void *count) {
-    return entries_of("/proc/self/task") <= *(unsigned *)count;
-}
-
-static void assert_threads(unsigned count) {
-    assert_true(wait_for(has_threads, &count));
-}
 
 static uint64_t start_ns(void) {
     uint64_t before = now_ns();
@@ -167,87 +159,6 @@ static void a_handle_outlives_the_run(void **state) {
     hangdog_expect_block_end(loop);
     hangdog_loop_unwatch(loop);
     assert_null(hangdog_loop_watch("none", 0));
-}
-
-/* ---- from several threads ------------------------------------------------------------------------- */
-
-static atomic_bool enough;
-
-static void *start_and_stop(void *arg) {
-    hangdog_options o = library_options(&spool);
-    unsigned *wrong = arg;
-    while (!atomic_load(&enough)) {
-        int rc = hangdog_start(&o);
-        *wrong += rc != 0 && rc != -EALREADY && rc != -EBUSY;
-        rc = hangdog_stop();
-        *wrong += rc != 0 && rc != -EBUSY;
-    }
-    return NULL;
-}
-
-static void four_threads_start_and_stop_as_they_like(void **state) {
-    (void)state;
-    pthread_t threads[4];
-    unsigned wrong[4] = {0}, before = entries_of("/proc/self/task");
-    atomic_store(&enough, false);
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, start_and_stop, &wrong[i]), 0);
-    }
-    nap_ms(500);
-    atomic_store(&enough, true);
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(wrong[i], 0);
-    }
-    assert_int_equal(hangdog_stop(), 0);
-    assert_threads(before);
-}
-
-static void *watch_and_unwatch(void *arg) {
-    (void)arg;
-    while (!atomic_load(&enough)) {
-        hangdog_loop *loop = hangdog_loop_watch("short", 0);
-        hangdog_set_state(HANGDOG_STATE_FOREGROUND);
-        hangdog_pause();
-        hangdog_mark(loop, HANGDOG_ENTRY);
-        hangdog_before_wait(loop);
-        hangdog_after_wait(loop);
-        hangdog_turn(loop);
-        hangdog_mark(loop, HANGDOG_EXIT);
-        hangdog_resume();
-        hangdog_loop_unwatch(loop);
-    }
-    return NULL;
-}
-
-/* A start zeroes what the run before had, and what is told of that run meanwhile does no harm. */
-static void loops_come_and_go_while_others_start_and_stop(void **state) {
-    (void)state;
-    pthread_t threads[4];
-    unsigned wrong[4] = {0};
-    hangdog_loop *loops[16];
-    atomic_store(&enough, false);
-    for (unsigned i = 0; i < 4; i++) {
-        void *(*run)(void *) = i < 2 ? start_and_stop : watch_and_unwatch;
-        assert_int_equal(pthread_create(&threads[i], NULL, run, &wrong[i]), 0);
-    }
-    nap_ms(500);
-    atomic_store(&enough, true);
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(wrong[i], 0);
-    }
-    assert_int_equal(hangdog_stop(), 0);
-    quick_start();
-    for (unsigned i = 0; i < 16; i++) {
-        loops[i] = hangdog_loop_watch("one of many", 0);
-        assert_non_null(loops[i]);
-        hangdog_before_wait(loops[i]);
-    }
-    for (unsigned i = 0; i < 16; i++) {
-        hangdog_loop_unwatch(loops[i]);
-    }
-    quick_stop();
 }
 
 /* ---- arguments ------------------------------------------------------------------------------------ */
@@ -494,8 +405,6 @@ int main(int argc, char **argv) {
         CASE(a_handle_outlives_the_run),
         CASE(a_watch_that_a_stop_ended_is_given_back),
         CASE(a_watch_that_a_late_monitor_has_not_closed_is_used_again),
-        CASE(four_threads_start_and_stop_as_they_like),
-        CASE(loops_come_and_go_while_others_start_and_stop),
         CASE(no_loop_and_bad_arguments_do_no_harm),
         CASE(options_that_make_no_sense_start_nothing),
         CASE(an_older_programs_options_are_shorter),

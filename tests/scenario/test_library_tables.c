@@ -113,11 +113,6 @@ static int daemon_role(void) {
     return 0;
 }
 
-/* A thread that was joined may be listed for a moment longer. */
-static bool has_threads(void *count) {
-    return entries_of("/proc/self/task") <= *(unsigned *)count;
-}
-
 static bool is_default(int signal) {
     struct sigaction now;
     return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL;
@@ -163,7 +158,7 @@ static void where_the_second_thread_cannot_be_made_the_first_one_ends(void **sta
         assert_true(is_default(SIGURG));
     }
     hd_os.own_table = true_own_table;
-    assert_true(wait_for(has_threads, &threads));
+    assert_threads(threads);
     library_start(&spool);
     assert_int_equal(hangdog_stop(), 0);
 }

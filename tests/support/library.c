@@ -76,6 +76,14 @@ unsigned entries_of(const char *folder) {
     return count;
 }
 
+static bool has_threads(void *count) {
+    return entries_of("/proc/self/task") <= *(unsigned *)count;
+}
+
+void assert_threads(unsigned count) {
+    assert_true(wait_for(has_threads, &count));
+}
+
 /* ---- the spool ------------------------------------------------------------------------------------ */
 
 void spool_make(struct spool *s) {

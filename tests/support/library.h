@@ -39,6 +39,10 @@ bool wait_for(bool (*condition)(void *), void *arg);
 /* How many there are in a folder; 0 where it cannot be read. */
 unsigned entries_of(const char *folder);
 
+/* Fails the test unless there are so many threads, or fewer. One that was joined may be listed for a moment
+ * longer. */
+void assert_threads(unsigned count);
+
 /* ---- the spool ------------------------------------------------------------------------------------ */
 
 struct spool {
