@@ -423,11 +423,9 @@ static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
         give_left_over();
         return;
     }
-    /* Read before the slot is given back: it may be another's at once. */
-    struct hd_mailbox *mailbox = w->mailbox;
-    void *memory = w->thread_memory;
+    void *memory = w->thread_memory; /* read before the slot is given back: it may be another's at once */
     uint32_t use = atomic_load(&w->use);
-    bool closed = false;
+    bool late = false;
     while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
         if (!atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING)) {
             continue;
@@ -435,15 +433,19 @@ static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
         hd_monitor_wake(m);
         uint64_t until_ns = hd_os_now_ns() + CALL_NS;
         wait_while(&w->use, HD_WATCH_LEAVING, until_ns);
-        closed = atomic_load(&w->use) != HD_WATCH_LEAVING;
+        late = atomic_load(&w->use) == HD_WATCH_LEAVING;
         break;
     }
+    if (!late) { /* the monitor has closed it, for us or for a stop, and its mailbox says so */
+        give_left_over();
+        return;
+    }
+    struct hd_mailbox *mailbox = memory != NULL ? hd_capture_own_mailbox() : NULL;
     if (mailbox == NULL || hd_capture_thread_leave(mailbox) != 0) {
         return; /* a handler runs on that memory: better lost */
     }
-    if (!closed) { /* the slot's next watch has it; what an earlier one left there is nobody's any more */
-        memory = atomic_exchange(&w->left, memory);
-    }
+    /* the slot's next watch has it; what an earlier one left there is nobody's any more */
+    memory = atomic_exchange(&w->left, memory);
     if (memory != NULL) {
         hd_os_memory_give(memory, hd_capture_thread_bytes());
     }

@@ -12,7 +12,9 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "capture/capture.h"
 #include "library.h"
+#include "monitor/monitor.h"
 
 static atomic_bool enough;
 
@@ -96,12 +98,92 @@ static void loops_come_and_go_while_others_start_and_stop(void **state) {
     assert_int_equal(hangdog_stop(), 0);
 }
 
+/* ---- a stop meets one that comes or goes ---------------------------------------------------------- */
+
+/* A thread that is to be late halts in one of its calls until it is let go on. */
+static _Thread_local bool halts;
+static atomic_bool halted, go_on;
+
+static void halt(void) {
+    if (halts) {
+        halts = false;
+        atomic_store(&halted, true);
+        while (!atomic_load(&go_on)) {
+            nap_ms(1);
+        }
+    }
+}
+
+static struct hd_os_calls true_os;
+static atomic_int kept; /* memory of watched threads that was not given back */
+
+static int get_tid_late(void) {
+    halt();
+    return true_os.get_tid();
+}
+
+static void *map_late(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
+    if (n == hd_capture_thread_bytes()) {
+        halt();
+        atomic_fetch_add(&kept, 1);
+    }
+    return true_os.map(addr, n, prot, flags, fd, offset);
+}
+
+static int unmap_counted(void *addr, size_t n) {
+    atomic_fetch_sub(&kept, n == hd_capture_thread_bytes());
+    return true_os.unmap(addr, n);
+}
+
+static int begin_late(void **state) {
+    true_os = hd_os;
+    hd_os.get_tid = get_tid_late;
+    hd_os.map = map_late;
+    hd_os.unmap = unmap_counted;
+    atomic_store(&kept, 0);
+    atomic_store(&halted, false);
+    atomic_store(&go_on, false);
+    return begin_library(state);
+}
+
+static int end_late(void **state) {
+    hangdog_stop();
+    hd_os = true_os;
+    return end_library(state);
+}
+
+static bool is_set(void *flag) {
+    return atomic_load((atomic_bool *)flag);
+}
+
+static void *unwatch_late(void *unused) {
+    (void)unused;
+    hangdog_loop *loop = hangdog_loop_watch("main", 0);
+    hangdog_before_wait(loop);
+    halts = true;
+    hangdog_loop_unwatch(loop);
+    return NULL;
+}
+
+static void a_watch_that_a_stop_ends_as_its_thread_leaves_is_given_back(void **state) {
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, unwatch_late, NULL), 0);
+    assert_true(wait_for(is_set, &halted));
+    assert_int_equal(hangdog_stop(), 0);
+    atomic_store(&go_on, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&kept), 0);
+}
+
 int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
+#define LATE(name) cmocka_unit_test_setup_teardown(name, begin_late, end_late)
     const struct CMUnitTest tests[] = {
         CASE(four_threads_start_and_stop_as_they_like),
         CASE(loops_come_and_go_while_others_start_and_stop),
+        LATE(a_watch_that_a_stop_ends_as_its_thread_leaves_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
