@@ -82,6 +82,7 @@ static bool is_same_build(Dwfl_Module *module, const char *wanted) {
 }
 
 static void open_module(struct symbolizer *s, struct module *m) {
+    void **data;
     int fd = open_file(s, m);
     if (fd < 0)
         return;
@@ -101,6 +102,9 @@ static void open_module(struct symbolizer *s, struct module *m) {
     } else if (!is_same_build(m->module, m->build_id)) {
         m->reason = m->build_id != NULL ? "its file is another one now: the build-id differs"
                                         : "the report has no build-id to know its file by";
+    } else {
+        dwfl_module_info(m->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+        *data = m; /* the callbacks' */
     }
     if (m->reason != NULL) {
         dwfl_end(m->dwfl);

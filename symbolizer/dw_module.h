@@ -24,6 +24,7 @@ struct module {
     Dwfl_Module *module;
     Dwarf_Addr bias; /* libdwfl's addresses less the file's own */
     const char *reason;
+    bool odd_debug_file;      /* a link led to what is no file; debug information is not read */
     struct unit_range *range; /* for files without .debug_aranges, as clang makes them */
     size_t ranges;
     bool ranges_read;
@@ -40,6 +41,14 @@ struct symbolizer {
  * NULL: no memory. */
 struct module *dw_module(struct symbolizer *s, const char *path, const char *build_id);
 void dw_modules_free(struct symbolizer *s);
+
+/* libdwfl's callbacks that find a module's debug file, and what several such share. A link that leads to what
+ * is no file, a device or a named pipe, is not followed: the module has no debug information then. The second
+ * one asks no server. */
+int dw_find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
+                       const char *link, GElf_Word crc, char **found);
+int dw_find_debug_file_here(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+                            const char *file, const char *link, GElf_Word crc, char **found);
 
 /* The unit of an address (libdwfl's), by the table of addresses or, without one, by the units' own ranges. */
 bool dw_find_unit(struct module *m, Dwarf_Addr addr, Dwarf_Die *unit, Dwarf_Addr *bias);

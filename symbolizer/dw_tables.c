@@ -45,14 +45,14 @@ static void read_ranges(struct module *m) {
 }
 
 bool dw_find_unit(struct module *m, Dwarf_Addr addr, Dwarf_Die *unit, Dwarf_Addr *bias) {
+    Dwarf *dwarf = dwfl_module_getdwarf(m->module, bias);
+    if (dwarf == NULL || m->odd_debug_file) /* libdw would look for it again, without asking */
+        return false;
     const Dwarf_Die *found = dwfl_module_addrdie(m->module, addr, bias);
     if (found != NULL) {
         *unit = *found;
         return true;
     }
-    Dwarf *dwarf = dwfl_module_getdwarf(m->module, bias);
-    if (dwarf == NULL)
-        return false;
     if (!m->ranges_read)
         read_ranges(m);
     size_t lo = 0, hi = m->ranges; /* the last range that begins at or before the address */

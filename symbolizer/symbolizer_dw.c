@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
@@ -165,17 +164,6 @@ static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf
     return -1;
 }
 
-/* libdw asks the servers of the environment by itself. Here it sees none; that of the process, which programs
- * inherit, stays as it is. */
-static int find_debuginfo_here(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-                               const char *file, const char *link, GElf_Word crc, char **found) {
-    char *none[] = {NULL}, **given = environ;
-    environ = none;
-    int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, found);
-    environ = given;
-    return fd;
-}
-
 struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
     struct symbolizer *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -186,7 +174,7 @@ struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
     }
     s->callbacks = (Dwfl_Callbacks){
         .find_elf = find_no_elf,
-        .find_debuginfo = o->debuginfod ? dwfl_standard_find_debuginfo : find_debuginfo_here,
+        .find_debuginfo = o->debuginfod ? dw_find_debug_file : dw_find_debug_file_here,
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &s->debug_path,
     };

@@ -69,6 +69,36 @@ class ChangedFile(Command):
             self.assertEqual("S", state())
             writer.kill()
 
+    def test_a_debug_file_that_is_none_is_not_opened(self):
+        """Nor what several of them share, of which libdw itself would open what nobody has found."""
+        folder, program = self.path / "app", self.path / "app" / "program"
+        (folder / ".debug").mkdir(parents=True)
+        (folder / "shared").write_bytes(b"fifo\0" + 20 * b"i")
+        source = "int a_function(void) { return 1; }\nint main(void) { return a_function(); }\n"
+        text = subprocess.run(["gcc", "-gdwarf-4", "-S", "-x", "c", "-", "-o", "-"], input=source, check=True,
+                              capture_output=True, text=True).stdout
+        subprocess.run(["gcc", "-Wl,--build-id=none", "-x", "assembler", "-", "-o", folder / "whole"], text=True, check=True,
+                       input=text.replace(".uleb128 0xe\n", ".uleb128 0x1f21\n"))  # DW_FORM_strp, DW_FORM_GNU_strp_alt
+        symbols = subprocess.run(["nm", folder / "whole"], check=True, capture_output=True, text=True).stdout
+        address = int(re.search(r"(\w+) T a_function\n", symbols)[1], 16)
+
+        def show(name, *how):
+            subprocess.run(["objcopy", *how, folder / "whole", program], check=True, cwd=folder)
+            os.mkfifo(folder / name)
+            shown = self.shown(program, address, datetime.datetime.now(datetime.timezone.utc))
+            os.unlink(folder / name)
+            self.assertIn("a_function", shown)
+
+        show("fifo", "--add-section", ".gnu_debugaltlink=shared")
+        (folder / "fifo").write_text("")
+        subprocess.run(["objcopy", "--add-gnu-debuglink=fifo", folder / "whole", folder / "linked"], check=True, cwd=folder)
+        subprocess.run(["objcopy", "--dump-section", ".gnu_debuglink=link", folder / "linked"], check=True, cwd=folder)
+        os.unlink(folder / "fifo")
+        for name in "fifo", ".debug/fifo":
+            show(name, "--strip-debug", "--add-section", ".gnu_debuglink=link")
+        for name in "program.debug", ".debug/program.debug", ".debug/program":
+            show(name, "--strip-debug")
+
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where libdwfl looks for a module's separate debug files. Ordinary code.
+ */
+#include "symbolizer/dw_module.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Opening what is neither a file nor a folder would wait for who writes to a named pipe, or start a
+ * watchdog's timer. */
+__attribute__((format(printf, 1, 2))) static bool may_be_opened(const char *format, ...) {
+    char *path;
+    struct stat st;
+    va_list values;
+    va_start(values, format);
+    int n = vasprintf(&path, format, values);
+    va_end(values);
+    if (n < 0)
+        return false;
+    bool may = stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
+    free(path);
+    return may;
+}
+
+static const char *base_of(const char *path) {
+    const char *last = strrchr(path, '/');
+    return last != NULL ? last + 1 : path;
+}
+
+/* Whether all may be opened that libdwfl would open for a file's link to `name`, or libdw for one to what
+ * several files share, which begins with any folders. A build-id is looked for only in a folder of the
+ * system's. */
+static bool may_look_for(const char *file, const char *name) {
+    const char *base = base_of(file);
+    int folder = (int)(base - file);
+    bool may = (name[0] != '/' || may_be_opened("%s", name)) && may_be_opened("%.*s%s", folder, file, name) &&
+               may_be_opened("%.*s.debug/%s", folder, file, name) &&
+               may_be_opened("%.*s.dwz/%s", folder, file, base_of(name));
+    for (const char *at = file; may && at != NULL && at < base; at = strchr(at + 1, '/'))
+        may = may_be_opened("/usr/lib/debug%.*s%s", (int)(base - at), at, name);
+    return may;
+}
+
+/* Without a link the name is made of the file's own. */
+static bool may_look(const char *file, const char *link) {
+    char *made;
+    if (link != NULL)
+        return may_look_for(file, link);
+    if (asprintf(&made, "%s.debug", base_of(file)) < 0)
+        return false;
+    bool may = may_look_for(file, made) && may_look_for(file, base_of(file));
+    free(made);
+    return may;
+}
+
+int dw_find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
+                       const char *link, GElf_Word crc, char **found) {
+    struct module *m = *data;
+    const char *named = file != NULL ? file : "";
+    char *real = realpath(named, NULL); /* libdwfl looks beside it, too */
+    bool may = may_look(named, link) && (real == NULL || may_look(real, link));
+    free(real);
+    if (!may) {
+        m->odd_debug_file = true;
+        return -1;
+    }
+    return dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, found);
+}
+
+/* libdw asks the servers of the environment by itself. Here it sees none; that of the process, which programs
+ * inherit, stays as it is. */
+int dw_find_debug_file_here(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+                            const char *file, const char *link, GElf_Word crc, char **found) {
+    char *none[] = {NULL}, **given = environ;
+    environ = none;
+    int fd = dw_find_debug_file(module, data, name, base, file, link, crc, found);
+    environ = given;
+    return fd;
+}
