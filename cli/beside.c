@@ -6,11 +6,20 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
+#include "os/os.h"
+
 /* Of the thread, whatever limit there is: that one was set for the program, and ours may be all of it. */
 #define STACK_BYTES (8u * 1024 * 1024)
+
+/* When the program has ended. */
+#define ASKED_NS (2 * HD_NS_PER_S)
+#define PATIENCE_NS (60 * HD_NS_PER_S) /* since then, or since we said something */
+#define LOOK_MS 100
 
 struct work {
     void (*call)(void *);
@@ -38,24 +47,52 @@ static bool start(pthread_t *thread, struct work *w) {
     return started;
 }
 
-void beside(struct runner *r, void (*call)(void *), void *argument) {
-    struct work w = {call, argument, eventfd(0, EFD_CLOEXEC)};
-    struct pollfd fds[] = {{.fd = w.done_fd, .events = POLLIN}, {.fd = r->signal_fd, .events = POLLIN}};
-    pthread_t thread;
-    if (w.done_fd < 0 || !start(&thread, &w)) {
-        call(argument); /* late signals are better than nothing told */
-    } else {
-        while (fds[0].revents == 0) {
-            fds[1].fd = r->ended ? -1 : r->signal_fd; /* then they are for who asks for them */
-            if (poll(fds, 2, -1) > 0 && fds[1].revents != 0) {
-                runner_handle_signals(r);
-            }
+/* Debug information may lie on a server that does not answer, and nobody waits for us for ever. A signal may
+ * be the program's that has ended by it: who ends all of a group or a service sends it to one after the
+ * other. */
+static bool is_too_long(struct runner *r) {
+    uint64_t now = hd_os_now_ns(), since = say_last_ns();
+    if (runner_asked_to_end(r)) {
+        return now >= r->ended_ns + ASKED_NS;
+    }
+    since = since > r->ended_ns ? since : r->ended_ns;
+    return since != UINT64_MAX && now >= since + PATIENCE_NS; /* who reads slowly is waited for */
+}
+
+/* Until it is done; false: it is left. */
+static bool wait_for(struct runner *r, int done_fd) {
+    struct pollfd fds[] = {{.fd = done_fd, .events = POLLIN}, {.fd = r->signal_fd, .events = POLLIN}};
+    while (fds[0].revents == 0) {
+        if (r->ended && is_too_long(r)) {
+            return false;
         }
+        if (poll(fds, 2, r->ended ? LOOK_MS : -1) > 0 && fds[1].revents != 0) {
+            runner_handle_signals(r);
+        }
+    }
+    return true;
+}
+
+bool beside(struct runner *r, void (*call)(void *), void *argument) {
+    struct work *w = malloc(sizeof *w);
+    int done_fd = eventfd(0, EFD_CLOEXEC);
+    pthread_t thread;
+    bool done = true;
+    if (w != NULL) {
+        *w = (struct work){call, argument, done_fd};
+    }
+    if (w == NULL || done_fd < 0 || !start(&thread, w)) {
+        call(argument); /* late signals are better than nothing told */
+    } else if ((done = wait_for(r, done_fd))) {
         pthread_join(thread, NULL);
     }
-    if (w.done_fd >= 0) {
-        close(w.done_fd);
+    if (done) { /* else these two are still the thread's */
+        free(w);
+        if (done_fd >= 0) {
+            close(done_fd);
+        }
     }
+    return done;
 }
 
 void on_a_deep_stack(void (*call)(void *), void *argument) {

@@ -103,20 +103,23 @@ static void tell(void *telling) {
     w->next_ns = teller_tick(w->teller, hd_os_now_ns());
 }
 
-static void follow(struct runner *r, struct teller *t, struct on_hang *commands) {
-    struct telling w = {.teller = t};
-    beside(r, tell, &w);
+/* False: a thread was left that still tells. */
+static bool follow(struct runner *r, struct teller *t, struct on_hang *commands) {
+    static struct telling w; /* which may outlast the call */
+    w.teller = t;
+    bool done = beside(r, tell, &w);
     while (!r->ended) {
         uint64_t now = hd_os_now_ns(), left = w.next_ns > now ? w.next_ns - now : 0;
         int timeout = w.next_ns == UINT64_MAX ? -1 : (int)(left / HD_NS_PER_MS + 1);
         struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
                                {.fd = t->notify_fd, .events = POLLIN}};
         if (poll(fds, 2, timeout) == 0 || fds[1].revents != 0) {
-            beside(r, tell, &w);
+            done = beside(r, tell, &w);
         }
         runner_handle_signals(r);
         on_hang_reap(commands);
     }
+    return done;
 }
 
 static void finish(void *teller) {
@@ -124,21 +127,38 @@ static void finish(void *teller) {
 }
 
 /* The program has ended: its commands have some time left, unless somebody wants us to end too. */
-static void finish_commands(const struct runner *r, struct on_hang *commands, bool quiet) {
-    uint64_t until = hd_os_now_ns() + COMMANDS_NS;
-    bool wanted = true;
-    for (uint64_t now; wanted && on_hang_busy(commands) && (now = hd_os_now_ns()) < until;) {
-        struct pollfd fd = {.fd = r->signal_fd, .events = POLLIN};
-        wanted = poll(&fd, 1, (int)((until - now) / HD_NS_PER_MS + 1)) == 0 || !runner_asked_to_end(r);
+static void finish_commands(struct runner *r, struct on_hang *commands, bool quiet, bool wanted) {
+    uint64_t now = hd_os_now_ns(), until = now + COMMANDS_NS;
+    for (; wanted && now < until && !runner_asked_to_end(r); now = hd_os_now_ns()) {
         on_hang_reap(commands);
+        if (!on_hang_busy(commands)) {
+            break;
+        }
+        struct pollfd fd = {.fd = r->signal_fd, .events = POLLIN};
+        poll(&fd, 1, (int)((until - now) / HD_NS_PER_MS + 1));
     }
-    on_hang_stop(commands);
-    if (commands->left_out > 0 && !quiet) {
+    unsigned long left_out = on_hang_stop(commands);
+    if (left_out > 0 && !quiet) {
         complain(
             "--on-hang: the command was not run, or not to its end, for %lu report%s: too many at a time, or "
             "5 s after the program's end",
-            commands->left_out, by_count((int64_t)commands->left_out, "", "s"));
+            left_out, by_count((int64_t)left_out, "", "s"));
     }
+}
+
+/* A thread still tells, and has the teller. */
+static _Noreturn void end_untold(struct runner *r, const struct run_options *o, struct on_hang *commands) {
+    bool quiet = o->quiet || !say_has_room();
+    finish_commands(r, commands, quiet, false);
+    if (!quiet) {
+        char words[sizeof " --spool " + 4 * sizeof r->record->options.spool];
+        quote_spool(words, sizeof words, r->record->options.spool);
+        complain(
+            "not all reports could be told in time: what their functions are is still looked up; see: %s list%s",
+            own_command(), words);
+        closing_lines(r, o, false, "");
+    }
+    runner_end_at_once(r->status);
 }
 
 static int not_started(const struct run_options *o, int rc) {
@@ -216,7 +236,7 @@ int cmd_run(int argc, char **argv) {
     struct problem why;
     struct runner r;
     struct teller teller = {0};
-    struct on_hang commands = {0};
+    struct on_hang commands = {.lock = PTHREAD_MUTEX_INITIALIZER};
     char spool[4 * HD_RECORD_STRING], own[PATH_MAX], preload[2 * PATH_MAX];
     char words[sizeof " --spool " + 4 * sizeof spool];
     int rc = 0;
@@ -247,6 +267,7 @@ int cmd_run(int argc, char **argv) {
     }
     fill_options(&r.record->options, &o, spool);
     commands.command = o.on_hang;
+    (void)own_command(); /* before there are two threads that may ask */
     if (o.spool != NULL) {
         quote_spool(words, sizeof words, spool);
         teller.spool_words = words;
@@ -261,13 +282,15 @@ int cmd_run(int argc, char **argv) {
     if ((rc = runner_start(&r, o.program, preload, &tried)) != 0) {
         return tried ? not_started(&o, rc) : run_without_room(&o, rc);
     }
-    follow(&r, &teller, &commands);
+    bool told = follow(&r, &teller, &commands);
     afterwards(&r);
-    beside(&r, finish, &teller);
+    if (!told || !beside(&r, finish, &teller)) {
+        end_untold(&r, &o, &commands);
+    }
     char last[37];
     teller_last_left(&teller, last);
     teller_close(&teller);
-    finish_commands(&r, &commands, o.quiet);
+    finish_commands(&r, &commands, o.quiet, true);
     if (!o.quiet) {
         closing_lines(&r, &o, teller.sessions_told, last);
     }

@@ -5,7 +5,9 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { EXIT_ERROR = 1, EXIT_USAGE = 2 };
 
@@ -31,6 +33,11 @@ void say_whole(const char *text, size_t bytes);
 /* The program has ended: for room in such a pipe is now waited for some seconds in all. Whoever is to read it
  * may be waiting for our end first. */
 void say_in_haste(void);
+/* When something was said last (CLOCK_MONOTONIC), 0: never; UINT64_MAX: it is being said, and may wait for
+ * whoever reads it. */
+uint64_t say_last_ns(void);
+/* Whether a line can be said without waiting for him. */
+bool say_has_room(void);
 
 /* All that was printed is out: 0, or a complaint that names it, and its status. */
 int written(const char *what);

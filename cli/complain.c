@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/os.h"
+
 #define HASTE_S 5
 
 void problem_set(struct problem *p, const char *format, ...) {
@@ -30,8 +32,19 @@ void say_in_haste(void) {
     atomic_store(&in_haste, true);
 }
 
+static _Atomic uint64_t last_said_ns; /* UINT64_MAX: something is being said */
+
+uint64_t say_last_ns(void) {
+    return atomic_load(&last_said_ns);
+}
+
+bool say_has_room(void) {
+    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&fd, 1, 0) != 0;
+}
+
 static bool wait_for_room(void) {
-    static unsigned waited_s; /* in haste, for all that was said */
+    static atomic_uint waited_s; /* in haste, for all that was said */
     struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
     while (waited_s < HASTE_S) {
         if (poll(&fd, 1, 1000) != 0) {
@@ -39,10 +52,10 @@ static bool wait_for_room(void) {
         }
         waited_s += atomic_load(&in_haste);
     }
-    return poll(&fd, 1, 0) != 0;
+    return say_has_room();
 }
 
-void say_whole(const char *text, size_t bytes) {
+static void write_whole(const char *text, size_t bytes) {
     while (bytes > 0) {
         ssize_t n = write(STDERR_FILENO, text, bytes);
         if (n > 0) {
@@ -52,6 +65,12 @@ void say_whole(const char *text, size_t bytes) {
             return;
         }
     }
+}
+
+void say_whole(const char *text, size_t bytes) {
+    atomic_store(&last_said_ns, UINT64_MAX);
+    write_whole(text, bytes);
+    atomic_store(&last_said_ns, hd_os_now_ns());
 }
 
 /* Names in it come from anywhere, and it stays one line. */

@@ -43,23 +43,37 @@ static void start_next(struct on_hang *o) {
 }
 
 void on_hang_add(struct on_hang *o, const char *report) {
-    char *path = o->command != NULL && o->queued < ON_HANG_QUEUE ? strdup(report) : NULL;
+    pthread_mutex_lock(&o->lock);
+    bool room = o->command != NULL && o->queued < ON_HANG_QUEUE && !o->stopped;
+    char *path = room ? strdup(report) : NULL;
     if (path != NULL) {
         o->queue[o->queued++] = path;
         start_next(o);
     } else {
         o->left_out += o->command != NULL;
     }
+    pthread_mutex_unlock(&o->lock);
 }
 
 void on_hang_reap(struct on_hang *o) {
+    pthread_mutex_lock(&o->lock);
     if (o->running != 0 && waitpid(o->running, NULL, WNOHANG) != 0) {
         o->running = 0;
         start_next(o);
     }
+    pthread_mutex_unlock(&o->lock);
 }
 
-void on_hang_stop(struct on_hang *o) {
+bool on_hang_busy(struct on_hang *o) {
+    pthread_mutex_lock(&o->lock);
+    bool busy = o->running != 0;
+    pthread_mutex_unlock(&o->lock);
+    return busy;
+}
+
+unsigned long on_hang_stop(struct on_hang *o) {
+    pthread_mutex_lock(&o->lock);
+    o->stopped = true;
     o->left_out += o->queued;
     while (o->queued > 0) {
         free(o->queue[--o->queued]);
@@ -69,4 +83,7 @@ void on_hang_stop(struct on_hang *o) {
         o->running = 0;
         o->left_out++;
     }
+    unsigned long left_out = o->left_out;
+    pthread_mutex_unlock(&o->lock);
+    return left_out;
 }

@@ -6,6 +6,7 @@
 #ifndef CLI_ON_HANG_H
 #define CLI_ON_HANG_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,10 +15,12 @@
 #define ON_HANG_QUEUE 16
 
 struct on_hang {
-    const char *command;        /* NULL: nothing is ever run */
-    pid_t running;              /* leader of a process group of its own; 0: none */
+    pthread_mutex_t lock; /* one thread adds, and may be left (cli/beside.h) while another one stops it */
+    const char *command;  /* NULL: nothing is ever run */
+    pid_t running;        /* leader of a process group of its own; 0: none */
     char *queue[ON_HANG_QUEUE]; /* reports' paths, oldest first */
     size_t queued;
+    bool stopped;
     unsigned long left_out; /* reports that there was no room for, or no process, or no time at the end */
 };
 
@@ -25,10 +28,9 @@ struct on_hang {
 void on_hang_add(struct on_hang *o, const char *report);
 /* SIGCHLD came: the next one, if one has ended. */
 void on_hang_reap(struct on_hang *o);
-static inline bool on_hang_busy(const struct on_hang *o) {
-    return o->running != 0;
-}
-/* Nobody waits any longer: what runs is asked to end (SIGTERM), what is queued is left out. */
-void on_hang_stop(struct on_hang *o);
+bool on_hang_busy(struct on_hang *o);
+/* Nobody waits any longer: what runs is asked to end (SIGTERM), what is queued is left out, and what comes.
+ * How many were. */
+unsigned long on_hang_stop(struct on_hang *o);
 
 #endif

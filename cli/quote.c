@@ -33,6 +33,8 @@ const char *own_command(void) {
     if (strchr(program_invocation_name, '/') == NULL) {
         return "hangdog";
     }
-    quote_word(word, sizeof word, program_invocation_name);
+    if (word[0] == '\0') { /* once: two threads may ask, when one has */
+        quote_word(word, sizeof word, program_invocation_name);
+    }
     return word;
 }

@@ -433,25 +433,20 @@ void runner_handle_signals(struct runner *r) {
     }
 }
 
-bool runner_asked_to_end(const struct runner *r) {
+bool runner_asked_to_end(struct runner *r) {
     struct signalfd_siginfo info;
-    bool asked = false;
     while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
-        asked |= info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
-                 info.ssi_signo == SIGQUIT;
+        r->asked_to_end |= info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
+                           info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT;
     }
-    return asked;
+    return r->asked_to_end;
 }
 
-_Noreturn void runner_end_alike(int status) {
-    if (!WIFSIGNALED(status)) {
-        exit(WEXITSTATUS(status));
-    }
-    fflush(NULL);
+/* By the signal that ended the program. */
+static _Noreturn void end_by(int signal) {
     struct rlimit none = {0, 0}; /* the program's core file is the one that is wanted */
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_DUMPABLE, 0); /* where a program takes core files the limit says nothing */
-    int signal = WTERMSIG(status);
     struct sigaction act = {.sa_handler = SIG_DFL};
     sigaction(signal, &act, NULL);
     sigset_t set;
@@ -459,5 +454,20 @@ _Noreturn void runner_end_alike(int status) {
     sigaddset(&set, signal);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     raise(signal);
-    exit(128 + signal);
+    _exit(128 + signal);
+}
+
+_Noreturn void runner_end_alike(int status) {
+    if (!WIFSIGNALED(status)) {
+        exit(WEXITSTATUS(status));
+    }
+    fflush(NULL);
+    end_by(WTERMSIG(status));
+}
+
+_Noreturn void runner_end_at_once(int status) {
+    if (!WIFSIGNALED(status)) {
+        _exit(WEXITSTATUS(status));
+    }
+    end_by(WTERMSIG(status));
 }

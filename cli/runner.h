@@ -21,6 +21,7 @@ struct runner {
     bool ended;
     int status;             /* as waitpid gives it, once ended */
     uint64_t ended_ns;      /* CLOCK_MONOTONIC, once ended */
+    bool asked_to_end;      /* since then */
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
     bool told_to_stop;      /* we got the terminal's signal to stop, too */
     struct witness witness;
@@ -36,8 +37,8 @@ void runner_as_before(void);
 /* ftruncate where a limit on the size of files may be in the way. 0 or a negative errno value. */
 int runner_enlarge(int fd, off_t bytes);
 
-/* Takes what signal_fd has when the program has ended: true when we are to end too. */
-bool runner_asked_to_end(const struct runner *r);
+/* Takes what signal_fd has when the program has ended: true when we are to end too, from then on. */
+bool runner_asked_to_end(struct runner *r);
 
 /* Makes the memory file and blocks the signals that are forwarded. 0 or a negative errno value. */
 int runner_prepare(struct runner *r);
@@ -52,5 +53,7 @@ void runner_handle_signals(struct runner *r);
 
 /* Ends this process as the program ended: its exit status, or its signal. */
 _Noreturn void runner_end_alike(int status);
+/* The same where a thread goes on, and may have for ever what an ordered end waits for. */
+_Noreturn void runner_end_at_once(int status);
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """hangdog run as odd users use it: where there is no folder, under names that are no words, as others may not write."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -350,6 +351,29 @@ class Odd(unittest.TestCase):
                        "the runner's poll of one descriptor")
             self.assertRegex(told.read().replace("full", ""), r"\Ahangdog: python3 ran for .*\n\Z")
         self.assertEqual(0, process.wait(PATIENCE))
+
+    def test_who_wants_us_to_end_when_the_program_has_is_not_kept_waiting(self):
+        """A hang is told to a pipe that nobody reads: as long would take symbols on a server that is gone."""
+        ours, its = os.pipe()
+        os.set_blocking(its, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(its, b"full" * 1024)
+        os.set_blocking(its, True)
+        for number in signal.SIGINT, signal.SIGHUP:
+            # pylint: disable=consider-using-with
+            process = subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", *loop(1.6, "hang0.7", "execsys.exit(3)")],
+                                       cwd=self.folder, env=environment(), stdin=subprocess.DEVNULL, stderr=its)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            calls = pathlib.Path("/proc/%d/task" % process.pid)
+            wait_until(lambda of=calls, p=process.pid: not children_of(p) and any(
+                call.read_text(encoding="ascii").split()[1:2] == ["0x2"] for call in of.glob("*/syscall")),
+                       "the runner's write to descriptor 2, after its program's end")
+            process.send_signal(number)
+            self.assertEqual(3, process.wait(PATIENCE))
+        os.close(ours)
+        os.close(its)
 
     @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
     @unittest.skipUnless(may_trace(), "this machine lets nobody trace")
