@@ -464,7 +464,8 @@ void hd_process_filter_comes(bool all_threads) {
         return;
     }
     /* Without the processor's counter the clock may be a system call. */
-    bool by_clock = ours && hd_waits_self->watch != NULL && !hd_waits_self->watch->loop.ticks_are_tsc;
+    const struct hd_watch *watch = ours ? hd_waits_self->watch : NULL; /* may be forgotten meanwhile */
+    bool by_clock = watch != NULL && !watch->loop.ticks_are_tsc;
     bool keeps_ids = !all_threads && phase == WATCHED && hd_process_may_change_ids(ours);
     if (all_threads || by_clock || keeps_ids) {
         if (phase == WATCHED) {

@@ -121,7 +121,8 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
 
 /* On a coroutine's stack, and the like. Of a thread whose stack libc did not note nobody knows. */
 INSIDE_A_CALL static bool is_elsewhere(const struct hd_waits *t, uint64_t sp, uint64_t room) {
-    const struct hd_mailbox *m = t->named && t->watch != NULL ? t->watch->mailbox : NULL;
+    const struct hd_watch *watch = t->watch; /* read once: the main thread may forget it meanwhile */
+    const struct hd_mailbox *m = t->named && watch != NULL ? watch->mailbox : NULL;
     return t->named ? m != NULL && m->stack_end != 0 && (sp < m->stack_begin || sp >= m->stack_end)
                     : room > MAIN_STACK_MAX;
 }
