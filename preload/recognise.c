@@ -470,6 +470,9 @@ void hd_recognise_end(struct hd_waits *t, struct hd_worker *k) {
 void hd_recognise(void *waits, struct hd_worker *k) {
     struct hd_waits *t = waits;
     struct hd_recognition *g = t->recognition;
+    if (t->loop == NULL) {
+        return; /* the main thread's watch just begins, or there was no memory for it: a named one was due */
+    }
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
     resolve(t, k);

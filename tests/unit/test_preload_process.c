@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The watch of a process where its begin and its end cross what other threads do: those that are watched for
+ * their names, and those that install a filter. Each test is a process of its own, which is watched once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "capture/capture.h"
+#include "library.h"
+#include "process.h"
+#include "recognise.h"
+
+#define NAME "named"
+
+static struct hd_record record;
+static void *(*real_map)(void *, size_t, int, int, int, uint64_t);
+
+static int filters_here(void) {
+    char line[256];
+    int filters = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    assert_non_null(status);
+    while (fgets(line, sizeof line, status) != NULL) {
+        if (strncmp(line, "Seccomp_filters:", 16) == 0) {
+            filters = (int)strtol(line + 16, NULL, 10);
+        }
+    }
+    fclose(status);
+    return filters;
+}
+
+static int begin(void **state) {
+    begin_spool(state);
+    struct hd_record_options *o = &record.options;
+    record.magic = HD_RECORD_MAGIC;
+    record.bytes = sizeof record;
+    o->interval_ns = INTERVAL_MS * MS;
+    o->threshold_ns = o->launch_threshold_ns = 60 * SECOND;
+    o->started_ns = now_ns();
+    o->seccomp_filters = filters_here();
+    snprintf(o->spool, sizeof o->spool, "%s", spool.path);
+    o->threads = 1;
+    snprintf(o->thread[0], sizeof o->thread[0], NAME);
+    real_map = hd_os.map;
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    hd_monitor_stop();
+    spool_remove(&spool);
+    return 0;
+}
+
+/* ---- a thread that is watched for its name ----------------------------------------------------- */
+
+struct named {
+    pthread_t thread;
+    atomic_bool waits, leaves;
+    atomic_uint turns;
+    struct hd_waits *_Atomic watched_by; /* after its last wait */
+};
+
+static void *be_named(void *of) {
+    struct named *n = of;
+    while (!atomic_load(&n->leaves)) {
+        if (atomic_load(&n->waits)) {
+            poll(NULL, 0, 1);
+            atomic_store(&n->watched_by, hd_waits_self);
+            atomic_fetch_add(&n->turns, 1);
+        } else {
+            nap_ms(1);
+        }
+    }
+    return NULL;
+}
+
+static void named_begin(struct named *n) {
+    assert_int_equal(pthread_create(&n->thread, NULL, be_named, n), 0);
+    assert_int_equal(pthread_setname_np(n->thread, NAME), 0);
+    atomic_store(&n->waits, true);
+}
+
+static bool is_watched(void *of) {
+    struct named *n = of;
+    const struct hd_waits *by = atomic_load(&n->watched_by);
+    return by != NULL && by->watch != NULL;
+}
+
+static void named_end(struct named *n) {
+    atomic_store(&n->leaves, true);
+    assert_int_equal(pthread_join(n->thread, NULL), 0);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------- */
+
+static void *no_memory_for_a_thread(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
+    return n == hd_capture_thread_bytes() ? MAP_FAILED : real_map(addr, n, prot, flags, fd, offset);
+}
+
+static bool was_looked_at(void *of) {
+    struct named *n = of;
+    return atomic_load(&atomic_load(&n->watched_by)->recognition->looked_ns) != 0;
+}
+
+static void a_named_thread_is_recognised_where_there_was_no_memory_to_watch_the_main_one(void **state) {
+    static struct named one;
+    (void)state;
+    hd_os.map = no_memory_for_a_thread;
+    hd_process_begin(&record, false);
+    hd_os.map = real_map;
+    assert_int_not_equal(hd_process_own_thread(), 0);
+    assert_null(hd_waits_self->watch);
+    named_begin(&one);
+    assert_true(wait_for(is_watched, &one));
+    assert_true(wait_for(was_looked_at, &one));
+    named_end(&one);
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(a_named_thread_is_recognised_where_there_was_no_memory_to_watch_the_main_one),
+    };
+    return run_side_by_side(tests, sizeof tests / sizeof tests[0]);
+}
