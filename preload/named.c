@@ -54,8 +54,11 @@ static void leave(void *of) {
     if (use != ON && use != GONE) {
         return; /* a forked child's, wiped */
     }
-    struct hd_watch *watch = p->waits->watch; /* the place may be another thread's soon */
-    hd_loop_mark(p->waits->loop, HANGDOG_EXIT);
+    /* The place may be another thread's soon; where it was forgotten, its loop may be one's already. */
+    struct hd_watch *watch = p->waits->watch;
+    if (use == ON) {
+        hd_loop_mark(p->waits->loop, HANGDOG_EXIT);
+    }
     atomic_compare_exchange_strong(&p->use, &on, LEFT);
     if (hd_process_is_filtered()) {
         hd_capture_thread_hide(); /* no system call may be made: the watch stays, as one that is idle */
