@@ -17,7 +17,7 @@
 
 enum use {
     FREE,
-    CLAIMED, /* its thread is filling it */
+    CLAIMED, /* its thread is filling it, and finds then whether it was forgotten meanwhile */
     ON,
     LEFT, /* its thread has ended: the worker frees it */
     GONE, /* forgotten under its thread's hands, which may come back to it: nobody else gets it */
@@ -107,12 +107,13 @@ static bool clear(struct place *p, uint64_t now_ns) {
 }
 
 static bool watch(const char *name, uint64_t now_ns) {
-    struct hd_monitor *m = hd_monitor_current();
-    struct place *p = m != NULL ? claim() : NULL;
+    struct place *p = claim();
     if (p == NULL) {
         return false;
     }
-    struct hd_watch *w = clear(p, now_ns) ? hd_watch_add(m, name, 0, now_ns) : NULL;
+    struct hd_monitor *m = hd_monitor_current(); /* after the claim: who ends this one forgets it */
+    struct hd_watch *w = m != NULL && clear(p, now_ns) ? hd_watch_add(m, name, 0, now_ns) : NULL;
+    uint32_t claimed = CLAIMED;
     if (w == NULL || pthread_setspecific(at_exit, p) != 0) {
         if (w != NULL) {
             hd_watch_remove(m, w);
@@ -122,8 +123,11 @@ static bool watch(const char *name, uint64_t now_ns) {
     }
     p->waits->loop = &w->loop;
     p->waits->watch = w;
+    if (!atomic_compare_exchange_strong(&p->use, &claimed, ON)) {
+        p->waits->watch = NULL; /* of a run that is over */
+        return false;
+    }
     hd_waits_self = p->waits;
-    atomic_store(&p->use, ON);
     return true;
 }
 
@@ -163,9 +167,12 @@ void hd_named_init(struct hd_record *r) {
 
 void hd_named_forget(void) {
     for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
-        uint32_t on = ON;
-        if (atomic_compare_exchange_strong(&hd_named->place[i].use, &on, GONE)) {
-            hd_named->place[i].waits->watch = NULL; /* its thread looks again, at its next wait but one */
+        struct place *p = &hd_named->place[i];
+        uint32_t use = atomic_load(&p->use);
+        while (use != FREE && !atomic_compare_exchange_strong(&p->use, &use, GONE)) {
+        }
+        if (use == ON) {
+            p->waits->watch = NULL; /* its thread looks again, at its next wait but one */
         }
     }
 }

@@ -398,13 +398,13 @@ bool hd_process_alone(void) {
         return false;
     }
     struct hd_watch *watch = t->watch;
-    hd_named_forget();
     hd_record_file_keep();
     hd_waits_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
     if (watch != NULL) {
         hd_watch_remove(hd_monitor_current(), watch);
     }
     stop();
+    hd_named_forget(); /* not before: until then others may begin to be watched */
     hd_waits_self = hd_waits_new();
     self.securebits = -1; /* what threads to come will have: known when they are made */
     atomic_store(&self.phase, hd_waits_self != NULL ? AT_FIRST_WAIT : NEVER);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "capture/capture.h"
 #include "library.h"
@@ -114,8 +115,15 @@ static void named_end(struct named *n) {
 
 /* ---- tests ------------------------------------------------------------------------------------- */
 
-static void *no_memory_for_a_thread(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
-    return n == hd_capture_thread_bytes() ? MAP_FAILED : real_map(addr, n, prot, flags, fd, offset);
+static bool on_the_main_thread(void) {
+    return gettid() == getpid();
+}
+
+static void *no_memory_for_the_main_thread(void *addr, size_t n, int prot, int flags, int fd,
+                                           uint64_t offset) {
+    return n == hd_capture_thread_bytes() && on_the_main_thread()
+               ? MAP_FAILED
+               : real_map(addr, n, prot, flags, fd, offset);
 }
 
 static bool was_looked_at(void *of) {
@@ -126,9 +134,8 @@ static bool was_looked_at(void *of) {
 static void a_named_thread_is_recognised_where_there_was_no_memory_to_watch_the_main_one(void **state) {
     static struct named one;
     (void)state;
-    hd_os.map = no_memory_for_a_thread;
+    hd_os.map = no_memory_for_the_main_thread;
     hd_process_begin(&record, false);
-    hd_os.map = real_map;
     assert_int_not_equal(hd_process_own_thread(), 0);
     assert_null(hd_waits_self->watch);
     named_begin(&one);
@@ -137,9 +144,8 @@ static void a_named_thread_is_recognised_where_there_was_no_memory_to_watch_the_
     named_end(&one);
 }
 
-/* Ends the watch as unshare does, and begins it anew with the main thread's next wait. */
+/* The watch was ended as unshare does that: the main thread's next wait begins it anew. */
 static void begin_anew(void) {
-    assert_true(hd_process_alone());
     assert_int_equal(hd_process_own_thread(), 0);
     poll(NULL, 0, 0);
     assert_int_not_equal(hd_process_own_thread(), 0);
@@ -152,6 +158,7 @@ static void a_thread_of_the_watch_before_says_nothing_of_the_next_ones_loops_whe
     named_begin(&before);
     assert_true(wait_for(is_watched, &before));
     named_pauses(&before);
+    assert_true(hd_process_alone());
     begin_anew();
     named_begin(&next);
     assert_true(wait_for(is_watched, &next));
@@ -164,11 +171,54 @@ static void a_thread_of_the_watch_before_says_nothing_of_the_next_ones_loops_whe
     named_end(&next);
 }
 
+static atomic_bool is_adding, may_add;
+
+static bool adds(void *unused) {
+    (void)unused;
+    return atomic_load(&is_adding);
+}
+
+/* Once: another thread than the main one is held up while it begins to be watched. */
+static void *held_up(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
+    bool begins = n == hd_capture_thread_bytes() && !on_the_main_thread();
+    if (begins && !atomic_exchange(&is_adding, true)) {
+        while (!atomic_load(&may_add)) {
+            nap_ms(1);
+        }
+    }
+    return real_map(addr, n, prot, flags, fd, offset);
+}
+
+static void a_thread_that_begins_to_be_watched_while_the_watch_ends_is_not_of_the_next_one(void **state) {
+    static struct named one, next;
+    (void)state;
+    hd_os.map = held_up;
+    hd_process_begin(&record, false);
+    named_begin(&one);
+    assert_true(wait_for(adds, NULL));
+    assert_true(hd_process_alone());
+    atomic_store(&may_add, true);
+    named_pauses(&one);
+    begin_anew();
+    named_begin(&next);
+    assert_true(wait_for(is_watched, &next));
+    named_pauses(&next);
+    struct hd_waits *by = atomic_load(&one.watched_by);
+    assert_true(by == NULL || by->watch != atomic_load(&next.watched_by)->watch);
+    atomic_store(&one.waits, true); /* and by that one it is watched at its next waits */
+    assert_true(wait_for(is_watched, &one));
+    by = atomic_load(&one.watched_by);
+    assert_ptr_not_equal(by->watch, atomic_load(&next.watched_by)->watch);
+    named_end(&one);
+    named_end(&next);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(a_named_thread_is_recognised_where_there_was_no_memory_to_watch_the_main_one),
         CASE(a_thread_of_the_watch_before_says_nothing_of_the_next_ones_loops_when_it_ends),
+        CASE(a_thread_that_begins_to_be_watched_while_the_watch_ends_is_not_of_the_next_one),
     };
     return run_side_by_side(tests, sizeof tests / sizeof tests[0]);
 }
