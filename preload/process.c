@@ -176,6 +176,16 @@ static bool has_the_same_root(void) {
     return self.root[0] == st.st_dev && self.root[1] == st.st_ino;
 }
 
+/* The worker, if it is still there afterwards, ends when its disk answers. */
+static void stop(void) {
+    const struct hd_monitor *m = hd_monitor_current();
+    int worker = m != NULL ? atomic_load(&m->worker_tid) : 0;
+    hd_monitor_stop();
+    if (worker != 0 && self.strays < STARTS_MAX && hd_os.signal_thread(self.pid, worker, 0, 0) == 0) {
+        self.stray[self.strays++] = worker;
+    }
+}
+
 /* The calling thread is the main thread. */
 static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
@@ -214,8 +224,12 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
         hd_watch_wait_open(m, t->watch);
     }
     hd_record_file_keep_no_longer();
-    atomic_store(&self.phase, WATCHED);
     atomic_store(&r->unwatched, HD_UNWATCHED_NOT);
+    uint32_t starting = STARTING;
+    if (!atomic_compare_exchange_strong(&self.phase, &starting, WATCHED)) { /* a filter came meanwhile */
+        stop();
+        atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
+    }
 }
 
 /* ---- at the begin ----------------------------------------------------------------------------- */
@@ -280,6 +294,7 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
         atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
         hd_record_file_keep();
     } else {
+        atomic_store(&self.phase, STARTING);
         start(t, atomic_load(&r->image_ns));
     }
 }
@@ -350,8 +365,6 @@ struct hd_record *hd_process_execs(void) {
     return may_be && hd_process_is_own() ? self.record : NULL;
 }
 
-/* ---- workers at a disk that does not answer -------------------------------------------------------- */
-
 bool hd_process_has_stray(void) {
     for (unsigned i = 0; i < self.strays && hd_process_is_own(); i++) {
         if (hd_os.signal_thread(self.pid, self.stray[i], 0, 0) == 0) {
@@ -359,16 +372,6 @@ bool hd_process_has_stray(void) {
         }
     }
     return false;
-}
-
-/* The worker, if it is still there afterwards, ends when its disk answers. */
-static void stop(void) {
-    const struct hd_monitor *m = hd_monitor_current();
-    int worker = m != NULL ? atomic_load(&m->worker_tid) : 0;
-    hd_monitor_stop();
-    if (worker != 0 && self.strays < STARTS_MAX && hd_os.signal_thread(self.pid, worker, 0, 0) == 0) {
-        self.stray[self.strays++] = worker;
-    }
 }
 
 /* ---- alone, or filtered ----------------------------------------------------------------------- */
@@ -397,17 +400,18 @@ bool hd_process_alone(void) {
     if (hd_process_own_thread() == 0 || t == NULL || t->named) {
         return false;
     }
-    struct hd_watch *watch = t->watch;
     hd_record_file_keep();
     hd_waits_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
-    if (watch != NULL) {
-        hd_watch_remove(hd_monitor_current(), watch);
+    struct hd_monitor *m = hd_monitor_current();
+    if (m != NULL && t->watch != NULL) { /* else another thread's filter was quicker, or no memory there */
+        hd_watch_remove(m, t->watch);
     }
     stop();
     hd_named_forget(); /* not before: until then others may begin to be watched */
     hd_waits_self = hd_waits_new();
-    self.securebits = -1; /* what threads to come will have: known when they are made */
-    atomic_store(&self.phase, hd_waits_self != NULL ? AT_FIRST_WAIT : NEVER);
+    self.securebits = -1;       /* what threads to come will have: known when they are made */
+    uint32_t watched = WATCHED; /* NEVER: a filter came meanwhile */
+    atomic_compare_exchange_strong(&self.phase, &watched, hd_waits_self != NULL ? AT_FIRST_WAIT : NEVER);
     return true;
 }
 

@@ -213,12 +213,60 @@ static void a_thread_that_begins_to_be_watched_while_the_watch_ends_is_not_of_th
     named_end(&next);
 }
 
+/* ---- a filter for all threads -------------------------------------------------------------------- */
+
+static void *install_filter(void *unused) {
+    (void)unused;
+    hd_process_filter_comes(true);
+    return NULL;
+}
+
+/* Once: before the main thread has this much memory, another one is about to install a filter. */
+static size_t filter_comes_before;
+
+static void *filter_comes_first(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
+    pthread_t other;
+    if (n == filter_comes_before && on_the_main_thread()) {
+        filter_comes_before = 0;
+        assert_int_equal(pthread_create(&other, NULL, install_filter, NULL), 0);
+        assert_int_equal(pthread_join(other, NULL), 0);
+    }
+    return real_map(addr, n, prot, flags, fd, offset);
+}
+
+static void assert_not_watched(void) {
+    assert_int_equal(filter_comes_before, 0);
+    assert_null(hd_monitor_current());
+    assert_null(hd_process_execs());
+    assert_int_equal(record.unwatched, HD_UNWATCHED_FILTER);
+}
+
+static void a_filter_that_comes_while_the_watch_begins_ends_it(void **state) {
+    (void)state;
+    filter_comes_before = hd_capture_thread_bytes();
+    hd_os.map = filter_comes_first;
+    hd_process_begin(&record, false);
+    assert_not_watched();
+}
+
+static void a_filter_that_comes_while_the_watch_ends_lets_none_begin(void **state) {
+    (void)state;
+    hd_os.map = filter_comes_first;
+    hd_process_begin(&record, false);
+    filter_comes_before = sizeof(struct hd_waits) + sizeof(struct hd_recognition);
+    assert_true(hd_process_alone());
+    poll(NULL, 0, 0);
+    assert_not_watched();
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(a_named_thread_is_recognised_where_there_was_no_memory_to_watch_the_main_one),
         CASE(a_thread_of_the_watch_before_says_nothing_of_the_next_ones_loops_when_it_ends),
         CASE(a_thread_that_begins_to_be_watched_while_the_watch_ends_is_not_of_the_next_one),
+        CASE(a_filter_that_comes_while_the_watch_begins_ends_it),
+        CASE(a_filter_that_comes_while_the_watch_ends_lets_none_begin),
     };
     return run_side_by_side(tests, sizeof tests / sizeof tests[0]);
 }
