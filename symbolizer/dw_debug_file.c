@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where libdwfl looks for a module's separate debug files. Ordinary code.
+ * Where libdwfl and libdw look for a module's separate debug files. Ordinary code.
  */
 #include "symbolizer/dw_module.h"
 
+#include <dwarf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,28 @@ int dw_find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf
         return -1;
     }
     return dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, found);
+}
+
+bool dw_may_open_split(const struct module *m, Dwarf_Die *unit) {
+    Dwarf_Attribute memory;
+    const char *main_file, *debug_file, *name, *folder;
+    if (dwarf_attr(unit, DW_AT_dwo_name, &memory) == NULL &&
+        dwarf_attr(unit, DW_AT_GNU_dwo_name, &memory) == NULL)
+        return false;
+    name = dwarf_formstring(&memory);
+    folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &memory));
+    dwfl_module_info(m->module, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+    char *real = realpath(debug_file != NULL ? debug_file : main_file, NULL);
+    if (name == NULL || real == NULL) {
+        free(real);
+        return false;
+    }
+    int beside = name[0] == '/' ? 0 : (int)(base_of(real) - real);
+    bool may = may_be_opened("%s.dwp", real) && may_be_opened("%.*s%s", beside, real, name);
+    if (name[0] != '/' && folder != NULL)
+        may = may && may_be_opened("%.*s%s/%s", folder[0] == '/' ? 0 : beside, real, folder, name);
+    free(real);
+    return may;
 }
 
 /* libdw asks the servers of the environment by itself. Here it sees none; that of the process, which programs

@@ -50,6 +50,9 @@ int dw_find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf
 int dw_find_debug_file_here(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                             const char *file, const char *link, GElf_Word crc, char **found);
 
+/* Whether a unit's functions are told by a file of their own (.dwo) that may be opened, or is not there. */
+bool dw_may_open_split(const struct module *m, Dwarf_Die *unit);
+
 /* The unit of an address (libdwfl's), by the table of addresses or, without one, by the units' own ranges. */
 bool dw_find_unit(struct module *m, Dwarf_Addr addr, Dwarf_Die *unit, Dwarf_Addr *bias);
 

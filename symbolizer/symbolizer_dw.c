@@ -49,8 +49,17 @@ static const char *keep_file(struct symbolizer *s, Dwarf_Die *unit, const char *
     return file;
 }
 
+/* The unit that has the functions: split debug information has them in a file of their own. */
+static Dwarf_Die functions_of(const struct module *m, Dwarf_Die *unit) {
+    Dwarf_Die split = {0};
+    bool found = dw_may_open_split(m, unit) &&
+                 dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.cu != NULL;
+    return found ? split : *unit;
+}
+
 /* Where an inlined function was called: the place in the function that follows. */
-static void read_call_place(struct symbolizer *s, Dwarf_Die *unit, Dwarf_Die *die, struct symbol *out) {
+static void read_call_place(struct symbolizer *s, Dwarf_Die *unit, Dwarf_Die *functions, Dwarf_Die *die,
+                            struct symbol *out) {
     Dwarf_Attribute memory;
     Dwarf_Word value;
     Dwarf_Files *files;
@@ -58,7 +67,7 @@ static void read_call_place(struct symbolizer *s, Dwarf_Die *unit, Dwarf_Die *di
     if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &memory), &value) == 0 && value <= INT32_MAX)
         out->line = (int)value;
     if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &memory), &value) == 0 &&
-        dwarf_getsrcfiles(unit, &files, &count) == 0 && value < count)
+        dwarf_getsrcfiles(functions, &files, &count) == 0 && value < count)
         out->file = keep_file(s, unit, dwarf_filesrc(files, value, NULL, NULL));
 }
 
@@ -88,7 +97,8 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
     struct symbol next = {0}; /* file and line of the function that comes next */
     if (line != NULL && dwarf_lineno(line, &next.line) == 0)
         next.file = keep_file(s, &unit, dwarf_linesrc(line, NULL, NULL));
-    int count = scopes_at(&unit, addr - bias, &scopes);
+    Dwarf_Die functions = functions_of(m, &unit);
+    int count = scopes_at(&functions, addr - bias, &scopes);
     bool whole = false;
     for (int i = 0; i < count && n < SYMBOLS_MAX && !whole; i++) {
         int tag = dwarf_tag(&scopes[i]);
@@ -100,7 +110,7 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
         out[n].inlined = !whole;
         next = (struct symbol){0};
         if (!whole)
-            read_call_place(s, &unit, &scopes[i], &next);
+            read_call_place(s, &unit, &functions, &scopes[i], &next);
         n++;
     }
     free(scopes);

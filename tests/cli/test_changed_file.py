@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A module without a build-id, whose file may be another one by now, and files that are none."""
+"""A module without a build-id, whose file may be another one by now, files that are none, and debug files."""
 
 import datetime
 import json
@@ -98,6 +98,24 @@ class ChangedFile(Command):
             show(name, "--strip-debug", "--add-section", ".gnu_debuglink=link")
         for name in "program.debug", ".debug/program.debug", ".debug/program":
             show(name, "--strip-debug")
+
+    def test_split_debug_information_has_the_inlined_functions(self):
+        source, program, split = self.path / "source.c", self.path / "program", self.path / "source.dwo"
+        source.write_text("static inline __attribute__((always_inline)) void inner(void) {\n"
+                          "  __asm__ volatile(\".globl in_inner\\nin_inner: .rept 9; nop; .endr\");\n}\n"
+                          "void outer(void) {\n  inner();\n}\nint main(void) { outer(); }\n")
+        for version in "4", "5":
+            subprocess.run(["gcc", "-gdwarf-" + version, "-gsplit-dwarf", "-c", source], check=True, cwd=self.path)
+            subprocess.run(["gcc", "-Wl,--build-id=none", "source.o", "-o", program], check=True, cwd=self.path)
+            symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+            address = int(re.search(r"(\w+) T in_inner\n", symbols)[1], 16)
+            shown = lambda: self.shown(program, address, datetime.datetime.now(datetime.timezone.utc))
+            self.assertRegex(shown(), r"inner \(inlined\) +source.c:2 [^\n]*\n[^\n]* outer +source.c:5 ")
+            split.unlink()
+            self.assertNotIn("inlined", shown())
+            os.mkfifo(split)
+            self.assertNotIn("inlined", shown())
+            split.unlink()
 
 
 if __name__ == "__main__":
