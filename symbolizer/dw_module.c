@@ -4,6 +4,7 @@
  */
 #include "symbolizer/dw_module.h"
 
+#include "image/image.h"
 #include "symbolizer/ordinary_file.h"
 
 #include <errno.h>
@@ -68,6 +69,8 @@ static bool is_same_build(Dwfl_Module *module, const char *wanted) {
     GElf_Addr at;
     int n = dwfl_module_build_id(module, &bits, &at);
     size_t have = n > 0 ? (size_t)n : 0, want = wanted == NULL ? 0 : strlen(wanted);
+    if (want == 2 * HD_BUILD_ID_MAX && have > HD_BUILD_ID_MAX)
+        have = HD_BUILD_ID_MAX; /* a report has no more of it */
     if (want != have * 2)
         return false;
     if (wanted == NULL)

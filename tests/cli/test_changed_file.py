@@ -16,12 +16,12 @@ from test_cli import Command, run
 
 
 class ChangedFile(Command):
-    def shown(self, program, address, ran, seconds=0.5):
+    def shown(self, program, address, ran, seconds=0.5, **module):
         """A report of a hang in `program`, from that time on."""
         (id,) = self.write("full")
         file = self.spool / f"{id}.json"
         report = json.loads(file.read_text())
-        report["modules"].append({"path": str(program), "base": "0x0", "size": 65536})
+        report["modules"].append({"path": str(program), "base": "0x0", "size": 65536, **module})
         report["hot_stack"]["frames"] = [
             {"pc": "0x1", "offset": hex(address + 4), "module": len(report["modules"]) - 1, "share": 1}]
         report["duration_ns"] = int(seconds * 1e9)
@@ -46,6 +46,17 @@ class ChangedFile(Command):
         shown = self.shown(program, address, ran)
         self.assertNotIn("in_other", shown)
         self.assertIn("no symbols for program: its file was changed since, and has no build-id to know it by", shown)
+
+    def test_of_a_long_build_id_a_report_has_the_beginning(self):
+        program, id = self.path / "program", "5b" * 32 + "c0" * 8
+        subprocess.run(["gcc", "-x", "c", "-", "-Wl,--build-id=0x" + id, "-o", program], input="int main(void) { return 0; }\n",
+                       text=True, check=True)
+        symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+        address, ran = int(re.search(r"(\w+) T main\n", symbols)[1], 16), datetime.datetime.now(datetime.timezone.utc)
+        for known in id[:64], id:
+            self.assertRegex(self.shown(program, address, ran, build_id=known), r" main +program\+0x")
+        for other in id[:62], id[:63] + "c", id[:78], id[:79] + "1":
+            self.assertIn("the build-id differs", self.shown(program, address, ran, build_id=other))
 
     def test_what_is_no_ordinary_file_is_not_opened(self):
         """Opening is enough to start a watchdog's timer, or to end the wait of who writes to a FIFO."""
