@@ -24,9 +24,16 @@ _Static_assert(offsetof(struct hd_monitor, alive) % 8 == 0 && BLOCK_BYTES % 8 ==
 
 enum phase { STOPPED, CHANGING, RUNNING };
 
-/* The only statics: a forked child finds them as they were. */
-static _Atomic uint32_t phase;
-static _Atomic int owner_pid;
+/* The only statics: a forked child finds them as they were. Whose the phase is stands beside it, and both
+ * change in one step: of two threads that make the first call in a process each finds another's. */
+static union {
+    _Atomic uint64_t both;
+    struct {
+        _Atomic uint32_t phase; /* a futex word */
+        _Atomic uint32_t pid;
+    } half;
+} run;
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the phase is the lower half");
 static struct hd_monitor *_Atomic monitor;
 static _Atomic bool filtered; /* a seccomp filter is on a watched thread: it makes no system call for us */
 _Thread_local bool hd_thread_is_filtered;
@@ -34,40 +41,52 @@ bool hd_any_is_filtered;
 static bool abandoned; /* the worker of `monitor` may still be at work: its memory is never used again */
 static bool astray;    /* a worker was left at work: it may still read the stack that was lent to it */
 
-struct hd_monitor *hd_monitor_current(void) {
-    struct hd_monitor *m = atomic_load_explicit(&monitor, memory_order_acquire);
-    bool on = atomic_load_explicit(&phase, memory_order_acquire) == RUNNING;
-    /* A forked child finds its memory wiped, and needs no system call to know: it may be under a filter. */
-    return on && atomic_load_explicit(&m->alive, memory_order_relaxed) != 0 &&
-                   atomic_load_explicit(&owner_pid, memory_order_relaxed) == hd_os.get_pid()
-               ? m
-               : NULL;
+static uint64_t ours(enum phase phase) {
+    return (uint64_t)(uint32_t)hd_os.get_pid() << 32 | (uint64_t)phase;
 }
 
-/* Becomes the one who changes things. The phase that was, or -EBUSY. A forked child starts from nothing: its
- * number is another, or, in a namespace of processes of its own, the monitor's memory was wiped. That memory
- * is read when nobody else changes it: a start has to zero it. */
-static int begin_change(uint64_t until_ns) {
-    if (atomic_load(&owner_pid) != hd_os.get_pid()) {
-        atomic_store(&owner_pid, hd_os.get_pid());
-        atomic_store(&phase, STOPPED);
-    }
-    for (;;) {
-        uint32_t was = atomic_load(&phase);
-        if (was != CHANGING && atomic_compare_exchange_strong(&phase, &was, CHANGING)) {
-            bool wiped = was == RUNNING && atomic_load(&atomic_load(&monitor)->alive) == 0;
-            return wiped ? STOPPED : (int)was;
-        }
-        if (was == CHANGING &&
-            hd_os.futex_wait((uint32_t *)&phase, CHANGING, until_ns, false) == -ETIMEDOUT) {
-            return -EBUSY;
-        }
-    }
+/* A forked child finds its memory wiped, and needs no system call to know: it may be under a filter. */
+static bool is_alive(void) {
+    return atomic_load_explicit(&atomic_load(&monitor)->alive, memory_order_relaxed) != 0;
+}
+
+struct hd_monitor *hd_monitor_current(void) {
+    /* first: from the first start's end on there is a monitor to look at */
+    uint64_t now = atomic_load_explicit(&run.both, memory_order_acquire);
+    bool on = (uint32_t)now == RUNNING && is_alive() && now == ours(RUNNING);
+    return on ? atomic_load_explicit(&monitor, memory_order_acquire) : NULL;
 }
 
 static void end_change(enum phase now) {
-    atomic_store_explicit(&phase, now, memory_order_release);
-    hd_os.futex_wake((uint32_t *)&phase, INT_MAX, false);
+    atomic_store_explicit(&run.both, ours(now), memory_order_release);
+    hd_os.futex_wake((uint32_t *)&run.half.phase, INT_MAX, false);
+}
+
+/* Becomes the one who changes things. The phase that was, or -EBUSY; -EALREADY where a start finds it
+ * running: nobody is disturbed for nothing. A forked child starts from nothing: its number is another, or, in
+ * a namespace of processes of its own, the monitor's memory was wiped. What that memory says counts when
+ * nobody else changes it: a start has to zero it. */
+static int begin_change(bool starts, uint64_t until_ns) {
+    uint64_t mine = ours(CHANGING);
+    for (;;) {
+        uint64_t was = atomic_load(&run.both);
+        enum phase phase = was >> 32 == mine >> 32 ? (enum phase)(uint32_t)was : STOPPED;
+        if (phase == CHANGING) {
+            if (hd_os.futex_wait((uint32_t *)&run.half.phase, CHANGING, until_ns, false) == -ETIMEDOUT) {
+                return -EBUSY;
+            }
+        } else if (starts && phase == RUNNING && is_alive()) {
+            return -EALREADY;
+        } else if (atomic_compare_exchange_strong(&run.both, &was, mine)) {
+            if (phase != RUNNING || !is_alive()) {
+                return STOPPED;
+            }
+            if (!starts) {
+                return RUNNING;
+            }
+            end_change(RUNNING); /* what seemed wiped was a next run that began */
+        }
+    }
 }
 
 /* As long as the word is this, and not beyond `until_ns`. */
@@ -137,15 +156,12 @@ static void own_record(struct hd_record *r) {
 int hd_monitor_start(const struct hd_settings *settings, struct hd_record *record, struct hd_monitor **out) {
     hd_os_clock_init();
     uint64_t until_ns = hd_os_now_ns() + CALL_NS;
-    int was = begin_change(until_ns);
-    if (was < 0 || was == RUNNING) {
-        if (was == RUNNING) {
-            end_change(RUNNING);
-        }
-        return was < 0 ? was : -EALREADY;
+    int rc = begin_change(true, until_ns);
+    if (rc < 0) {
+        return rc;
     }
     struct hd_monitor *m;
-    int rc = hd_capture_buffers() == 0 ? take_memory(&m, until_ns) : -ENOMEM;
+    rc = hd_capture_buffers() == 0 ? take_memory(&m, until_ns) : -ENOMEM;
     if (rc != 0) {
         end_change(STOPPED);
         return rc;
@@ -215,10 +231,10 @@ static bool worker_finished(struct hd_monitor *m, uint64_t until_ns) {
  * malloc's locks may be held: at exit, which may be called from a handler. */
 static int stop(bool join) {
     uint64_t until_ns = hd_os_now_ns() + CALL_NS;
-    int was = begin_change(until_ns);
+    int was = begin_change(false, until_ns);
     if (was != RUNNING) {
-        if (was >= 0) {
-            end_change((enum phase)was);
+        if (was == STOPPED) {
+            end_change(STOPPED);
         }
         return was < 0 ? was : 0;
     }
@@ -295,7 +311,7 @@ __attribute__((destructor)) static void at_exit(void) {
 /* From here to leave_watches() the watches are not zeroed by a next start. False: a stop was quicker. */
 static bool enter_watches(struct hd_monitor *m) {
     atomic_fetch_add(&m->entering, 1);
-    if (atomic_load(&phase) == RUNNING && atomic_load(&monitor) == m) {
+    if (atomic_load(&run.half.phase) == RUNNING && atomic_load(&monitor) == m) {
         return true;
     }
     atomic_fetch_sub(&m->entering, 1);
@@ -344,7 +360,7 @@ static void give_left_over(void) {
 /* A stop goes on, or is over: our stack is not read any more when this returns. */
 void hd_watch_leave_stopped(void) {
     uint64_t until_ns = hd_os_now_ns() + CALL_NS;
-    wait_while(&phase, CHANGING, until_ns);
+    wait_while(&run.half.phase, CHANGING, until_ns);
     give_left_over();
     struct hd_mailbox *own = hd_capture_own_mailbox();
     if (own != NULL && own->tid == hd_os.get_tid()) {

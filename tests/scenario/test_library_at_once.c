@@ -176,13 +176,125 @@ static void a_watch_that_a_stop_ends_as_its_thread_leaves_is_given_back(void **s
     assert_int_equal(atomic_load(&kept), 0);
 }
 
-int main(void) {
+/* ---- a start that is not the first one -------------------------------------------------------------- */
+
+static void *start_again(void *wrong) {
+    hangdog_options o = library_options(&spool);
+    while (!atomic_load(&enough)) {
+        *(unsigned *)wrong += hangdog_start(&o) != -EALREADY;
+    }
+    return NULL;
+}
+
+static void *watch_and_pause(void *wrong) {
+    while (!atomic_load(&enough)) {
+        hangdog_loop *loop = hangdog_loop_watch("short", 0);
+        *(unsigned *)wrong += loop == NULL;
+        hangdog_pause();
+        hangdog_resume();
+        hangdog_loop_unwatch(loop);
+    }
+    return NULL;
+}
+
+static bool has_no_watch(void *monitor) {
+    const struct hd_monitor *m = monitor;
+    for (unsigned i = 0, n = atomic_load(&m->slots); i < n; i++) {
+        if (atomic_load(&hd_watch_at(m, i)->use) != HD_WATCH_FREE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void a_start_that_finds_it_running_takes_nothing_from_others(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    unsigned wrong[4] = {0};
+    atomic_store(&enough, false);
+    library_start(&spool);
+    for (unsigned i = 0; i < 4; i++) {
+        void *(*run)(void *) = i < 2 ? start_again : watch_and_pause;
+        assert_int_equal(pthread_create(&threads[i], NULL, run, &wrong[i]), 0);
+    }
+    nap_ms(500);
+    atomic_store(&enough, true);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(wrong[i], 0);
+    }
+    struct hd_monitor *m = hd_monitor_current();
+    assert_int_equal(atomic_load(&m->paused), 0);
+    assert_true(wait_for(has_no_watch, m)); /* else one would hang for ever */
+}
+
+/* ---- the first start ------------------------------------------------------------------------------ */
+
+#define RACERS 2
+static atomic_uint ready;
+static _Thread_local bool is_slow;
+
+static int get_pid_slowly(void) {
+    if (is_slow) {
+        nap_ms(20);
+    }
+    return true_os.get_pid();
+}
+
+static void *start_first(void *slow) {
+    hangdog_options o = library_options(&spool);
+    is_slow = slow != NULL;
+    atomic_fetch_add(&ready, 1);
+    while (atomic_load(&ready) < RACERS) {
+    }
+    return (void *)(intptr_t)hangdog_start(&o);
+}
+
+static int first_role(void) {
+    pthread_t threads[RACERS];
+    true_os = hd_os;
+    hd_os.get_pid = get_pid_slowly;
+    for (unsigned i = 0; i < RACERS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, start_first, i > 0 ? &ready : NULL), 0);
+    }
+    for (unsigned i = 0; i < RACERS; i++) {
+        void *result = NULL;
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        role_say(ROLE_FD, (uint64_t) - (intptr_t)result);
+    }
+    return hangdog_stop() != 0;
+}
+
+/* In a process that has started nothing before, as in a forked child. */
+static void of_two_first_starts_one_starts(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        struct role role;
+        unsigned started = 0;
+        role_start(&role, "first", &spool);
+        for (unsigned j = 0; j < RACERS; j++) {
+            uint64_t error = role_hear(role.fd);
+            assert_true(error == 0 || error == EALREADY || error == EBUSY);
+            started += error == 0;
+        }
+        assert_int_equal(role_wait(&role), 0);
+        assert_int_equal(started, 1);
+    }
+}
+
+int main(int argc, char **argv) {
     library_quick_disk();
+    if (argc == 3) {
+        spool_open(&spool, argv[2]);
+        return first_role();
+    }
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
 #define LATE(name) cmocka_unit_test_setup_teardown(name, begin_late, end_late)
     const struct CMUnitTest tests[] = {
         CASE(four_threads_start_and_stop_as_they_like),
         CASE(loops_come_and_go_while_others_start_and_stop),
+        CASE(a_start_that_finds_it_running_takes_nothing_from_others),
+        CASE(of_two_first_starts_one_starts),
         LATE(a_watch_that_a_stop_ends_as_its_thread_leaves_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
