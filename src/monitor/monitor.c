@@ -285,9 +285,13 @@ void *hd_monitor_run(void *monitor) {
     atomic_store_explicit(&m->record->filtered, 0, memory_order_relaxed);
     /* before the launch ends: what waited last may be the loop's, and the launch several turns of it */
     tell_waits(m, hd_os_now_ns());
+    atomic_store(&m->closed, true);
     for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) >= HD_WATCH_NEW) {
-            hd_watch_close(m, hd_watch_at(m, i));
+        struct hd_watch *w = hd_watch_at(m, i);
+        uint32_t use = HD_WATCH_NEW;
+        /* one that is too late its own thread ends, if it is quicker */
+        if (atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING) || use >= HD_WATCH_NEW) {
+            hd_watch_close(m, w);
         }
     }
     hd_figures_publish(m);

@@ -139,6 +139,7 @@ struct hd_monitor {
     _Atomic uint32_t worker_wake; /* the worker's: the monitor adds one */
     _Atomic bool stopping;
     _Atomic bool leaving;         /* the process ends */
+    _Atomic bool closed;          /* the last look at all watches: one that is NEW later has come too late */
     _Atomic uint32_t worker_done; /* futex word: 1 once the worker has finished */
     _Atomic bool worker_left;     /* it had not, and is not waited for */
     _Atomic uint32_t state;       /* hangdog_state as the program told it */

@@ -412,7 +412,16 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
     uint64_t rate = atomic_load_explicit(&m->clock.ns_per_tick_32, memory_order_relaxed);
     hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, rate,
                  ticks - hd_ratio_32(ago_ns, rate), true);
-    atomic_store_explicit(&w->use, HD_WATCH_NEW, memory_order_release);
+    uint32_t use = HD_WATCH_NEW;
+    atomic_store(&w->use, HD_WATCH_NEW);
+    if (atomic_load(&m->closed) && atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_CLAIMED)) {
+        if (w->mailbox != NULL) { /* it came after a stop's last look: nobody else closes it */
+            hd_capture_thread_closed(w->mailbox);
+        }
+        atomic_store(&w->use, HD_WATCH_FREE);
+        give_left_over();
+        return NULL;
+    }
     hd_monitor_wake(m);
     return w;
 }

@@ -176,6 +176,38 @@ static void a_watch_that_a_stop_ends_as_its_thread_leaves_is_given_back(void **s
     assert_int_equal(atomic_load(&kept), 0);
 }
 
+static atomic_bool came_late, started_again;
+
+static void *watch_late(void *mailbox) {
+    halts = true;
+    (void)hangdog_loop_watch("late", 0); /* told or not: the run is over */
+    atomic_store(&came_late, true);
+    if (wait_for(is_set, &started_again)) {
+        hangdog_loop *loop = hangdog_loop_watch("main", 0);
+        *(void **)mailbox = loop != NULL ? ((struct hd_watch *)(void *)loop)->mailbox : NULL;
+        hangdog_loop_unwatch(loop);
+    }
+    return NULL;
+}
+
+static void a_watch_that_begins_after_the_last_look_of_a_stop_is_none(void **state) {
+    (void)state;
+    pthread_t thread;
+    void *mailbox = NULL;
+    atomic_store(&came_late, false);
+    atomic_store(&started_again, false);
+    assert_int_equal(pthread_create(&thread, NULL, watch_late, &mailbox), 0);
+    assert_true(wait_for(is_set, &halted));
+    assert_int_equal(hangdog_stop(), 0);
+    atomic_store(&go_on, true);
+    assert_true(wait_for(is_set, &came_late)); /* a start is refused meanwhile */
+    library_start(&spool);
+    atomic_store(&started_again, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_non_null(mailbox); /* else its running code would have no stack, for ever */
+    assert_int_equal(atomic_load(&kept), 0);
+}
+
 /* ---- a start that is not the first one -------------------------------------------------------------- */
 
 static void *start_again(void *wrong) {
@@ -296,6 +328,7 @@ int main(int argc, char **argv) {
         CASE(a_start_that_finds_it_running_takes_nothing_from_others),
         CASE(of_two_first_starts_one_starts),
         LATE(a_watch_that_a_stop_ends_as_its_thread_leaves_is_given_back),
+        LATE(a_watch_that_begins_after_the_last_look_of_a_stop_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
