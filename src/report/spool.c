@@ -22,7 +22,7 @@
 int hd_spool_allow_owner(int dir, const char *name, unsigned bits, struct stat *st) {
     int r = hd_os.stat_at(dir, name, st, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
     if (r == 0 && (st->st_mode & bits) != bits)
-        (void)hd_os.chmod_at(dir, name, (int)((st->st_mode | bits) & 07777));
+        (void)hd_os.chmod_at(dir, name, (int)(st->st_mode | bits)); /* the kernel takes what is mode */
     return r;
 }
 
