@@ -56,12 +56,8 @@ static void fill_host(struct hd_worker *k) {
     hd_read_text(AT_FDCWD, "/proc/meminfo", text, sizeof text);
     find_value(text, "MemTotal:", value, sizeof value);
     k->host.memory_bytes = number(value) * 1024;
-    hd_read_text(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof text); /* "0-7", "0" */
-    const char *last = text;
-    for (const char *p = text; *p != '\0'; p++) {
-        last = *p == '-' || *p == ',' ? p + 1 : last;
-    }
-    k->host.cpus = text[0] != '\0' ? (int)number(last) + 1 : 0;
+    hd_read_text(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof text);
+    k->host.cpus = (int)hd_count_listed(text);
     k->host.os_version = k->os_version[0] != '\0' ? k->os_version : NULL;
     k->host.kernel = k->kernel[0] != '\0' ? k->kernel : NULL;
 }

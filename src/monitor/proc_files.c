@@ -80,6 +80,19 @@ const char *hd_take_number(const char *p, uint64_t *out) {
     return p;
 }
 
+uint64_t hd_count_listed(const char *list) {
+    uint64_t count = 0, first, last;
+    for (; *list >= '0' && *list <= '9'; list += *list == ',') {
+        list = hd_take_number(list, &first);
+        last = first;
+        if (*list == '-') {
+            list = hd_take_number(list + 1, &last);
+        }
+        count += last - first + 1;
+    }
+    return count;
+}
+
 void hd_tasks_begin(struct hd_tasks *t, int proc_fd) {
     t->fd = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     t->bytes = t->at = 0;

@@ -27,6 +27,9 @@ const char *hd_find_line(const char *text, const char *key);
 /* The decimal number that `p` begins with, after blanks; 0 when it is none. Returns what follows it. */
 const char *hd_take_number(const char *p, uint64_t *out);
 
+/* How many numbers a list of the kernel's names: "0-7", "0,2,4,6,8-15". */
+uint64_t hd_count_listed(const char *list);
+
 struct hd_tasks {
     int fd;
     long bytes, at;

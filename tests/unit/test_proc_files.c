@@ -109,6 +109,16 @@ static void a_number_ends_where_its_digits_do(void **state) {
     assert_int_equal(v, 0);
 }
 
+static void a_list_has_as_many_as_its_ranges(void **state) {
+    (void)state;
+    assert_int_equal(hd_count_listed("0\n"), 1);
+    assert_int_equal(hd_count_listed("0-7\n"), 8);
+    assert_int_equal(hd_count_listed("0,2,4,6,8-15\n"), 12);
+    assert_int_equal(hd_count_listed("0-3,8-11,64\n"), 9);
+    assert_int_equal(hd_count_listed(""), 0);
+    assert_int_equal(hd_count_listed("\n"), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_thread_is_listed_once_and_has_its_files),
@@ -116,6 +126,7 @@ int main(void) {
         cmocka_unit_test(what_has_gone_reads_as_empty),
         cmocka_unit_test(a_walk_may_end_early_and_leaves_no_descriptor),
         cmocka_unit_test(a_number_ends_where_its_digits_do),
+        cmocka_unit_test(a_list_has_as_many_as_its_ranges),
     };
     proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return proc_fd < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
