@@ -4,7 +4,6 @@
  */
 #include "cli/runner.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,12 +15,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/inherited.h"
 #include "cli/proc_of.h"
 #include "os/os.h"
 
@@ -45,70 +44,6 @@ static struct {
     struct sigaction child, pipe, size;
     int death; /* the signal that we are to be sent when who launched us ends; 0: none */
 } given;
-
-/* Descriptors that we were started with: the program's, and a pipe or a lock is only let go when nobody holds
- * it. */
-static int inherited[256];
-static size_t inherited_count;
-
-static void note_inherited(void) {
-    DIR *dir = opendir("/proc/self/fd");
-    if (dir == NULL) {
-        return;
-    }
-    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        int fd = (int)strtol(e->d_name, NULL, 10);
-        if (fd > STDERR_FILENO && fd != dirfd(dir) &&
-            inherited_count < sizeof inherited / sizeof inherited[0]) {
-            inherited[inherited_count++] = fd;
-        }
-    }
-    closedir(dir);
-}
-
-static bool has_posix_lock(int fd) {
-    char path[40], line[256];
-    bool has = false;
-    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-    FILE *info = fopen(path, "re");
-    while (info != NULL && !has && fgets(line, sizeof line, info) != NULL) {
-        has = strncmp(line, "lock:", 5) == 0 && strstr(line, " POSIX ") != NULL;
-    }
-    if (info != NULL) {
-        fclose(info);
-    }
-    return has;
-}
-
-/* A POSIX lock that was taken before exec is ours, not our child's, and gone when any descriptor of its file
- * is closed: these stay. */
-static bool keeps_a_lock(int fd) {
-    struct stat st, other;
-    bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    bool keeps = is_file && has_posix_lock(fd);
-    for (size_t i = 0; is_file && i < inherited_count && !keeps; i++) {
-        keeps = fstat(inherited[i], &other) == 0 && other.st_ino == st.st_ino && other.st_dev == st.st_dev &&
-                has_posix_lock(inherited[i]);
-    }
-    return keeps;
-}
-
-static void let_go_of_inherited(void) {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (size_t i = 0; i < inherited_count; i++) {
-        if (!keeps_a_lock(inherited[i])) {
-            close(inherited[i]);
-        }
-    }
-    for (int fd = STDIN_FILENO; null >= 0 && fd <= STDOUT_FILENO; fd++) {
-        if (!keeps_a_lock(fd)) {
-            dup2(null, fd);
-        }
-    }
-    if (null >= 0) {
-        close(null);
-    }
-}
 
 void runner_begin(void) {
     sigprocmask(SIG_BLOCK, NULL, &given.mask);
@@ -151,7 +86,7 @@ int runner_enlarge(int fd, off_t bytes) {
 int runner_prepare(struct runner *r) {
     *r = (struct runner){.child = -1};
     sigemptyset(&r->merged);
-    note_inherited();
+    inherited_note();
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
@@ -271,7 +206,7 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
     }
     close(tell[0]);
     if (rc == 0) {
-        let_go_of_inherited();
+        inherited_let_go();
     }
     if (rc == 0 && !r->ended) {
         witness_start(&r->witness);

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import subprocess
@@ -305,6 +306,22 @@ class Odd(unittest.TestCase):
             lock.unlink()
             self.assertEqual(0, program.wait(), program.errors)
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def test_of_many_descriptors_none_is_kept(self):
+        """What the program closes is closed: who reads the other end of a pipe sees it."""
+        closes = "import os, time\nos.closerange(3, 2000)\nwhile os.path.exists('kept'): time.sleep(0.01)"
+        ours, its = os.pipe()
+        many = [os.dup(its) for _ in range(400)]
+        pathlib.Path(self.folder, "kept").touch()
+        with subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", PYTHON, "-c", closes], cwd=self.folder,
+                              env=environment(), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=many) as process:
+            for fd in its, *many:
+                os.close(fd)
+            ended = select.select([ours], [], [], PATIENCE)[0]
+            os.unlink(self.folder + "/kept")
+            self.assertEqual(([ours], 0), (ended, process.wait(PATIENCE)))
+        self.assertEqual(b"", os.read(ours, 1))
+        os.close(ours)
 
     def test_a_runner_under_a_runner_leaves_nothing_of_either(self):
         tell, head = [PYTHON, "-c", "import os; print(sorted(os.environ.items()))"], [HANGDOG, "run", "--spool", "spool"]

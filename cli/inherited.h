@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Descriptors that the runner was started with: the program's, and a pipe or a lock is only let go when
+ * nobody holds it. Ordinary code.
+ */
+#ifndef HD_INHERITED_H
+#define HD_INHERITED_H
+
+/* Before we open any of our own. */
+void inherited_note(void);
+/* When the program has its own copies. Standard error stays, and what a lock hangs on. */
+void inherited_let_go(void);
+
+#endif
