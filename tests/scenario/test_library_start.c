@@ -388,6 +388,48 @@ static void a_thread_that_is_cancelled_stops_it_first(void **state) {
     }
 }
 
+static int no_table(void) {
+    return -EPERM;
+}
+
+static int (*true_futex_wake)(uint32_t *, int, bool);
+
+static int wake_slowly(uint32_t *word, int count, bool shared) {
+    int woken = true_futex_wake(word, count, shared);
+    hd_os_nap(10 * MS); /* no place to be cancelled at, as no call of the table is */
+    return woken;
+}
+
+static void *start_while_cancelled(void *result) {
+    hangdog_options o = library_options(&spool);
+    pthread_cancel(pthread_self());
+    *(int *)result = hangdog_start(&o);
+    pthread_testcancel();
+    return NULL;
+}
+
+/* It waits for the end of a thread that cannot be ours, and that takes a while. */
+static void a_thread_that_is_cancelled_as_a_start_fails_leaves_nothing_half_done(void **state) {
+    (void)state;
+    int (*true_own_table)(void) = hd_os.own_table;
+    true_futex_wake = hd_os.futex_wake;
+    hd_os.own_table = no_table;
+    hd_os.futex_wake = wake_slowly;
+    for (unsigned i = 0; i < 3; i++) {
+        pthread_t thread;
+        int result = 0;
+        void *end = NULL;
+        assert_int_equal(pthread_create(&thread, NULL, start_while_cancelled, &result), 0);
+        assert_int_equal(pthread_join(thread, &end), 0);
+        assert_ptr_equal(end, PTHREAD_CANCELED);
+        assert_int_equal(result, -EPERM);
+    }
+    hd_os.own_table = true_own_table;
+    hd_os.futex_wake = true_futex_wake;
+    quick_start();
+    quick_stop();
+}
+
 int main(int argc, char **argv) {
     library_quick_disk();
     if (argc == 3) {
@@ -402,6 +444,7 @@ int main(int argc, char **argv) {
         CASE(stopped_in_mid_hang_it_is_quick_and_the_hang_is_told),
         CASE(started_again_in_mid_hang_it_tells_each_once),
         CASE(a_thread_that_is_cancelled_stops_it_first),
+        CASE(a_thread_that_is_cancelled_as_a_start_fails_leaves_nothing_half_done),
         CASE(a_handle_outlives_the_run),
         CASE(a_watch_that_a_stop_ended_is_given_back),
         CASE(a_watch_that_a_late_monitor_has_not_closed_is_used_again),

@@ -99,6 +99,16 @@ INSIDE_A_CALL static void *be_born(void *of) {
     return cramped || table < 0 ? NULL : run(arg);
 }
 
+/* A thread of the program's that is cancelled ends after it, and not in it: a start, or a stop, is not left
+ * half done. */
+static void join(pthread_t thread) {
+    int cancellable;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
+    (void)pthread_join(thread, NULL);
+    (void)pthread_setcancelstate(cancellable, NULL);
+}
+
 /* With `stack` NULL it is libc's, of `bytes` if not 0. 0, a positive errno, or -1: there was too little room.
  */
 INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pthread_t *handle) {
@@ -135,7 +145,7 @@ INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pt
     }
     uint32_t verdict = atomic_load(&b->verdict);
     if (verdict != BORN) {
-        (void)pthread_join(*handle, NULL);
+        join(*handle);
     }
     return verdict == CRAMPED ? -1 : b->error;
 }
@@ -172,20 +182,14 @@ INSIDE_A_CALL int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t
     return -rc;
 }
 
-/* A thread of the program's that is cancelled ends after it, and not in it: the stop is not left half done.
- */
 void hd_os_thread_join(struct hd_os_thread *t) {
     pthread_t handle;
-    int cancellable;
 
-    if (!t->started) {
-        return;
+    if (t->started) {
+        memcpy(&handle, t->handle, sizeof handle);
+        join(handle);
+        t->started = false;
     }
-    memcpy(&handle, t->handle, sizeof handle);
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
-    (void)pthread_join(handle, NULL);
-    (void)pthread_setcancelstate(cancellable, NULL);
-    t->started = false;
 }
 
 void hd_os_thread_detach(struct hd_os_thread *t) {
