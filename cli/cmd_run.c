@@ -211,10 +211,13 @@ static int run_unwatched(const struct run_options *o, const char *why) {
 /* What the watch would need cannot be had. */
 static int run_without_room(const struct run_options *o, int rc) {
     struct problem why;
-    const char *what_to_do = rc == -EMFILE   ? "raise the limit on open files (ulimit -n)"
-                             : rc == -EFBIG  ? "raise the limit on the size of files (ulimit -f)"
-                             : rc == -ENOSPC ? "make room for the spool, or name another with --spool"
-                                             : "close some programs and try again";
+    const char *what_to_do = rc == -EMFILE  ? "raise the limit on open files (ulimit -n)"
+                             : rc == -EFBIG ? "raise the limit on the size of files (ulimit -f)"
+                             : rc == -ENOSPC || rc == -EDQUOT
+                                 ? "make room for the spool, or name another with --spool"
+                             : o->exec && !is_limit(rc) /* the record is a file in it, and locked */
+                                 ? "name another spool with --spool"
+                                 : "close some programs and try again";
     problem_set(&why, "what watching needs cannot be had: %s; %s", strerror(-rc), what_to_do);
     return run_unwatched(o, why.text);
 }

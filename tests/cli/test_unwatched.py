@@ -140,6 +140,18 @@ class Limits(Case):
             self.assert_unwatched(self.limited(limit), word, output=plain)
         self.assert_unwatched(self.limited("ulimit -f 0", "--exec"), "(ulimit -f)", output=plain)
 
+    @unittest.skipIf(SANITIZER, "its runtime must be the first library")
+    def test_a_spool_that_cannot_have_the_record(self):
+        """On a file system without locks, or over a quota."""
+        code = "#include <errno.h>\nint %s { errno = %s; return -1; }"
+        for function, error, words in (("flock(int a, int b)", "EOPNOTSUPP", "supported; name another spool"),
+                                       ("flock(int a, int b)", "EMFILE", "(ulimit -n)"),
+                                       ("fallocate(int a, int b, long c, long d)", "EDQUOT", "exceeded; make room")):
+            library = self.folder / "fails.so"
+            subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=code % (function, error),
+                           text=True, check=True)
+            self.assert_unwatched(self.run_program("/bin/true", options=["--exec"], env={"LD_PRELOAD": str(library)}), words)
+
     def test_low(self):
         for limit in ("ulimit -n 8", "ulimit -S -f 0"):
             self.assert_watched(self.limited(limit))
