@@ -171,7 +171,11 @@ static char *read_file(const char *path, size_t *bytes, struct problem *why) {
     size_t used = 0;
     int fd = ordinary_file_open(path, &st);
     if (fd < 0 && errno != 0) {
-        problem_set(why, "reading the report %s: %s; see: %s list", path, strerror(errno), own_command());
+        if (errno == ENOENT) /* then somebody named it: a list passes over what has gone */
+            problem_set(why, "reading the report %s: %s; see: %s list", path, strerror(errno), own_command());
+        else
+            problem_set(why, "reading the report %s: %s%s", path, strerror(errno),
+                        errno == EACCES ? "; make it readable, or be its owner" : "");
         return NULL;
     }
     if (fd < 0 || st.st_size > FILE_BYTES_MAX) {

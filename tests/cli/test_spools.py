@@ -48,6 +48,17 @@ class Spools(Command):
         self.assertIn("that can be read", self.run_here("list").stdout)
         self.assertIn("that can be read", self.run_here("show", "latest").stderr)
 
+    def test_the_list_does_not_send_to_itself(self):
+        self.write("full", "full")
+        for folder in (self.path / "state", self.apps, self.spool):
+            folder.chmod(0o755)
+        first, second = sorted(self.spool.iterdir())
+        first.chmod(0)
+        second.chmod(0o644)
+        done = self.run_here("list", "--no-symbols")
+        self.assertEqual((1, 1), (done.returncode, len(done.stdout.splitlines())), done.stderr)
+        self.assertRegex(done.stderr, r"\Ahangdog: reading the report [^\n]*: Permission denied; make it readable[^\n]*\n\Z")
+
     def test_names_of_apps_may_begin_with_a_dot(self):
         """As of a program .app."""
         for name in (".app", "..app"):
