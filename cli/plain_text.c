@@ -5,7 +5,6 @@
  */
 #include "cli/plain_text.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* The bytes of the first character: more than one only where they are UTF-8. */
@@ -22,6 +21,15 @@ static size_t next(const char *text, size_t left, bool *control) {
     unsigned char last = bytes == 2 && s[0] == 0xc2 ? s[1] : s[0];
     *control = bytes <= 2 && (last < 0x20 || (last >= 0x7f && last <= 0x9f));
     return bytes;
+}
+
+bool is_plain_text(const char *text) {
+    bool plain = true, control;
+    for (size_t n, left = strlen(text); plain && left > 0; text += n, left -= n) {
+        n = next(text, left, &control);
+        plain = !control && (n > 1 || (unsigned char)*text < 0x80);
+    }
+    return plain;
 }
 
 void plain_text(char *text) {

@@ -6,9 +6,12 @@
 #define CLI_PLAIN_TEXT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+/* All of it is UTF-8 without control characters: what a terminal shows is what it is. */
+bool is_plain_text(const char *text);
 /* Each control character becomes a question mark. */
 void plain_text(char *text);
 /* The same, written; NULL is an empty text. */

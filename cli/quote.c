@@ -10,7 +10,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/plain_text.h"
+
+/* As bash, ksh and zsh have it: what is no character of a terminal's cannot be copied from it. */
+static void quote_bytes(char *to, size_t size, const char *path) {
+    size_t n = (size_t)snprintf(to, size, "$'");
+    for (; *path != '\0' && n + sizeof "\\377'" <= size; path++) {
+        unsigned char c = (unsigned char)*path;
+        bool odd = c < 0x20 || c >= 0x7f, escaped = c == '\'' || c == '\\';
+        n += (size_t)(odd ? snprintf(to + n, size - n, "\\%03o", c)
+                          : snprintf(to + n, size - n, "%s%c", escaped ? "\\" : "", c));
+    }
+    snprintf(to + n, size - n, "'");
+}
+
 void quote_word(char *to, size_t size, const char *path) {
+    if (!is_plain_text(path)) {
+        quote_bytes(to, size, path);
+        return;
+    }
     bool plain = strpbrk(path, " \t\n'\"\\$`&|;<>()*?[]{}~#!") == NULL;
     size_t n = (size_t)snprintf(to, size, "%s", plain ? path : "'");
     if (plain) {

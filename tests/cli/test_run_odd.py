@@ -102,12 +102,15 @@ class Odd(unittest.TestCase):
         self.assertNotIn("\x1b", done.stderr)
 
     def test_the_command_that_is_named_can_be_copied(self):
-        done = self.run_it("--spool", "it's a $b", WAITS, "w16 s7 w5")
-        command = done.stderr.splitlines()[-1].split("see: ")[1]
-        shown = subprocess.run(command, shell=True, cwd=self.folder, env=environment(), capture_output=True, text=True,
-                               timeout=60, check=False)
-        self.assertEqual(0, shown.returncode, shown.stderr)
-        self.assertIn("hung for", shown.stdout)
+        """By who sees it on a terminal: also where that has no character for what is in the path."""
+        for spool in "it's a $b", os.fsdecode(b"\xff\x85 it's \\a\tb\xc3\xa9"):
+            done = self.run_it("--spool", spool, WAITS, "w16 s7 w5")
+            command = done.stderr.splitlines()[-1].split("see: ")[1]
+            self.assertTrue(command.isprintable(), repr(command))
+            shown = subprocess.run(["/bin/bash", "-c", command], cwd=self.folder, env=environment(), capture_output=True,
+                                   text=True, timeout=60, check=False)
+            self.assertEqual(0, shown.returncode, command + shown.stderr)
+            self.assertIn("hung for", shown.stdout)
 
     @unittest.skipIf(SANITIZER, "its runtime needs more stack")
     def test_a_small_stack_is_the_programs_limit_and_enough_for_ours(self):
