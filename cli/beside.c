@@ -28,22 +28,29 @@ struct work {
 };
 
 static void *do_it(void *work) {
-    const struct work *w = work;
-    w->call(w->argument);
-    if (w->done_fd >= 0) {
-        eventfd_write(w->done_fd, 1);
+    struct work w = *(struct work *)work;
+    free(work);
+    w.call(w.argument);
+    if (w.done_fd >= 0) {
+        eventfd_write(w.done_fd, 1);
     }
     return NULL;
 }
 
-static bool start(pthread_t *thread, struct work *w) {
+static bool start(pthread_t *thread, struct work what) {
     pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0) {
+    struct work *w = malloc(sizeof *w); /* the thread's: it may be left */
+    if (w == NULL || pthread_attr_init(&attributes) != 0) {
+        free(w);
         return false;
     }
+    *w = what;
     bool started = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
                    pthread_create(thread, &attributes, do_it, w) == 0;
     pthread_attr_destroy(&attributes);
+    if (!started) {
+        free(w);
+    }
     return started;
 }
 
@@ -74,31 +81,23 @@ static bool wait_for(struct runner *r, int done_fd) {
 }
 
 bool beside(struct runner *r, void (*call)(void *), void *argument) {
-    struct work *w = malloc(sizeof *w);
     int done_fd = eventfd(0, EFD_CLOEXEC);
     pthread_t thread;
     bool done = true;
-    if (w != NULL) {
-        *w = (struct work){call, argument, done_fd};
-    }
-    if (w == NULL || done_fd < 0 || !start(&thread, w)) {
+    if (done_fd < 0 || !start(&thread, (struct work){call, argument, done_fd})) {
         call(argument); /* late signals are better than nothing told */
     } else if ((done = wait_for(r, done_fd))) {
         pthread_join(thread, NULL);
     }
-    if (done) { /* else these two are still the thread's */
-        free(w);
-        if (done_fd >= 0) {
-            close(done_fd);
-        }
+    if (done_fd >= 0 && done) { /* else it is still the thread's */
+        close(done_fd);
     }
     return done;
 }
 
 void on_a_deep_stack(void (*call)(void *), void *argument) {
-    struct work w = {call, argument, -1};
     pthread_t thread;
-    if (start(&thread, &w)) {
+    if (start(&thread, (struct work){call, argument, -1})) {
         pthread_join(thread, NULL);
     } else {
         call(argument); /* what there is may be enough */
