@@ -74,10 +74,12 @@ static bool is_served(const struct hd_monitor *m, const struct hd_worker *k, con
     hd_tasks_begin(&tasks, k->proc_fd);
     for (int tid, asked = 0; !how.served && asked < SERVERS_MAX && (tid = hd_tasks_next(&tasks)) != 0;
          asked++) {
-        how.served = hd_asked_call(k->proc_fd, tid, &call) && is_epoll_wait(call.syscall_nr) &&
-                     (int32_t)call.syscall_args[0] == how.epoll;
+        how.served = tid != h->tid && hd_asked_call(k->proc_fd, tid, &call) &&
+                     is_epoll_wait(call.syscall_nr) && (int32_t)call.syscall_args[0] == how.epoll;
     }
     hd_tasks_end(&tasks);
+    /* the sample may be old, and its thread the one that serves by now */
+    how.served = how.served && hd_asked_call(k->proc_fd, h->tid, &call) && call.syscall_nr == SYS_futex;
     if (how.served) {
         r->blocked(r->ctx, &hd_watch_at(m, h->loop)->loop, &how);
     }
@@ -133,8 +135,6 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
             hd_evidence_child(k, h->tid, h->start_ns, &child);
             now.evidence.excused |= child.excused;
         }
-        now.served = now.served || is_served(m, k, h, &now); /* by one that was busy before */
-        now.evidence.excused |= now.served;
     }
     if (now.evidence.excused && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
         excuse(m, h, msg->turn); /* of a launch only the rests: it works in between (past.c) */
@@ -185,6 +185,10 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->threshold_ns = msg->threshold_ns;
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
+    bool launch = h->state == HANGDOG_STATE_LAUNCH;
+    if (h->last.valid && !launch && is_served(m, k, h, &h->last)) { /* by one that was busy before */
+        excuse(m, h, msg->turn);
+    }
     hd_process_figures(k);
     look_at_threads(m, k, h);
     hd_publish(m, k, h, false);

@@ -2,7 +2,7 @@
  *
  * A pool of two threads, as those that serve Boost.Asio's run() and tokio's workers are: one waits by the
  * epoll instance, the other one on a condition variable, in one function; whoever has had an event leaves the
- * next one to the other. Once the other one is busy when it should wait: for so long nobody serves.
+ * next one to the other.
  */
 #include <pthread.h>
 #include <sys/timerfd.h>
@@ -11,7 +11,6 @@
 
 #define EVENTS 21
 #define EVERY_NS 700000000
-#define BUSY_NS 150000000
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -27,11 +26,7 @@ __attribute__((noinline)) static void *run(void *own) {
         }
         struct epoll_event e;
         uint64_t times;
-        bool is_busy = events == 1;
         pthread_mutex_unlock(&mutex);
-        if (is_busy) {
-            nanosleep(&(struct timespec){.tv_nsec = BUSY_NS}, NULL);
-        }
         epoll_wait(ep, &e, 1, -1);
         if (read(timer, &times, sizeof times) != sizeof times) {
             _exit(3);
