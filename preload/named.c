@@ -124,7 +124,8 @@ static bool watch(const char *name, uint64_t now_ns) {
     p->waits->loop = &w->loop;
     p->waits->watch = w;
     if (!atomic_compare_exchange_strong(&p->use, &claimed, ON)) {
-        p->waits->watch = NULL; /* of a run that is over */
+        p->waits->watch = NULL; /* of a run that is over, or, where this took long, of the next one */
+        hd_watch_remove(m, w);
         return false;
     }
     hd_waits_self = p->waits;

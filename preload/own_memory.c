@@ -123,7 +123,7 @@ int strncmp(const char *one, const char *other, size_t n) {
 }
 
 int strcmp(const char *one, const char *other) {
-    return strncmp(one, other, SIZE_MAX);
+    return strncmp(one, other, PTRDIFF_MAX);
 }
 
 /* _FORTIFY_SOURCE's: an overflow ends the process, as libc's would. */

@@ -472,11 +472,10 @@ void hd_process_filter_comes(bool all_threads) {
     bool by_clock = watch != NULL && !watch->loop.ticks_are_tsc;
     bool keeps_ids = !all_threads && phase == WATCHED && hd_process_may_change_ids(ours);
     if (all_threads || by_clock || keeps_ids) {
-        if (phase == WATCHED) {
+        if (atomic_exchange(&self.phase, NEVER) == WATCHED) { /* it may have begun meanwhile */
             hd_waits_self = NULL;
             stop();
         }
-        atomic_store(&self.phase, NEVER);
         atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
     } else if (ours && phase == WATCHED) {
         hd_monitor_filtered();
