@@ -100,14 +100,14 @@ static void open_module(struct symbolizer *s, struct module *m) {
     if (m->module == NULL) {
         m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
         close(fd);
-    } else if (dwfl_report_end(m->dwfl, NULL, NULL) != 0 || dwfl_module_getelf(m->module, &m->bias) == NULL) {
-        m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
-    } else if (!is_same_build(m->module, m->build_id)) {
-        m->reason = m->build_id != NULL ? "its file is another one now: the build-id differs"
-                                        : "the report has no build-id to know its file by";
     } else {
         dwfl_module_info(m->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
-        *data = m; /* the callbacks' */
+        *data = m; /* the callbacks', which what follows may call */
+        if (dwfl_report_end(m->dwfl, NULL, NULL) != 0 || dwfl_module_getelf(m->module, &m->bias) == NULL)
+            m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
+        else if (!is_same_build(m->module, m->build_id))
+            m->reason = m->build_id != NULL ? "its file is another one now: the build-id differs"
+                                            : "the report has no build-id to know its file by";
     }
     if (m->reason != NULL) {
         dwfl_end(m->dwfl);
