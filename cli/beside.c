@@ -69,15 +69,17 @@ static bool is_too_long(struct runner *r) {
 /* Until it is done; false: it is left. */
 static bool wait_for(struct runner *r, int done_fd) {
     struct pollfd fds[] = {{.fd = done_fd, .events = POLLIN}, {.fd = r->signal_fd, .events = POLLIN}};
-    while (fds[0].revents == 0) {
-        if (r->ended && is_too_long(r)) {
-            return false;
-        }
+    for (;;) {
         if (poll(fds, 2, r->ended ? LOOK_MS : -1) > 0 && fds[1].revents != 0) {
             runner_handle_signals(r);
         }
+        if (fds[0].revents != 0) {
+            return true;
+        }
+        if (r->ended && is_too_long(r)) {
+            return false;
+        }
     }
-    return true;
 }
 
 bool beside(struct runner *r, void (*call)(void *), void *argument) {

@@ -154,7 +154,8 @@ static _Noreturn void end_untold(struct runner *r, const struct run_options *o, 
         char words[sizeof " --spool " + 4 * sizeof r->record->options.spool];
         quote_spool(words, sizeof words, r->record->options.spool);
         complain(
-            "not all reports could be told in time: what their functions are is still looked up; see: %s list%s",
+            "not all reports could be told in time: what their functions are is still looked up; see: %s list "
+            "--no-symbols%s",
             own_command(), words);
         closing_lines(r, o, false, "");
     }
