@@ -382,7 +382,7 @@ class Odd(unittest.TestCase):
         os.set_blocking(its, True)
         for number in signal.SIGINT, signal.SIGHUP:
             # pylint: disable=consider-using-with
-            process = subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", *loop(1.6, "hang0.7", "execsys.exit(3)")],
+            process = subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", *loop(3, "hang1.2", "execsys.exit(3)")],
                                        cwd=self.folder, env=environment(), stdin=subprocess.DEVNULL, stderr=its)
             self.addCleanup(process.wait)
             self.addCleanup(process.kill)

@@ -211,7 +211,7 @@ class Terminal(Folder):
 
     def beside_ctrl_c_ends_both(self, watched):
         shell = self.shell(watched)
-        sleep = ["/bin/sleep", "60.2%d" % watched]
+        sleep = ["/bin/sleep", "60.%d%d" % (os.getpid(), watched)]  # no other's
         shell.line(" ".join([*self.head(watched), *sleep]))
         wait_until(lambda: in_foreground(sleep), "the program in the foreground")
         shell.type("\x03")
