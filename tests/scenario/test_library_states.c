@@ -138,7 +138,15 @@ static void before_the_sources_and_another_turn(uint64_t ms) {
     block_sleep(T / 10);
 }
 
-/* It ends between the look at 800 ms, from which on it is sampled, and the one at 1,200 ms. */
+static bool have_come(size_t count, unsigned ms) {
+    for (unsigned waited = 0; waited < ms && spool_count(&spool) < count; waited += 50) {
+        nap_ms(50);
+    }
+    return spool_count(&spool) >= count;
+}
+
+/* It ends between the look at 800 ms, from which on it is sampled, and the one at 1,200 ms. Where the machine
+ * stood still meanwhile, that and half a look are taken off, and it is no hang: once more. */
 static void it_is_not_that_of_the_turn_after_it(void **state) {
     (void)state;
     hangdog_options o = library_options(&spool);
@@ -149,7 +157,10 @@ static void it_is_not_that_of_the_turn_after_it(void **state) {
     assert_int_equal(hangdog_start(&o), 0);
     looper_start(&looper, "main", 0);
     looper_call(&looper, block_sleep, 8 * T);
-    looper_call(&looper, before_the_sources_and_another_turn, 5 * T + T / 2);
+    for (unsigned i = 0; i < 3 && !have_come(2, 0); i++) {
+        looper_call(&looper, before_the_sources_and_another_turn, 5 * T + T / 2);
+        (void)have_come(2, 3000);
+    }
     json_t *hangs = spool_wait(&spool, "hang", 2);
     assert_string_equal(activity_of(json_array_get(hangs, 1)), "before-sources");
     json_decref(hangs);
