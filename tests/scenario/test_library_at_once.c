@@ -18,6 +18,22 @@
 
 static atomic_bool enough;
 
+/* Two threads do the one and two the other, for half a second; none of them may find anything wrong. */
+static void do_at_once(void *(*one)(void *), void *(*other)(void *)) {
+    pthread_t threads[4];
+    unsigned wrong[4] = {0};
+    atomic_store(&enough, false);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, i < 2 ? one : other, &wrong[i]), 0);
+    }
+    nap_ms(500);
+    atomic_store(&enough, true);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(wrong[i], 0);
+    }
+}
+
 static void *start_and_stop(void *arg) {
     hangdog_options o = library_options(&spool);
     unsigned *wrong = arg;
@@ -32,21 +48,10 @@ static void *start_and_stop(void *arg) {
 
 static void four_threads_start_and_stop_as_they_like(void **state) {
     (void)state;
-    pthread_t threads[4];
-    unsigned wrong[4] = {0};
     library_start(&spool); /* a sanitizer has a thread of its own from the first on */
     assert_int_equal(hangdog_stop(), 0);
     unsigned before = entries_of("/proc/self/task");
-    atomic_store(&enough, false);
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, start_and_stop, &wrong[i]), 0);
-    }
-    nap_ms(500);
-    atomic_store(&enough, true);
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(wrong[i], 0);
-    }
+    do_at_once(start_and_stop, start_and_stop);
     assert_int_equal(hangdog_stop(), 0);
     assert_threads(before);
 }
@@ -71,20 +76,8 @@ static void *watch_and_unwatch(void *arg) {
 /* A start zeroes what the run before had, and what is told of that run meanwhile does no harm. */
 static void loops_come_and_go_while_others_start_and_stop(void **state) {
     (void)state;
-    pthread_t threads[4];
-    unsigned wrong[4] = {0};
     hangdog_loop *loops[16];
-    atomic_store(&enough, false);
-    for (unsigned i = 0; i < 4; i++) {
-        void *(*run)(void *) = i < 2 ? start_and_stop : watch_and_unwatch;
-        assert_int_equal(pthread_create(&threads[i], NULL, run, &wrong[i]), 0);
-    }
-    nap_ms(500);
-    atomic_store(&enough, true);
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(wrong[i], 0);
-    }
+    do_at_once(start_and_stop, watch_and_unwatch);
     assert_int_equal(hangdog_stop(), 0);
     library_start(&spool);
     for (unsigned i = 0; i < 16; i++) {
@@ -241,20 +234,8 @@ static bool has_no_watch(void *monitor) {
 
 static void a_start_that_finds_it_running_takes_nothing_from_others(void **state) {
     (void)state;
-    pthread_t threads[4];
-    unsigned wrong[4] = {0};
-    atomic_store(&enough, false);
     library_start(&spool);
-    for (unsigned i = 0; i < 4; i++) {
-        void *(*run)(void *) = i < 2 ? start_again : watch_and_pause;
-        assert_int_equal(pthread_create(&threads[i], NULL, run, &wrong[i]), 0);
-    }
-    nap_ms(500);
-    atomic_store(&enough, true);
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(wrong[i], 0);
-    }
+    do_at_once(start_again, watch_and_pause);
     struct hd_monitor *m = hd_monitor_current();
     assert_int_equal(atomic_load(&m->paused), 0);
     assert_true(wait_for(has_no_watch, m)); /* else one would hang for ever */
