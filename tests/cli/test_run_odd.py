@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """hangdog run as odd users use it: where there is no folder, under names that are no words, as others may not write."""
 
-import contextlib
 import fcntl
 import json
 import os
@@ -15,7 +14,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, loop
-from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, children_of, environment, main_side_by_side, may_trace, state_of,
+from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, children_of, environment, full_pipe, main_side_by_side, may_trace, state_of,
                          wait_until)
 
 # What a launcher has asked to be sent at its end is its child's, also over exec.
@@ -374,12 +373,7 @@ class Odd(unittest.TestCase):
 
     def test_who_wants_us_to_end_when_the_program_has_is_not_kept_waiting(self):
         """A hang is told to a pipe that nobody reads: as long would take symbols on a server that is gone."""
-        ours, its = os.pipe()
-        os.set_blocking(its, False)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                os.write(its, b"full" * 1024)
-        os.set_blocking(its, True)
+        ours, its = full_pipe()
         for number in signal.SIGINT, signal.SIGHUP:
             # pylint: disable=consider-using-with
             process = subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", *loop(3, "hang1.2", "execsys.exit(3)")],

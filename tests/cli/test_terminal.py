@@ -17,7 +17,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, PATIENCE, SANITIZER, children_of, environment, main, state_of, wait_until
+from support_run import HANGDOG, PATIENCE, SANITIZER, children_of, environment, full_pipe, main, state_of, wait_until
 
 # Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".
 COUNT = """
@@ -474,12 +474,7 @@ class Signals(Folder):
     def beside_a_standard_error_that_nobody_reads(self):
         """A hang is to be told there: signals are passed on all the same."""
         self.make()
-        ours, its = os.pipe()
-        os.set_blocking(its, False)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                os.write(its, b"full" * 1024)
-        os.set_blocking(its, True)
+        ours, its = full_pipe()
         script = 'echo $$ >pid; exec "$@" 2>/dev/null'
         # pylint: disable=consider-using-with
         process = subprocess.Popen([*self.head(True), "/bin/sh", "-c", script, "sh", *loop(1.6, "hang0.7", 600)],

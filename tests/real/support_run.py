@@ -58,6 +58,17 @@ def wait_until(condition, what, limit=None):
         time.sleep(0.01)
 
 
+def full_pipe():
+    """Its two ends: who writes to it waits until somebody reads."""
+    ours, its = os.pipe()
+    os.set_blocking(its, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(its, b"full" * 1024)
+    os.set_blocking(its, True)
+    return ours, its
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))

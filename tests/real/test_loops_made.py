@@ -32,6 +32,7 @@ RIGHT = {
     "wide-frame": (7, 0),
     "query-start": (9, 1),
     "pool-handler": (8, 0),
+    "joins": (8, 0),
     "remade": (14, 0),
     "remade-elsewhere": (26, 1),  # the last of the first loop: nothing returns after it
     "look-first": (0, 0),

@@ -83,6 +83,11 @@ def pool_handler(run):
     run.run([build(run, "pool_handler.c", "gcc", "-pthread")])
 
 
+@plan("made-joins", "tests/recognition/programs/joins.c: a callback waits for a thread to end", "blocks in callbacks")
+def joins(run):
+    run.run([build(run, "joins.c", "gcc", "-pthread")])
+
+
 @plan("glib", "tests/recognition/programs/glib.c: GLib's loop", "a thread, waited for where GLib calls the program back", ["libglib2.0-0"])
 def glib(run):
     run.run([build(run, "glib.c", "gcc", *(f"-l:lib{name}-2.0.so.0" for name in ("gio", "gobject", "glib")))])
