@@ -20,10 +20,11 @@
 enum { PLAIN, WATCHED, AGAIN, KINDS };
 static const char *const kind_names[KINDS] = {"unwatched", "watched", "unwatched again"};
 #define SETS_MAX 8
-#define PAIRS_MAX 64 /* of all sets */
-#define RUNS_MAX 16  /* of each server in a pair */
+#define PAIRS_MAX 128 /* of all sets */
+#define RUNS_MAX 16   /* of each server in a pair */
 #define RESAMPLES 1000
 #define TARGET 1
+#define TELLS_PERCENT 1 /* how far apart `.from` and `.to` lie at most where a figure tells its target */
 
 struct load {
     double throughput, p99; /* a second; in microseconds */
@@ -37,7 +38,7 @@ struct server {
 struct real {
     const char *name, *server_path, *client_path;
     /* Short runs and many: what else the machine does comes and goes. */
-    unsigned sets, pairs, runs; /* pairs of each set, runs of each server in a pair */
+    unsigned sets, pairs, runs; /* pairs of each set, at least; runs of each server in a pair */
     double seconds;             /* of a run */
     int (*start)(struct server *s, bool watched, int cpu);
     /* For about so many seconds. NAN where the client did not say. */
@@ -231,49 +232,87 @@ static void spread(const double *values, unsigned count, double *low, double *hi
     *high = bench_percentile(medians, RESAMPLES, 95);
 }
 
-/* `sign` -1: less is worse. */
-static void report(const char *name, const char *what, const struct pair *pairs, unsigned count, int sign) {
-    char figure[64], part[80];
-    double watched[PAIRS_MAX], again[PAIRS_MAX], low, high, low_again, high_again;
-    snprintf(figure, sizeof figure, "real.%s.%s", name, what);
-    for (unsigned i = 0; i < count; i++) {
-        watched[i] = sign * pairs[i].watched;
-        again[i] = sign * pairs[i].again;
-    }
-    spread(watched, count, &low, &high);
-    spread(again, count, &low_again, &high_again);
-    double value = bench_median(watched, count);
-    bench_report(figure, value, "%", TARGET, value <= TARGET, "unwatched twice", bench_median(again, count));
-    snprintf(part, sizeof part, "%s.from", figure);
-    bench_report(part, low, "%", NAN, true, "unwatched twice", low_again);
-    snprintf(part, sizeof part, "%s.to", figure);
-    bench_report(part, high, "%", NAN, true, "unwatched twice", high_again);
+/* What the pairs say, in percent worse, and between which limits that is. */
+struct told {
+    double value, from, to;
+};
+
+static struct told tell(const double *values, unsigned count) {
+    struct told told;
+    double sorted[PAIRS_MAX];
+    spread(values, count, &told.from, &told.to);
+    memcpy(sorted, values, count * sizeof sorted[0]);
+    told.value = bench_median(sorted, count);
+    return told;
 }
 
-static int measure(const struct real *r, struct server servers[SETS_MAX][KINDS], int cpu) {
-    struct pair throughput[PAIRS_MAX], p99[PAIRS_MAX];
-    unsigned pairs = r->pairs * r->sets;
-    for (unsigned n = 0; n < pairs; n++) {
-        double rate[KINDS][RUNS_MAX], late[KINDS][RUNS_MAX];
-        for (unsigned i = 0; i < r->runs * KINDS; i++) { /* A B C, C B A, ... */
-            unsigned round = i / KINDS, at = i % KINDS, kind = (n + round) % 2 == 0 ? at : KINDS - 1 - at;
-            struct load load = r->run(&servers[n % r->sets][kind], r->seconds, cpu);
-            if (!isfinite(load.throughput) || !isfinite(load.p99) || load.p99 <= 0) {
-                fprintf(stderr, "hangdog-bench: %s did not say what it measured\n", r->client_path);
-                return 1;
-            }
-            rate[kind][round] = load.throughput;
-            late[kind][round] = load.p99;
-            if (bench_options.verbose) {
-                fprintf(stderr, "real.%s: set %u, %s: %.0f a second, 99th percentile %.0f us\n", r->name,
-                        n % r->sets, kind_names[kind], load.throughput, load.p99);
-            }
+/* One figure of all pairs. */
+struct figure {
+    const char *what;
+    int sign; /* -1: less is worse */
+    unsigned count;
+    double watched[PAIRS_MAX], again[PAIRS_MAX]; /* percent worse */
+};
+
+static void add(struct figure *f, double runs[KINDS][RUNS_MAX], unsigned count) {
+    struct pair pair = compare(runs, count, f->sign > 0);
+    f->watched[f->count] = f->sign * pair.watched;
+    f->again[f->count++] = f->sign * pair.again;
+}
+
+static bool tells(const struct figure *f) {
+    struct told told = tell(f->watched, f->count);
+    return told.to - told.from <= TELLS_PERCENT;
+}
+
+static void report(const char *name, const struct figure *f) {
+    char figure[64], part[80];
+    struct told watched = tell(f->watched, f->count), again = tell(f->again, f->count);
+    snprintf(figure, sizeof figure, "real.%s.%s", name, f->what);
+    bench_report(figure, watched.value, "%", TARGET, watched.value <= TARGET, "unwatched twice", again.value);
+    snprintf(part, sizeof part, "%s.from", figure);
+    bench_report(part, watched.from, "%", NAN, true, "unwatched twice", again.from);
+    snprintf(part, sizeof part, "%s.to", figure);
+    bench_report(part, watched.to, "%", NAN, true, "unwatched twice", again.to);
+}
+
+/* Runs of the three servers of a set, in turn: A B C, C B A, ... False where a client did not say. */
+static bool run_pair(const struct real *r, unsigned n, const struct server servers[SETS_MAX][KINDS], int cpu,
+                     struct figure *throughput, struct figure *p99) {
+    double rate[KINDS][RUNS_MAX], late[KINDS][RUNS_MAX];
+    for (unsigned i = 0; i < r->runs * KINDS; i++) {
+        unsigned round = i / KINDS, at = i % KINDS, kind = (n + round) % 2 == 0 ? at : KINDS - 1 - at;
+        struct load load = r->run(&servers[n % r->sets][kind], r->seconds, cpu);
+        if (!isfinite(load.throughput) || !isfinite(load.p99) || load.p99 <= 0) {
+            fprintf(stderr, "hangdog-bench: %s did not say what it measured\n", r->client_path);
+            return false;
         }
-        throughput[n] = compare(rate, r->runs, false);
-        p99[n] = compare(late, r->runs, true);
+        rate[kind][round] = load.throughput;
+        late[kind][round] = load.p99;
+        if (bench_options.verbose) {
+            fprintf(stderr, "real.%s: set %u, %s: %.0f a second, 99th percentile %.0f us\n", r->name,
+                    n % r->sets, kind_names[kind], load.throughput, load.p99);
+        }
     }
-    report(r->name, "throughput", throughput, pairs, -1);
-    report(r->name, "p99", p99, pairs, 1);
+    add(throughput, rate, r->runs);
+    add(p99, late, r->runs);
+    return true;
+}
+
+/* The least number of pairs, and more where these do not tell yet. When it is enough is asked of how far
+ * apart they are, never of what they say. */
+static int measure(const struct real *r, struct server servers[SETS_MAX][KINDS], int cpu) {
+    static struct figure throughput = {.what = "throughput", .sign = -1}, p99 = {.what = "p99", .sign = 1};
+    unsigned least = r->pairs * r->sets;
+    for (unsigned n = 0; n < least || (n < PAIRS_MAX && !bench_options.fast &&
+                                       (n % r->sets != 0 || !tells(&throughput) || !tells(&p99)));
+         n++) {
+        if (!run_pair(r, n, servers, cpu, &throughput, &p99)) {
+            return 1;
+        }
+    }
+    report(r->name, &throughput);
+    report(r->name, &p99);
     return 0;
 }
 
