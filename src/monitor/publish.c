@@ -14,6 +14,7 @@
 #define BUCKET_REFILL_NS (600 * HD_NS_PER_S)
 #define DAY_NS (24 * 3600 * HD_NS_PER_S)
 #define DAY_CHECK_NS (60 * HD_NS_PER_S)
+#define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* a share of less time says nothing */
 
 static const char state_name[HANGDOG_STATES][16] = {"launch", "foreground", "background",
                                                     "resume", "suspend",    "quit"};
@@ -165,6 +166,13 @@ static void fill_cost(const struct hd_worker *k, const struct hd_hang *h, struct
     };
 }
 
+/* Of one processor, since the worker was told of the turn. */
+static double process_percent(const struct hd_hang *h) {
+    uint64_t cpu_ns = hd_os_process_cpu_ns() - h->process_cpu_before_ns;
+    uint64_t span_ns = hd_os_now_ns() - h->tracked_ns;
+    return span_ns >= CPU_SPAN_NS ? 100 * (double)cpu_ns / (double)span_ns : -1;
+}
+
 static enum hd_report_kind kind_of(const struct hd_hang *h) {
     if (h->state == HANGDOG_STATE_LAUNCH) {
         return HD_REPORT_LAUNCH;
@@ -204,7 +212,7 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, c
         .threshold_ns = h->threshold_ns,
         .app = &k->app,
         .host = &k->host,
-        .cpu_percent = -1,
+        .cpu_percent = process_percent(h),
         .rss_bytes = k->rss_bytes,
         .debugger = k->debugger,
         .thread_count = (int)h->threads,

@@ -85,8 +85,9 @@ uint64_t hd_os_wall_ns(void);              /* CLOCK_REALTIME, the same; 0: it ca
 uint64_t hd_os_now_ns(void);
 void hd_os_nap(uint64_t ns); /* or less, after a signal */
 
-/* CPU time of the calling thread in ns. Async-signal-safe. */
+/* CPU time of the calling thread, and of all of the process's, in ns. Async-signal-safe. */
 uint64_t hd_os_thread_cpu_ns(void);
+uint64_t hd_os_process_cpu_ns(void);
 
 /* Finds the clock. Call once before anything else; cheap; idempotent. */
 void hd_os_clock_init(void);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "library.h"
@@ -152,6 +153,29 @@ static void a_thread_that_runs_is_told_with_its_share(void **state) {
         skip();
     }
     assert_true(right);
+}
+
+static uint64_t process_cpu_ns(void) {
+    struct timespec ts;
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts), 0);
+    return (uint64_t)ts.tv_sec * 1000 * MS + (uint64_t)ts.tv_nsec;
+}
+
+/* All threads' time, of one processor's: the loop sleeps, the spinner runs. The report's begins somewhat
+ * later, and is not short of what ran then. */
+static void a_hang_tells_how_much_the_process_ran(void **state) {
+    (void)state;
+    uint64_t ran_ns = process_cpu_ns(), took_ns = now_ns();
+    looper_call(&looper, block_sleep, 6 * T);
+    ran_ns = process_cpu_ns() - ran_ns;
+    took_ns = now_ns() - took_ns;
+    json_t *all = spool_wait(&spool, NULL, ++hangs);
+    const json_t *process = json_object_get(json_array_get(all, 0), "process");
+    double told = json_number_value(json_object_get(process, "cpu_percent"));
+    double truth = 100 * (double)ran_ns / (double)took_ns;
+    assert_true(truth > 5);
+    assert_true(told > truth / 2 && told < 2 * truth);
+    json_decref(all);
 }
 
 static void what_a_hang_before_saw_is_no_share_of_this_one(void **state) {
@@ -323,6 +347,7 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(a_thread_that_runs_is_told_with_its_share),
+        CASE(a_hang_tells_how_much_the_process_ran),
         CASE(what_a_hang_before_saw_is_no_share_of_this_one),
         CASE(whose_call_is_closed_to_us_waits_all_the_same_and_who_has_ended_is_gone),
         CASE(of_more_threads_than_there_is_room_for_the_rest_are_counted),

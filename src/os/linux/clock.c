@@ -137,10 +137,18 @@ void hd_os_nap(uint64_t ns) {
     (void)hd_os.futex_wait(&never, 0, hd_os_now_ns() + ns, false);
 }
 
-uint64_t hd_os_thread_cpu_ns(void) {
+static uint64_t cpu_ns(clockid_t of) {
     struct timespec ts = {0};
-    hd_syscall2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
+    hd_syscall2(SYS_clock_gettime, of, &ts);
     return to_ns(&ts);
+}
+
+uint64_t hd_os_thread_cpu_ns(void) {
+    return cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t hd_os_process_cpu_ns(void) {
+    return cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 uint64_t hd_ratio_32(uint64_t a, uint64_t b) { /* bit by bit: a 128-bit division is longer than all of this */
