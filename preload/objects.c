@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "analysis/hash.h"
 #include "interpose.h"
 #include "monitor/proc_files.h"
 
@@ -26,7 +27,7 @@ uint64_t hd_object_of(const struct hd_worker *k, int tid, int fd, bool *open) {
         *open = false;
         return hd_hash(2, &fd, sizeof fd);
     }
-    uint64_t hash = hd_hash(0xcbf29ce484222325ULL, link, (size_t)n);
+    uint64_t hash = hd_hash(HD_HASH_BEGIN, link, (size_t)n);
     if (n > 5 && memcmp(link, "anon_", 5) == 0) {
         hash = hd_hash(hash, &fd, sizeof fd) ^ eventfd_id(k, tid, fd);
     }

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
+#include "analysis/hash.h"
 #include "interpose.h"
+#include "monitor/held.h"
 #include "objects.h"
 
 /* A loop beyond doubt is doubted so often: another one may succeed it. Any other one also while nothing
@@ -373,7 +375,7 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
         tell_what_was(t);
         if (!first) {
             const struct hd_watch *w = (const struct hd_watch *)(const void *)loop;
-            hd_publish_void(k, w->index, w->generation);
+            hd_held_void(k, w->index, w->generation);
             atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
         }
     }
@@ -463,7 +465,7 @@ void hd_recognise_end(struct hd_waits *t, struct hd_worker *k) {
     const struct hd_recognition *g = t->recognition;
     const struct hd_watch *w = (const struct hd_watch *)(const void *)t->loop;
     if (g->looked_ns != 0 && g->standing == HD_RECORD_NO_LOOP) {
-        hd_publish_void(k, w->index, g->generation);
+        hd_held_void(k, w->index, g->generation);
     }
 }
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: what is known of a hang becomes a report in the spool: fingerprint, repeats, caps, and reports that
- * wait for their loop to be sure. May wait for the disk. No allocation.
+ * Worker: what is known of a hang becomes a report in the spool: repeats, caps, the run's own. May wait for
+ * the disk. No allocation.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "monitor/worker.h"
+#include "monitor/fingerprint.h"
+#include "monitor/held.h"
 
-#define FINGERPRINT_RULE 2
-#define FINGERPRINT_FRAMES 5
 #define THREADS_MANY 64
 #define BUCKET_REFILL_NS (600 * HD_NS_PER_S)
 #define DAY_NS (24 * 3600 * HD_NS_PER_S)
@@ -20,76 +19,6 @@ static const char state_name[HANGDOG_STATES][16] = {"launch", "foreground", "bac
                                                     "resume", "suspend",    "quit"};
 static const char activity_name[][16] = {"entry",          "before-timers", "before-sources",
                                          "before-waiting", "after-waiting", "exit"};
-
-/* ---- fingerprint ---------------------------------------------------------------------------- */
-
-uint64_t hd_hash(uint64_t hash, const void *bytes, size_t n) {
-    const uint8_t *p = bytes;
-    for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ p[i]) * 0x100000001b3ULL;
-    }
-    return hash;
-}
-
-static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_frame *f, bool own_only,
-                          bool *used) {
-    int index = hd_modules_at(&k->modules, hd_frame_lookup_pc(f));
-    if (f->script != 0) {
-        const char *name = hd_script_name(&k->scripts, f), *file = hd_script_file(&k->scripts, f);
-        *used = !own_only || !(hd_path_is_the_systems(file) || file[0] == '<');
-        return *used ? hd_hash(hd_hash(hash, name, strlen(name) + 1), file, strlen(file) + 1) : hash;
-    }
-    *used = false;
-    if (index < 0 || f->start == 0 || (own_only && hd_module_is_the_systems(&k->modules, (uint32_t)index))) {
-        return hash;
-    }
-    const struct hd_module *mod = &k->modules.module[index];
-    uint64_t start = f->start - mod->bias;
-    *used = true;
-    hash = hd_hash(hash, mod->build_id, mod->build_id_bytes);
-    return hd_hash(hash, &start, sizeof start);
-}
-
-struct hot_path {
-    uint32_t node[HD_TREE_DEPTH_MAX], count; /* outermost first */
-};
-
-/* Of the cause and the innermost functions of the hot stack that are the app's own; where it has none, of
- * all. */
-static uint64_t fingerprint(struct hd_worker *k, const struct hot_path *hot, const struct hd_cause *cause) {
-    uint8_t rule = FINGERPRINT_RULE;
-    uint64_t hash = hd_hash(hd_hash(0xcbf29ce484222325ULL, &rule, 1), &cause->kind, 1);
-    for (int own_only = 1; own_only >= 0; own_only--) {
-        unsigned used = 0;
-        uint64_t sum = hash;
-        for (uint32_t i = hot->count; i > 0 && used < FINGERPRINT_FRAMES; i--) {
-            bool counts;
-            sum = mix_frame(k, sum, &k->pool.node[hot->node[i - 1]].frame, own_only != 0, &counts);
-            used += counts;
-        }
-        if (used > 0) {
-            return sum;
-        }
-    }
-    return hash;
-}
-
-/* Code made at run time has no part in the fingerprint: its addresses mean nothing in the next run. Within
- * this run they do: two hangs are the same if it is at the same places on the way to the same function. 0: no
- * other hang is the same, for the hot stack ends in such code, and where its function begins is not known. */
-static uint64_t made_code(struct hd_worker *k, const struct hot_path *hot) {
-    uint64_t hash = 0xcbf29ce484222325ULL;
-    for (uint32_t i = hot->count; i > 0; i--) {
-        const struct hd_frame *f = &k->pool.node[hot->node[i - 1]].frame;
-        if (f->start == 0 && hd_modules_at(&k->modules, hd_frame_lookup_pc(f)) < 0) {
-            if (i == hot->count) {
-                return 0;
-            }
-            hash = hd_hash(hash, &f->pc, sizeof f->pc);
-        }
-    }
-    return hash;
-}
 
 /* ---- caps ----------------------------------------------------------------------------------- */
 
@@ -185,7 +114,7 @@ static enum hd_report_kind kind_of(const struct hd_hang *h) {
 
 /* The newest sample that met the whole hot stack: what is told of how that was taken. Where no sample had a
  * stack, the newest of the hang: the last one that was taken may have come after its end. */
-static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h, const struct hot_path *hot) {
+static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h, const struct hd_hot_path *hot) {
     for (uint32_t i = h->timeline_count; i > 0 && i + HD_TIMELINE > h->timeline_count; i--) {
         const struct hd_timeline_entry *e = &h->timeline[(i - 1) % HD_TIMELINE];
         if (hot->count == 0) {
@@ -200,7 +129,7 @@ static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h, const
     return NULL;
 }
 
-static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hot_path *path,
+static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hd_hot_path *path,
                  struct hd_report *r) {
     const struct hd_timeline_entry *hot = hot_sample(h, path);
     *r = (struct hd_report){
@@ -241,99 +170,13 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, c
     memcpy(r->id, h->id, sizeof r->id);
 }
 
-static void move_held(struct hd_worker *k, uint32_t to, uint32_t from) {
-    memmove(k->held[to], k->held[from], HD_UUID_BYTES);
-    k->held_loop[to] = k->held_loop[from];
-    k->held_generation[to] = k->held_generation[from];
-    k->held_ns[to] = k->held_ns[from];
-}
-
-/* True: it was held. */
-static bool unhold(struct hd_worker *k, const struct hd_hang *h) {
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < k->held_count; i++) {
-        if (memcmp(k->held[i], h->id, HD_UUID_BYTES) != 0) {
-            move_held(k, left++, i);
-        }
-    }
-    bool was = left != k->held_count;
-    k->held_count = left;
-    return was;
-}
-
-/* There is room. */
-static void hold(struct hd_worker *k, const struct hd_hang *h) {
-    memcpy(k->held[k->held_count], h->id, HD_UUID_BYTES);
-    k->held_ns[k->held_count] = h->duration_ns;
-    k->held_loop[k->held_count] = h->loop;
-    k->held_generation[k->held_count++] = h->generation;
-}
-
-static void note_dropped(struct hd_worker *k) {
-    atomic_store_explicit(&k->monitor->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
-}
-
-/* Not of a thread that had the slot before: what became of its loop is not known, and its reports are held
- * until the end. */
-static bool is_held_of(const struct hd_worker *k, uint32_t i, uint8_t loop, uint32_t generation) {
-    return k->held_loop[i] == loop && k->held_generation[i] == generation;
-}
-
-void hd_publish_held(struct hd_worker *k, uint8_t loop, uint32_t generation) {
-    uint32_t left = 0;
-    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
-        struct hd_hang *h = &k->hang[i];
-        h->shown |= h->used && h->loop == loop && h->generation == generation;
-    }
-    for (uint32_t i = 0; i < k->held_count; i++) {
-        if (is_held_of(k, i, loop, generation)) {
-            hd_spool_release(&k->spool, k->held[i]);
-        } else {
-            move_held(k, left++, i);
-        }
-    }
-    k->held_count = left;
-    note_dropped(k);
-}
-
-/* Of a hang that lasts the monitor finds out. */
-static bool lasts(const struct hd_worker *k, const uint8_t *id) {
-    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
-        if (k->hang[i].opened && memcmp(k->hang[i].id, id, HD_UUID_BYTES) == 0) {
-            return k->hang[i].used;
-        }
-    }
-    return false;
-}
-
-static void withdraw(struct hd_worker *k, const uint8_t *id) {
-    hd_spool_withdraw(&k->spool, id);
-    k->day_count -= k->day_count != 0; /* it was counted when the hang began */
-}
-
-void hd_publish_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
-    struct hd_record *r = k->monitor->record;
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < k->held_count; i++) {
-        if (!is_held_of(k, i, loop, generation) || lasts(k, k->held[i])) {
-            move_held(k, left++, i);
-            continue;
-        }
-        withdraw(k, k->held[i]);
-        atomic_fetch_add_explicit(&r->withdrawn, 1, memory_order_relaxed);
-        atomic_fetch_sub_explicit(&r->hangs, 1, memory_order_relaxed);
-        atomic_fetch_sub_explicit(&r->hang_ns, k->held_ns[i], memory_order_relaxed);
-    }
-    k->held_count = left;
-}
-
 /* False: it would be held, and so many are held that nobody would remember to release or withdraw it. */
 static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_report *r) {
     const struct hd_watch *w = hd_watch_at(m, h->loop); /* or, by now, another thread's */
     bool sure = atomic_load_explicit(&w->loop.sure, memory_order_acquire);
     h->shown |= !m->settings.held || (sure && w->generation == h->generation);
-    bool held = !h->shown, was = unhold(k, h);
+    bool held = !h->shown, was = hd_unhold(k, h);
     if (!held && was) { /* sure since it was written last: one file, which is replaced */
         hd_spool_release(&k->spool, h->id);
     }
@@ -343,14 +186,14 @@ static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     int rc = hd_spool_write(&k->spool, r, k->scratch, held);
     atomic_fetch_add_explicit(&m->record->reports, rc == 0, memory_order_relaxed);
     if (held && (rc == 0 || was)) {
-        hold(k, h);
+        hd_hold(k, h);
     }
     if (rc != 0) {
         atomic_fetch_add_explicit(&m->record->spool_failed, r->complete, memory_order_relaxed);
         int32_t none = 0; /* the first failure says more than those that follow from it */
         atomic_compare_exchange_strong(&m->record->spool_error, &none, -rc);
     }
-    note_dropped(k);
+    hd_note_dropped(k);
     return true;
 }
 
@@ -358,7 +201,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     struct hd_report r;
     struct hd_cause cause;
     struct hd_monitor_cost cost;
-    struct hot_path hot;
+    struct hd_hot_path hot;
     hot.count = hd_tree_hot_path(&h->tree, hot.node, HD_TREE_DEPTH_MAX);
     fill(m, k, h, &hot, &r);
     hd_cause_decide(&h->sums, &cause);
@@ -369,11 +212,11 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     r.cause = &cause;
     r.monitor = &cost;
     r.complete = complete;
-    r.fingerprint = fingerprint(k, &hot, &cause);
+    r.fingerprint = hd_fingerprint(k, &hot, &cause);
     bool first = h->written_age_ns == 0;
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
     hd_recorded_open(m, h, complete);
-    uint64_t made = made_code(k, &hot);
+    uint64_t made = hd_fingerprint_made(k, &hot);
     if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_made &&
         hd_spool_has(&k->spool, k->before_id)) {
         r.brief = true;
@@ -392,7 +235,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
         k->suppressed = complete ? 0 : k->suppressed; /* else what takes its place tells them too */
     } else if (complete) {
         if (h->kept) {
-            withdraw(k, h->id);
+            hd_withdraw(k, h->id);
         }
         k->suppressed++;
         hd_record_add_suppressed(m->record, h->duration_ns);
@@ -414,31 +257,18 @@ void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_ha
     if (m->settings.note != NULL) {
         m->settings.note(k, h, true);
     }
-    withdraw(k, h->id);
-    unhold(k, h);
+    hd_withdraw(k, h->id);
+    hd_unhold(k, h);
     atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
     hd_recorded_closed(m, k, h);
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* The process ends, and nobody is there to do it for us. */
-static void settle_held(struct hd_record *c, struct hd_worker *k) {
-    bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
-    for (uint32_t i = 0; i < k->held_count; i++) {
-        if (loop_seen) {
-            hd_spool_release(&k->spool, k->held[i]);
-        } else {
-            hd_spool_withdraw(&k->spool, k->held[i]);
-        }
-    }
-    k->held_count = 0;
-}
-
 void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     struct hd_record *c = m->record;
     if (m->settings.alone && atomic_load(&m->leaving)) {
-        settle_held(c, k);
+        hd_held_settle(k);
         if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP) {
             atomic_store(&c->told, 1);
             return;
@@ -449,7 +279,7 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     struct hd_session s;
     struct hd_monitor_cost cost;
     hd_spool_make_room(&k->spool);
-    note_dropped(k);
+    hd_note_dropped(k);
     hd_record_sum_up(c, hd_os_now_ns() - c->options.started_ns, &s, &cost);
     if (s.turns == 0 && s.hangs == 0) {
         atomic_store(&c->told, 1);

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "monitor/asked.h"
+#include "monitor/held.h"
 #include "monitor/proc_files.h"
 
 static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struct hd_walk *walk) {
@@ -315,7 +316,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         on_dry(k, capture);
         break;
     case HD_MSG_SURE:
-        hd_publish_held(k, msg->loop, msg->generation);
+        hd_held_show(k, msg->loop, msg->generation);
         break;
     case HD_MSG_TRACK:
         on_track(k, msg);

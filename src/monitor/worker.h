@@ -178,13 +178,8 @@ void hd_recorded_open(struct hd_monitor *m, const struct hd_hang *h, bool comple
 void hd_recorded_closed(struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h);
 
 /* Writes what is known of hang h: as it stands, or complete. */
-uint64_t hd_hash(uint64_t hash, const void *bytes, size_t n); /* FNV-1a, continued */
 void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete);
-/* Its loop is sure: what is held of it is shown from now on. */
-void hd_publish_held(struct hd_worker *k, uint8_t loop, uint32_t generation);
 void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h); /* it was none */
-/* Another wait is its loop's: what is held was none. */
-void hd_publish_void(struct hd_worker *k, uint8_t loop, uint32_t generation);
 void hd_publish_session(struct hd_monitor *m, struct hd_worker *k);
 
 #endif

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "folder.h"
-#include "monitor/worker.h"
+#include "monitor/held.h"
 #include "os/os.h"
 
 #define HANGS 70u
@@ -108,7 +108,7 @@ static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state)
     (void)state;
     hangs();
     assert_int_equal(files(".held"), HD_HELD_MAX);
-    hd_publish_void(k, 0, 0);
+    hd_held_void(k, 0, 0);
     assert_int_equal(files(".held"), 0);
     assert_int_equal(files(".json"), 0);
     hang(HANGS + 1); /* there is room again */
@@ -118,7 +118,7 @@ static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state)
 static void what_is_remembered_is_shown_when_its_loop_is_sure(void **state) {
     (void)state;
     hangs();
-    hd_publish_held(k, 0, 0);
+    hd_held_show(k, 0, 0);
     assert_int_equal(files(".held"), 0);
     assert_int_equal(files(".json"), HD_HELD_MAX);
 }
@@ -200,7 +200,7 @@ static void what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day(vo
     (void)state;
     m->settings.reports_per_day = 1;
     hang(1);
-    hd_publish_void(k, 0, 0);
+    hd_held_void(k, 0, 0);
     hang(2);
     assert_int_equal(files(".held"), 1);
 }
