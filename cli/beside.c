@@ -16,9 +16,9 @@
 /* Of the thread, whatever limit there is: that one was set for the program, and ours may be all of it. */
 #define STACK_BYTES (8u * 1024 * 1024)
 
-/* When the program has ended. */
+/* When the program has ended: since then, or since the call began. */
 #define ASKED_NS (2 * HD_NS_PER_S)
-#define PATIENCE_NS (60 * HD_NS_PER_S) /* since then, or since we said something */
+#define PATIENCE_NS (60 * HD_NS_PER_S) /* or since we said something */
 #define LOOK_MS 100
 
 struct work {
@@ -57,18 +57,19 @@ static bool start(pthread_t *thread, struct work what) {
 /* Debug information may lie on a server that does not answer, and nobody waits for us for ever. A signal may
  * be the program's that has ended by it: who ends all of a group or a service sends it to one after the
  * other. */
-static bool is_too_long(struct runner *r) {
-    uint64_t now = hd_os_now_ns(), since = say_last_ns();
+static bool is_too_long(struct runner *r, uint64_t begun_ns) {
+    uint64_t now = hd_os_now_ns(), from = begun_ns > r->ended_ns ? begun_ns : r->ended_ns;
+    uint64_t said = say_last_ns(), since = said > from ? said : from;
     if (runner_asked_to_end(r)) {
-        return now >= r->ended_ns + ASKED_NS;
+        return now >= from + ASKED_NS;
     }
-    since = since > r->ended_ns ? since : r->ended_ns;
     return since != UINT64_MAX && now >= since + PATIENCE_NS; /* who reads slowly is waited for */
 }
 
 /* Until it is done; false: it is left. */
 static bool wait_for(struct runner *r, int done_fd) {
     struct pollfd fds[] = {{.fd = done_fd, .events = POLLIN}, {.fd = r->signal_fd, .events = POLLIN}};
+    uint64_t begun_ns = hd_os_now_ns();
     for (;;) {
         if (poll(fds, 2, r->ended ? LOOK_MS : -1) > 0 && fds[1].revents != 0) {
             runner_handle_signals(r);
@@ -76,7 +77,7 @@ static bool wait_for(struct runner *r, int done_fd) {
         if (fds[0].revents != 0) {
             return true;
         }
-        if (r->ended && is_too_long(r)) {
+        if (r->ended && is_too_long(r, begun_ns)) {
             return false;
         }
     }

@@ -126,8 +126,9 @@ static void finish(void *teller) {
     teller_finish(teller);
 }
 
-/* The program has ended: its commands have some time left, unless somebody wants us to end too. */
-static void finish_commands(struct runner *r, struct on_hang *commands, bool quiet, bool wanted) {
+/* The program has ended: its commands have some time left, unless somebody wants us to end too. How many
+ * were not run. */
+static unsigned long finish_commands(struct runner *r, struct on_hang *commands, bool wanted) {
     uint64_t now = hd_os_now_ns(), until = now + COMMANDS_NS;
     for (; wanted && now < until && !runner_asked_to_end(r); now = hd_os_now_ns()) {
         on_hang_reap(commands);
@@ -137,29 +138,44 @@ static void finish_commands(struct runner *r, struct on_hang *commands, bool qui
         struct pollfd fd = {.fd = r->signal_fd, .events = POLLIN};
         poll(&fd, 1, (int)((until - now) / HD_NS_PER_MS + 1));
     }
-    unsigned long left_out = on_hang_stop(commands);
-    if (left_out > 0 && !quiet) {
+    return on_hang_stop(commands);
+}
+
+/* What is said at the end. */
+struct ending {
+    const struct runner *r;
+    const struct run_options *o;
+    unsigned long left_out; /* by finish_commands */
+    bool untold;            /* a thread still tells, and has the teller */
+    bool session_told;      /* this and the next: as closing_lines has them */
+    char last[37];
+};
+
+static void say_ending(void *ending) {
+    const struct ending *e = ending;
+    if (e->left_out > 0) {
         complain(
             "--on-hang: the command was not run, or not to its end, for %lu report%s: too many at a time, or "
             "5 s after the program's end",
-            left_out, by_count((int64_t)left_out, "", "s"));
+            e->left_out, by_count((int64_t)e->left_out, "", "s"));
     }
-}
-
-/* A thread still tells, and has the teller. */
-static _Noreturn void end_untold(struct runner *r, const struct run_options *o, struct on_hang *commands) {
-    bool quiet = o->quiet || !say_has_room();
-    finish_commands(r, commands, quiet, false);
-    if (!quiet) {
-        char words[sizeof " --spool " + 4 * sizeof r->record->options.spool];
-        quote_spool(words, sizeof words, r->record->options.spool);
+    if (e->untold) {
+        char words[sizeof " --spool " + 4 * sizeof e->r->record->options.spool];
+        quote_spool(words, sizeof words, e->r->record->options.spool);
         complain(
             "not all reports could be told in time: what their functions are is still looked up; see: %s list "
             "--no-symbols%s",
             own_command(), words);
-        closing_lines(r, o, false, "");
     }
-    runner_end_at_once(r->status);
+    closing_lines(e->r, e->o, e->session_told, e->last);
+}
+
+/* Nobody may read it: we can be told to end all the same. */
+static _Noreturn void end(struct runner *r, struct ending *e, bool quiet) {
+    if ((!quiet && !beside(r, say_ending, e)) || e->untold) {
+        runner_end_at_once(r->status);
+    }
+    runner_end_alike(r->status);
 }
 
 static int not_started(const struct run_options *o, int rc) {
@@ -288,15 +304,13 @@ int cmd_run(int argc, char **argv) {
     }
     bool told = follow(&r, &teller, &commands);
     afterwards(&r);
-    if (!told || !beside(&r, finish, &teller)) {
-        end_untold(&r, &o, &commands);
+    struct ending e = {.r = &r, .o = &o, .untold = !told || !beside(&r, finish, &teller)};
+    if (!e.untold) {
+        teller_last_left(&teller, e.last);
+        e.session_told = teller.sessions_told;
+        teller_close(&teller);
     }
-    char last[37];
-    teller_last_left(&teller, last);
-    teller_close(&teller);
-    finish_commands(&r, &commands, o.quiet, true);
-    if (!o.quiet) {
-        closing_lines(&r, &o, teller.sessions_told, last);
-    }
-    runner_end_alike(r.status);
+    bool quiet = o.quiet || (e.untold && !say_has_room());
+    e.left_out = finish_commands(&r, &commands, !e.untold);
+    end(&r, &e, quiet);
 }

@@ -72,7 +72,6 @@ static void end_to_say(struct teller *t) {
 }
 
 void teller_close(struct teller *t) {
-    say_what_was_kept(t);
     free(t->seen);
     symbolizer_destroy(t->symbolizer);
     if (t->notify_fd >= 0) {
@@ -338,6 +337,7 @@ void teller_finish(struct teller *t) {
     } else {
         read_what_is_new(t);
     }
+    say_what_was_kept(t);
 }
 
 /* It was stopped meanwhile, or it is long now. */

@@ -14,8 +14,8 @@ import time
 import unittest
 
 from support_beside import PYTHON, loop
-from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, children_of, environment, full_pipe, main_side_by_side, may_trace, state_of,
-                         wait_until)
+from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, arguments_of, children_of, environment, full_pipe,
+                         main_side_by_side, may_trace, state_of, wait_until)
 
 # What a launcher has asked to be sent at its end is its child's, also over exec.
 LAUNCHER = """
@@ -364,30 +364,44 @@ class Odd(unittest.TestCase):
 
     def test_the_last_line_waits_for_room_where_the_program_has_made_a_pipe_non_blocking(self):
         process, ours = self.start_and_fill(0)
-        call = pathlib.Path("/proc/%d/syscall" % process.pid)
         with open(ours, encoding="ascii") as told:
-            wait_until(lambda: process.poll() is not None or "0x1" in call.read_text(encoding="ascii").split()[2:3],
+            wait_until(lambda: process.poll() is not None or "0x1" in arguments_of(process.pid, 1),
                        "the runner's poll of one descriptor")
             self.assertRegex(told.read().replace("full", ""), r"\Ahangdog: python3 ran for .*\n\Z")
         self.assertEqual(0, process.wait(PATIENCE))
+
+    def start_unread(self, its, *argv):
+        """When the program has ended, and what is to be said of it waits for a reader."""
+        # pylint: disable=consider-using-with
+        process = subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", *argv], cwd=self.folder, env=environment(),
+                                   stdin=subprocess.DEVNULL, stderr=its)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_until(lambda: not children_of(process.pid) and "0x2" in arguments_of(process.pid),
+                   "the runner's write to descriptor 2, after its program's end")
+        return process
 
     def test_who_wants_us_to_end_when_the_program_has_is_not_kept_waiting(self):
         """A hang is told to a pipe that nobody reads: as long would take symbols on a server that is gone."""
         ours, its = full_pipe()
         for number in signal.SIGINT, signal.SIGHUP:
-            # pylint: disable=consider-using-with
-            process = subprocess.Popen([HANGDOG, "run", "--spool", "spool", "--", *loop(3, "hang1.2", "execsys.exit(3)")],
-                                       cwd=self.folder, env=environment(), stdin=subprocess.DEVNULL, stderr=its)
-            self.addCleanup(process.wait)
-            self.addCleanup(process.kill)
-            calls = pathlib.Path("/proc/%d/task" % process.pid)
-            wait_until(lambda of=calls, p=process.pid: not children_of(p) and any(
-                call.read_text(encoding="ascii").split()[1:2] == ["0x2"] for call in of.glob("*/syscall")),
-                       "the runner's write to descriptor 2, after its program's end")
+            process = self.start_unread(its, *loop(3, "hang1.2", "execsys.exit(3)"))
             process.send_signal(number)
             self.assertEqual(3, process.wait(PATIENCE))
         os.close(ours)
         os.close(its)
+
+    def test_the_last_line_waits_for_its_reader_but_not_for_whom_wants_us_to_end(self):
+        for number, line in (signal.SIGINT, ""), (signal.SIGTERM, ""), (0, "hangdog: sh ran for .*\n"):
+            ours, its = full_pipe()
+            process = self.start_unread(its, "/bin/sh", "-c", "exit 3")
+            os.close(its)
+            with open(ours, encoding="ascii") as told:
+                if number:
+                    process.send_signal(number)
+                    self.assertEqual(3, process.wait(PATIENCE))
+                self.assertRegex(told.read(), r"\A(full)+%s\Z" % line)
+            self.assertEqual(3, process.wait(PATIENCE))
 
     @unittest.skipIf(SANITIZER, "its runtime does not work under a tracer")
     @unittest.skipUnless(may_trace(), "this machine lets nobody trace")

@@ -17,7 +17,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop
-from support_run import HANGDOG, PATIENCE, SANITIZER, children_of, environment, full_pipe, main, state_of, wait_until
+from support_run import HANGDOG, PATIENCE, SANITIZER, arguments_of, children_of, environment, full_pipe, main, state_of, wait_until
 
 # Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".
 COUNT = """
@@ -72,15 +72,6 @@ time.sleep(0.5)
 print("DRAWN", end="", flush=True)
 termios.tcsetattr(0, termios.TCSANOW, before)
 """
-
-
-def first_arguments(pid):
-    """Of the calls that a process's threads are in."""
-    texts = []
-    for path in glob.glob("/proc/%d/task/*/syscall" % pid):
-        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
-            texts.append(file.read())
-    return [text.split()[1] for text in texts if len(text.split()) > 3]
 
 
 def in_foreground(argv):
@@ -483,7 +474,7 @@ class Signals(Folder):
         self.end_with_us(process)
         self.addCleanup(os.close, ours)
         os.close(its)
-        wait_until(lambda: "0x2" in first_arguments(process.pid), "the runner's write to descriptor 2")
+        wait_until(lambda: "0x2" in arguments_of(process.pid), "the runner's write to descriptor 2")
         os.kill(process.pid, signal.SIGTERM)
         wait_until(lambda: state_of(int(self.read("pid"))) in ("", "Z"), "the program's end")
         with open(ours, encoding="utf-8", closefd=False) as told:
