@@ -128,9 +128,9 @@ static void finish(void *teller) {
 
 /* The program has ended: its commands have some time left, unless somebody wants us to end too. How many
  * were not run. */
-static unsigned long finish_commands(struct runner *r, struct on_hang *commands, bool wanted) {
+static unsigned long finish_commands(struct runner *r, struct on_hang *commands) {
     uint64_t now = hd_os_now_ns(), until = now + COMMANDS_NS;
-    for (; wanted && now < until && !runner_asked_to_end(r); now = hd_os_now_ns()) {
+    for (; now < until && !runner_asked_to_end(r); now = hd_os_now_ns()) {
         on_hang_reap(commands);
         if (!on_hang_busy(commands)) {
             break;
@@ -139,6 +139,21 @@ static unsigned long finish_commands(struct runner *r, struct on_hang *commands,
         poll(&fd, 1, (int)((until - now) / HD_NS_PER_MS + 1));
     }
     return on_hang_stop(commands);
+}
+
+static void run_commands(void *teller) {
+    teller_run_commands(teller);
+}
+
+/* For what a thread that was left did not come to: it needs no functions. Who wants us to end is told how
+ * many. */
+static void add_commands(struct runner *r, struct teller *teller) {
+    if (runner_asked_to_end(r)) {
+        on_hang_stop(teller->commands);
+    }
+    if (teller->commands->command != NULL) {
+        beside(r, run_commands, teller);
+    }
 }
 
 /* What is said at the end. */
@@ -311,6 +326,9 @@ int cmd_run(int argc, char **argv) {
         teller_close(&teller);
     }
     bool quiet = o.quiet || (e.untold && !say_has_room());
-    e.left_out = finish_commands(&r, &commands, !e.untold);
+    if (e.untold) {
+        add_commands(&r, &teller);
+    }
+    e.left_out = finish_commands(&r, &commands);
     end(&r, &e, quiet);
 }

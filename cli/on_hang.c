@@ -42,15 +42,42 @@ static void start_next(struct on_hang *o) {
     }
 }
 
-void on_hang_add(struct on_hang *o, const char *report) {
-    pthread_mutex_lock(&o->lock);
-    bool room = o->command != NULL && o->queued < ON_HANG_QUEUE && !o->stopped;
+/* The newest are looked at first. Without memory every report is. */
+static bool is_new(struct on_hang *o, const char *report) {
+    for (size_t i = o->given_count; i > 0; i--) {
+        if (strcmp(o->given[i - 1], report) == 0) {
+            return false;
+        }
+    }
+    if (o->given_count == o->given_room) {
+        size_t room = o->given_room != 0 ? 2 * o->given_room : 64;
+        char **more = realloc(o->given, room * sizeof *more);
+        if (more == NULL) {
+            return true;
+        }
+        o->given = more;
+        o->given_room = room;
+    }
+    o->given[o->given_count] = strdup(report);
+    o->given_count += o->given[o->given_count] != NULL;
+    return true;
+}
+
+static void add(struct on_hang *o, const char *report) {
+    bool room = o->queued < ON_HANG_QUEUE && !o->stopped;
     char *path = room ? strdup(report) : NULL;
     if (path != NULL) {
         o->queue[o->queued++] = path;
         start_next(o);
     } else {
-        o->left_out += o->command != NULL;
+        o->left_out++;
+    }
+}
+
+void on_hang_add(struct on_hang *o, const char *report) {
+    pthread_mutex_lock(&o->lock);
+    if (o->command != NULL && is_new(o, report)) {
+        add(o, report);
     }
     pthread_mutex_unlock(&o->lock);
 }

@@ -20,11 +20,14 @@ struct on_hang {
     pid_t running;        /* leader of a process group of its own; 0: none */
     char *queue[ON_HANG_QUEUE]; /* reports' paths, oldest first */
     size_t queued;
+    char **given; /* paths of all reports that it was to be run with */
+    size_t given_count, given_room;
     bool stopped;
     unsigned long left_out; /* reports that there was no room for, or no process, or no time at the end */
 };
 
-/* Runs the command with this report, now or when those before it have ended. Never waits. */
+/* Runs the command with this report, now or when those before it have ended; once for each report. Never
+ * waits. */
 void on_hang_add(struct on_hang *o, const char *report);
 /* SIGCHLD came: the next one, if one has ended. */
 void on_hang_reap(struct on_hang *o);

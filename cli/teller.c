@@ -138,14 +138,10 @@ static void tell_long(struct teller *t, json_t *report, uint64_t age_ns) {
     end_to_say(t);
 }
 
-/* Once for each hang. */
-static void run_command(const struct teller *t, struct told_report *r) {
+static void run_command(const struct teller *t, const struct told_report *r) {
     char path[4096];
-    if (!r->ran) {
-        r->ran = true;
-        path_of(t, r->id, path);
-        on_hang_add(t->commands, path);
-    }
+    path_of(t, r->id, path);
+    on_hang_add(t->commands, path);
 }
 
 /* The place of a report that was seen; SIZE_MAX: none. The newest are looked at first: an id comes twice
@@ -338,6 +334,13 @@ void teller_finish(struct teller *t) {
         read_what_is_new(t);
     }
     say_what_was_kept(t);
+}
+
+void teller_run_commands(const struct teller *of) {
+    struct teller t = {
+        .spool = of->spool, .records = of->records, .commands = of->commands, .quiet = true, .notify_fd = -1};
+    teller_finish(&t);
+    free(t.seen);
 }
 
 /* It was stopped meanwhile, or it is long now. */

@@ -29,7 +29,6 @@ struct teller {
         uint64_t begin_due_ns;       /* when to tell that it goes on, 0: told, or not due */
         uint64_t lasted_ns, seen_ns; /* what its report said, and when that was read */
         bool told, ended;
-        bool ran; /* the user's command */
     } * seen;
     size_t seen_count, seen_room;
     FILE *kept; /* what is said next, or that a program which draws on the screen would lose; NULL: none */
@@ -47,6 +46,8 @@ void teller_handle(struct teller *t);
 uint64_t teller_tick(struct teller *t, uint64_t now_ns);
 /* Tells what came at last, when the program has ended. */
 void teller_finish(struct teller *t);
+/* Runs the command for all of this, where a thread was left that tells it, and has the teller. */
+void teller_run_commands(const struct teller *of);
 /* The newest report of this run that is in the spool, with --json a session's too; empty: none. */
 void teller_last_left(const struct teller *t, char id[37]);
 

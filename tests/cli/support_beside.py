@@ -2,6 +2,8 @@
 #
 # Tests that mostly wait for a program are run side by side.
 
+import os
+import subprocess
 import unittest
 
 from support_run import Program, Together
@@ -16,6 +18,23 @@ for step in sys.argv[1:]:
     elif step.startswith("exec"): exec(step[4:])
     else: [select.select([r], [], [], 0.1) for _ in range(int(float(step) * 10))]
 """
+
+
+# For LD_PRELOAD, where debug information is read: as long as there is a file of this name, none comes.
+STUCK = """
+#include <unistd.h>
+const char *dwfl_module_addrinfo(void) {
+    while (access("stuck", F_OK) == 0) usleep(1000);
+    return 0;
+}
+"""
+
+
+def stuck(folder):
+    """A file for LD_PRELOAD."""
+    path = os.path.join(folder, "stuck.so")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", path], input=STUCK, text=True, check=True)
+    return path
 
 
 def loop(*steps):

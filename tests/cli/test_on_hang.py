@@ -11,11 +11,12 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
 
-from support_beside import PYTHON, SideBySide, loop
+from support_beside import PYTHON, SideBySide, loop, stuck
 from support_run import BUILD, HANGDOG, SANITIZER, Program, Together, environment, main, wait_until
 
 
@@ -108,6 +109,22 @@ class OnHang(SideBySide):
         os.kill(program.process.pid, signal.SIGINT)
         self.assertEqual(0, program.wait())
         self.assertLess(time.monotonic() - begin, 4)
+
+    @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
+    def beside_of_hangs_whose_functions_are_looked_up_for_too_long(self):
+        """Nobody came to run it for these: they are counted, where somebody wants us to end."""
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        program = self.start(loop("execopen('stuck', 'w')", 1.6, "hang0.7", 0.5, "hang0.8", 0.5),
+                             ["--on-hang", "echo $1 >>ran"], folder=folder, env={"LD_PRELOAD": stuck(folder)})
+        assert program.pid
+        wait_until(lambda: not os.path.exists("/proc/%d" % program.pid), "the program to be gone")
+        os.kill(program.process.pid, signal.SIGINT)
+        self.assertEqual(0, program.wait())
+        self.assertRegex(program.told[0], "--on-hang: .* 2 reports")
+        self.assertIn("not all reports could be told in time", program.told[1])
+        self.assertRegex(program.told[2], "; 2 hangs, ")
+        self.assertEqual(3, len(program.errors.splitlines()))
+        self.assertFalse(os.path.exists(os.path.join(folder, "ran")))
 
     def beside_a_command_that_cannot_be_run_harms_nothing(self):
         program = self.start(loop(1.6, "hang0.7", 0.5), ["--on-hang", "/no/such/command"])
