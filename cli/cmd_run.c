@@ -160,21 +160,24 @@ static void add_commands(struct runner *r, struct teller *teller) {
 struct ending {
     const struct runner *r;
     const struct run_options *o;
+    struct teller *untold;  /* a thread still tells, and has it; NULL: all is told */
     unsigned long left_out; /* by finish_commands */
-    bool untold;            /* a thread still tells, and has the teller */
     bool session_told;      /* this and the next: as closing_lines has them */
     char last[37];
 };
 
 static void say_ending(void *ending) {
     const struct ending *e = ending;
+    if (e->untold != NULL) {
+        teller_say_kept(e->untold);
+    }
     if (e->left_out > 0) {
         complain(
             "--on-hang: the command was not run, or not to its end, for %lu report%s: too many at a time, or "
             "5 s after the program's end",
             e->left_out, by_count((int64_t)e->left_out, "", "s"));
     }
-    if (e->untold) {
+    if (e->untold != NULL) {
         char words[sizeof " --spool " + 4 * sizeof e->r->record->options.spool];
         quote_spool(words, sizeof words, e->r->record->options.spool);
         complain(
@@ -187,7 +190,7 @@ static void say_ending(void *ending) {
 
 /* Nobody may read it: we can be told to end all the same. */
 static _Noreturn void end(struct runner *r, struct ending *e, bool quiet) {
-    if ((!quiet && !beside(r, say_ending, e)) || e->untold) {
+    if ((!quiet && !beside(r, say_ending, e)) || e->untold != NULL) {
         runner_end_at_once(r->status);
     }
     runner_end_alike(r->status);
@@ -319,15 +322,17 @@ int cmd_run(int argc, char **argv) {
     }
     bool told = follow(&r, &teller, &commands);
     afterwards(&r);
-    struct ending e = {.r = &r, .o = &o, .untold = !told || !beside(&r, finish, &teller)};
-    if (!e.untold) {
+    struct ending e = {.r = &r, .o = &o};
+    if (!told || !beside(&r, finish, &teller)) {
+        e.untold = &teller;
+    } else {
         teller_last_left(&teller, e.last);
         e.session_told = teller.sessions_told;
         teller_close(&teller);
     }
-    bool quiet = o.quiet || (e.untold && !say_has_room());
-    if (e.untold) {
-        add_commands(&r, &teller);
+    bool quiet = o.quiet || (e.untold != NULL && !say_has_room());
+    if (e.untold != NULL) {
+        add_commands(&r, e.untold);
     }
     e.left_out = finish_commands(&r, &commands);
     end(&r, &e, quiet);

@@ -29,7 +29,9 @@ int teller_open(struct teller *t, struct hd_record *records) {
     t->records = records;
     t->seen = NULL;
     t->seen_count = t->seen_room = 0;
+    pthread_mutex_init(&t->lock, NULL);
     t->kept = NULL;
+    t->kept_bytes = 0;
     t->lost = false;
     t->read_due_ns = 0;
     t->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
@@ -50,24 +52,53 @@ static bool is_drawn_on(void) {
     return tcgetattr(STDERR_FILENO, &mode) == 0 && (mode.c_lflag & ICANON) == 0;
 }
 
-static void say_what_was_kept(struct teller *t) {
-    if (t->kept != NULL && fclose(t->kept) == 0) {
-        say_whole(t->kept_text, t->kept_bytes);
-        free(t->kept_text);
-    }
+void teller_say_kept(struct teller *t) {
+    pthread_mutex_lock(&t->lock);
+    char *text = t->kept;
+    size_t bytes = t->kept_bytes;
     t->kept = NULL;
-}
-
-static FILE *begin_to_say(struct teller *t) {
-    if (t->kept == NULL) {
-        t->kept = open_memstream(&t->kept_text, &t->kept_bytes);
+    t->kept_bytes = 0;
+    pthread_mutex_unlock(&t->lock);
+    if (text != NULL) {
+        say_whole(text, bytes); /* without the lock: nobody may read it */
+        free(text);
     }
-    return t->kept != NULL ? t->kept : stderr;
 }
 
-static void end_to_say(struct teller *t) {
+/* False: no memory. */
+static bool keep(struct teller *t, const char *text, size_t bytes) {
+    pthread_mutex_lock(&t->lock);
+    char *more = realloc(t->kept, t->kept_bytes + bytes);
+    if (more != NULL) {
+        memcpy(more + t->kept_bytes, text, bytes);
+        t->kept = more;
+        t->kept_bytes += bytes;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return more != NULL;
+}
+
+/* What is said at a time. */
+struct said {
+    FILE *out;
+    char *text;
+    size_t bytes;
+};
+
+static FILE *begin_to_say(struct said *s) {
+    s->out = open_memstream(&s->text, &s->bytes);
+    return s->out != NULL ? s->out : stderr;
+}
+
+static void end_to_say(struct teller *t, struct said *s) {
+    if (s->out != NULL && fclose(s->out) == 0) {
+        if (s->bytes > 0 && !keep(t, s->text, s->bytes)) {
+            say_whole(s->text, s->bytes);
+        }
+        free(s->text);
+    }
     if (!is_drawn_on()) {
-        say_what_was_kept(t);
+        teller_say_kept(t);
     }
 }
 
@@ -106,7 +137,8 @@ static uid_t owner_of(const struct teller *t, const json_t *report) {
 
 static void tell_ended(struct teller *t, json_t *report) {
     json_t *notes = NULL;
-    FILE *out = begin_to_say(t);
+    struct said said;
+    FILE *out = begin_to_say(&said);
     report_symbolicate(report, t->symbolizer, owner_of(t, report), t->json ? REPORT_ALL : REPORT_TREE,
                        &notes);
     if (t->json) {
@@ -120,12 +152,13 @@ static void tell_ended(struct teller *t, json_t *report) {
         fputc('\n', out);
     }
     json_decref(notes);
-    end_to_say(t);
+    end_to_say(t, &said);
 }
 
 static void tell_long(struct teller *t, json_t *report, uint64_t age_ns) {
     report_symbolicate(report, t->symbolizer, owner_of(t, report), REPORT_HOT, NULL);
-    FILE *out = begin_to_say(t);
+    struct said said;
+    FILE *out = begin_to_say(&said);
     const char *function = text_of(report_own_frame(report), "function");
     if (!t->json) {
         fprintf(out, "hangdog: ");
@@ -135,7 +168,7 @@ static void tell_long(struct teller *t, json_t *report, uint64_t age_ns) {
         render_text(out, function);
         fputc('\n', out);
     }
-    end_to_say(t);
+    end_to_say(t, &said);
 }
 
 static void run_command(const struct teller *t, const struct told_report *r) {
@@ -333,12 +366,16 @@ void teller_finish(struct teller *t) {
     } else {
         read_what_is_new(t);
     }
-    say_what_was_kept(t);
+    teller_say_kept(t);
 }
 
 void teller_run_commands(const struct teller *of) {
-    struct teller t = {
-        .spool = of->spool, .records = of->records, .commands = of->commands, .quiet = true, .notify_fd = -1};
+    struct teller t = {.spool = of->spool,
+                       .records = of->records,
+                       .commands = of->commands,
+                       .quiet = true,
+                       .notify_fd = -1,
+                       .lock = PTHREAD_MUTEX_INITIALIZER};
     teller_finish(&t);
     free(t.seen);
 }

@@ -10,8 +10,8 @@
 #include "cli/reports.h"
 #include "monitor/record.h"
 
+#include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct teller {
     const char *spool;
@@ -31,8 +31,8 @@ struct teller {
         bool told, ended;
     } * seen;
     size_t seen_count, seen_room;
-    FILE *kept; /* what is said next, or that a program which draws on the screen would lose; NULL: none */
-    char *kept_text;
+    pthread_mutex_t lock; /* of what is kept: a thread that tells may be left (cli/beside.h) */
+    char *kept;           /* that a program which draws on the screen would lose; NULL: nothing */
     size_t kept_bytes;
 };
 
@@ -46,8 +46,11 @@ void teller_handle(struct teller *t);
 uint64_t teller_tick(struct teller *t, uint64_t now_ns);
 /* Tells what came at last, when the program has ended. */
 void teller_finish(struct teller *t);
-/* Runs the command for all of this, where a thread was left that tells it, and has the teller. */
+/* These two also where a thread was left that tells, and has the teller. Runs the command for all that came.
+ */
 void teller_run_commands(const struct teller *of);
+/* Says what was kept while the program drew on the screen. */
+void teller_say_kept(struct teller *t);
 /* The newest report of this run that is in the spool, with --json a session's too; empty: none. */
 void teller_last_left(const struct teller *t, char id[37]);
 

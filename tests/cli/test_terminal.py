@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from support_beside import PYTHON, SideBySide, loop
+from support_beside import PYTHON, SideBySide, loop, stuck
 from support_run import HANGDOG, PATIENCE, SANITIZER, arguments_of, children_of, environment, full_pipe, main, state_of, wait_until
 
 # Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".
@@ -58,9 +58,10 @@ int execvp(const char *file, char *const argv[]) {
 """
 
 
-# Draws on the whole screen, and hangs.
+# Draws on the whole screen, and hangs. With an argument: when its hang was told hangs again, and makes that file before.
 DRAW = """
-import select, sys, termios, time, tty
+import os, select, sys, termios, time, tty
+open("pid", "w").write(str(os.getpid()))
 before = termios.tcgetattr(0)
 tty.setraw(0)
 print("DRAWS", end="", flush=True)
@@ -68,6 +69,11 @@ loop = lambda: [select.select([0], [], [], .1) for _ in range(12)]
 loop()
 time.sleep(0.9)
 loop()
+for stuck in sys.argv[1:]:
+    while not os.path.exists("told"): loop()
+    open(stuck, "w").close()
+    time.sleep(0.9)
+    loop()
 time.sleep(0.5)
 print("DRAWN", end="", flush=True)
 termios.tcsetattr(0, termios.TCSANOW, before)
@@ -481,20 +487,42 @@ class Signals(Folder):
             self.assertRegex(told.read(), "full *hang .*\n.*hung for(?s:.*) ran for ")
         self.assertEqual(-signal.SIGTERM, process.wait(PATIENCE))
 
-    def beside_a_screen_that_is_drawn_on_is_left_alone(self):
+    def draw(self, *arguments, options=(), env=None):
         self.make()
         ours, its = pty.openpty()
-        with subprocess.Popen(self.head(True) + [PYTHON, "-c", DRAW], stdin=its, stdout=its, stderr=its,
-                              start_new_session=True, env=environment()):
-            os.close(its)
-            seen = b""
-            try:
-                while more := os.read(ours, 65536):
-                    seen += more
-            except OSError:  # everybody has closed the other side
-                pass
+        # pylint: disable=consider-using-with
+        process = subprocess.Popen([*self.head(True)[:-1], *options, "--", PYTHON, "-c", DRAW, *arguments], stdin=its, stdout=its,
+                                   stderr=its, cwd=self.folder, start_new_session=True, env=environment(env))
+        self.end_with_us(process)
+        os.close(its)
+        return process, ours
+
+    def seen(self, ours):
+        """Until everybody has closed the other side."""
+        seen = b""
+        with contextlib.suppress(OSError):
+            while more := os.read(ours, 65536):
+                seen += more
         os.close(ours)
-        self.assertRegex(seen.decode(), r"(?s)DRAWSDRAWN.*hung for.*python3 ran for")
+        return seen.decode()
+
+    def beside_a_screen_that_is_drawn_on_is_left_alone(self):
+        _, ours = self.draw()
+        self.assertRegex(self.seen(ours), r"(?s)DRAWSDRAWN.*hung for.*python3 ran for")
+
+    @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
+    def beside_what_was_kept_from_a_screen_is_told_where_the_next_hang_cannot_be(self):
+        """Its functions are still looked up when somebody wants us to end."""
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        process, ours = self.draw("stuck", options=["--on-hang", "touch told"], env={"LD_PRELOAD": stuck(folder)})
+        wait_until(lambda: os.path.exists(self.path("stuck")), "the second hang")
+        wait_until(lambda: not state_of(int(self.read("pid"))), "the program to be gone")
+        process.send_signal(signal.SIGINT)
+        seen = self.seen(ours)
+        self.assertRegex(seen, r"(?s)DRAWSDRAWN.*hung for.*not all reports could be told in time.*python3 ran for")
+        self.assertEqual(1, seen.count("hung for"))
+        self.assertEqual(0, process.wait(PATIENCE))
 
 
 if __name__ == "__main__":
