@@ -38,7 +38,7 @@ static void leave(struct hd_worker *k, struct hd_hang *h, const char *name) {
     int fd = hd_os.open_at(k->spool.dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     struct stat st;
     if (fd >= 0) {
-        (void)hd_spool_allow_owner(fd, "", 0600, &st);
+        (void)hd_spool_allow_owner(fd, &st);
     }
     if (fd >= 0 && hd_os.flock(fd, LOCK_EX | LOCK_NB) == 0) {
         h->note = fd + 1;

@@ -5,6 +5,7 @@
  */
 #include "report/spool.h"
 
+#include "analysis/text.h"
 #include "os/os.h"
 #include "report/spool_files.h"
 
@@ -19,11 +20,25 @@
 
 /* Where it fails, who opens it next is told. Other bits stay: a folder may have its group's from the one
  * above. */
-int hd_spool_allow_owner(int dir, const char *name, unsigned bits, struct stat *st) {
-    int r = hd_os.stat_at(dir, name, st, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
-    if (r == 0 && (st->st_mode & bits) != bits)
-        (void)hd_os.chmod_at(dir, name, (int)(st->st_mode | bits)); /* the kernel takes what is mode */
+int hd_spool_allow_owner(int fd, struct stat *st) {
+    int r = hd_os.stat_at(fd, "", st, AT_EMPTY_PATH);
+    if (r == 0 && (st->st_mode & 0600) != 0600)
+        (void)hd_os.chmod_at(fd, "", (int)(st->st_mode | 0600)); /* the kernel takes what is mode */
     return r;
+}
+
+/* The same of a folder, which cannot be opened for reading before. By what was opened, and not by its name:
+ * who may write to the one above may have put there a link to a file of ours. */
+static void allow_to_enter(int place) {
+    char path[48];
+    struct stat st;
+    struct hd_text t;
+    if (hd_os.stat_at(place, "", &st, AT_EMPTY_PATH) == 0 && (st.st_mode & 0700) != 0700) {
+        hd_text_init(&t, path, sizeof path);
+        hd_text_str(&t, "/proc/thread-self/fd/");
+        hd_text_u64(&t, (uint64_t)place);
+        (void)hd_os.chmod_at(AT_FDCWD, path, (int)(st.st_mode | 0700));
+    }
 }
 
 /* ---- the folder --------------------------------------------------------------------------- */
@@ -34,13 +49,13 @@ static int enter_folder(int dir, const char *name) {
     int fd = hd_os.open_at(dir, name, flags, 0);
     if (fd != -ENOENT)
         return fd;
-    struct stat st;
     int r = hd_os.mkdir_at(dir, name, 0700);
     if (r < 0 && r != -EEXIST)
         return r;
-    if (r == 0)
-        (void)hd_spool_allow_owner(dir, name, 0700, &st);
-    return hd_os.open_at(dir, name, flags, 0);
+    fd = hd_os.open_at(dir, name, r == 0 ? flags | O_NOFOLLOW : flags, 0);
+    if (r == 0 && fd >= 0)
+        allow_to_enter(fd);
+    return fd;
 }
 
 /* Follows `path` component by component: a path of any length needs no buffer but one name's. The last one's
@@ -120,7 +135,7 @@ static int open_temp(struct hd_spool *s, const char *temp) {
             return fd;
         int r = hd_os.flock(fd, LOCK_EX | LOCK_NB); /* other errors: a file system without locks */
         if (r != -EWOULDBLOCK) {
-            r = hd_spool_allow_owner(fd, "", 0600, &st);
+            r = hd_spool_allow_owner(fd, &st);
             if (r == 0 && st.st_nlink != 0) {
                 s->owner = st.st_uid;
                 r = hd_os.ftruncate(fd, 0);

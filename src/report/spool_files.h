@@ -26,10 +26,9 @@ enum hd_spool_file hd_spool_what(const char *name);
  * value. Files that `each` removes are no trouble. */
 int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, const char *name), void *ctx);
 
-/* What was just made is its owner's to use (0600, or 0700 of a folder), also where the program's umask masks
- * the owner's own bits; `name` empty: `dir` itself. *st: what it was before. 0, or why it cannot be looked
- * at. */
-int hd_spool_allow_owner(int dir, const char *name, unsigned bits, struct stat *st);
+/* A file that was just made is its owner's to use (0600), also where the program's umask masks the owner's
+ * own bits. *st: what it was before. 0, or why it cannot be looked at. */
+int hd_spool_allow_owner(int fd, struct stat *st);
 
 /* Removes temporary files whose writer is dead. */
 void hd_spool_sweep(int dir_fd);

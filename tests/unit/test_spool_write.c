@@ -215,6 +215,40 @@ static void what_is_made_is_its_owners_whatever_umask_says(void **state) {
     }
 }
 
+static int swap_and_chmod(int dir, const char *name, int mode) {
+    char made[80], moved[80];
+    snprintf(made, sizeof made, "%s/a", folder);
+    snprintf(moved, sizeof moved, "%s/moved", folder);
+    if (rename(made, moved) == 0)
+        assert_int_equal(symlink("own", made), 0);
+    return real.chmod_at(dir, name, mode);
+}
+
+/* By who may write to the folder above, before the bits are given. */
+static void a_folder_that_is_swapped_for_a_link_lets_nobody_at_what_the_link_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        mode_t mode;
+    } of[] = {{"own", 0440}, {"moved", 0700}};
+    char path[256];
+    struct hd_spool other;
+    struct stat st;
+    snprintf(path, sizeof path, "%s/own", folder);
+    close(open(path, O_CREAT | O_WRONLY, 0440));
+    snprintf(path, sizeof path, "%s/a", folder);
+    hd_os.chmod_at = swap_and_chmod;
+    mode_t before = umask(0777);
+    (void)hd_spool_open(&other, path);
+    umask(before);
+    hd_spool_close(&other);
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, of[i].name);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 07777, of[i].mode);
+    }
+}
+
 static void a_file_in_the_way_is_told(void **state) {
     (void)state;
     char path[256];
@@ -436,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(folders_are_made_as_deep_as_asked),
         TEST(what_is_made_is_its_owners_whatever_umask_says),
+        TEST(a_folder_that_is_swapped_for_a_link_lets_nobody_at_what_the_link_names),
         TEST(a_file_in_the_way_is_told),
         TEST(a_report_appears_under_its_id_and_nothing_else),
         TEST(whatever_call_fails_nothing_torn_is_left),
