@@ -56,6 +56,11 @@ bool dw_may_open_split(const struct module *m, Dwarf_Die *unit);
 /* The unit of an address (libdwfl's), by the table of addresses or, without one, by the units' own ranges. */
 bool dw_find_unit(struct module *m, Dwarf_Addr addr, Dwarf_Die *unit, Dwarf_Addr *bias);
 
+/* The functions around an address of a unit, inlined ones too, innermost first; how many. None of a file that
+ * nests deeper than compilers do, by far. */
+#define DW_LEVELS_MAX 512
+size_t dw_functions_at(Dwarf_Die *unit, Dwarf_Addr addr, Dwarf_Die found[DW_LEVELS_MAX]);
+
 /* The plainest of the exported names of the function that begins at `entry`; `name` when there is no plainer
  * one: read, not __libc_read. */
 const char *dw_plainest_name(struct symbolizer *s, struct module *m, const char *name, GElf_Addr entry);

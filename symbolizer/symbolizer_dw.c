@@ -71,23 +71,8 @@ static void read_call_place(struct symbolizer *s, Dwarf_Die *unit, Dwarf_Die *fu
         out->file = keep_file(s, unit, dwarf_filesrc(files, value, NULL, NULL));
 }
 
-/* The scopes around an address, innermost first, up to the function itself. */
-static int scopes_at(Dwarf_Die *unit, Dwarf_Addr addr, Dwarf_Die **scopes) {
-    Dwarf_Die *found = NULL;
-    int count = dwarf_getscopes(unit, addr, &found);
-    *scopes = NULL;
-    if (count > 0) {
-        /* Beyond an inlined function these are the scopes of its definition; what is wanted is around its
-         * call. */
-        Dwarf_Die innermost = found[0];
-        count = dwarf_getscopes_die(&innermost, scopes);
-    }
-    free(found);
-    return count;
-}
-
 static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr addr, struct symbol *out) {
-    Dwarf_Die unit, *scopes;
+    Dwarf_Die unit, scopes[DW_LEVELS_MAX];
     Dwarf_Addr bias;
     int n = 0;
     if (!dw_find_unit(m, addr, &unit, &bias))
@@ -98,13 +83,10 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
     if (line != NULL && dwarf_lineno(line, &next.line) == 0)
         next.file = keep_file(s, &unit, dwarf_linesrc(line, NULL, NULL));
     Dwarf_Die functions = functions_of(m, &unit);
-    int count = scopes_at(&functions, addr - bias, &scopes);
+    size_t count = dw_functions_at(&functions, addr - bias, scopes);
     bool whole = false;
-    for (int i = 0; i < count && n < SYMBOLS_MAX && !whole; i++) {
-        int tag = dwarf_tag(&scopes[i]);
-        whole = tag == DW_TAG_subprogram;
-        if (!whole && tag != DW_TAG_inlined_subroutine)
-            continue;
+    for (size_t i = 0; i < count && n < SYMBOLS_MAX && !whole; i++) {
+        whole = dwarf_tag(&scopes[i]) == DW_TAG_subprogram;
         out[n] = next;
         out[n].function = name_of(s, &scopes[i]);
         out[n].inlined = !whole;
@@ -113,7 +95,6 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
             read_call_place(s, &unit, &functions, &scopes[i], &next);
         n++;
     }
-    free(scopes);
     /* A line's row reaches up to the next one, also over code of another unit that tells no lines (_start).
      */
     bool of_unit = n != 0 || (line != NULL && dwarf_haspc(&unit, addr - bias) > 0);

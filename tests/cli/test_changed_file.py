@@ -15,6 +15,38 @@ from support_run import main
 from test_cli import Command, run
 
 
+# Of debug information: a tag, whether it has children, its attributes and their forms. Each has the code of its place.
+KINDS = ((0x11, 1, ((0x11, 1), (0x12, 7))),  # a unit: from, length
+         (0x39, 1, ((0x03, 8),)),  # a namespace: name
+         (0x2e, 1, ((0x03, 8), (0x11, 1), (0x12, 7))),  # a function: name, from, length
+         (0x1d, 0, ((0x31, 0x13), (0x11, 1), (0x12, 7))),  # an inlined one: what it is, from, length
+         (0x2e, 0, ((0x03, 8), (0x20, 0x0b))),  # what it is: name, inlined
+         (0x0b, 1, ((0x11, 1), (0x12, 7))))  # a block: from, length
+UNIT, NAMESPACE, FUNCTION, INLINED, ABSTRACT, BLOCK = range(1, 7)
+EVERYWHERE = ".quad victim; .quad .Lend - .Lvictim"
+
+
+def described(*descriptions):
+    """In assembler: a function, and these descriptions inside its unit's."""
+    kinds = "".join(f".uleb128 {code}, {tag}; .byte {children}\n" +
+                    "".join(f".uleb128 {name}, {form}\n" for name, form in attributes) + ".byte 0, 0\n"
+                    for code, (tag, children, attributes) in enumerate(KINDS, 1))
+    return f"""
+        .globl victim; .type victim, @function
+        victim: .Lvictim: .rept 64; nop; .endr
+        .Lend: .size victim, .Lend - .Lvictim
+        .section .debug_abbrev, "", @progbits
+        .Lkinds: {kinds} .byte 0
+        .section .debug_info, "", @progbits
+        .Lunit: .long .Linfo_end - .Linfo
+        .Linfo: .value 4; .long .Lkinds; .byte 8
+        .byte {UNIT}; {EVERYWHERE}
+        {"; ".join(descriptions)}
+        .byte 0
+        .Linfo_end:
+        """
+
+
 class ChangedFile(Command):
     def shown(self, program, address, ran, seconds=0.5, **module):
         """A report of a hang in `program`, from that time on."""
@@ -127,6 +159,31 @@ class ChangedFile(Command):
             os.mkfifo(split)
             self.assertNotIn("inlined", shown())
             split.unlink()
+
+    def shown_described(self, *descriptions):
+        program = self.path / "described.so"
+        subprocess.run(["gcc", "-x", "assembler", "-", "-shared", "-nostdlib", "-Wl,--build-id=none", "-o", program],
+                       input=described(*descriptions), text=True, check=True)
+        symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+        return self.shown(program, int(re.search(r"(\w+) T victim\n", symbols)[1], 16),
+                          datetime.datetime.now(datetime.timezone.utc))
+
+    def test_functions_in_a_namespace_have_their_inlined_ones(self):
+        """As clang and Rust describe theirs."""
+        shown = self.shown_described(
+            f'.byte {NAMESPACE}; .asciz "outer"', f'.byte {NAMESPACE}; .asciz "empty"', ".byte 0",
+            f'.Lwhat: .byte {ABSTRACT}; .asciz "inner"; .byte 1', f'.byte {NAMESPACE}; .asciz "more"',
+            f'.byte {FUNCTION}; .asciz "work"; {EVERYWHERE}',
+            f".byte {INLINED}; .long .Lwhat - .Lunit; {EVERYWHERE}", ".byte 0, 0, 0")
+        self.assertRegex(shown, r"inner \(inlined\) [^\n]*\n[^\n]* work ")
+
+    def test_blocks_inside_of_each_other_without_end_are_not_followed(self):
+        depth = 100000
+        block = f".byte {BLOCK}; {EVERYWHERE}"
+        self.assertRegex(self.shown_described(f".rept {depth}; {block}; .endr; .zero {depth}"), r" victim +described.so")
+        depth = 100
+        self.assertRegex(self.shown_described(f'.byte {FUNCTION}; .asciz "work"; {EVERYWHERE}', f".rept {depth}; {block}; .endr",
+                                              f".zero {depth + 1}"), r" work +described.so")
 
 
 if __name__ == "__main__":

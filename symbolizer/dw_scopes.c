@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The functions around an address, from a unit's tree of descriptions. libdw's own search (dwarf_getscopes)
+ * calls itself for each level, so that a file with enough of them ends the process, and passes by what is
+ * in a namespace, as Rust's functions are.
+ */
+#include "symbolizer/dw_module.h"
+
+#include <dwarf.h>
+
+#define LOOKED_AT_MAX 10000000 /* of a unit: a file may lead in circles, too */
+
+/* What has functions and is none. */
+static bool may_hold_functions(int tag) {
+    switch (tag) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_interface_type:
+    case DW_TAG_enumeration_type: /* Rust's */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_function(int tag) {
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+static bool may_hold_code(int tag) {
+    return is_function(tag) || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+           tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
+}
+
+/* The way from the unit to where the search is: one description of each level. */
+struct way {
+    Dwarf_Die at[DW_LEVELS_MAX];
+    size_t level;
+};
+
+static bool go_down(struct way *w) {
+    bool down = dwarf_child(&w->at[w->level], &w->at[w->level + 1]) == 0;
+    w->level += down;
+    return down;
+}
+
+/* Beside or, where that was the last one and we may, beside what it is in. */
+static bool go_on(struct way *w, bool may_go_up) {
+    while (dwarf_siblingof(&w->at[w->level], &w->at[w->level]) != 0) {
+        if (!may_go_up || w->level == 0)
+            return false;
+        w->level--;
+    }
+    return true;
+}
+
+static void turn_round(Dwarf_Die *die, size_t count) {
+    for (size_t i = 0; i < count / 2; i++) {
+        Dwarf_Die first = die[i];
+        die[i] = die[count - 1 - i];
+        die[count - 1 - i] = first;
+    }
+}
+
+size_t dw_functions_at(Dwarf_Die *unit, Dwarf_Addr addr, Dwarf_Die found[DW_LEVELS_MAX]) {
+    struct way w = {.level = 0};
+    size_t count = 0;
+    bool inside = false; /* a function: what follows it is not asked any more */
+    bool more = dwarf_child(unit, &w.at[0]) == 0;
+    for (unsigned looked_at = 0; more && looked_at < LOOKED_AT_MAX; looked_at++) {
+        int tag = dwarf_tag(&w.at[w.level]);
+        bool here = may_hold_code(tag) && dwarf_haspc(&w.at[w.level], addr) > 0;
+        if (w.level + 1 == DW_LEVELS_MAX)
+            return 0;
+        if (here && is_function(tag))
+            found[count++] = w.at[w.level];
+        inside |= here;
+        bool down = here || (!inside && may_hold_functions(tag));
+        more = (down && go_down(&w)) || (!here && go_on(&w, !inside));
+    }
+    turn_round(found, count);
+    return count;
+}
