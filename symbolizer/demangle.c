@@ -1,87 +1,66 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of C++ and Rust functions as they were written. Ordinary code.
+ * Names of C++ and Rust functions as they were written, by libiberty. A name comes from anybody's file: what
+ * would take long or much is left as it is. Ordinary code.
  */
-#include "symbolizer/symbolizer.h"
-
+#include <ctype.h>
+#include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 4096   /* a longer one is not demangled: the demangler recurses */
+#include "symbolizer/symbolizer.h"
+
+#define NAME_MAX_BYTES 4096   /* a longer one is not demangled: the demanglers recurse */
 #define RESULT_MAX_BYTES 8192 /* back-references can make megabytes of a short name */
 
-/* The demangler of the C++ runtime; its header is C++ only. */
-char *__cxa_demangle(const char *name, char *buffer, size_t *bytes, int *status);
+struct text {
+    char bytes[RESULT_MAX_BYTES + 1];
+    size_t used;
+    jmp_buf full;
+};
 
-/* Rust's older mangling is C++'s with a hash as the last part: "core::fmt::write::h0123456789abcdef". True:
- * it is that. */
-static bool cut_rust_hash(char *name) {
-    size_t n = strlen(name);
-    if (n <= 19 || strncmp(name + n - 19, "::h", 3) != 0 || strspn(name + n - 16, "0123456789abcdef") < 16)
-        return false;
-    name[n - 19] = 0;
-    return true;
+/* The next piece. A demangler that has told enough ends no other way; it may lose an identifier's memory. */
+static void add(const char *piece, size_t n, void *text) {
+    struct text *t = text;
+    if (n > RESULT_MAX_BYTES - t->used)
+        longjmp(t->full, 1);
+    if (n != 0)
+        memcpy(t->bytes + t->used, piece, n);
+    t->used += n;
 }
 
-/* The character that "LT", between two dollar signs, stands for; "u7b": of that number. 0: none. */
-static char rust_character(const char *word, size_t n) {
-    static const struct {
-        const char word[3], character;
-    } words[] = {{"SP", '@'}, {"BP", '*'}, {"RF", '&'}, {"LT", '<'},
-                 {"GT", '>'}, {"LP", '('}, {"RP", ')'}, {"C", ','}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strlen(words[i].word) == n && strncmp(words[i].word, word, n) == 0)
-            return words[i].character;
-    char *end;
-    unsigned long number = n == 3 && word[0] == 'u' ? strtoul(word + 1, &end, 16) : 0;
-    return number >= ' ' && number < 0x7f && end == word + n ? (char)number : 0;
-}
-
-/* What C++'s mangling has no room for, as "_$LT$alloc..vec..Vec$LT$T$GT$$GT$": each part that begins with
- * such a character has an underscore before it. */
-static void unescape_rust(char *name) {
-    char *to = name;
-    bool first = true; /* of its part */
-    for (const char *from = name; *from != 0;) {
-        from += first && strncmp(from, "_$", 2) == 0;
-        first = strncmp(from, "::", 2) == 0;
-        size_t word = *from == '$' ? strcspn(from + 1, "$") : 0;
-        char character = word != 0 && from[word + 1] == '$' ? rust_character(from + 1, word) : 0;
-        if (character != 0) {
-            *to++ = character;
-            from += word + 2;
-        } else if (first || strncmp(from, "..", 2) == 0) {
-            *to++ = ':';
-            *to++ = ':';
-            from += 2;
-        } else {
-            *to++ = *from++;
-        }
+/* Rust's "for<'a, 'b>" is a number after FG or DG, to which libiberty counts also where it prints nothing: a
+ * few characters are years. No function has more than one digit of them (63); a name that has these letters
+ * elsewhere, as CFGuard, is lost with them. */
+static bool may_count_for_ever(const char *name) {
+    const char *at = name;
+    while ((at = strpbrk(at, "FD")) != NULL) {
+        at++;
+        if (at[0] == 'G' && isalnum((unsigned char)at[1]) && isalnum((unsigned char)at[2]))
+            return true;
     }
-    *to = 0;
+    return false;
 }
 
-/* The C++ demangler, which knows no name of Rust's that goes on after its hash: LLVM tells copies apart
- * there. NULL: it is no mangled name. */
-static char *demangle(const char *name) {
-    const char *suffix = strstr(name, "E.llvm.");
-    bool rust = suffix != NULL && suffix - name > 19 && strncmp(suffix - 19, "17h", 3) == 0;
-    char *cut = rust ? strndup(name, (size_t)(suffix + 1 - name)) : NULL;
-    char *plain = __cxa_demangle(cut != NULL ? cut : name, NULL, NULL, NULL);
-    free(cut);
-    return plain;
+/* Rust's older mangling is C++'s with a hash as its last part, and is tried first. */
+static bool demangle(const char *name, struct text *t) {
+    bool cpp = strncmp(name, "_Z", 2) == 0, rust = strncmp(name, "_R", 2) == 0;
+    t->used = 0;
+    if ((!cpp && !rust) || strlen(name) > NAME_MAX_BYTES || (rust && may_count_for_ever(name)) ||
+        setjmp(t->full) != 0)
+        return false;
+    if (rust_demangle_callback(name, DMGL_NO_OPTS, add, t) != 0)
+        return t->used != 0;
+    t->used = 0;
+    return cpp && cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_TYPES, add, t) != 0;
 }
 
 char *symbolizer_demangle(const char *name) {
-    if (strncmp(name, "_Z", 2) != 0 || strlen(name) > NAME_MAX_BYTES)
+    struct text t;
+    if (!demangle(name, &t))
         return strdup(name);
-    char *plain = demangle(name);
-    if (plain == NULL || strlen(plain) > RESULT_MAX_BYTES) {
-        free(plain);
-        return strdup(name);
-    }
-    if (cut_rust_hash(plain))
-        unescape_rust(plain);
-    return plain;
+    t.bytes[t.used] = 0;
+    return strdup(t.bytes);
 }

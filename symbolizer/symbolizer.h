@@ -50,8 +50,8 @@ void symbolizer_destroy(struct symbolizer *s);
 int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],
                        const char **reason);
 
-/* A name for a person: C++ and Rust (the older mangling) are demangled, what is not mangled or not
- * well-formed is copied. Rust's v0 mangling is left as it is. Caller frees; NULL: no memory. */
+/* A name for a person: C++ and Rust are demangled, what is not mangled or not well-formed is copied. Caller
+ * frees; NULL: no memory. */
 char *symbolizer_demangle(const char *name);
 
 #endif

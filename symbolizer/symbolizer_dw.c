@@ -28,11 +28,12 @@ static const char *name_of(struct symbolizer *s, Dwarf_Die *die) {
     if (attribute == NULL)
         attribute = dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &memory);
     const char *name = attribute != NULL ? dwarf_formstring(attribute) : NULL;
+    const char *plain = name != NULL ? keep_demangled(s, name) : NULL;
     const char *written = dwarf_diename(die);
-    /* C's are the linker's matter: __GI___poll; and Rust's newer ones are not demangled */
-    if (written != NULL && (name == NULL || strncmp(name, "_Z", 2) != 0))
-        name = written;
-    return name != NULL ? keep_demangled(s, name) : NULL;
+    /* C's are the linker's matter: __GI___poll; and one that stays mangled says less */
+    if (written != NULL && (plain == NULL || strcmp(plain, name) == 0))
+        plain = keep_demangled(s, written);
+    return plain;
 }
 
 /* A file as libdw tells it. Rust's own library has its files below the folder that the unit was compiled in,

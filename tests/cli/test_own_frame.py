@@ -112,6 +112,23 @@ class StandardLibraries(unittest.TestCase):
                 out = told([POLL, *frames], "list", "--json", executable=folder + "/app", started_at=now)
                 self.assertEqual("app_tick", json.loads(out)[0]["function"])
 
+    def test_rusts_is_told_by_the_names_of_its_newer_mangling(self):
+        """Without debug information; what a compiler of Rust's makes is a name, which C can give."""
+        names = ["_RNvNtNtCsjrHSEGnQ3l9_3std6thread9functions5sleep", "_RINvCs6xxl1lAjzDf_3app4tickNtB2_3BigEB2_"]
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "app.c").write_text(
+                f"void std_sleep(void) __asm__(\"{names[0]}\");\nvoid app_tick(void) __asm__(\"{names[1]}\");\n"
+                "void std_sleep(void) {}\nvoid app_tick(void) { std_sleep(); }\nint main(void) { app_tick(); }\n")
+            subprocess.run(["gcc", "-Wl,--build-id=none", "app.c", "-o", "app"], check=True, cwd=folder)
+            symbols = subprocess.run(["nm", "app"], check=True, capture_output=True, text=True, cwd=folder).stdout
+            frames = [{"module": PROGRAM, "offset": hex(int(re.search(rf"(\w+) T {name}\n", symbols)[1], 16) + 1)} for name in names]
+            now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            out = told([POLL, *frames], "show", "latest", executable=folder + "/app", started_at=now)
+            self.assertIn("in poll, called by app::tick::<app::Big>\n", out)
+            self.assertIn("  std::thread::functions::sleep  ", out)
+            out = told([POLL, *frames], "list", "--json", executable=folder + "/app", started_at=now)
+            self.assertEqual("app::tick::<app::Big>", json.loads(out)[0]["function"])
+
     def test_cpps_is_told_by_its_file_wherever_the_compiler_is(self):
         tick = {"module": PROGRAM, "function": "app::tick()", "file": "/home/u/src/main.cc", "line": 3}
         for folder in ("/opt/rh/gcc-toolset-13/root/usr/include/c++/13", "/home/u/conda/x86_64-conda-linux-gnu/include/c++/12",
