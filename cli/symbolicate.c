@@ -247,24 +247,33 @@ static bool begins_with_any(const char *text, const char *const *beginnings) {
     return *beginnings != NULL;
 }
 
-/* "core::fmt::write", not core::App::run() of C++. "<alloc::vec::Vec<T> as core::clone::Clone>::clone", where
- * both the type and the trait are the library's; a type without a path is a parameter or built in, and only
- * the library may give those its traits. What is mangled begins with tags, and then with its crate. */
+/* Of "<app::Big as core::fmt::Display>::fmt" the trait; NULL: none. */
+static const char *trait_of(const char *name) {
+    int depth = 0;
+    for (const char *at = name; *at != 0; at++) {
+        depth += (*at == '<') - (*at == '>' && at[-1] != '-');
+        if (depth == 0)
+            return NULL;
+        if (depth == 1 && begins_with(at, " as "))
+            return at + 4;
+    }
+    return NULL;
+}
+
+/* "core::fmt::write", "core::ptr::drop_in_place::<(app::Big, u8)>", not core::App::run() of C++.
+ * "<alloc::vec::Vec<T> as core::clone::Clone>::clone", where both the type and the trait are the library's; a
+ * type that has no path, or is made of others ("[app::Big]"), is a parameter or built in, and only the
+ * library may give those functions, or its traits. */
 static bool is_of_rusts_library(const char *name) {
     static const char *const crates[] = {"std::", "core::", "alloc::", NULL};
-    static const char *const mangled[] = {"_3std", "_4core", "_5alloc", NULL};
-    if (begins_with(name, "_R")) {
-        const char *crate = strstr(name, "Cs");
-        crate = crate != NULL ? strchr(crate, '_') : NULL;
-        return crate != NULL && begins_with_any(crate, mangled);
-    }
+    const char *arguments = strstr(name, "::<");
+    size_t before = arguments != NULL ? (size_t)(arguments - name) : strlen(name);
     if (name[0] != '<')
-        return strchr(name, '(') == NULL && begins_with_any(name, crates);
-    const char *type = name + strspn(name, "<&*(["), *trait = strstr(name, " as ");
+        return memchr(name, '(', before) == NULL && begins_with_any(name, crates);
+    const char *type = name + strspn(name, "<&"), *trait = trait_of(name);
     type += begins_with(type, "mut ") || begins_with(type, "dyn ") ? 4 : 0;
-    bool path = begins_with(type + strcspn(type, " :<>,()[]"), "::");
-    return (trait == NULL || begins_with_any(trait + 4, crates)) &&
-           (path ? begins_with_any(type, crates) : trait != NULL);
+    bool path = begins_with(type + strcspn(type, " :<>,()[]*"), "::");
+    return (trait == NULL || begins_with_any(trait, crates)) && (!path || begins_with_any(type, crates));
 }
 
 /* "std::map<...>::clear()", "void std::__introsort<...>(...)": what comes before the arguments. But

@@ -142,12 +142,21 @@ class StandardLibraries(unittest.TestCase):
 
         for name in ("core::fmt::write", "alloc::vec::Vec<T>::push", "std::thread::sleep",
                      "<alloc::vec::Vec<T> as core::clone::Clone>::clone", "<&mut W as core::fmt::Write>::write_str",
-                     "<i32 as core::fmt::Display>::fmt", "_RNvNtNtCsjrHSEGnQ3l9_3std6thread9functions5sleep",
-                     "_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeNtCs1_3app3BigECs1_3app"):
+                     "<i32 as core::fmt::Display>::fmt"):
             self.assertEqual("app::main", top(name), name)
         for name in ("core::App::run()", "<app::Big as core::fmt::Display>::fmt", "<&mut app::Big as core::fmt::Write>::f",
-                     "<alloc::vec::Vec<u8> as app::Encode>::encode", "<i32 as app::Encode>::encode",
-                     "_RINvCs1_3app3runNtNtCsgEmfK2I1SDS_4core3fmt9FormatterECs1_3app", "_Reset", "corelation"):
+                     "<alloc::vec::Vec<u8> as app::Encode>::encode", "<i32 as app::Encode>::encode", "corelation"):
+            self.assertEqual(name, top(name))
+        # The newer mangling has generics as they were filled.
+        for name in ("core::ptr::drop_in_place::<(app::Big, u8)>", "<alloc::vec::Vec<app::Big>>::push",
+                     "std::thread::lifecycle::spawn_unchecked::<app::main::{closure#3}, ()>", "<str>::trim",
+                     "<[app::Big]>::sort::<fn(&app::Big) -> u8>", "<*const app::Big>::read",
+                     "<(app::Big, app::Big) as core::hash::Hash>::hash::<app::Hasher>",
+                     "<core::iter::Map<core::slice::Iter<u8>, <app::Big as app::Run>::run::{closure#0}> as core::iter::Iterator>::fold"):
+            self.assertEqual("app::main", top(name), name)
+        for name in ("app::run::<core::fmt::Formatter>", "<app::Big>::sort", "<&app::Big as core::fmt::Debug>::fmt",
+                     "<app::main::{closure#0} as core::ops::function::FnOnce<()>>::call_once", "<[u8] as app::Encode>::encode",
+                     "<<app::Big as core::ops::Deref>::Target as core::fmt::Debug>::fmt", "core::App<int>::run(int)"):
             self.assertEqual(name, top(name))
 
 
