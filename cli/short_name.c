@@ -76,6 +76,12 @@ static const char *closing(const char *name, const char *open) {
     return NULL;
 }
 
+/* Rust's generics of a function, "sort::<u8>", not the type whose function it is: "num::<impl Display for
+ * i32>". */
+static bool is_before_generics(const char *name, const char *at) {
+    return at > name && strncmp(at - 1, "::<", 3) == 0 && strncmp(at + 1, "<impl ", 6) != 0;
+}
+
 /* Outermost angle brackets, up to one that is not closed, after a name: "map<int>", "operator<< <char>".
  * Those that begin a name ("<T as Trait>::f") say what it is of. Each character is looked at twice at most: a
  * report may come from anybody. */
@@ -94,7 +100,7 @@ static void leave_out_templates(char *name) {
             to += 4;
             from = close;
         }
-        after_name = n != 0 || is_of_word(*from);
+        after_name = n != 0 || is_of_word(*from) || is_before_generics(name, from);
         n += n != 0 && from[n] == ' ' && from[n + 1] == '<';
         for (n += n == 0; n > 0; n--)
             *to++ = *from++;
@@ -110,7 +116,8 @@ static void leave_out_namespaces(char *name, int width) {
         for (size_t n = operator_at(name, at); n != 0; n--, at++)
             left--;
         depth += (*at == '<') - (*at == '>');
-        if (depth == 0 && at > name + 3 && strncmp(at, "::", 2) == 0 && left + 3 <= width) {
+        if (depth == 0 && at > name + 3 && strncmp(at, "::", 2) == 0 && left + 3 <= width &&
+            !is_before_generics(name, at + 1)) {
             memmove(name + 3, at, strlen(at) + 1);
             memset(name, '.', 3);
             return;
