@@ -31,6 +31,28 @@ save_all()
 wait()
 """
 
+# Its child is killed in mid-hang, and one that is forked later, and goes on, has the same number.
+AGAIN = """
+import os, select, signal, time
+r, w = os.pipe()
+child = os.fork()
+while child == 0:
+    [select.select([r], [], [], 0.1) for _ in range(16)]
+    time.sleep(600)
+while not [name for name in os.listdir("spool") if name.endswith(".json")]: time.sleep(0.05)
+os.kill(child, signal.SIGKILL)
+os.waitpid(child, 0)
+time.sleep(2.5)
+again = 0
+while again != child:
+    if again: os.kill(again, signal.SIGKILL), os.waitpid(again, 0)
+    open("/proc/sys/kernel/ns_last_pid", "w").write(str(child - 1))
+    again = os.fork()
+    if again == 0: signal.pause()
+open("child", "w").write(str(child))
+os._exit(0)
+"""
+
 
 class Told(SideBySide):
     def script(self, text):
@@ -117,6 +139,20 @@ class Told(SideBySide):
         shown = subprocess.run(command + " --json", shell=True, env=environment(), capture_output=True, text=True,
                                timeout=60, check=True).stdout
         self.assertEqual(own["id"], json.loads(shown)["id"])
+
+    def beside_a_child_that_died_in_a_hang_when_another_process_has_its_number(self):
+        """In a namespace whose numbers are ours to give."""
+        before = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+        may = 'test -w /proc/sys/kernel/ns_last_pid && echo 9 >/proc/sys/kernel/ns_last_pid'
+        if subprocess.run([*before, "sh", "-c", may], capture_output=True, check=False).returncode != 0:
+            self.skipTest("a user namespace, in which processes get the numbers that one asks for, is not allowed here")
+        program = self.start([*before, HANGDOG, "run", "--follow", "--loop", "python3", "--spool", "spool", "--",
+                              PYTHON, "-I", "-c", AGAIN], watched=False)
+        self.assertEqual(0, program.wait(), program.errors)
+        child = int(pathlib.Path(program.folder, "child").read_text(encoding="ascii"))
+        self.assertEqual([child], [report["app"]["pid"] for report in program.reports("fatal-hang")], program.errors)
+        self.assertRegex(program.told[0], "has left process %d behind, which goes on" % child)
+        self.assertNotIn("followed", program.errors)
 
     def beside_a_signal_that_ended_a_hang_is_named(self):
         program = self.start(loop(2, "hang30"))
