@@ -109,6 +109,14 @@ static void join(pthread_t thread) {
     (void)pthread_setcancelstate(cancellable, NULL);
 }
 
+/* libc lays what it keeps of a thread on top of its stack, from where the handle points, and links it into
+ * the list of all. A child by a raw clone has that list as it is: it must not end in pages that are zero. */
+static void keep_in_children(pthread_t thread, const uint8_t *end) {
+    uint8_t *page = (uint8_t *)((uintptr_t)thread & ~(uintptr_t)4095);
+
+    (void)hd_os.advise(page, (size_t)(end - page), MADV_KEEPONFORK);
+}
+
 /* With `stack` NULL it is libc's, of `bytes` if not 0. 0, a positive errno, or -1: there was too little room.
  */
 INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pthread_t *handle) {
@@ -139,6 +147,9 @@ INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pt
     (void)pthread_attr_destroy(&attributes);
     if (rc != 0) {
         return rc;
+    }
+    if (stack != NULL) {
+        keep_in_children(*handle, (uint8_t *)stack + bytes);
     }
     while (atomic_load(&b->verdict) == 0) {
         (void)hd_os.futex_wait((uint32_t *)&b->verdict, 0, hd_os_now_ns() + HD_NS_PER_MS, false);
