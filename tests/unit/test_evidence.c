@@ -26,69 +26,8 @@
 
 #include <cmocka.h>
 
+#include "evidence.h"
 #include "monitor/proc_files.h"
-#include "monitor/worker.h"
-
-static struct hd_worker *worker;
-static struct hd_os_calls real;
-static struct hd_evidence evidence;
-static uint64_t began_ns;
-static int pair[2];
-static int caller; /* whose calls they are */
-
-static int set_up(void **state) {
-    (void)state;
-    hd_os_clock_init();
-    real = hd_os;
-    worker = calloc(1, sizeof *worker);
-    assert_non_null(worker);
-    worker->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    worker->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    assert_true(worker->proc_fd >= 0 && worker->mem_fd >= 0);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    began_ns = hd_os_now_ns();
-    caller = (int)syscall(SYS_gettid);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    hd_os = real;
-    close(pair[0]);
-    close(pair[1]);
-    close(worker->proc_fd);
-    close(worker->mem_fd);
-    free(worker);
-    return 0;
-}
-
-/* The cause of a call with these first three arguments, which the thread is taken to be blocked in. */
-static const char *cause_of(enum hd_run_state state, int32_t nr, uint64_t a, uint64_t b, uint64_t c) {
-    struct hd_capture call = {.state = (uint8_t)state, .syscall_nr = nr, .syscall_args = {a, b, c}};
-    hd_evidence_gather(worker, caller, &call, NULL, 0, began_ns, &evidence);
-    return hd_cause_name(hd_cause_of_block(&evidence));
-}
-
-static const char *cause_blocked(int32_t nr, uint64_t a, uint64_t b, uint64_t c) {
-    return cause_of(HD_RUN_BLOCKED, nr, a, b, c);
-}
-
-static pid_t begin_child(void) {
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;) {
-            pause();
-        }
-    }
-    return pid;
-}
-
-static void end_child(pid_t pid) {
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
 
 /* ---- sockets -------------------------------------------------------------------------------- */
 
