@@ -38,8 +38,8 @@ static enum hd_cause_kind of_local_socket(const struct hd_evidence *e) {
  * the memory that is copied: a file's, mapped and not yet read, or swapped out. An ioctl waits for the
  * kernel, and so may a close; connect copies next to nothing, and looks for the path of a local socket. */
 static bool waits_for_memory(const struct hd_evidence *e) {
-    return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl && e->syscall_nr != SYS_close &&
-           e->syscall_nr != SYS_connect &&
+    return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl && e->syscall_nr != SYS_connect &&
+           hd_syscall_object(e->syscall_nr) != HD_OBJECT_NONE &&
            (e->fd_kind == HD_FD_INET || e->fd_kind == HD_FD_UNIX || e->fd_kind == HD_FD_PIPE);
 }
 

@@ -128,7 +128,7 @@ enum hd_object {
     HD_OBJECT_DESCRIPTOR /* the first argument */,
     HD_OBJECT_FIRST_PATH,
     HD_OBJECT_SECOND_PATH,
-    HD_OBJECT_NONE
+    HD_OBJECT_NONE /* nor does one that waits for a descriptor, where it is closed: it is gone by then */
 };
 enum hd_object hd_syscall_object(int32_t nr);
 

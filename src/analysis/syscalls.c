@@ -13,6 +13,8 @@
     { SYS_##name, HD_WAIT_##wait, HD_OBJECT_DESCRIPTOR, #name }
 #define OBJECT(object, name) \
     { SYS_##name, HD_WAIT_FILE, HD_OBJECT_##object, #name }
+#define CLOSED(name) \
+    { SYS_##name, HD_WAIT_DESCRIPTOR, HD_OBJECT_NONE, #name }
 
 static const struct {
     int16_t nr;
@@ -37,7 +39,11 @@ static const struct {
     CALL(DESCRIPTOR, vmsplice),
     CALL(DESCRIPTOR, copy_file_range),
     CALL(DESCRIPTOR, ioctl),
-    CALL(DESCRIPTOR, close),
+
+    /* one that is closed: its number is free before what it was is waited for */
+    CLOSED(close),
+    CLOSED(close_range),
+    CLOSED(dup3),
 
     /* files and file systems */
     OBJECT(SECOND_PATH, openat),
@@ -99,6 +105,7 @@ static const struct {
     OBJECT(FIRST_PATH, umount2),
     OBJECT(FIRST_PATH, execve),
     OBJECT(SECOND_PATH, execveat),
+    OBJECT(NONE, bind), /* of a local socket, which has a path */
     OBJECT(NONE, io_getevents),
     OBJECT(NONE, io_pgetevents),
     OBJECT(NONE, io_submit),
@@ -189,6 +196,7 @@ static const struct {
     OBJECT(FIRST_PATH, utimes),
     OBJECT(SECOND_PATH, futimesat),
     CALL(FILE, getdents),
+    CLOSED(dup2),
     CALL(ANY, poll),
     CALL(ANY, select),
     CALL(ANY, epoll_wait),

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: what a descriptor is, by its link in /proc. No allocation.
+ * Worker: what a descriptor is, by its link in /proc, and what a call with one waits for. No allocation.
  */
 #include "monitor/descriptor.h"
 
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "analysis/text.h"
 #include "monitor/peer.h"
@@ -89,4 +90,45 @@ enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *
     }
     hd_text_base_name(out->path, sizeof out->path, link);
     return HD_FD_FILE;
+}
+
+/* The names are those of Linux 5.10 to 6.18: pipe_read, anon_pipe_write (since 6.15), pipe_wait_readable,
+ * pipe_release, wait_for_partner (fs/pipe.c), ipipe_prep (fs/splice.c); request_wait_answer, or one of fuse_…
+ * that it is inlined into (fs/fuse/dev.c); sock_alloc_send_pskb (net/core/sock.c), and wait_woken, in which
+ * all of TCP waits (sk_wait_event in net/sock.h). */
+enum hd_fd_kind hd_place_of(int proc_fd, int tid) {
+    static const struct {
+        char part[12];
+        uint8_t kind;
+    } names[] = {{"pipe_", HD_FD_PIPE}, {"for_partner", HD_FD_PIPE}, {"wait_answer", HD_FD_FILE},
+                 {"fuse_", HD_FD_FILE}, {"wait_woken", HD_FD_INET},  {"sock_", HD_FD_INET}};
+    char place[48];
+    hd_read_task(proc_fd, tid, "wchan", place, sizeof place);
+    for (const char *at = place; *at != '\0'; at++) {
+        for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+            if (hd_starts_with(at, names[i].part)) {
+                return (enum hd_fd_kind)names[i].kind;
+            }
+        }
+    }
+    return HD_FD_NONE;
+}
+
+/* Of two that a call copies between, the file is what it waits for without regard to signals, and the other
+ * one what it waits for else. Of a socket that is so waited at, nobody at its other end is the cause. A
+ * descriptor that is closed is gone before it is waited for. */
+void hd_fd_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_evidence *out) {
+    bool for_file = c->state == HD_RUN_UNINTERRUPTIBLE;
+    unsigned other = c->syscall_nr == SYS_sendfile ? 1 : c->syscall_nr == SYS_splice ? 2 : 0;
+    if (hd_syscall_object(c->syscall_nr) == HD_OBJECT_NONE) {
+        out->fd_kind = (uint8_t)hd_place_of(proc_fd, tid);
+        return;
+    }
+    out->fd_kind = (uint8_t)hd_fd_kind_of(proc_fd, tid, (int)c->syscall_args[0], out);
+    if (other != 0 && (out->fd_kind == HD_FD_FILE) != for_file) {
+        out->path[0] = '\0';
+        out->socket = 0;
+        out->fd_kind = (uint8_t)hd_fd_kind_of(proc_fd, tid, (int)c->syscall_args[other], out);
+    }
+    out->socket = for_file ? 0 : out->socket;
 }

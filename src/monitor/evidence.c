@@ -378,23 +378,6 @@ static void find_lock(struct hd_worker *k, int tid, const struct hd_capture *c, 
     }
 }
 
-/* ---- one descriptor ------------------------------------------------------------------------- */
-
-/* Of two that a call copies between, the file is what it waits for without regard to signals, and the other
- * one what it waits for else. Of a socket that is so waited at, nobody at its other end is the cause. */
-static void find_descriptor(const struct hd_worker *k, int tid, const struct hd_capture *c,
-                            struct hd_evidence *out) {
-    bool for_file = c->state == HD_RUN_UNINTERRUPTIBLE;
-    unsigned other = c->syscall_nr == SYS_sendfile ? 1 : c->syscall_nr == SYS_splice ? 2 : 0;
-    out->fd_kind = (uint8_t)hd_fd_kind_of(k->proc_fd, tid, (int)c->syscall_args[0], out);
-    if (other != 0 && (out->fd_kind == HD_FD_FILE) != for_file) {
-        out->path[0] = '\0';
-        out->socket = 0;
-        out->fd_kind = (uint8_t)hd_fd_kind_of(k->proc_fd, tid, (int)c->syscall_args[other], out);
-    }
-    out->socket = for_file ? 0 : out->socket;
-}
-
 /* ---- files ---------------------------------------------------------------------------------- */
 
 /* Memory may end behind the path. False: it could not be read to its end. */
@@ -408,15 +391,8 @@ static bool read_path(const struct hd_worker *k, uint64_t address, char *path, s
     return n > 0 && memchr(path, '\0', (size_t)n) != NULL;
 }
 
-/* Who opens a named pipe waits for its other end to be opened, and the kernel has a name for that place. The
- * file is not asked what it is: its server may be what does not answer. */
-static bool opens_pipe(const struct hd_worker *k, int tid) {
-    char place[32];
-    hd_read_task(k->proc_fd, tid, "wchan", place, sizeof place);
-    return hd_starts_with(place, "wait_for_partner");
-}
-
-/* False: the call has no path, or an empty one. */
+/* False: the call has no path, or an empty one. A file is not asked whether it is a named pipe: its server
+ * may be what does not answer; who opens one waits in a place that has a name. */
 static bool find_path(const struct hd_worker *k, int tid, uint64_t address, struct hd_evidence *out) {
     char path[PATH_MAX];
     enum hd_fd_kind device = HD_FD_NONE;
@@ -430,7 +406,9 @@ static bool find_path(const struct hd_worker *k, int tid, uint64_t address, stru
         hd_text_base_name(out->path, sizeof out->path, path);
         device = hd_device_kind(path);
     }
-    out->fd_kind = opens_pipe(k, tid) ? HD_FD_PIPE : device != HD_FD_NONE ? (uint8_t)device : HD_FD_FILE;
+    out->fd_kind = hd_place_of(k->proc_fd, tid) == HD_FD_PIPE ? HD_FD_PIPE
+                   : device != HD_FD_NONE                     ? (uint8_t)device
+                                                              : HD_FD_FILE;
     return true;
 }
 
@@ -460,7 +438,7 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
         break;
     case HD_WAIT_DESCRIPTOR:
     case HD_WAIT_SOCKET:
-        find_descriptor(k, tid, c, out);
+        hd_fd_of_call(k->proc_fd, tid, c, out);
         break;
     case HD_WAIT_ANY:
         kind_of_set(k, tid, c, out);

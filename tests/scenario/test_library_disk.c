@@ -395,6 +395,7 @@ static int end_file_system(void **state) {
     (void)state;
     stall_file_system(false);
     unlinkat(backing.fd, "stall-reads", 0);
+    unlinkat(backing.fd, "stall-closes", 0);
     hangdog_stop();
     if (file_system > 0) {
         close(spool.fd);
@@ -448,17 +449,22 @@ __attribute__((noinline)) static void touch_page(uint64_t path) {
     close(file);
 }
 
-/* The hang in `block`, with a file that the disk does not give yet. A new reference. */
-static json_t *hang_while_reads_stall(void (*block)(uint64_t)) {
+/* What was written comes to the disk in the end. */
+static void close_file(uint64_t path) {
+    close(open((const char *)(uintptr_t)path, O_WRONLY | O_CLOEXEC));
+}
+
+/* The hang in `block`, with a file for which the disk does not do yet what `stall` names. A new reference. */
+static json_t *hang_while(const char *stall, void (*block)(uint64_t)) {
     char path[96];
     skip_without_file_system();
     snprintf(path, sizeof path, "%s/large.bin", spool.path);
     make_file("large.bin");
-    make_file("stall-reads");
+    make_file(stall);
     looper_start(&looper, "main", 0);
     looper_post(&looper, block, (uint64_t)(uintptr_t)path);
     nap_ms(5 * T);
-    assert_int_equal(unlinkat(backing.fd, "stall-reads", 0), 0);
+    assert_int_equal(unlinkat(backing.fd, stall, 0), 0);
     looper_wait(&looper);
     looper_stop(&looper);
     json_t *hangs = spool_wait(&spool, NULL, 1), *hang = json_incref(json_array_get(hangs, 0));
@@ -468,15 +474,23 @@ static json_t *hang_while_reads_stall(void (*block)(uint64_t)) {
 
 static void sendfile_from_a_disk_that_stalls_waits_for_the_file(void **state) {
     (void)state;
-    json_t *hang = hang_while_reads_stall(block_sendfile);
+    json_t *hang = hang_while("stall-reads", block_sendfile);
     assert_string_equal(report_cause(hang), "disk");
     assert_string_equal(report_text(json_object_get(hang, "cause"), "path"), "large.bin");
     json_decref(hang);
 }
 
+static void a_close_on_a_disk_that_stalls_waits_for_the_disk(void **state) {
+    (void)state;
+    json_t *hang = hang_while("stall-closes", close_file);
+    assert_string_equal(report_cause(hang), "disk");
+    assert_string_equal(report_text(json_object_get(hang, "cause"), "syscall"), "close");
+    json_decref(hang);
+}
+
 static void memory_of_a_disk_that_stalls_is_a_page_fault(void **state) {
     (void)state;
-    json_t *hang = hang_while_reads_stall(touch_page);
+    json_t *hang = hang_while("stall-reads", touch_page);
     assert_string_equal(report_cause(hang), "page-fault");
     assert_true(report_blames(hang, touch_page));
     json_decref(hang);
@@ -494,6 +508,7 @@ int main(void) {
         WRITE(stop_does_not_wait_for_a_write_that_blocks),
         STALL(a_file_system_that_stalls_delays_the_reports_and_nothing_else),
         STALL(sendfile_from_a_disk_that_stalls_waits_for_the_file),
+        STALL(a_close_on_a_disk_that_stalls_waits_for_the_disk),
         STALL(memory_of_a_disk_that_stalls_is_a_page_fault),
         STALL(stop_does_not_wait_for_a_file_system_that_stalls),
     };

@@ -80,6 +80,7 @@ static void each_kind_of_blocking_call_has_its_cause(void **state) {
         {SYS_lremovexattr, HD_CAUSE_DISK},
         {SYS_fremovexattr, HD_CAUSE_DISK},
         {SYS_fanotify_mark, HD_CAUSE_DISK},
+        {SYS_bind, HD_CAUSE_DISK},
         {SYS_io_pgetevents, HD_CAUSE_DISK},
         {SYS_inotify_add_watch, HD_CAUSE_DISK},
         {SYS_name_to_handle_at, HD_CAUSE_DISK},
@@ -112,7 +113,10 @@ static void a_descriptor_decides_what_a_read_waits_for(void **state) {
     assert_int_equal(kind_on(SYS_read, HD_RUN_BLOCKED, HD_FD_UNIX, true), HD_CAUSE_CHILD);
     assert_int_equal(kind_on(SYS_read, HD_RUN_UNINTERRUPTIBLE, HD_FD_OTHER, true), HD_CAUSE_DISK);
     assert_int_equal(kind_on(SYS_ioctl, HD_RUN_UNINTERRUPTIBLE, HD_FD_INET, false), HD_CAUSE_NETWORK);
-    assert_int_equal(kind_on(SYS_close, HD_RUN_UNINTERRUPTIBLE, HD_FD_INET, false), HD_CAUSE_NETWORK);
+    assert_int_equal(kind_on(SYS_close, HD_RUN_UNINTERRUPTIBLE, HD_FD_NONE, false), HD_CAUSE_DISK);
+    assert_int_equal(kind_on(SYS_close, HD_RUN_UNINTERRUPTIBLE, HD_FD_PIPE, false), HD_CAUSE_UNKNOWN);
+    assert_int_equal(kind_on(SYS_dup3, HD_RUN_UNINTERRUPTIBLE, HD_FD_INET, false), HD_CAUSE_NETWORK);
+    assert_int_equal(kind_on(SYS_close_range, HD_RUN_BLOCKED, HD_FD_FILE, false), HD_CAUSE_DISK);
     /* no peer is waited for so: it is the memory that is copied */
     assert_int_equal(kind_on(SYS_read, HD_RUN_UNINTERRUPTIBLE, HD_FD_INET, false), HD_CAUSE_PAGE_FAULT);
     assert_int_equal(kind_on(SYS_read, HD_RUN_UNINTERRUPTIBLE, HD_FD_PIPE, false), HD_CAUSE_PAGE_FAULT);

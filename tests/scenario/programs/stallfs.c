@@ -2,7 +2,7 @@
  *
  * A file system that can stop to answer: `stallfs FOLDER MOUNTPOINT`, in the foreground. It shows FOLDER;
  * while FOLDER/stall is there, by FOLDER's own path, whatever would write waits; while FOLDER/stall-reads is,
- * what would read. Built where libfuse 3 is.
+ * what would read; while FOLDER/stall-closes is, what would close. Built where libfuse 3 is.
  */
 #if __has_include(<fuse.h>) && __has_include(<fuse_lowlevel.h>)
 #define FUSE_USE_VERSION 35
@@ -104,6 +104,13 @@ static int fs_fsync(const char *path, int data, struct fuse_file_info *info) {
     return 0;
 }
 
+static int fs_flush(const char *path, struct fuse_file_info *info) {
+    (void)path;
+    (void)info;
+    stall_while("stall-closes");
+    return 0;
+}
+
 static int fs_release(const char *path, struct fuse_file_info *info) {
     (void)path;
     close((int)info->fh);
@@ -133,6 +140,7 @@ static const struct fuse_operations operations = {
     .write = fs_write,
     .truncate = fs_truncate,
     .fsync = fs_fsync,
+    .flush = fs_flush,
     .release = fs_release,
     .rename = fs_rename,
     .unlink = fs_unlink,
