@@ -115,17 +115,28 @@ enum hd_fd_kind hd_place_of(int proc_fd, int tid) {
 }
 
 /* Of two that a call copies between, the file is what it waits for without regard to signals, and the other
- * one what it waits for else. Of a socket that is so waited at, nobody at its other end is the cause. A
- * descriptor that is closed is gone before it is waited for. */
+ * one what it waits for else, unless the place tells which. Of a socket that is so waited at, nobody at its
+ * other end is the cause. A descriptor that is closed is gone before it is waited for. Who waits for a pipe's
+ * lock waits for what its holder waits for: one of the ends, as who needs no lock. */
 void hd_fd_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_evidence *out) {
     bool for_file = c->state == HD_RUN_UNINTERRUPTIBLE;
+    bool closes = hd_syscall_object(c->syscall_nr) == HD_OBJECT_NONE;
     unsigned other = c->syscall_nr == SYS_sendfile ? 1 : c->syscall_nr == SYS_splice ? 2 : 0;
-    if (hd_syscall_object(c->syscall_nr) == HD_OBJECT_NONE) {
-        out->fd_kind = (uint8_t)hd_place_of(proc_fd, tid);
+    enum hd_fd_kind place = for_file || closes || other != 0 ? hd_place_of(proc_fd, tid) : HD_FD_NONE;
+    if (closes) {
+        out->fd_kind = (uint8_t)place;
         return;
     }
+    if (place == HD_FD_PIPE) {
+        out->state = HD_RUN_BLOCKED;
+        for_file = false;
+    }
+    for_file |= other != 0 && place == HD_FD_FILE;
     out->fd_kind = (uint8_t)hd_fd_kind_of(proc_fd, tid, (int)c->syscall_args[0], out);
-    if (other != 0 && (out->fd_kind == HD_FD_FILE) != for_file) {
+    bool at_other = c->syscall_nr == SYS_splice && place != HD_FD_NONE
+                        ? (out->fd_kind == HD_FD_PIPE) != (place == HD_FD_PIPE)
+                        : (out->fd_kind == HD_FD_FILE) != for_file;
+    if (other != 0 && at_other) {
         out->path[0] = '\0';
         out->socket = 0;
         out->fd_kind = (uint8_t)hd_fd_kind_of(proc_fd, tid, (int)c->syscall_args[other], out);

@@ -16,7 +16,7 @@ enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *
  * told ("0"): the kernel has no names, or there is no right to them. */
 enum hd_fd_kind hd_place_of(int proc_fd, int tid);
 
-/* The descriptor that a call with one, or two, waits for: what it is, in out->fd_kind, and as hd_fd_kind_of. */
+/* The descriptor that a call with one or two of them waits for; its kind is in out->fd_kind. */
 void hd_fd_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_evidence *out);
 
 /* By its path alone; HD_FD_NONE: it is not one. */

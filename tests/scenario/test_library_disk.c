@@ -454,6 +454,17 @@ static void close_file(uint64_t path) {
     close(open((const char *)(uintptr_t)path, O_WRONLY | O_CLOEXEC));
 }
 
+static void give_pipe_to_file(uint64_t path) {
+    int pipes[2], file = open((const char *)(uintptr_t)path, O_WRONLY | O_CLOEXEC);
+    if (pipe2(pipes, O_CLOEXEC) != 0 || write(pipes[1], "x", 1) != 1 ||
+        splice(pipes[0], NULL, file, NULL, 1, 0) != 1) {
+        fprintf(stderr, "splice: %s\n", strerror(errno));
+    }
+    close(pipes[0]);
+    close(pipes[1]);
+    close(file);
+}
+
 /* The hang in `block`, with a file for which the disk does not do yet what `stall` names. A new reference. */
 static json_t *hang_while(const char *stall, void (*block)(uint64_t)) {
     char path[96];
@@ -488,6 +499,14 @@ static void a_close_on_a_disk_that_stalls_waits_for_the_disk(void **state) {
     json_decref(hang);
 }
 
+static void what_a_pipe_gives_a_disk_that_stalls_waits_for_the_file(void **state) {
+    (void)state;
+    json_t *hang = hang_while("stall", give_pipe_to_file);
+    assert_string_equal(report_cause(hang), "disk");
+    assert_string_equal(report_text(json_object_get(hang, "cause"), "path"), "large.bin");
+    json_decref(hang);
+}
+
 static void memory_of_a_disk_that_stalls_is_a_page_fault(void **state) {
     (void)state;
     json_t *hang = hang_while("stall-reads", touch_page);
@@ -509,6 +528,7 @@ int main(void) {
         STALL(a_file_system_that_stalls_delays_the_reports_and_nothing_else),
         STALL(sendfile_from_a_disk_that_stalls_waits_for_the_file),
         STALL(a_close_on_a_disk_that_stalls_waits_for_the_disk),
+        STALL(what_a_pipe_gives_a_disk_that_stalls_waits_for_the_file),
         STALL(memory_of_a_disk_that_stalls_is_a_page_fault),
         STALL(stop_does_not_wait_for_a_file_system_that_stalls),
     };

@@ -113,9 +113,75 @@ static void who_closes_a_socket_that_lingers_waits_for_the_network(void **state)
     assert_string_equal(unread, "unknown");
 }
 
+/* ---- two ends --------------------------------------------------------------------------------- */
+
+/* And who comes to that pipe meanwhile waits for its lock, without regard to signals. */
+static void who_gives_a_pipe_to_a_full_socket_waits_for_the_sockets_peer(void **state) {
+    (void)state;
+    int pipes[2];
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    assert_int_equal(write(pipes[1], "x", 1), 1);
+    fill(pair[0]);
+    struct blocked giving = {.nr = SYS_splice, .arguments = {pipes[0], 0, pair[0], 0, 1}};
+    struct blocked writing = {.nr = SYS_write, .arguments = {pipes[1], (long)(uintptr_t) "y", 1}};
+    bool known = block(&giving, "sock_");
+    const char *given = cause_blocked(SYS_splice, (uint64_t)pipes[0], 0, (uint64_t)pair[0]);
+    enum hd_fd_kind given_to = (enum hd_fd_kind)evidence.fd_kind;
+    bool locked = block(&writing, "pipe_write");
+    const char *written = cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_write, (uint64_t)pipes[1], 0, 0);
+    enum hd_fd_kind written_to = (enum hd_fd_kind)evidence.fd_kind;
+    hd_os.open_at = no_place;
+    cause_blocked(SYS_splice, (uint64_t)pipes[0], 0, (uint64_t)pair[0]);
+    enum hd_fd_kind unread = (enum hd_fd_kind)evidence.fd_kind;
+    close(pair[1]);
+    pair[1] = -1;
+    assert_int_equal(pthread_join(giving.thread, NULL), 0);
+    assert_int_equal(pthread_join(writing.thread, NULL), 0);
+    close(pipes[0]);
+    close(pipes[1]);
+    if (!known || !locked) {
+        skip();
+    }
+    assert_string_equal(given, "network");
+    assert_int_equal(given_to, HD_FD_UNIX);
+    assert_string_equal(written, "unknown");
+    assert_int_equal(written_to, HD_FD_PIPE);
+    assert_int_equal(unread, HD_FD_PIPE);
+}
+
+/* The other way round it is the pipe that must be emptied. */
+static void who_gives_a_socket_to_a_full_pipe_waits_for_the_pipes_reader(void **state) {
+    (void)state;
+    int pipes[2];
+    char drain[4096] = {0};
+    assert_int_equal(pipe2(pipes, O_CLOEXEC | O_NONBLOCK), 0);
+    while (write(pipes[1], drain, sizeof drain) > 0) {
+    }
+    fcntl(pipes[1], F_SETFL, 0);
+    fill(pair[1]);
+    struct blocked giving = {.nr = SYS_splice, .arguments = {pair[0], 0, pipes[1], 0, 1}};
+    bool known = block(&giving, "pipe_");
+    const char *cause = cause_blocked(SYS_splice, (uint64_t)pair[0], 0, (uint64_t)pipes[1]);
+    enum hd_fd_kind kind = (enum hd_fd_kind)evidence.fd_kind;
+    while (read(pipes[0], drain, sizeof drain) > 0) {
+    }
+    assert_int_equal(pthread_join(giving.thread, NULL), 0);
+    close(pipes[0]);
+    close(pipes[1]);
+    if (!known) {
+        skip();
+    }
+    assert_string_equal(cause, "unknown");
+    assert_int_equal(kind, HD_FD_PIPE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_closes_a_socket_that_lingers_waits_for_the_network, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(who_gives_a_pipe_to_a_full_socket_waits_for_the_sockets_peer, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(who_gives_a_socket_to_a_full_pipe_waits_for_the_pipes_reader, set_up,
                                         tear_down),
     };
     signal(SIGPIPE, SIG_IGN);
