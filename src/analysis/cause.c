@@ -133,16 +133,16 @@ static bool same_wait(const struct hd_evidence *a, const struct hd_evidence *b) 
            strncmp(a->peer, b->peer, sizeof a->peer) == 0;
 }
 
-/* Among who owned the lock, by the same vote. */
-static void add_owner(uint64_t *lead_ns, struct hd_evidence *kept, uint64_t ns, int32_t owner) {
-    if (owner == 0)
+/* Among who owned the lock, or was the child, by the same vote. */
+static void add_other(uint64_t *lead_ns, int32_t *kept, bool *several, uint64_t ns, int32_t who) {
+    if (who == 0)
         return;
-    kept->lock_passed_on |= kept->lock_owner_tid != 0 && kept->lock_owner_tid != owner;
-    if (kept->lock_owner_tid == owner) {
+    *several |= *kept != 0 && *kept != who;
+    if (*kept == who) {
         *lead_ns += ns;
-    } else if (kept->lock_owner_tid == 0 || ns > *lead_ns) {
-        *lead_ns = kept->lock_owner_tid == 0 ? ns : ns - *lead_ns;
-        kept->lock_owner_tid = owner;
+    } else if (*kept == 0 || ns > *lead_ns) {
+        *lead_ns = *kept == 0 ? ns : ns - *lead_ns;
+        *kept = who;
     } else {
         *lead_ns -= ns;
     }
@@ -156,15 +156,16 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
         return;
     bool first = s->ns[kind] == 0;
     s->ns[kind] += ns;
-    if (!first && same_wait(&s->best[kind].evidence, e)) {
+    struct hd_evidence *kept = &s->best[kind].evidence;
+    if (!first && same_wait(kept, e)) {
+        bool lock = kind == HD_CAUSE_LOCK;
         s->best[kind].ns += ns;
-        add_owner(&s->best[kind].owner_ns, &s->best[kind].evidence, ns, e->lock_owner_tid);
-        if (e->child_pid != 0)
-            s->best[kind].evidence.child_pid = e->child_pid;
+        add_other(&s->best[kind].other_ns, lock ? &kept->lock_owner_tid : &kept->child_pid, &kept->several,
+                  ns, lock ? e->lock_owner_tid : e->child_pid);
     } else if (first || ns > s->best[kind].ns) {
         s->best[kind].ns = first ? ns : ns - s->best[kind].ns;
-        s->best[kind].owner_ns = ns;
-        s->best[kind].evidence = *e;
+        s->best[kind].other_ns = ns;
+        *kept = *e;
     } else {
         s->best[kind].ns -= ns;
     }
@@ -290,7 +291,7 @@ static void say_lock(struct hd_text *t, const struct hd_evidence *e) {
     } else {
         hd_text_str(t, "waited for the mutex at ");
         hd_text_hex(t, e->lock_address);
-        hd_text_str(t, e->lock_passed_on ? ", held by several threads, longest by " : ", held by thread ");
+        hd_text_str(t, e->several ? ", held by several threads, longest by " : ", held by thread ");
         hd_text_i64(t, e->lock_owner_tid);
         hd_text_str(t, ",");
     }
@@ -299,8 +300,9 @@ static void say_lock(struct hd_text *t, const struct hd_evidence *e) {
 static void say_child(struct hd_text *t, const struct hd_evidence *e) {
     hd_text_str(t, "waited for ");
     if (e->child_pid > 0) {
-        hd_text_str(t, "child process ");
+        hd_text_str(t, e->several ? "several child processes, longest for " : "child process ");
         hd_text_i64(t, e->child_pid);
+        hd_text_str(t, e->several ? "," : "");
     } else {
         hd_text_str(t, "a child process");
     }

@@ -55,7 +55,7 @@ struct hd_evidence {
     int32_t lock_owner_tid; /* 0: none is claimed */
     bool mutex;             /* it waits for what may be one, which tells its owner */
     bool owned;             /* and has told one that lived: it is one */
-    bool lock_passed_on;    /* of summed ones: others owned it too */
+    bool several;           /* of summed ones: others owned it, or were the child, too */
     const char *asked;      /* a function that asks another process, whose reply a thread waits for; NULL */
     const char *awaited;    /* what that is */
 };
@@ -84,7 +84,7 @@ struct hd_cause_sums {
     uint64_t assumed_ns;     /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
         uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
-        uint64_t owner_ns; /* of it, lead of the lock's owner over all other owners */
+        uint64_t other_ns; /* of it, lead of the lock's owner, or of the child, over all others */
         struct hd_evidence evidence;
     } best[HD_CAUSE_KINDS];
 };

@@ -313,6 +313,23 @@ static void a_child_and_a_peer_are_named(void **state) {
     assert_true(strncmp(cause.detail, "blocked in recvfrom with ppp", 28) == 0);
 }
 
+static void of_several_children_the_one_with_most_time_is_told(void **state) {
+    (void)state;
+    struct hd_evidence e = blocked(SYS_wait4);
+    add_times(e, 5); /* it was not known yet */
+    e.child_pid = 77;
+    add_times(e, 38);
+    e.child_pid = 78;
+    add_times(e, 2);
+    hd_cause_decide(&sums, &cause);
+    assert_int_equal(cause.child_pid, 77);
+    assert_string_equal(cause.detail,
+                        "waited for several child processes, longest for 77, in wait4 for 2.250 s");
+    add_times(e, 60);
+    hd_cause_decide(&sums, &cause);
+    assert_int_equal(cause.child_pid, 78);
+}
+
 static void a_reply_that_another_thread_waits_for_is_network(void **state) {
     (void)state;
     struct hd_evidence e = blocked(SYS_futex);
@@ -417,6 +434,7 @@ int main(void) {
         TEST(a_mutex_is_told_with_its_owner),
         TEST(of_several_owners_the_one_with_most_time_is_told),
         TEST(a_child_and_a_peer_are_named),
+        TEST(of_several_children_the_one_with_most_time_is_told),
         TEST(a_reply_that_another_thread_waits_for_is_network),
         TEST(an_unknown_call_is_told_by_its_number),
         TEST(owners_in_a_ring_are_a_deadlock),
