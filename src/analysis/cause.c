@@ -60,6 +60,7 @@ static enum hd_cause_kind of_descriptor(const struct hd_evidence *e) {
     case HD_FD_EVENT:
     case HD_FD_TTY:
     case HD_FD_OTHER:
+    case HD_FD_PROCESS:
         break;
     }
     return e->state == HD_RUN_UNINTERRUPTIBLE ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
@@ -79,7 +80,7 @@ static enum hd_cause_kind of_any_descriptor(const struct hd_evidence *e) {
         return HD_CAUSE_NETWORK;
     if (e->fd_kind == HD_FD_UNIX)
         return of_local_socket(e);
-    return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
+    return e->child_alive || e->fd_kind == HD_FD_PROCESS ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
 }
 
 static enum hd_cause_kind of_call(const struct hd_evidence *e) {

@@ -31,7 +31,8 @@ enum hd_fd_kind {
     HD_FD_EPOLL,
     HD_FD_EVENT,
     HD_FD_TTY,
-    HD_FD_OTHER
+    HD_FD_OTHER,
+    HD_FD_PROCESS /* a pidfd, which is only waited for among others: it needs no name */
 };
 
 /* One sample's evidence, gathered by the worker. */

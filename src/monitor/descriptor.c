@@ -76,7 +76,9 @@ enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *
         return HD_FD_PIPE;
     }
     if (hd_starts_with(link, "anon_inode:")) {
-        return strcmp(link, "anon_inode:[eventpoll]") == 0 ? HD_FD_EPOLL : HD_FD_EVENT;
+        return strcmp(link, "anon_inode:[eventpoll]") == 0 ? HD_FD_EPOLL
+               : strcmp(link, "anon_inode:[pidfd]") == 0   ? HD_FD_PROCESS
+                                                           : HD_FD_EVENT;
     }
     enum hd_fd_kind device = hd_device_kind(link);
     if (device != HD_FD_NONE) {

@@ -92,18 +92,35 @@ static int members(const struct hd_worker *k, int tid, const struct hd_capture *
     }
 }
 
-/* One word for a set of descriptors: a peer over the network before a local one, that before a pipe. */
+/* The process that a descriptor is of; 0: it is gone, or not known. */
+static int32_t process_of_pidfd(const struct hd_worker *k, int tid, int fd) {
+    char path[48], text[256];
+    uint64_t pid = 0;
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
+    hd_read_text(k->proc_fd, path, text, sizeof text);
+    const char *said = hd_find_line(text, "Pid:");
+    if (said != NULL) {
+        hd_take_number(said, &pid);
+    }
+    return (int32_t)pid;
+}
+
+/* One word for a set of descriptors: a peer over the network before a local one, that before a process, which
+ * is told too, and that before a pipe. */
 static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capture *c,
                         struct hd_evidence *out) {
     static const uint8_t rank[] = {
-        [HD_FD_INET] = 5,  [HD_FD_UNIX] = 4,  [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2, [HD_FD_TTY] = 2,
-        [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1, [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
+        [HD_FD_INET] = 6, [HD_FD_UNIX] = 5,  [HD_FD_PROCESS] = 4, [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2,
+        [HD_FD_TTY] = 2,  [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1,   [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
     int fds[DESCRIPTORS_MAX];
     int count = members(k, tid, c, fds);
-    uint64_t socket = 0;
+    uint64_t socket = 0; /* or the process */
     out->has_fds = count != 0;
     for (int i = 0; i < count; i++) {
         enum hd_fd_kind kind = hd_fd_kind_of(k->proc_fd, tid, fds[i], out);
+        if (kind == HD_FD_PROCESS) {
+            out->socket = (uint64_t)process_of_pidfd(k, tid, fds[i]);
+        }
         if (rank[kind] > rank[out->fd_kind]) {
             out->fd_kind = (uint8_t)kind;
             socket = out->socket;
@@ -111,6 +128,7 @@ static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capt
             socket = 0; /* several of them: no one peer is the cause */
         }
     }
+    out->child_pid = out->fd_kind == HD_FD_PROCESS ? (int32_t)socket : 0;
     out->socket = socket;
     out->path[0] = '\0'; /* nor is one file */
 }
@@ -201,19 +219,6 @@ static void newest_children(const struct hd_worker *k, int tid, char *text, size
     }
     text[have] = '\0';
     hd_os_close(fd);
-}
-
-/* 0: it is gone, or not known. */
-static int32_t process_of_pidfd(const struct hd_worker *k, int tid, int fd) {
-    char path[48], text[256];
-    uint64_t pid = 0;
-    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
-    hd_read_text(k->proc_fd, path, text, sizeof text);
-    const char *said = hd_find_line(text, "Pid:");
-    if (said != NULL) {
-        hd_take_number(said, &pid);
-    }
-    return (int32_t)pid;
 }
 
 /* The one that a wait names; `newest` when it waits for any. */
@@ -468,6 +473,7 @@ void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c
         break;
     }
     find_peer(k, tid, out);
+    int32_t named = out->child_pid;
     hd_evidence_child(k, tid, turn_ns, out);
-    out->child_pid = awaited_child(k, tid, c, out->child_pid);
+    out->child_pid = named != 0 ? named : awaited_child(k, tid, c, out->child_pid);
 }

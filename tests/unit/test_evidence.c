@@ -322,6 +322,38 @@ static void a_wait_by_descriptor_names_its_process_or_nobody(void **state) {
     end_child(second);
 }
 
+static void a_poll_of_a_processs_descriptor_names_that_one_whatever_its_age(void **state) {
+    (void)state;
+    int pipes[2];
+    pid_t first = begin_child(), second = begin_child();
+    struct pollfd set[] = {{.fd = (int)syscall(SYS_pidfd_open, first, 0)}, {.fd = -1}, {.fd = -1}};
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    usleep(100000); /* at least: neither is of this turn */
+    began_ns = hd_os_now_ns();
+    if (set[0].fd >= 0) {
+        set[1].fd = pipes[0];
+        assert_string_equal(cause_in_poll(set, 2), "child");
+        assert_int_equal(evidence.child_pid, first);
+        pid_t third = begin_child();
+        assert_string_equal(cause_in_poll(set, 2), "child");
+        assert_int_equal(evidence.child_pid, first);
+        end_child(third);
+        set[2].fd = pair[0];
+        assert_string_equal(cause_in_poll(set, 3), "network");
+        set[2].fd = (int)syscall(SYS_pidfd_open, second, 0);
+        assert_string_equal(cause_in_poll(set, 3), "child");
+        assert_int_equal(evidence.child_pid, 0);
+        close(set[0].fd);
+        close(set[2].fd);
+    }
+    set[0].fd = pipes[0];
+    assert_string_equal(cause_in_poll(set, 1), "unknown");
+    close(pipes[0]);
+    close(pipes[1]);
+    end_child(first);
+    end_child(second);
+}
+
 static void only_a_vfork_waits_for_the_child_that_it_makes(void **state) {
     (void)state;
     enum { VFORK = 0x4000, VM = 0x100, THREAD = 0x10000 }; /* CLONE_… */
@@ -393,6 +425,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(pages_that_were_waited_for_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_one_child_names_that_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_by_descriptor_names_its_process_or_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_poll_of_a_processs_descriptor_names_that_one_whatever_its_age,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_a_vfork_waits_for_the_child_that_it_makes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(among_many_children_the_newest_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_local_socket_is_one_also_without_proc_in_its_place, set_up,
