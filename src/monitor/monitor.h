@@ -36,7 +36,8 @@ struct hd_watch {
     struct hd_loop loop;         /* first: the public handle */
     _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the leaver */
     _Atomic uint64_t changed_ns; /* the worker: when a sample last differed from the one before it */
-    uint8_t index;               /* hd_watch_at() */
+    _Atomic bool asked_again; /* the same: of each sample something is asked, also of those that are alike */
+    uint8_t index;            /* hd_watch_at() */
     _Atomic uint32_t generation; /* of the slot: its watches are counted */
     char name[32];               /* atomic, as since_ns: may change while the worker reads them */
     uint64_t threshold_ns;       /* foreground; 0: the option's */

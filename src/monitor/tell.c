@@ -122,7 +122,8 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
     hd_ring_commit(&m->ring, sample_bytes(taken.lent, taken.stack_bytes));
     uint64_t until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
     m->lent_until = taken.lent ? until : m->lent_until;
-    if (!taken.same || m->clock.ns - m->told_ns >= TELL_SAME_NS) {
+    if (!taken.same || m->clock.ns - m->told_ns >= TELL_SAME_NS ||
+        atomic_load_explicit(&w->asked_again, memory_order_relaxed)) {
         m->told_until = until;
         tell_worker(m);
     }

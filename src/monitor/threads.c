@@ -185,12 +185,11 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
 
 /* ---- deadlocks ------------------------------------------------------------------------------ */
 
-/* Who has not run since its stack was read has neither taken nor released anything. */
-static bool stands_still(const struct hd_thread_record *r, const struct hd_thread_seen *seen) {
+bool hd_thread_stands_still(int tid, const struct hd_sched *since) {
     struct hd_target target = {0};
     struct hd_sched now = {0};
-    bool still = hd_target_open(&target, r->tid) == 0 && hd_capture_sched(&target, &now) == 0 &&
-                 hd_sched_known(&now) && now.slices == seen->slices && now.cpu_ns == seen->cpu_ns;
+    bool still = hd_target_open(&target, tid) == 0 && hd_capture_sched(&target, &now) == 0 &&
+                 hd_sched_known(&now) && now.slices == since->slices && now.cpu_ns == since->cpu_ns;
     hd_target_close(&target);
     return still;
 }
@@ -202,7 +201,9 @@ void hd_threads_find_deadlock(struct hd_worker *k, struct hd_hang *h) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < k->threads; i++) {
         const struct hd_thread_record *r = &k->thread[i];
-        if (r->waits_for_tid != 0 && stands_still(r, &k->thread_seen[i])) {
+        struct hd_sched seen = {.cpu_ns = k->thread_seen[i].cpu_ns, .slices = k->thread_seen[i].slices};
+        /* who has not run since its stack was read has neither taken nor released anything */
+        if (r->waits_for_tid != 0 && hd_thread_stands_still(r->tid, &seen)) {
             edges[count++] = (struct hd_waits_for){r->tid, r->waits_for_tid};
         }
     }

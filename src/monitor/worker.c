@@ -38,12 +38,10 @@ static bool is_left_behind(const struct hd_monitor *m) {
 
 /* Only a whole stack tells how far from the root it is. */
 static void tell_where_blocked(const struct hd_monitor *m, const struct hd_watch *w,
-                               const struct hd_capture *c, const struct hd_walk *walk) {
+                               const struct hd_capture *c, uint32_t depth) {
     const struct hd_recogniser *r = &m->settings.recogniser;
-    if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && walk->stop == HD_STOP_ROOT &&
-        !is_left_behind(m)) {
-        r->blocked(r->ctx, &w->loop,
-                   &(struct hd_blocked){.sp = c->regs.sp, .depth = walk->count + walk->cut});
+    if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && depth != 0 && !is_left_behind(m)) {
+        r->blocked(r->ctx, &w->loop, &(struct hd_blocked){.sp = c->regs.sp, .depth = depth});
     }
 }
 
@@ -56,34 +54,44 @@ static bool is_epoll_wait(int32_t nr) {
     return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2;
 }
 
+static bool another_waits_by(const struct hd_worker *k, int tid, int32_t epoll) {
+    struct hd_capture call;
+    struct hd_tasks tasks;
+    bool waits = false;
+    hd_tasks_begin(&tasks, k->proc_fd);
+    for (int other, asked = 0; !waits && asked < SERVERS_MAX && (other = hd_tasks_next(&tasks)) != 0;
+         asked++) {
+        waits = other != tid && hd_asked_call(k->proc_fd, other, &call) && is_epoll_wait(call.syscall_nr) &&
+                (int32_t)call.syscall_args[0] == epoll;
+    }
+    hd_tasks_end(&tasks);
+    return waits;
+}
+
 /* The thread waits for no mutex, about where its loop waits by an epoll instance, and another one does by the
- * same: in a pool whoever comes first serves that, and the others are idle until it is their turn. */
+ * same: in a pool whoever comes first serves that, and the others are idle until it is their turn. Who should
+ * serve may be busy, or without a processor, just now: then it is asked again at the next sample, also at one
+ * that finds nothing new. However late we read that, the thread has not run since: it waited there when the
+ * other one was seen to serve. */
 static bool is_served(const struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h,
                       const struct hd_last_sample *s) {
     const struct hd_recogniser *r = &m->settings.recogniser;
+    struct hd_watch *w = hd_watch_at(m, h->loop);
     struct hd_blocked how = {.depth = s->depth, .in_turn = true, .epoll = -1};
-    struct hd_capture call;
-    struct hd_tasks tasks;
-    if (r->blocked == NULL || s->evidence.syscall_nr != SYS_futex || s->evidence.mutex || s->depth == 0 ||
-        is_left_behind(m)) {
-        return false;
+    bool may = r->blocked != NULL && s->evidence.syscall_nr == SYS_futex && !s->evidence.mutex &&
+               s->depth != 0 && !is_left_behind(m);
+    if (may) {
+        r->blocked(r->ctx, &w->loop, &how);
     }
-    r->blocked(r->ctx, &hd_watch_at(m, h->loop)->loop, &how);
-    if (how.epoll < 0) {
-        return false;
+    if (how.epoll >= 0) {
+        how.served = another_waits_by(k, h->tid, how.epoll) && hd_thread_stands_still(h->tid, &s->sched);
     }
-    hd_tasks_begin(&tasks, k->proc_fd);
-    for (int tid, asked = 0; !how.served && asked < SERVERS_MAX && (tid = hd_tasks_next(&tasks)) != 0;
-         asked++) {
-        how.served = tid != h->tid && hd_asked_call(k->proc_fd, tid, &call) &&
-                     is_epoll_wait(call.syscall_nr) && (int32_t)call.syscall_args[0] == how.epoll;
-    }
-    hd_tasks_end(&tasks);
-    /* the sample may be old, and its thread the one that serves by now */
-    how.served = how.served && hd_asked_call(k->proc_fd, h->tid, &call) && call.syscall_nr == SYS_futex;
     if (how.served) {
-        r->blocked(r->ctx, &hd_watch_at(m, h->loop)->loop, &how);
+        r->blocked(r->ctx, &w->loop, &how);
     }
+    /* in a launch it may turn out later where the loop waits */
+    may &= !how.served && (how.epoll >= 0 || h->state == HANGDOG_STATE_LAUNCH);
+    atomic_store_explicit(&w->asked_again, may, memory_order_relaxed);
     return how.served;
 }
 
@@ -99,52 +107,64 @@ static void look_at_threads(const struct hd_monitor *m, struct hd_worker *k, str
     hd_threads_find_deadlock(k, h);
 }
 
+/* A stack that is new to us. */
+static void see_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
+                      struct hd_last_sample *now) {
+    struct hd_walk walk;
+    if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
+        look_after_modules(k);
+    }
+    unwind_sample(k, c, &walk);
+    uint32_t count =
+        hd_scripts_expand(&k->scripts, k->frames, walk.count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
+                          walk.cut != 0 ? HD_FRAMES_MAX / 2 : 0, c->stack, c->stack_addr, c->stack_bytes);
+    now->leaf = hd_hang_add_stack(k, h, count, c->at_ns);
+    now->way = c->way;
+    now->stop = walk.stop;
+    now->depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
+    now->cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
+    now->served = false;
+    hd_evidence_gather(k, h->tid, c, k->frames, count, h->start_ns, &now->evidence);
+}
+
+/* The same stack again: what may have changed nevertheless. */
+static void see_again(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
+                      struct hd_last_sample *now) {
+    hd_tree_again(&h->tree, now->leaf, c->at_ns);
+    if (now->evidence.mutex) { /* whose owner may be another one by now */
+        now->evidence.lock_owner_tid = hd_mutex_owner_now(k, c, now->evidence.owned);
+        now->evidence.owned |= now->evidence.lock_owner_tid != 0;
+    }
+    if (now->evidence.child_alive) { /* which may have come to the terminal by now */
+        struct hd_evidence child = {.syscall_nr = now->evidence.syscall_nr, .vforked = now->evidence.vforked};
+        hd_evidence_child(k, h->tid, h->start_ns, &child);
+        now->evidence.excused |= child.excused;
+    }
+}
+
 static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_message *msg, const struct hd_capture *c) {
     struct hd_watch *w = hd_watch_at(m, h->loop);
-    bool first = !h->last.valid;
+    bool first = !h->last.valid, is_new = !c->same || first;
     struct hd_last_sample now = h->last;
-    if (!c->same || first) {
-        struct hd_walk walk;
-        if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
-            look_after_modules(k);
-        }
-        unwind_sample(k, c, &walk);
-        uint32_t count =
-            hd_scripts_expand(&k->scripts, k->frames, walk.count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
-                              walk.cut != 0 ? HD_FRAMES_MAX / 2 : 0, c->stack, c->stack_addr, c->stack_bytes);
-        now.leaf = hd_hang_add_stack(k, h, count, c->at_ns);
-        now.way = c->way;
-        now.stop = walk.stop;
-        now.depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
-        now.cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
-        hd_evidence_gather(k, h->tid, c, k->frames, count, h->start_ns, &now.evidence);
-        now.served = is_served(m, k, h, &now);
-        now.evidence.excused |= now.served;
-        if (!now.evidence.excused) {
-            tell_where_blocked(m, w, c, &walk);
-        }
+    now.valid = true;
+    now.at_ns = c->at_ns;
+    now.sched = c->sched;
+    now.state = c->state;
+    if (is_new) {
+        see_stack(k, h, c, &now);
     } else {
-        hd_tree_again(&h->tree, now.leaf, c->at_ns);
-        if (now.evidence.mutex) { /* whose owner may be another one by now */
-            now.evidence.lock_owner_tid = hd_mutex_owner_now(k, c, now.evidence.owned);
-            now.evidence.owned |= now.evidence.lock_owner_tid != 0;
-        }
-        if (now.evidence.child_alive) { /* which may have come to the terminal by now */
-            struct hd_evidence child = {.syscall_nr = now.evidence.syscall_nr,
-                                        .vforked = now.evidence.vforked};
-            hd_evidence_child(k, h->tid, h->start_ns, &child);
-            now.evidence.excused |= child.excused;
-        }
+        see_again(k, h, c, &now);
+    }
+    now.served = now.served || is_served(m, k, h, &now);
+    now.evidence.excused |= now.served;
+    if (is_new && !now.evidence.excused) {
+        tell_where_blocked(m, w, c, now.depth);
     }
     if (now.evidence.excused && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
         excuse(m, h, msg->turn); /* of a launch only the rests: it works in between (past.c) */
     }
     bool changed = first || now.leaf != h->last.leaf;
-    now.valid = true;
-    now.at_ns = c->at_ns;
-    now.sched = c->sched;
-    now.state = c->state;
     hd_hang_add(h, &now, msg->excluded_ns);
     struct hd_past_samples *past =
         h->state == HANGDOG_STATE_LAUNCH && !is_left_behind(m) ? m->settings.recogniser.past : NULL;
@@ -180,16 +200,19 @@ static void update_reports(struct hd_monitor *m, struct hd_worker *k) {
 
 static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                     const struct hd_message *msg) {
-    hd_hang_open(h);
     h->state = msg->state;
     h->activity = hd_activity_is_idle(msg->activity) ? h->activity : msg->activity;
     h->threshold_ns = msg->threshold_ns;
     h->duration_ns = msg->duration_ns;
     h->excluded_ns = msg->excluded_ns;
     bool launch = h->state == HANGDOG_STATE_LAUNCH;
-    if (h->last.valid && !launch && is_served(m, k, h, &h->last)) { /* by one that was busy before */
+    if (h->last.valid && !launch && !h->excused && is_served(m, k, h, &h->last)) { /* by one that was busy */
         excuse(m, h, msg->turn);
     }
+    if (h->excused) { /* which the monitor did not know yet */
+        return;
+    }
+    hd_hang_open(h);
     hd_process_figures(k);
     look_at_threads(m, k, h);
     hd_publish(m, k, h, false);

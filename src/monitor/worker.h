@@ -171,6 +171,8 @@ void hd_process_figures(struct hd_worker *k);
 void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
 /* Whether the hang's thread is, or waits for, a ring of them that will never run again. After the above. */
 void hd_threads_find_deadlock(struct hd_worker *k, struct hd_hang *h);
+/* A thread that was off its processor with these figures has not run since. */
+bool hd_thread_stands_still(int tid, const struct hd_sched *since);
 
 /* The record has hang h, or another one that matters more; then: it has ended. And its last report is on
  * disk, or is withheld: the record has another one. */

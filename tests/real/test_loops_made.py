@@ -39,7 +39,7 @@ RIGHT = {
     "connection-start": (8, 2),  # start-up used the same connection, for longer than the loop had waited
 }
 WITHOUT = ["batch", "batch-closing", "sleepers", "idle-elsewhere", "outweighed", "parked", "parked-for-good", "computes-first",
-           "pool"]
+           "pool", "pool-busy"]
 EVERY = None
 
 
@@ -81,6 +81,9 @@ class Made(PlanCase):
 
     def test_who_waits_for_its_turn_at_a_loop_that_another_thread_serves_is_idle(self):
         self.assert_silent(EVERY["made-pool"])
+
+    def test_so_it_is_when_the_other_one_is_busy_before_it_serves(self):
+        self.assert_silent(EVERY["made-pool-busy"])
 
 
 def add(name, right, missed):

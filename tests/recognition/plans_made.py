@@ -77,6 +77,11 @@ def pool(run):
     run.run([build(run, "pool.c", "gcc", "-pthread")])
 
 
+@plan("made-pool-busy", "tests/recognition/programs/pool.c busy: the same, and the other thread is busy at first when it should serve", "no loop")
+def pool_busy(run):
+    run.run([build(run, "pool.c", "gcc", "-pthread"), "busy"])
+
+
 @plan("made-pool-handler", "tests/recognition/programs/pool_handler.c: a callback waits for a thread while another one waits by the loop's epoll instance",
       "blocks in callbacks")
 def pool_handler(run):
