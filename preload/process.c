@@ -120,11 +120,11 @@ static void watch_main_thread(struct hd_monitor *m, struct hd_waits *t, uint64_t
 }
 
 /* The main thread ends by pthread_exit, and others go on: nothing is left to watch, and libc ends a process
- * with its last thread, so ours must be gone before. */
+ * with and on its last thread, so ours must be gone before: theirs are not the program's descriptors. */
 static void main_thread_ends(void *unused) {
     (void)unused;
     hd_waits_self = NULL;
-    hd_monitor_leave();
+    hd_monitor_leave(true);
 }
 
 static void leave_with_the_main_thread(void) {

@@ -223,8 +223,9 @@ void hd_monitor_wake(struct hd_monitor *m);
 int hd_monitor_start(const struct hd_settings *settings, struct hd_record *record, struct hd_monitor **out);
 int hd_monitor_stop(void);
 /* Stops it where malloc's locks may be held: what is left of the threads is never waited for. Does nothing
- * when none runs. */
-void hd_monitor_leave(void);
+ * when none runs. `goes_on`: the calling thread ends and others may go on, of which libc must see the last
+ * end after ours, which are joined; only a worker that is stuck at a disk is left there. */
+void hd_monitor_leave(bool goes_on);
 /* Waits until our threads have closed what their descriptor tables were born with, and have opened what they
  * keep: a program that goes into another root or gives up rights as the first thing it does would be ahead of
  * them. Not for long, nor beyond `until_ns`. */

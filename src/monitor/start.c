@@ -14,9 +14,9 @@
 /* How long one call may wait in all: for its turn, then for our threads. A worker that has not finished by
  * then is abandoned. */
 #define CALL_NS (90 * HD_NS_PER_MS)
-#define FILTER_NS                                                                             \
-    (1 * HD_NS_PER_S) /* how long a filter waits for the monitor: else a late signal may kill \
-                       */
+/* How long the monitor is waited for that cannot be woken, or whose late signal may kill: who is under a
+ * filter ends, or gets one. */
+#define FILTER_NS (1 * HD_NS_PER_S)
 #define READY_NS (20 * HD_NS_PER_MS)
 
 #define BLOCK_BYTES (HD_BLOCK_LOOPS * sizeof(struct hd_watch))
@@ -217,19 +217,18 @@ void hd_monitor_wait_ready(struct hd_monitor *m, uint64_t until_ns) {
 
 /* ---- stop ----------------------------------------------------------------------------------- */
 
-/* True when the worker has finished: else it is at a disk that does not answer, and is left there. */
-static bool worker_finished(struct hd_monitor *m, uint64_t until_ns) {
-    while (m->worker_thread.started && atomic_load(&m->worker_done) == 0) {
-        if (hd_os.futex_wait((uint32_t *)&m->worker_done, 0, until_ns, false) == -ETIMEDOUT) {
-            return false;
-        }
-    }
-    return true;
+/* A worker that has not `finished` is at a disk that does not answer, and is left there. */
+static void note_end(struct hd_monitor *m, bool finished, bool joined) {
+    atomic_store(&m->worker_left, !finished);
+    abandoned = !joined;
+    astray |= !finished;
+    atomic_store_explicit(&m->record->clean, finished ? HD_RECORD_STOPPED : HD_RECORD_STOPPED_EARLY,
+                          memory_order_release);
 }
 
 /* With `join` the threads are gone afterwards; joining frees memory of theirs, and so may not be done where
  * malloc's locks may be held: at exit, which may be called from a handler. */
-static int stop(bool join) {
+static int stop(bool join, bool leaving) {
     uint64_t until_ns = hd_os_now_ns() + CALL_NS;
     int was = begin_change(false, until_ns);
     if (was != RUNNING) {
@@ -243,41 +242,53 @@ static int stop(bool join) {
         hd_os_thread_detach(&m->monitor_thread);
         hd_os_thread_detach(&m->worker_thread);
     }
-    atomic_store(&m->leaving, !join);
+    atomic_store(&m->leaving, leaving);
     atomic_store(&m->stopping, true);
     hd_monitor_wake(m);
     if (join) {
         hd_os_thread_join(&m->monitor_thread);
     }
-    bool finished = worker_finished(m, until_ns);
-    atomic_store(&m->worker_left, !finished);
-    abandoned = !finished || !join;
-    astray |= !finished;
-    if (!abandoned && m->worker_thread.started) {
+    wait_while(&m->worker_done, 0, until_ns);
+    bool finished = atomic_load(&m->worker_done) != 0;
+    if (finished && join) {
         hd_os_thread_join(&m->worker_thread);
     }
-    atomic_store_explicit(&m->record->clean, finished ? HD_RECORD_STOPPED : HD_RECORD_STOPPED_EARLY,
-                          memory_order_release);
+    note_end(m, finished, finished && join);
     end_change(STOPPED);
     return 0;
 }
 
 int hd_monitor_stop(void) {
-    return stop(true);
+    return stop(true, false);
 }
 
-void hd_monitor_leave(void) {
+/* The same under a filter, which may forbid each system call: it is seen at the next look, nobody is woken.
+ */
+static void stop_without_calls(struct hd_monitor *m, bool join) {
+    uint64_t was = atomic_load(&run.both), until_ns = hd_os_now_ns() + FILTER_NS;
+    atomic_store(&m->stopping, true);
+    if (!join || !is_alive() || (uint32_t)was != RUNNING ||
+        !atomic_compare_exchange_strong(&run.both, &was, was - RUNNING + CHANGING)) {
+        return;
+    }
+    bool gone = false;
+    while (!gone && hd_os_now_ns() < until_ns) {
+        gone = hd_os_thread_gone(&m->monitor_thread) && hd_os_thread_gone(&m->worker_thread);
+    }
+    note_end(m, gone, gone);
+    atomic_store(&run.both, was - RUNNING + STOPPED);
+}
+
+void hd_monitor_leave(bool goes_on) {
     struct hd_monitor *m = atomic_load(&monitor);
     /* A thread that one under a filter has made has that too: only a watched one is known to have none. */
     bool may_be = hd_thread_is_filtered || (hd_any_is_filtered && hd_capture_own_mailbox() == NULL);
     if (atomic_load(&filtered) || may_be) {
         if (m != NULL) {
-            atomic_store(&m->stopping, true); /* seen at the next look: nobody is woken */
+            stop_without_calls(m, goes_on);
         }
-        return;
-    }
-    if (hd_monitor_current() != NULL) {
-        stop(false);
+    } else if (hd_monitor_current() != NULL) {
+        stop(goes_on, true);
     }
 }
 
@@ -303,7 +314,7 @@ void hd_monitor_unfiltered(void) {
 
 /* A program that exits without hangdog_stop still gets its session report. */
 __attribute__((destructor)) static void at_exit(void) {
-    hd_monitor_leave();
+    hd_monitor_leave(false);
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */

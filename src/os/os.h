@@ -139,6 +139,8 @@ struct hd_os_thread {
 int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
                        void *arg);
 void hd_os_thread_join(struct hd_os_thread *t);
+/* Without a system call: whether it is gone, and then joined. */
+bool hd_os_thread_gone(struct hd_os_thread *t);
 /* Nobody will join it, and a sanitizer's runtime that counts threads is told so. Before it is told to end. */
 void hd_os_thread_detach(struct hd_os_thread *t);
 

@@ -79,6 +79,12 @@ struct birth {
     _Atomic uint32_t verdict;
 };
 
+static void empty(int table) {
+    if (table > 0) {
+        hd_os.close_all();
+    }
+}
+
 /* The preload may start inside an interceptor of the thread sanitizer, which takes no notice of atomics there
  * and would call the hand-over a race. */
 #define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
@@ -93,20 +99,26 @@ INSIDE_A_CALL static void *be_born(void *of) {
     b->error = table < 0 ? -table : 0;
     atomic_store(&b->verdict, cramped ? CRAMPED : table < 0 ? TABLELESS : BORN);
     hd_os.futex_wake((uint32_t *)&b->verdict, 1, false); /* the birth itself may be gone */
-    if (table > 0) {
-        hd_os.close_all();
+    if (cramped || table < 0) {
+        return NULL;
     }
-    return cramped || table < 0 ? NULL : run(arg);
+    empty(table);
+    run(arg);
+    /* libc ends the process on its last thread: where that is this one, nothing that the program has not
+     * written out yet gets into a file of ours */
+    empty(hd_os.own_table());
+    return NULL;
 }
 
 /* A thread of the program's that is cancelled ends after it, and not in it: a start, or a stop, is not left
- * half done. */
-static void join(pthread_t thread) {
+ * half done. False: it goes on, beyond `until`. */
+static bool join(pthread_t thread, const struct timespec *until) {
     int cancellable;
 
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
-    (void)pthread_join(thread, NULL);
+    bool joined = pthread_timedjoin_np(thread, NULL, until) == 0;
     (void)pthread_setcancelstate(cancellable, NULL);
+    return joined;
 }
 
 /* libc lays what it keeps of a thread on top of its stack, from where the handle points, and links it into
@@ -156,7 +168,7 @@ INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pt
     }
     uint32_t verdict = atomic_load(&b->verdict);
     if (verdict != BORN) {
-        join(*handle);
+        join(*handle, NULL);
     }
     return verdict == CRAMPED ? -1 : b->error;
 }
@@ -193,14 +205,23 @@ INSIDE_A_CALL int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t
     return -rc;
 }
 
-void hd_os_thread_join(struct hd_os_thread *t) {
+static bool join_until(struct hd_os_thread *t, const struct timespec *until) {
     pthread_t handle;
 
     if (t->started) {
         memcpy(&handle, t->handle, sizeof handle);
-        join(handle);
-        t->started = false;
+        t->started = !join(handle, until);
     }
+    return !t->started;
+}
+
+void hd_os_thread_join(struct hd_os_thread *t) {
+    (void)join_until(t, NULL);
+}
+
+bool hd_os_thread_gone(struct hd_os_thread *t) {
+    static const struct timespec never = {.tv_sec = -1}; /* libc does not ask the kernel then */
+    return join_until(t, &never);
 }
 
 void hd_os_thread_detach(struct hd_os_thread *t) {

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The calling thread ends and others go on: our threads are gone before, for libc ends the process on its
+ * last one. Under a filter of that thread's own they are waited for without a system call.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "library.h"
+#include "monitor/monitor.h"
+
+static struct hd_os_calls true_os;
+static atomic_int leaver;            /* whose calls are counted; 0: nobody's */
+static atomic_uint calls, under_way; /* of the leaver; wakes by our threads */
+
+static void count(void) {
+    if (gettid() == atomic_load(&leaver)) {
+        atomic_fetch_add(&calls, 1);
+    }
+}
+
+/* The worker's last call is one: who waits for that word only goes on before the thread ends. */
+static int wake_slowly(uint32_t *word, int many, bool shared) {
+    count();
+    bool ours = gettid() != getpid();
+    atomic_fetch_add(&under_way, ours);
+    int woken = true_os.futex_wake(word, many, shared);
+    hd_os_nap(ours ? 30 * MS : 0);
+    atomic_fetch_sub(&under_way, ours);
+    return woken;
+}
+
+static int wait_counted(uint32_t *word, uint32_t is, uint64_t until_ns, bool shared) {
+    count();
+    return true_os.futex_wait(word, is, until_ns, shared);
+}
+
+static int get_pid_counted(void) {
+    count();
+    return true_os.get_pid();
+}
+
+static void leave(bool filtered) {
+    library_start(&spool);
+    hangdog_loop *loop = hangdog_loop_watch("main", 0);
+    struct hd_monitor *m = hd_monitor_current();
+    assert_non_null(loop);
+    assert_non_null(m);
+    if (filtered) {
+        hd_monitor_filtered();
+        atomic_store(&leaver, gettid());
+    }
+    hd_monitor_leave(true);
+    unsigned left = atomic_load(&under_way);
+    atomic_store(&leaver, 0);
+    hd_monitor_unfiltered();
+    assert_int_equal(left, 0);
+    assert_int_equal(atomic_load(&calls), 0);
+    assert_false(m->monitor_thread.started || m->worker_thread.started);
+    assert_int_equal(atomic_load(&m->record->clean), HD_RECORD_STOPPED);
+    assert_null(hd_monitor_current());
+    hangdog_loop_unwatch(loop);
+}
+
+static void our_threads_are_gone_when_it_ends(void **state) {
+    (void)state;
+    true_os = hd_os;
+    hd_os.futex_wake = wake_slowly;
+    hd_os.futex_wait = wait_counted;
+    hd_os.get_pid = get_pid_counted;
+    for (unsigned i = 0; i < 4; i++) {
+        leave(i % 2 != 0);
+    }
+    hd_os = true_os;
+}
+
+int main(void) {
+    library_quick_disk();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(our_threads_are_gone_when_it_ends, begin_spool, end_library),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
