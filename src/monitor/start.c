@@ -119,6 +119,16 @@ static void init_clock(struct hd_monitor *m) {
     hd_clock_pair(&m->clock, ticks, ns);
 }
 
+/* What threads left in slots that had no next watch: the monitor that might have read it has ended. */
+static void give_what_is_left(struct hd_monitor *m) {
+    for (unsigned i = 0, n = atomic_load(&m->slots); i < n; i++) {
+        void *memory = atomic_load(&hd_watch_at(m, i)->left);
+        if (memory != NULL) {
+            hd_os_memory_give(memory, hd_capture_thread_bytes());
+        }
+    }
+}
+
 /* The memory of the run before, or new one. -EBUSY: threads are still adding and removing watches.
  * Marks on handles of the run before may go on meanwhile, and pauses be told: they find flags and word at
  * zero. */
@@ -131,6 +141,7 @@ static int take_memory(struct hd_monitor **out, uint64_t until_ns) {
             }
             hd_os_nap(HD_NS_PER_MS / 5);
         }
+        give_what_is_left(m);
         for (unsigned i = 0; i < HD_BLOCKS - 1 && m->more[i] != NULL; i++) {
             hd_os_memory_clear(m->more[i], BLOCK_BYTES);
         }
