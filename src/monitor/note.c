@@ -32,18 +32,22 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     return 0;
 }
 
-/* After the report is written: a note without one is swept. Where it cannot be locked now (a reader looks at
- * it) the next update tries again. */
+/* After the report is written: a note without one is swept. Nobody sees it before it is locked; what is left
+ * of one that a sweeper took meanwhile, or of a process that died here, is a temporary file as any. The next
+ * update tries again. */
 static void leave(struct hd_worker *k, struct hd_hang *h, const char *name) {
-    int fd = hd_os.open_at(k->spool.dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    char temp[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(temp, h->id, HD_SPOOL_TEMP);
+    int fd = hd_os.open_at(k->spool.dir_fd, temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     struct stat st;
     if (fd >= 0) {
         (void)hd_spool_allow_owner(fd, &st);
     }
-    if (fd >= 0 && hd_os.flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    if (fd >= 0 && hd_os.flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        hd_os.rename_at(k->spool.dir_fd, temp, name) == 0) {
         h->note = fd + 1;
     } else if (fd >= 0) {
-        hd_os.unlink_at(k->spool.dir_fd, name);
+        hd_os.unlink_at(k->spool.dir_fd, temp);
         hd_os_close(fd);
     }
 }
