@@ -17,7 +17,8 @@
 /* By the name of its protocol, which is asked for by a whole path: without it (another root, no /proc there)
  * local sockets are known to the kernel's socket monitor, and most others are the network's. */
 static enum hd_fd_kind socket_kind(const char *path_in_self, uint64_t inode) {
-    static const char of_network[][5] = {"TCP", "UDP", "RAW", "MPTC", "SCTP"}; /* and TCPv6, UDP-Lite … */
+    static const char of_network[][5] = {"TCP",  "UDP",  "RAW", "MPTC",
+                                         "SCTP", "PING", "AF_V"}; /* and TCPv6, UDP-Lite, AF_VSOCK … */
     char path[64], name[16] = {0};
     struct hd_text t;
     hd_text_init(&t, path, sizeof path);

@@ -29,6 +29,10 @@
 #include "evidence.h"
 #include "monitor/proc_files.h"
 
+static uint64_t address_of(const void *what) {
+    return (uint64_t)(uintptr_t)what;
+}
+
 /* ---- sockets -------------------------------------------------------------------------------- */
 
 static long no_xattr(const char *path, const char *name, void *value, size_t n) {
@@ -60,6 +64,33 @@ static void a_socket_to_the_kernel_is_none_of_the_networks(void **state) {
     assert_string_equal(cause_blocked(SYS_read, (uint64_t)udp, 0, 0), "network");
     close(netlink);
     close(udp);
+}
+
+static const char *protocol;
+
+static long tell_protocol(const char *path, const char *name, void *value, size_t n) {
+    (void)path, (void)name;
+    size_t length = strlen(protocol);
+    assert_true(length <= n);
+    memcpy(value, protocol, length);
+    return (long)length;
+}
+
+/* Not every machine lets us make all of them. */
+static void a_protocol_tells_a_peer_on_the_network(void **state) {
+    static const char *const of_network[] = {"TCPv6", "UDPLITEv6", "PING", "PINGv6", "AF_VSOCK", "SCTPv6"};
+    static const char *const others[] = {"NETLINK", "PACKET", "ALG", "AF_ALG"};
+    struct pollfd one = {.fd = pair[0], .events = POLLIN};
+    (void)state;
+    hd_os.get_xattr = tell_protocol;
+    for (size_t i = 0; i < sizeof of_network / sizeof of_network[0]; i++) {
+        protocol = of_network[i];
+        assert_string_equal(cause_blocked(SYS_ppoll, address_of(&one), 1, 0), "network");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        protocol = others[i];
+        assert_string_equal(cause_blocked(SYS_ppoll, address_of(&one), 1, 0), "unknown");
+    }
 }
 
 /* ---- a call between two descriptors --------------------------------------------------------- */
@@ -144,10 +175,6 @@ static const char *deep_path(size_t length) {
     }
     memcpy(path + length - strlen(name), name, sizeof name);
     return path;
-}
-
-static uint64_t address_of(const char *path) {
-    return (uint64_t)(uintptr_t)path;
 }
 
 static void a_file_in_a_deep_folder_is_called_by_its_own_name(void **state) {
@@ -431,6 +458,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(among_many_children_the_newest_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_local_socket_is_one_also_without_proc_in_its_place, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_protocol_tells_a_peer_on_the_network, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_socket_to_the_kernel_is_none_of_the_networks, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
