@@ -24,7 +24,7 @@ static const char *const kind_names[KINDS] = {"unwatched", "watched", "unwatched
 #define RUNS_MAX 16   /* of each server in a pair */
 #define RESAMPLES 1000
 #define TARGET 1
-#define TELLS_PERCENT 1 /* how far apart `.from` and `.to` lie at most where a figure tells its target */
+#define TELLS_PERCENT 2 /* how far apart `.from` and `.to` lie at most where a figure tells its target */
 
 struct load {
     double throughput, p99; /* a second; in microseconds */

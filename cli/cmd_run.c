@@ -173,8 +173,8 @@ static void say_ending(void *ending) {
     }
     if (e->left_out > 0) {
         complain(
-            "--on-hang: the command was not run, or not to its end, for %lu report%s: too many at a time, or "
-            "5 s after the program's end",
+            "--on-hang: the command was not run, or not to its end, for %lu report%s: it has 5 s after the "
+            "program's end, or until a signal",
             e->left_out, by_count((int64_t)e->left_out, "", "s"));
     }
     if (e->untold != NULL) {

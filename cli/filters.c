@@ -67,6 +67,7 @@ static void make_the_calls(void) {
     hd_os.boot_clock(&ns);
     hd_os_clock_init();
     hd_os_thread_cpu_ns();
+    hd_os_process_cpu_ns();
     hd_os.thread_cpu_clock(hd_os.get_tid(), &ns);
     hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&word, byte, sizeof word);
     hd_os.close(hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));

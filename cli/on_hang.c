@@ -26,9 +26,8 @@ static _Noreturn void become(const struct on_hang *o, const char *report) {
 }
 
 static void start_next(struct on_hang *o) {
-    while (o->running == 0 && o->queued > 0) {
-        char *report = o->queue[0];
-        memmove(&o->queue[0], &o->queue[1], --o->queued * sizeof o->queue[0]);
+    while (o->running == 0 && o->begun < o->given_count) {
+        const char *report = o->given[o->begun++];
         pid_t child = fork();
         if (child == 0) {
             become(o, report);
@@ -38,46 +37,47 @@ static void start_next(struct on_hang *o) {
             o->running = child;
         }
         o->left_out += child < 0;
-        free(report);
     }
 }
 
-/* The newest are looked at first. Without memory every report is. */
-static bool is_new(struct on_hang *o, const char *report) {
+/* The newest are looked at first. */
+static bool is_new(const struct on_hang *o, const char *report) {
     for (size_t i = o->given_count; i > 0; i--) {
         if (strcmp(o->given[i - 1], report) == 0) {
             return false;
         }
     }
+    return true;
+}
+
+static bool keep(struct on_hang *o, const char *report) {
     if (o->given_count == o->given_room) {
         size_t room = o->given_room != 0 ? 2 * o->given_room : 64;
         char **more = realloc(o->given, room * sizeof *more);
         if (more == NULL) {
-            return true;
+            return false;
         }
         o->given = more;
         o->given_room = room;
     }
     o->given[o->given_count] = strdup(report);
-    o->given_count += o->given[o->given_count] != NULL;
-    return true;
+    return o->given[o->given_count] != NULL && ++o->given_count;
 }
 
-static void add(struct on_hang *o, const char *report) {
-    bool room = o->queued < ON_HANG_QUEUE && !o->stopped;
-    char *path = room ? strdup(report) : NULL;
-    if (path != NULL) {
-        o->queue[o->queued++] = path;
-        start_next(o);
-    } else {
-        o->left_out++;
-    }
+/* Nobody waits for what has not begun. */
+static void leave_out(struct on_hang *o) {
+    o->left_out += o->given_count - o->begun;
+    o->begun = o->given_count;
 }
 
 void on_hang_add(struct on_hang *o, const char *report) {
     pthread_mutex_lock(&o->lock);
     if (o->command != NULL && is_new(o, report)) {
-        add(o, report);
+        o->left_out += !keep(o, report);
+        if (o->stopped) {
+            leave_out(o);
+        }
+        start_next(o);
     }
     pthread_mutex_unlock(&o->lock);
 }
@@ -101,10 +101,7 @@ bool on_hang_busy(struct on_hang *o) {
 unsigned long on_hang_stop(struct on_hang *o) {
     pthread_mutex_lock(&o->lock);
     o->stopped = true;
-    o->left_out += o->queued;
-    while (o->queued > 0) {
-        free(o->queue[--o->queued]);
-    }
+    leave_out(o);
     if (o->running != 0) {
         kill(-o->running, SIGTERM);
         o->running = 0;

@@ -12,18 +12,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define ON_HANG_QUEUE 16
-
 struct on_hang {
     pthread_mutex_t lock; /* one thread adds, and may be left (cli/beside.h) while another one stops it */
     const char *command;  /* NULL: nothing is ever run */
     pid_t running;        /* leader of a process group of its own; 0: none */
-    char *queue[ON_HANG_QUEUE]; /* reports' paths, oldest first */
-    size_t queued;
-    char **given; /* paths of all reports that it was to be run with */
-    size_t given_count, given_room;
+    char **given;         /* paths of all reports that it is to be run with, oldest first */
+    size_t given_count, given_room, begun; /* it was run with so many of them */
     bool stopped;
-    unsigned long left_out; /* reports that there was no room for, or no process, or no time at the end */
+    unsigned long left_out; /* reports that there was no memory for, or no process, or no time at the end */
 };
 
 /* Runs the command with this report, now or when those before it have ended; once for each report. Never

@@ -68,8 +68,8 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     h->cpu_before_ns = msg->cpu_ns;
     h->faults_before = hd_major_faults(k, h->tid);
     h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
-    h->tracked_ns = now_ns;
-    h->process_cpu_before_ns = hd_os_process_cpu_ns();
+    h->tracked_age_ns = msg->duration_ns;
+    h->process_cpu_before_ns = msg->process_cpu_ns;
     return h;
 }
 

@@ -31,11 +31,12 @@ struct hd_message {
     uint32_t generation; /* of the watch's slot: it may have been given to another loop since */
     uint64_t at_ns;
     uint64_t turn; /* with SAMPLE and OPEN: start of the turn that it is of, in ticks */
-    uint64_t duration_ns, excluded_ns, threshold_ns;
+    uint64_t duration_ns, excluded_ns, threshold_ns; /* the first with TRACK, OPEN and END: so far */
     struct hd_sched sched; /* with TRACK: when the turn was first seen running; with END: at its end */
     bool sched_known;
     struct hd_capture_cost cost; /* of the loop's captures so far; the most, of its turn */
     uint64_t cpu_ns;             /* the monitor's own so far */
+    uint64_t process_cpu_ns;     /* of the process, at duration_ns: with TRACK, OPEN and END; 0: not known */
     uint64_t late_max_ns;        /* the same of the turn */
     bool degraded;               /* it samples less than asked: it is over its budget */
 };

@@ -95,11 +95,11 @@ static void fill_cost(const struct hd_worker *k, const struct hd_hang *h, struct
     };
 }
 
-/* Of one processor, since the worker was told of the turn. */
+/* Of one processor, since the turn began to be followed. */
 static double process_percent(const struct hd_hang *h) {
-    uint64_t cpu_ns = hd_os_process_cpu_ns() - h->process_cpu_before_ns;
-    uint64_t span_ns = hd_os_now_ns() - h->tracked_ns;
-    return span_ns >= CPU_SPAN_NS ? 100 * (double)cpu_ns / (double)span_ns : -1;
+    uint64_t cpu_ns = h->process_cpu_ns - h->process_cpu_before_ns;
+    bool known = h->process_cpu_ns != 0 && h->duration_ns >= h->tracked_age_ns + CPU_SPAN_NS;
+    return known ? 100 * (double)cpu_ns / (double)(h->duration_ns - h->tracked_age_ns) : -1;
 }
 
 static enum hd_report_kind kind_of(const struct hd_hang *h) {

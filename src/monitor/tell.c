@@ -11,6 +11,7 @@
 
 #include "monitor/look.h"
 
+#define OVER_NS (50 * HD_NS_PER_MS)    /* a turn's end that is older: what the process ran since is not its */
 #define CUT_BYTES_MIN 2048u            /* of a stack: less is of no use */
 #define TELL_SAME_NS (5 * HD_NS_PER_S) /* a proven stack is no news: the worker is not woken for each */
 
@@ -189,6 +190,10 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look
                                  .excluded_ns = w->life.excluded_ns,
                                  .activity = (uint8_t)hd_loop_activity(
                                      &w->loop, atomic_load_explicit(&w->loop.word, memory_order_relaxed))};
+    if (!w->told || (actions & ~(unsigned)HD_ACT_SAMPLE) != 0) {
+        message.duration_ns = hd_life_age(&w->life, look->now_ns);
+        message.process_cpu_ns = hd_os_process_cpu_ns();
+    }
     if (!w->told && (actions & (HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN)) != 0) {
         tell_turn(m, w, message);
         actions |= w->told && w->life.state == HD_LIFE_HANGING ? HD_ACT_OPEN : 0;
@@ -202,13 +207,13 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look
             message.activity = HANGDOG_EXIT; /* it is over, and the word is perhaps the next turn's */
         }
         message.at_ns = look->now_ns;
-        message.duration_ns = hd_life_age(&w->life, look->now_ns);
         hd_tell(m, &message);
     }
     if ((actions & (HD_ACT_END | HD_ACT_FORGET)) != 0) {
         message.type = (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET;
         message.at_ns = w->life.end_ns;
         message.duration_ns = w->life.duration_ns;
+        message.process_cpu_ns = look->now_ns - w->life.end_ns < OVER_NS ? message.process_cpu_ns : 0;
         message.sched = w->sched;
         message.sched_known = w->sched_valid;
         if (w->tracked_turn != 0) {

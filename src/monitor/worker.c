@@ -189,6 +189,7 @@ static void update_reports(struct hd_monitor *m, struct hd_worker *k) {
             continue;
         }
         h->duration_ns = h->seen_age_ns;
+        h->process_cpu_ns = hd_os_process_cpu_ns();
         if (h->seen_same && h->deadlock_count == 0 && h->last.evidence.lock_owner_tid != 0) {
             look_at_threads(m, k, h); /* the ring may have closed since */
         }
@@ -204,6 +205,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->activity = hd_activity_is_idle(msg->activity) ? h->activity : msg->activity;
     h->threshold_ns = msg->threshold_ns;
     h->duration_ns = msg->duration_ns;
+    h->process_cpu_ns = msg->process_cpu_ns;
     h->excluded_ns = msg->excluded_ns;
     bool launch = h->state == HANGDOG_STATE_LAUNCH;
     if (h->last.valid && !launch && !h->excused && is_served(m, k, h, &h->last)) { /* by one that was busy */
@@ -279,6 +281,7 @@ static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
     uint64_t end_ns = end_of(m, h, msg), early_ns = msg->at_ns - end_ns;
     hd_hang_settle(h, end_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
     h->duration_ns = msg->duration_ns > early_ns ? msg->duration_ns - early_ns : 0;
+    h->process_cpu_ns = early_ns == 0 ? msg->process_cpu_ns : 0;
     h->excluded_ns = msg->excluded_ns;
     bool none = h->excused || h->duration_ns < h->threshold_ns;
     if (h->opened && (none || ends_as_batch(m, h) || ends_without_loop(m, h) || known_too_late(m, h))) {

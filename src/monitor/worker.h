@@ -80,8 +80,8 @@ struct hd_hang {
     struct hd_capture_cost cost, cost_before; /* the loop's captures: now, and when tracking began */
     uint64_t cpu_ns, cpu_before_ns;           /* of the monitor */
     uint64_t worker_cpu_before_ns, late_max_ns;
-    uint64_t tracked_ns,
-        process_cpu_before_ns; /* when the worker was told of the turn, and the CPU time then */
+    uint64_t tracked_age_ns, process_cpu_before_ns; /* when the turn began to be followed */
+    uint64_t process_cpu_ns;                        /* at duration_ns; 0: not known */
     bool degraded;
 };
 

@@ -29,7 +29,7 @@ int hd_spool_allow_owner(int fd, struct stat *st) {
 
 /* The same of a folder, which cannot be opened for reading before. By what was opened, and not by its name:
  * who may write to the one above may have put there a link to a file of ours. */
-static void allow_to_enter(int place) {
+static void allow_to_enter(int dir, const char *name, int place) {
     char path[48];
     struct stat st;
     struct hd_text t;
@@ -37,7 +37,9 @@ static void allow_to_enter(int place) {
         hd_text_init(&t, path, sizeof path);
         hd_text_str(&t, "/proc/thread-self/fd/");
         hd_text_u64(&t, (uint64_t)place);
-        (void)hd_os.chmod_at(AT_FDCWD, path, (int)(st.st_mode | 0700));
+        int r = hd_os.chmod_at(AT_FDCWD, path, (int)(st.st_mode | 0700));
+        if (r == -ENOENT) /* no /proc, in a root of the program's own */
+            (void)hd_os.chmod_at(dir, name, (int)(st.st_mode | 0700));
     }
 }
 
@@ -54,7 +56,7 @@ static int enter_folder(int dir, const char *name) {
         return r;
     fd = hd_os.open_at(dir, name, r == 0 ? flags | O_NOFOLLOW : flags, 0);
     if (r == 0 && fd >= 0)
-        allow_to_enter(fd);
+        allow_to_enter(dir, name, fd);
     return fd;
 }
 

@@ -215,6 +215,15 @@ static void what_is_made_is_its_owners_whatever_umask_says(void **state) {
     }
 }
 
+static int chmod_without_proc(int dir, const char *name, int mode) {
+    return name[0] == '/' ? -ENOENT : real.chmod_at(dir, name, mode);
+}
+
+static void so_it_is_in_a_root_that_has_no_proc(void **state) {
+    hd_os.chmod_at = chmod_without_proc;
+    what_is_made_is_its_owners_whatever_umask_says(state);
+}
+
 static int swap_and_chmod(int dir, const char *name, int mode) {
     char made[80], moved[80];
     snprintf(made, sizeof made, "%s/a", folder);
@@ -470,6 +479,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(folders_are_made_as_deep_as_asked),
         TEST(what_is_made_is_its_owners_whatever_umask_says),
+        TEST(so_it_is_in_a_root_that_has_no_proc),
         TEST(a_folder_that_is_swapped_for_a_link_lets_nobody_at_what_the_link_names),
         TEST(a_file_in_the_way_is_told),
         TEST(a_report_appears_under_its_id_and_nothing_else),
