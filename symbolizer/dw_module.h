@@ -56,8 +56,8 @@ bool dw_may_open_split(const struct module *m, Dwarf_Die *unit);
 /* The unit of an address (libdwfl's), by the table of addresses or, without one, by the units' own ranges. */
 bool dw_find_unit(struct module *m, Dwarf_Addr addr, Dwarf_Die *unit, Dwarf_Addr *bias);
 
-/* The functions around an address of a unit, inlined ones too, innermost first; how many. None of a file that
- * nests deeper than compilers do, by far. */
+/* The functions around an address of a unit, inlined ones too, innermost first; how many. None where
+ * namespaces, types and functions without the address nest deeper than that. */
 #define DW_LEVELS_MAX 512
 size_t dw_functions_at(Dwarf_Die *unit, Dwarf_Addr addr, Dwarf_Die found[DW_LEVELS_MAX]);
 

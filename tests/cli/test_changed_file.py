@@ -177,11 +177,21 @@ class ChangedFile(Command):
             f".byte {INLINED}; .long .Lwhat - .Lunit; {EVERYWHERE}", ".byte 0, 0, 0")
         self.assertRegex(shown, r"inner \(inlined\) [^\n]*\n[^\n]* work ")
 
-    def test_blocks_inside_of_each_other_without_end_are_not_followed(self):
+    def test_a_lambda_is_found_inside_of_the_function_that_has_it(self):
+        """As gcc describes it: in a type of a function whose own code is elsewhere."""
+        elsewhere = ".quad victim + 4096; .quad 16"
+        shown = self.shown_described(
+            f'.byte {FUNCTION}; .asciz "before"; {elsewhere}', f".byte {BLOCK}; {elsewhere}", f'.byte {NAMESPACE}; .asciz "type"',
+            f'.Lwhat: .byte {ABSTRACT}; .asciz "inner"; .byte 1', f'.byte {FUNCTION}; .asciz "lambda"; {EVERYWHERE}',
+            f".byte {INLINED}; .long .Lwhat - .Lunit; {EVERYWHERE}", ".byte 0, 0, 0, 0")
+        self.assertRegex(shown, r"inner \(inlined\) [^\n]*\n[^\n]* lambda ")
+
+    def test_what_is_inside_of_each_other_without_end_ends_nobody(self):
+        """Rust's compiler makes a block of each variable."""
         depth = 100000
-        block = f".byte {BLOCK}; {EVERYWHERE}"
-        self.assertRegex(self.shown_described(f".rept {depth}; {block}; .endr; .zero {depth}"), r" victim +described.so")
-        depth = 100
+        block, space = f".byte {BLOCK}; {EVERYWHERE}", f'.byte {NAMESPACE}; .asciz ""'
+        for inside in block, space:
+            self.assertRegex(self.shown_described(f".rept {depth}; {inside}; .endr; .zero {depth}"), r" victim +described.so")
         self.assertRegex(self.shown_described(f'.byte {FUNCTION}; .asciz "work"; {EVERYWHERE}', f".rept {depth}; {block}; .endr",
                                               f".zero {depth + 1}"), r" work +described.so")
 
