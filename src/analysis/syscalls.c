@@ -16,11 +16,11 @@
 #define CLOSED(name) \
     { SYS_##name, HD_WAIT_DESCRIPTOR, HD_OBJECT_NONE, #name }
 
-static const struct {
+static const struct __attribute__((packed)) {
     int16_t nr;
-    uint8_t wait;   /* enum hd_wait */
-    uint8_t object; /* enum hd_object; of what waits for a file */
-    char name[18];  /* here, not elsewhere: no pointers for the loader to mend in every process */
+    uint8_t wait : 5;   /* enum hd_wait */
+    uint8_t object : 3; /* enum hd_object; of what waits for a file */
+    char name[18];      /* here, not elsewhere: no pointers for the loader to mend in every process */
 } calls[] = {
     /* a descriptor: file, socket, pipe … decides */
     CALL(DESCRIPTOR, read),
