@@ -217,9 +217,12 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
     struct hd_mailbox *m = own_mailbox;
     bool answer = false;
     uint32_t sequence = 0;
+    /* the kernel had no room for what we sent with it (RLIMIT_SIGPENDING): whoever is asked is meant */
+    bool emptied = why->si_code == SI_USER && why->si_pid == 0;
 
-    if (m != NULL && why->si_code == SI_QUEUE) {
-        sequence = (uint32_t)(uintptr_t)why->si_value.sival_ptr;
+    if (m != NULL && (emptied || why->si_code == SI_QUEUE)) {
+        sequence = emptied ? (uint32_t)(__atomic_load_n(&m->word, __ATOMIC_RELAXED) >> 2)
+                           : (uint32_t)(uintptr_t)why->si_value.sival_ptr;
         uint64_t asked = hd_mail_word(sequence, HD_MAIL_ASKED);
         answer = __atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(sequence, HD_MAIL_COPYING), false,
                                              __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -38,6 +39,22 @@ static void a_running_thread_answers_with_its_place_and_its_stack(void **state) 
     assert_int_equal(l.target.cost.interrupted_syscalls, 0);
     live_end(&l);
     assert_int_equal(l.leave_rc, 0);
+}
+
+/* The kernel then sends the signal without what goes with it. */
+static void it_answers_where_no_more_signals_may_be_queued(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
+    assert_true(live_start(&l, live_body_spin));
+    assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &(struct rlimit){.rlim_max = before.rlim_max}), 0);
+    bool answered = live_capture_spinning(&l, &c);
+    assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &before), 0);
+    live_end(&l);
+    assert_true(answered);
+    assert_true(live_in_spin(c.regs.pc));
 }
 
 static uint64_t began_ns, began_ticks, suspended_ns;
@@ -390,6 +407,7 @@ static void a_child_made_on_the_alternate_stack_lives(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_running_thread_answers_with_its_place_and_its_stack),
+        cmocka_unit_test(it_answers_where_no_more_signals_may_be_queued),
         cmocka_unit_test(a_pause_is_as_long_as_it_is_also_after_a_suspend),
         cmocka_unit_test(a_stack_larger_than_the_buffer_is_cut_and_says_so),
         cmocka_unit_test(a_main_threads_stack_is_whole_again_after_it_has_grown),
