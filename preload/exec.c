@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The interposed exec functions. In the watched process itself the new program gets what the runner gave the
- * first one: LD_PRELOAD and the memory file. All is built on the stack; a failed exec leaves nothing behind.
- * In children nothing is changed.
+ * first one: LD_PRELOAD and the memory file. All is built on the stack, and fits into an alternate one of 8
+ * KiB (the least that programs have) beside a signal's frame; a failed exec leaves nothing behind. In
+ * children nothing is changed.
  */
 #include "exec.h"
 
@@ -154,9 +155,13 @@ static bool is_of_another_runner(const struct call *c) {
     return hd_exec_variable(c->env, HD_LINK_VARIABLE) != NULL;
 }
 
-static bool target_loads_us(const struct call *c, char first[HD_NEXT_NAME_BYTES]) {
+/* By itself: no other way needs that much stack, and by name no handler may execute anything. */
+__attribute__((noinline)) static bool named_loads_us(const struct call *c, char first[HD_NEXT_NAME_BYTES]) {
     char path[PATH_MAX];
-    struct hd_text t;
+    return find(c->path, path, sizeof path) && loads_us(AT_FDCWD, path, c->argv, first);
+}
+
+static bool target_loads_us(const struct call *c, char first[HD_NEXT_NAME_BYTES]) {
     if (c->way == BY_FD && c->env == NULL) {
         return false; /* libc refuses it, and would not with ours */
     }
@@ -164,13 +169,15 @@ static bool target_loads_us(const struct call *c, char first[HD_NEXT_NAME_BYTES]
         return false; /* the second is ldd's: we would be in the list */
     }
     if (c->way == BY_FD || (c->way == BY_DIRECTORY && c->path[0] == '\0')) {
+        char path[32];
+        struct hd_text t;
         hd_text_init(&t, path, sizeof path);
         hd_text_str(&t, "/proc/self/fd/");
         hd_text_i64(&t, c->fd);
         return loads_us(AT_FDCWD, path, c->argv, first);
     }
     if ((c->way == BY_NAME || c->way == SPAWN_BY_NAME) && strchr(c->path, '/') == NULL) {
-        return find(c->path, path, sizeof path) && loads_us(AT_FDCWD, path, c->argv, first);
+        return named_loads_us(c, first);
     }
     return loads_us(c->way == BY_DIRECTORY ? c->fd : AT_FDCWD, c->path, c->argv, first);
 }

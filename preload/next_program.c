@@ -8,7 +8,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +18,7 @@
 
 #define INTERPRETERS_MAX 4 /* of scripts, as the kernel has it */
 #define SEGMENTS_MAX 64    /* of a program */
+#define HEAD_BYTES 256     /* that are read of a file first, as the kernel does */
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -138,11 +138,11 @@ static bool interpreter_of(const char *head, char *path, size_t size) {
 }
 
 bool hd_next_loads_us(int dir, const char *path, char *const *argv, char first[HD_NEXT_NAME_BYTES]) {
-    char interpreter[PATH_MAX];
+    char interpreter[HEAD_BYTES];
     for (unsigned i = 0; i < INTERPRETERS_MAX; i++) {
         union {
             ElfW(Ehdr) elf;
-            char text[256];
+            char text[HEAD_BYTES];
         } head;
         memset(&head, 0, sizeof head);
         int fd = open_program(dir, path);

@@ -14,7 +14,7 @@
 #define LINE_BYTES 128 /* "1: POSIX  ADVISORY  READ 1234 08:01:5678 0 EOF" */
 
 bool hd_own_locks_may_have(uint64_t inode) {
-    char piece[1024], line[LINE_BYTES], wanted[32];
+    char piece[512], line[LINE_BYTES], wanted[32];
     struct hd_text t;
     size_t length = 0;
     long n;

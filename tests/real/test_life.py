@@ -249,6 +249,32 @@ class Namespaces(Case):
                                                    if not line.startswith("hangdog: ")))
 
 
+# A handler on an alternate stack of the usual size executes what is to come in its place; below it is nothing.
+RESTARTS = """
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static char *next;
+static void restart(int signal) {
+    (void)signal;
+    execl(next, next, "loop", (char *)0);
+}
+int main(int argc, char **argv) {
+    char *pages = mmap(0, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t stack = {.ss_sp = pages + 4096, .ss_size = 2 * 4096};
+    struct sigaction action = {.sa_handler = restart, .sa_flags = SA_ONSTACK};
+    next = argv[argc - 1];
+    if (mprotect(pages, 4096, PROT_NONE) != 0 || sigaltstack(&stack, 0) != 0 || sigaction(SIGUSR1, &action, 0) != 0) {
+        return 1;
+    }
+    poll(0, 0, 100);
+    raise(SIGUSR1);
+    return 1;
+}
+"""
+
+
 FORMS = ("execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe", "fexecve", "execveat")
 
 
@@ -293,6 +319,14 @@ class Exec(Case):
             private = name == "setpriv" and not for_everybody(BUILD)
             self.assertRegex(program.told[-1], "user who may not read our library" if private else "; 1 hang, ")
             self.assertNotIn("ld.so", program.errors)
+
+    @unittest.skipIf(SANITIZER, "an instrumented function needs more stack than there is")
+    def test_a_handler_on_a_small_stack_restarts_its_program(self):
+        restarts = self.folder() + "/restarts"
+        subprocess.run(["gcc", "-x", "c", "-", "-o", restarts], input=RESTARTS, text=True, check=True)
+        program = self.program([restarts, BECOME])
+        self.assertEqual(7, program.wait(), program.errors)
+        self.assertEqual(["sleep"], self.hangs(program), program.errors)
 
     def test_exec_in_mid_hang_leaves_nothing_open(self):
         begin = time.monotonic_ns()
