@@ -120,6 +120,16 @@ static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_
     return keep_demangled(s, name);
 }
 
+/* gcc describes what no other file can call, a lambda or a function of an unnamed namespace, by its bare
+ * name: operator(). Its symbol has the whole. Not of a part that was taken out of it, or a copy for some
+ * arguments.
+ */
+static bool says_more(const char *symbol, const char *described) {
+    return symbol != NULL && strlen(symbol) > strlen(described) &&
+           strchr(described, '(') == strstr(described, "()") && strstr(symbol, described) != NULL &&
+           strstr(symbol, " [clone ") == NULL && strchr(symbol, '(') != NULL;
+}
+
 int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],
                        const char **reason) {
     struct module *m = dw_module(s, q->path, q->build_id);
@@ -139,7 +149,7 @@ int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struc
     if (n == 0)
         out[n++] = (struct symbol){0};
     struct symbol *whole = &out[n - 1];
-    if (whole->function == NULL)
+    if (whole->function == NULL || (!whole->inlined && says_more(name, whole->function)))
         whole->function = name;
     if (whole->function != NULL && entry != 0 && !whole->inlined && whole->function[0] == '_' &&
         !is_mangled(whole->function))
