@@ -87,11 +87,18 @@ static bool is_plainer(const char *a, const char *b) {
     return strncmp(a, b, bare_length(a)) < 0;
 }
 
+/* Neither mangled nor what became of that: __gnu_cxx::f() begins with underscores, too. */
+static bool is_of_c(const char *name) {
+    return strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strpbrk(name, ":<( ") == NULL;
+}
+
 /* The plainest of the exported names of the function that begins at `entry`; `name` when there is no plainer
  * one. */
 const char *dw_plainest_name(struct symbolizer *s, struct module *m, const char *name, GElf_Addr entry) {
     const char *best = name;
     char bare[256];
+    if (name[0] != '_' || !is_of_c(name))
+        return name;
     int count = dwfl_module_getsymtab(m->module);
     for (int i = 1; i < count; i++) {
         GElf_Sym symbol;
@@ -101,7 +108,7 @@ const char *dw_plainest_name(struct symbolizer *s, struct module *m, const char 
             GELF_ST_BIND(symbol.st_info) == STB_LOCAL)
             continue;
         int type = GELF_ST_TYPE(symbol.st_info);
-        if ((type == STT_FUNC || type == STT_GNU_IFUNC) && is_plainer(other, best))
+        if ((type == STT_FUNC || type == STT_GNU_IFUNC) && is_of_c(other) && is_plainer(other, best))
             best = other;
     }
     if (best == name || bare_length(best) >= sizeof bare)

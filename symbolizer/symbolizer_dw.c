@@ -18,10 +18,6 @@ static const char *keep_demangled(struct symbolizer *s, const char *name) {
     return kept;
 }
 
-static bool is_mangled(const char *name) {
-    return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
-}
-
 static const char *name_of(struct symbolizer *s, Dwarf_Die *die) {
     Dwarf_Attribute memory;
     Dwarf_Attribute *attribute = dwarf_attr_integrate(die, DW_AT_linkage_name, &memory);
@@ -151,8 +147,7 @@ int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struc
     struct symbol *whole = &out[n - 1];
     if (whole->function == NULL || (!whole->inlined && says_more(name, whole->function)))
         whole->function = name;
-    if (whole->function != NULL && entry != 0 && !whole->inlined && whole->function[0] == '_' &&
-        !is_mangled(whole->function))
+    if (whole->function != NULL && entry != 0 && !whole->inlined)
         whole->function = dw_plainest_name(s, m, whole->function, entry);
     return n;
 }

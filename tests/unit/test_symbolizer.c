@@ -112,6 +112,16 @@ __attribute__((noinline)) void tock(void) {
     __asm__ volatile("");
 }
 
+/* As an instance of C++'s library, and what Rust's compiler makes for a panic. */
+void tip(void) __asm__("_ZN9__gnu_cxx3tipEv");
+__attribute__((weak)) void tip(void) {
+    __asm__ volatile("");
+}
+void toss(void) __asm__("_RNvCs6xxl1lAjzDf_7___rustc4toss");
+__attribute__((noinline)) void toss(void) {
+    __asm__ volatile("");
+}
+
 /* ---- tests -------------------------------------------------------------------------------- */
 
 static void a_place_has_its_inlined_functions_innermost_first(void **state) {
@@ -147,6 +157,15 @@ static void a_readable_name_is_better_than_a_mangled_one_that_stays_so(void **st
     tock();
     assert_int_equal(resolve_in(&p, (uintptr_t)&tock, true), 1);
     assert_string_equal(found[0].function, "tock");
+}
+
+static void a_demangled_name_that_begins_with_underscores_stays(void **state) {
+    (void)state;
+    struct place p = place_of(NULL);
+    assert_int_equal(resolve_in(&p, (uintptr_t)&tip, true), 1);
+    assert_string_equal(found[0].function, "__gnu_cxx::tip()");
+    assert_int_equal(resolve_in(&p, (uintptr_t)&toss, true), 1);
+    assert_string_equal(found[0].function, "__rustc::toss");
 }
 
 /* The C library's own, not that of a sanitizer before it. */
@@ -362,6 +381,7 @@ int main(void) {
         cmocka_unit_test(a_place_has_its_inlined_functions_innermost_first),
         cmocka_unit_test(an_exact_place_is_not_moved_and_a_return_address_is),
         cmocka_unit_test(a_readable_name_is_better_than_a_mangled_one_that_stays_so),
+        cmocka_unit_test(a_demangled_name_that_begins_with_underscores_stays),
         cmocka_unit_test(the_c_library_is_named_as_people_know_it),
         cmocka_unit_test(without_debug_files_the_symbol_table_names_the_function),
         cmocka_unit_test(the_kernels_own_module_has_names),
