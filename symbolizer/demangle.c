@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <libiberty/demangle.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,35 +33,58 @@ static void add(const char *piece, size_t n, void *text) {
 }
 
 /* Rust's "for<'a, 'b>" is a number after FG or DG, to which libiberty counts also where it prints nothing: a
- * few characters are years. No function has more than one digit of them (63); a name that has these letters
- * elsewhere, as CFGuard, is lost with them. */
-static bool may_count_for_ever(const char *name) {
-    const char *at = name;
-    while ((at = strpbrk(at, "FD")) != NULL) {
-        at++;
-        if (at[0] == 'G' && isalnum((unsigned char)at[1]) && isalnum((unsigned char)at[2]))
-            return true;
-    }
-    return false;
+ * few characters are years. No function has more than one digit of them (63); what looks like more is in an
+ * identifier, as CFGuard, or in a crate's hash, and its G is hidden from libiberty. What hides it begins no
+ * type: if it was a number nevertheless, the name is not well-formed now. The letter that hides it, which
+ * followed no F and no D before; 0: they all did, and the name, cut there, is not well-formed either. */
+static char hide_numbers(char *name) {
+    const char *hidden = "kgqrw0123456789";
+    bool used[UCHAR_MAX + 1] = {false};
+    for (const char *at = name; (at = strpbrk(at, "FD")) != NULL;)
+        used[(unsigned char)*++at] = true;
+    while (*hidden != 0 && used[(unsigned char)*hidden])
+        hidden++;
+    for (char *at = name; (at = strpbrk(at, "FD")) != NULL;)
+        if (*++at == 'G' && isalnum((unsigned char)at[1]) && isalnum((unsigned char)at[2]))
+            *at = *hidden;
+    return *hidden;
+}
+
+static void show_again(char *text, char hidden) {
+    for (char *at = text; (at = strpbrk(at, "FD")) != NULL;)
+        if (*++at == hidden && hidden != 0)
+            *at = 'G';
 }
 
 /* Rust's older mangling is C++'s with a hash as its last part, and is tried first. */
-static bool demangle(const char *name, struct text *t) {
-    bool cpp = strncmp(name, "_Z", 2) == 0, rust = strncmp(name, "_R", 2) == 0;
+static bool read_name(const char *name, struct text *t) {
     t->used = 0;
-    if ((!cpp && !rust) || strlen(name) > NAME_MAX_BYTES || (rust && may_count_for_ever(name)) ||
-        setjmp(t->full) != 0)
+    if (setjmp(t->full) != 0)
         return false;
     if (rust_demangle_callback(name, DMGL_NO_OPTS, add, t) != 0)
         return t->used != 0;
     t->used = 0;
-    return cpp && cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_TYPES, add, t) != 0;
+    return name[1] == 'Z' && cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_TYPES, add, t) != 0;
+}
+
+static bool demangle(const char *name, struct text *t) {
+    char copy[NAME_MAX_BYTES + 1];
+    bool rust = strncmp(name, "_R", 2) == 0;
+    size_t bytes = strlen(name);
+    if ((!rust && strncmp(name, "_Z", 2) != 0) || bytes > NAME_MAX_BYTES)
+        return false;
+    memcpy(copy, name, bytes + 1);
+    char hidden = rust ? hide_numbers(copy) : 0;
+    if (!read_name(copy, t))
+        return false;
+    t->bytes[t->used] = 0;
+    show_again(t->bytes, hidden);
+    return true;
 }
 
 char *symbolizer_demangle(const char *name) {
     struct text t;
     if (!demangle(name, &t))
         return strdup(name);
-    t.bytes[t.used] = 0;
     return strdup(t.bytes);
 }

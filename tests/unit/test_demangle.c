@@ -59,7 +59,9 @@ static void names_are_demangled(void **state) {
         {"_Reset", "_Reset"},
         {"_RNvC3ap", "_RNvC3ap"},
         {"_RC0", "_RC0"},
-        {"_RNvC3app7CFGuard", "_RNvC3app7CFGuard"},
+        {"_RNvC3app7CFGuard", "app::CFGuard"},
+        {"_RINvNtC3app7CFGuard4FkDgFG_RL0_hEuE", "app::CFGuard::FkDg::<for<'a> fn(&'a u8)>"},
+        {"_RNvCs1xDGV85I1S7_12rustc_traits3fun", "rustc_traits::fun"},
         {"_R", "_R"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -98,6 +100,7 @@ static void hostile_names_of_rust_are_left_alone(void **state) {
     (void)state;
     is_left_alone("_RMIC1aFGzzzzzzzzzz_EuEC1a"); /* for<'a, 'b, ...> of more than anybody counts */
     is_left_alone("_RINvC1a1fDGzzzzzzzzzz_EL_E");
+    is_left_alone("_RINvC1a30FkFgFqFrFwF0F1F2F3F4F5F6F7F8F9FGzzzzzzzzzz_EuE");
     is_left_alone("_RNvB_1f"); /* in itself */
     is_left_alone("_RINvC1a1fTB7_E");
     is_left_alone("_RINvC1a1fBzzzzzzzzzzzz_E");
