@@ -142,13 +142,15 @@ class StandardLibraries(unittest.TestCase):
 
         for name in ("core::fmt::write", "alloc::vec::Vec<T>::push", "std::thread::sleep",
                      "<alloc::vec::Vec<T> as core::clone::Clone>::clone", "<&mut W as core::fmt::Write>::write_str",
-                     "<i32 as core::fmt::Display>::fmt"):
+                     "<i32 as core::fmt::Display>::fmt", "hashbrown::map::HashMap<K,V,S,A>::insert", "__rustc::rust_begin_unwind",
+                     "__rustc::__rdl_alloc", "panic_unwind::imp::panic"):
             self.assertEqual("app::main", top(name), name)
         for name in ("core::App::run()", "<app::Big as core::fmt::Display>::fmt", "<&mut app::Big as core::fmt::Write>::f",
                      "<alloc::vec::Vec<u8> as app::Encode>::encode", "<i32 as app::Encode>::encode", "corelation"):
             self.assertEqual(name, top(name))
         # The newer mangling has generics as they were filled.
         for name in ("core::ptr::drop_in_place::<(app::Big, u8)>", "<alloc::vec::Vec<app::Big>>::push",
+                     "<hashbrown::raw::RawTable<(app::Big, u8)> as core::ops::drop::Drop>::drop",
                      "std::thread::lifecycle::spawn_unchecked::<app::main::{closure#3}, ()>", "<str>::trim",
                      "<[app::Big]>::sort::<fn(&app::Big) -> u8>", "<*const app::Big>::read",
                      "<(app::Big, app::Big) as core::hash::Hash>::hash::<app::Hasher>",
