@@ -56,6 +56,16 @@ static void show_again(char *text, char hidden) {
             *at = 'G';
 }
 
+/* Punycode may say a surrogate, or what is beyond the last character, and libiberty writes it as if it was
+ * one: JSON has no place for these. */
+static bool has_no_character(const char *text) {
+    for (const unsigned char *at = (const unsigned char *)text; *at != 0; at++)
+        if ((at[0] == 0xed && at[1] >= 0xa0) || (at[0] == 0xf0 && at[1] < 0x90) ||
+            (at[0] == 0xf4 && at[1] >= 0x90) || at[0] > 0xf4)
+            return true;
+    return false;
+}
+
 /* Rust's older mangling is C++'s with a hash as its last part, and is tried first. */
 static bool read_name(const char *name, struct text *t) {
     t->used = 0;
@@ -79,7 +89,7 @@ static bool demangle(const char *name, struct text *t) {
         return false;
     t->bytes[t->used] = 0;
     show_again(t->bytes, hidden);
-    return true;
+    return !has_no_character(t->bytes);
 }
 
 char *symbolizer_demangle(const char *name) {

@@ -56,6 +56,15 @@ static void names_are_demangled(void **state) {
         {"_RNvNtCs6xxl1lAjzDf_1a4deepu9gre_6ka8i", "a::deep::größe"},
         {"_RNvXNtCs6xxl1lAjzDf_1a4deepINtNtCslNYArtu3iFV_5alloc3vec3VechEINtB2_3FooThcAtj4_EE3fooB4_",
          "<alloc::vec::Vec<u8> as a::deep::Foo<(u8, char, [u16; 4])>>::foo"},
+        {"_RNvC1au7ab_xd9k", "a::ab\ud7ff"},
+        {"_RNvC1au7ab_ke4l", "a::ab\ue000"},
+        {"_RNvC1au8ab_le24y", "a::ab\U0010ffff"},
+        {"_RNvC1au7ab_zd9k", "_RNvC1au7ab_zd9k"}, /* no character, and no UTF-8: surrogates, */
+        {"_RNvC1au7ab_he4l", "_RNvC1au7ab_he4l"},
+        {"_RNvC1au8ab_oe24y", "_RNvC1au8ab_oe24y"}, /* and what is beyond the last one */
+        {"_RNvC1au9ab_sv323a", "_RNvC1au9ab_sv323a"},
+        {"_RNvC1au9ab_8t942c", "_RNvC1au9ab_8t942c"},
+        {"_RNvC1au9ab_4p583h", "_RNvC1au9ab_4p583h"},
         {"_Reset", "_Reset"},
         {"_RNvC3ap", "_RNvC3ap"},
         {"_RC0", "_RC0"},
