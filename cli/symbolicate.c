@@ -263,8 +263,9 @@ static const char *trait_of(const char *name) {
 /* "core::fmt::write", "core::ptr::drop_in_place::<(app::Big, u8)>", not core::App::run() of C++.
  * "<alloc::vec::Vec<T> as core::clone::Clone>::clone", where both the type and the trait are the library's; a
  * type that has no path, or is made of others ("[app::Big]"), is a parameter or built in, and only the
- * library may give those functions, or its traits. std's maps are hashbrown's, and what the compiler makes
- * for the library is in __rustc. */
+ * library may give those functions. Of its traits an app's type may be the argument, and then the app may
+ * give them, too ("<u64 as core::convert::From<app::Big>>::from"): that the name does not tell. std's maps
+ * are hashbrown's, and what the compiler makes for the library is in __rustc. */
 static bool is_of_rusts_library(const char *name) {
     static const char *const crates[] = {
         "std::", "core::", "alloc::", "__rustc::", "panic_unwind::", "hashbrown::", NULL};
