@@ -279,13 +279,25 @@ static bool is_of_rusts_library(const char *name) {
     return (trait == NULL || begins_with_any(trait, crates)) && (!path || begins_with_any(type, crates));
 }
 
-/* "std::map<...>::clear()", "void std::__introsort<...>(...)": what comes before the arguments. But
- * std::function's call of a lambda is all that is left of the lambda, and has its name in it. */
-static bool is_of_standard_library(const char *name) {
+/* A template's result is told before its name, and may have a type of the standard library: "std::vector<int>
+ * app::make<int>(int)". What follows "operator" may have one, too. */
+static const char *behind_result(const char *name) {
     const char *word = name;
-    for (const char *at = name; *at != 0 && *at != '<' && *at != '('; at++)
-        if (*at == ' ')
+    int depth = 0;
+    for (const char *at = name; *at != 0 && (depth > 0 || *at != '('); at++) {
+        depth += (*at == '<') - (*at == '>' && at > name && at[-1] != '-');
+        if (depth == 0 && *at == ' ')
             word = at + 1;
+        if (depth == 0 && begins_with(at, "operator") && (at == word || at[-1] == ':'))
+            break;
+    }
+    return word;
+}
+
+/* "std::map<...>::clear()", "void std::__introsort<...>(...)". But std::function's call of a lambda is all
+ * that is left of the lambda, and has its name in it. */
+static bool is_of_standard_library(const char *name) {
+    const char *word = behind_result(name);
     return ((begins_with(word, "std::") || begins_with(word, "__gnu_cxx::")) &&
             strstr(name, "lambda") == NULL) ||
            is_of_rusts_library(name);

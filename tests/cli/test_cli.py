@@ -328,6 +328,11 @@ class Showing(Command):
         self.assertEqual("2.003 s in std::mutex::lock(), called by take_lock()", own(*lock))
         self.assertEqual("2.003 s in std::mutex::lock(), called by take_lock()", own(lock[0], "std::mutex::lock()"))
         self.assertIn(", called by take_lock()", own(lock[0], "void std::__introsort_loop<app::C*>(app::C*)"))
+        for name in "std::ostream& std::operator<< <char>(std::ostream&, char)", "std::enable_if<(1)>::type std::f<int>()":
+            self.assertIn(", called by take_lock()", own(lock[0], name), name)
+        for name in ("std::vector<int> app::make<int>(int)", "std::enable_if<(1), std::string>::type app::f<int>()",
+                     "app::C::operator std::string() const", "std::string (anonymous namespace)::g<int>(int)"):
+            self.assertNotIn("called by", own(lock[0], name), name)
         self.assertEqual("2.003 s in app::init()::{lambda()#1}", own(
             lock[0], "std::_Function_handler<void (), app::init()::{lambda()#1}>::_M_invoke(std::_Any_data const&)"))
 
