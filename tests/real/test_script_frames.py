@@ -105,7 +105,8 @@ class Node(ScriptCase):
 
     def test_a_function_at_many_addresses_is_one_with_all_its_time(self):
         report, frame = self.hang(self.named, "checksumOfNothing")
-        self.assertGreater(frame["share"], 0.8)
+        waited = report["cause"].get("run_delay_ns", 0) / report["duration_ns"]  # for a processor, without an answer
+        self.assertGreater(frame["share"], 0.8 - waited)
         tree = report["samples"]["tree"]
         names = [tree["frames"][node["frame"]].get("function") for node in tree["nodes"]]
         self.assertEqual(1, names.count("checksumOfNothing"), names)

@@ -12,21 +12,35 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/beside.h"
 #include "os/os.h"
 
 #define MOMENT_NS (5 * HD_NS_PER_S)
-#define LONG_AGO_NS (600 * HD_NS_PER_S)
+#define LONG_NS (600 * HD_NS_PER_S)
 
 static sem_t may_end, has_ended;
+static _Atomic uint64_t later_ns; /* what the clock is told to be ahead */
+
+static int clock_ahead(clockid_t of, struct timespec *ts) {
+    int rc = clock_gettime(of, ts);
+    ts->tv_sec += (time_t)(later_ns / HD_NS_PER_S);
+    return rc;
+}
 
 static void wait_for_it(void *unused) {
     (void)unused;
     while (sem_wait(&may_end) != 0) {
     }
     sem_post(&has_ended);
+}
+
+static void let_it_end(void *unused) {
+    hd_os_nap(100 * HD_NS_PER_MS);
+    sem_post(&may_end);
+    wait_for_it(unused);
 }
 
 static int fresh(void **state) {
@@ -36,6 +50,7 @@ static int fresh(void **state) {
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, NULL);
+    later_ns = 0;
     r = (struct runner){.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ended = true};
     r.ended_ns = hd_os_now_ns();
     *state = &r;
@@ -57,17 +72,23 @@ static void it_is_left_when_somebody_wants_us_to_end(void **state) {
     assert_false(beside(r, wait_for_it, NULL));
 }
 
-static void it_is_left_when_it_takes_too_long(void **state) {
-    struct runner *r = *state;
-    r->ended_ns -= LONG_AGO_NS;
-    assert_int_equal(kill(getpid(), SIGCHLD), 0); /* asks nothing of us */
-    assert_false(beside(r, wait_for_it, NULL));
+static void take_long(void *unused) {
+    later_ns = LONG_NS;
+    wait_for_it(unused);
 }
 
-static void let_it_end(void *unused) {
-    hd_os_nap(100 * HD_NS_PER_MS);
-    sem_post(&may_end);
-    wait_for_it(unused);
+static void it_is_left_when_it_takes_too_long(void **state) {
+    struct runner *r = *state;
+    hd_os.clock = clock_ahead;
+    assert_int_equal(kill(getpid(), SIGCHLD), 0); /* asks nothing of us */
+    assert_false(beside(r, take_long, NULL));
+}
+
+/* What began long after the program's end has its own time. */
+static void it_is_not_left_for_what_was_before(void **state) {
+    struct runner *r = *state;
+    r->ended_ns -= LONG_NS;
+    assert_true(beside(r, let_it_end, NULL));
 }
 
 /* A signal that comes with the program's end may be what ended it. */
@@ -83,6 +104,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(it_is_left_when_somebody_wants_us_to_end),
         CASE(it_is_left_when_it_takes_too_long),
+        CASE(it_is_not_left_for_what_was_before),
         CASE(it_has_a_moment_all_the_same),
     };
     hd_os_clock_init();

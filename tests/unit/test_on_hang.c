@@ -38,7 +38,7 @@ static void wait_until_quiet(struct on_hang *o) {
 
 static void it_is_run_once_for_each_in_their_order(void **state) {
     (void)state;
-    struct on_hang o = {.lock = PTHREAD_MUTEX_INITIALIZER, .command = "printf $1 >&2"};
+    static struct on_hang o = {.lock = PTHREAD_MUTEX_INITIALIZER, .command = "printf $1 >&2"};
     char expected[2 * REPORTS + 1], told[sizeof expected + 2];
     int pipes[2], stderr_fd = dup(STDERR_FILENO);
     assert_int_equal(pipe(pipes), 0);
@@ -60,7 +60,7 @@ static void it_is_run_once_for_each_in_their_order(void **state) {
 
 static void what_it_did_not_come_to_is_counted(void **state) {
     (void)state;
-    struct on_hang o = {.lock = PTHREAD_MUTEX_INITIALIZER, .command = "exec sleep 1000"};
+    static struct on_hang o = {.lock = PTHREAD_MUTEX_INITIALIZER, .command = "exec sleep 1000"};
     give(&o);
     assert_int_equal(on_hang_stop(&o), REPORTS);
     on_hang_add(&o, "another");
