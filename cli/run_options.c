@@ -95,7 +95,7 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
          .text = &o->on_hang,
          .help = "run by /bin/sh for each hang, when it ends or has lasted for 5 s, with the report's\n"
                  "path as $1 and $HANGDOG_REPORT; one at a time, its output on standard error.\n"
-                 "Up to 16 wait; when the program has ended they have 5 s"},
+                 "The others wait; when the program has ended they have 5 s"},
         {.name = "exec",
          .flag = &o->exec,
          .help = "the program takes the place of this command and keeps its process number, for services.\n"

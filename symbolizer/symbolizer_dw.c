@@ -118,12 +118,15 @@ static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_
 
 /* gcc describes what no other file can call, a lambda or a function of an unnamed namespace, by its bare
  * name: operator(). Its symbol has the whole. Not of a part that was taken out of it, or a copy for some
- * arguments.
- */
+ * arguments, nor where another function of the same code has the symbol. */
 static bool says_more(const char *symbol, const char *described) {
-    return symbol != NULL && strlen(symbol) > strlen(described) &&
-           strchr(described, '(') == strstr(described, "()") && strstr(symbol, described) != NULL &&
-           strstr(symbol, " [clone ") == NULL && strchr(symbol, '(') != NULL;
+    size_t n = strlen(described);
+    bool bare = strchr(described, '(') == NULL || strncmp(described, "operator()", 10) == 0;
+    const char *at = symbol != NULL && bare ? strstr(symbol, described) : NULL;
+    for (; at != NULL; at = strstr(at + 1, described))
+        if ((at == symbol || at[-1] == ' ' || at[-1] == ':') && at[n] != 0 && strchr("(<[", at[n]) != NULL)
+            return strstr(symbol, " [clone ") == NULL;
+    return false;
 }
 
 int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],

@@ -134,18 +134,32 @@ static bool same_wait(const struct hd_evidence *a, const struct hd_evidence *b) 
            strncmp(a->peer, b->peer, sizeof a->peer) == 0;
 }
 
-/* Among who owned the lock, or was the child, by the same vote. */
-static void add_other(uint64_t *lead_ns, int32_t *kept, bool *several, uint64_t ns, int32_t who) {
-    if (who == 0)
+/* Among who owned the lock, by the same vote. */
+static void add_owner(uint64_t *lead_ns, struct hd_evidence *kept, uint64_t ns, int32_t owner) {
+    if (owner == 0)
         return;
-    *several |= *kept != 0 && *kept != who;
-    if (*kept == who) {
+    kept->several |= kept->lock_owner_tid != 0 && kept->lock_owner_tid != owner;
+    if (kept->lock_owner_tid == owner) {
         *lead_ns += ns;
-    } else if (*kept == 0 || ns > *lead_ns) {
-        *lead_ns = *kept == 0 ? ns : ns - *lead_ns;
-        *kept = who;
+    } else if (kept->lock_owner_tid == 0 || ns > *lead_ns) {
+        *lead_ns = kept->lock_owner_tid == 0 ? ns : ns - *lead_ns;
+        kept->lock_owner_tid = owner;
     } else {
         *lead_ns -= ns;
+    }
+}
+
+static void add_child(struct hd_cause_sums *s, uint64_t ns, int32_t pid) {
+    struct hd_evidence *kept = &s->best[HD_CAUSE_CHILD].evidence;
+    uint64_t *run_ns = &s->best[HD_CAUSE_CHILD].run_ns, *most_ns = &s->best[HD_CAUSE_CHILD].other_ns;
+    if (pid == 0)
+        return;
+    kept->several |= kept->child_pid != 0 && kept->child_pid != pid;
+    *run_ns = s->best[HD_CAUSE_CHILD].run_pid == pid ? *run_ns + ns : ns;
+    s->best[HD_CAUSE_CHILD].run_pid = pid;
+    if (kept->child_pid == 0 || *run_ns > *most_ns) {
+        *most_ns = *run_ns;
+        kept->child_pid = pid;
     }
 }
 
@@ -159,13 +173,15 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
     s->ns[kind] += ns;
     struct hd_evidence *kept = &s->best[kind].evidence;
     if (!first && same_wait(kept, e)) {
-        bool lock = kind == HD_CAUSE_LOCK;
         s->best[kind].ns += ns;
-        add_other(&s->best[kind].other_ns, lock ? &kept->lock_owner_tid : &kept->child_pid, &kept->several,
-                  ns, lock ? e->lock_owner_tid : e->child_pid);
+        if (kind == HD_CAUSE_CHILD)
+            add_child(s, ns, e->child_pid);
+        else
+            add_owner(&s->best[kind].other_ns, kept, ns, e->lock_owner_tid);
     } else if (first || ns > s->best[kind].ns) {
         s->best[kind].ns = first ? ns : ns - s->best[kind].ns;
-        s->best[kind].other_ns = ns;
+        s->best[kind].other_ns = s->best[kind].run_ns = ns;
+        s->best[kind].run_pid = e->child_pid;
         *kept = *e;
     } else {
         s->best[kind].ns -= ns;

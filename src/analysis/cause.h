@@ -85,7 +85,9 @@ struct hd_cause_sums {
     uint64_t assumed_ns;     /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
         uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
-        uint64_t other_ns; /* of it, lead of the lock's owner, or of the child, over all others */
+        uint64_t other_ns; /* of it, lead of the lock's owner over all others, or the child's own */
+        uint64_t run_ns;   /* the same of the newest child: they are waited for one after the other */
+        int32_t run_pid;
         struct hd_evidence evidence;
     } best[HD_CAUSE_KINDS];
 };

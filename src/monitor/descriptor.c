@@ -130,10 +130,7 @@ void hd_fd_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_e
         out->fd_kind = (uint8_t)place;
         return;
     }
-    if (place == HD_FD_PIPE) {
-        out->state = HD_RUN_BLOCKED;
-        for_file = false;
-    }
+    for_file = for_file && place != HD_FD_PIPE;
     for_file |= other != 0 && place == HD_FD_FILE;
     out->fd_kind = (uint8_t)hd_fd_kind_of(proc_fd, tid, (int)c->syscall_args[0], out);
     bool at_other = c->syscall_nr == SYS_splice && place != HD_FD_NONE
@@ -145,4 +142,7 @@ void hd_fd_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_e
         out->fd_kind = (uint8_t)hd_fd_kind_of(proc_fd, tid, (int)c->syscall_args[other], out);
     }
     out->socket = for_file ? 0 : out->socket;
+    if (out->fd_kind == HD_FD_PIPE && place == HD_FD_PIPE) {
+        out->state = HD_RUN_BLOCKED;
+    }
 }

@@ -92,62 +92,11 @@ static int members(const struct hd_worker *k, int tid, const struct hd_capture *
     }
 }
 
-/* The process that a descriptor is of; 0: it is gone, or not known. */
-static int32_t process_of_pidfd(const struct hd_worker *k, int tid, int fd) {
-    char path[48], text[256];
-    uint64_t pid = 0;
-    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
-    hd_read_text(k->proc_fd, path, text, sizeof text);
-    const char *said = hd_find_line(text, "Pid:");
-    if (said != NULL) {
-        hd_take_number(said, &pid);
-    }
-    return (int32_t)pid;
-}
-
-/* One word for a set of descriptors: a peer over the network before a local one, that before a process, which
- * is told too, and that before a pipe. */
-static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capture *c,
-                        struct hd_evidence *out) {
-    static const uint8_t rank[] = {
-        [HD_FD_INET] = 6, [HD_FD_UNIX] = 5,  [HD_FD_PROCESS] = 4, [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2,
-        [HD_FD_TTY] = 2,  [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1,   [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
-    int fds[DESCRIPTORS_MAX];
-    int count = members(k, tid, c, fds);
-    uint64_t socket = 0; /* or the process */
-    out->has_fds = count != 0;
-    for (int i = 0; i < count; i++) {
-        enum hd_fd_kind kind = hd_fd_kind_of(k->proc_fd, tid, fds[i], out);
-        if (kind == HD_FD_PROCESS) {
-            out->socket = (uint64_t)process_of_pidfd(k, tid, fds[i]);
-        }
-        if (rank[kind] > rank[out->fd_kind]) {
-            out->fd_kind = (uint8_t)kind;
-            socket = out->socket;
-        } else if (kind == out->fd_kind && out->socket != socket) {
-            socket = 0; /* several of them: no one peer is the cause */
-        }
-    }
-    out->child_pid = out->fd_kind == HD_FD_PROCESS ? (int32_t)socket : 0;
-    out->socket = socket;
-    out->path[0] = '\0'; /* nor is one file */
-}
-
-static void find_peer(const struct hd_worker *k, int tid, struct hd_evidence *out) {
-    if (out->socket != 0 && out->fd_kind == HD_FD_INET) {
-        hd_peer_of_inet(k->proc_fd, tid, out->socket, out->peer, sizeof out->peer);
-    } else if (out->socket != 0 && out->fd_kind == HD_FD_UNIX) {
-        hd_peer_of_unix(out->socket, out->peer, sizeof out->peer);
-    }
-}
-
-/* ---- children ------------------------------------------------------------------------------- */
-
 /* What is asked of the `stat` of a process, or a thread. */
 struct process {
     bool alive; /* not a zombie */
     uint64_t major_faults;
-    uint64_t group, terminal, terminal_group;
+    uint64_t parent, group, terminal, terminal_group;
     uint64_t started_boot_ns; /* CLOCK_BOOTTIME, 10 ms steps */
 };
 
@@ -168,6 +117,7 @@ static struct process process_at(const struct hd_worker *k, const char *path) {
     for (unsigned field = 3; field <= 22 && *at != '\0'; field++) {
         uint64_t value;
         hd_take_number(at, &value); /* a terminal's group of -1 is 0 */
+        p.parent = field == 4 ? value : p.parent;
         p.group = field == 5 ? value : p.group;
         p.terminal = field == 7 ? value : p.terminal;
         p.terminal_group = field == 8 ? value : p.terminal_group;
@@ -178,12 +128,6 @@ static struct process process_at(const struct hd_worker *k, const char *path) {
         at += *at == ' ';
     }
     return p;
-}
-
-uint64_t hd_major_faults(const struct hd_worker *k, int tid) {
-    char path[48];
-    hd_task_path(path, sizeof path, tid, "stat");
-    return process_at(k, path).major_faults;
 }
 
 /* "../PID/FILE", below /proc/self. */
@@ -200,6 +144,70 @@ static struct process process_of(const struct hd_worker *k, uint64_t pid) {
     char path[32];
     other_path(path, sizeof path, pid, "stat");
     return process_at(k, path);
+}
+
+/* The process that a descriptor is of; 0: it is gone, or not known. */
+static int32_t process_of_pidfd(const struct hd_worker *k, int tid, int fd) {
+    char path[48], text[256];
+    uint64_t pid = 0;
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
+    hd_read_text(k->proc_fd, path, text, sizeof text);
+    const char *said = hd_find_line(text, "Pid:");
+    if (said != NULL) {
+        hd_take_number(said, &pid);
+    }
+    return (int32_t)pid;
+}
+
+/* One word for a set of descriptors: a peer over the network before a local one, that before a child, which
+ * is told too, and that before a pipe; no child where an event is waited for beside it. */
+static void kind_of_set(const struct hd_worker *k, int tid, const struct hd_capture *c,
+                        struct hd_evidence *out) {
+    static const uint8_t rank[] = {
+        [HD_FD_INET] = 6, [HD_FD_UNIX] = 5,  [HD_FD_PROCESS] = 4, [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2,
+        [HD_FD_TTY] = 2,  [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1,   [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
+    int fds[DESCRIPTORS_MAX];
+    int count = members(k, tid, c, fds);
+    uint64_t socket = 0; /* or the process */
+    bool events = false;
+    out->has_fds = count != 0;
+    for (int i = 0; i < count; i++) {
+        enum hd_fd_kind kind = hd_fd_kind_of(k->proc_fd, tid, fds[i], out);
+        events |= kind == HD_FD_EVENT;
+        if (kind == HD_FD_PROCESS) {
+            out->socket = (uint64_t)process_of_pidfd(k, tid, fds[i]);
+            kind = process_of(k, out->socket).parent == (uint64_t)hd_os.get_pid() ? kind : HD_FD_OTHER;
+        }
+        if (rank[kind] > rank[out->fd_kind]) {
+            out->fd_kind = (uint8_t)kind;
+            socket = out->socket;
+        } else if (kind == out->fd_kind && out->socket != socket) {
+            socket = 0; /* several of them: no one peer is the cause */
+        }
+    }
+    if (events && out->fd_kind == HD_FD_PROCESS) {
+        out->fd_kind = HD_FD_EVENT;
+        socket = 0;
+    }
+    out->child_pid = out->fd_kind == HD_FD_PROCESS ? (int32_t)socket : 0;
+    out->socket = socket;
+    out->path[0] = '\0'; /* nor is one file */
+}
+
+static void find_peer(const struct hd_worker *k, int tid, struct hd_evidence *out) {
+    if (out->socket != 0 && out->fd_kind == HD_FD_INET) {
+        hd_peer_of_inet(k->proc_fd, tid, out->socket, out->peer, sizeof out->peer);
+    } else if (out->socket != 0 && out->fd_kind == HD_FD_UNIX) {
+        hd_peer_of_unix(out->socket, out->peer, sizeof out->peer);
+    }
+}
+
+/* ---- children ------------------------------------------------------------------------------- */
+
+uint64_t hd_major_faults(const struct hd_worker *k, int tid) {
+    char path[48];
+    hd_task_path(path, sizeof path, tid, "stat");
+    return process_at(k, path).major_faults;
 }
 
 /* The numbers of the thread's newest children, which are the last: some 80. */

@@ -213,7 +213,9 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look
         message.type = (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET;
         message.at_ns = w->life.end_ns;
         message.duration_ns = w->life.duration_ns;
-        message.process_cpu_ns = look->now_ns - w->life.end_ns < OVER_NS ? message.process_cpu_ns : 0;
+        uint64_t over_ns = look->now_ns > w->life.end_ns ? look->now_ns - w->life.end_ns : 0;
+        bool just = over_ns < OVER_NS || over_ns < w->life.duration_ns / 10;
+        message.process_cpu_ns = just ? message.process_cpu_ns : 0;
         message.sched = w->sched;
         message.sched_known = w->sched_valid;
         if (w->tracked_turn != 0) {

@@ -186,6 +186,19 @@ class ChangedFile(Command):
             f".byte {INLINED}; .long .Lwhat - .Lunit; {EVERYWHERE}", ".byte 0, 0, 0, 0")
         self.assertRegex(shown, r"inner \(inlined\) [^\n]*\n[^\n]* lambda ")
 
+    def test_what_no_other_file_can_call_has_its_whole_name(self):
+        """Which gcc tells by the symbol alone; but two functions of the same code have one."""
+        program = self.path / "program"
+        body = "__attribute__((noinline)) int %s(volatile int *p) { return *p * 3 + 1; }"
+        subprocess.run(["g++", "-x", "c++", "-g", "-O2", "-Wl,--build-id=none", "-", "-o", program], check=True, text=True, input=(
+            f"namespace {{ {body % 'run'} }}\nnamespace net {{ {body % 'rerun'} }}\n"
+            "int main(int c, char **) { volatile int x = c; auto l = [&](int k) __attribute__((noipa)) { return k + x; };\n"
+            "  return l(3) + run(&x) + net::rerun(&x); }\n"))
+        symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+        for symbol, name in ("_ZZ4mainENKU\\w+", "main::{lambda(int)#1}::operator()(int) const"), ("_ZN3net5rerunEPVi", "run"):
+            address = int(re.search(rf"(\w+) [tTwW] {symbol}\n", symbols)[1], 16)
+            self.assertRegex(self.shown(program, address, datetime.datetime.now(datetime.timezone.utc)), rf" % +{re.escape(name)} +\S+:\d")
+
     def test_what_is_inside_of_each_other_without_end_ends_nobody(self):
         """Rust's compiler makes a block of each variable."""
         depth = 100000

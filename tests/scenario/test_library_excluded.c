@@ -140,8 +140,8 @@ static void stop_in_mid_hang(const char *name, const char *cause) {
     bool short_of_processors = strcmp(cause, "cpu") == 0 && strcmp(report_cause(hang), "starved") == 0;
     if (!SANITIZED && !short_of_processors) {
         assert_string_equal(report_cause(hang), cause);
-        double ran = json_number_value(json_object_get(json_object_get(hang, "process"), "cpu_percent"));
-        assert_true(strcmp(cause, "cpu") != 0 || ran > 40);
+        const json_t *ran = json_object_get(json_object_get(hang, "process"), "cpu_percent");
+        assert_true(strcmp(cause, "cpu") != 0 || ran == NULL || json_number_value(ran) > 40);
     }
     expect_each_its_own_most(hangs);
     json_decref(hangs);

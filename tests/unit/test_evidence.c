@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -370,8 +371,14 @@ static void a_poll_of_a_processs_descriptor_names_that_one_whatever_its_age(void
         set[2].fd = (int)syscall(SYS_pidfd_open, second, 0);
         assert_string_equal(cause_in_poll(set, 3), "child");
         assert_int_equal(evidence.child_pid, 0);
+        close(set[2].fd);
+        set[2].fd = eventfd(0, EFD_CLOEXEC);
+        assert_string_equal(cause_in_poll(set, 3), "unknown");
         close(set[0].fd);
         close(set[2].fd);
+        set[0].fd = (int)syscall(SYS_pidfd_open, getpid(), 0); /* nobody's child of ours */
+        assert_string_equal(cause_in_poll(set, 1), "unknown");
+        close(set[0].fd);
     }
     set[0].fd = pipes[0];
     assert_string_equal(cause_in_poll(set, 1), "unknown");
