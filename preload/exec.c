@@ -91,10 +91,9 @@ const char *hd_exec_variable(char *const *env, const char *name_and_equals) {
 }
 
 /* Where execvp will find it. */
-static bool find(const char *name, char *path, size_t size) {
-    const char *places = hd_exec_variable(environ, "PATH=");
+static bool find(const char *places, const char *name, char *path, size_t size) {
     struct hd_text t;
-    for (const char *p = places != NULL ? places : "/bin:/usr/bin";; p++) {
+    for (const char *p = places;; p++) {
         hd_text_init(&t, path, size);
         for (; *p != '\0' && *p != ':'; p++) {
             hd_text_mem(&t, p, 1);
@@ -155,10 +154,13 @@ static bool is_of_another_runner(const struct call *c) {
     return hd_exec_variable(c->env, HD_LINK_VARIABLE) != NULL;
 }
 
-/* By itself: no other way needs that much stack, and by name no handler may execute anything. */
+/* By itself: no other way needs that much stack, which may be a small one of a handler. libc takes as much.
+ */
 __attribute__((noinline)) static bool named_loads_us(const struct call *c, char first[HD_NEXT_NAME_BYTES]) {
-    char path[PATH_MAX];
-    return find(c->path, path, sizeof path) && loads_us(AT_FDCWD, path, c->argv, first);
+    const char *told = hd_exec_variable(environ, "PATH="), *places = told != NULL ? told : "/bin:/usr/bin";
+    size_t bytes = strlen(places) + strlen(c->path) + sizeof "/";
+    char path[bytes < PATH_MAX ? bytes : PATH_MAX];
+    return find(places, c->path, path, sizeof path) && loads_us(AT_FDCWD, path, c->argv, first);
 }
 
 static bool target_loads_us(const struct call *c, char first[HD_NEXT_NAME_BYTES]) {

@@ -129,12 +129,13 @@ static void give_what_is_left(struct hd_monitor *m) {
     }
 }
 
-/* The memory of the run before, or new one. -EBUSY: threads are still adding and removing watches.
- * Marks on handles of the run before may go on meanwhile, and pauses be told: they find flags and word at
- * zero. */
+/* The memory of the run before, or new one, also in a forked child: one that libc does not know of has our
+ * threads of before in its list, by stacks in that memory. -EBUSY: threads are still adding and removing
+ * watches. Marks on handles of the run before may go on meanwhile, and pauses be told: they find flags and
+ * word at zero. */
 static int take_memory(struct hd_monitor **out, uint64_t until_ns) {
     struct hd_monitor *m = atomic_load(&monitor);
-    if (m != NULL && !abandoned) {
+    if (m != NULL && !abandoned && is_alive()) {
         while (atomic_load(&m->entering) != 0) {
             if (hd_os_now_ns() >= until_ns) {
                 return -EBUSY;

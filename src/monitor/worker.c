@@ -68,6 +68,13 @@ static bool another_waits_by(const struct hd_worker *k, int tid, int32_t epoll) 
     return waits;
 }
 
+/* It has not run, and was not woken to: such a one, without a processor, runs as far as its call tells. */
+static bool still_waits(const struct hd_worker *k, int tid, const struct hd_sched *since) {
+    struct hd_capture call;
+    return hd_asked_call(k->proc_fd, tid, &call) && call.syscall_nr == SYS_futex &&
+           hd_thread_stands_still(tid, since);
+}
+
 /* The thread waits for no mutex, about where its loop waits by an epoll instance, and another one does by the
  * same: in a pool whoever comes first serves that, and the others are idle until it is their turn. Who should
  * serve may be busy, or without a processor, just now: then it is asked again at the next sample, also at one
@@ -84,7 +91,7 @@ static bool is_served(const struct hd_monitor *m, const struct hd_worker *k, con
         r->blocked(r->ctx, &w->loop, &how);
     }
     if (how.epoll >= 0) {
-        how.served = another_waits_by(k, h->tid, how.epoll) && hd_thread_stands_still(h->tid, &s->sched);
+        how.served = another_waits_by(k, h->tid, how.epoll) && still_waits(k, h->tid, &s->sched);
     }
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);

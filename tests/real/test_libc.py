@@ -33,6 +33,9 @@ int main(int argc, char **argv) {
     poll(NULL, 0, 100);
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0) {
+        for (int i = 0; argc == 1 && i < 10; i++) {
+            poll(NULL, 0, 20);
+        }
         _exit(argc == 1 ? setgid(getgid()) != 0 : dlopen(argv[1], RTLD_NOW) == NULL);
     }
     int status = -1;
@@ -112,12 +115,10 @@ class Libc(RealCase):
     def test_a_child_that_libc_does_not_know_of(self):
         clones = self.compiled(CLONES)
         early = self.compiled('__thread int early __attribute__((tls_model("initial-exec"))) = 5;', "-shared", "-fPIC")
-        pairs = [[self.program([clones, *given], watched=watched) for watched in (False, True)] for given in ([], [early])]
-        for plain, watched in pairs:
-            self.assertEqual(7, plain.wait(), plain.errors)
-            self.assertEqual(7, watched.wait(), watched.errors)
-            self.assertEqual("0\n", plain.output)
-            self.assertEqual(plain.output, watched.output)
+        programs = [self.program([clones, *given], watched=watched, options=options) for given in ([], [early])
+                    for watched, options in ((False, []), (True, []), (True, ["--follow"]))]
+        for program in programs:  # a child that is watched, too
+            self.assertEqual((7, "0\n"), (program.wait(), program.output), program.errors)
 
     def assert_all_is_written(self, program, words):
         self.assertEqual(0, program.wait(), program.errors)
