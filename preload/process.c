@@ -119,8 +119,9 @@ static void watch_main_thread(struct hd_monitor *m, struct hd_waits *t, uint64_t
     hd_waits_self = t;
 }
 
-/* The main thread ends by pthread_exit, and others go on: nothing is left to watch, and libc ends a process
- * with and on its last thread, so ours must be gone before: theirs are not the program's descriptors. */
+/* The main thread ends by pthread_exit, and others go on, which are not watched any more, and libc ends a
+ * process with and on its last thread, so ours must be gone before: theirs are not the program's descriptors.
+ */
 static void main_thread_ends(void *unused) {
     (void)unused;
     hd_waits_self = NULL;

@@ -293,7 +293,8 @@ static void a_call_whose_number_is_not_known_ends_and_is_counted(void **state) {
     run_storm(&s);
     assert_int_equal(s.restarted, 0);
     assert_true(s.interrupted > 10);
-    assert_int_equal(s.interrupted, s.ended_early);
+    /* two of ours that come at once, on a machine that stood still, find the same call ended */
+    assert_in_range(s.interrupted, s.ended_early, s.ended_early + 2);
 }
 
 /* Where a handler holds ours back, each call that it ended may cost another one: its frame looks the same for
