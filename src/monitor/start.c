@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code: starting and stopping the monitor, watching a loop. At any moment, in any order, from any
- * thread; less than 100 ms. One monitor per process. Nothing is allocated but by the two mappings taken here.
+ * Ordinary code: starting and stopping the monitor. At any moment, in any order, from any thread; less than
+ * 100 ms. One monitor per process. Nothing is allocated but by the mapping taken here.
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,17 +10,13 @@
 
 #include "capture/mailbox.h"
 #include "monitor/monitor.h"
+#include "monitor/run.h"
 
-/* How long one call may wait in all: for its turn, then for our threads. A worker that has not finished by
- * then is abandoned. */
-#define CALL_NS (90 * HD_NS_PER_MS)
 /* How long the monitor is waited for that cannot be woken, or whose late signal may kill: who is under a
  * filter ends, or gets one. */
 #define FILTER_NS (1 * HD_NS_PER_S)
-#define READY_NS (20 * HD_NS_PER_MS)
 
-#define BLOCK_BYTES (HD_BLOCK_LOOPS * sizeof(struct hd_watch))
-_Static_assert(offsetof(struct hd_monitor, alive) % 8 == 0 && BLOCK_BYTES % 8 == 0, "hd_os_memory_clear()");
+_Static_assert(offsetof(struct hd_monitor, alive) % 8 == 0, "hd_os_memory_clear()");
 
 enum phase { STOPPED, CHANGING, RUNNING };
 
@@ -89,10 +85,17 @@ static int begin_change(bool starts, uint64_t until_ns) {
     }
 }
 
-/* As long as the word is this, and not beyond `until_ns`. */
-static void wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns) {
+bool hd_run_has(const struct hd_monitor *m) {
+    return atomic_load(&run.half.phase) == RUNNING && atomic_load(&monitor) == m;
+}
+
+void hd_wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns) {
     while (atomic_load(word) == is && hd_os.futex_wait((uint32_t *)word, is, until_ns, false) != -ETIMEDOUT) {
     }
+}
+
+void hd_run_wait_changed(uint64_t until_ns) {
+    hd_wait_while(&run.half.phase, CHANGING, until_ns);
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -119,16 +122,6 @@ static void init_clock(struct hd_monitor *m) {
     hd_clock_pair(&m->clock, ticks, ns);
 }
 
-/* What threads left in slots that had no next watch: the monitor that might have read it has ended. */
-static void give_what_is_left(struct hd_monitor *m) {
-    for (unsigned i = 0, n = atomic_load(&m->slots); i < n; i++) {
-        void *memory = atomic_load(&hd_watch_at(m, i)->left);
-        if (memory != NULL) {
-            hd_os_memory_give(memory, hd_capture_thread_bytes());
-        }
-    }
-}
-
 /* The memory of the run before, or new one, also in a forked child: one that libc does not know of has our
  * threads of before in its list, by stacks in that memory. -EBUSY: threads are still adding and removing
  * watches. Marks on handles of the run before may go on meanwhile, and pauses be told: they find flags and
@@ -142,10 +135,7 @@ static int take_memory(struct hd_monitor **out, uint64_t until_ns) {
             }
             hd_os_nap(HD_NS_PER_MS / 5);
         }
-        give_what_is_left(m);
-        for (unsigned i = 0; i < HD_BLOCKS - 1 && m->more[i] != NULL; i++) {
-            hd_os_memory_clear(m->more[i], BLOCK_BYTES);
-        }
+        hd_watches_clear(m);
         hd_os_memory_clear(m, offsetof(struct hd_monitor, alive));
         atomic_store(&m->alive, 0);
         hd_os_memory_clear((uint8_t *)m + round_up(sizeof *m), memory_bytes() - round_up(sizeof *m));
@@ -167,7 +157,7 @@ static void own_record(struct hd_record *r) {
 
 int hd_monitor_start(const struct hd_settings *settings, struct hd_record *record, struct hd_monitor **out) {
     hd_os_clock_init();
-    uint64_t until_ns = hd_os_now_ns() + CALL_NS;
+    uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
     int rc = begin_change(true, until_ns);
     if (rc < 0) {
         return rc;
@@ -217,7 +207,7 @@ void hd_monitor_is_ready(struct hd_monitor *m) {
 }
 
 void hd_monitor_wait_ready(struct hd_monitor *m, uint64_t until_ns) {
-    uint64_t most_ns = hd_os_now_ns() + READY_NS;
+    uint64_t most_ns = hd_os_now_ns() + HD_READY_NS;
     until_ns = until_ns < most_ns ? until_ns : most_ns;
     uint32_t threads = m->worker_thread.started ? 2 : 1;
     for (uint32_t ready; (ready = atomic_load(&m->ready)) < threads;) {
@@ -241,7 +231,7 @@ static void note_end(struct hd_monitor *m, bool finished, bool joined) {
 /* With `join` the threads are gone afterwards; joining frees memory of theirs, and so may not be done where
  * malloc's locks may be held: at exit, which may be called from a handler. */
 static int stop(bool join, bool leaving) {
-    uint64_t until_ns = hd_os_now_ns() + CALL_NS;
+    uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
     int was = begin_change(false, until_ns);
     if (was != RUNNING) {
         if (was == STOPPED) {
@@ -260,7 +250,7 @@ static int stop(bool join, bool leaving) {
     if (join) {
         hd_os_thread_join(&m->monitor_thread);
     }
-    wait_while(&m->worker_done, 0, until_ns);
+    hd_wait_while(&m->worker_done, 0, until_ns);
     bool finished = atomic_load(&m->worker_done) != 0;
     if (finished && join) {
         hd_os_thread_join(&m->worker_thread);
@@ -310,7 +300,7 @@ void hd_monitor_filtered(void) {
         uint64_t until_ns = hd_os_now_ns() + FILTER_NS;
         atomic_store(&m->filter, HD_FILTER_COMES);
         hd_monitor_wake(m);
-        wait_while(&m->filter, HD_FILTER_COMES, until_ns);
+        hd_wait_while(&m->filter, HD_FILTER_COMES, until_ns);
     }
     atomic_store(&filtered, true);
 }
@@ -327,183 +317,4 @@ void hd_monitor_unfiltered(void) {
 /* A program that exits without hangdog_stop still gets its session report. */
 __attribute__((destructor)) static void at_exit(void) {
     hd_monitor_leave(false);
-}
-
-/* ---- loops ---------------------------------------------------------------------------------- */
-
-/* From here to leave_watches() the watches are not zeroed by a next start. False: a stop was quicker. */
-static bool enter_watches(struct hd_monitor *m) {
-    atomic_fetch_add(&m->entering, 1);
-    if (atomic_load(&run.half.phase) == RUNNING && atomic_load(&monitor) == m) {
-        return true;
-    }
-    atomic_fetch_sub(&m->entering, 1);
-    return false;
-}
-
-static void leave_watches(struct hd_monitor *m) {
-    atomic_fetch_sub(&m->entering, 1);
-}
-
-/* The block that slot `i` is in is there from now on; false: there is no memory for it. */
-static bool have_block(struct hd_monitor *m, unsigned i) {
-    if (i < HD_BLOCK_LOOPS || atomic_load(&m->more[i / HD_BLOCK_LOOPS - 1]) != NULL) {
-        return true;
-    }
-    struct hd_watch *none = NULL, *made = hd_os_memory_take(BLOCK_BYTES);
-    if (made != NULL && !atomic_compare_exchange_strong(&m->more[i / HD_BLOCK_LOOPS - 1], &none, made)) {
-        hd_os_memory_give(made, BLOCK_BYTES); /* another thread was quicker */
-    }
-    return made != NULL;
-}
-
-static struct hd_watch *claim(struct hd_monitor *m) {
-    for (unsigned i = 0; i < HD_LOOPS_MAX && have_block(m, i); i++) {
-        struct hd_watch *w = hd_watch_at(m, i);
-        uint32_t free = HD_WATCH_FREE;
-        if (atomic_compare_exchange_strong(&w->use, &free, HD_WATCH_CLAIMED)) {
-            uint32_t slots = atomic_load(&m->slots);
-            while (slots <= i && !atomic_compare_exchange_weak(&m->slots, &slots, i + 1)) {
-            }
-            w->index = (uint8_t)i;
-            return w;
-        }
-    }
-    return NULL;
-}
-
-/* What a watch on the calling thread has left that a stop has ended. */
-static void give_left_over(void) {
-    void *memory = hd_capture_thread_left_over();
-    if (memory != NULL) {
-        hd_os_memory_give(memory, hd_capture_thread_bytes());
-    }
-}
-
-/* A stop goes on, or is over: our stack is not read any more when this returns. */
-void hd_watch_leave_stopped(void) {
-    uint64_t until_ns = hd_os_now_ns() + CALL_NS;
-    wait_while(&run.half.phase, CHANGING, until_ns);
-    give_left_over();
-    struct hd_mailbox *own = hd_capture_own_mailbox();
-    if (own != NULL && own->tid == hd_os.get_tid()) {
-        (void)hd_capture_thread_leave(own); /* not closed yet: better lost */
-    }
-}
-
-/* What the main thread did since the start was the launch, if no loop was idle yet. */
-static uint64_t launched_ns(const struct hd_monitor *m, uint64_t now_ns) {
-    uint64_t started_ns = m->record->options.started_ns;
-    bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&m->record->launch_ns) == 0;
-    return launches && now_ns - started_ns < HD_LAUNCH_KNOWN_NS ? started_ns : now_ns;
-}
-
-static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
-                            uint64_t start_ns) {
-    struct hd_watch *w = claim(m);
-    if (w == NULL) {
-        return NULL;
-    }
-    give_left_over();
-    size_t bytes = hd_capture_thread_bytes();
-    const struct hd_mailbox *other = hd_capture_own_mailbox();
-    bool second = other != NULL && other->tid == hd_os.get_tid(); /* signals find the first one's mailbox */
-    w->mailbox = NULL;
-    w->thread_memory = second ? NULL : atomic_exchange(&w->left, NULL);
-    if (!second && w->thread_memory == NULL) {
-        w->thread_memory = hd_os_memory_take(bytes);
-    }
-    if (!second &&
-        (w->thread_memory == NULL || hd_capture_thread_enter(w->thread_memory, &w->mailbox) != 0)) {
-        if (w->thread_memory != NULL) {
-            hd_os_memory_give(w->thread_memory, bytes);
-        }
-        atomic_store(&w->use, HD_WATCH_FREE);
-        return NULL;
-    }
-    w->generation++;
-    w->threshold_ns = threshold_ns;
-    size_t n = strnlen(name, sizeof w->name - 1);
-    for (size_t i = 0; i <= n; i++) {
-        __atomic_store_n(&w->name[i], i < n ? name[i] : '\0', __ATOMIC_RELAXED);
-    }
-    uint64_t since_ns = hd_os_now_ns();
-    start_ns = start_ns == HD_SINCE_LAUNCH ? launched_ns(m, since_ns) : start_ns;
-    atomic_store_explicit(&w->since_ns, since_ns, memory_order_relaxed);
-    uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : since_ns;
-    uint64_t ago_ns = since_ns > start_ns ? since_ns - start_ns : 0;
-    uint64_t rate = atomic_load_explicit(&m->clock.ns_per_tick_32, memory_order_relaxed);
-    hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, rate,
-                 ticks - hd_ratio_32(ago_ns, rate), true);
-    uint32_t use = HD_WATCH_NEW;
-    atomic_store(&w->use, HD_WATCH_NEW);
-    if (atomic_load(&m->closed) && atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_CLAIMED)) {
-        if (w->mailbox != NULL) { /* it came after a stop's last look: nobody else closes it */
-            hd_capture_thread_closed(w->mailbox);
-        }
-        atomic_store(&w->use, HD_WATCH_FREE);
-        give_left_over();
-        return NULL;
-    }
-    hd_monitor_wake(m);
-    return w;
-}
-
-struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
-                              uint64_t start_ns) {
-    struct hd_watch *w = NULL;
-    if (enter_watches(m)) {
-        w = add(m, name, threshold_ns, start_ns);
-        leave_watches(m);
-    }
-    return w;
-}
-
-void hd_watch_wait_open(struct hd_monitor *m, struct hd_watch *w) {
-    if (enter_watches(m)) {
-        wait_while(&w->use, HD_WATCH_NEW, hd_os_now_ns() + READY_NS);
-        leave_watches(m);
-    }
-}
-
-static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
-    if (w->loop.tid != hd_os.get_tid()) { /* a handle of a run before: the slot is another thread's by now */
-        give_left_over();
-        return;
-    }
-    void *memory = w->thread_memory; /* read before the slot is given back: it may be another's at once */
-    uint32_t use = atomic_load(&w->use);
-    bool late = false;
-    while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
-        if (!atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING)) {
-            continue;
-        }
-        hd_monitor_wake(m);
-        uint64_t until_ns = hd_os_now_ns() + CALL_NS;
-        wait_while(&w->use, HD_WATCH_LEAVING, until_ns);
-        late = atomic_load(&w->use) == HD_WATCH_LEAVING;
-        break;
-    }
-    if (!late) { /* the monitor has closed it, for us or for a stop, and its mailbox says so */
-        give_left_over();
-        return;
-    }
-    struct hd_mailbox *mailbox = memory != NULL ? hd_capture_own_mailbox() : NULL;
-    if (mailbox == NULL || hd_capture_thread_leave(mailbox) != 0) {
-        return; /* a handler runs on that memory: better lost */
-    }
-    /* the slot's next watch has it; what an earlier one left there is nobody's any more */
-    memory = atomic_exchange(&w->left, memory);
-    if (memory != NULL) {
-        hd_os_memory_give(memory, hd_capture_thread_bytes());
-    }
-}
-
-void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
-    if (enter_watches(m)) {
-        remove_watch(m, w);
-        leave_watches(m);
-    } else {
-        hd_watch_leave_stopped();
-    }
 }
