@@ -26,6 +26,21 @@ static void *thread(void *unused) {
     return unused;
 }
 
+static void handle(int signal) {
+    (void)signal;
+}
+
+/* What the handler does on a watched thread, and its return. */
+static void make_the_handlers(void) {
+    uint64_t pending, mask = 1ULL << (SIGURG - 1);
+    hd_os.signal_mask(SIG_UNBLOCK, &mask, NULL);
+    signal(SIGURG, handle);
+    raise(SIGURG);
+    signal(SIGURG, SIG_DFL);
+    syscall(SYS_rt_sigpending, &pending, sizeof pending);
+    syscall(SYS_process_vm_writev, getpid(), NULL, 0, NULL, 0, 0);
+}
+
 /* Each is made for the attempt: what it answers is all the same. */
 static void make_the_calls(void) {
     static uint32_t word;
@@ -70,6 +85,7 @@ static void make_the_calls(void) {
     hd_os_process_cpu_ns();
     hd_os.thread_cpu_clock(hd_os.get_tid(), &ns);
     hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&word, byte, sizeof word);
+    make_the_handlers();
     hd_os.close(hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
     getresuid(&id[0], &id[1], &id[2]);
     getresgid(&id[0], &id[1], &id[2]);

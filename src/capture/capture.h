@@ -74,6 +74,10 @@ int hd_capture_signal_init(int signal);
  * Leaves no trace in memory, so that a child that shares it may call. Async-signal-safe. */
 void hd_capture_signal_end(void);
 
+/* On the monitor: under how many seccomp filters (a container's, say) the handler may do what it does. A
+ * thread that has others is sent no signal. */
+void hd_capture_filters_are(uint64_t filters);
+
 /* On the watched thread itself, when it begins to be watched: gives it an alternate stack of ours (unless the
  * program has one), notes the mailbox as its own, and takes the dry sample. `memory` of
  * hd_capture_thread_bytes(), aligned to a page, lives as long as the watch: until leave, and until the

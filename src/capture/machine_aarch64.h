@@ -37,6 +37,11 @@ static inline void hd_machine_relax(void) {
     __asm__ volatile("yield");
 }
 
+/* Soon to be written by this processor. */
+static inline void hd_machine_fetch(const void *line) {
+    __asm__ volatile("prfm pstl1keep, [%0]" : : "r"(line));
+}
+
 static inline uint64_t hd_machine_thread_pointer(void) {
     return (uint64_t)__builtin_thread_pointer();
 }

@@ -24,6 +24,11 @@ static inline void hd_machine_relax(void) {
     __builtin_ia32_pause();
 }
 
+/* Soon to be written by this processor. Where there is no such instruction it does nothing. */
+static inline void hd_machine_fetch(const void *line) {
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+}
+
 static inline uint64_t hd_machine_thread_pointer(void) {
     uint64_t tp;
     __asm__ volatile("mov %%fs:0, %0" : "=r"(tp));

@@ -132,7 +132,8 @@ static bool line_value(const char *line, size_t n, const char *name, unsigned ba
 
 bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out) {
     struct hd_proc_status found = {0};
-    uint64_t own = 0, shared = 0, seccomp = 0; /* a kernel without seccomp has no line for it */
+    uint64_t own = 0, shared = 0;
+    uint64_t seccomp = 0, filters = 0; /* a kernel without seccomp has no line for it */
     unsigned seen = 0;
 
     for (const char *end = text + n; text < end;) {
@@ -145,6 +146,7 @@ bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out
         seen |= line_value(text, length, "ShdPnd:", 16, &shared) ? 2U : 0;
         seen |= line_value(text, length, "SigBlk:", 16, &found.blocked) ? 4U : 0;
         (void)line_value(text, length, "Seccomp:", 10, &seccomp);
+        (void)line_value(text, length, "Seccomp_filters:", 10, &filters);
         seen |= line_value(text, length, "voluntary_ctxt_switches:", 10, &found.voluntary) ? 8U : 0;
         seen |= line_value(text, length, "nonvoluntary_ctxt_switches:", 10, &found.involuntary) ? 16U : 0;
         text = newline + 1;
@@ -153,7 +155,7 @@ bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out
         return false;
     }
     found.pending = own | shared;
-    found.filtered = seccomp != 0;
+    found.filters = seccomp == 0 ? 0 : filters == 0 ? HD_FILTERS_UNKNOWN : filters;
     *out = found;
     return true;
 }

@@ -25,12 +25,14 @@ struct hd_proc_syscall {
     uint64_t pc;
 };
 
+#define HD_FILTERS_UNKNOWN UINT64_MAX /* there are some; Linux before 5.9 does not count them */
+
 struct hd_proc_status {
     uint64_t blocked;   /* bit n - 1: signal n */
     uint64_t pending;   /* the thread's own and the process's */
     uint64_t voluntary; /* context switches */
     uint64_t involuntary;
-    bool filtered; /* by seccomp: a system call may end the process */
+    uint64_t filters; /* of seccomp, whose answer to a call may be the end of the process */
 };
 
 struct hd_proc_mapping {

@@ -27,6 +27,8 @@
 #define SPARED_MAX_NS (100 * HD_NS_PER_S)
 #define FIRST_NAP_NS (60 * HD_NS_PER_US) /* naps need no wake-up call by the handler */
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
+#define FETCHED_BYTES (16u * 1024u)
+#define CACHE_LINE 64u
 #define GROWN_MAX (128ULL << 20) /* the kernel maps nothing nearer below the end of a main thread's stack */
 
 /* Two buffers for all. They belong to the library and not to the caller, since a handler that was put off in
@@ -39,6 +41,7 @@ static struct {
     int signal;
     const struct hd_mailbox *held; /* that handler's; the rung stays closed until it is done */
     uint32_t sequence;
+    uint64_t filters; /* under which the handler may do what it does */
 } shared;
 
 int hd_capture_buffers(void) {
@@ -61,8 +64,19 @@ int hd_signalled_prepare(int signal) {
     return rc;
 }
 
+void hd_capture_filters_are(uint64_t filters) {
+    shared.filters = filters;
+}
+
 int hd_signalled_signal(void) {
     return shared.signal;
+}
+
+void hd_signalled_fetch(void) {
+    const uint8_t *bytes = __atomic_load_n(&shared.lent, __ATOMIC_RELAXED);
+    for (unsigned i = 0; bytes != NULL && i < FETCHED_BYTES; i += CACHE_LINE) {
+        hd_machine_fetch(bytes + i);
+    }
 }
 
 static uint64_t napped_ns;
@@ -93,7 +107,8 @@ static const uint8_t *held(void) {
 void hd_signalled_forget(const struct hd_mailbox *m) {
     if (m != NULL && held() != NULL && shared.held == m) { /* the worker's targets have none */
         shared.held = NULL;
-        shared.lent = shared.spare = NULL;
+        __atomic_store_n(&shared.lent, NULL, __ATOMIC_RELAXED); /* threads that come look at it */
+        shared.spare = NULL;
     }
 }
 
@@ -112,7 +127,7 @@ bool hd_signalled_allowed(struct hd_target *t) {
     bool quiet = t->voluntary_valid && status.voluntary == t->voluntary;
     t->voluntary = status.voluntary;
     t->voluntary_valid = true;
-    if (status.filtered) {
+    if (status.filters != shared.filters || status.filters == HD_FILTERS_UNKNOWN) {
         return false; /* the handler's calls, and the return from it, may be the end of the program */
     }
     if ((status.blocked >> (t->signal - 1) & 1) != 0) {

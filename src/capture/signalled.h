@@ -10,6 +10,9 @@
 /* The signal to use, once the buffers are there. */
 int hd_signalled_prepare(int signal);
 int hd_signalled_signal(void); /* 0: not prepared */
+/* Brings the buffer that running threads copy to near to the calling thread's processor, as far as most
+ * stacks reach: of what another processor wrote last each line takes as long as a hundred bytes to copy. */
+void hd_signalled_fetch(void);
 
 /* The buffer for stacks that the monitor copies; NULL while a late handler is at it. */
 uint8_t *hd_signalled_spare(void);

@@ -155,6 +155,7 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
     __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_IDLE), __ATOMIC_RELEASE);
     m->stack_lo = 0;
     m->stack_hi = 0;
+    hd_signalled_fetch();
 }
 
 #define STACK_MAX (1ULL << 36)

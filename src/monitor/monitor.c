@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "capture/procfs.h"
+#include "capture/target.h"
 #include "monitor/figures.h"
 #include "monitor/look.h"
 #include "monitor/tell.h"
@@ -256,14 +258,25 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
     }
 }
 
-static int open_own(struct hd_monitor *m) {
+/* The handler does, to mend what our signal broke. */
+static bool may_read_memory(void) {
+    char byte, copy;
+    return hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&byte, &copy, 1) == 1;
+}
+
+/* What the handler does under a filter, the runner has tried for the preload; the library cannot know which
+ * calls are the program's end. */
+static void open_own(struct hd_monitor *m) {
     struct hd_target own = {0};
-    int rc = hd_target_open(&own, hd_os.get_tid());
+    struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
+    (void)hd_target_open(&own, hd_os.get_tid());
+    (void)hd_target_status(&own, &status);
+    hd_capture_filters_are(
+        status.filters == 0 || (m->settings.held && may_read_memory()) ? status.filters : HD_FILTERS_UNKNOWN);
     m->own_schedstat_fd =
         own.schedstat_fd; /* kept; the others are closed with the table when the thread ends */
     own.schedstat_fd = -1;
     hd_target_close(&own);
-    return rc;
 }
 
 void *hd_monitor_run(void *monitor) {

@@ -90,7 +90,7 @@ class Filters(Case):
 
     def test_a_filter_that_was_there_before(self):
         folder = self.folder()
-        groups = {kind: None for kind in ("deadly", "harmless")}
+        groups = {kind: None for kind in ("deadly", "harmless", "blind")}
         if os.getuid() == 0:  # the kernel tells of the filter behind them, 4 KiB and more
             groups.update({kind + " groups": range(100000, 100900) for kind in groups})
         runs = {kind: subprocess.Popen([FILTERED, "launch", kind.split()[0], HANGDOG, "run", "--spool",
@@ -105,6 +105,10 @@ class Filters(Case):
         for kind, text in told.items():
             self.assertRegex(text, "it could not be watched: a seccomp filter is on all threads"
                              if "deadly" in kind else "; 2 hangs, ", kind)
+            if "harmless" in kind:
+                self.assertRegex(text, r"\d % +busy_callback", "code that runs is seen there too")
+            if "blind" in kind:  # the handler could not mend a call that the signal broke
+                self.assertIn("no stack: the thread gave no answer", text)
 
     def test_no_descriptor_table_by_one_call(self):
         """On an old kernel, or in a container. A daemon that closes what it does not know has its own numbers alone."""

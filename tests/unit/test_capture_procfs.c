@@ -110,7 +110,7 @@ static void status_gives_masks_and_switches(void **state) {
     struct hd_proc_status s;
     assert_true(hd_proc_parse_status(status_text, sizeof status_text - 1, &s));
     assert_int_equal(s.blocked, 1ULL << 63);
-    assert_true(s.filtered);
+    assert_int_equal(s.filters, 1);
     assert_int_equal(s.pending, 0x400001);
     assert_int_equal(s.voluntary, 150);
     assert_int_equal(s.involuntary, 545);
