@@ -135,6 +135,10 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
     if (by_place != HD_RULE_NONE && (by_set == HD_RULE_NONE || !is_epoll(&w->set))) {
         return by_place;
     }
+    /* Who waits for all of the loop's serves it, whatever a blocking call once had of the rest. */
+    if (r->loop != HD_RULE_NONE && !is_epoll(&w->set) && waits_for_it(&r->group[r->loop], w)) {
+        return r->loop;
+    }
     return by_set != HD_RULE_NONE ? by_set : new_group(r, w);
 }
 

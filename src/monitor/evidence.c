@@ -130,6 +130,10 @@ static struct process process_at(const struct hd_worker *k, const char *path) {
     return p;
 }
 
+uint64_t hd_own_terminal(const struct hd_worker *k) {
+    return process_at(k, "stat").terminal;
+}
+
 /* "../PID/FILE", below /proc/self. */
 static void other_path(char *path, size_t size, uint64_t pid, const char *file) {
     struct hd_text t;

@@ -156,6 +156,9 @@ void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct h
 /* The pages that a thread has had to wait for, ever; 0: that is not known. */
 uint64_t hd_major_faults(const struct hd_worker *k, int tid);
 
+/* The device number of the process's terminal, as the kernel tells it; 0: it has none, or it is not known. */
+uint64_t hd_own_terminal(const struct hd_worker *k);
+
 /* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
 int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,
                    uint32_t count);

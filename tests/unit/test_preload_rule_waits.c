@@ -49,6 +49,20 @@ static void one_of_the_loops_descriptors_alone_is_a_blocking_call(void **state) 
     }
 }
 
+/* An editor that waits for the terminal alone, till a command waits for a process and leaves that running. */
+static void who_waits_for_all_of_the_loops_serves_it_whatever_else_it_waits_for(void **state) {
+    (void)state;
+    struct hd_set terminal = set_of(100, 0, 0, 0), process = set_of(200, 300, 0, 0);
+    for (int i = 0; i < 10; i++) {
+        wait_at(terminal, LOOP_PLACE, MAIN_SP, 500);
+    }
+    assert_int_equal(wait_at(process, 8, MAIN_SP - 900, 1600), HD_VERDICT_BUSY);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(wait_at(set_of(100, 200, 300, 0), 2, MAIN_SP - 32, 1000), HD_VERDICT_IDLE);
+        assert_int_equal(wait_at(process, 8, MAIN_SP - 900, 300), HD_VERDICT_BUSY);
+    }
+}
+
 static void a_request_reply_wait_on_the_loops_own_descriptor_is_busy(void **state) {
     (void)state;
     struct hd_set x = set_of(100, 0, 0, 0);
@@ -235,6 +249,7 @@ int main(void) {
         CASE(a_nested_loop_with_the_loops_set_is_idle),
         CASE(an_equal_place_of_a_nested_loop_does_not_make_a_blocking_call_idle),
         CASE(one_of_the_loops_descriptors_alone_is_a_blocking_call),
+        CASE(who_waits_for_all_of_the_loops_serves_it_whatever_else_it_waits_for),
         CASE(a_request_reply_wait_on_the_loops_own_descriptor_is_busy),
         CASE(a_request_reply_wait_without_a_loop_is_ignored),
         CASE(who_waits_for_nothing_sleeps),
