@@ -2,9 +2,10 @@
  *
  * The search for a frame pointer that nobody told: a thread that is blocked in a system call shows its stack
  * pointer and program counter only. Function prologues leave records (caller's frame pointer, return address)
- * on the stack; the lowest one from which the whole walk reaches the thread's root is the frame's own.
- * Measured on 111 blocked threads: 41 of 41 that needed it came out right. Worker: may run while a hang is
- * on, no allocation.
+ * on the stack; the lowest one from which the whole walk reaches the thread's root is the frame's own. What
+ * the caller had in that register need not be a frame: it may compute with it. Measured on 1,600 blocked
+ * threads of functions at random, with and without frame pointers: 1,186 needed it, 9 came out wrong. Worker:
+ * may run while a hang is on, no allocation.
  */
 #include "unwind/walk.h"
 
@@ -23,14 +24,14 @@ static enum quality try_record(struct hd_walker *w, uint64_t fp) {
     t.regs.valid |= UINT64_C(1) << HD_ARCH_FP;
     hd_walk_run(&t);
     w->trial_steps_left -= t.steps < w->trial_steps_left ? t.steps : w->trial_steps_left;
-    if (t.stop == HD_STOP_ROOT)
+    if (t.stop == HD_STOP_ROOT && t.regs.pc != 0)
         return w->known_root == 0 || t.root == w->known_root ? REACHED : WORTHLESS;
-    /* The copy ends below the root: a chain that leaves it at the top is as good as can be. */
+    /* The copy ends below the root: a chain that leaves it at the top is as good as can be. One that comes to
+     * a return address of 0 may be a coroutine's, but what functions left behind is full of zeros. */
     uint64_t top = w->stack.address + w->stack.size;
-    return t.stop == HD_STOP_UNREADABLE && t.regs.sp > fp && t.regs.sp <= top &&
-                   top - t.regs.sp < w->stack.size / 4
-               ? RAN_OFF
-               : WORTHLESS;
+    bool left_at_top = t.stop == HD_STOP_UNREADABLE && t.regs.sp > fp && t.regs.sp <= top &&
+                       top - t.regs.sp < w->stack.size / 4;
+    return left_at_top || t.stop == HD_STOP_ROOT ? RAN_OFF : WORTHLESS;
 }
 
 /* What the call before the return address says of the function that it should have called: a direct call
@@ -57,7 +58,8 @@ bool hd_scan(struct hd_walker *w, uint64_t start) {
         uint64_t pair[2], target;
         if (!hd_stack_read(&w->stack, at, pair, sizeof pair))
             break;
-        if ((pair[0] != 0 && (pair[0] <= at || pair[0] >= top)) ||
+        /* without tables the caller is found by its own record only */
+        if ((start == 0 && pair[0] != 0 && (pair[0] <= at || pair[0] >= top)) ||
             !hd_return_is_plausible(w, hd_arch_strip(pair[1]), true, &target))
             continue;
         if (candidates++ == HD_SCAN_CANDIDATES || w->trial_steps_left == 0)

@@ -121,6 +121,7 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t condition;
     bool stop;
+    bool by_number; /* the innermost function's caller has a number for a frame pointer */
 } blocked;
 
 /* With a frame pointer, without one, with a frame of unknown size, and with one that is realigned. */
@@ -182,6 +183,28 @@ static void unblock(void) {
 /* Keeps a local array and what is done to it. */
 #define KEEP(p) __asm__ volatile("" : : "r"(p) : "memory")
 
+#if defined(__x86_64__)
+/* Calls f(how) with a number where the frame pointer would be. */
+void with_number(enum block how, void (*f)(enum block));
+__asm__(".pushsection .text\n"
+        ".type with_number, @function\n"
+        "with_number: .cfi_startproc\n"
+        "push %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "mov $1000, %ebp\n"
+        "call *%rsi\n"
+        "pop %rbp\n"
+        ".cfi_def_cfa_offset 8\n"
+        "ret\n"
+        ".cfi_endproc; .size with_number, . - with_number\n"
+        ".popsection");
+#else
+static void with_number(enum block how, void (*f)(enum block)) {
+    f(how);
+}
+#endif
+
 AS_WRITTEN static int with_frame_pointer(int depth, enum block how);
 
 AS_WRITTEN NO_FRAME_POINTER static int without_frame_pointer(int depth, enum block how) {
@@ -210,7 +233,9 @@ AS_WRITTEN static int with_realignment(int depth, enum block how) {
 
 AS_WRITTEN static int with_frame_pointer(int depth, enum block how) {
     int r = 0;
-    if (depth <= 0)
+    if (depth <= 0 && blocked.by_number)
+        with_number(how, block);
+    else if (depth <= 0)
         block(how);
     else
         r = with_realignment(depth - 1, how);
@@ -224,13 +249,14 @@ static void *blocked_thread(void *arg) {
     return NULL;
 }
 
-static pthread_t start_blocked(enum block how) {
+static pthread_t start_blocked(enum block how, bool by_number) {
     pthread_t thread;
 #if defined(__SANITIZE_THREAD__)
     skip(); /* it keeps signals from threads in system calls that it does not know */
 #endif
     memset(&blocked, 0, sizeof blocked);
     blocked.block = how;
+    blocked.by_number = by_number;
     assert_int_equal(pipe(blocked.pipe), 0);
     pthread_mutex_init(&blocked.mutex, NULL);
     pthread_cond_init(&blocked.condition, NULL);
@@ -246,7 +272,7 @@ static pthread_t start_blocked(enum block how) {
 static void blocked_threads_are_walked_to_their_root(void **state) {
     (void)state;
     for (int how = 0; how < BLOCKS; how++) {
-        pthread_t thread = start_blocked((enum block)how);
+        pthread_t thread = start_blocked((enum block)how, false);
         unwind_capture_thread(&capture, thread);
         compare();
         assert_true(walk.count > DEPTH);
@@ -257,8 +283,8 @@ static void blocked_threads_are_walked_to_their_root(void **state) {
 
 static void stack_pointer_and_program_counter_are_enough(void **state) {
     (void)state;
-    for (int how = 0; how < BLOCKS; how++) {
-        pthread_t thread = start_blocked((enum block)how);
+    for (int how = 0; how < 2 * BLOCKS; how++) {
+        pthread_t thread = start_blocked((enum block)(how % BLOCKS), how >= BLOCKS);
         unwind_capture_thread(&capture, thread);
         compare();
         uint64_t root = walk.root;
@@ -272,10 +298,32 @@ static void stack_pointer_and_program_counter_are_enough(void **state) {
     }
 }
 
+#if defined(__x86_64__)
+/* In the frame of block() a record lies from which a walk ends at once at a return address of 0. */
+static void what_was_left_behind_ends_no_stack(void **state) {
+    (void)state;
+    pthread_t thread = start_blocked(BLOCK_READ, true);
+    unwind_capture_thread(&capture, thread);
+    compare();
+    uint32_t i = 0;
+    while (i + 2 < walk.count && frames[i].start != (uint64_t)(uintptr_t)&block)
+        i++;
+    assert_true(i + 2 < walk.count);
+    uint64_t left[4] = {[1] = frames[i + 1].pc};
+    assert_true(frames[i].at + sizeof left <= frames[i + 1].at - 16);
+    memset(capture.stack + frames[i].at, 0, frames[i + 1].at - 16 - frames[i].at);
+    memcpy(capture.stack + frames[i].at, left, sizeof left);
+    unwind_walk(&capture, true, 0, frames, UNWIND_FRAMES, &walk);
+    unwind_assert_same(&capture, frames, &walk);
+    unblock();
+    pthread_join(thread, NULL);
+}
+#endif
+
 static void a_deep_stack_keeps_both_its_ends(void **state) {
     static struct hd_frame few[10];
     (void)state;
-    pthread_t thread = start_blocked(BLOCK_READ);
+    pthread_t thread = start_blocked(BLOCK_READ, false);
     unwind_capture_thread(&capture, thread);
     compare();
     uint32_t all = walk.count;
@@ -433,6 +481,9 @@ int main(void) {
         cmocka_unit_test(a_coroutine_begins_where_makecontext_laid_its_return_address),
         cmocka_unit_test(blocked_threads_are_walked_to_their_root),
         cmocka_unit_test(stack_pointer_and_program_counter_are_enough),
+#if defined(__x86_64__)
+        cmocka_unit_test(what_was_left_behind_ends_no_stack),
+#endif
         cmocka_unit_test(a_deep_stack_keeps_both_its_ends),
 #if defined(__x86_64__)
         cmocka_unit_test(generated_code_is_walked_by_its_frame_records),
