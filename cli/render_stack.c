@@ -163,9 +163,10 @@ static void put_stop(const struct page *p, const json_t *stack) {
         {"no-unwind-information", "there is no unwind information for the last frame"},
         {"unreadable", "the stack could not be read any further"},
         {"no-progress", "the stack is damaged, or the unwind information is wrong"},
-        {"limit", "more frames than are looked at"},
+        {"limit", "there is more of it than the 64 KiB that are looked at"},
         {"no-answer",
-         "the thread gave no answer; it may block or ignore the signal that asks, or be under a filter"},
+         "the thread gave no answer; it may block or ignore the signal that asks, have a handler of its own for "
+         "it, or be under a filter"},
         {"exited", "the thread ended"},
     };
     const char *stop = member_text(stack, "stop");

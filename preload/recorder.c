@@ -237,7 +237,7 @@ static void put_stack(const struct frame *frames, uint32_t n, bool whole) {
 
 static void note_stack(const struct hd_regs *regs) {
     struct frame frames[FRAMES_MAX];
-    if (!hd_modules_still_valid(&rec->modules)) {
+    if (!hd_modules_still_valid(&rec->modules, false)) {
         hd_unwinder_flush((void *)rec->unwinder);
     }
     uint32_t n = walk(regs, frames), own = 0;

@@ -48,7 +48,7 @@ static void build_id(const struct hd_memory *memory, uint64_t at, uint64_t bytes
     for (uint64_t p = 0; bytes - p >= sizeof note;) {
         memcpy(&note, notes + p, sizeof note);
         uint64_t name = p + sizeof note;
-        uint64_t desc = name + ((note.n_namesz + pad) & ~pad);
+        uint64_t desc = p + ((sizeof note + note.n_namesz + pad) & ~pad);
         uint64_t next = desc + ((note.n_descsz + pad) & ~pad);
         if (desc > bytes || note.n_descsz > bytes - desc)
             return;

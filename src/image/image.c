@@ -14,7 +14,7 @@ static bool holds(const struct hd_module *m, uint64_t pc) {
 
 /* Position in `order` of the first module that begins above pc. */
 static uint32_t above(const struct hd_modules *m, uint64_t pc) {
-    uint32_t lo = 0, n = m->count;
+    uint32_t lo = 0, n = m->count - m->gone;
     while (n > 0) {
         uint32_t half = n / 2;
         if (m->module[m->order[lo + half]].lo <= pc) {
@@ -54,7 +54,7 @@ static int learn(struct hd_modules *m, uint64_t pc) {
     }
     uint32_t index = m->count++, at;
     m->module[index] = found;
-    for (at = index; at > 0 && m->module[m->order[at - 1]].lo > found.lo; at--)
+    for (at = index - m->gone; at > 0 && m->module[m->order[at - 1]].lo > found.lo; at--)
         m->order[at] = m->order[at - 1];
     m->order[at] = (uint16_t)index;
     m->last = index;
@@ -72,9 +72,18 @@ int hd_modules_at(struct hd_modules *m, uint64_t pc) {
     return learn(m, pc);
 }
 
+int hd_modules_at_or_gone(struct hd_modules *m, uint64_t pc) {
+    int index = hd_modules_at(m, pc);
+    for (uint32_t i = m->count; index < 0 && i-- > 0;)
+        if (holds(&m->module[i], pc))
+            index = (int)i;
+    return index;
+}
+
 void hd_modules_reset(struct hd_modules *m) {
     m->resets++;
     m->count = 0;
+    m->gone = 0;
     m->path_bytes = 0;
     m->last = 0;
 }
@@ -88,13 +97,24 @@ static bool is_same(struct hd_modules *m, const struct hd_module *old) {
            memcmp(now.build_id, old->build_id, sizeof now.build_id) == 0;
 }
 
-bool hd_modules_still_valid(struct hd_modules *m) {
-    for (uint32_t i = 0; i < m->count; i++)
-        if (!is_same(m, &m->module[i])) {
-            hd_modules_reset(m);
-            return false;
-        }
-    return true;
+bool hd_modules_still_valid(struct hd_modules *m, bool keep) {
+    uint32_t there = m->count - m->gone, still = 0;
+    for (uint32_t i = 0; i < there; i++) {
+        uint16_t index = m->order[i];
+        m->module[index].gone = !is_same(m, &m->module[index]);
+        if (!m->module[index].gone)
+            m->order[still++] = index;
+    }
+    m->gone = m->count - still;
+    keep = keep && m->count < HD_MODULES_MAX && m->path_bytes < HD_MODULE_PATHS_BYTES;
+    if (m->gone != 0 && !keep)
+        hd_modules_reset(m);
+    else if (still != there) {
+        m->resets++;
+        m->last = HD_MODULES_MAX;
+    } else
+        return true;
+    return false;
 }
 
 /* /lib, /lib64, /libx32 ..., there or in /usr. */

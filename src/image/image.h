@@ -31,6 +31,7 @@ struct hd_module {
     uint8_t build_id[HD_BUILD_ID_MAX];
     uint8_t build_id_bytes; /* 0: none */
     bool main_program;
+    bool gone; /* the loader has unloaded it since */
 };
 
 #define HD_MODULES_MAX 384u
@@ -44,11 +45,12 @@ struct hd_modules {
     int (*find)(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes);
     void *find_ctx;
     uint32_t count;                 /* modules are appended and keep their index until hd_modules_reset */
-    uint32_t resets;                /* how often that was */
+    uint32_t gone;                  /* of these the loader has unloaded since */
+    uint32_t resets;                /* how often some were forgotten, or went */
     uint32_t path_bytes;            /* used */
     uint32_t last;                  /* most recent hit */
     uint64_t lost;                  /* looked up in a module that there was no room for */
-    uint16_t order[HD_MODULES_MAX]; /* indices by address */
+    uint16_t order[HD_MODULES_MAX]; /* indices by address, without those that are gone */
     struct hd_module module[HD_MODULES_MAX];
     char paths[HD_MODULE_PATHS_BYTES];
 };
@@ -62,9 +64,12 @@ void hd_modules_reset(struct hd_modules *m);
 /* Index of the module that holds pc, or -ENOENT. Looks it up at first sight and remembers. */
 int hd_modules_at(struct hd_modules *m, uint64_t pc);
 
-/* True when every remembered module is still the loader's; else forgets all and returns false (flush the
- * unwinder). */
-bool hd_modules_still_valid(struct hd_modules *m);
+/* The same for an address of some time ago: where no module is now, the last one that was there. */
+int hd_modules_at_or_gone(struct hd_modules *m, uint64_t pc);
+
+/* True when every remembered module is still the loader's; else false (flush the unwinder). With `keep` those
+ * that are gone are kept while there is room, else all is forgotten. */
+bool hd_modules_still_valid(struct hd_modules *m, bool keep);
 
 static inline const char *hd_module_path(const struct hd_modules *m, uint32_t index) {
     return m->paths + m->module[index].path;

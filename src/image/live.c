@@ -34,18 +34,35 @@ static int read_live(void *ctx, uint64_t addr, void *dst, size_t n) {
     return 0;
 }
 
-void hd_program_path(char *path, size_t bytes) {
+/* The file that is mapped at an address. Empty: none. */
+static void mapped_path(uint64_t at, char *path, size_t bytes) {
     struct hd_proc_mapping m;
+    int fd = hd_os_open(AT_FDCWD, "/proc/self/maps");
     path[0] = 0;
-    if (getauxval(AT_BASE) == 0) { /* what was executed asked for no loader: it is one, or a static program */
-        int fd = hd_os_open(AT_FDCWD, "/proc/self/maps");
-        (void)hd_proc_find_mapping(fd, getauxval(AT_PHDR), &m, path, bytes); /* a loader puts the program's */
-        hd_os_close(fd);
-    }
+    (void)hd_proc_find_mapping(fd, at, &m, path, bytes);
+    hd_os_close(fd);
+}
+
+void hd_program_path(char *path, size_t bytes) {
+    path[0] = 0;
+    if (getauxval(AT_BASE) == 0) /* what was executed asked for no loader: it is one, or a static program */
+        mapped_path(getauxval(AT_PHDR), path, bytes); /* a loader puts the program's */
     if (path[0] == 0) {
         long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", path, bytes - 1);
         path[n > 0 && (size_t)n < bytes ? n : 0] = 0;
     }
+}
+
+/* As the loader was asked for it (LD_LIBRARY_PATH=., dlopen("./plugin.so"), a descriptor) its name says
+ * nothing to who reads the report elsewhere. The kernel's own has no other name. */
+static void library_path(const struct hd_memory *memory, uint64_t name, uint64_t at, char *path,
+                         size_t bytes) {
+    (void)hd_memory_string(memory, name, path, bytes);
+    if (path[0] == '/' && strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/dev/fd/", 8) != 0)
+        return;
+    mapped_path(at, path, bytes);
+    if (path[0] == 0)
+        (void)hd_memory_string(memory, name, path, bytes);
 }
 
 static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
@@ -74,7 +91,7 @@ static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, c
         if (out->main_program)
             hd_program_path(path, path_bytes); /* the loader knows it by an empty name */
         else
-            (void)hd_memory_string(&m->memory, name, path, path_bytes);
+            library_path(&m->memory, name, out->lo, path, path_bytes);
     }
     (void)hd_elf_headers(&m->memory, out); /* without a header there is no build-id, and no harm done */
     return 0;

@@ -51,7 +51,7 @@ static bool open_tables(struct hd_modules *m, uint32_t index, struct tables *t) 
     Elf64_Ehdr e;
     Elf64_Phdr ph;
     uint32_t head[4];
-    if (index >= m->count)
+    if (index >= m->count || m->module[index].gone)
         return false;
     *t = (struct tables){.memory = &m->memory, .module = &m->module[index]};
     if (!hd_memory_read(t->memory, t->module->header, &e, sizeof e) ||

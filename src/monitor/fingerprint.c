@@ -13,7 +13,7 @@
 
 static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_frame *f, bool own_only,
                           bool *used) {
-    int index = hd_modules_at(&k->modules, hd_frame_lookup_pc(f));
+    int index = hd_modules_at_or_gone(&k->modules, hd_frame_lookup_pc(f));
     if (f->script != 0) {
         const char *name = hd_script_name(&k->scripts, f), *file = hd_script_file(&k->scripts, f);
         *used = !own_only || !(hd_path_is_the_systems(file) || file[0] == '<');

@@ -80,7 +80,7 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
     r->first = k->thread_frames_used;
     r->count = walk.count;
     r->cut = walk.cut;
-    r->stop = walk.stop;
+    r->stop = hd_stop_of(&walk, c);
     k->thread_frames_used += walk.count;
 }
 

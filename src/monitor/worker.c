@@ -18,14 +18,16 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struc
     }
     hd_unwind(k->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, k->frames, HD_FRAMES_MAX,
               walk);
+    walk->stop = hd_stop_of(walk, c);
 }
 
 #define SERVERS_MAX 64               /* threads that are asked; each takes some 4 us */
 #define MODULES_NS (1 * HD_NS_PER_S) /* between two looks whether they are still there: some 50 us */
 
-/* A library may have gone and another have come in its place: all are found anew then. */
-static void look_after_modules(struct hd_worker *k) {
-    if (!hd_modules_still_valid(&k->modules)) {
+/* A library may have gone, and another have come in its place: nothing else is sure then. What has samples in
+ * it is kept until they are told. */
+static void look_after_modules(struct hd_worker *k, bool keep) {
+    if (!hd_modules_still_valid(&k->modules, keep)) {
         hd_unwinder_flush(k->unwinder);
     }
     k->modules_seen_ns = hd_os_now_ns();
@@ -119,7 +121,7 @@ static void see_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_ca
                       struct hd_last_sample *now) {
     struct hd_walk walk;
     if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
-        look_after_modules(k);
+        look_after_modules(k, true);
     }
     unwind_sample(k, c, &walk);
     uint32_t count =
@@ -308,10 +310,10 @@ static void on_dry(struct hd_worker *k, const struct hd_capture *c) {
 
 static void on_track(struct hd_worker *k, const struct hd_message *msg) {
     bool sole = true;
-    look_after_modules(k);
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         sole = sole && !k->hang[i].used;
     }
+    look_after_modules(k, !sole);
     hd_scripts_begin(&k->scripts, sole);
     hd_hang_begin(k, msg);
 }

@@ -145,6 +145,11 @@ struct hd_worker {
  * the recogniser. */
 void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, uint64_t end_ns);
 
+/* Where a walk ended: the rest of a stack is not unreadable where it is longer than what is copied of it. */
+static inline uint8_t hd_stop_of(const struct hd_walk *walk, const struct hd_capture *c) {
+    return walk->stop == HD_STOP_UNREADABLE && c->truncated ? HD_STOP_LIMIT : walk->stop;
+}
+
 /* Evidence of one capture: what the call waits for. Reads /proc of this process only. */
 void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
                         const struct hd_frame *frames, uint32_t count, uint64_t turn_ns,

@@ -39,10 +39,14 @@ const char hd_state_names[HD_RUN_GONE][16] = {
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-/* Where the module of `pc` stands in the document; it is put there when it is new. */
-static uint16_t place_of_module(const struct hd_report *r, struct hd_report_scratch *w, uint64_t pc,
-                                int *index) {
-    *index = r->modules == NULL ? -1 : hd_modules_at(r->modules, pc);
+/* Where the frame's module stands in the document; it is put there when it is new. What was sampled may have
+ * been unloaded since; but code that is in no module has no known start, and may be where that was. */
+static uint16_t place_of_module(const struct hd_report *r, struct hd_report_scratch *w,
+                                const struct hd_frame *f, int *index) {
+    uint64_t pc = hd_frame_lookup_pc(f);
+    *index = r->modules == NULL ? -1
+             : f->start != 0    ? hd_modules_at_or_gone(r->modules, pc)
+                                : hd_modules_at(r->modules, pc);
     if (*index < 0 || *index >= (int)HD_MODULES_MAX)
         return HD_WRITER_NONE;
     if (w->module_place[*index] == HD_WRITER_NONE) {
@@ -56,7 +60,7 @@ void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, cons
                     double share) {
     struct hd_json *j = &w->json;
     int index;
-    uint16_t place = place_of_module(r, w, hd_frame_lookup_pc(f), &index);
+    uint16_t place = place_of_module(r, w, f, &index);
     hd_json_object(j, NULL);
     hd_json_hex(j, "pc", f->pc);
     if (place != HD_WRITER_NONE) {

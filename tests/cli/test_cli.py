@@ -276,7 +276,11 @@ class Showing(Command):
             report["hot_stack"] = {"frames": [], "stop": "no-answer", "capture": "kernel"}
 
         out = self.edited(edit)
-        self.assertRegex(out, r"\n  hung for 2\.003 s\n  cause: [^\n]*\n\n    \(no stack: the thread gave no answer;")
+        self.assertRegex(out, r"\n  hung for 2\.003 s\n  cause: [^\n]*\n\n    \(no stack: the thread gave no answer; .* a handler of its own")
+
+    def test_a_stack_that_is_not_whole_says_why(self):
+        out = self.edited(lambda report, _frames: report["hot_stack"].update(stop="limit"))
+        self.assertIn("\n    (not a whole stack: there is more of it than the 64 KiB that are looked at)\n", out)
 
     def test_frames_of_our_own_preload_are_not_shown(self):
         def edit(report, frames):

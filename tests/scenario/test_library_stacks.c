@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A hang with more functions on its stacks than there are nodes for them, and then one function that has most
- * of the time: the report names it, with its share.
+ * of the time: the report names it, with its share. And a stack of which not all is copied.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/tree.h"
+#include "capture/capture.h"
 #include "library.h"
 
 #define DEPTH 40
@@ -119,10 +120,33 @@ static void one_function_after_hundreds_of_stacks_is_named(void **state) {
     looper_stop(&looper);
 }
 
+/* ---- one that is larger than what is copied of it ------------------------------------------------- */
+
+__attribute__((noinline)) static void has_much_on_its_stack(uint64_t ms) {
+    char much[2 * HD_STACK_BYTES_MAX];
+    __asm__ volatile("" ::"r"(much) : "memory");
+    block_spin(ms); /* its frame pointer is known: it leads beyond the copy */
+    __asm__ volatile("" ::"r"(much) : "memory");
+}
+
+static void a_stack_that_is_longer_than_what_is_copied_ends_at_the_limit(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, has_much_on_its_stack, 2 * THRESHOLD_MS);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(hangs, 0);
+    assert_true(report_blames(hang, block_spin));
+    assert_string_equal(report_text(json_object_get(hang, "hot_stack"), "stop"), "limit");
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_function_after_hundreds_of_stacks_is_named, begin_library,
                                         end_library),
+        cmocka_unit_test_setup_teardown(a_stack_that_is_longer_than_what_is_copied_ends_at_the_limit,
+                                        begin_library, end_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "folder.h"
 #include "image/elf.h"
 #include "image/image.h"
 
@@ -81,7 +83,7 @@ static void modules_are_what_the_loader_says(void **state) {
     dl_iterate_phdr(check_object, &e);
     assert_true(e.seen >= 3);
     assert_int_equal(m.count, e.seen);
-    assert_true(hd_modules_still_valid(&m));
+    assert_true(hd_modules_still_valid(&m, true));
     assert_int_equal(m.lost, 0);
 }
 
@@ -132,6 +134,60 @@ static void the_vdso_is_a_module(void **state) {
     assert_non_null(strstr(hd_module_path(&m, (uint32_t)index), "vdso"));
 }
 
+/* A library's file, copied to where `to` stands. */
+static void copy_library(int to) {
+    struct link_map *map;
+    char bytes[65536];
+    ssize_t n;
+    void *library = dlopen("libresolv.so.2", RTLD_NOW);
+    if (library == NULL) {
+        skip();
+        return; /* the linter does not know that nobody comes here */
+    }
+    assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+    int from = open(map->l_name, O_RDONLY | O_CLOEXEC);
+    assert_true(from >= 0 && to >= 0);
+    while ((n = read(from, bytes, sizeof bytes)) > 0)
+        assert_int_equal(write(to, bytes, (size_t)n), n);
+    assert_int_equal(n, 0);
+    close(from);
+    dlclose(library);
+}
+
+static void is_told_with(const char *name, const char *path) {
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    int index = hd_modules_at(&m, (uint64_t)(uintptr_t)dlsym(library, "ns_sprintrr"));
+    assert_true(index >= 0);
+    assert_string_equal(hd_module_path(&m, (uint32_t)index), path);
+    dlclose(library);
+}
+
+static void a_library_that_was_opened_by_a_relative_path_has_its_own(void **state) {
+    char folder[] = "/tmp/hangdog-image-XXXXXX", path[64], before[4096];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/own.so", folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    copy_library(fd);
+    close(fd);
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(folder), 0);
+    is_told_with("./own.so", path);
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(folder_remove(folder), 0);
+}
+
+static void a_library_without_a_name_is_told_as_the_kernel_does(void **state) {
+    char name[64];
+    (void)state;
+    int fd = memfd_create("own", MFD_CLOEXEC);
+    copy_library(fd);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    is_told_with(name, "/memfd:own (deleted)");
+    close(fd);
+}
+
 static void files_of_the_system_are_known_by_their_folder(void **state) {
     static const char *const its[] = {"/lib/x86_64-linux-gnu/libc.so.6",
                                       "/lib64/ld-linux-x86-64.so.2",
@@ -161,12 +217,12 @@ static void files_of_the_system_are_known_by_their_folder(void **state) {
 
 #define STEP UINT64_C(0x10000)
 
-static uint64_t generation;
+static uint64_t generation, unloaded;
 
 static int find_made_up(struct hd_modules *table, uint64_t pc, struct hd_module *out, char *path,
                         size_t bytes) {
     (void)table;
-    if (pc < STEP || pc >= 1000 * STEP)
+    if (pc < STEP || pc >= 1000 * STEP || pc / STEP == unloaded)
         return -ENOENT;
     out->lo = pc / STEP * STEP;
     out->hi = out->lo + STEP / 2;
@@ -186,6 +242,35 @@ static int cannot_read(void *ctx, uint64_t addr, void *dst, size_t n) {
     (void)dst;
     (void)n;
     return -EFAULT;
+}
+
+static void what_was_unloaded_is_kept_while_somebody_may_ask(void **state) {
+    const uint64_t gone = 5 * STEP + 9, stays = 7 * STEP + 9, later = 6 * STEP + 9;
+    char path[128];
+    (void)state;
+    memset(&m, 0, sizeof m);
+    m.memory.read = cannot_read;
+    m.find = find_made_up;
+    int index = hd_modules_at(&m, gone), other = hd_modules_at(&m, stays);
+    assert_true(index >= 0 && other >= 0);
+    snprintf(path, sizeof path, "%s", hd_module_path(&m, (uint32_t)index));
+    unloaded = 5;
+    uint32_t resets = m.resets;
+    assert_false(hd_modules_still_valid(&m, true));
+    assert_int_not_equal(m.resets, resets);
+    assert_true(hd_modules_still_valid(&m, true));
+    assert_int_equal(hd_modules_at(&m, gone), -ENOENT);
+    assert_int_equal(hd_modules_at_or_gone(&m, gone), index);
+    assert_string_equal(hd_module_path(&m, (uint32_t)index), path);
+    assert_int_equal(hd_modules_at_or_gone(&m, STEP - 1), -ENOENT);
+    assert_int_equal(hd_modules_at(&m, stays), other);
+    assert_int_equal(hd_modules_at(&m, later), 2);
+    assert_int_equal(hd_modules_at(&m, stays), other);
+    unloaded = 0; /* and another one comes there */
+    assert_int_equal(hd_modules_at_or_gone(&m, gone), 3);
+    assert_true(hd_modules_still_valid(&m, true));
+    assert_false(hd_modules_still_valid(&m, false));
+    assert_int_equal(m.count, 0);
 }
 
 static void a_full_table_keeps_its_indices(void **state) {
@@ -212,9 +297,9 @@ static void a_full_table_keeps_its_indices(void **state) {
     assert_int_equal(hd_modules_at(&m, order * STEP), index[order]);
     assert_int_equal(hd_module_path(&m, HD_MODULES_MAX - 1)[0], 0); /* no room for its path was left */
     assert_int_equal(hd_module_symbol(&m, 0, "f"), 0);
-    assert_true(hd_modules_still_valid(&m));
+    assert_true(hd_modules_still_valid(&m, true));
     generation++;
-    assert_false(hd_modules_still_valid(&m));
+    assert_false(hd_modules_still_valid(&m, true));
     assert_int_equal(m.count, 0);
 }
 
@@ -251,15 +336,48 @@ static void a_program_with_holes_has_one_header(void **state) {
     assert_int_equal(second_segment(0x1ff000).lo, 0x200000); /* what is in the hole is not the program's */
 }
 
+/* Where notes are aligned to 8, what is told by a note is, and not its name. */
+static void a_build_id_is_found_among_larger_notes(void **state) {
+    struct {
+        ElfW(Ehdr) elf;
+        ElfW(Phdr) notes;
+        struct {
+            ElfW(Nhdr) head;
+            char name[4];
+            uint8_t told[24];
+        } note[2];
+    } file = {
+        .elf = {.e_ident = ELFMAG,
+                .e_phoff = sizeof file.elf,
+                .e_phnum = 1,
+                .e_phentsize = sizeof file.notes},
+        .notes = {.p_type = PT_NOTE, .p_filesz = sizeof file.note, .p_align = 8},
+        .note = {{{4, 20, NT_GNU_PROPERTY_TYPE_0}, "GNU", {0}},
+                 {{4, 20, NT_GNU_BUILD_ID}, "GNU", {1, 2, 3, [19] = 20}}},
+    };
+    const struct hd_memory memory = {.read = read_own};
+    struct hd_module module = {.header = (uintptr_t)&file, .bias = (uintptr_t)&file.note};
+    (void)state;
+    file.elf.e_ident[EI_CLASS] = ELFCLASS64;
+    file.elf.e_ident[EI_DATA] = ELFDATA2LSB;
+    assert_int_equal(hd_elf_headers(&memory, &module), 0);
+    assert_int_equal(module.build_id_bytes, 20);
+    assert_memory_equal(module.build_id, file.note[1].told, 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(modules_are_what_the_loader_says, set_up),
         cmocka_unit_test_setup(what_the_loader_does_not_know_is_no_module, set_up),
         cmocka_unit_test_setup(exported_functions_are_found_by_name, set_up),
         cmocka_unit_test_setup(the_vdso_is_a_module, set_up),
+        cmocka_unit_test_setup(a_library_that_was_opened_by_a_relative_path_has_its_own, set_up),
+        cmocka_unit_test_setup(a_library_without_a_name_is_told_as_the_kernel_does, set_up),
         cmocka_unit_test(files_of_the_system_are_known_by_their_folder),
+        cmocka_unit_test(what_was_unloaded_is_kept_while_somebody_may_ask),
         cmocka_unit_test(a_full_table_keeps_its_indices),
         cmocka_unit_test(a_program_with_holes_has_one_header),
+        cmocka_unit_test(a_build_id_is_found_among_larger_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

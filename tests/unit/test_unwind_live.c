@@ -467,9 +467,9 @@ static void a_library_that_was_opened_later_is_walked(void **state) {
     assert_int_equal(frames[1].trust, HD_TRUST_CFI);
     assert_int_equal(frames[0].start, (uint64_t)(uintptr_t)f);
 #endif
-    assert_true(hd_modules_still_valid(unwind_modules()));
+    assert_true(hd_modules_still_valid(unwind_modules(), false));
     dlclose(library); /* NOLINT: skip() does not return */
-    assert_false(hd_modules_still_valid(unwind_modules()));
+    assert_false(hd_modules_still_valid(unwind_modules(), false));
     hd_unwinder_flush(unwind_unwinder());
 }
 
