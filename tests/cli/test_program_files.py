@@ -39,6 +39,43 @@ int main(void) {
     return 0;
 }
 """
+LIBRARY = """
+#include <poll.h>
+void blocks_in_library(void) {
+    poll(0, 0, 1700);
+    __asm__ volatile("" ::: "memory");
+}
+"""
+ITS_USER = """
+#include <poll.h>
+#include <unistd.h>
+void blocks_in_library(void);
+int main(void) {
+    int pipes[2];
+    if (pipe(pipes) != 0) return 1;
+    struct pollfd p = {.fd = pipes[0], .events = POLLIN};
+    for (int i = 0; i < 40; i++) {
+        while (poll(&p, 1, 50) != 0);
+        if (i == 20) blocks_in_library();
+    }
+    return 0;
+}
+"""
+# It is seen that the library is gone when a second is over since the last look at the libraries.
+UNLOADS = """
+#include <dlfcn.h>
+__attribute__((noinline)) static void after_it(void) {
+    poll(0, 0, 1300);
+    __asm__ volatile("" ::: "memory");
+}
+void blocks_in_library(void) {
+    void *library = dlopen("./libblock.so", RTLD_NOW);
+    void (*blocks)(void) = (void (*)(void))dlsym(library, "blocks_in_library");
+    blocks();
+    dlclose(library);
+    after_it();
+}
+"""
 
 
 def needs(path):
@@ -134,6 +171,25 @@ class Files(RealCase):
         self.assertEqual(0, program.wait(), program.errors)
         self.assertEqual({("library-hang", "library-hang")},
                          {(r["app"]["name"], r["app"]["executable"]) for r in program.reports("hang")})
+
+    def test_a_library_that_was_found_by_a_relative_path(self):
+        """Who reads the report is elsewhere."""
+        folder = os.path.realpath(self.folder())
+        for source, *args in ((LIBRARY, "-shared", "-fPIC", "-o", "libblock.so"), (ITS_USER, "-o", "user", "-L.", "-lblock")):
+            subprocess.run(["gcc", "-O1", "-x", "c", "-", *args], input=source, text=True, check=True, cwd=folder)
+        hang = self.the_hang(self.run_program("/bin/sh", "-c", 'cd "$0" && LD_LIBRARY_PATH=. exec ./user', folder))
+        self.assert_in_hot_stack("blocks_in_library", hang)
+        self.assertIn(folder + "/libblock.so", [module["path"] for module in hang["modules"]])
+
+    def test_a_library_that_was_unloaded_before_the_hang_is_told(self):
+        folder = self.folder()
+        for source, *args in ((LIBRARY, "-shared", "-fPIC", "-o", "libblock.so"),
+                              (ITS_USER.replace("void blocks_in_library(void);", UNLOADS), "-o", "unloads")):
+            subprocess.run(["gcc", "-O1", "-x", "c", "-", *args], input=source, text=True, check=True, cwd=folder)
+        hang = self.the_hang(self.run_program("/bin/sh", "-c", 'cd "$0" && exec ./unloads', folder))
+        self.assertGreater(hang["duration_ns"], 2.9e9)
+        self.assert_in_hot_stack("blocks_in_library", hang)
+        self.assertIn("libblock.so", hot_modules(hang))
 
     def assert_they_are_the_same(self, program):
         self.assertEqual(0, program.wait(), program.errors)
