@@ -174,10 +174,12 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
     struct hd_evidence *kept = &s->best[kind].evidence;
     if (!first && same_wait(kept, e)) {
         s->best[kind].ns += ns;
-        if (kind == HD_CAUSE_CHILD)
+        if (kind == HD_CAUSE_CHILD) {
             add_child(s, ns, e->child_pid);
-        else
-            add_owner(&s->best[kind].other_ns, kept, ns, e->lock_owner_tid);
+            return;
+        }
+        s->best[kind].run_ns += ns;
+        add_owner(&s->best[kind].other_ns, kept, ns, e->lock_owner_tid);
     } else if (first || ns > s->best[kind].ns) {
         s->best[kind].ns = first ? ns : ns - s->best[kind].ns;
         s->best[kind].other_ns = s->best[kind].run_ns = ns;
@@ -338,7 +340,24 @@ static void say_reply(struct hd_text *t, const struct hd_evidence *e) {
     }
 }
 
-static void say_detail(struct hd_text *t, enum hd_cause_kind kind, const struct hd_evidence *e) {
+/* "blocked in openat on f3", or where other waits took some of the time "blocked, longest in openat on f3,":
+ * that is sure of one that has half of it. */
+static void say_blocked(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
+    const struct hd_evidence *e = &s->best[kind].evidence;
+    uint64_t ns = s->ns[kind];
+    bool several = s->best[kind].ns < ns - ns / 64 && e->syscall_nr != HD_SYSCALL_NONE;
+    say_call(t,
+             !several                         ? "blocked"
+             : s->best[kind].run_ns >= ns / 2 ? "blocked, longest"
+                                              : "blocked, among others",
+             e);
+    say_object(t, e);
+    if (several)
+        hd_text_str(t, ",");
+}
+
+static void say_detail(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
+    const struct hd_evidence *e = &s->best[kind].evidence;
     switch (kind) {
     case HD_CAUSE_CPU:
         hd_text_str(t, "ran");
@@ -351,9 +370,6 @@ static void say_detail(struct hd_text *t, enum hd_cause_kind kind, const struct 
         break;
     case HD_CAUSE_CHILD:
         say_child(t, e);
-        break;
-    case HD_CAUSE_SLEEP:
-        say_call(t, "blocked", e);
         break;
     case HD_CAUSE_PAGE_FAULT:
         if (hd_syscall_wait(e->syscall_nr) == HD_WAIT_MEMORY) {
@@ -368,12 +384,12 @@ static void say_detail(struct hd_text *t, enum hd_cause_kind kind, const struct 
             say_reply(t, e);
             break;
         } /* fallthrough */
+    case HD_CAUSE_SLEEP:
     case HD_CAUSE_DISK:
     case HD_CAUSE_UI:
     case HD_CAUSE_UNKNOWN:
     case HD_CAUSE_KINDS:
-        say_call(t, "blocked", e);
-        say_object(t, e);
+        say_blocked(t, s, kind);
         break;
     }
 }
@@ -409,7 +425,7 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     if (e->state == HD_RUN_GONE)
         hd_text_str(&t, "nothing was seen of it");
     else
-        say_detail(&t, kind, e);
+        say_detail(&t, s, kind);
     say_time(&t, s->ns[kind], s->total_ns);
 }
 

@@ -86,7 +86,8 @@ struct hd_cause_sums {
     struct {
         uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
         uint64_t other_ns; /* of it, lead of the lock's owner over all others, or the child's own */
-        uint64_t run_ns;   /* the same of the newest child: they are waited for one after the other */
+        uint64_t run_ns;   /* the same of the newest child: they are waited for one after the other; else the
+                            * time of the evidence kept, without what it had before other evidence was kept */
         int32_t run_pid;
         struct hd_evidence evidence;
     } best[HD_CAUSE_KINDS];

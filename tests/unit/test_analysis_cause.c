@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -237,7 +238,45 @@ static void the_evidence_with_the_most_time_is_told(void **state) {
     assert_kind(HD_CAUSE_DISK);
     assert_string_equal(cause.path, "b.db");
     assert_int_equal(cause.syscall_nr, SYS_fsync);
-    assert_string_equal(cause.detail, "blocked in fsync on b.db for 750 ms");
+    assert_string_equal(cause.detail, "blocked, among others in fsync on b.db, for 750 ms");
+}
+
+static void time_that_several_waits_took_is_not_told_of_one(void **state) {
+    (void)state;
+    struct hd_evidence opens = blocked(SYS_openat), reads = blocked(SYS_read);
+    opens.fd_kind = reads.fd_kind = HD_FD_PIPE;
+    strcpy(opens.path, "f3");
+    strcpy(reads.path, "f3");
+    add_times(opens, 24);
+    assert_kind(HD_CAUSE_UNKNOWN);
+    assert_string_equal(cause.detail, "blocked in openat on f3 for 1.200 s");
+    add_times(reads, 18);
+    assert_kind(HD_CAUSE_UNKNOWN);
+    assert_int_equal(cause.syscall_nr, SYS_openat);
+    assert_string_equal(cause.detail, "blocked, longest in openat on f3, for 2.100 s");
+    add_times(blocked(SYS_clock_nanosleep), 18); /* of another kind */
+    reads.for_ns = MS;
+    add_times(reads, 1);
+    assert_kind(HD_CAUSE_UNKNOWN);
+    assert_string_equal(cause.detail, "blocked, longest in openat on f3, for 2.101 s of 3.001 s");
+    fresh(NULL);
+    opens.for_ns = HD_NS_PER_S;
+    add_times(opens, 1);
+    add_times(reads, 5);
+    assert_kind(HD_CAUSE_UNKNOWN);
+    assert_string_equal(cause.detail, "blocked in openat on f3 for 1.005 s");
+    fresh(NULL);
+    for (int i = 0; i < 9; i++) { /* none has half of it */
+        snprintf(opens.path, sizeof opens.path, "f%d", i);
+        add_times(opens, 1);
+    }
+    assert_kind(HD_CAUSE_UNKNOWN);
+    assert_string_equal(cause.detail, "blocked, among others in openat on f8, for 9.000 s");
+    fresh(NULL); /* what it was is not known of most of it */
+    add_times(blocked(HD_SYSCALL_NONE), 3);
+    add_times(blocked(SYS_read), 1);
+    assert_kind(HD_CAUSE_UNKNOWN);
+    assert_string_equal(cause.detail, "blocked for 200 ms");
 }
 
 static void a_wait_that_goes_on_after_a_stop_is_still_the_same(void **state) {
@@ -434,6 +473,7 @@ int main(void) {
         TEST(run_queue_delay_is_starved),
         TEST(delay_that_the_kernel_tells_late_is_taken_from_assumed_running),
         TEST(the_evidence_with_the_most_time_is_told),
+        TEST(time_that_several_waits_took_is_not_told_of_one),
         TEST(a_wait_that_goes_on_after_a_stop_is_still_the_same),
         TEST(a_stopped_thread_is_unknown),
         TEST(a_mutex_is_told_with_its_owner),
