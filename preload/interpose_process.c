@@ -70,6 +70,8 @@ EXPORT int prctl(int option, ...) {
     return result;
 }
 
+extern __typeof__(prctl) hd_own_prctl __attribute__((alias("prctl"), leaf, nothrow));
+
 /* ---- namespaces -------------------------------------------------------------------------------- */
 
 /* Those that a process with a second thread may not have: the flags of unshare, the kinds of setns (0: any).

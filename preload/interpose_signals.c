@@ -83,9 +83,13 @@ EARLY EXPORT int sigaction(int signal, const struct sigaction *act, struct sigac
     return rc;
 }
 
+/* By ours: a program with a sigaction of its own (Erlang's) calls this one from there. */
+extern __typeof__(sigaction) own_sigaction
+    __attribute__((alias("sigaction"), visibility("hidden"), leaf, nothrow));
+
 EXPORT int __sigaction(int signal, const struct sigaction *act, struct sigaction *old);
 EARLY EXPORT int __sigaction(int signal, const struct sigaction *act, struct sigaction *old) {
-    return sigaction(signal, act, old);
+    return own_sigaction(signal, act, old);
 }
 
 EARLY EXPORT int sigaltstack(const stack_t *stack, stack_t *old) {

@@ -213,7 +213,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
     }
     hd_process_notes_ids();
     if (self.securebits < 0) {
-        self.securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+        self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     }
     if (self.starts++ == 0) {
         leave_with_the_main_thread();
@@ -283,7 +283,7 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
         atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
         return;
     }
-    self.securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+    self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     struct hd_waits *t = hd_waits_new();
     hd_waits_self = t;
     hd_named_init(r);

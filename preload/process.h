@@ -57,4 +57,7 @@ int hd_process_securebits(void);
 /* Whether the program itself, not a library, may call one of these functions: it asks the loader for them. */
 bool hd_main_program_imports(const char *const names[], unsigned count);
 
+/* Our prctl: by that name the program's own may be found. */
+int hd_own_prctl(int option, ...);
+
 #endif

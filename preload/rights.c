@@ -71,7 +71,7 @@ static bool has_the_same_rights(int tid) {
     bool same =
         memcmp(&own, &ours, sizeof own) == 0 || atomic_load(&changing) > 1; /* noted when they are done */
     return same && has_the_same_capabilities(tid) &&
-           prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_process_securebits();
+           hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_process_securebits();
 }
 
 /* libc has each thread that it knows of change its ids, and waits for it: also for a worker of ours at a disk

@@ -105,6 +105,22 @@ int main(int argc, char **argv) {
 """
 
 
+# Erlang's virtual machine has a function of this name, which calls libc's by the other.
+SIGACTION = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+int sigaction(int signal, const struct sigaction *action, struct sigaction *old) {
+    int (*next)(int, const struct sigaction *, struct sigaction *) = dlsym(RTLD_NEXT, "__sigaction");
+    return next(signal, action, old);
+}
+int main(void) {
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, now;
+    return sigaction(SIGUSR1, &ignore, 0) == 0 && sigaction(SIGUSR1, 0, &now) == 0 && now.sa_handler == SIG_IGN ? 7 : 1;
+}
+"""
+
+
 class Libc(RealCase):
     def compiled(self, source, *options):
         path = self.folder() + "/program"
@@ -119,6 +135,11 @@ class Libc(RealCase):
                     for watched, options in ((False, []), (True, []), (True, ["--follow"]))]
         for program in programs:  # a child that is watched, too
             self.assertEqual((7, "0\n"), (program.wait(), program.output), program.errors)
+
+    @unittest.skipIf(SANITIZER, "the sanitizers' runtimes have such a function of their own")
+    def test_a_function_of_libcs_name_that_calls_libcs(self):
+        program = self.program([self.compiled(SIGACTION, "-rdynamic")])
+        self.assertEqual(7, program.wait(), program.errors)
 
     def assert_all_is_written(self, program, words):
         self.assertEqual(0, program.wait(), program.errors)
