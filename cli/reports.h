@@ -68,7 +68,8 @@ enum frame_origin report_frame_origin(const json_t *report, const json_t *frame)
 
 /* The frame of the hot stack that stands for the hang: of a script, else of the program's own code, else
  * outside of the system's libraries and headers, else any; one with a name, if there is one, and with half of
- * the time; of those the innermost. NULL: no hot stack. Borrowed. */
+ * the time; of those the innermost. Where nothing but a main without a name is the program's, a library's
+ * that has one; what starts a program is nobody's. NULL: no hot stack. Borrowed. */
 json_t *report_own_frame(const json_t *report);
 /* True for a frame of the library that hangdog run preloads: it passes the program's waits on. */
 bool report_frame_is_ours(const json_t *report, const json_t *frame);

@@ -156,6 +156,8 @@ static const struct hint {
     {"lua_call", "lua", -1, LUA_HINT},
     {"lua_callk", "lua", -1, LUA_HINT},
     {"Perl_runops_standard", "perl", -1, "Perl functions have no names: Hangdog does not look into Perl"},
+    {"rb_vm_exec", "ruby", -1, "Ruby functions have no names: Hangdog does not look into Ruby"},
+    {"execute_ex", "php", -1, "PHP functions have no names: Hangdog does not look into PHP"},
 };
 
 static int is_function(const char *name, const char *wanted) {

@@ -82,7 +82,10 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
     };
     if (q.path == NULL || !read_address(frame, "offset", &q.offset))
         return NULL;
-    (void)read_address(frame, "start", &q.start);
+    /* No call is that short: who returns there was never called from here. It is where a signal's handler
+     * goes on, whose tables begin a byte early, or where a coroutine begins. */
+    if (read_address(frame, "start", &q.start))
+        q.exact |= q.offset - q.start <= 1;
     snprintf(key, sizeof key, "%" JSON_INTEGER_FORMAT " %" PRIx64 " %d",
              json_integer_value(json_object_get(frame, "module")), q.offset, q.exact);
     json_t *known = json_object_get(w->known, key);
@@ -334,27 +337,68 @@ enum frame_origin report_frame_origin(const json_t *report, const json_t *frame)
     return is_of_header(frame) ? OF_HEADER : program ? OF_PROGRAM : OF_LIBRARY;
 }
 
+/* A program's beginning, which libraries that have all of its code leave as its only name. */
+static bool is_start(const json_t *frame) {
+    const char *name = json_string_value(json_object_get(frame, "function"));
+    return name != NULL && (strcmp(name, "_start") == 0 || begins_with(name, "__libc_start_"));
+}
+
 /* How well a frame stands for the hang: whose code it is, then whether it has a name, then whether it is in
  * at least half of the time; the leaf of a path that fans out has little of it. */
 static int rank_of(const json_t *report, const json_t *frame) {
     const json_t *share = json_object_get(frame, "share");
-    if (report_frame_is_ours(report, frame))
+    if (report_frame_is_ours(report, frame) || is_start(frame))
         return 0;
     return 4 * (int)report_frame_origin(report, frame) + 2 * (json_object_get(frame, "function") != NULL) +
            (share == NULL || json_number_value(share) >= 0.5);
 }
 
-json_t *report_own_frame(const json_t *report) {
-    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
-    json_t *best = NULL;
+static bool is_of_c_library(const json_t *report, const json_t *frame) {
+    static const char *const names[] = {"libc.", "libc-", "libpthread", "libm.", "libm-",
+                                        "librt", "ld-",   "linux-vdso", NULL};
+    const json_t *module = module_of(json_object_get(report, "modules"), frame);
+    const char *name = base_name(json_string_value(json_object_get(module, "path")));
+    return name != NULL && begins_with_any(name, names);
+}
+
+/* True for the program's main, of which only its place is known, where nothing of the program is called by
+ * it: what it calls into tells more. */
+static bool is_bare_main(const json_t *report, const json_t *frames, size_t at) {
+    if (json_object_get(json_array_get(frames, at), "function") != NULL)
+        return false;
+    for (size_t i = 0; i <= at; i++)
+        if ((report_frame_origin(report, json_array_get(frames, i)) == OF_PROGRAM) != (i == at))
+            return false;
+    while (is_of_c_library(report, json_array_get(frames, ++at)))
+        if (is_start(json_array_get(frames, at)))
+            return true;
+    return false;
+}
+
+static bool is_named_librarys(const json_t *report, const json_t *frame) {
+    return json_object_get(frame, "function") != NULL && !report_frame_is_ours(report, frame) &&
+           !is_of_c_library(report, frame) && !is_of_header(frame);
+}
+
+/* The first of the best among the first `count` frames. */
+static size_t best_of(const json_t *report, const json_t *frames, size_t count, bool librarys) {
+    size_t best = SIZE_MAX;
     int best_rank = -1;
-    for (size_t i = 0; i < json_array_size(frames); i++) {
-        json_t *frame = json_array_get(frames, i);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *frame = json_array_get(frames, i);
         int rank = rank_of(report, frame);
-        if (rank > best_rank) {
-            best = frame;
+        if (rank > best_rank && (!librarys || is_named_librarys(report, frame))) {
+            best = i;
             best_rank = rank;
         }
     }
     return best;
+}
+
+json_t *report_own_frame(const json_t *report) {
+    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+    size_t best = best_of(report, frames, json_array_size(frames), false), library = SIZE_MAX;
+    if (best != SIZE_MAX && is_bare_main(report, frames, best))
+        library = best_of(report, frames, best, true);
+    return json_array_get(frames, library != SIZE_MAX ? library : best);
 }

@@ -15,7 +15,7 @@ from support_run import main
 BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = BUILD / "bin/hangdog"
 WRITE_REPORT = BUILD / "tests/programs/write-report"
-LIBC, PROGRAM = range(2)
+LIBC, PROGRAM, LIBRARY = range(3)
 POLL = {"module": LIBC, "function": "poll"}
 
 
@@ -31,7 +31,8 @@ def told(frames, *command, **app):
         file = pathlib.Path(folder) / (out.strip() + ".json")
         report = json.loads(file.read_text())
         report["modules"] = [{"path": path, "base": "0x0", "size": 4096}
-                             for path in ("/usr/lib/x86_64-linux-gnu/libc.so.6", app.get("executable", "/opt/app/bin/app"))]
+                             for path in ("/usr/lib/x86_64-linux-gnu/libc.so.6", app.get("executable", "/opt/app/bin/app"),
+                                          app.pop("library", "/opt/app/lib/libapp.so"))]
         report["app"] = {**report["app"], "name": "app", "executable": "/opt/app/bin/app", **app}
         report["started_at"] = app.get("started_at", report["started_at"])
         report["app"].pop("build_id", None)
@@ -40,9 +41,9 @@ def told(frames, *command, **app):
         return subprocess.run([HANGDOG, *command, "--spool", folder], check=True, capture_output=True, text=True).stdout
 
 
-def own(*frames):
+def own(*frames, **app):
     """The function that stands for a hang in these."""
-    return json.loads(told(frames, "list", "--json", "--no-symbols"))[0]["function"]
+    return json.loads(told(frames, "list", "--json", "--no-symbols", **app))[0].get("function")
 
 
 class Scripts(unittest.TestCase):
@@ -74,6 +75,73 @@ class Scripts(unittest.TestCase):
             text = told(frames, "show", "latest", pid=os.getpid(), started_at=now)
             self.assertIn(shown, text)
             self.assertEqual(hint, "Python functions have no names" in text, text)
+
+    def test_where_no_script_function_can_be_told_it_is_said(self):
+        for function, language in ("rb_vm_exec", "Ruby"), ("execute_ex", "PHP"), ("Perl_runops_standard", "Perl"), ("lua_pcallk", "Lua"):
+            text = told([POLL, {"module": PROGRAM, "function": function}], "show", "latest")
+            self.assertIn(f"{language} functions have no names: Hangdog does not look into {language})\n", text)
+
+
+class ProgramsInLibraries(unittest.TestCase):
+    """Debian's ruby: all of its code is in a library, and of its own names it has kept no more than _start."""
+    START = [{"module": LIBC, "function": "__libc_start_call_main"}, {"module": LIBC, "function": "__libc_start_main"},
+             {"module": PROGRAM, "function": "_start"}]
+
+    def test_a_stripped_main_that_calls_a_library_is_not_blamed_for_it(self):
+        sources = {"library.c": "void work(void) { __asm__ volatile(\".globl in_work\\nin_work: nop\"); }\n",
+                   "app.c": "void work(void);\n__attribute__((visibility(\"hidden\"))) int main(void) {\n  work();\n"
+                            "  __asm__ volatile(\".globl in_main\\n.hidden in_main\\nin_main: nop\"); return 0;\n}\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in sources.items():
+                (pathlib.Path(folder) / name).write_text(text)
+            build = lambda *how: subprocess.run(["gcc", "-Wl,--build-id=none", *how], check=True, cwd=folder)
+            build("-shared", "-fPIC", "library.c", "-o", "liball.so")
+            build("-Wl,-E", "app.c", "-L.", "-lall", "-o", "app")
+            symbols = "".join(subprocess.run(["nm", f"{folder}/{file}"], check=True, capture_output=True, text=True).stdout
+                              for file in ("liball.so", "app"))
+            subprocess.run(["strip", "app"], check=True, cwd=folder)
+            at = lambda module, name: {"module": module, "offset": hex(int(re.search(rf"(\w+) [Tt] {name}\n", symbols)[1], 16) + 1)}
+            app = {"executable": folder + "/app", "library": folder + "/liball.so",
+                   "started_at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+            frames = [POLL, at(LIBRARY, "in_work"), at(PROGRAM, "in_main"), *self.START[:2], at(PROGRAM, "_start")]
+            text = told(frames, "show", "latest", **app)
+            self.assertRegex(text, r"\n *100 %  _start +app\+0x")  # it is exported, and main is not
+            self.assertRegex(text, r"\n *100 %  \? +app\+0x")
+            self.assertIn("in poll, called by work\n", text)
+
+    def test_it_is_a_librarys_frame_where_nothing_else_is_the_programs(self):
+        main, work = {"module": PROGRAM}, {"module": LIBRARY, "function": "work"}
+        for library in "/opt/app/lib/libapp.so", "/usr/lib/x86_64-linux-gnu/libapp.so.1":
+            top = lambda *frames: own(*frames, library=library)  # noqa: B023
+            self.assertEqual("work", top(POLL, {"module": LIBRARY}, work, main, *self.START))
+            self.assertEqual("work", top(POLL, work, main, *self.START[1:2], {"module": PROGRAM}))
+            self.assertEqual("work", top(POLL, {**work, "function": "std::function<void ()>::operator()() const"},
+                                         work, main, *self.START))
+            # The program's own functions are blamed as ever, with a name or without one.
+            self.assertEqual("main", top(POLL, work, {**main, "function": "main"}, *self.START))
+            self.assertEqual("tick", top(POLL, {"module": PROGRAM, "function": "tick"}, work, main, *self.START))
+            self.assertIsNone(top(POLL, work, main, main, *self.START))
+            self.assertIsNone(top(POLL, main, work, main, *self.START))
+            self.assertIsNone(top(POLL, {**main, "share": 0.3}, work, main, *self.START))
+            self.assertIsNone(top(POLL, {"module": LIBRARY}, main, *self.START))
+            self.assertIsNone(top(POLL, main, *self.START))
+            self.assertIsNone(top(POLL, work, main))  # which need not be its main
+            self.assertIsNone(top(POLL, work, main, {"module": LIBC, "function": "start_thread"}))
+
+
+class Begins(unittest.TestCase):
+    def test_who_returns_to_where_a_function_begins_was_not_called_by_the_one_before_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            code = "".join(f".globl {name}; .type {name}, @function; {name}: .zero 16; .size {name}, 16\n" for name in ("first", "second"))
+            subprocess.run(["gcc", "-x", "assembler", "-", "-shared", "-nostdlib", "-Wl,--build-id=none", "-o", folder + "/app"],
+                           input=code, text=True, check=True)
+            symbols = subprocess.run(["nm", folder + "/app"], check=True, capture_output=True, text=True).stdout
+            first, second = (int(re.search(rf"(\w+) T {name}\n", symbols)[1], 16) for name in ("first", "second"))
+            for start, name in (second, "second"), (second - 1, "second"), (first, "first"):
+                now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+                frame = {"module": PROGRAM, "offset": hex(second), "start": hex(start), "trust": "cfi"}
+                self.assertIn(f"in poll, called by {name}\n",
+                              told([POLL, frame], "show", "latest", executable=folder + "/app", started_at=now))
 
 
 class StandardLibraries(unittest.TestCase):
