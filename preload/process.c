@@ -468,9 +468,8 @@ void hd_process_filter_comes(bool all_threads) {
     if (!hd_process_is_own()) {
         return;
     }
-    /* Without the processor's counter the clock may be a system call. */
     const struct hd_watch *watch = ours ? hd_waits_self->watch : NULL; /* may be forgotten meanwhile */
-    bool by_clock = watch != NULL && !watch->loop.ticks_are_tsc;
+    bool by_clock = watch != NULL && !watch->loop.ticks_are_tsc && hd_os_clock_may_call();
     bool keeps_ids = !all_threads && phase == WATCHED && hd_process_may_change_ids(ours);
     if (all_threads || by_clock || keeps_ids) {
         if (atomic_exchange(&self.phase, NEVER) == WATCHED) { /* it may have begun meanwhile */

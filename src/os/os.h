@@ -95,6 +95,11 @@ void hd_os_clock_init(void);
 /* True when the time-stamp counter is the kernel's own clock source: only then may it stamp marks. */
 bool hd_os_ticks_usable(void);
 
+/* True where reading the clock may be a system call: the vDSO has no clock source that it can read, or there
+ * is no vDSO. Told by the time that it takes, since no list of names is complete and /sys need not be there;
+ * some 50 us. Makes the call itself: ask before a filter comes that may forbid it. */
+bool hd_os_clock_may_call(void);
+
 /* ---- what only the set-up file may do (src/os/linux/setup.c) -------------------------------- */
 
 /* Anonymous memory, zeroed, wiped in a forked child. NULL when there is none. */
