@@ -15,7 +15,7 @@ import tempfile
 import termios
 import unittest
 
-from support_run import main
+from support_run import main, need_terminal
 
 BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = str(BUILD / "bin" / "hangdog")
@@ -51,6 +51,7 @@ class Command(unittest.TestCase):
 
 
     def on_a_terminal(self, *arguments, columns=0, **env):
+        need_terminal()
         main, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
         done = run(*arguments, "--spool", self.spool, env={"TERM": "xterm", **env}, stdout=terminal)

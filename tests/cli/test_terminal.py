@@ -17,7 +17,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, SideBySide, loop, stuck
-from support_run import HANGDOG, PATIENCE, SANITIZER, arguments_of, children_of, environment, full_pipe, main, state_of, wait_until
+from support_run import HANGDOG, PATIENCE, SANITIZER, arguments_of, children_of, environment, full_pipe, main, need_terminal, state_of, wait_until
 
 # Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".
 COUNT = """
@@ -133,6 +133,7 @@ class Shell:
     """/bin/bash -i at a terminal of its own."""
 
     def __init__(self, folder):
+        need_terminal()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
@@ -274,6 +275,7 @@ class Leader(Folder):
     """The program is alone at its terminal, as in one that is opened for it."""
 
     def start(self, watched, *argv):  # pylint: disable=arguments-differ
+        need_terminal()
         self.make()
         pid, terminal = pty.fork()
         if pid == 0:
@@ -488,6 +490,7 @@ class Signals(Folder):
         self.assertEqual(-signal.SIGTERM, process.wait(PATIENCE))
 
     def draw(self, *arguments, options=(), env=None):
+        need_terminal()
         self.make()
         ours, its = pty.openpty()
         # pylint: disable=consider-using-with

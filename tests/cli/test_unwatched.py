@@ -4,6 +4,7 @@ and can."""
 
 import os
 import pathlib
+import re
 import shutil
 import stat
 import struct
@@ -12,7 +13,7 @@ import sys
 import time
 import unittest
 
-from support_run import BUILD, HANGDOG, SANITIZER, Program, environment, main
+from support_run import BUILD, HANGDOG, SANITIZER, Program, environment, main, wait_until
 
 BUSYBOX = "/bin/busybox"
 NOBODY = 65534
@@ -168,16 +169,18 @@ class Becoming(Case):
 
     def test_who_takes_long_over_its_exit_under_a_filter_became_nothing(self):
         """It waits for the reader of its pipe, and our threads are long gone."""
-        run = subprocess.Popen([HANGDOG, "run", "--spool", self.folder / "spool", "--",
-                                os.path.join(BUILD, "tests/programs/filtered"), "lingers"], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        told = self.folder / "told"
+        with told.open("w") as errors:
+            run = subprocess.Popen([HANGDOG, "run", "--spool", self.folder / "spool", "--",
+                                    os.path.join(BUILD, "tests/programs/filtered"), "lingers"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=errors, text=True, env=environment())
+        self.addCleanup(run.stdout.close)
         self.addCleanup(run.kill)
-        while "hung for" not in (line := run.stderr.readline()) or "sleeping" not in line:
-            self.assertNotEqual("", line, "it ended")
+        wait_until(lambda: re.search("hung for.*sleeping", told.read_text()), "the second hang")
         time.sleep(6)  # it exits 1 s after that, and is silent for more than 3 s
-        output, said = run.communicate(timeout=60)
-        self.assertEqual((7, 100001), (run.returncode, len(output.splitlines(True)[-1])), said)
-        self.assertIn("; 2 hangs, ", said)
+        output, _ = run.communicate(timeout=60)
+        self.assertEqual((7, 100001), (run.returncode, len(output.splitlines(True)[-1])), told.read_text())
+        self.assertIn("; 2 hangs, ", told.read_text())
 
 
 class Scripts(Case):

@@ -8,6 +8,7 @@ import functools
 import glob
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -57,6 +58,15 @@ def wait_until(condition, what, limit=None):
         if time.monotonic() > end:
             raise AssertionError("waited in vain for " + what)
         time.sleep(0.01)
+
+
+def need_terminal():
+    """Skips a test where no terminal can be made: in a root without /dev/pts."""
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError as error:
+        raise unittest.SkipTest("no terminal can be made (is /dev/pts mounted?): %s" % error) from error
 
 
 def full_pipe():
@@ -217,7 +227,7 @@ class Program:
 
     def close(self):
         if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError, AssertionError):
+            with contextlib.suppress(ProcessLookupError, FileNotFoundError, AssertionError):
                 os.kill(self.pid, signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(5)

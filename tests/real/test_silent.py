@@ -16,7 +16,7 @@ import time
 import unittest
 
 from support_plans import PlanCase, drive_all, need
-from support_run import HANGDOG, RELEASE, SANITIZER, environment, false_ones, main, wait_until
+from support_run import HANGDOG, RELEASE, SANITIZER, environment, false_ones, main, need_terminal, wait_until
 
 NAMES = ["make", "gcc", "git", "ssh", "bash", "java", "sleeper", "sqlite", "tail"]
 if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a lock of setlocale's
@@ -47,6 +47,7 @@ class Terminal:
     """A program on a terminal of its own."""
 
     def __init__(self, argv, folder):
+        need_terminal()
         self.folder, self.shown = folder, b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
