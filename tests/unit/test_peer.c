@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "monitor/peer.h"
+#include "os/os.h"
 
 #define TCP(remote, inode) \
     "   1: 0100007F:D3DC " remote " 01 00000000:00000000 00:00000000 00000000  1000        0 " inode " 1 0"
@@ -67,6 +68,14 @@ static uint64_t inode_of(int fd) {
     return st.st_ino;
 }
 
+static long (*read_at_once)(int fd, void *buf, size_t n);
+
+/* As on a machine with more to do than it can. */
+static long read_late(int fd, void *buf, size_t n) {
+    usleep(30000);
+    return read_at_once(fd, buf, n);
+}
+
 static void a_connections_peer_is_found(void **state) {
     int proc = open("/proc/self", O_RDONLY | O_DIRECTORY);
     int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
@@ -82,6 +91,10 @@ static void a_connections_peer_is_found(void **state) {
     snprintf(expected, sizeof expected, "127.0.0.1:%u", ntohs(at.sin_port));
     assert_true(hd_peer_of_inet(proc, getpid(), inode_of(client), peer, sizeof peer));
     assert_string_equal(expected, peer);
+    read_at_once = hd_os.read;
+    hd_os.read = read_late;
+    assert_true(hd_peer_of_inet(proc, getpid(), inode_of(client), peer, sizeof peer));
+    hd_os.read = read_at_once;
     assert_false(hd_peer_of_inet(proc, getpid(), inode_of(listener), peer, sizeof peer));
     close(client);
     close(listener);
