@@ -452,6 +452,15 @@ static bool comes_in_vforked_child(void) {
     return true;
 }
 
+/* Makes no call. A vforked child with its parent's filter ends the parent's watch, and does no other harm. */
+static void ends_under_a_filter(void) {
+    if (has_our_memory() && atomic_exchange(&self.phase, NEVER) == WATCHED) {
+        hd_waits_self = NULL;
+        hd_monitor_leave(true);
+        atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
+    }
+}
+
 void hd_process_filter_comes(bool all_threads) {
     if (comes_in_vforked_child()) {
         return;
@@ -459,7 +468,10 @@ void hd_process_filter_comes(bool all_threads) {
     self.was_filtered = hd_any_is_filtered;
     had_filter = hd_thread_is_filtered;
     hd_thread_is_filtered = hd_any_is_filtered = true;
-    if (had_filter && !all_threads) {
+    if (had_filter || (all_threads && self.was_filtered && hd_waits_self == NULL)) { /* or may have one */
+        if (all_threads) {
+            ends_under_a_filter();
+        }
         return; /* all is done, and the filter that is there may forbid each of our calls */
     }
     bool ours = on_the_watched_thread();
@@ -469,7 +481,7 @@ void hd_process_filter_comes(bool all_threads) {
         return;
     }
     const struct hd_watch *watch = ours ? hd_waits_self->watch : NULL; /* may be forgotten meanwhile */
-    bool by_clock = watch != NULL && !watch->loop.ticks_are_tsc && hd_os_clock_may_call();
+    bool by_clock = !all_threads && watch != NULL && !watch->loop.ticks_are_tsc && hd_os_clock_may_call();
     bool keeps_ids = !all_threads && phase == WATCHED && hd_process_may_change_ids(ours);
     if (all_threads || by_clock || keeps_ids) {
         if (atomic_exchange(&self.phase, NEVER) == WATCHED) { /* it may have begun meanwhile */

@@ -233,6 +233,9 @@ class Program:
                 self.process.wait(5)
             self.process.kill()
             self.process.wait()
+        for line in self.errors.splitlines():
+            if re.search(r"(WARNING|ERROR|FATAL): \w+Sanitizer|: runtime error: ", line):
+                print(line)  # scripts/run-tests looks for it
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
