@@ -8,6 +8,7 @@
 #include "cli/preload_path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,26 +17,43 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* One that is cut at its end is no file's. Nothing is resolved: the folder has no links in it. */
+static void path_from(const char *folder, const char *relative, char *path, size_t size) {
+    size_t n = strlen(folder);
+    for (; strncmp(relative, "../", 3) == 0; relative += 3) {
+        while (n > 0 && folder[--n] != '/') {
+        }
+    }
+    snprintf(path, size, "%.*s/%s", (int)n, folder, relative);
+}
+
 /* Beside this command: where it was installed as configured, where it was built, or where packages have it.
- */
-static bool find_beside(char *path, size_t size) {
+ * The loader would tell the program that it cannot read it. */
+static bool find_beside(char *path, size_t size, struct problem *why) {
     static const char *const places[] = {
         PRELOAD_FOLDER "/" PRELOAD_FILE, "../lib/" PRELOAD_FILE, "../lib/hangdog/" PRELOAD_FILE,
         "../lib/x86_64-linux-gnu/hangdog/" PRELOAD_FILE, "../lib/aarch64-linux-gnu/hangdog/" PRELOAD_FILE};
-    char own[PATH_MAX], tried[PATH_MAX + 128];
+    char own[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+    problem_set(why, "%s is not beside this command; install both together", PRELOAD_FILE);
     if (n <= 0) {
         return false;
     }
     own[n] = '\0';
     *strrchr(own, '/') = '\0';
+    bool unreadable = false;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char *real;
-        snprintf(tried, sizeof tried, "%s/%s", own, places[i]);
-        if ((real = realpath(tried, NULL)) != NULL) {
-            bool fits = (size_t)snprintf(path, size, "%s", real) < size;
-            free(real);
-            return fits;
+        path_from(own, places[i], path, size);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0) {
+            close(fd);
+            return true;
+        }
+        if (errno != ENOENT && errno != ENOTDIR && !unreadable) {
+            unreadable = true;
+            problem_set(why, "'%.500s' cannot be read: %s; %s", path, strerror(errno),
+                        errno == EACCES ? "let this user read it, and enter its folders"
+                                        : "see that this user can");
         }
     }
     return false;
@@ -96,8 +114,7 @@ static int link_to(const char *real, char *path, size_t size) {
 
 bool preload_path(char *path, size_t size, struct problem *why) {
     char real[PATH_MAX];
-    if (!find_beside(real, sizeof real)) {
-        problem_set(why, "%s is not beside this command; install both together", PRELOAD_FILE);
+    if (!find_beside(real, sizeof real, why)) {
         return false;
     }
     if (can_be_listed(real)) {

@@ -33,10 +33,10 @@ class Case(unittest.TestCase):
         self.addCleanup(self.program.close)
         self.folder = pathlib.Path(self.program.folder)
 
-    def run_program(self, *argv, options=(), user=None, env=None, **more):
+    def run_program(self, *argv, options=(), user=None, env=None, command=HANGDOG, **more):
         if user is not None:
             self.folder.chmod(0o777)
-        return subprocess.run([HANGDOG, "run", "--spool", self.folder / "spool", *options, "--", *argv],
+        return subprocess.run([command, "run", "--spool", self.folder / "spool", *options, "--", *argv],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment(env), user=user,
                               group=user, extra_groups=[] if user else None, timeout=60, check=False,
                               cwd=self.folder, **more)
@@ -122,6 +122,33 @@ class Files(Case):
             self.assertNotIn("unwatched", self.run_program(self.write("odd", content)).stderr, content)
         for name in ("/etc/passwd", "/var/mail", "/no/such", "no-such-program"):
             self.assertEqual(1, len(self.run_program(name).stderr.splitlines()), name)
+
+
+class Library(Case):
+    """Ours, where it was installed with the command."""
+
+    def setUp(self):
+        super().setUp()
+        self.command, self.library = self.folder / "bin/hangdog", self.folder / "lib/libhangdog-preload.so"
+        for installed in self.command, self.library:
+            installed.parent.mkdir()
+            shutil.copy(os.path.join(BUILD, installed.relative_to(self.folder)), installed)
+
+    def test_one_that_cannot_be_read(self):
+        """As with a strict umask. The loader would tell the program, and our variables and memory would stay in it."""
+        plain = subprocess.run(["/usr/bin/env"], env=environment(), capture_output=True, text=True, check=True).stdout
+        for what in self.library, self.library.parent:
+            mode = what.stat().st_mode
+            what.chmod(0)
+            done = self.run_program("/usr/bin/env", command=self.command, user=NOBODY if os.geteuid() == 0 else None)
+            what.chmod(mode)
+            self.assert_unwatched(done, "'%s' cannot be read: Permission denied; let" % self.library, output=plain)
+            self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
+        self.assert_watched(self.run_program("/bin/true", command=self.command))
+
+    def test_one_that_is_not_there(self):
+        self.library.unlink()
+        self.assert_unwatched(self.run_program("/bin/false", command=self.command), "beside this command; install", status=1)
 
 
 class Limits(Case):
