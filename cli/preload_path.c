@@ -33,12 +33,16 @@ static bool find_beside(char *path, size_t size, struct problem *why) {
     static const char *const places[] = {
         PRELOAD_FOLDER "/" PRELOAD_FILE, "../lib/" PRELOAD_FILE, "../lib/hangdog/" PRELOAD_FILE,
         "../lib/x86_64-linux-gnu/hangdog/" PRELOAD_FILE, "../lib/aarch64-linux-gnu/hangdog/" PRELOAD_FILE};
+    static const char self[] = "/proc/self/exe";
     char own[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    problem_set(why, "%s is not beside this command; install both together", PRELOAD_FILE);
-    if (n <= 0) {
+    ssize_t n = readlink(self, own, sizeof own - 1);
+    if (n <= 0) { /* how it was called would tell, but a watch looks into /proc all the time */
+        problem_set(why, "'%s' cannot be read: %s; %s", self, strerror(errno),
+                    errno == ENOENT ? "mount /proc, without which nothing can be watched"
+                                    : "see that this user can");
         return false;
     }
+    problem_set(why, "%s is not beside this command; install both together", PRELOAD_FILE);
     own[n] = '\0';
     *strrchr(own, '/') = '\0';
     bool unreadable = false;

@@ -15,6 +15,7 @@ import unittest
 
 from support_run import BUILD, HANGDOG, SANITIZER, Program, environment, main, wait_until
 
+FILTERED = os.path.join(BUILD, "tests/programs/filtered")
 BUSYBOX = "/bin/busybox"
 NOBODY = 65534
 NO_LOOP = "no event loop was seen"
@@ -33,10 +34,10 @@ class Case(unittest.TestCase):
         self.addCleanup(self.program.close)
         self.folder = pathlib.Path(self.program.folder)
 
-    def run_program(self, *argv, options=(), user=None, env=None, command=HANGDOG, **more):
+    def run_program(self, *argv, options=(), user=None, env=None, command=HANGDOG, before=(), **more):
         if user is not None:
             self.folder.chmod(0o777)
-        return subprocess.run([command, "run", "--spool", self.folder / "spool", *options, "--", *argv],
+        return subprocess.run([*before, command, "run", "--spool", self.folder / "spool", *options, "--", *argv],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment(env), user=user,
                               group=user, extra_groups=[] if user else None, timeout=60, check=False,
                               cwd=self.folder, **more)
@@ -142,13 +143,30 @@ class Library(Case):
             what.chmod(0)
             done = self.run_program("/usr/bin/env", command=self.command, user=NOBODY if os.geteuid() == 0 else None)
             what.chmod(mode)
-            self.assert_unwatched(done, "'%s' cannot be read: Permission denied; let" % self.library, output=plain)
+            self.assert_unwatched(done, "'%s/" % self.library.parent, " cannot be read: Permission denied; let", output=plain)
             self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
         self.assert_watched(self.run_program("/bin/true", command=self.command))
 
     def test_one_that_is_not_there(self):
         self.library.unlink()
         self.assert_unwatched(self.run_program("/bin/false", command=self.command), "beside this command; install", status=1)
+
+
+class Kernels(Case):
+    """What a container does not have, or does not let pass."""
+
+    def test_without_proc(self):
+        hidden = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("nothing can be mounted here")
+        done = self.run_program("/bin/sh", "-c", "echo out; exit 7", before=hidden)
+        self.assert_unwatched(done, "No such file or directory; mount /proc", status=7, output="out\n")
+
+    def test_a_filter_that_does_not_know_faccessat2(self):
+        """As older ones of Docker: by it the C library asks for what the effective user may do."""
+        before = [FILTERED, "launch", "unaware"]
+        self.assert_watched(self.run_program("/bin/true", before=before))
+        self.assert_unwatched(self.run_program(self.needs(BUSYBOX), "false", before=before), "static", status=1)
 
 
 class Limits(Case):
@@ -188,8 +206,7 @@ class Limits(Case):
 class Becoming(Case):
     def test_a_program_that_becomes_another_one_under_a_filter_of_its_own(self):
         """It can say nothing there. The new one has a loop, which is not told as none; it goes on for six seconds."""
-        becomes = [os.path.join(BUILD, "tests/programs", name) for name in ("filtered", "become")]
-        done = self.run_program(becomes[0], "becomes", becomes[1], "loop")
+        done = self.run_program(FILTERED, "becomes", os.path.join(BUILD, "tests/programs/become"), "loop")
         self.assertEqual(7, done.returncode, done.stderr)
         self.assertIn("it became a program that could not be watched", done.stderr)
         self.assertNotIn(NO_LOOP, done.stderr)
@@ -199,7 +216,7 @@ class Becoming(Case):
         told = self.folder / "told"
         with told.open("w") as errors:
             run = subprocess.Popen([HANGDOG, "run", "--spool", self.folder / "spool", "--",
-                                    os.path.join(BUILD, "tests/programs/filtered"), "lingers"], stdin=subprocess.DEVNULL,
+                                    FILTERED, "lingers"], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=errors, text=True, env=environment())
         self.addCleanup(run.stdout.close)
         self.addCleanup(run.kill)
