@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Ordinary code: nobody may ask the kernel what a filter of system calls lets pass, and a call that it does
- * not may be the end of the process. So a child makes every call that a monitor makes.
+ * not may be the end of the process. So a child makes every call that a monitor makes, and before it one
+ * those of the runner.
  */
 #include "cli/filters.h"
 
@@ -9,12 +10,17 @@
 #include <linux/capability.h>
 #include <linux/netlink.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +107,75 @@ static void make_the_calls(void) {
     hd_os_memory_give(memory, bytes);
 }
 
+/* What a runner calls beside what any program does, with arguments of its own where a filter may look at
+ * them, and else such that nothing comes of it. A call that is made in a child alone, and ends only that, is
+ * not among them. */
+#define CALL(call, ...) .name = #call, .number = SYS_##call, .argument = {__VA_ARGS__}
+#define NONE (-1L)
+
+static const struct {
+    const char *name;
+    long number, argument[4];
+} runner_calls[] = {
+    {CALL(prlimit64, NONE)},
+    {CALL(getxattr, NONE)},
+    {CALL(faccessat2, AT_FDCWD, NONE, X_OK, AT_EACCESS)},
+    {CALL(statfs, NONE)},
+    {CALL(mkdirat, NONE, NONE)},
+    {CALL(renameat2, NONE, NONE, NONE, NONE)},
+    {CALL(unlinkat, NONE, NONE)},
+    {CALL(flock, NONE, LOCK_EX | LOCK_NB)},
+    {CALL(ftruncate, NONE)},
+    {CALL(fsync, NONE)},
+    {CALL(signalfd4, NONE, NONE, sizeof(uint64_t), SFD_CLOEXEC | SFD_NONBLOCK)}, /* the first not of --exec */
+    {CALL(memfd_create, NONE, MFD_CLOEXEC)},
+    {CALL(inotify_init1, IN_CLOEXEC)},
+    {CALL(inotify_add_watch, NONE, NONE)},
+    {CALL(setitimer, ITIMER_REAL, NONE)},
+    {CALL(pipe2, NONE, O_CLOEXEC)},
+    {CALL(eventfd2, 0, EFD_CLOEXEC)},
+    {CALL(socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, NONE)},
+    {CALL(waitid, P_ALL, 0, 0, WEXITED | WNOHANG)},
+    {CALL(rt_sigpending, NONE, sizeof(uint64_t))},
+    {CALL(clone3, NONE, NONE)},
+};
+
+static _Noreturn void make_runner_calls(volatile size_t *made, bool alone) {
+    setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}); /* no core file, nor one that a program takes */
+    for (size_t i = 0; i < sizeof runner_calls / sizeof runner_calls[0]; i++) {
+        const long *a = runner_calls[i].argument;
+        if (alone && runner_calls[i].number == SYS_signalfd4) {
+            break;
+        }
+        *made = i;
+        syscall(runner_calls[i].number, a[0], a[1], a[2], a[3]);
+    }
+    _exit(0);
+}
+
+static bool is_filtered(void) {
+    return proc_number(0, "Seccomp:", 10) != 0; /* else none, or a kernel that knows of none */
+}
+
+const char *filters_deadly_call(bool alone) {
+    volatile size_t *made = MAP_FAILED;
+    int status = 0;
+    if (is_filtered()) {
+        made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    }
+    if (made == MAP_FAILED) {
+        return NULL;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        make_runner_calls(made, alone);
+    }
+    bool ended = child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status);
+    const char *name = ended && WTERMSIG(status) == SIGSYS ? runner_calls[*made].name : NULL;
+    munmap((void *)made, sizeof *made);
+    return name;
+}
+
 static bool harmless(void) {
     pid_t child = fork();
     if (child == 0) {
@@ -115,8 +190,8 @@ static bool harmless(void) {
 }
 
 int filters_tried(void) {
-    if (proc_number(0, "Seccomp:", 10) == 0) {
-        return 0; /* none, or a kernel that knows of none */
+    if (!is_filtered()) {
+        return 0;
     }
     int count = (int)proc_number(0, "Seccomp_filters:", 10);
     return count > 0 && harmless() ? count : -1;

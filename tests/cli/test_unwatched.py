@@ -169,6 +169,16 @@ class Kernels(Case):
         self.assert_unwatched(self.run_program(self.needs(BUSYBOX), "false", before=before), "static", status=1)
 
 
+    def test_a_filter_that_kills_for_what_the_runner_does(self):
+        alone = ["getxattr"]  # of these the only one that --exec needs
+        for call in ("socketpair", "memfd_create", "eventfd2", "signalfd4", "inotify_init1", "setitimer", *alone):
+            before = [FILTERED, "launch", call]
+            done = self.run_program("/bin/sh", "-c", "echo out; exit 7", before=before)
+            self.assert_unwatched(done, "a seccomp filter ends who calls " + call, status=7, output="out\n")
+            done = self.run_program("/bin/sh", "-c", "exit 7", before=before, options=["--exec"])
+            self.assertEqual((7, call in alone), (done.returncode, done.stderr != ""), done.stderr)
+
+
 class Limits(Case):
     """Those that a user sets for the program may be too low for us."""
 

@@ -11,10 +11,11 @@
  * it for a call that every monitor makes, or for one that none does, or for prctl; where it may not read its
  * own memory by a call; where geteuid names a user whom no file belongs to; where close_range is not there,
  * as before Linux 5.9, or where unshare may not be called either (unaware: or where faccessat2 is one that
- * the filter does not know). `filtered becomes PROGRAM ARGS...`: becomes it under a filter of its own.
- * `filtered lingers`: what it has printed is more than a pipe takes, and goes there when it exits. `filtered
- * vfork`: children that share the memory have filters of their own; then a thread that is called worker
- * sleeps for 0.7 s in its loop, and the program becomes `filtered asks`.
+ * the filter does not know), or that ends it for one of the runner's calls, by its name. `filtered becomes
+ * PROGRAM ARGS...`: becomes it under a filter of its own. `filtered lingers`: what it has printed is more
+ * than a pipe takes, and goes there when it exits. `filtered vfork`: children that share the memory have
+ * filters of their own; then a thread that is called worker sleeps for 0.7 s in its loop, and the program
+ * becomes `filtered asks`.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -38,6 +39,8 @@
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define ALLOW(name) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define KILLS(name) \
+    { #name, SYS_##name, SECCOMP_RET_KILL_PROCESS }
 
 /* No futex, no signal's return, no clock, nothing that asks who we are. */
 static struct sock_filter filter[] = {LOAD(nr),          ALLOW(read),
@@ -212,6 +215,13 @@ static int launch(char **argv) {
                  {"user", SYS_geteuid, SECCOMP_RET_ERRNO | 1}, /* user -1 */
                  {"old", SYS_close_range, SECCOMP_RET_ERRNO | ENOSYS},
                  {"unaware", SYS_faccessat2, SECCOMP_RET_ERRNO | EPERM},
+                 KILLS(socketpair),
+                 KILLS(memfd_create),
+                 KILLS(eventfd2),
+                 KILLS(signalfd4),
+                 KILLS(inotify_init1),
+                 KILLS(setitimer),
+                 KILLS(getxattr),
                  {"denied", SYS_close_range, SECCOMP_RET_ERRNO | ENOSYS}};
     bool denied = strcmp(argv[0], "denied") == 0;
     size_t kind = 0;
