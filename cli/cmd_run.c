@@ -243,17 +243,30 @@ static int run_unwatched(const struct run_options *o, const char *why) {
     return not_started(o, -errno);
 }
 
+static const char *how_to_have_it(const struct run_options *o, int rc) {
+    switch (-rc) {
+    case EMFILE:
+        return "raise the limit on open files (ulimit -n)";
+    case EFBIG:
+        return "raise the limit on the size of files (ulimit -f)";
+    case EAGAIN:
+        return "raise the limit on processes (ulimit -u, or pids.max of the cgroup)";
+    case ENOSPC:
+    case EDQUOT:
+        return "make room for the spool, or name another with --spool";
+    case ENFILE:
+    case ENOMEM:
+        return "close some programs and try again";
+    default: /* with --exec the record is a file in the spool, and locked */
+        return o->exec ? "name another spool with --spool"
+                       : "allow memfd_create, signalfd and fork where a seccomp filter forbids them";
+    }
+}
+
 /* What the watch would need cannot be had. */
 static int run_without_room(const struct run_options *o, int rc) {
     struct problem why;
-    const char *what_to_do = rc == -EMFILE  ? "raise the limit on open files (ulimit -n)"
-                             : rc == -EFBIG ? "raise the limit on the size of files (ulimit -f)"
-                             : rc == -ENOSPC || rc == -EDQUOT
-                                 ? "make room for the spool, or name another with --spool"
-                             : o->exec && !is_limit(rc) /* the record is a file in it, and locked */
-                                 ? "name another spool with --spool"
-                                 : "close some programs and try again";
-    problem_set(&why, "what watching needs cannot be had: %s; %s", strerror(-rc), what_to_do);
+    problem_set(&why, "what watching needs cannot be had: %s; %s", strerror(-rc), how_to_have_it(o, rc));
     return run_unwatched(o, why.text);
 }
 

@@ -5,6 +5,7 @@ and can."""
 import os
 import pathlib
 import re
+import resource
 import shutil
 import stat
 import struct
@@ -41,6 +42,15 @@ class Case(unittest.TestCase):
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment(env), user=user,
                               group=user, extra_groups=[] if user else None, timeout=60, check=False,
                               cwd=self.folder, **more)
+
+    def as_somebody(self):
+        """The user to run as: not root."""
+        user = NOBODY if os.geteuid() == 0 else None
+        self.folder.chmod(0o777)
+        done = subprocess.run(["/usr/bin/test", "-x", HANGDOG], user=user, check=False)
+        if done.returncode != 0:
+            self.skipTest("others than root cannot reach " + HANGDOG)
+        return user
 
     def assert_unwatched(self, done, *words, status=0, output=None):
         """One line, and the program's own end."""
@@ -169,6 +179,10 @@ class Kernels(Case):
         self.assert_unwatched(self.run_program(self.needs(BUSYBOX), "false", before=before), "static", status=1)
 
 
+    def test_a_filter_that_refuses(self):
+        done = self.run_program("/bin/false", before=[FILTERED, "launch", "refused"])
+        self.assert_unwatched(done, "Operation not permitted; allow memfd_create", "seccomp filter", status=1)
+
     def test_a_filter_that_kills_for_what_the_runner_does(self):
         alone = ["getxattr"]  # of these the only one that --exec needs
         for call in ("socketpair", "memfd_create", "eventfd2", "signalfd4", "inotify_init1", "setitimer", *alone):
@@ -195,6 +209,11 @@ class Limits(Case):
                             ("ulimit -n 4", "(ulimit -n)")):
             self.assert_unwatched(self.limited(limit), word, output=plain)
         self.assert_unwatched(self.limited("ulimit -f 0", "--exec"), "(ulimit -f)", output=plain)
+
+    def test_too_many_processes(self):
+        done = self.run_program("/bin/false", user=self.as_somebody(),
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (0, 0)))
+        self.assert_unwatched(done, "temporarily unavailable; raise the limit on processes (ulimit -u", status=1)
 
     @unittest.skipIf(SANITIZER, "its runtime must be the first library")
     def test_a_spool_that_cannot_have_the_record(self):
@@ -272,15 +291,6 @@ class Scripts(Case):
 
 class Privileges(Case):
     """What the kernel gives to a program, and only then."""
-
-    def as_somebody(self):
-        """The user to run as: not root."""
-        user = NOBODY if os.geteuid() == 0 else None
-        self.folder.chmod(0o777)
-        done = subprocess.run(["/usr/bin/test", "-x", HANGDOG], user=user, check=False)
-        if done.returncode != 0:
-            self.skipTest("others than root cannot reach " + HANGDOG)
-        return user
 
     def test_set_user_id(self):
         su = self.needs("/bin/su")

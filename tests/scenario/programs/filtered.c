@@ -7,15 +7,15 @@
  * threads, under one that ends who asks for its rights. It has given up to change who it is; `filtered setid`
  * has not, and does under its filter, which allows that too; `joined-setid`: had a second thread before.
  * `filtered launch
- * deadly|harmless|blind|prctl|user|old|denied|unaware PROGRAM ARGS...`: runs PROGRAM under a filter that ends
- * it for a call that every monitor makes, or for one that none does, or for prctl; where it may not read its
- * own memory by a call; where geteuid names a user whom no file belongs to; where close_range is not there,
- * as before Linux 5.9, or where unshare may not be called either (unaware: or where faccessat2 is one that
- * the filter does not know), or that ends it for one of the runner's calls, by its name. `filtered becomes
- * PROGRAM ARGS...`: becomes it under a filter of its own. `filtered lingers`: what it has printed is more
- * than a pipe takes, and goes there when it exits. `filtered vfork`: children that share the memory have
- * filters of their own; then a thread that is called worker sleeps for 0.7 s in its loop, and the program
- * becomes `filtered asks`.
+ * deadly|harmless|blind|prctl|user|old|denied|unaware|refused PROGRAM ARGS...`: runs PROGRAM under a filter
+ * that ends it for a call that every monitor makes, or for one that none does, or for prctl; where it may not
+ * read its own memory by a call; where geteuid names a user whom no file belongs to; where close_range is not
+ * there, as before Linux 5.9, or where unshare may not be called either (unaware: or where faccessat2 is one
+ * that the filter does not know; refused: or memfd_create), or that ends it for one of the runner's calls, by
+ * its name. `filtered becomes PROGRAM ARGS...`: becomes it under a filter of its own. `filtered lingers`:
+ * what it has printed is more than a pipe takes, and goes there when it exits. `filtered vfork`: children
+ * that share the memory have filters of their own; then a thread that is called worker sleeps for 0.7 s in
+ * its loop, and the program becomes `filtered asks`.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -215,6 +215,7 @@ static int launch(char **argv) {
                  {"user", SYS_geteuid, SECCOMP_RET_ERRNO | 1}, /* user -1 */
                  {"old", SYS_close_range, SECCOMP_RET_ERRNO | ENOSYS},
                  {"unaware", SYS_faccessat2, SECCOMP_RET_ERRNO | EPERM},
+                 {"refused", SYS_memfd_create, SECCOMP_RET_ERRNO | EPERM},
                  KILLS(socketpair),
                  KILLS(memfd_create),
                  KILLS(eventfd2),
