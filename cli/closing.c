@@ -13,6 +13,7 @@
 #include "cli/owner.h"
 #include "cli/plain_text.h"
 #include "cli/preload_path.h"
+#include "cli/proc_of.h"
 #include "cli/quote.h"
 #include "cli/render.h"
 #include "report/spool.h"
@@ -101,6 +102,11 @@ static void tell_what_is_missing(const struct runner *r, const struct run_option
     if (dropped != 0) {
         complain("%llu of the oldest reports in '%.500s' went for its limits: %d reports, %llu MiB", dropped,
                  c->options.spool, HD_SPOOL_REPORTS, HD_SPOOL_BYTES >> 20);
+    }
+    if (atomic_load(&c->attached) != 0 && !proc_is_ours()) {
+        complain(
+            "/proc is of another namespace of processes: hangs have no stack, and those that wait no cause; "
+            "mount its own (mount -t proc proc /proc, or unshare --mount-proc)");
     }
     for (size_t i = 0; i < o->threads.count && atomic_load(&c->attached) != 0; i++) {
         if ((threads_seen(r) >> i & 1) == 0) {

@@ -78,12 +78,6 @@ static pid_t find(const struct hd_record *table, const struct stat *record) {
     return pid;
 }
 
-/* What is mounted there may be of another namespace of processes, where we are somebody else ourselves. */
-static bool proc_is_ours(void) {
-    char own[16] = "";
-    return readlink("/proc/self", own, sizeof own - 1) > 0 && strtol(own, NULL, 10) == (long)getpid();
-}
-
 pid_t left_behind(const struct runner *r) {
     struct stat record;
     if (!proc_is_ours() || fstat(r->record_fd, &record) != 0 || find(r->record, &record) == 0) {

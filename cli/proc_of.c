@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+bool proc_is_ours(void) {
+    char own[16] = "";
+    return readlink("/proc/self", own, sizeof own - 1) > 0 && strtol(own, NULL, 10) == (long)getpid();
+}
 
 static FILE *open_of(pid_t pid, const char *name) {
     char path[64] = "/proc/self";

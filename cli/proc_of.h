@@ -5,12 +5,17 @@
 #ifndef CLI_PROC_OF_H
 #define CLI_PROC_OF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define PROC_STATE 3 /* fields of its stat, as proc(5) numbers them */
 #define PROC_STARTED 22
 #define PROC_STAT_BYTES 1024
+
+/* What is mounted there may be of another namespace of processes: a number of ours is somebody else's there.
+ */
+bool proc_is_ours(void);
 
 /* The last number in the line of its status that begins with `key`: behind "NSpid:" that by which it knows
  * itself. 0: there is none. */

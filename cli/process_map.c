@@ -32,7 +32,8 @@ static uint64_t parse_time(const char *text) {
 static uint64_t began(int pid) {
     char text[PROC_STAT_BYTES];
     struct timespec wall, boot;
-    const char *started = proc_field(pid, PROC_STARTED, text); /* in clock ticks since boot */
+    const char *started =
+        proc_is_ours() ? proc_field(pid, PROC_STARTED, text) : NULL; /* in ticks since boot */
     if (started == NULL)
         return 0;
     uint64_t ticks = strtoull(started, NULL, 10);

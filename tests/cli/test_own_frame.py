@@ -24,8 +24,8 @@ def python(function, file):
     return {"module": PROGRAM, "function": function, "file": file, "line": 7, "inlined": True, "language": "python"}
 
 
-def told(frames, *command, **app):
-    """What the command says of a hang in these, innermost first; all have the whole of its time."""
+def told(frames, *command, before=(), **app):
+    """What the command, run by another one, says of a hang in these, innermost first; all have the whole of its time."""
     with tempfile.TemporaryDirectory() as folder:
         out = subprocess.run([WRITE_REPORT, folder, "full"], check=True, capture_output=True, text=True).stdout
         file = pathlib.Path(folder) / (out.strip() + ".json")
@@ -38,7 +38,7 @@ def told(frames, *command, **app):
         report["app"].pop("build_id", None)
         report["hot_stack"]["frames"] = [{"pc": "0x10", "offset": "0x10", "share": 1, **frame} for frame in frames]
         file.write_text(json.dumps(report))
-        return subprocess.run([HANGDOG, *command, "--spool", folder], check=True, capture_output=True, text=True).stdout
+        return subprocess.run([*before, HANGDOG, *command, "--spool", folder], check=True, capture_output=True, text=True).stdout
 
 
 def own(*frames, **app):
@@ -75,6 +75,23 @@ class Scripts(unittest.TestCase):
             text = told(frames, "show", "latest", pid=os.getpid(), started_at=now)
             self.assertIn(shown, text)
             self.assertEqual(hint, "Python functions have no names" in text, text)
+
+    def test_a_perf_map_is_read_under_a_proc_of_another_namespace(self):
+        """Who has that number there says nothing about it."""
+        space = ["/usr/bin/unshare", "--pid", "--fork"]
+        if os.geteuid() != 0 or subprocess.run([*space, "/bin/true"], check=False).returncode != 0:
+            self.skipTest("only root makes a namespace of processes, where it is allowed")
+        before = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=1)
+        with subprocess.Popen(["/bin/sleep", "600"]) as other:
+            path = pathlib.Path("/tmp/perf-%d.map" % other.pid)
+            self.addCleanup(path.unlink, missing_ok=True)
+            try:
+                path.write_text("7f0000001000 100 f\n")
+                text = told([POLL, {"pc": "0x7f0000001010"}], "show", "latest", before=space, pid=other.pid,
+                            started_at=before.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            finally:
+                other.kill()
+        self.assertIn("called by f\n", text)
 
     def test_where_no_script_function_can_be_told_it_is_said(self):
         for function, language in ("rb_vm_exec", "Ruby"), ("execute_ex", "PHP"), ("Perl_runops_standard", "Perl"), ("lua_pcallk", "Lua"):

@@ -217,14 +217,28 @@ class Terminal(Folder):
         shell.line("echo status=$?")
         shell.expect("status=130")
 
-    def beside_ctrl_c_comes_once(self, watched):
-        shell = self.shell(watched)
-        shell.line(shell.command + " 2 28")
+    def type_ctrl_c(self, shell, command):
+        """Once; it is the program's once."""
+        shell.line(command + " 2 28")
         shell.expect("ready")
         shell.type("\x03")
         wait_until(lambda: self.read("log"), "the signal")
         time.sleep(0.3)
         self.assertEqual("2\n", self.read("log"))
+
+    def beside_ctrl_c_under_a_proc_of_another_namespace(self):
+        """Our numbers are other processes' there, which do not have the signal."""
+        space = ["/usr/bin/unshare", "--pid", "--fork"]
+        if os.geteuid() != 0 or subprocess.run([*space, "/bin/true"], check=False).returncode != 0:
+            self.skipTest("only root makes a namespace of processes, where it is allowed")
+        shell = self.shell(True)
+        self.type_ctrl_c(shell, " ".join([*space, shell.command]))
+        open(self.path("end"), "w", encoding="ascii").close()
+        shell.expect("ran for")
+
+    def beside_ctrl_c_comes_once(self, watched):
+        shell = self.shell(watched)
+        self.type_ctrl_c(shell, shell.command)
         for i in range(60):  # some merge
             shell.type("\x03")
             time.sleep(i % 7 / 2000)

@@ -445,6 +445,7 @@ class Exec(Case):
         run = subprocess.run(here + [HANGDOG, "run", "--spool", folder, "--", PYTHON, "-c", code], timeout=60,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
         self.assertRegex(run.stderr, r"cause: unknown: blocked for 1\.\d")
+        self.assertRegex(run.stderr, r"\nhangdog: /proc is of another namespace of processes: hangs have no stack, [^\n]+--mount-proc\)\n")
         self.assertNotIn("behind", run.stderr)
 
     def test_what_cannot_be_followed_is_said(self):
