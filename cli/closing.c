@@ -16,6 +16,7 @@
 #include "cli/proc_of.h"
 #include "cli/quote.h"
 #include "cli/render.h"
+#include "cli/reports.h"
 #include "report/spool.h"
 
 /* ---- what was not watched -------------------------------------------------------------------- */
@@ -115,6 +116,17 @@ static void tell_what_is_missing(const struct runner *r, const struct run_option
     }
 }
 
+/* The spool did not take its end. */
+static bool is_unfinished(const char *spool, const char *id) {
+    char path[4096];
+    struct problem why;
+    snprintf(path, sizeof path, "%s/%s.json", spool, id);
+    json_t *report = report_load(path, &why);
+    bool open = render_is_open(report);
+    json_decref(report);
+    return open;
+}
+
 static void sum_up(const struct runner *r, const struct run_options *o, const char *last) {
     struct hd_record *c = r->record;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[1024],
@@ -141,9 +153,11 @@ static void sum_up(const struct runner *r, const struct run_options *o, const ch
         snprintf(how, sizeof how, "%llu hang%s, %s in all", hangs, by_count((int64_t)hangs, "", "s"), hung);
     }
     bool shown = hangs != 0 && why == NULL && seen != HD_RECORD_NO_LOOP && last[0] != '\0';
-    complain("%.255s ran for %s; %s%s%s%s%s%s%s", o->name, ran, how, shown ? "; see: " : "",
-             shown ? own_command() : "", shown ? " show " : "", shown ? last : "", shown ? " --spool " : "",
-             shown ? spool : "");
+    const char *see = shown && is_unfinished(c->options.spool, last) ? ", the newest report unfinished; see: "
+                      : shown                                        ? "; see: "
+                                                                     : "";
+    complain("%.255s ran for %s; %s%s%s%s%s%s%s", o->name, ran, how, see, shown ? own_command() : "",
+             shown ? " show " : "", shown ? last : "", shown ? " --spool " : "", shown ? spool : "");
 }
 
 static void tell_children(const struct runner *r) {

@@ -13,8 +13,7 @@
 #define PROC_STARTED 22
 #define PROC_STAT_BYTES 1024
 
-/* What is mounted there may be of another namespace of processes: a number of ours is somebody else's there.
- */
+/* What is mounted there may be of another namespace of processes, where our numbers are others'. */
 bool proc_is_ours(void);
 
 /* The last number in the line of its status that begins with `key`: behind "NSpid:" that by which it knows

@@ -64,7 +64,8 @@ static void put_cause(const struct page *p) {
 static void put_remarks(const struct page *p) {
     char duration[RENDER_DURATION_BYTES];
     if (render_is_open(p->report))
-        fputs("  the hang goes on, or its process died: nobody wrote its end\n", p->out);
+        fputs("  nobody wrote its end: it goes on, or its process died, or the disk did not take it\n",
+              p->out);
     if (member_int(p->report, "excluded_ns") > 0)
         fprintf(p->out, "  %s in which the process was stopped are taken off\n",
                 render_duration(duration, member_int(p->report, "excluded_ns")));

@@ -29,6 +29,9 @@ bool render_wants_colour(FILE *out);
 /* Writes the report. 0, or -1 with errno when `out` cannot be written. */
 int render_report(FILE *out, const json_t *report, const struct render_options *o);
 
+/* Of a hang whose end nobody wrote. */
+bool render_is_open(const json_t *report);
+
 /* "2.003 s", "350 ms": in `text`, which is returned. */
 #define RENDER_DURATION_BYTES 40
 const char *render_duration(char text[RENDER_DURATION_BYTES], int64_t ns);

@@ -31,8 +31,6 @@ void render_command(const struct page *p, const char *called, const char *id, co
 /* "file.c:12", empty when it is not known. Caller frees. */
 char *render_place(const json_t *frame);
 bool render_is_kind(const json_t *report, const char *kind);
-/* Of a hang whose end nobody wrote. */
-bool render_is_open(const json_t *report);
 /* "hung for 2.003 s in poll, called by fetch (fetch.c:12)", and the thread, which goes without saying when it
  * is the main one. */
 void render_sentence(const struct page *p);

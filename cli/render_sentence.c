@@ -18,7 +18,8 @@ bool render_is_kind(const json_t *report, const char *kind) {
     return have != NULL && strcmp(have, kind) == 0;
 }
 
-/* Of one that goes on, or that nobody settled since its process died: which of both no report knows. */
+/* Of one that goes on, or that nobody settled since its process died, or whose end could not be written:
+ * which of these no report knows. */
 bool render_is_open(const json_t *report) {
     return json_is_false(json_object_get(report, "complete")) && !render_is_kind(report, "live") &&
            !render_is_kind(report, "fatal-hang");

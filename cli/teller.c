@@ -223,10 +223,13 @@ static bool is_of_this_run(const struct teller *t, const char *session) {
 }
 
 /* How long a hang has lasted. The process counts it, without the time for which it was stopped; of those that
- * go on at the same time only one, so else it is what the report said and the time since. */
+ * go on at the same time only one, so else it is what the report said and the time since; not where the spool
+ * did not take all: it may have ended, and no report says so. */
 static uint64_t age_of(const struct teller *t, const struct told_report *r, uint64_t now) {
+    bool failed = false;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &t->records[i];
+        failed |= atomic_load(&c->spool_failed) != 0;
         uint32_t open =
             i == 0 || atomic_load(&c->owner) != 0 ? atomic_load(&c->hang_open) : HD_RECORD_NO_HANG;
         char id[37];
@@ -236,7 +239,7 @@ static uint64_t age_of(const struct teller *t, const struct told_report *r, uint
             return open == HD_RECORD_HANG_LASTS ? atomic_load(&c->open_duration_ns) : 0;
         }
     }
-    return r->lasted_ns + (now - r->seen_ns);
+    return failed ? 0 : r->lasted_ns + (now - r->seen_ns);
 }
 
 /* When that may be LONG_NS. */

@@ -233,6 +233,20 @@ class Odd(unittest.TestCase):
                 self.assertRegex(last, "; 1 hang, " if hangs else "; no hang of 500 ms or more$")
                 self.assertEqual(".json" in files, "; see: " in last, files)
 
+    def test_a_hang_whose_end_the_spool_does_not_take(self):
+        """The program goes on for longer than after which a hang is told while it lasts."""
+        fill = "exec(os.system('(until ls spool/*.json; do sleep 0.1; done; cat /dev/zero >spool/zeros) >/dev/null 2>&1 &'))"
+        script = 'mkdir spool && mount -t tmpfs -o size=1m none spool || exit 77; "$@"; "$0" show latest --spool spool'
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, HANGDOG, HANGDOG,
+                               "run", "--spool", "spool", "--loop", "python3", "--", *loop(1.6, fill, "hang3", 6)],
+                              cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False)
+        if done.returncode == 77 or "unshare" in done.stderr:
+            self.skipTest("a user namespace, in which a disk can be mounted, is not allowed here")
+        self.assertRegex(done.stderr, "hangdog: 2 reports could not be written to '.*spool': No space left on device; the hangs were 1\n")
+        self.assertNotIn("has been hanging", done.stderr)
+        self.assertRegex(done.stderr, r"; 1 hang, [3-9]\.\d+ s in all, the newest report unfinished; see: ")
+        self.assertRegex(done.stdout, r"\n  hung for at least [^\n]*\n(.*\n)?  nobody wrote its end: .*, or the disk did not take it\n")
+
     def test_what_a_program_without_a_runner_left_is_told_when_there_is_room(self):
         fill = "exec(os.system('(sleep 1.5; cat /dev/zero >spool/zeros; kill -9 %d) &' % os.getpid()))"
         script = """mkdir spool && mount -t tmpfs -o size=2m none spool || exit 77
