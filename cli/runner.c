@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -177,6 +178,15 @@ static int wait_for_exec(struct runner *r, int tell_fd) {
     return read(tell_fd, &why, sizeof why) == sizeof why ? why : 0;
 }
 
+static void start_witness(struct runner *r) {
+    bool filtered = r->record->options.seccomp_filters != 0; /* the call may be our end */
+    int program = filtered ? -1 : (int)syscall(SYS_pidfd_open, r->child, 0);
+    witness_start(&r->witness, program);
+    if (program >= 0) {
+        close(program);
+    }
+}
+
 int runner_start(struct runner *r, char *const argv[], const char *preload, bool *tried) {
     int tell[2];
     *tried = false;
@@ -209,7 +219,7 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
         inherited_let_go();
     }
     if (rc == 0 && !r->ended) {
-        witness_start(&r->witness);
+        start_witness(r);
     }
     return rc;
 }
@@ -228,11 +238,17 @@ static struct hd_record *record_of_image(const struct runner *r) {
     return r->record;
 }
 
-static void note_continued(struct runner *r) {
-    if (r->stopped_at_ns != 0) {
-        atomic_fetch_add(&record_of_image(r)->stopped_ns, hd_os_now_ns() - r->stopped_at_ns);
-        r->stopped_at_ns = 0;
+static void note_continued(struct runner *r, uint64_t now_ns) {
+    if (r->stopped_at_ns != 0 && r->stopped_at_ns < now_ns) {
+        atomic_fetch_add(&record_of_image(r)->stopped_ns, now_ns - r->stopped_at_ns);
     }
+    r->stopped_at_ns = 0;
+}
+
+/* It may be long ago: we were stopped, and the program not. */
+static uint64_t end_of_program(const struct runner *r) {
+    uint64_t now_ns = hd_os_now_ns(), seen_ns = witness_saw_end(&r->witness);
+    return seen_ns != 0 && seen_ns < now_ns ? seen_ns : now_ns;
 }
 
 /* A shell that looks after our process group is at the terminal. */
@@ -270,12 +286,12 @@ static void reap(struct runner *r, bool alike) {
                 stop_alike(r, WSTOPSIG(status));
             }
         } else if (WIFCONTINUED(status)) {
-            note_continued(r);
+            note_continued(r, hd_os_now_ns());
         } else {
-            note_continued(r);
             r->ended = true;
             say_in_haste();
-            r->ended_ns = hd_os_now_ns();
+            r->ended_ns = end_of_program(r);
+            note_continued(r, r->ended_ns);
             r->status = status;
         }
     }

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,16 +14,37 @@
 #include <unistd.h>
 
 #include "cli/proc_of.h"
+#include "os/os.h"
 
 #define LATER_NS 10000000L /* who signals one process after the other comes to it by then */
 #define ANSWER_MS 100      /* it may be stopped */
 
-static _Noreturn void stand_by(int talk) {
+/* Nothing stays open but these two: pipes end when those who use them do. */
+static void keep_open(int talk, int program) {
+    dup2(talk, STDIN_FILENO);
+    if (program >= 0) {
+        dup2(program, STDOUT_FILENO);
+    }
+    closefrom(program >= 0 ? STDERR_FILENO : STDOUT_FILENO);
+}
+
+static _Noreturn void stand_by(int talk, int program, _Atomic uint64_t *ended_ns) {
     sigset_t set;
     prctl(PR_SET_NAME, "hangdog-witness");
-    dup2(talk, STDIN_FILENO); /* nothing else stays open: pipes end when those who use them do */
-    closefrom(STDIN_FILENO + 1);
-    while (read(STDIN_FILENO, &set, sizeof set) == sizeof set) {
+    keep_open(talk, program);
+    struct pollfd fds[] = {{.fd = program >= 0 ? STDOUT_FILENO : -1, .events = POLLIN},
+                           {.fd = STDIN_FILENO, .events = POLLIN}};
+    while (poll(fds, 2, -1) > 0) {
+        if (fds[0].revents != 0) {
+            atomic_store(ended_ns, hd_os_now_ns());
+            fds[0].fd = -1;
+        }
+        if (fds[1].revents == 0) {
+            continue;
+        }
+        if (read(STDIN_FILENO, &set, sizeof set) != sizeof set) {
+            break;
+        }
         while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0) {
         }
         if (write(STDIN_FILENO, "", 1) != 1) {
@@ -32,7 +54,7 @@ static _Noreturn void stand_by(int talk) {
     _exit(0);
 }
 
-void witness_start(struct witness *w) {
+void witness_start(struct witness *w, int program) {
     int pair[2];
     sigset_t all, before;
     *w = (struct witness){.talk = -1};
@@ -40,17 +62,23 @@ void witness_start(struct witness *w) {
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         return;
     }
+    void *page = mmap(NULL, sizeof *w->ended_ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    w->ended_ns = page != MAP_FAILED ? page : NULL;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     w->pid = fork();
     if (w->pid == 0) {
         close(pair[0]);
-        stand_by(pair[1]);
+        stand_by(pair[1], w->ended_ns != NULL ? program : -1, w->ended_ns);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     close(pair[1]);
     w->talk = pair[0];
     w->pid = w->pid < 0 ? 0 : w->pid;
+}
+
+uint64_t witness_saw_end(const struct witness *w) {
+    return w->ended_ns != NULL ? atomic_load(w->ended_ns) : 0;
 }
 
 static bool is_pending(pid_t pid, int signal) {

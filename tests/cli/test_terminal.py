@@ -5,7 +5,9 @@ import contextlib
 import functools
 import glob
 import inspect
+import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -443,6 +445,27 @@ class Signals(Folder):
         os.kill(process.pid, signal.SIGCONT)
         self.assertEqual([int(signal.SIGCONT)], self.log_after("going on", before + 1)[before:])
         self.end(process)
+
+    def beside_an_end_while_we_are_stopped(self):
+        """The program's time ends with it, and not when we see that."""
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            if "Seccomp:\t0\n" not in status.read():
+                self.skipTest("under a seccomp filter it is not asked when the program ends")
+        begun = time.monotonic()
+        process = self.start(True)
+        time.sleep(2)  # so that its loop is known
+        program = int(self.read("pid"))
+        os.kill(process.pid, signal.SIGSTOP)
+        wait_until(lambda: state_of(process.pid) == "T", "our stop")
+        open(self.path("end"), "w", encoding="ascii").close()
+        wait_until(lambda: state_of(program) == "Z", "the program's end")
+        lived = time.monotonic() - begun
+        time.sleep(3)
+        os.kill(process.pid, signal.SIGCONT)
+        self.assertEqual(5, process.wait(PATIENCE))
+        reports = [json.loads(pathlib.Path(path).read_text(encoding="utf-8")) for path in glob.glob(self.path("spool/*.json"))]
+        (session,) = [report["session"] for report in reports if report["kind"] == "session"]
+        self.assertLess(session["used_ns"] / 1e9, lived + 1.5)
 
     def beside_our_death_leaves_nobody(self):
         process = self.start(True)

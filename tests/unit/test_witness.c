@@ -31,7 +31,7 @@ static void an_answer_that_comes_late_is_not_the_next_ones(void **state) {
     int status;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
-    witness_start(&w);
+    witness_start(&w, -1);
     assert_true(w.pid > 0);
     assert_int_equal(kill(w.pid, SIGSTOP), 0);
     assert_int_equal(waitpid(w.pid, &status, WUNTRACED), w.pid);
