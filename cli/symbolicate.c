@@ -95,10 +95,12 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
     if (reason != NULL)
         note_reason(w, module, reason);
     known = json_array();
+    bool whole = true; /* there may be no memory: the last one is the function, and no other */
     for (int i = 0; i < n; i++)
-        json_array_append_new(known, describe(&symbols[i]));
-    json_object_set_new(w->known, key, known);
-    return known;
+        whole &= json_array_append_new(known, describe(&symbols[i])) == 0;
+    if (!whole)
+        json_array_clear(known);
+    return json_object_set_new(w->known, key, known) == 0 ? known : NULL;
 }
 
 /* ---- arrays of frames --------------------------------------------------------------------- */
@@ -116,7 +118,7 @@ static void expand_frames(struct work *w, json_t *frames) {
         for (size_t k = 0; k + 1 < n; k++) {
             json_t *inlined = json_copy(frame);
             json_object_update(inlined, json_array_get(symbols, k));
-            json_array_insert_new(frames, i++, inlined);
+            i += json_array_insert_new(frames, i, inlined) == 0; /* else there is no memory */
         }
         if (n != 0)
             json_object_update(frame, json_array_get(symbols, n - 1));
