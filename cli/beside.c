@@ -13,8 +13,10 @@
 #include "cli/commands.h"
 #include "os/os.h"
 
-/* Of the thread, whatever limit there is: that one was set for the program, and ours may be all of it. */
-#define STACK_BYTES (8u * 1024 * 1024)
+/* Of the thread, whatever limit there is: that one was set for the program, and ours may be all of it. Debug
+ * information asks for a deep one. */
+#define STACK_BYTES (2u * 1024 * 1024)
+#define DEEP_STACK_BYTES (8u * 1024 * 1024)
 
 /* When the program has ended: since then, or since the call began. */
 #define ASKED_NS (2 * HD_NS_PER_S)
@@ -37,7 +39,7 @@ static void *do_it(void *work) {
     return NULL;
 }
 
-static bool start(pthread_t *thread, struct work what) {
+static bool start(pthread_t *thread, size_t stack_bytes, struct work what) {
     pthread_attr_t attributes;
     struct work *w = malloc(sizeof *w); /* the thread's: it may be left */
     if (w == NULL || pthread_attr_init(&attributes) != 0) {
@@ -45,7 +47,7 @@ static bool start(pthread_t *thread, struct work what) {
         return false;
     }
     *w = what;
-    bool started = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
+    bool started = pthread_attr_setstacksize(&attributes, stack_bytes) == 0 &&
                    pthread_create(thread, &attributes, do_it, w) == 0;
     pthread_attr_destroy(&attributes);
     if (!started) {
@@ -87,7 +89,7 @@ bool beside(struct runner *r, void (*call)(void *), void *argument) {
     int done_fd = eventfd(0, EFD_CLOEXEC);
     pthread_t thread;
     bool done = true;
-    if (done_fd < 0 || !start(&thread, (struct work){call, argument, done_fd})) {
+    if (done_fd < 0 || !start(&thread, STACK_BYTES, (struct work){call, argument, done_fd})) {
         call(argument); /* late signals are better than nothing told */
     } else if ((done = wait_for(r, done_fd))) {
         pthread_join(thread, NULL);
@@ -100,7 +102,7 @@ bool beside(struct runner *r, void (*call)(void *), void *argument) {
 
 void on_a_deep_stack(void (*call)(void *), void *argument) {
     pthread_t thread;
-    if (start(&thread, (struct work){call, argument, -1})) {
+    if (start(&thread, DEEP_STACK_BYTES, (struct work){call, argument, -1})) {
         pthread_join(thread, NULL);
     } else {
         call(argument); /* what there is may be enough */

@@ -8,13 +8,13 @@
 
 #include "cli/runner.h"
 
-/* Calls it on a thread of its own, which has room for what debug information asks of a stack, and returns
- * when it has: signals are passed on meanwhile, and stops and the end of the program are seen. False: the
+/* Calls it on a thread of its own, and returns when it has: signals are passed on meanwhile, and stops and
+ * the end of the program are seen. False: the
  * program has ended, and it takes too long, or somebody wants us to end too. Then it goes on, with all that
  * it was given, until we end: with runner_end_at_once. */
 bool beside(struct runner *r, void (*call)(void *), void *argument);
 
-/* The same where there is no program to look after. */
+/* Calls it on a thread that has room for what debug information asks of a stack. */
 void on_a_deep_stack(void (*call)(void *), void *argument);
 
 #endif

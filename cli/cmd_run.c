@@ -103,18 +103,23 @@ static void tell(void *telling) {
     w->next_ns = teller_tick(w->teller, hd_os_now_ns());
 }
 
+static bool begin_to_tell(struct runner *r, struct telling *w) {
+    teller_start_names(w->teller);
+    return beside(r, tell, w);
+}
+
 /* False: a thread was left that still tells. */
 static bool follow(struct runner *r, struct teller *t, struct on_hang *commands) {
     static struct telling w; /* which may outlast the call */
     w.teller = t;
-    bool done = beside(r, tell, &w);
+    bool done = begin_to_tell(r, &w);
     while (!r->ended) {
         uint64_t now = hd_os_now_ns(), left = w.next_ns > now ? w.next_ns - now : 0;
         int timeout = w.next_ns == UINT64_MAX ? -1 : (int)(left / HD_NS_PER_MS + 1);
         struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
                                {.fd = t->notify_fd, .events = POLLIN}};
         if (poll(fds, 2, timeout) == 0 || fds[1].revents != 0) {
-            done = beside(r, tell, &w);
+            done = begin_to_tell(r, &w);
         }
         runner_handle_signals(r);
         on_hang_reap(commands);
@@ -162,6 +167,7 @@ struct ending {
     const struct run_options *o;
     struct teller *untold;  /* a thread still tells, and has it; NULL: all is told */
     unsigned long left_out; /* by finish_commands */
+    bool no_memory;         /* for a report, which was not told */
     bool session_told;      /* this and the next: as closing_lines has them */
     char last[37];
 };
@@ -177,13 +183,13 @@ static void say_ending(void *ending) {
             "program's end, or until a signal",
             e->left_out, by_count((int64_t)e->left_out, "", "s"));
     }
-    if (e->untold != NULL) {
+    if (e->untold != NULL || e->no_memory) {
         char words[sizeof " --spool " + 4 * sizeof e->r->record->options.spool];
         quote_spool(words, sizeof words, e->r->record->options.spool);
-        complain(
-            "not all reports could be told in time: what their functions are is still looked up; see: %s list "
-            "--no-symbols%s",
-            own_command(), words);
+        complain("not all reports could be told%s; see: %s list --no-symbols%s",
+                 e->untold != NULL ? " in time: what their functions are is still looked up"
+                                   : ": there was no memory",
+                 own_command(), words);
     }
     closing_lines(e->r, e->o, e->session_told, e->last);
 }
@@ -333,20 +339,24 @@ int cmd_run(int argc, char **argv) {
     teller.quiet = o.quiet;
     teller.commands = &commands;
     bool tried;
-    if ((rc = teller_open(&teller, r.record)) != 0) {
-        return run_without_room(&o, rc);
-    }
+    teller.names = &r.names;
+    teller_open(&teller, r.record);
     if ((rc = runner_start(&r, o.program, preload, &tried)) != 0) {
         return tried ? not_started(&o, rc) : run_without_room(&o, rc);
     }
     bool told = follow(&r, &teller, &commands);
     afterwards(&r);
+    if (told) {
+        teller_start_names(&teller);
+    }
     struct ending e = {.r = &r, .o = &o};
     if (!told || !beside(&r, finish, &teller)) {
         e.untold = &teller;
     } else {
         teller_last_left(&teller, e.last);
         e.session_told = teller.sessions_told;
+        e.no_memory = teller.untold;
+        names_end(&r.names);
         teller_close(&teller);
     }
     bool quiet = o.quiet || (e.untold != NULL && !say_has_room());

@@ -206,15 +206,18 @@ static json_t *parse(const char *path, const char *text, size_t bytes, struct pr
         problem_set(why, "reading the report %s: it is empty; remove it, its content is lost", path);
         return NULL;
     }
+    errno = 0;
     json_t *report = json_loadb(text, bytes, 0, &error);
     if (report != NULL)
         return report;
+    if (errno == ENOMEM) { /* in the midst of a word jansson takes it for another error */
+        problem_set(why, "reading the report %s: out of memory", path);
+        return NULL;
+    }
     if (json_error_code(&error) == json_error_premature_end_of_input)
         problem_set(why,
                     "reading the report %s: it is torn: it ends within line %d; copy it again, or remove it",
                     path, error.line);
-    else if (json_error_code(&error) == json_error_out_of_memory)
-        problem_set(why, "reading the report %s: out of memory", path);
     else
         problem_set(
             why,

@@ -45,7 +45,8 @@ json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct 
  * none. */
 char *reports_beside(const char *name, const char *id);
 
-/* Reads a report and checks that it is one and of a version that is understood. NULL, and why. */
+/* Reads a report and checks that it is one and of a version that is understood. NULL, and why; with errno at
+ * 0 before, it is ENOMEM where there was no memory. */
 json_t *report_load(const char *path, struct problem *why);
 /* After that: another program has removed it meanwhile, for the spool's limits say. */
 bool report_is_gone(const char *path);

@@ -306,7 +306,7 @@ static void reap_others(struct runner *r) {
            gone.si_pid != r->child) {
         if (gone.si_pid == r->witness.pid) {
             witness_end(&r->witness); /* somebody killed it */
-        } else {
+        } else if (!names_reap(&r->names, &gone)) {
             waitpid(gone.si_pid, NULL, 0);
         }
         gone.si_pid = 0;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cli/names_process.h"
 #include "cli/witness.h"
 #include "monitor/record.h"
 
@@ -25,6 +26,7 @@ struct runner {
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
     bool told_to_stop;      /* we got the terminal's signal to stop, too */
     struct witness witness;
+    struct names_process names;
     sigset_t merged; /* signals that came again before the witness had forgotten those of before */
 };
 

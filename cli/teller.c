@@ -6,14 +6,17 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/quote.h"
 #include "cli/render.h"
 #include "os/os.h"
 #include "report/report.h"
@@ -23,7 +26,7 @@
 #define FRAMES_TOLD 24
 #define ID_TIME_CHARS 13 /* "01a1fb7d-045d": milliseconds */
 
-int teller_open(struct teller *t, struct hd_record *records) {
+void teller_open(struct teller *t, struct hd_record *records) {
     const char *spool = records->options.spool;
     t->spool = spool;
     t->records = records;
@@ -34,13 +37,13 @@ int teller_open(struct teller *t, struct hd_record *records) {
     t->kept_bytes = 0;
     t->lost = false;
     t->read_due_ns = 0;
-    t->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
+    t->untold = false;
+    t->colour = render_wants_colour(stderr);
     t->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (t->notify_fd >= 0 && inotify_add_watch(t->notify_fd, spool, IN_MOVED_TO) < 0) {
         close(t->notify_fd);
         t->notify_fd = -1;
     }
-    return t->symbolizer != NULL ? 0 : -ENOMEM;
 }
 
 /* ---- where it is said ------------------------------------------------------------------------ */
@@ -79,23 +82,9 @@ static bool keep(struct teller *t, const char *text, size_t bytes) {
 }
 
 /* What is said at a time. */
-struct said {
-    FILE *out;
-    char *text;
-    size_t bytes;
-};
-
-static FILE *begin_to_say(struct said *s) {
-    s->out = open_memstream(&s->text, &s->bytes);
-    return s->out != NULL ? s->out : stderr;
-}
-
-static void end_to_say(struct teller *t, struct said *s) {
-    if (s->out != NULL && fclose(s->out) == 0) {
-        if (s->bytes > 0 && !keep(t, s->text, s->bytes)) {
-            say_whole(s->text, s->bytes);
-        }
-        free(s->text);
+static void say(struct teller *t, const char *text, size_t bytes) {
+    if (bytes > 0 && !keep(t, text, bytes)) {
+        say_whole(text, bytes);
     }
     if (!is_drawn_on()) {
         teller_say_kept(t);
@@ -104,7 +93,6 @@ static void end_to_say(struct teller *t, struct said *s) {
 
 void teller_close(struct teller *t) {
     free(t->seen);
-    symbolizer_destroy(t->symbolizer);
     if (t->notify_fd >= 0) {
         close(t->notify_fd);
     }
@@ -125,7 +113,8 @@ static json_t *load(const struct teller *t, const char *id) {
     char path[4096];
     struct problem why;
     path_of(t, id, path);
-    return report_load(path, &why); /* gone, or not ours: nothing to tell */
+    errno = 0;
+    return report_load(path, &why); /* gone, or not ours: nothing to tell; ENOMEM: nobody knows */
 }
 
 /* The spool may be a folder that many write to. */
@@ -135,40 +124,110 @@ static uid_t owner_of(const struct teller *t, const json_t *report) {
     return report_owner(path);
 }
 
-static void tell_ended(struct teller *t, json_t *report) {
-    json_t *notes = NULL;
-    struct said said;
-    FILE *out = begin_to_say(&said);
-    report_symbolicate(report, t->symbolizer, owner_of(t, report), t->json ? REPORT_ALL : REPORT_TREE,
-                       &notes);
+/* Of a hang that has lasted for `age_ns` and goes on; 0: it has ended. */
+struct question {
+    char id[37];
+    uint64_t age_ns;
+};
+
+static void render_ended(const struct teller *t, FILE *out, const json_t *report, const json_t *notes) {
     if (t->json) {
         render_json(out, report, JSON_COMPACT);
-    } else {
-        struct render_options o = {.colour = render_wants_colour(stderr),
-                                   .notes = notes,
-                                   .max_frames = FRAMES_TOLD,
-                                   .spool_words = t->spool_words};
-        render_report(out, report, &o);
-        fputc('\n', out);
+        return;
     }
-    json_decref(notes);
-    end_to_say(t, &said);
+    struct render_options o = {
+        .colour = t->colour, .notes = notes, .max_frames = FRAMES_TOLD, .spool_words = t->spool_words};
+    render_report(out, report, &o);
+    fputc('\n', out);
 }
 
-static void tell_long(struct teller *t, json_t *report, uint64_t age_ns) {
-    report_symbolicate(report, t->symbolizer, owner_of(t, report), REPORT_HOT, NULL);
-    struct said said;
-    FILE *out = begin_to_say(&said);
+static void render_long(FILE *out, const json_t *report, uint64_t age_ns) {
     const char *function = text_of(report_own_frame(report), "function");
-    if (!t->json) {
-        fprintf(out, "hangdog: ");
-        render_text(out, text_of(json_object_get(report, "app"), "name"));
-        fprintf(out, " has been hanging for %llu s%s", (age_ns + HD_NS_PER_S / 2) / HD_NS_PER_S,
-                function[0] != '\0' ? " in " : "");
-        render_text(out, function);
-        fputc('\n', out);
+    fprintf(out, "hangdog: ");
+    render_text(out, text_of(json_object_get(report, "app"), "name"));
+    fprintf(out, " has been hanging for %llu s%s", (age_ns + HD_NS_PER_S / 2) / HD_NS_PER_S,
+            function[0] != '\0' ? " in " : "");
+    render_text(out, function);
+    fputc('\n', out);
+}
+
+/* Without a symbolizer, without names, and with the reason. NULL: no memory. Caller frees. */
+static char *render(const struct teller *t, json_t *report, const struct question *q, struct symbolizer *s,
+                    const char *why_unnamed, size_t *bytes) {
+    json_t *notes = NULL;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, bytes);
+    if (out == NULL) {
+        return NULL;
     }
-    end_to_say(t, &said);
+    if (s != NULL) {
+        enum report_part part = q->age_ns != 0 ? REPORT_HOT : t->json ? REPORT_ALL : REPORT_TREE;
+        report_symbolicate(report, s, owner_of(t, report), part, &notes);
+    }
+    if (q->age_ns != 0) {
+        render_long(out, report, q->age_ns);
+    } else {
+        render_ended(t, out, report, notes);
+    }
+    if (why_unnamed != NULL && q->age_ns == 0) {
+        fprintf(out, "hangdog: the functions of this hang could not be looked up: %s; see: %s show %s%s\n",
+                why_unnamed, own_command(), q->id, t->spool_words != NULL ? t->spool_words : "");
+    }
+    json_decref(notes);
+    bool whole = fflush(out) == 0 && ferror(out) == 0;
+    whole &= fclose(out) == 0;
+    if (!whole) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* In the process that looks up names. It ends where there is no memory. */
+static void answer_all(void *teller) {
+    struct teller *t = teller;
+    struct question q;
+    size_t bytes = 0;
+    struct symbolizer *s = symbolizer_create(&(struct symbolizer_options){0});
+    t->spool = strdup(t->spool);
+    munmap(t->records, HD_RECORDS * sizeof *t->records); /* who has it is taken for one of the program's */
+    while (names_next(&q, sizeof q)) {
+        json_t *report = s != NULL && t->spool != NULL ? load(t, q.id) : NULL;
+        char *text = report != NULL ? render(t, report, &q, s, NULL, &bytes) : NULL;
+        if (text == NULL && (report != NULL || errno == ENOMEM)) {
+            _exit(EXIT_FAILURE);
+        }
+        names_answer(text, text != NULL ? bytes : 0);
+        json_decref(report);
+        free(text);
+    }
+    _exit(EXIT_SUCCESS);
+}
+
+void teller_start_names(struct teller *t) {
+    bool has_news =
+        t->notify_fd < 0 || t->lost || poll(&(struct pollfd){.fd = t->notify_fd, .events = POLLIN}, 1, 0) > 0;
+    if (!t->quiet && (has_news || t->names->pid != 0)) {
+        names_start(t->names, answer_all, t);
+    }
+}
+
+static void tell(struct teller *t, json_t *report, uint64_t age_ns) {
+    struct question q = {.age_ns = age_ns};
+    char why[64];
+    size_t bytes = 0;
+    snprintf(q.id, sizeof q.id, "%s", text_of(report, "id"));
+    char *text = names_ask(t->names, &q, sizeof q, &bytes, why);
+    bool asked = text != NULL;
+    if (bytes == 0 || !asked) { /* nothing: its file has gone meanwhile */
+        free(text);
+        text = render(t, report, &q, NULL, asked ? NULL : why, &bytes);
+    }
+    if (text != NULL) {
+        say(t, text, bytes);
+    }
+    t->untold |= text == NULL && age_ns == 0;
+    free(text);
 }
 
 static void run_command(const struct teller *t, const struct told_report *r) {
@@ -260,6 +319,7 @@ static void on_report(struct teller *t, const char *name) {
     }
     json_t *report = load(t, id);
     bool session = strcmp(text_of(report, "kind"), "session") == 0;
+    t->unread |= report == NULL && errno == ENOMEM;
     if (report == NULL || !is_of_this_run(t, text_of(json_object_get(report, "app"), "session")) ||
         (session && !t->json)) {
         json_decref(report);
@@ -267,6 +327,7 @@ static void on_report(struct teller *t, const char *name) {
     }
     size_t i = place_of(t, id);
     if (i == SIZE_MAX) {
+        t->unread = true;
         json_decref(report);
         return;
     }
@@ -283,7 +344,7 @@ static void on_report(struct teller *t, const char *name) {
         r->ended = true;
         r->begin_due_ns = 0;
         if (!t->quiet) {
-            tell_ended(t, report);
+            tell(t, report, 0);
         }
         t->sessions_told |= session && !t->quiet;
         if (!session) {
@@ -298,6 +359,9 @@ static void on_report(struct teller *t, const char *name) {
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 void teller_handle(struct teller *t) {
+    if (!t->quiet && t->names->pid == 0) {
+        return; /* it came since: the next time */
+    }
     char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
     for (ssize_t n; (n = read(t->notify_fd, buf, sizeof buf)) > 0;) {
         for (char *p = buf; p < buf + n;) {
@@ -321,6 +385,7 @@ static void read_folder(struct teller *t, const char *from) {
     size_t count = 0;
     DIR *dir = opendir(t->spool);
     if (dir == NULL) {
+        t->unread |= errno == ENOMEM;
         return;
     }
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
@@ -329,10 +394,12 @@ static void read_folder(struct teller *t, const char *from) {
         }
         char **more = realloc(names, (count + 1) * sizeof *names);
         if (more == NULL) {
+            t->unread = true;
             break;
         }
         names = more;
         names[count] = strdup(e->d_name);
+        t->unread |= names[count] == NULL;
         count += names[count] != NULL;
     }
     closedir(dir);
@@ -364,11 +431,13 @@ void teller_finish(struct teller *t) {
     if (t->notify_fd >= 0) {
         teller_handle(t);
     }
+    t->unread = false; /* all of it is read once more */
     if (clock_went_back(t)) {
         read_folder(t, "");
     } else {
         read_what_is_new(t);
     }
+    t->untold |= t->unread;
     teller_say_kept(t);
 }
 
@@ -394,8 +463,8 @@ static void on_due(struct teller *t, struct told_report *r, uint64_t now) {
     r->told = true;
     json_t *report = load(t, r->id);
     if (report != NULL && !json_is_true(json_object_get(report, "complete"))) {
-        if (!t->quiet) {
-            tell_long(t, report, age_ns);
+        if (!t->quiet && !t->json) {
+            tell(t, report, age_ns);
         }
         run_command(t, r);
     }

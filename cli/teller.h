@@ -6,6 +6,7 @@
 #ifndef CLI_TELLER_H
 #define CLI_TELLER_H
 
+#include "cli/names_process.h"
 #include "cli/on_hang.h"
 #include "cli/reports.h"
 #include "monitor/record.h"
@@ -17,13 +18,14 @@ struct teller {
     const char *spool;
     struct hd_record *records; /* HD_RECORDS: whose reports are told */
     const char *spool_words;   /* as render_options has them */
-    bool json, quiet;
+    bool json, quiet, colour;
     bool sessions_told;       /* the program's session report was, as JSON */
     struct on_hang *commands; /* what is run for each hang */
     bool lost;                /* the folder was removed: looked for from time to time */
     int notify_fd;            /* inotify; -1: it cannot be had, and the folder is read from time to time */
     uint64_t read_due_ns;     /* when it is, then */
-    struct symbolizer *symbolizer;
+    struct names_process *names;
+    bool unread, untold; /* for want of memory: when the folder was read, and in the end */
     struct told_report {
         char id[37];
         uint64_t begin_due_ns;       /* when to tell that it goes on, 0: told, or not due */
@@ -36,8 +38,12 @@ struct teller {
     size_t kept_bytes;
 };
 
-int teller_open(struct teller *t, struct hd_record *records);
+void teller_open(struct teller *t, struct hd_record *records);
 void teller_close(struct teller *t);
+
+/* Before each of the calls below that tell, on the first thread: what they need, once there is something to
+ * tell. */
+void teller_start_names(struct teller *t);
 
 /* Reads what notify_fd has and tells what is new. */
 void teller_handle(struct teller *t);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: the process that looks up names, and how it is asked.
+ */
+#include "cli/names_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/beside.h"
+
+static bool send_whole(int fd, const void *bytes, size_t count) {
+    for (const char *at = bytes; count > 0;) {
+        ssize_t n = send(fd, at, count, MSG_NOSIGNAL);
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        at += n > 0 ? n : 0;
+        count -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static bool receive_whole(int fd, void *bytes, size_t count) {
+    for (char *at = bytes; count > 0;) {
+        ssize_t n = recv(fd, at, count, 0);
+        if (n == 0 || (n < 0 && errno != EINTR)) {
+            return false;
+        }
+        at += n > 0 ? n : 0;
+        count -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* ---- in it ------------------------------------------------------------------------------------ */
+
+/* Where memory is short it goes before all others; and the program's core file is the one that is wanted. */
+static void be_dispensable(void) {
+    struct rlimit none = {0, 0};
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)(write(fd, "1000", 4) == 4);
+        close(fd);
+    }
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* Nothing else stays open: pipes end when those who use them do. What libdw says when it ends us is told in
+ * our own words. */
+static void keep_only(int talk) {
+    dup2(talk, STDIN_FILENO);
+    int nowhere = open("/dev/null", O_RDWR);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    closefrom(STDERR_FILENO + 1);
+}
+
+bool names_next(void *question, size_t bytes) {
+    return receive_whole(STDIN_FILENO, question, bytes);
+}
+
+void names_answer(const char *text, size_t bytes) {
+    if (!send_whole(STDIN_FILENO, &bytes, sizeof bytes) || !send_whole(STDIN_FILENO, text, bytes)) {
+        _exit(0); /* nobody waits for it */
+    }
+}
+
+/* ---- in the runner ---------------------------------------------------------------------------- */
+
+/* It does not matter which of the two threads waits for it. */
+static bool is_gone(struct names_process *n, int how) {
+    int status;
+    if (!atomic_load(&n->gone) && waitpid(n->pid, &status, how) == n->pid) {
+        atomic_store(&n->status, status);
+        atomic_store(&n->gone, true);
+    }
+    return atomic_load(&n->gone);
+}
+
+bool names_reap(struct names_process *n, const siginfo_t *gone) {
+    if (n->pid <= 0 || gone->si_pid != n->pid) {
+        return false;
+    }
+    /* told before it is done: the other thread may find that there is no such child */
+    atomic_store(&n->status, gone->si_code == CLD_EXITED ? gone->si_status << 8 : gone->si_status);
+    atomic_store(&n->gone, true);
+    waitpid(n->pid, NULL, 0);
+    return true;
+}
+
+void names_start(struct names_process *n, void (*serve)(void *), void *argument) {
+    int pair[2];
+    if (n->pid > 0 && !is_gone(n, WNOHANG)) {
+        return;
+    }
+    if (n->pid > 0) {
+        close(n->talk);
+    }
+    n->pid = -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        n->error = errno;
+        return;
+    }
+    pid_t runner = getpid();
+    n->pid = fork();
+    if (n->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, "hangdog-names");
+        be_dispensable();
+        keep_only(pair[1]);
+        if (getppid() == runner) {
+            on_a_deep_stack(serve, argument);
+        }
+        _exit(0);
+    }
+    n->error = errno;
+    close(pair[1]);
+    n->talk = pair[0];
+    atomic_store(&n->gone, false);
+    if (n->pid < 0) {
+        close(n->talk);
+    }
+}
+
+static void say_why(struct names_process *n, char why[64]) {
+    int status = is_gone(n, 0) ? atomic_load(&n->status) : 0;
+    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+    if (WIFSIGNALED(status)) {
+        snprintf(why, 64, "the process that does was ended by SIG%s%s", name != NULL ? name : "?",
+                 WTERMSIG(status) == SIGKILL ? ", as for memory" : "");
+    } else {
+        snprintf(why, 64, "%s", strerror(ENOMEM));
+    }
+}
+
+char *names_ask(struct names_process *n, const void *question, size_t bytes, size_t *text_bytes,
+                char why[64]) {
+    if (n->pid <= 0) {
+        snprintf(why, 64, "no process for it: %s", strerror(n->error));
+        return NULL;
+    }
+    char *text = NULL;
+    if (!atomic_load(&n->gone) && send_whole(n->talk, question, bytes) &&
+        receive_whole(n->talk, text_bytes, sizeof *text_bytes)) {
+        text = malloc(*text_bytes + 1);
+        if (text == NULL) {
+            kill(n->pid, SIGKILL); /* what it still says would be taken for the next answer */
+            snprintf(why, 64, "%s", strerror(ENOMEM));
+            return NULL;
+        }
+        if (receive_whole(n->talk, text, *text_bytes)) {
+            return text;
+        }
+    }
+    free(text);
+    say_why(n, why);
+    return NULL;
+}
+
+void names_end(struct names_process *n) {
+    if (n->pid > 0) {
+        kill(n->pid, SIGKILL);
+        is_gone(n, 0);
+        close(n->talk);
+    }
+}

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""hangdog run where looking up names takes more memory than there is: the program does not notice."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from support_beside import SideBySide, loop
+from support_run import HANGDOG, SANITIZER, children_of, environment, main, wait_until
+
+# Hangs twice, and ends with 7.
+HANGS = """
+#include <poll.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) void stall(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 900000000}, 0);
+    __asm__ volatile("");
+}
+int main(void) {
+    int ends[2];
+    struct pollfd fd = {.events = POLLIN};
+    if (pipe(ends) != 0) return 1;
+    fd.fd = ends[0];
+    for (int i = 0; i < 26; i++) {
+        poll(&fd, 1, 100);
+        if (i % 10 == 9) stall();
+    }
+    puts("done");
+    return 7;
+}
+"""
+
+# For LD_PRELOAD: what libdw does where there is no memory, or the kernel, or what a bug would.
+ENDS = """
+#include <signal.h>
+#include <stdlib.h>
+const char *dwfl_module_addrinfo(void) {
+    %s;
+    return 0;
+}
+"""
+
+MEGABYTES = (8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 56, 60)
+
+
+def compiled(folder, name, text, *options):
+    path = os.path.join(folder, name)
+    subprocess.run(["gcc", "-g", "-O1", *options, "-x", "c", "-", "-o", path], input=text, text=True, check=True)
+    return path
+
+
+class Memory(SideBySide):
+    def make_folder(self):
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        return folder
+
+    def limited(self, program, megabytes):
+        spool = os.path.join(self.make_folder(), "spool")
+        run = subprocess.run(["prlimit", "--as=%d" % (megabytes * 1000000), HANGDOG, "run", "--spool", spool, "--", program],
+                             env=environment(), capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual((7, "done\n"), (run.returncode, run.stdout), "%d MB: %s" % (megabytes, run.stderr))
+        if "2 hangs" in run.stderr and "not all reports could be told: there was no memory" not in run.stderr:
+            self.assertEqual(2, run.stderr.count("hung for"), "%d MB: %s" % (megabytes, run.stderr))
+        return run.stderr
+
+    @unittest.skipIf(SANITIZER, "its runtime takes more addresses than any limit leaves")
+    def beside_whatever_the_limit_the_program_ends_as_it_does(self):
+        program = compiled(self.make_folder(), "hangs", HANGS)
+        for at in range(0, len(MEGABYTES), 4):
+            told = [self.limited(program, megabytes) for megabytes in MEGABYTES[at:at + 4]]
+            self.assertTrue(any("hung for" in text for text in told), told)
+
+    def ended(self, how, words):
+        """By what looks names up."""
+        folder = self.make_folder()
+        library = compiled(folder, "ends.so", ENDS % how, "-shared", "-fPIC")
+        program = self.start(loop(1.5, "hang0.8", 0.5, "hang0.9", 0.5, "execsys.exit(7)"), env={"LD_PRELOAD": library})
+        self.assertEqual(7, program.wait(), program.errors)
+        self.assertEqual(2, program.errors.count("hung for"), program.errors)
+        found = re.findall(r"^hangdog: the functions of this hang could not be looked up: (.*); see: \S+ show \S+ --spool "
+                           + re.escape(program.spool) + "$", program.errors, re.MULTILINE)
+        self.assertEqual([words] * 2, found, program.errors)
+        self.assertRegex(program.errors, r"python3 ran for .*; 2 hangs, ")
+
+    @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
+    def beside_libdw_ends_its_process(self):
+        self.ended("exit(1)", "Cannot allocate memory")
+
+    @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
+    def beside_the_kernel_ends_it(self):
+        self.ended("raise(SIGKILL)", "the process that does was ended by SIGKILL, as for memory")
+
+    @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
+    def beside_a_fault_ends_it(self):
+        self.ended("raise(SIGSEGV)", "the process that does was ended by SIGSEGV")
+
+    def beside_who_looks_names_up_is_made_again(self):
+        """And is gone with us."""
+        program = self.start(loop(1.5, "hang0.8", "execwhile not os.path.exists('go'): select.select([r], [], [], 0.1)",
+                                  "hang0.8", 0.5))
+        wait_until(lambda: "hung for" in program.errors, "the first hang")
+        (names,) = [pid for pid in children_of(program.process.pid) if name_of(pid) == "hangdog-names"]
+        os.kill(names, 9)
+        with open(os.path.join(program.folder, "go"), "w", encoding="ascii"):
+            pass
+        self.assertEqual(0, program.wait(), program.errors)
+        self.assertEqual(2, program.errors.count("hung for"), program.errors)
+        self.assertNotIn("could not be looked up", program.errors)
+
+
+def name_of(pid):
+    with open("/proc/%d/comm" % pid, encoding="utf-8") as comm:
+        return comm.read().strip()
+
+
+if __name__ == "__main__":
+    main()
