@@ -132,21 +132,22 @@ void names_start(struct names_process *n, void (*serve)(void *), void *argument)
     }
 }
 
-static void say_why(struct names_process *n, char why[64]) {
+static void say_why(struct names_process *n, char why[NAMES_WHY_BYTES]) {
     int status = is_gone(n, 0) ? atomic_load(&n->status) : 0;
     const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
     if (WIFSIGNALED(status)) {
-        snprintf(why, 64, "the process that does was ended by SIG%s%s", name != NULL ? name : "?",
-                 WTERMSIG(status) == SIGKILL ? ", as for memory" : "");
+        snprintf(why, NAMES_WHY_BYTES, "the process that does was ended by SIG%s%s",
+                 name != NULL ? name : "?",
+                 WTERMSIG(status) == SIGKILL ? ", as the kernel does where memory is short" : "");
     } else {
-        snprintf(why, 64, "%s", strerror(ENOMEM));
+        snprintf(why, NAMES_WHY_BYTES, "%s", strerror(ENOMEM));
     }
 }
 
 char *names_ask(struct names_process *n, const void *question, size_t bytes, size_t *text_bytes,
-                char why[64]) {
+                char why[NAMES_WHY_BYTES]) {
     if (n->pid <= 0) {
-        snprintf(why, 64, "no process for it: %s", strerror(n->error));
+        snprintf(why, NAMES_WHY_BYTES, "no process for it: %s", strerror(n->error));
         return NULL;
     }
     char *text = NULL;
@@ -155,7 +156,7 @@ char *names_ask(struct names_process *n, const void *question, size_t bytes, siz
         text = malloc(*text_bytes + 1);
         if (text == NULL) {
             kill(n->pid, SIGKILL); /* what it still says would be taken for the next answer */
-            snprintf(why, 64, "%s", strerror(ENOMEM));
+            snprintf(why, NAMES_WHY_BYTES, "%s", strerror(ENOMEM));
             return NULL;
         }
         if (receive_whole(n->talk, text, *text_bytes)) {

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#define NAMES_WHY_BYTES 128
+
 struct names_process {
     pid_t pid; /* 0: none was made yet; -1: it could not be */
     int talk;
@@ -21,8 +23,8 @@ struct names_process {
     atomic_int status; /* as waitpid gives it, then */
 };
 
-/* Makes one, where there is none or it has ended. In it, `serve` is called, which ends when names_next says
- * so. Of the thread that the process lives as long as: it ends with it. */
+/* Makes one, where there is none or it has ended: it calls `serve`, which is to answer until names_next says
+ * that there is no more. It ends with the thread that made it, at the latest. */
 void names_start(struct names_process *n, void (*serve)(void *), void *argument);
 
 /* In it: the next question; false: there is none. And the answer. */
@@ -31,7 +33,7 @@ void names_answer(const char *text, size_t bytes);
 
 /* What it answers; caller frees. NULL, and why: it has ended, or there is no memory for the answer. Waits. */
 char *names_ask(struct names_process *n, const void *question, size_t bytes, size_t *text_bytes,
-                char why[64]);
+                char why[NAMES_WHY_BYTES]);
 
 /* Another thread may have asked: this child, which has ended, is it, and is waited for. */
 bool names_reap(struct names_process *n, const siginfo_t *gone);

@@ -151,7 +151,8 @@ static void render_long(FILE *out, const json_t *report, uint64_t age_ns) {
     fputc('\n', out);
 }
 
-/* Without a symbolizer, without names, and with the reason. NULL: no memory. Caller frees. */
+/* Without a symbolizer, where there is none: then without names, and with the reason. NULL: no memory. Caller
+ * frees. */
 static char *render(const struct teller *t, json_t *report, const struct question *q, struct symbolizer *s,
                     const char *why_unnamed, size_t *bytes) {
     json_t *notes = NULL;
@@ -214,7 +215,7 @@ void teller_start_names(struct teller *t) {
 
 static void tell(struct teller *t, json_t *report, uint64_t age_ns) {
     struct question q = {.age_ns = age_ns};
-    char why[64];
+    char why[NAMES_WHY_BYTES];
     size_t bytes = 0;
     snprintf(q.id, sizeof q.id, "%s", text_of(report, "id"));
     char *text = names_ask(t->names, &q, sizeof q, &bytes, why);

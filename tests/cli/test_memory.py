@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """hangdog run where looking up names takes more memory than there is: the program does not notice."""
 
+import functools
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from support_beside import SideBySide, loop
 from support_run import HANGDOG, SANITIZER, children_of, environment, main, wait_until
@@ -45,7 +47,7 @@ const char *dwfl_module_addrinfo(void) {
 }
 """
 
-MEGABYTES = (8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 56, 60)
+MEGABYTES = (8, 12, 16, 20, 24, 32, 40, 60)
 
 
 def compiled(folder, name, text, *options):
@@ -72,9 +74,9 @@ class Memory(SideBySide):
     @unittest.skipIf(SANITIZER, "its runtime takes more addresses than any limit leaves")
     def beside_whatever_the_limit_the_program_ends_as_it_does(self):
         program = compiled(self.make_folder(), "hangs", HANGS)
-        for at in range(0, len(MEGABYTES), 4):
-            told = [self.limited(program, megabytes) for megabytes in MEGABYTES[at:at + 4]]
-            self.assertTrue(any("hung for" in text for text in told), told)
+        with ThreadPoolExecutor(4) as pool:
+            told = list(pool.map(functools.partial(self.limited, program), MEGABYTES))
+        self.assertIn("hung for", told[-1])
 
     def ended(self, how, words):
         """By what looks names up."""
@@ -94,11 +96,11 @@ class Memory(SideBySide):
 
     @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
     def beside_the_kernel_ends_it(self):
-        self.ended("raise(SIGKILL)", "the process that does was ended by SIGKILL, as for memory")
+        self.ended("raise(SIGKILL)", "the process that does was ended by SIGKILL, as the kernel does where memory is short")
 
     @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
     def beside_a_fault_ends_it(self):
-        self.ended("raise(SIGSEGV)", "the process that does was ended by SIGSEGV")
+        self.ended("*(volatile int *)8 = 0", "the process that does was ended by SIGSEGV")
 
     def beside_who_looks_names_up_is_made_again(self):
         """And is gone with us."""
