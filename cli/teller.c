@@ -206,8 +206,8 @@ static void answer_all(void *teller) {
 }
 
 void teller_start_names(struct teller *t) {
-    bool has_news =
-        t->notify_fd < 0 || t->lost || poll(&(struct pollfd){.fd = t->notify_fd, .events = POLLIN}, 1, 0) > 0;
+    bool has_news = t->notify_fd < 0 || t->lost || atomic_load(&t->records->hangs) != 0 ||
+                    poll(&(struct pollfd){.fd = t->notify_fd, .events = POLLIN}, 1, 0) > 0;
     if (!t->quiet && (has_news || t->names->pid != 0)) {
         names_start(t->names, answer_all, t);
     }
