@@ -52,7 +52,6 @@ static void be_dispensable(void) {
         close(fd);
     }
     setrlimit(RLIMIT_CORE, &none);
-    prctl(PR_SET_DUMPABLE, 0);
 }
 
 /* Nothing else stays open: pipes end when those who use them do. What libdw says when it ends us is told in

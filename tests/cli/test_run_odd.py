@@ -14,7 +14,7 @@ import time
 import unittest
 
 from support_beside import PYTHON, loop
-from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, arguments_of, children_of, environment, full_pipe,
+from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, arguments_of, children_of, environment, full_pipe, name_of,
                          main_side_by_side, may_trace, state_of, wait_until)
 
 # What a launcher has asked to be sent at its end is its child's, also over exec.
@@ -391,7 +391,7 @@ class Odd(unittest.TestCase):
                                    stdin=subprocess.DEVNULL, stderr=its)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        wait_until(lambda: not children_of(process.pid) and "0x2" in arguments_of(process.pid),
+        wait_until(lambda: all(name_of(child) == "hangdog-names" for child in children_of(process.pid)) and "0x2" in arguments_of(process.pid),
                    "the runner's write to descriptor 2, after its program's end")
         return process
 

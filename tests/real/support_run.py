@@ -103,6 +103,14 @@ def children_of(pid):
         return []
 
 
+def name_of(pid):
+    try:
+        with open("/proc/%d/comm" % pid, encoding="utf-8", errors="replace") as comm:
+            return comm.read().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def arguments_of(pid, which=0):
     """Of the calls that a process's threads are in: the first ones, or others."""
     texts = []
