@@ -86,6 +86,13 @@ static bool is_gone(struct names_process *n, int how) {
     return atomic_load(&n->gone);
 }
 
+/* Its number may be another process's once it was waited for. */
+static void end_it(struct names_process *n) {
+    if (!is_gone(n, WNOHANG)) {
+        kill(n->pid, SIGKILL);
+    }
+}
+
 bool names_reap(struct names_process *n, const siginfo_t *gone) {
     if (n->pid <= 0 || gone->si_pid != n->pid) {
         return false;
@@ -154,7 +161,7 @@ char *names_ask(struct names_process *n, const void *question, size_t bytes, siz
         receive_whole(n->talk, text_bytes, sizeof *text_bytes)) {
         text = malloc(*text_bytes + 1);
         if (text == NULL) {
-            kill(n->pid, SIGKILL); /* what it still says would be taken for the next answer */
+            end_it(n); /* what it still says would be taken for the next answer */
             snprintf(why, NAMES_WHY_BYTES, "%s", strerror(ENOMEM));
             return NULL;
         }
@@ -167,10 +174,10 @@ char *names_ask(struct names_process *n, const void *question, size_t bytes, siz
     return NULL;
 }
 
+/* It is not waited for: at a sick disk it would be for ever. */
 void names_end(struct names_process *n) {
     if (n->pid > 0) {
-        kill(n->pid, SIGKILL);
-        is_gone(n, 0);
+        end_it(n);
         close(n->talk);
     }
 }
