@@ -346,7 +346,8 @@ int cmd_run(int argc, char **argv) {
     }
     bool told = follow(&r, &teller, &commands);
     afterwards(&r);
-    if (told) {
+    if (told &&
+        (o.json || o.follow || atomic_load(&r.record->hangs) != 0)) { /* not for the session's alone */
         teller_start_names(&teller);
     }
     struct ending e = {.r = &r, .o = &o};

@@ -17,6 +17,9 @@
 
 #include "cli/beside.h"
 
+#define LATE_S 1
+#define END_MS_MAX 100 /* at a sick disk it may be there for ever */
+
 static bool send_whole(int fd, const void *bytes, size_t count) {
     for (const char *at = bytes; count > 0;) {
         ssize_t n = send(fd, at, count, MSG_NOSIGNAL);
@@ -29,10 +32,14 @@ static bool send_whole(int fd, const void *bytes, size_t count) {
     return true;
 }
 
-static bool receive_whole(int fd, void *bytes, size_t count) {
+/* `late`: what is done each time that nothing came for LATE_S. */
+static bool receive_whole(int fd, void *bytes, size_t count, void (*late)(struct names_process *),
+                          struct names_process *of) {
     for (char *at = bytes; count > 0;) {
         ssize_t n = recv(fd, at, count, 0);
-        if (n == 0 || (n < 0 && errno != EINTR)) {
+        if (n < 0 && errno == EAGAIN && late != NULL) {
+            late(of);
+        } else if (n == 0 || (n < 0 && errno != EINTR)) {
             return false;
         }
         at += n > 0 ? n : 0;
@@ -45,13 +52,27 @@ static bool receive_whole(int fd, void *bytes, size_t count) {
 
 /* Where memory is short it goes before all others; and the program's core file is the one that is wanted. */
 static void be_dispensable(void) {
-    struct rlimit none = {0, 0};
+    struct rlimit none = {1, 1}; /* less than any: neither a file, nor what a program that takes them gets */
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
         (void)(write(fd, "1000", 4) == 4);
         close(fd);
     }
     setrlimit(RLIMIT_CORE, &none);
+}
+
+/* Signals of the group's are the program's; where they stayed blocked they would be queued for good. */
+static void be_deaf(void) {
+    static const int faults[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGCHLD};
+    sigset_t none;
+    for (int signal_number = 1; signal_number <= SIGRTMAX; signal_number++) {
+        (void)signal(signal_number, SIG_IGN); /* not all can be */
+    }
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        (void)signal(faults[i], SIG_DFL);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Nothing else stays open: pipes end when those who use them do. What libdw says when it ends us is told in
@@ -61,11 +82,11 @@ static void keep_only(int talk) {
     int nowhere = open("/dev/null", O_RDWR);
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
-    closefrom(STDERR_FILENO + 1);
+    closefrom(nowhere >= 0 ? STDERR_FILENO + 1 : STDOUT_FILENO);
 }
 
 bool names_next(void *question, size_t bytes) {
-    return receive_whole(STDIN_FILENO, question, bytes);
+    return receive_whole(STDIN_FILENO, question, bytes, NULL, NULL);
 }
 
 void names_answer(const char *text, size_t bytes) {
@@ -90,6 +111,13 @@ static bool is_gone(struct names_process *n, int how) {
 static void end_it(struct names_process *n) {
     if (!is_gone(n, WNOHANG)) {
         kill(n->pid, SIGKILL);
+    }
+}
+
+/* It was stopped with the runner, and that alone was told to go on. */
+static void go_on(struct names_process *n) {
+    if (!atomic_load(&n->gone)) {
+        kill(n->pid, SIGCONT);
     }
 }
 
@@ -123,6 +151,7 @@ void names_start(struct names_process *n, void (*serve)(void *), void *argument)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         prctl(PR_SET_NAME, "hangdog-names");
         be_dispensable();
+        be_deaf();
         keep_only(pair[1]);
         if (getppid() == runner) {
             on_a_deep_stack(serve, argument);
@@ -132,6 +161,7 @@ void names_start(struct names_process *n, void (*serve)(void *), void *argument)
     n->error = errno;
     close(pair[1]);
     n->talk = pair[0];
+    setsockopt(n->talk, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = LATE_S}, sizeof(struct timeval));
     atomic_store(&n->gone, false);
     if (n->pid < 0) {
         close(n->talk);
@@ -158,14 +188,14 @@ char *names_ask(struct names_process *n, const void *question, size_t bytes, siz
     }
     char *text = NULL;
     if (!atomic_load(&n->gone) && send_whole(n->talk, question, bytes) &&
-        receive_whole(n->talk, text_bytes, sizeof *text_bytes)) {
+        receive_whole(n->talk, text_bytes, sizeof *text_bytes, go_on, n)) {
         text = malloc(*text_bytes + 1);
         if (text == NULL) {
             end_it(n); /* what it still says would be taken for the next answer */
             snprintf(why, NAMES_WHY_BYTES, "%s", strerror(ENOMEM));
             return NULL;
         }
-        if (receive_whole(n->talk, text, *text_bytes)) {
+        if (receive_whole(n->talk, text, *text_bytes, go_on, n)) {
             return text;
         }
     }
@@ -174,10 +204,12 @@ char *names_ask(struct names_process *n, const void *question, size_t bytes, siz
     return NULL;
 }
 
-/* It is not waited for: at a sick disk it would be for ever. */
 void names_end(struct names_process *n) {
     if (n->pid > 0) {
         end_it(n);
+        for (unsigned ms = 0; ms < END_MS_MAX && !is_gone(n, WNOHANG); ms++) {
+            usleep(1000);
+        }
         close(n->talk);
     }
 }

@@ -170,7 +170,8 @@ static char *render(const struct teller *t, json_t *report, const struct questio
     } else {
         render_ended(t, out, report, notes);
     }
-    if (why_unnamed != NULL && q->age_ns == 0) {
+    bool session = strcmp(text_of(report, "kind"), "session") == 0;
+    if (why_unnamed != NULL && q->age_ns == 0 && !session) {
         fprintf(out, "hangdog: the functions of this hang could not be looked up: %s; see: %s show %s%s\n",
                 why_unnamed, own_command(), q->id, t->spool_words != NULL ? t->spool_words : "");
     }

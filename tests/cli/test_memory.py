@@ -5,6 +5,7 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -45,6 +46,18 @@ const char *dwfl_module_addrinfo(void) {
     %s;
     return 0;
 }
+"""
+
+# Whoever has lost its parent is this one's child.
+REAPER = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+child = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])
+print(os.waitpid(child, 0)[1], end=" ")
+try:
+    print(os.waitpid(-1, 0))
+except ChildProcessError:
+    print("nobody")
 """
 
 MEGABYTES = (8, 12, 16, 20, 24, 32, 40, 60)
@@ -102,18 +115,31 @@ class Memory(SideBySide):
     def beside_a_fault_ends_it(self):
         self.ended("*(volatile int *)8 = 0", "the process that does was ended by SIGSEGV")
 
-    def beside_who_looks_names_up_is_made_again(self):
-        """And is gone with us."""
+    def meets(self, what):
+        """What comes to the one who looks names up, between two hangs."""
         program = self.start(loop(1.5, "hang0.8", "execwhile not os.path.exists('go'): select.select([r], [], [], 0.1)",
                                   "hang0.8", 0.5))
         wait_until(lambda: "hung for" in program.errors, "the first hang")
         (names,) = [pid for pid in children_of(program.process.pid) if name_of(pid) == "hangdog-names"]
-        os.kill(names, 9)
+        os.kill(names, what)
         with open(os.path.join(program.folder, "go"), "w", encoding="ascii"):
             pass
         self.assertEqual(0, program.wait(), program.errors)
         self.assertEqual(2, program.errors.count("hung for"), program.errors)
         self.assertEqual(2, program.errors.count("in clock_nanosleep, called by "), program.errors)
+
+    def beside_who_looks_names_up_is_made_again(self):
+        self.meets(signal.SIGKILL)
+
+    def beside_who_looks_names_up_goes_on_where_only_we_were_told_to(self):
+        self.meets(signal.SIGSTOP)
+
+    def beside_nobody_gets_a_child_of_ours(self):
+        done = subprocess.run(["/usr/bin/python3", "-c", REAPER, HANGDOG, "run", "--spool", os.path.join(self.make_folder(), "spool"),
+                               "--", *loop(1.5, "hang0.8", 0.5)], env=environment(), capture_output=True, text=True, timeout=120,
+                              check=False)
+        self.assertEqual("0 nobody\n", done.stdout, done.stderr)
+        self.assertIn("hung for", done.stderr)
 
 
 if __name__ == "__main__":
