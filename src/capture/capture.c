@@ -95,11 +95,29 @@ static int attempt(struct hd_target *t, bool lend, struct hd_capture *out) {
     return rc == 0 || rc == -ESRCH || rc == -ETIMEDOUT ? rc : -EAGAIN;
 }
 
+/* Rung 1 again and again, for as long as a nap would be: for a thread whose waits are short, and often. */
+static int catch_waiting(struct hd_target *t, struct hd_capture *out) {
+    uint64_t until = hd_os_now_ns() + BETWEEN_NS;
+    int rc;
+    do {
+        clear(out);
+        rc = hd_frozen_take(t, hd_signalled_spare(), out);
+    } while (rc == -EAGAIN && hd_os_now_ns() < until);
+    t->voluntary_valid &= rc != 0;
+    return rc;
+}
+
 int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     uint64_t until = hd_os_now_ns() + RETRY_NS;
     int rc = attempt(t, lend, out);
     struct hd_sched first = out->sched;
+    uint64_t passed_ns = out->at_ns - t->taken_ns, switches = first.slices - t->taken_slices;
 
+    t->taken_ns = out->at_ns;
+    t->taken_slices = first.slices;
+    if (rc == -EAGAIN && switches > passed_ns / BETWEEN_NS && !hd_target_is_spared(t)) {
+        rc = catch_waiting(t, out);
+    }
     while (rc == -EAGAIN && hd_os_now_ns() < until && !hd_target_is_spared(t)) {
         hd_capture_nap(BETWEEN_NS);
         rc = attempt(t, lend, out);

@@ -43,6 +43,8 @@ struct hd_target {
     struct hd_still still; /* of that capture */
     uint64_t voluntary;    /* its voluntary context switches when they were last looked at */
     bool voluntary_valid;
+    uint64_t taken_ns,
+        taken_slices;    /* when the last capture began, and how often the thread had run by then */
     uint64_t blocked_ns; /* when the thread was last seen to block its signal; 0: never */
     uint64_t spared_ns;  /* for how long after the last signal none is sent; 0: that broke no call */
     uint64_t spared_until_ns;

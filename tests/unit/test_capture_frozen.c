@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
@@ -25,6 +26,7 @@
 #include <time.h>
 
 #include "capture_live.h"
+#include "library.h"
 
 /* ---- twelve kinds of waiting ---------------------------------------------------------------- */
 
@@ -268,6 +270,44 @@ static void a_thread_that_is_gone_is_told_so(void **state) {
     hd_os_memory_give(l.memory, hd_capture_thread_bytes());
 }
 
+/* Computes for 100 us, waits for 20: what a program does that asks a fast disk for one block after the other.
+ */
+static void in_short_waits(struct live *l) {
+    struct timespec wait = {0, 20000};
+    prctl(PR_SET_TIMERSLACK, 1);
+    while (live_get(&l->stop) == 0) {
+        uint64_t until = hd_os_now_ns() + 100 * HD_NS_PER_US;
+        while (hd_os_now_ns() < until) {
+        }
+        nanosleep(&wait, NULL);
+    }
+}
+
+static unsigned met_in_short_waits(struct live *l, unsigned captures) {
+    struct hd_capture c;
+    unsigned met = 0;
+    for (unsigned i = 0; i < captures; i++) {
+        live_nap(20 * HD_NS_PER_MS);
+        assert_int_equal(hd_capture_take(&l->target, true, &c), 0);
+        met += c.way == HD_WAY_FROZEN && c.syscall_nr == SYS_clock_nanosleep;
+    }
+    return met;
+}
+
+static void a_thread_that_waits_briefly_and_often_is_met_in_its_waits(void **state) {
+    (void)state;
+    struct live l = {0};
+    unsigned met = 0, wanted = SANITIZED ? 5 : 40; /* instrumented, the monitor is slower than the waits */
+    assert_true(live_start(&l, in_short_waits));
+    for (int round = 0; met < wanted && round < 5;
+         round++) { /* the machine may do something else meanwhile */
+        met = met_in_short_waits(&l, 50);
+    }
+    live_end(&l);
+    print_message("met in %u of 50 captures\n", met);
+    assert_true(met >= wanted);
+}
+
 /* ---- the end of a watch ------------------------------------------------------------------------ */
 
 static void *capture_until_gone(void *arg) {
@@ -311,6 +351,7 @@ int main(void) {
         cmocka_unit_test(a_mutex_waited_for_tells_its_owner),
         cmocka_unit_test(a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls),
         cmocka_unit_test(an_unwatched_thread_is_read_too),
+        cmocka_unit_test(a_thread_that_waits_briefly_and_often_is_met_in_its_waits),
         cmocka_unit_test(a_thread_that_is_gone_is_told_so),
         cmocka_unit_test(a_thread_may_end_while_it_is_being_captured),
     };
