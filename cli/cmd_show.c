@@ -3,6 +3,7 @@
  * hangdog show: one report, for a person or as JSON with symbols. Ordinary code.
  */
 #include "cli/commands.h"
+#include "cli/memory_room.h"
 #include "cli/options.h"
 #include "cli/quote.h"
 #include "cli/render.h"
@@ -96,6 +97,7 @@ int cmd_show(int argc, char **argv) {
     json_t *notes = NULL;
     struct symbolizer *symbolizer = NULL;
     if (!o.no_symbols) {
+        memory_keep_to_room(); /* it may stand in the program's own container */
         symbolizer = symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
         if (symbolizer == NULL) {
             json_decref(report);

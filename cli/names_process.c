@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/beside.h"
+#include "cli/memory_room.h"
 
 #define LATE_S 1
 #define END_MS_MAX 100 /* at a sick disk it may be there for ever */
@@ -86,7 +87,9 @@ static void keep_only(int talk) {
 }
 
 bool names_next(void *question, size_t bytes) {
-    return receive_whole(STDIN_FILENO, question, bytes, NULL, NULL);
+    bool there_is = receive_whole(STDIN_FILENO, question, bytes, NULL, NULL);
+    memory_keep_to_room(); /* the program's use of it grows */
+    return there_is;
 }
 
 void names_answer(const char *text, size_t bytes) {

@@ -48,6 +48,19 @@ const char *dwfl_module_addrinfo(void) {
 }
 """
 
+# Takes all memory that it is given, as debug information may.
+TAKES = """
+#include <stdlib.h>
+#include <string.h>
+const char *dwfl_module_addrinfo(void) {
+    char *memory;
+    while ((memory = malloc(1 << 20)) != 0) {
+        memset(memory, 1, 1 << 20);
+    }
+    exit(1);
+}
+"""
+
 # Whoever has lost its parent is this one's child.
 REAPER = """
 import ctypes, os, sys
@@ -67,6 +80,23 @@ def compiled(folder, name, text, *options):
     path = os.path.join(folder, name)
     subprocess.run(["gcc", "-g", "-O1", *options, "-x", "c", "-", "-o", path], input=text, text=True, check=True)
     return path
+
+
+def write(folder, file, value):
+    with open(os.path.join(folder, file), "w", encoding="ascii") as out:
+        out.write(str(value))
+
+
+def group_of_memory():
+    """A control group of version 1 in the one that we are in, or None."""
+    with open("/proc/self/cgroup", encoding="utf-8") as file:
+        own = re.search("^[0-9]+:memory:(.*)$", file.read(), re.MULTILINE)
+    for path in (own.group(1), "/") if own else ():
+        try:
+            return tempfile.mkdtemp(prefix="hangdog-test-", dir="/sys/fs/cgroup/memory" + path)
+        except OSError:
+            pass
+    return None
 
 
 class Memory(SideBySide):
@@ -114,6 +144,23 @@ class Memory(SideBySide):
     @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
     def beside_a_fault_ends_it(self):
         self.ended("*(volatile int *)8 = 0", "the process that does was ended by SIGSEGV")
+
+    @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
+    def beside_a_control_group_is_not_filled(self):
+        group = group_of_memory()
+        if group is None:
+            self.skipTest("no control group can be made here")
+        self.addCleanup(os.rmdir, group)
+        write(group, "memory.limit_in_bytes", 200 << 20)
+        library = compiled(self.make_folder(), "takes.so", TAKES, "-shared", "-fPIC")
+        spool = os.path.join(self.make_folder(), "spool")
+        run = subprocess.run(["/bin/sh", "-c", 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"', "sh", group, HANGDOG, "run", "--spool",
+                              spool, "--", *loop(1.5, "hang0.8", 0.5, "hang0.9", 0.5, "execsys.exit(7)")],
+                             env=dict(environment(), LD_PRELOAD=library), capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(7, run.returncode, run.stderr)
+        self.assertEqual(2, run.stderr.count("could not be looked up: Cannot allocate memory"), run.stderr)
+        with open(os.path.join(group, "memory.max_usage_in_bytes"), encoding="ascii") as file:
+            self.assertLess(int(file.read()), 195 << 20)
 
     def meets(self, what):
         """What comes to the one who looks names up, between two hangs."""

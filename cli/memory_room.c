@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: control groups of both versions, where they are usually mounted. In a container that sees
+ * the host's path of its group, and only its own part of the tree, that part's top has the limit.
+ */
+#include "cli/memory_room.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define PATH_BYTES 4096
+
+struct version {
+    const char *line; /* how its line in /proc/self/cgroup goes on behind the first number */
+    const char *mount, *most, *used;
+    const char *cached[2]; /* in memory.stat: what is given back where memory is short */
+};
+
+static const struct version versions[] = {
+    {"::/", "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file ", "active_file "}},
+    {":memory:/",
+     "/sys/fs/cgroup/memory",
+     "memory.limit_in_bytes",
+     "memory.usage_in_bytes",
+     {"total_inactive_file ", "total_active_file "}},
+};
+
+static uint64_t number(const char *text, uint64_t otherwise) {
+    char *end;
+    uint64_t value = strtoull(text, &end, 10);
+    return end != text ? value : otherwise;
+}
+
+/* The number behind `name`, or at the file's begin. */
+static uint64_t read_number(const char *folder, const char *file, const char *name, uint64_t otherwise) {
+    char path[PATH_BYTES + 64], line[256];
+    uint64_t found = otherwise;
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    FILE *f = fopen(path, "re");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        if (strncmp(line, name, strlen(name)) == 0) {
+            found = number(line + strlen(name), otherwise);
+            break;
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    return found;
+}
+
+static uint64_t room_in(const struct version *v, const char *folder) {
+    uint64_t most = read_number(folder, v->most, "", UINT64_MAX); /* version 2 says "max" */
+    uint64_t used = read_number(folder, v->used, "", 0);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t cached = read_number(folder, "memory.stat", v->cached[i], 0);
+        used -= cached < used ? cached : used;
+    }
+    return most == UINT64_MAX ? most : used < most ? most - used : 0;
+}
+
+/* The least of a group's and of those that it is in. */
+static uint64_t room_up_from(const struct version *v, const char *group) {
+    char folder[PATH_BYTES];
+    uint64_t least = UINT64_MAX;
+    size_t top = strlen(v->mount);
+    snprintf(folder, sizeof folder, "%s%s", v->mount, group);
+    for (size_t length = strlen(folder); length >= top; length--) {
+        if (length == top || folder[length] == '/' || folder[length] == '\0') {
+            folder[length] = '\0';
+            uint64_t room = room_in(v, folder);
+            least = room < least ? room : least;
+        }
+    }
+    return least;
+}
+
+static uint64_t room(void) {
+    char line[PATH_BYTES];
+    uint64_t least = UINT64_MAX;
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        const char *colon = strchr(line, ':');
+        for (unsigned i = 0; colon != NULL && i < sizeof versions / sizeof versions[0]; i++) {
+            size_t behind = strlen(versions[i].line);
+            if (strncmp(colon, versions[i].line, behind) == 0) {
+                line[strcspn(line, "\n")] = '\0';
+                uint64_t here = room_up_from(&versions[i], colon + behind - 1);
+                least = here < least ? here : least;
+            }
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    return least;
+}
+
+void memory_keep_to_room(void) {
+    struct rlimit limit;
+    uint64_t left = room();
+    uint64_t mapped = read_number("/proc/self", "status", "VmData:", UINT64_MAX);
+    if (left == UINT64_MAX || mapped == UINT64_MAX || getrlimit(RLIMIT_DATA, &limit) != 0) {
+        return;
+    }
+    uint64_t most = mapped * 1024 + left / 2;
+    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    setrlimit(RLIMIT_DATA, &limit);
+}

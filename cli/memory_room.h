@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How much memory a control group leaves. Ordinary code.
+ */
+#ifndef HD_MEMORY_ROOM_H
+#define HD_MEMORY_ROOM_H
+
+/* Keeps what the calling process may map from now on to half of what its control groups leave to all in them:
+ * in one that ends whole where memory is short (memory.oom.group, as Kubernetes sets it) a process of ours
+ * that takes too much would end the program. Without a limit there it does nothing. */
+void memory_keep_to_room(void);
+
+#endif
