@@ -14,6 +14,8 @@
 
 #define RETRY_NS (5 * HD_NS_PER_MS) /* for a thread that is neither blocked nor known to keep running */
 #define BETWEEN_NS (500 * HD_NS_PER_US)
+#define BRIEFEST_NS (20 * HD_NS_PER_US) /* who runs and waits in less is in no wait for long enough */
+#define RUNS_NS (50 * HD_NS_PER_US)     /* in which a thread that runs is seen to */
 
 static void clear(struct hd_capture *out) {
     memset(out, 0, sizeof *out);
@@ -95,27 +97,41 @@ static int attempt(struct hd_target *t, bool lend, struct hd_capture *out) {
     return rc == 0 || rc == -ESRCH || rc == -ETIMEDOUT ? rc : -EAGAIN;
 }
 
-/* Rung 1 again and again, for as long as a nap would be: for a thread whose waits are short, and often. */
+/* Since the last capture, and may be met in its waits. */
+static bool switches_often(struct hd_target *t, const struct hd_capture *now) {
+    uint64_t passed_ns = now->at_ns - t->taken_ns, switches = now->sched.slices - t->taken_slices;
+    bool known = t->taken_slices != 0 && now->sched.slices > t->taken_slices;
+    t->taken_ns = now->at_ns;
+    t->taken_slices = now->sched.slices;
+    return known && t->syscall_fd >= 0 && hd_signalled_spare() != NULL && switches > passed_ns / BETWEEN_NS &&
+           switches < passed_ns / BRIEFEST_NS;
+}
+
+/* Rung 1 again and again, for as long as a nap would be: for a thread whose waits are short, and often. Not
+ * for one that waits for a processor meanwhile, perhaps for ours. 0, -ESRCH or -EAGAIN. */
 static int catch_waiting(struct hd_target *t, struct hd_capture *out) {
-    uint64_t until = hd_os_now_ns() + BETWEEN_NS;
+    uint64_t begun_ns = hd_os_now_ns(), passed_ns = 0, cpu_before_ns = 0, cpu_ns = 0;
     int rc;
+    (void)hd_os.thread_cpu_clock(t->tid, &cpu_before_ns);
     do {
         clear(out);
         rc = hd_frozen_take(t, hd_signalled_spare(), out);
-    } while (rc == -EAGAIN && hd_os_now_ns() < until);
+        passed_ns = hd_os_now_ns() - begun_ns;
+        if (rc == -EAGAIN && cpu_ns == 0 && passed_ns > RUNS_NS &&
+            (hd_os.thread_cpu_clock(t->tid, &cpu_ns) < 0 || cpu_ns == cpu_before_ns)) {
+            break;
+        }
+    } while (rc == -EAGAIN && passed_ns < BETWEEN_NS);
     t->voluntary_valid &= rc != 0;
-    return rc;
+    return rc == 0 || rc == -ESRCH ? rc : -EAGAIN;
 }
 
 int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     uint64_t until = hd_os_now_ns() + RETRY_NS;
     int rc = attempt(t, lend, out);
     struct hd_sched first = out->sched;
-    uint64_t passed_ns = out->at_ns - t->taken_ns, switches = first.slices - t->taken_slices;
 
-    t->taken_ns = out->at_ns;
-    t->taken_slices = first.slices;
-    if (rc == -EAGAIN && switches > passed_ns / BETWEEN_NS && !hd_target_is_spared(t)) {
+    if (switches_often(t, out) && rc == -EAGAIN && !hd_target_is_spared(t)) {
         rc = catch_waiting(t, out);
     }
     while (rc == -EAGAIN && hd_os_now_ns() < until && !hd_target_is_spared(t)) {

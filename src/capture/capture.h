@@ -41,7 +41,10 @@ struct hd_target {
     struct hd_sched last;                    /* at the last frozen capture */
     bool last_valid;
     struct hd_still still; /* of that capture */
-    uint64_t voluntary;    /* its voluntary context switches when they were last looked at */
+    bool wait_known;       /* how a thread waits in call `wait_nr` */
+    uint8_t wait_state, wait_tries;
+    int32_t wait_nr;
+    uint64_t voluntary; /* its voluntary context switches when they were last looked at */
     bool voluntary_valid;
     uint64_t taken_ns,
         taken_slices;    /* when the last capture began, and how often the thread had run by then */

@@ -84,8 +84,8 @@ int hd_target_open(struct hd_target *t, int tid) {
     t->status_fd = open_file(tid, "status");
     t->stack_lo = 0;
     t->stack_hi = 0;
-    t->last_valid = false;
-    t->voluntary_valid = false;
+    t->last_valid = t->wait_known = t->voluntary_valid = false;
+    t->taken_ns = t->taken_slices = 0;
     if (t->mailbox != NULL) {
         find_bounds(t); /* without bounds the stack is read by fallible calls */
     }
