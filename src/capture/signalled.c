@@ -18,9 +18,10 @@
 #define ANSWER_NS (50 * HD_NS_PER_MS)
 #define SPIN_NS (50 * HD_NS_PER_US) /* a signal takes some 15 to 30 µs there, a wake-up of ours 30 to 80 */
 #define RELAX 32                    /* some 1 to 2 µs */
-/* A thread inside sigwait, which takes what it keeps blocked, shows it as not blocked; so who was seen to
- * block it lately still does. */
-#define BLOCKS_NS (2 * HD_NS_PER_S)
+/* A thread inside sigwait, which takes what it keeps blocked, shows it as not blocked. So who was seen to
+ * block it still does, until two looks so far apart show that it does not, and that it did not wait between
+ * them. */
+#define UNBLOCKED_NS (20 * HD_NS_PER_MS)
 /* A thread that computes inside the kernel runs; what our signal broke there it may begin again, and would
  * never come to an end of. */
 #define SPARED_NS (100 * HD_NS_PER_MS) /* after the first call; twice as long after each further one */
@@ -116,6 +117,19 @@ uint8_t *hd_signalled_spare(void) {
     return held() != shared.spare ? shared.spare : NULL;
 }
 
+static bool blocks(struct hd_target *t, bool quiet, bool shown) {
+    uint64_t now_ns = hd_os_now_ns();
+    t->blocks |= shown;
+    if (shown || !quiet) {
+        t->unblocked_ns = 0;
+    } else if (t->unblocked_ns == 0) {
+        t->unblocked_ns = now_ns;
+    } else if (now_ns - t->unblocked_ns >= UNBLOCKED_NS) {
+        t->blocks = false;
+    }
+    return t->blocks;
+}
+
 bool hd_signalled_allowed(struct hd_target *t) {
     struct hd_kernel_action action = {0};
     struct hd_proc_status status;
@@ -130,10 +144,7 @@ bool hd_signalled_allowed(struct hd_target *t) {
     if (status.filters != shared.filters || status.filters == HD_FILTERS_UNKNOWN) {
         return false; /* the handler's calls, and the return from it, may be the end of the program */
     }
-    if ((status.blocked >> (t->signal - 1) & 1) != 0) {
-        t->blocked_ns = hd_os_now_ns();
-    }
-    if (!quiet || (t->blocked_ns != 0 && hd_os_now_ns() - t->blocked_ns < BLOCKS_NS) ||
+    if (blocks(t, quiet, (status.blocked >> (t->signal - 1) & 1) != 0) || !quiet ||
         (status.pending >> (t->signal - 1) & 1) != 0) {
         return false;
     }

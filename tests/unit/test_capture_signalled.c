@@ -340,6 +340,43 @@ static void a_thread_that_blocks_the_signal_is_told_by_the_kernel(void **state) 
     live_end(&l);
 }
 
+static int opens;
+
+static void body_blocks_the_signal_for_a_while(struct live *l) {
+    uint64_t mask = 1ULL << (SIGURG - 1);
+    hd_os.signal_mask(SIG_BLOCK, &mask, NULL);
+    live_set(l->arg, 1);
+    live_spin(&opens);
+    hd_os.signal_mask(SIG_UNBLOCK, &mask, NULL);
+    live_set(l->arg, 2);
+    live_spin_until_stop(l);
+}
+
+/* As a program does that starts threads or processes: what it computes afterwards has a stack. */
+static void one_that_blocks_it_no_more_is_asked_again_soon(void **state) {
+    (void)state;
+    int blocked = 0;
+    struct live l = {.arg = &blocked};
+    struct hd_capture c;
+    assert_true(live_start(&l, body_blocks_the_signal_for_a_while));
+    assert_true(live_wait(&blocked));
+    for (int i = 0; i < 2; i++) { /* the first only looks how often it has waited */
+        assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+        assert_int_equal(c.way, HD_WAY_KERNEL);
+    }
+    live_set(&opens, 1);
+    while (live_get(&blocked) != 2) {
+    }
+    uint64_t opened_ns = hd_os_now_ns();
+    do {
+        live_nap(10 * HD_NS_PER_MS);
+        assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+    } while (c.way != HD_WAY_SIGNALLED && hd_os_now_ns() - opened_ns < HD_NS_PER_S);
+    assert_int_equal(c.way, HD_WAY_SIGNALLED);
+    assert_true(c.at_ns - opened_ns >= 20 * HD_NS_PER_MS); /* it might have been in sigwait */
+    live_end(&l);
+}
+
 static void an_unwatched_thread_is_never_sent_anything(void **state) {
     (void)state;
     struct live l = {0};
@@ -420,6 +457,7 @@ int main(void) {
         cmocka_unit_test(a_signal_that_the_program_handles_is_left_to_it),
         cmocka_unit_test(a_signal_that_the_program_takes_later_ends_the_rung),
         cmocka_unit_test(a_thread_that_blocks_the_signal_is_told_by_the_kernel),
+        cmocka_unit_test(one_that_blocks_it_no_more_is_asked_again_soon),
         cmocka_unit_test(an_unwatched_thread_is_never_sent_anything),
         cmocka_unit_test(a_thread_that_cannot_have_an_alternate_stack_is_not_entered),
         cmocka_unit_test(a_child_made_on_the_alternate_stack_lives),
