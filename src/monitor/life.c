@@ -169,6 +169,13 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
     return actions;
 }
 
+/* Who works to a beat (a timer of 10 ms, a frame) would be met at the same place of it again and again: each
+ * sample is up to a tenth of an interval early or late, and the next one counts from it. */
+static uint64_t off_the_beat(uint64_t sampled_ns, uint64_t interval_ns) {
+    uint64_t mixed = sampled_ns * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    return (mixed * (interval_ns / 5) >> 32) - interval_ns / 10;
+}
+
 uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, uint64_t look_ns,
                          const struct hd_limits *limits) {
     uint64_t step = hd_life_age(life, now_ns) < LOOKS_CLOSE_NS ? look_ns : LOOKS_FAR_NS;
@@ -178,11 +185,12 @@ uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, uint64_t l
         return sooner ? old_ns : now_ns + look_ns;
     }
     uint64_t next = now_ns + step;
-    uint64_t sample = life->sampled_ns + life->step_ns;
+    uint64_t from = life->sampled_ns + off_the_beat(life->sampled_ns, limits->interval_ns);
+    uint64_t sample = from + life->step_ns;
     /* a grid from the turn's start would bunch after a late look; the next look counts from the one that was
      * due */
-    if (step == look_ns && life->sampled_ns != 0 && life->sampled_ns + step > now_ns) {
-        next = life->sampled_ns + step;
+    if (step == look_ns && life->sampled_ns != 0 && from + step > now_ns) {
+        next = from + step;
     }
     if (sample > now_ns && sample < next) {
         next = sample;
