@@ -133,6 +133,13 @@ static uint8_t stop_of(int error) {
     return HD_STOP_NO_UNWIND_INFORMATION;
 }
 
+/* Whether the caller's stack pointer may be the frame's own: the return address was popped into a register,
+ * as by the C library's vfork. Only where the frame called nobody, for a call would have taken some of the
+ * stack: no two frames in a row are such. */
+static bool keeps_sp(const struct hd_walker *w, const struct hd_row *row) {
+    return hd_pc_is_exact(w->trust) && row->reg[row->return_column].how == HD_HOW_REGISTER;
+}
+
 /* All registers by their rules. One that cannot be read is only unknown, but for the return address. */
 static uint8_t row_registers(struct hd_walker *w, const struct hd_row *row, uint64_t cfa) {
     struct hd_regs next = {.sp = cfa};
@@ -160,7 +167,7 @@ static uint8_t row_registers(struct hd_walker *w, const struct hd_row *row, uint
     if (!row->signal_frame)
         next.valid &= ~(UINT64_C(1) << row->return_column);
     /* A signal's handler may run on a stack of its own, anywhere. */
-    if (!row->signal_frame && next.sp <= w->regs.sp)
+    if (!row->signal_frame && (next.sp < w->regs.sp || (next.sp == w->regs.sp && !keeps_sp(w, row))))
         return HD_STOP_NO_PROGRESS;
     w->regs = next;
     w->trust = row->signal_frame ? HD_TRUST_SIGNAL : HD_TRUST_CFI;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A hang with more functions on its stacks than there are nodes for them, and then one function that has most
- * of the time: the report names it, with its share. And a stack of which not all is copied.
+ * of the time: the report names it, with its share. And a stack of which not all is copied, and one whose
+ * innermost function keeps its return address in a register.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "analysis/tree.h"
 #include "capture/capture.h"
@@ -141,12 +145,41 @@ static void a_stack_that_is_longer_than_what_is_copied_ends_at_the_limit(void **
     looper_stop(&looper);
 }
 
+/* ---- one whose innermost return address is in a register ------------------------------------------ */
+
+/* The C library's vfork pops its return address, since the child would overwrite it. */
+__attribute__((noinline)) static void waits_in_vfork(uint64_t ms) {
+    pid_t child = vfork(); /* NOLINT: what it does is what is tested */
+    if (child == 0) {
+        nap_ms(ms);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void a_wait_in_vfork_has_its_callers(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, waits_in_vfork, 2 * THRESHOLD_MS);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(hangs, 0), *hot = json_object_get(hang, "hot_stack");
+    if (!SANITIZED) { /* they have a vfork of their own */
+        print_message("%zu frames, stop: %s\n", json_array_size(json_object_get(hot, "frames")),
+                      report_text(hot, "stop"));
+        assert_true(report_blames(hang, waits_in_vfork));
+        assert_string_equal(report_text(hot, "stop"), "root");
+    }
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_function_after_hundreds_of_stacks_is_named, begin_library,
                                         end_library),
         cmocka_unit_test_setup_teardown(a_stack_that_is_longer_than_what_is_copied_ends_at_the_limit,
                                         begin_library, end_library),
+        cmocka_unit_test_setup_teardown(a_wait_in_vfork_has_its_callers, begin_library, end_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static struct hd_frame frames[FRAMES];
 static struct hd_walk walk;
 
 /* Functions, 0x100 bytes each from CODE_AT on. */
-enum { BY_SP, BY_FP, BY_EXPRESSION, SIGNAL, ROOT, SAME_SP, BACKWARDS, EPILOGUE, BY_RBX, NOTHING };
+enum { BY_SP, BY_FP, BY_EXPRESSION, SIGNAL, ROOT, SAME_SP, BACKWARDS, EPILOGUE, BY_RBX, IN_RDI, NOTHING };
 
 static uint64_t in(unsigned function) {
     return CODE_AT + function * 0x100u + 0x40;
@@ -54,6 +54,7 @@ static int set_up(void **state) {
     FUNCTION(BACKWARDS, "\x12\x07\x01");                /* CFA = rsp - 8 */
     FUNCTION(EPILOGUE, "\x0c\x06\x10\x86\x02\x83\x07"); /* rbp + 16; rbp at -16, rbx at -56 */
     FUNCTION(BY_RBX, "\x0c\x03\x08");                   /* CFA = rbx + 8 */
+    FUNCTION(IN_RDI, "\x0e\x00\x09\x10\x05\x08\x05");   /* CFA = rsp; rip in rdi, rdi the same */
     bytes_finish(&b, true);
     pristine = b;
     unwinder = aligned_alloc(64, (hd_unwinder_bytes() + 63) / 64 * 64);
@@ -145,6 +146,28 @@ static void a_stack_that_does_not_grow_stops_the_walk(void **state) {
     run(in(BY_SP), STACK_AT + 5 * 8, STACK_AT, 1u << 6);
     assert_int_equal(walk.stop, HD_STOP_NO_PROGRESS);
     assert_int_equal(walk.count, 2);
+}
+
+static void run_in_rdi(uint64_t rdi, uint64_t valid) {
+    struct hd_regs regs = {.pc = in(IN_RDI), .sp = STACK_AT, .valid = valid};
+    regs.r[5] = rdi;
+    hd_unwind(unwinder, &regs, (const uint8_t *)stack, STACK_AT, STACK_WORDS * 8, 0, frames, FRAMES, &walk);
+}
+
+/* As in the C library's vfork: the innermost frame may have nothing left on the stack, but no other. */
+static void a_return_address_in_a_register_leads_on_once(void **state) {
+    (void)state;
+    stack[3] = in(ROOT);
+    run_in_rdi(in(BY_SP), 1u << 5);
+    assert_int_equal(walk.stop, HD_STOP_ROOT);
+    assert_int_equal(walk.count, 3);
+    assert_true(frames[1].pc == in(BY_SP) && frames[2].pc == in(ROOT));
+    run_in_rdi(in(IN_RDI), 1u << 5);
+    assert_int_equal(walk.stop, HD_STOP_NO_PROGRESS);
+    assert_int_equal(walk.count, 2);
+    run_in_rdi(in(BY_SP), 0);
+    assert_int_equal(walk.stop, HD_STOP_NO_UNWIND_INFORMATION);
+    assert_int_equal(walk.count, 1);
 }
 
 static void stacks_outside_of_the_copy_are_unreadable(void **state) {
@@ -274,6 +297,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_register_that_was_popped_is_itself_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_zero_return_address_is_the_root, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stack_that_does_not_grow_stops_the_walk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_return_address_in_a_register_leads_on_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stacks_outside_of_the_copy_are_unreadable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_ring_of_signal_frames_ends_at_the_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(code_that_nothing_describes_stops_the_walk, set_up, tear_down),
