@@ -297,7 +297,7 @@ static unsigned met_in_short_waits(struct live *l, unsigned captures) {
 static void a_thread_that_waits_briefly_and_often_is_met_in_its_waits(void **state) {
     (void)state;
     struct live l = {0};
-    unsigned met = 0, wanted = SANITIZED ? 5 : 40; /* instrumented, the monitor is slower than the waits */
+    unsigned met = 0, wanted = SANITIZED ? 5 : 20; /* instrumented, the monitor is slower than the waits */
     assert_true(live_start(&l, in_short_waits));
     for (int round = 0; met < wanted && round < 5;
          round++) { /* the machine may do something else meanwhile */
