@@ -51,6 +51,7 @@ static int by_kernel(struct hd_target *t, struct hd_capture *out) {
     if (state == HD_RUN_RUNNABLE) { /* or not to be had */
         state = ran ? HD_RUN_RUNNING : rc < 0 ? HD_RUN_BLOCKED : state;
     }
+    hd_capture_sched_now(t, &out->sched);
     out->state = (uint8_t)state;
     if (hd_target_syscall(t, text, &call) > 0 && call.where == HD_PROC_BLOCKED) {
         out->syscall_nr = call.nr;

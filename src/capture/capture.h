@@ -134,4 +134,9 @@ int hd_capture_sched(const struct hd_target *t, struct hd_sched *out);
  * microseconds (update_rq_clock_task in the kernel's sched/core.c); the figures count its turns. */
 bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since);
 
+/* Figures of a thread that runs are as old as the kernel's last tick, 10 ms at the most; its CPU clock is of
+ * this moment, and brings them up to it. For what time is weighed by: figures that are to prove something are
+ * compared as they were read. */
+void hd_capture_sched_now(const struct hd_target *t, struct hd_sched *sched);
+
 #endif

@@ -258,6 +258,7 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     out->state = HD_RUN_RUNNING;
     out->syscall_nr = HD_SYSCALL_NONE;
     note_times(t, m, &sent, out);
+    hd_capture_sched_now(t, &out->sched);
     uint64_t lo, hi;
     if (t->stack_hi - m->regs.sp < GROWN_MAX) { /* it may have grown: the next copy is whole */
         (void)hd_target_bounds(t, m->regs.sp, &lo, &hi);

@@ -194,6 +194,13 @@ bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since) {
     return hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns == since->cpu_ns;
 }
 
+void hd_capture_sched_now(const struct hd_target *t, struct hd_sched *sched) {
+    uint64_t cpu_ns;
+    if (hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns > sched->cpu_ns) {
+        sched->cpu_ns = cpu_ns; /* where a hypervisor takes the time it may stand still */
+    }
+}
+
 bool hd_target_bounds(struct hd_target *t, uint64_t sp, uint64_t *lo, uint64_t *hi) {
     if (!t->watched || t->mailbox == NULL || t->stack_hi == 0) {
         return false;

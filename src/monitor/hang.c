@@ -64,6 +64,7 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     h->threshold_ns = msg->threshold_ns;
     h->begun = msg->sched;
     h->begun_known = msg->sched_known;
+    h->begun_ns = msg->begun_ns;
     h->cost_before = msg->cost;
     h->cpu_before_ns = msg->cpu_ns;
     h->faults_before = hd_major_faults(k, h->tid);
@@ -73,41 +74,40 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     return h;
 }
 
-/* A running thread's figures are brought up to date at each tick of the kernel: 10 ms at the most. */
-#define FIGURES_LATE_NS (10 * HD_NS_PER_MS)
-
 static bool found_running(uint8_t state) {
     return state == HD_RUN_RUNNING || state == HD_RUN_RUNNABLE;
 }
 
-/* Time that it was blocked between two samples goes to what a sample near found it blocked on. */
+/* Time that it was blocked between two samples goes to what a sample near found it blocked on. Where none
+ * did, it is of the whole, and no kind's: on what it waited nobody saw. */
 static void charge_between(struct hd_hang *h) {
     if (h->between_ns > 0 && h->blocked.for_ns > 0) {
         struct hd_evidence e = h->blocked;
         e.for_ns = h->between_ns;
         e.cpu_ns = e.delay_ns = 0;
+        h->sums.total_ns -= h->between_ns;
         hd_cause_add(&h->sums, &e);
         h->between_ns = 0;
     }
 }
 
-/* Evidence `e` stands for `ns`, in which the figures went from `from` to `to` (NULL: not known), and after
- * which the thread was found in `state`. A sample that finds a thread running says nothing of the time in
- * which, as the figures tell, it neither ran nor waited for a processor: it was blocked, and ran again by the
- * next look. */
-static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, const struct hd_sched *from,
-                  const struct hd_sched *to, uint8_t state) {
+/* Evidence `e` stands for `ns`, in the last `covered_ns` of which the figures went from `from` to `to` (NULL:
+ * not known), and after which the thread was found in `state`. A sample that finds a thread running says
+ * nothing of the time in which, as the figures tell, it neither ran nor waited for a processor: it was
+ * blocked, and ran again by the next look. Before the figures it is taken to have run as much as after. One
+ * that waits for a processor has a delay that they do not tell yet. */
+static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, uint64_t covered_ns,
+                  const struct hd_sched *from, const struct hd_sched *to, uint8_t state) {
     bool known = from != NULL && to != NULL && hd_sched_known(from) && hd_sched_known(to);
     e->for_ns = ns;
     e->cpu_ns = known ? to->cpu_ns - from->cpu_ns : 0;
     e->delay_ns = known ? to->delay_ns - from->delay_ns : 0;
     if (found_running(e->state) && known && to->slices != from->slices && state != HD_RUN_RUNNABLE) {
-        uint64_t late_ns =
-            found_running(state) ? FIGURES_LATE_NS : 0; /* of a blocked thread they are exact */
-        uint64_t told_ns = e->cpu_ns + e->delay_ns + late_ns;
-        if (ns > told_ns) {
-            h->between_ns += ns - told_ns;
-            e->for_ns = told_ns;
+        uint64_t told_ns = e->cpu_ns + e->delay_ns;
+        if (told_ns < covered_ns) {
+            e->for_ns = (uint64_t)((double)told_ns / (double)covered_ns * (double)ns);
+            h->between_ns += ns - e->for_ns;
+            h->sums.total_ns += ns - e->for_ns;
         }
     }
     hd_cause_add(&h->sums, e);
@@ -138,7 +138,7 @@ static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, c
     }
     ns = stopped_ns < ns ? ns - stopped_ns : 0;
     hd_tree_charge(&h->tree, last->leaf, ns);
-    weigh(h, &last->evidence, ns, &last->sched, sched, state);
+    weigh(h, &last->evidence, ns, ns, &last->sched, sched, state);
     if (h->timeline_count > 0) {
         h->timeline[(h->timeline_count - 1) % HD_TIMELINE].for_ns = ns;
     }
@@ -153,7 +153,9 @@ static void settle_start(struct hd_hang *h, uint64_t excluded_ns) {
         ns = excluded_ns < ns ? ns - excluded_ns : 0;
         hd_tree_charge(&h->tree, h->last.leaf, ns);
         struct hd_evidence e = h->last.evidence;
-        weigh(h, &e, ns, h->begun_known ? &h->begun : NULL, &h->last.sched, h->last.state);
+        uint64_t uncovered_ns = h->begun_ns > from_ns ? h->begun_ns - from_ns : 0;
+        weigh(h, &e, ns, ns > uncovered_ns ? ns - uncovered_ns : 0, h->begun_known ? &h->begun : NULL,
+              &h->last.sched, h->last.state);
     }
 }
 
@@ -214,9 +216,5 @@ void hd_hang_settle(struct hd_hang *h, uint64_t at_ns, uint64_t excluded_ns, con
         return;
     }
     settle(h, at_ns, excluded_ns, sched, HD_RUN_RUNNING);
-    if (h->blocked.for_ns == 0 && h->between_ns > 0) { /* never seen blocked: it may have run after all */
-        h->blocked = h->last.evidence;
-        h->blocked.for_ns = 1;
-    }
     charge_between(h);
 }

@@ -179,6 +179,13 @@ uint64_t hd_own_delay(struct hd_monitor *m) {
     return delay_ns;
 }
 
+static void read_sched(struct hd_watch *w) {
+    w->sched_valid = hd_capture_sched(&w->target, &w->sched) == 0;
+    if (w->sched_valid) {
+        hd_capture_sched_now(&w->target, &w->sched);
+    }
+}
+
 /* Time in which nothing of the process could run: a stop, a frozen cgroup, a breakpoint. Only lateness that
  * neither our own wait for a processor nor the watched thread's running accounts for. What that thread did
  * is known where the last look found it running; of a turn that began since then, ours is what there is. */
@@ -189,7 +196,9 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
     bool followed = w->life.state != HD_LIFE_IDLE;
     bool rests = known && w->blocked && late_ns <= HD_LATE_NS && !hd_is_filtered(m) &&
                  hd_capture_rests(&w->target, &w->sched);
-    w->sched_valid = rests || hd_capture_sched(&w->target, &w->sched) == 0;
+    if (!rests) {
+        read_sched(w);
+    }
     if (late_ns <= own_delay_ns + HD_LATE_NS || !w->sched_valid || (followed && !known)) {
         return 0;
     }
@@ -211,13 +220,14 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
 }
 
 /* What is the most is told of one turn, where sums are told by their growth. */
-static void begin_turn(struct hd_watch *w, uint64_t late_ns) {
+static void begin_turn(struct hd_watch *w, uint64_t now_ns, uint64_t late_ns) {
     uint64_t *most = &w->target.cost.pause_max_ns;
     w->pause_max_ns = *most > w->pause_max_ns ? *most : w->pause_max_ns;
     *most = 0;
     w->late_max_ns = late_ns;
     w->begun_turn = w->life.turn;
     w->begun = w->sched;
+    w->begun_ns = now_ns;
     w->begun_valid = w->sched_valid;
 }
 
@@ -262,7 +272,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         bool anew = w->life.state == HD_LIFE_IDLE; /* also a turn that was looked at before a pause */
         unsigned actions = hd_life_look(&w->life, &look, &limits);
         if (w->life.state != HD_LIFE_IDLE && (anew || w->begun_turn != w->life.turn)) {
-            begin_turn(w, late_ns);
+            begin_turn(w, now_ns, late_ns);
         }
         if ((actions & HD_ACT_TRACK) != 0 && !track(m, w, look.turn)) {
             w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
@@ -327,6 +337,7 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
         struct hd_look look;
         fill_look(m, w, hd_os_now_ns(), &look);
         look.running = false;
+        read_sched(w); /* it ran on since the last look */
         hd_act(m, w, &look, hd_life_look(&w->life, &look, &limits));
     }
     if (w->target.watched) { /* else it goes before it was opened */

@@ -34,6 +34,7 @@ struct hd_message {
     uint64_t duration_ns, excluded_ns, threshold_ns; /* the first with TRACK, OPEN and END: so far */
     struct hd_sched sched; /* with TRACK: when the turn was first seen running; with END: at its end */
     bool sched_known;
+    uint64_t begun_ns;           /* with TRACK: when that was */
     struct hd_capture_cost cost; /* of the loop's captures so far; the most, of its turn */
     uint64_t cpu_ns;             /* the monitor's own so far */
     uint64_t process_cpu_ns;     /* of the process, at duration_ns: with TRACK, OPEN and END; 0: not known */

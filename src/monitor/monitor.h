@@ -50,7 +50,8 @@ struct hd_watch {
     struct hd_life life;
     struct hd_sched sched; /* at the last look */
     bool sched_valid;
-    struct hd_sched begun; /* when the running turn was first seen */
+    struct hd_sched begun; /* when the running turn was first seen, at begun_ns */
+    uint64_t begun_ns;
     bool begun_valid;
     uint64_t begun_turn;
     uint64_t late_max_ns;  /* of the looks since then */

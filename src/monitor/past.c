@@ -49,6 +49,7 @@ static bool move_samples(struct hd_worker *k, const struct hd_hang *launch, stru
             excluded_ns = before != NULL ? before->excluded_ns : 0;
             h->begun_known = before != NULL;
             h->begun = before != NULL ? before->sample.sched : h->begun;
+            h->begun_ns = before != NULL ? before->sample.at_ns : 0;
         }
         h->excluded_ns = p->excluded_ns - excluded_ns;
         if (sample.at_ns >= end_ns) {

@@ -174,6 +174,7 @@ static void tell_turn(struct hd_monitor *m, struct hd_watch *w, struct hd_messag
     message.tid = w->target.tid;
     message.at_ns = w->life.turn_ns;
     message.sched = w->begun;
+    message.begun_ns = w->begun_ns;
     message.sched_known = w->begun_valid;
     w->told = have_place(m, w) && hd_tell(m, &message);
     m->followed += w->told;

@@ -66,11 +66,13 @@ struct hd_hang {
     uint8_t id[HD_UUID_BYTES];
     struct hd_tree tree;
     struct hd_cause_sums sums;
-    uint64_t between_ns; /* blocked between samples that found it running; on what, a later one may tell */
+    uint64_t between_ns; /* neither ran nor waited for a processor between samples that found it running: it
+                          * was blocked; on what, a later one may tell */
     struct hd_evidence blocked; /* of the last sample that found it blocked; for_ns 0: none yet */
     uint64_t excluded_told_ns;  /* taken off up to the last sample */
     struct hd_last_sample last;
-    struct hd_sched begun; /* when the turn was first seen running */
+    struct hd_sched begun; /* when the turn was first seen running, at begun_ns */
+    uint64_t begun_ns;
     bool begun_known;
     uint64_t faults_before; /* major ones, when tracking began */
     struct hd_timeline_entry timeline[HD_TIMELINE];

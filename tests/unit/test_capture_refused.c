@@ -119,6 +119,29 @@ static void without_scheduling_figures_a_thread_that_woke_is_not_still_blocked(v
     live_end_reader(&l);
 }
 
+/* The figures of one that runs are of the last tick. */
+static void the_clock_of_a_thread_that_runs_is_in_its_figures_where_it_is_ahead(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, live_body_spin));
+    real = hd_os;
+    hd_os.thread_cpu_clock = standing_clock;
+    clock_stands_at = 1000 * HD_NS_PER_S;
+    assert_true(live_capture_spinning(&l, &c));
+    assert_int_equal(c.way, HD_WAY_SIGNALLED);
+    assert_int_equal(c.sched.cpu_ns, clock_stands_at);
+    l.target.signal = 0;
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+    assert_int_equal(c.way, HD_WAY_KERNEL);
+    assert_int_equal(c.sched.cpu_ns, clock_stands_at);
+    clock_stands_at = 0;
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+    assert_true(c.sched.cpu_ns > 0);
+    hd_os = real;
+    live_end(&l);
+}
+
 /* No descriptors are left, or there is no /proc: what is not known is not made up. */
 static void without_any_file_only_the_clock_tells(void **state) {
     (void)state;
@@ -229,6 +252,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_scheduling_figures_switches_serve),
         cmocka_unit_test(without_scheduling_figures_a_thread_that_woke_is_not_still_blocked),
+        cmocka_unit_test(the_clock_of_a_thread_that_runs_is_in_its_figures_where_it_is_ahead),
         cmocka_unit_test(without_any_file_only_the_clock_tells),
         cmocka_unit_test(a_stack_that_cannot_be_read_leaves_the_place_known),
         cmocka_unit_test(a_page_fault_is_frozen_and_no_call),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "monitor/hang.h"
 
@@ -61,11 +62,98 @@ static void a_stop_that_is_known_late_is_nobodys_time(void **state) {
     assert_int_equal(k.pool.node[h->last.leaf].time_ns, 2 * INTERVAL);
 }
 
+/* One that is found running. */
+static void running(struct hd_hang *h, uint64_t at_ns, struct hd_sched sched) {
+    k.frames[0] = (struct hd_frame){.start = 1, .pc = 1};
+    struct hd_last_sample now = {.valid = true,
+                                 .at_ns = at_ns,
+                                 .sched = sched,
+                                 .state = HD_RUN_RUNNING,
+                                 .evidence = {.state = HD_RUN_RUNNING, .syscall_nr = HD_SYSCALL_NONE}};
+    now.leaf = hd_hang_add_stack(&k, h, 1, at_ns);
+    hd_hang_add(h, &now, 0);
+}
+
+/* A turn of 30 intervals in which it ran for `cpu_ns` of each, and waited `delay_ns` for a processor. */
+static struct hd_hang *a_turn(uint64_t cpu_ns, uint64_t delay_ns, uint64_t slices) {
+    struct hd_message message = {.type = HD_MSG_TRACK, .sched = {.slices = 1}, .sched_known = true};
+    struct hd_hang *h = hd_hang_begin(&k, &message);
+    for (unsigned i = 1; i < 30; i++) {
+        running(h, i * INTERVAL, (struct hd_sched){i * cpu_ns, i * delay_ns, 1 + i * slices});
+    }
+    hd_hang_settle(h, 30 * INTERVAL, 0, &(struct hd_sched){30 * cpu_ns, 30 * delay_ns, 1 + 30 * slices});
+    return h;
+}
+
+static void assert_told(const struct hd_hang *h, enum hd_cause_kind kind, const char *detail) {
+    struct hd_cause cause;
+    hd_cause_decide(&h->sums, &cause);
+    assert_string_equal(cause.detail, detail);
+    assert_int_equal(cause.kind, kind);
+}
+
+/* Every sample meets it while it computes: what it did in between tell its figures alone. */
+static void only_what_it_ran_for_is_told_as_running(void **state) {
+    (void)state;
+    assert_told(a_turn(30 * HD_NS_PER_MS, 0, 5), HD_CAUSE_CPU, "ran for 900 ms of 1.500 s");
+    assert_told(a_turn(24 * HD_NS_PER_MS, 0, 2), HD_CAUSE_CPU, "ran for 720 ms of 1.500 s");
+}
+
+/* Interrupts and a hypervisor take time that its figures leave out. */
+static void one_that_never_left_its_processor_ran_all_the_time(void **state) {
+    (void)state;
+    assert_told(a_turn(30 * HD_NS_PER_MS, 0, 0), HD_CAUSE_CPU, "ran for 1.500 s");
+}
+
+static void what_it_waited_for_a_processor_is_not_its_blocking(void **state) {
+    (void)state;
+    assert_told(a_turn(10 * HD_NS_PER_MS, 40 * HD_NS_PER_MS, 5), HD_CAUSE_STARVED,
+                "was ready to run and got no processor for 1.200 s of 1.500 s");
+}
+
+static void what_it_did_in_between_is_what_a_later_sample_finds(void **state) {
+    (void)state;
+    struct hd_message message = {.type = HD_MSG_TRACK, .sched = {.slices = 1}, .sched_known = true};
+    struct hd_hang *h = hd_hang_begin(&k, &message);
+    running(h, INTERVAL, (struct hd_sched){10 * HD_NS_PER_MS, 0, 2});
+    running(h, 2 * INTERVAL, (struct hd_sched){20 * HD_NS_PER_MS, 0, 3});
+    assert_told(h, HD_CAUSE_CPU, "ran for 20 ms of 100 ms"); /* so far */
+    struct hd_last_sample now = h->last;
+    now.at_ns = 3 * INTERVAL;
+    now.sched = (struct hd_sched){30 * HD_NS_PER_MS, 0, 4};
+    now.state = now.evidence.state = HD_RUN_BLOCKED;
+    now.evidence.syscall_nr = SYS_clock_nanosleep;
+    hd_hang_add(h, &now, 0);
+    hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){40 * HD_NS_PER_MS, 0, 5});
+    assert_told(h, HD_CAUSE_SLEEP, "blocked in clock_nanosleep for 160 ms of 200 ms");
+}
+
+/* The turn is first looked at when it is an interval old: of that the figures tell nothing. */
+static void before_its_first_figures_it_did_as_after_them(void **state) {
+    (void)state;
+    struct hd_message message = {
+        .type = HD_MSG_TRACK, .sched = {.slices = 1}, .sched_known = true, .begun_ns = INTERVAL};
+    struct hd_hang *h = hd_hang_begin(&k, &message);
+    running(h, 2 * INTERVAL, (struct hd_sched){INTERVAL, 0, 2});
+    hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){3 * INTERVAL, 0, 3});
+    assert_told(h, HD_CAUSE_CPU, "ran for 200 ms");
+
+    h = hd_hang_begin(&k, &message);
+    running(h, 2 * INTERVAL, (struct hd_sched){INTERVAL / 5, 0, 2});
+    hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){INTERVAL / 5 + 2 * INTERVAL, 0, 3});
+    assert_told(h, HD_CAUSE_CPU, "ran for 120 ms of 200 ms");
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
     const struct CMUnitTest tests[] = {
         TEST(a_hang_is_of_the_thread_that_had_the_loop_when_it_began),
         TEST(a_stop_that_is_known_late_is_nobodys_time),
+        TEST(only_what_it_ran_for_is_told_as_running),
+        TEST(one_that_never_left_its_processor_ran_all_the_time),
+        TEST(what_it_waited_for_a_processor_is_not_its_blocking),
+        TEST(what_it_did_in_between_is_what_a_later_sample_finds),
+        TEST(before_its_first_figures_it_did_as_after_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
