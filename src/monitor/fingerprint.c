@@ -31,6 +31,9 @@ static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_fr
 }
 
 uint64_t hd_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot, const struct hd_cause *cause) {
+    if (hot->count == 0) {
+        return 0;
+    }
     uint8_t rule = RULE;
     uint64_t hash = hd_hash(hd_hash(HD_HASH_BEGIN, &rule, 1), &cause->kind, 1);
     for (int own_only = 1; own_only >= 0; own_only--) {
@@ -49,7 +52,7 @@ uint64_t hd_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot, cons
 }
 
 uint64_t hd_fingerprint_made(struct hd_worker *k, const struct hd_hot_path *hot) {
-    uint64_t hash = HD_HASH_BEGIN;
+    uint64_t hash = hot->count != 0 ? HD_HASH_BEGIN : 0;
     for (uint32_t i = hot->count; i > 0; i--) {
         const struct hd_frame *f = &k->pool.node[hot->node[i - 1]].frame;
         if (f->start == 0 && hd_modules_at(&k->modules, hd_frame_lookup_pc(f)) < 0) {

@@ -25,7 +25,7 @@ static const char activity_name[][16] = {"entry",          "before-timers", "bef
 static bool bucket_allows(struct hd_monitor *m, struct hd_worker *k, uint64_t print) {
     uint32_t burst = m->settings.reports_per_fingerprint;
     uint64_t now_ns = hd_os_now_ns();
-    if (burst == UINT32_MAX) {
+    if (burst == UINT32_MAX || print == 0) { /* hangs without a stack are not of one kind */
         return true;
     }
     struct hd_bucket *b = &k->bucket[0];

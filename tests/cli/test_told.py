@@ -53,6 +53,29 @@ open("child", "w").write(str(child))
 os._exit(0)
 """
 
+# Computes in functions one after the other; of one that blocks the signal that asks for its stack nobody
+# knows more.
+MASKED = """
+import os, select, signal, time
+r, w = os.pipe()
+def wait(): [select.select([r], [], [], 0.1) for _ in range(16)]
+def compute(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end: sum(range(10**4))
+def unseen(seconds):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+    compute(seconds)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGURG])
+wait()
+for hang in HANGS:
+    for function, seconds in hang: function(seconds)
+    wait()
+"""
+
+
+def masked(*hangs):
+    return MASKED.replace("HANGS", "[%s]" % ", ".join(hangs))
+
 
 class Told(SideBySide):
     def script(self, text):
@@ -126,6 +149,17 @@ class Told(SideBySide):
             ((session,),) = [[report["session"] for report in program.reports("session")]]
             self.assertEqual(1, len(asleep), program.errors)
             self.assertGreaterEqual(sum(held["count"] for held in session.get("suppressed", [])), 1, session)
+
+    def beside_hangs_without_a_stack_are_not_the_same_hang(self):
+        for options in [], ["--reports-per-fingerprint", "1"]:
+            program = self.start(self.script(masked("[(unseen, 0.8)]", "[(unseen, 1.2)]")), options)
+            self.assertEqual(0, program.wait(), program.errors)
+            self.assertNotIn("the same hang again", program.errors)
+            self.assertEqual(2, program.errors.count("(no stack: the thread gave no answer;"), program.errors)
+            for report in program.reports("hang"):
+                self.assertEqual([], schema_errors(report))
+                self.assertNotIn("repeat_of", report)
+                self.assertNotIn("fingerprint", report)
 
     def beside_the_last_line_names_the_runs_own_report(self):
         """Another program's, which is newer, is in the same spool."""

@@ -58,6 +58,7 @@ static int fresh(void **state) {
     m->worker = k;
     m->settings.held = true;
     m->settings.reports_per_day = m->settings.reports_per_fingerprint = UINT32_MAX;
+    hd_modules_init_live(&k->modules, -1);
     hd_tree_pool_init(&k->pool);
     assert_int_equal(hd_spool_open(&k->spool, folder), 0);
     return 0;
@@ -86,13 +87,21 @@ static struct hd_hang *begun(uint64_t number) {
     return h;
 }
 
-/* A hang as long as any, told while it lasts and at its end. */
-static void hang(uint64_t number) {
-    struct hd_hang *h = begun(number);
+/* As long as any, told while it lasts and at its end. */
+static void run_to_end(struct hd_hang *h) {
     hd_publish(m, k, h, false);
     h->duration_ns = HANG_NS;
     hd_publish(m, k, h, true);
+    hd_tree_free(&h->tree);
     h->used = false;
+}
+
+/* All in one function. */
+static void hang(uint64_t number) {
+    static const struct hd_frame frame = {.pc = 0x1010, .start = 0x1000};
+    struct hd_hang *h = begun(number);
+    hd_tree_charge(&h->tree, hd_tree_add(&h->tree, &frame, 1, h->start_ns), h->duration_ns);
+    run_to_end(h);
 }
 
 static void hangs(void) {
@@ -164,6 +173,18 @@ static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **sta
     clock_ns += 24 * 3600 * HD_NS_PER_S; /* however long it was quiet */
     assert_int_equal(shown(BURST + 2), BURST);
     assert_int_equal(atomic_load(&record.suppressed), 2 + 1 + 1 + 2 + 1 + 2);
+}
+
+static void without_a_stack_none_is_of_anothers_kind(void **state) {
+    (void)state;
+    m->settings.held = false;
+    m->settings.reports_per_fingerprint = 1;
+    m->settings.reports_per_day = 4;
+    for (unsigned i = 0; i < 6; i++) {
+        run_to_end(begun(i + 1));
+    }
+    assert_int_equal(files(".json"), 4);
+    assert_int_equal(atomic_load(&record.suppressed), 2); /* by the day's cap */
 }
 
 /* What went for the spool's limit was written today all the same. */
@@ -239,6 +260,7 @@ int main(void) {
         CASE(what_is_not_remembered_is_counted_and_none_of_it_stays),
         CASE(what_is_remembered_is_shown_when_its_loop_is_sure),
         CASE(of_one_kind_some_are_shown_and_one_more_every_ten_minutes),
+        CASE(without_a_stack_none_is_of_anothers_kind),
         CASE(a_small_spool_does_not_lift_the_cap_of_a_day),
         CASE(the_cap_of_a_day_is_over_when_the_day_is),
         CASE(what_was_held_back_or_withdrawn_leaves_its_place_in_the_day),
