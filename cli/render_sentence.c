@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { NAME_WIDTH_MAX = 60 };
-#define SHARE_OF_ALL 0.95 /* less than that is told */
+#define SHARE_OF_ALL STACK_TIME_ALL /* less than that is told */
 
 bool render_is_kind(const json_t *report, const char *kind) {
     const char *have = member_text(report, "kind");
@@ -66,13 +66,13 @@ static size_t find_public(const json_t *report, const json_t *frames, size_t at)
     return at;
 }
 
-/* The innermost frame that has most of the time: of a path that fans out the leaf says little. SIZE_MAX:
- * none.
- */
+/* The innermost frame that has most of the time that is known: of a path that fans out the leaf says little.
+ * SIZE_MAX: none. */
 static size_t find_top(const json_t *report, const json_t *frames) {
+    double half = report_stack_time(report).known / 2;
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i), *share = json_object_get(frame, "share");
-        if (!report_frame_is_ours(report, frame) && (share == NULL || json_number_value(share) >= 0.5))
+        if (!report_frame_is_ours(report, frame) && (share == NULL || json_number_value(share) >= half))
             return find_public(report, frames, i);
     }
     return SIZE_MAX;
@@ -82,6 +82,13 @@ static void put_share(const struct page *p, const json_t *frame) {
     const json_t *share = json_object_get(frame, "share");
     if (share != NULL && json_number_value(share) < SHARE_OF_ALL)
         fprintf(p->out, ", %.0f %% of it", 100 * json_number_value(share));
+}
+
+/* Else that share would read as if the rest were in other functions. */
+static void put_unknown(const struct page *p) {
+    struct stack_time t = report_stack_time(p->report);
+    if (t.known < STACK_TIME_ALL)
+        fprintf(p->out, ", %.0f %% %s", 100 * (1 - t.known), t.is_exact ? "without a stack" : "not known");
 }
 
 static void put_name(const struct page *p, const char *name) {
@@ -133,6 +140,7 @@ void render_sentence(const struct page *p) {
             fputs(", called by ", p->out);
         }
         put_own(p, own);
+        put_unknown(p);
     }
     fputc('\n', p->out);
 }

@@ -181,6 +181,21 @@ static void put_stop(const struct page *p, const json_t *stack) {
             fprintf(p->out, "    (%s: %s)\n", what, stops[i].text);
 }
 
+/* Its shares are of the whole hang, also where that has no stack. */
+static void put_unknown(const struct page *p) {
+    struct stack_time t = report_stack_time(p->report);
+    if (t.known >= STACK_TIME_ALL)
+        return;
+    fprintf(p->out, "    (no stack for %.0f %% of the time", 100 * (1 - t.known));
+    if (!t.is_exact)
+        fputs(", or one that begins elsewhere", p->out);
+    else if (t.no_answer)
+        fputs(
+            ": the thread gave no answer; it may block the signal that asks, or have done so shortly before",
+            p->out);
+    fputs(")\n", p->out);
+}
+
 /* How many are left out at `at`, those of our own not counted. */
 static size_t left_out_at(const struct page *p, const struct choice *c, size_t at) {
     size_t left = 0;
@@ -214,6 +229,8 @@ void render_stack(const struct page *p, const json_t *stack, bool hot) {
         fputs(")\n", p->out);
     }
     put_stop(p, stack);
+    if (hot)
+        put_unknown(p);
     free(fans);
     free(chosen.shown);
 }

@@ -74,6 +74,15 @@ enum frame_origin report_frame_origin(const json_t *report, const json_t *frame)
 json_t *report_own_frame(const json_t *report);
 /* True for a frame of the library that hangdog run preloads: it passes the program's waits on. */
 bool report_frame_is_ours(const json_t *report, const json_t *frame);
+/* The part of the hang's time for which there is a stack, above 0 to 1: the frames' shares are of all of it.
+ * Less than STACK_TIME_ALL is told. */
+#define STACK_TIME_ALL 0.95
+struct stack_time {
+    double known;
+    bool is_exact;  /* else the report has no samples: the rest may be in stacks that begin elsewhere, too */
+    bool no_answer; /* the rest is for the most of a thread that ran */
+};
+struct stack_time report_stack_time(const json_t *report);
 /* "module+offset", the module by its file's name, or by the app's where that is a link to it. NULL when it
  * has none. Caller frees. */
 char *report_frame_place(const json_t *report, const json_t *frame);

@@ -346,13 +346,13 @@ static bool is_start(const json_t *frame) {
 }
 
 /* How well a frame stands for the hang: whose code it is, then whether it has a name, then whether it is in
- * at least half of the time; the leaf of a path that fans out has little of it. */
-static int rank_of(const json_t *report, const json_t *frame) {
+ * at least half of the time that is known; the leaf of a path that fans out has little of it. */
+static int rank_of(const json_t *report, const json_t *frame, double half) {
     const json_t *share = json_object_get(frame, "share");
     if (report_frame_is_ours(report, frame) || is_start(frame))
         return 0;
     return 4 * (int)report_frame_origin(report, frame) + 2 * (json_object_get(frame, "function") != NULL) +
-           (share == NULL || json_number_value(share) >= 0.5);
+           (share == NULL || json_number_value(share) >= half);
 }
 
 static bool is_of_c_library(const json_t *report, const json_t *frame) {
@@ -386,9 +386,10 @@ static bool is_named_librarys(const json_t *report, const json_t *frame) {
 static size_t best_of(const json_t *report, const json_t *frames, size_t count, bool librarys) {
     size_t best = SIZE_MAX;
     int best_rank = -1;
+    double half = report_stack_time(report).known / 2;
     for (size_t i = 0; i < count; i++) {
         const json_t *frame = json_array_get(frames, i);
-        int rank = rank_of(report, frame);
+        int rank = rank_of(report, frame, half);
         if (rank > best_rank && (!librarys || is_named_librarys(report, frame))) {
             best = i;
             best_rank = rank;

@@ -161,6 +161,17 @@ class Told(SideBySide):
                 self.assertNotIn("repeat_of", report)
                 self.assertNotIn("fingerprint", report)
 
+    def beside_time_without_a_stack_is_told(self):
+        program = self.start(self.script(masked("[(compute, 1), (unseen, 1)]")))
+        self.assertEqual(0, program.wait(), program.errors)
+        told = r"  hung for \S+ s, \d+ % of it in .*compute \(deep\.py:\d+\), (\d+) % without a stack\n"
+        self.assertRegex(program.errors, told)
+        without = int(re.search(told, program.errors)[1])
+        seen = int(re.search(r"^ +(\d+) %  __libc_start_main ", program.errors, re.MULTILINE)[1])
+        self.assertGreaterEqual(without, 40, program.errors)
+        self.assertTrue(99 <= seen + without <= 101, program.errors)
+        self.assertIn("\n    (no stack for %d %% of the time" % without, program.errors)
+
     def beside_the_last_line_names_the_runs_own_report(self):
         """Another program's, which is newer, is in the same spool."""
         write = os.path.join(BUILD, "tests", "programs", "write-report")

@@ -73,6 +73,27 @@ class Words(unittest.TestCase):
         self.assertIn("\n  ran for 100.000 s, 90 % of it idle\n", times(100, 45, 5))  # a loop that was watched late
         self.assertIn("\n  ran for 100.000 s\n", times(100, 0, 0))
 
+    def test_time_without_a_stack_is_not_read_as_other_functions(self):
+        """The shares are of the whole hang; a repeat in brief has no samples that tell what the rest is."""
+        def seen_for(part, *states):
+            def change(report):
+                for frame in report["hot_stack"]["frames"]:
+                    frame["share"] *= part
+                if "samples" in report:
+                    report["samples"]["timeline"] = [{"at_ns": 0, "for_ns": 9, "state": state} for state in states]
+            return change
+        whole = self.shown("full", seen_for(1, "running"))
+        self.assertNotIn("no stack", whole)
+        self.assertNotIn("without a stack", whole)
+        shown = self.shown("full", seen_for(0.2, "running"))
+        self.assertRegex(shown, r"\n  hung for 2\.003 s, 16 % of it in .*, 80 % without a stack\n")
+        self.assertIn("\n    (no stack for 80 % of the time: the thread gave no answer; it may block the signal that asks, "
+                      "or have done so shortly before)\n", shown)
+        self.assertIn("\n    (no stack for 80 % of the time)\n", self.shown("full", seen_for(0.2, "blocked")))
+        shown = self.shown("brief", seen_for(0.2))
+        self.assertRegex(shown, r"\n  hung for 2\.003 s, 16 % of it in .*, 80 % not known\n")
+        self.assertIn("\n    (no stack for 80 % of the time, or one that begins elsewhere)\n", shown)
+
     def command_of_repeat(self, folder, repeated):
         """The command that the text of a repeat names, and what it does there."""
         report = {**json.loads(self.reports["brief"]), "repeat_of": repeated}
