@@ -12,17 +12,24 @@
 #include <sys/resource.h>
 
 #define PATH_BYTES 4096
+#define NONE_BYTES ((uint64_t)INT64_MAX / 2) /* version 1 has a number for no limit, too */
 
 struct version {
     const char *line; /* how its line in /proc/self/cgroup goes on behind the first number */
-    const char *mount, *most, *used;
+    const char *mount, *most, *high, *used;
     const char *cached[2]; /* in memory.stat: what is given back where memory is short */
 };
 
 static const struct version versions[] = {
-    {"::/", "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file ", "active_file "}},
+    {"::/",
+     "/sys/fs/cgroup",
+     "memory.max",
+     "memory.high",
+     "memory.current",
+     {"inactive_file ", "active_file "}},
     {":memory:/",
      "/sys/fs/cgroup/memory",
+     "memory.limit_in_bytes",
      "memory.limit_in_bytes",
      "memory.usage_in_bytes",
      {"total_inactive_file ", "total_active_file "}},
@@ -54,12 +61,14 @@ static uint64_t read_number(const char *folder, const char *file, const char *na
 
 static uint64_t room_in(const struct version *v, const char *folder) {
     uint64_t most = read_number(folder, v->most, "", UINT64_MAX); /* version 2 says "max" */
+    uint64_t high = read_number(folder, v->high, "", UINT64_MAX); /* from there on all in it are held up */
     uint64_t used = read_number(folder, v->used, "", 0);
+    most = high < most ? high : most;
     for (unsigned i = 0; i < 2; i++) {
         uint64_t cached = read_number(folder, "memory.stat", v->cached[i], 0);
         used -= cached < used ? cached : used;
     }
-    return most == UINT64_MAX ? most : used < most ? most - used : 0;
+    return most > NONE_BYTES ? UINT64_MAX : used < most ? most - used : 0;
 }
 
 /* The least of a group's and of those that it is in. */
@@ -100,13 +109,15 @@ static uint64_t room(void) {
 }
 
 void memory_keep_to_room(void) {
+    static rlim_t given;
     struct rlimit limit;
     uint64_t left = room();
     uint64_t mapped = read_number("/proc/self", "status", "VmData:", UINT64_MAX);
     if (left == UINT64_MAX || mapped == UINT64_MAX || getrlimit(RLIMIT_DATA, &limit) != 0) {
         return;
     }
+    given = given == 0 ? limit.rlim_cur : given;
     uint64_t most = mapped * 1024 + left / 2;
-    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    limit.rlim_cur = most < given ? most : given;
     setrlimit(RLIMIT_DATA, &limit);
 }

@@ -191,7 +191,8 @@ static void put_unknown(const struct page *p) {
         fputs(", or one that begins elsewhere", p->out);
     else if (t.no_answer)
         fputs(
-            ": the thread gave no answer; it may block the signal that asks, or have done so shortly before",
+            ": the thread ran and gave no answer, or could not be asked; it may block the signal, have a handler of its own for it, or "
+            "be under a filter",
             p->out);
     fputs(")\n", p->out);
 }

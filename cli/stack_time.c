@@ -27,7 +27,7 @@ static double ratio_to_hot(const json_t *samples) {
     return most > 0 ? sum / most : 0;
 }
 
-/* Of the samples that have no stack most of the time is of a thread that ran: it was asked. */
+/* Of the samples that have no stack most of the time is of a thread that ran. */
 static bool gave_no_answer(const json_t *samples) {
     const json_t *timeline = json_object_get(samples, "timeline"), *entry;
     double ran_ns = 0, other_ns = 0;

@@ -35,22 +35,25 @@ struct hd_still {
  * then open (they may also be set later: until then the thread is treated as any other). */
 struct hd_target {
     int tid;
-    bool watched; /* only watched threads are ever signalled and copied by plain memory reads */
+    bool watched;   /* only watched threads are ever signalled and copied by plain memory reads */
+    bool only_read; /* a seccomp filter is there: clocks of threads are not asked for */
     int syscall_fd, schedstat_fd, status_fd; /* in the monitor's table; -1: not to be had */
     uint64_t stack_lo, stack_hi;             /* its own, for as long as it lives; 0 0 when not known */
     struct hd_sched last;                    /* at the last frozen capture */
     bool last_valid;
     struct hd_still still; /* of that capture */
-    bool wait_known;       /* how a thread waits in call `wait_nr` */
+    bool wait_known;       /* how a thread waits in call `wait_nr` with its first argument */
     uint8_t wait_state, wait_tries;
     int32_t wait_nr;
+    uint64_t wait_arg;
     uint64_t voluntary; /* its voluntary context switches when they were last looked at */
     bool voluntary_valid;
     uint64_t taken_ns,
         taken_slices;      /* when the last capture began, and how often the thread had run by then */
     bool blocks;           /* the thread was seen to block its signal, and not that it does no more */
     uint64_t unblocked_ns; /* since when it shows it as not blocked, and has not waited; 0: it has */
-    uint64_t spared_ns;    /* for how long after the last signal none is sent; 0: that broke no call */
+    uint64_t unblocked_cpu_ns;
+    uint64_t spared_ns; /* for how long after the last signal none is sent; 0: that broke no call */
     uint64_t spared_until_ns;
     struct hd_mailbox *mailbox; /* watched only */
     int signal; /* 0: rung 2 is closed; becomes 0 when the program takes the signal for itself */

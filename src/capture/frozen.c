@@ -83,27 +83,34 @@ static void fill_still(const struct hd_target *t, struct hd_capture *out) {
     memcpy(out->syscall_args, t->still.args, sizeof out->syscall_args);
 }
 
+static bool knows_wait(const struct hd_target *t, const struct hd_proc_syscall *call) {
+    return t->wait_known && t->wait_nr == call->nr && t->wait_arg == call->args[0];
+}
+
 /* Whether a signal would end the wait. That takes five times as long to read as all else, and a fast disk's
  * waits are over in 40 us: it is read when the stack is safe, and holds where it can be proven. Else it is
  * what it was in the call's last wait of which it is known, or a guess: outside of calls threads wait for
  * pages only. One that is ready, and ran no more, was woken only now. */
-static enum hd_run_state kind_of_wait(struct hd_target *t, int32_t nr, enum hd_run_state read,
-                                      const struct hd_sched *since) {
+static enum hd_run_state kind_of_wait(struct hd_target *t, const struct hd_proc_syscall *call,
+                                      enum hd_run_state read, const struct hd_sched *since) {
     struct hd_sched now;
     if (read == HD_RUN_RUNNABLE &&
         (hd_target_state(t, &read) < 0 || hd_capture_sched(t, &now) < 0 || !same_sched(since, &now))) {
         read = HD_RUN_RUNNABLE;
     }
-    if (read != HD_RUN_RUNNABLE) {
+    if (read == HD_RUN_BLOCKED || read == HD_RUN_UNINTERRUPTIBLE) {
         t->wait_known = true;
-        t->wait_nr = nr;
+        t->wait_nr = call->nr;
+        t->wait_arg = call->args[0];
         t->wait_state = (uint8_t)read;
+    }
+    if (read != HD_RUN_RUNNABLE) {
         return read;
     }
-    if (t->wait_known && t->wait_nr == nr) {
+    if (knows_wait(t, call)) {
         return (enum hd_run_state)t->wait_state;
     }
-    return nr == HD_SYSCALL_NONE ? HD_RUN_UNINTERRUPTIBLE : HD_RUN_BLOCKED;
+    return call->nr == HD_SYSCALL_NONE ? HD_RUN_UNINTERRUPTIBLE : HD_RUN_BLOCKED;
 }
 
 static void remember(struct hd_target *t, const struct hd_proc_syscall *call, enum hd_run_state state,
@@ -152,7 +159,7 @@ int hd_frozen_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) 
         return -EAGAIN;
     }
     /* of a call that is not known yet at every other try, where the wait may be too short for it */
-    if ((!t->wait_known || t->wait_nr != call.nr) && t->wait_tries++ % 2 == 0) {
+    if (!knows_wait(t, &call) && t->wait_tries++ % 2 == 0) {
         (void)hd_target_state(t, &state);
     }
     out->syscall_nr = call.nr;
@@ -169,7 +176,7 @@ int hd_frozen_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) 
     if (n != n_after || memcmp(before, after, (size_t)n) != 0 || !same_sched(&out->sched, &sched)) {
         return -EAGAIN;
     }
-    remember(t, &call, kind_of_wait(t, call.nr, state, &sched), &sched);
+    remember(t, &call, kind_of_wait(t, &call, state, &sched), &sched);
     fill_still(t, out);
     out->stack = stack;
     return 0;

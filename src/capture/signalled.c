@@ -19,8 +19,8 @@
 #define SPIN_NS (50 * HD_NS_PER_US) /* a signal takes some 15 to 30 µs there, a wake-up of ours 30 to 80 */
 #define RELAX 32                    /* some 1 to 2 µs */
 /* A thread inside sigwait, which takes what it keeps blocked, shows it as not blocked. So who was seen to
- * block it still does, until two looks so far apart show that it does not, and that it did not wait between
- * them. */
+ * block it still does, until two looks so far apart show that it does not, and that it ran between them and
+ * did not wait: not one that was woken there, and got no processor since. */
 #define UNBLOCKED_NS (20 * HD_NS_PER_MS)
 /* A thread that computes inside the kernel runs; what our signal broke there it may begin again, and would
  * never come to an end of. */
@@ -118,13 +118,17 @@ uint8_t *hd_signalled_spare(void) {
 }
 
 static bool blocks(struct hd_target *t, bool quiet, bool shown) {
-    uint64_t now_ns = hd_os_now_ns();
+    uint64_t now_ns = hd_os_now_ns(), cpu_ns;
     t->blocks |= shown;
-    if (shown || !quiet) {
+    if (!t->blocks) {
+        return false;
+    }
+    if (shown || !quiet || hd_os.thread_cpu_clock(t->tid, &cpu_ns) < 0) {
         t->unblocked_ns = 0;
     } else if (t->unblocked_ns == 0) {
         t->unblocked_ns = now_ns;
-    } else if (now_ns - t->unblocked_ns >= UNBLOCKED_NS) {
+        t->unblocked_cpu_ns = cpu_ns;
+    } else if (now_ns - t->unblocked_ns >= UNBLOCKED_NS && cpu_ns - t->unblocked_cpu_ns >= HD_NS_PER_MS) {
         t->blocks = false;
     }
     return t->blocks;
@@ -258,6 +262,10 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     out->state = HD_RUN_RUNNING;
     out->syscall_nr = HD_SYSCALL_NONE;
     note_times(t, m, &sent, out);
+    struct hd_sched after; /* it may have waited for a processor before that */
+    if (hd_capture_sched(t, &after) == 0) {
+        out->sched = after;
+    }
     hd_capture_sched_now(t, &out->sched);
     uint64_t lo, hi;
     if (t->stack_hi - m->regs.sp < GROWN_MAX) { /* it may have grown: the next copy is whole */

@@ -191,12 +191,12 @@ int hd_capture_sched(const struct hd_target *t, struct hd_sched *out) {
 
 bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since) {
     uint64_t cpu_ns;
-    return hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns == since->cpu_ns;
+    return !t->only_read && hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns == since->cpu_ns;
 }
 
 void hd_capture_sched_now(const struct hd_target *t, struct hd_sched *sched) {
     uint64_t cpu_ns;
-    if (hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns > sched->cpu_ns) {
+    if (!t->only_read && hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns > sched->cpu_ns) {
         sched->cpu_ns = cpu_ns; /* where a hypervisor takes the time it may stand still */
     }
 }

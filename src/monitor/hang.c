@@ -100,7 +100,7 @@ static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, uint64_
                   const struct hd_sched *from, const struct hd_sched *to, uint8_t state) {
     bool known = from != NULL && to != NULL && hd_sched_known(from) && hd_sched_known(to);
     e->for_ns = ns;
-    e->cpu_ns = known ? to->cpu_ns - from->cpu_ns : 0;
+    e->cpu_ns = known && to->cpu_ns > from->cpu_ns ? to->cpu_ns - from->cpu_ns : 0;
     e->delay_ns = known ? to->delay_ns - from->delay_ns : 0;
     if (found_running(e->state) && known && to->slices != from->slices && state != HD_RUN_RUNNABLE) {
         uint64_t told_ns = e->cpu_ns + e->delay_ns;
@@ -212,6 +212,7 @@ static void cut(struct hd_hang *h, uint64_t end_ns, uint64_t excluded_ns) {
 
 void hd_hang_settle(struct hd_hang *h, uint64_t at_ns, uint64_t excluded_ns, const struct hd_sched *sched) {
     if (h->last.valid && at_ns < h->last.at_ns) {
+        charge_between(h);
         cut(h, at_ns, excluded_ns);
         return;
     }

@@ -194,8 +194,7 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
     struct hd_sched before = w->sched;
     bool known = w->sched_valid;
     bool followed = w->life.state != HD_LIFE_IDLE;
-    bool rests = known && w->blocked && late_ns <= HD_LATE_NS && !hd_is_filtered(m) &&
-                 hd_capture_rests(&w->target, &w->sched);
+    bool rests = known && w->blocked && late_ns <= HD_LATE_NS && hd_capture_rests(&w->target, &w->sched);
     if (!rests) {
         read_sched(w);
     }
@@ -272,7 +271,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         bool anew = w->life.state == HD_LIFE_IDLE; /* also a turn that was looked at before a pause */
         unsigned actions = hd_life_look(&w->life, &look, &limits);
         if (w->life.state != HD_LIFE_IDLE && (anew || w->begun_turn != w->life.turn)) {
-            begin_turn(w, now_ns, late_ns);
+            begin_turn(w, hd_os_now_ns(), late_ns);
         }
         if ((actions & HD_ACT_TRACK) != 0 && !track(m, w, look.turn)) {
             w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
@@ -308,7 +307,8 @@ static void look_often_enough(struct hd_monitor *m, const struct hd_watch *w) {
 
 void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     w->target = (struct hd_target){.mailbox = w->mailbox, .watched = true};
-    w->target.signal = hd_is_filtered(m) ? 0 : m->settings.signal;
+    w->target.only_read = hd_is_filtered(m);
+    w->target.signal = w->target.only_read ? 0 : m->settings.signal;
     w->life = (struct hd_life){0};
     w->sched_valid = w->blocked = w->sure_told = w->told = false;
     /* a loop that is watched when the program has launched is not its launch; which loop that is, the preload
@@ -337,7 +337,13 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
         struct hd_look look;
         fill_look(m, w, hd_os_now_ns(), &look);
         look.running = false;
-        read_sched(w); /* it ran on since the last look */
+        struct hd_sched looked = w->sched;
+        bool known = w->sched_valid;
+        read_sched(w);         /* it ran on since the last look */
+        if (!w->sched_valid) { /* and has ended */
+            w->sched = looked;
+            w->sched_valid = known;
+        }
         hd_act(m, w, &look, hd_life_look(&w->life, &look, &limits));
     }
     if (w->target.watched) { /* else it goes before it was opened */

@@ -87,8 +87,8 @@ class Words(unittest.TestCase):
         self.assertNotIn("without a stack", whole)
         shown = self.shown("full", seen_for(0.2, "running"))
         self.assertRegex(shown, r"\n  hung for 2\.003 s, 16 % of it in .*, 80 % without a stack\n")
-        self.assertIn("\n    (no stack for 80 % of the time: the thread gave no answer; it may block the signal that asks, "
-                      "or have done so shortly before)\n", shown)
+        self.assertIn("\n    (no stack for 80 % of the time: the thread ran and gave no answer, or could not be asked; it may block the "
+                      "signal, have a handler of its own for it, or be under a filter)\n", shown)
         self.assertIn("\n    (no stack for 80 % of the time)\n", self.shown("full", seen_for(0.2, "blocked")))
         shown = self.shown("brief", seen_for(0.2))
         self.assertRegex(shown, r"\n  hung for 2\.003 s, 16 % of it in .*, 80 % not known\n")

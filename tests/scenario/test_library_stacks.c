@@ -151,7 +151,7 @@ static void a_stack_that_is_longer_than_what_is_copied_ends_at_the_limit(void **
 __attribute__((noinline)) static void waits_in_vfork(uint64_t ms) {
     pid_t child = vfork(); /* NOLINT: what it does is what is tested */
     if (child == 0) {
-        nap_ms(ms);
+        nap_ms(ms); /* NOLINT: the same */
         _exit(0);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);
