@@ -165,8 +165,8 @@ static void put_stop(const struct page *p, const json_t *stack) {
         {"no-progress", "the stack is damaged, or the unwind information is wrong"},
         {"limit", "there is more of it than the 64 KiB that are looked at"},
         {"no-answer",
-         "the thread gave no answer; it may block or ignore the signal that asks, have a handler of its own for "
-         "it, be under a filter, or see no /proc of its namespace of processes"},
+         "the thread gave no answer; it may be busy in the kernel still, block or ignore the signal that asks, have a "
+         "handler of its own for it, be under a filter, or see no /proc of its namespace of processes"},
         {"exited", "the thread ended"},
     };
     const char *stop = member_text(stack, "stop");

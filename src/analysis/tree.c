@@ -99,12 +99,18 @@ uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t 
     return at;
 }
 
+/* An answer that comes late is of samples that others followed. */
+static uint64_t latest(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
 void hd_tree_again(struct hd_tree *t, uint32_t leaf, uint64_t at_ns) {
     t->samples++;
-    t->newest_ns = at_ns;
+    t->newest_ns = latest(t->newest_ns, at_ns);
     for (uint32_t i = leaf; i != HD_TREE_NONE; i = t->pool->node[i].parent) {
-        t->pool->node[i].last_ns = at_ns;
-        t->pool->node[i].samples++;
+        struct hd_tree_node *n = &t->pool->node[i];
+        n->last_ns = latest(n->last_ns, at_ns);
+        n->samples++;
     }
 }
 

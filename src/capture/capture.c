@@ -92,7 +92,10 @@ static int attempt(struct hd_target *t, bool lend, struct hd_capture *out) {
     clear(out);
     out->sched = since;
     out->at_ns = at_ns;
-    if (!hd_signalled_allowed(t) || !keeps_running(t, &since)) {
+    if (!hd_signalled_allowed(t)) {
+        return hd_signalled_asks(t) ? -ETIMEDOUT : -EAGAIN;
+    }
+    if (!keeps_running(t, &since)) {
         return -EAGAIN;
     }
     rc = hd_signalled_take(t, lend, out);

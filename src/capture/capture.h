@@ -116,6 +116,14 @@ void *hd_capture_thread_left_over(void);
  * kind. */
 int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out);
 
+/* The answer of a thread that gave none within those 50 ms, and has now: signals are taken on the way back
+ * from the kernel, so that it was there all the while (or had no processor), called from this stack. 0, and
+ * out->at_ns is when it was asked; -EAGAIN: there is none. It is waited for, and no other is asked for, until
+ * it has come, a capture of another target needs the buffer, or the question is forgotten: when the turn that
+ * it was about is over. Monitor only. */
+int hd_capture_late(struct hd_target *t, struct hd_capture *out);
+void hd_capture_late_forget(const struct hd_target *t);
+
 /* The buffers of the above: taken once, kept for the life of the process. Before the first capture. */
 int hd_capture_buffers(void);
 

@@ -32,6 +32,11 @@
 #define CACHE_LINE 64u
 #define GROWN_MAX (128ULL << 20) /* the kernel maps nothing nearer below the end of a main thread's stack */
 
+/* An instant by both clocks. */
+struct instant {
+    uint64_t ticks, ns;
+};
+
 /* Two buffers for all. They belong to the library and not to the caller, since a handler that was put off in
  * mid-copy for longer than anybody waits would write into whatever the caller's has become. The first is
  * written by watched threads only, and lent to whoever unwinds: most of its cache lines are never read, and
@@ -42,7 +47,9 @@ static struct {
     int signal;
     const struct hd_mailbox *held; /* that handler's; the rung stays closed until it is done */
     uint32_t sequence;
-    uint64_t filters; /* under which the handler may do what it does */
+    struct hd_target *asked; /* gave no answer to the newest question yet, and has `lent`; NULL: nobody */
+    struct instant sent;     /* when that was asked */
+    uint64_t filters;        /* under which the handler may do what it does */
 } shared;
 
 int hd_capture_buffers(void) {
@@ -104,6 +111,31 @@ static const uint8_t *held(void) {
     return shared.held != NULL ? shared.held->bytes : NULL;
 }
 
+/* No answer to the newest question will be taken from now on. False: it is there. */
+static bool take_back(struct hd_mailbox *m) {
+    uint64_t asked = hd_mail_word(shared.sequence, HD_MAIL_ASKED);
+    if (__atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(shared.sequence, HD_MAIL_IDLE), false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        return true;
+    }
+    if (phase_of(asked) == HD_MAIL_DONE) {
+        return false;
+    }
+    shared.held = m; /* put off in mid-copy */
+    return true;
+}
+
+bool hd_signalled_asks(const struct hd_target *t) {
+    return shared.asked == t;
+}
+
+void hd_capture_late_forget(const struct hd_target *t) {
+    if (t != NULL && shared.asked == t) {
+        shared.asked = NULL;
+        (void)take_back(t->mailbox);
+    }
+}
+
 /* A handler that is in mid-copy now has the buffers to itself: the next start takes others. */
 void hd_signalled_forget(const struct hd_mailbox *m) {
     if (m != NULL && held() != NULL && shared.held == m) { /* the worker's targets have none */
@@ -148,26 +180,33 @@ bool hd_signalled_allowed(struct hd_target *t) {
     if (status.filters != shared.filters || status.filters == HD_FILTERS_UNKNOWN) {
         return false; /* the handler's calls, and the return from it, may be the end of the program */
     }
-    if (blocks(t, quiet, (status.blocked >> (t->signal - 1) & 1) != 0) || !quiet ||
-        (status.pending >> (t->signal - 1) & 1) != 0) {
+    bool blocked = (status.blocked >> (t->signal - 1) & 1) != 0;
+    if (shared.asked == t) { /* who blocks it may have run since it was asked */
+        hd_capture_late_forget(blocked ? t : NULL);
+        return false;
+    }
+    if (blocks(t, quiet, blocked) || !quiet || (status.pending >> (t->signal - 1) & 1) != 0) {
         return false;
     }
     if (hd_os.signal_action(t->signal, NULL, &action) < 0 || action.handler != (void *)hd_capture_on_signal) {
         t->signal = 0; /* the program has taken it: it is the program's from now on */
         return false;
     }
+    hd_capture_late_forget(shared.asked); /* one at a time */
     return shared.lent != NULL && held() == NULL && __atomic_load_n(&t->mailbox->left, __ATOMIC_RELAXED) == 0;
 }
 
-/* Waits until the phase is DONE. False: no answer, and none will be taken any more. A thread on our own
- * processor answers only when we sleep. */
-static bool wait_for_answer(struct hd_mailbox *m, uint32_t sequence) {
-    const uint64_t done = hd_mail_word(sequence, HD_MAIL_DONE);
+static bool has_answered(const struct hd_mailbox *m) {
+    return __atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == hd_mail_word(shared.sequence, HD_MAIL_DONE);
+}
+
+/* A thread on our own processor answers only when we sleep. False: no answer yet. */
+static bool wait_for_answer(const struct hd_mailbox *m) {
     uint64_t now = hd_os_now_ns();
     uint64_t spin_until = now + SPIN_NS, until = now + ANSWER_NS;
     uint64_t nap = FIRST_NAP_NS;
 
-    while (__atomic_load_n(&m->word, __ATOMIC_ACQUIRE) != done) {
+    while (!has_answered(m)) {
         now = hd_os_now_ns();
         if (now < spin_until) {
             for (unsigned i = 0; i < RELAX; i++) { /* each look takes the word's line from the handler */
@@ -176,31 +215,13 @@ static bool wait_for_answer(struct hd_mailbox *m, uint32_t sequence) {
             continue;
         }
         if (now >= until || __atomic_load_n(&m->left, __ATOMIC_RELAXED) != 0) {
-            break;
+            return false;
         }
         hd_capture_nap(nap);
         nap = nap * 2 < LONGEST_NAP_NS ? nap * 2 : LONGEST_NAP_NS;
     }
-    if (__atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == done) {
-        return true;
-    }
-
-    uint64_t asked = hd_mail_word(sequence, HD_MAIL_ASKED);
-    if (__atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(sequence, HD_MAIL_IDLE), false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        return false;
-    }
-    if (phase_of(asked) == HD_MAIL_DONE) {
-        return true;
-    }
-    shared.held = m; /* put off in mid-copy */
-    return false;
+    return true;
 }
-
-/* An instant by both clocks. */
-struct instant {
-    uint64_t ticks, ns;
-};
 
 /* So many ticks of a trip, in ns; nothing took longer than all of it, whatever an unsteady counter says. By
  * the trip alone: the machine may have been suspended before, while the counter ran on. */
@@ -233,6 +254,30 @@ static void note_calls(struct hd_target *t, const struct hd_mailbox *m) {
     t->cost.restarted_syscalls = __atomic_load_n(&m->restarted_syscalls, __ATOMIC_RELAXED);
 }
 
+static void read_answer(struct hd_target *t, const struct instant *sent, struct hd_capture *out) {
+    const struct hd_mailbox *m = t->mailbox;
+    out->regs = m->regs;
+    out->stack_addr = m->stack_addr;
+    out->stack_bytes = m->stack_bytes < HD_STACK_BYTES_MAX ? m->stack_bytes : HD_STACK_BYTES_MAX;
+    out->truncated = m->truncated;
+    out->stack = m->bytes;
+    out->lent = m->bytes == shared.lent;
+    out->way = HD_WAY_SIGNALLED;
+    out->state = HD_RUN_RUNNING;
+    out->syscall_nr = HD_SYSCALL_NONE;
+    note_times(t, m, sent, out);
+    struct hd_sched after; /* it may have waited for a processor before that */
+    if (hd_capture_sched(t, &after) == 0) {
+        out->sched = after;
+    }
+    hd_capture_sched_now(t, &out->sched);
+    uint64_t lo, hi;
+    if (t->stack_hi - m->regs.sp < GROWN_MAX) { /* it may have grown: the next copy is whole */
+        (void)hd_target_bounds(t, m->regs.sp, &lo, &hi);
+    }
+}
+
+/* Into the buffer that is lent a thread may copy when it comes to: nobody else needs it meanwhile. */
 int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     struct hd_mailbox *m = t->mailbox;
     uint32_t sequence = ++shared.sequence;
@@ -247,29 +292,29 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
         return rc;
     }
     t->cost.signals++;
-    bool answered = wait_for_answer(m, sequence);
+    bool answered = wait_for_answer(m);
+    bool comes = !answered && lend && __atomic_load_n(&m->left, __ATOMIC_RELAXED) == 0;
     note_calls(t, m);
-    if (!answered) {
+    if (comes) {
+        shared.asked = t;
+        shared.sent = sent;
+    }
+    if (comes || (!answered && take_back(m))) {
         return -ETIMEDOUT;
     }
-    out->regs = m->regs;
-    out->stack_addr = m->stack_addr;
-    out->stack_bytes = m->stack_bytes < HD_STACK_BYTES_MAX ? m->stack_bytes : HD_STACK_BYTES_MAX;
-    out->truncated = m->truncated;
-    out->stack = m->bytes;
-    out->lent = lend;
-    out->way = HD_WAY_SIGNALLED;
-    out->state = HD_RUN_RUNNING;
-    out->syscall_nr = HD_SYSCALL_NONE;
-    note_times(t, m, &sent, out);
-    struct hd_sched after; /* it may have waited for a processor before that */
-    if (hd_capture_sched(t, &after) == 0) {
-        out->sched = after;
+    read_answer(t, &sent, out);
+    return 0;
+}
+
+int hd_capture_late(struct hd_target *t, struct hd_capture *out) {
+    if (shared.asked != t || !has_answered(t->mailbox)) {
+        return -EAGAIN;
     }
-    hd_capture_sched_now(t, &out->sched);
-    uint64_t lo, hi;
-    if (t->stack_hi - m->regs.sp < GROWN_MAX) { /* it may have grown: the next copy is whole */
-        (void)hd_target_bounds(t, m->regs.sp, &lo, &hi);
-    }
+    shared.asked = NULL;
+    note_calls(t, t->mailbox);
+    *out = (struct hd_capture){0};
+    read_answer(t, &shared.sent, out);
+    out->at_ns = shared.sent.ns;
+    t->cost.samples++;
     return 0;
 }

@@ -25,6 +25,9 @@ bool hd_signalled_allowed(struct hd_target *t);
  * came; -ESRCH: the thread is gone. */
 int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out);
 
+/* Whether it was asked, and gave no answer yet that would be taken (hd_capture_late). */
+bool hd_signalled_asks(const struct hd_target *t);
+
 /* The watch of a mailbox ends, which may be freed by its thread from now on. */
 void hd_signalled_forget(const struct hd_mailbox *m);
 

@@ -99,6 +99,7 @@ void hd_target_close(struct hd_target *t) {
         hd_os_close(*files[i]);
         *files[i] = -1;
     }
+    hd_capture_late_forget(t);
     hd_signalled_forget(t->mailbox);
     t->mailbox = NULL;
     t->watched = false;

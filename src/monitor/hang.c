@@ -152,6 +152,7 @@ static void settle_start(struct hd_hang *h, uint64_t excluded_ns) {
         uint64_t ns = h->last.at_ns - from_ns;
         ns = excluded_ns < ns ? ns - excluded_ns : 0;
         hd_tree_charge(&h->tree, h->last.leaf, ns);
+        h->before_ns = ns;
         struct hd_evidence e = h->last.evidence;
         uint64_t uncovered_ns = h->begun_ns > from_ns ? h->begun_ns - from_ns : 0;
         weigh(h, &e, ns, ns > uncovered_ns ? ns - uncovered_ns : 0, h->begun_known ? &h->begun : NULL,
@@ -185,6 +186,32 @@ void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_
         h->blocked.for_ns = 1;
         charge_between(h);
     }
+}
+
+void hd_hang_answer(struct hd_hang *h, const struct hd_last_sample *answer) {
+    uint32_t first = h->timeline_count > HD_TIMELINE ? h->timeline_count - HD_TIMELINE : 0;
+    for (uint32_t i = first; i < h->timeline_count; i++) {
+        struct hd_timeline_entry *e = &h->timeline[i % HD_TIMELINE];
+        if (e->at_ns < answer->at_ns || e->way != HD_WAY_KERNEL) {
+            continue;
+        }
+        uint64_t ns = e->for_ns + (i == 0 ? h->before_ns : 0);
+        hd_tree_take_back(&h->tree, HD_TREE_NONE, ns);
+        hd_tree_again(&h->tree, answer->leaf, e->at_ns);
+        hd_tree_charge(&h->tree, answer->leaf, ns);
+        e->leaf = answer->leaf;
+        e->way = answer->way;
+        e->stop = answer->stop;
+        e->cut = answer->cut < UINT16_MAX ? (uint16_t)answer->cut : UINT16_MAX;
+        if (i + 1 == h->timeline_count) {
+            h->last.leaf = answer->leaf;
+            h->last.way = answer->way;
+            h->last.stop = answer->stop;
+            h->last.cut = answer->cut;
+            h->last.depth = answer->depth;
+        }
+    }
+    hd_tree_take_back(&h->tree, answer->leaf, 0); /* it is no sample of its own */
 }
 
 /* The turn had ended, as is known only now, before its newest samples: what they saw is none of it. What is

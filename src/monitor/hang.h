@@ -20,6 +20,9 @@ uint32_t hd_hang_add_stack(struct hd_worker *k, struct hd_hang *h, uint32_t coun
 /* A sample whose stack is in the tree: the one before it is settled. `excluded_ns`: taken off up to now. */
 void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_t excluded_ns);
 
+/* What the samples without an answer since answer->at_ns were about; its stack was just added to the tree. */
+void hd_hang_answer(struct hd_hang *h, const struct hd_last_sample *answer);
+
 /* The last sample stands until the turn's end, when the thread had these figures; NULL: they are not known.
  */
 void hd_hang_settle(struct hd_hang *h, uint64_t at_ns, uint64_t excluded_ns, const struct hd_sched *sched);

@@ -327,6 +327,7 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     uint32_t still_new = HD_WATCH_NEW; /* else its thread leaves already, and waits for that to be seen */
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
         hd_tell_sample(m, w, HD_MSG_DRY);
+        hd_capture_late_forget(&w->target);
     }
 }
 

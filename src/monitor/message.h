@@ -13,6 +13,7 @@
 enum hd_message_type {
     HD_MSG_TRACK,  /* a turn begins to be sampled: at_ns is its start */
     HD_MSG_SAMPLE, /* followed by struct hd_capture and its stack bytes */
+    HD_MSG_LATE,   /* the same, of all the samples without an answer since at_ns */
     HD_MSG_OPEN,   /* the threshold passed */
     HD_MSG_END,    /* a hang ended at at_ns after duration_ns */
     HD_MSG_FORGET, /* a tracked turn ended below the threshold */

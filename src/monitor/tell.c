@@ -82,6 +82,45 @@ static struct hd_message *room_for(struct hd_monitor *m, struct hd_capture *take
     }
 }
 
+/* The head of a message, and a capture with its stack where that is not lent. */
+static void tell_capture(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type,
+                         const struct hd_capture *taken, struct hd_message *head) {
+    struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
+    *capture = *taken;
+    if (!taken->lent && taken->stack_bytes != 0) {
+        capture->stack = memcpy(capture + 1, taken->stack, taken->stack_bytes);
+    }
+    *head = (struct hd_message){.type = (uint8_t)type,
+                                .loop = w->index,
+                                .generation = w->generation,
+                                .at_ns = taken->at_ns,
+                                .turn = w->life.turn,
+                                .excluded_ns = w->life.excluded_ns};
+    add_figures(m, head);
+    w->blocked = taken->way == HD_WAY_FROZEN;
+    w->sched = taken->sched;
+    w->sched_valid = hd_sched_known(&taken->sched);
+    hd_ring_commit(&m->ring, sample_bytes(taken->lent, taken->stack_bytes));
+    uint64_t until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
+    m->lent_until = taken->lent ? until : m->lent_until;
+    if (!taken->same || m->clock.ns - m->told_ns >= TELL_SAME_NS ||
+        atomic_load_explicit(&w->asked_again, memory_order_relaxed)) {
+        m->told_until = until;
+        tell_worker(m);
+    }
+}
+
+/* What a sample without an answer was about, once the thread is back from there. */
+static void tell_late(struct hd_monitor *m, struct hd_watch *w) {
+    struct hd_capture taken;
+    if (hd_capture_late(&w->target, &taken) == 0) {
+        struct hd_message *head = hd_ring_reserve(&m->ring, sample_bytes(true, 0), HD_RING_RESERVE);
+        if (head != NULL) {
+            tell_capture(m, w, HD_MSG_LATE, &taken, head);
+        }
+    }
+}
+
 /* One capture and, unless the worker is to read it where it is, its stack. Where there is no room for it the
  * worker is behind, and its time goes to the one before. What it will need is known before, but for a stack
  * that has grown: nobody is interrupted for a sample that is lost. */
@@ -105,34 +144,13 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
         tell_worker(m);
         return;
     }
-    struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
-    *capture = taken;
-    if (!taken.lent && taken.stack_bytes != 0) {
-        capture->stack = memcpy(capture + 1, taken.stack, taken.stack_bytes);
-    }
-    *head = (struct hd_message){.type = (uint8_t)type,
-                                .loop = w->index,
-                                .generation = w->generation,
-                                .at_ns = taken.at_ns,
-                                .turn = w->life.turn,
-                                .excluded_ns = w->life.excluded_ns};
-    add_figures(m, head);
-    w->blocked = taken.way == HD_WAY_FROZEN;
-    w->sched = taken.sched;
-    w->sched_valid = hd_sched_known(&taken.sched);
-    hd_ring_commit(&m->ring, sample_bytes(taken.lent, taken.stack_bytes));
-    uint64_t until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
-    m->lent_until = taken.lent ? until : m->lent_until;
-    if (!taken.same || m->clock.ns - m->told_ns >= TELL_SAME_NS ||
-        atomic_load_explicit(&w->asked_again, memory_order_relaxed)) {
-        m->told_until = until;
-        tell_worker(m);
-    }
+    tell_capture(m, w, type, &taken, head);
 }
 
 /* The worker need not know any more what becomes of this turn. */
 static void tell_no_more(struct hd_monitor *m, struct hd_watch *w, const struct hd_message *last) {
     hd_tell(m, last);
+    hd_capture_late_forget(&w->target);
     w->told = false;
     m->followed--;
 }
@@ -198,6 +216,9 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look
     if (!w->told && (actions & (HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN)) != 0) {
         tell_turn(m, w, message);
         actions |= w->told && w->life.state == HD_LIFE_HANGING ? HD_ACT_OPEN : 0;
+    }
+    if (w->told) {
+        tell_late(m, w);
     }
     if ((actions & HD_ACT_SAMPLE) != 0 && w->told) {
         hd_tell_sample(m, w, HD_MSG_SAMPLE);

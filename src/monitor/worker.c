@@ -116,9 +116,9 @@ static void look_at_threads(const struct hd_monitor *m, struct hd_worker *k, str
     hd_threads_find_deadlock(k, h);
 }
 
-/* A stack that is new to us. */
-static void see_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
-                      struct hd_last_sample *now) {
+/* A stack that is new to us, in the hang's tree. Returns its frames' number. */
+static uint32_t place_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
+                            struct hd_last_sample *now) {
     struct hd_walk walk;
     if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
         look_after_modules(k, true);
@@ -132,6 +132,12 @@ static void see_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_ca
     now->stop = walk.stop;
     now->depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
     now->cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
+    return count;
+}
+
+static void see_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
+                      struct hd_last_sample *now) {
+    uint32_t count = place_stack(k, h, c, now);
     now->served = false;
     hd_evidence_gather(k, h->tid, c, k->frames, count, h->start_ns, &now->evidence);
 }
@@ -188,6 +194,15 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     h->excluded_ns = msg->excluded_ns;
     h->seen_age_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
     h->seen_same = c->same;
+}
+
+/* Where the thread was when it gave no answer. */
+static void on_late(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
+                    const struct hd_capture *c) {
+    struct hd_last_sample answer = {.at_ns = c->at_ns};
+    (void)place_stack(k, h, c, &answer);
+    hd_hang_answer(h, &answer);
+    atomic_store_explicit(&hd_watch_at(m, h->loop)->changed_ns, hd_os_now_ns(), memory_order_relaxed);
 }
 
 /* When nothing more is known: what ended meanwhile is written once. */
@@ -359,6 +374,11 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
     case HD_MSG_SAMPLE:
         if (h != NULL) {
             on_sample(m, k, h, msg, capture);
+        }
+        break;
+    case HD_MSG_LATE:
+        if (h != NULL) {
+            on_late(m, k, h, capture);
         }
         break;
     case HD_MSG_OPEN:

@@ -2,7 +2,7 @@
  *
  * A hang with more functions on its stacks than there are nodes for them, and then one function that has most
  * of the time: the report names it, with its share. And a stack of which not all is copied, and one whose
- * innermost function keeps its return address in a register.
+ * innermost function keeps its return address in a register, and those of calls that keep the kernel busy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,6 +174,49 @@ static void a_wait_in_vfork_has_its_callers(void **state) {
     looper_stop(&looper);
 }
 
+/* ---- calls that keep the kernel busy --------------------------------------------------------------- */
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
+#endif
+#define MAPPED ((size_t)2 << 30)
+static bool was_busy;
+
+/* Maps the page of zeros half a million times, in one call that looks for no signal: 0.3 s. */
+__attribute__((noinline)) static void keeps_the_kernel_busy(uint64_t ms) {
+    for (uint64_t until_ns = now_ns() + ms * MS; now_ns() < until_ns;) {
+        void *at = mmap(NULL, MAPPED, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        assert_true(at != MAP_FAILED);
+        (void)madvise(at, MAPPED, MADV_NOHUGEPAGE);
+        was_busy = madvise(at, MAPPED, MADV_POPULATE_READ) == 0;
+        munmap(at, MAPPED);
+    }
+}
+
+static void a_thread_that_is_busy_in_the_kernel_tells_where_when_it_is_back(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    uint64_t took_ns = looper_call(&looper, keeps_the_kernel_busy, 4 * THRESHOLD_MS), unknown_ns = 0;
+    if (!was_busy) {
+        looper_stop(&looper);
+        print_message("this kernel has no such call\n");
+        skip();
+    }
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(hangs, 0),
+                 *timeline = json_object_get(json_object_get(hang, "samples"), "timeline");
+    for (size_t i = 0; i < json_array_size(timeline); i++) {
+        const json_t *entry = json_array_get(timeline, i);
+        unknown_ns += json_object_get(entry, "stack") == NULL ? report_ns(entry, "for_ns") : 0;
+    }
+    print_message("%zu samples; no stack for %.0f of %.0f ms\n", json_array_size(timeline),
+                  (double)unknown_ns / MS, (double)took_ns / MS);
+    assert_true(report_blames(hang, keeps_the_kernel_busy));
+    assert_true(unknown_ns < took_ns / 10);
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_function_after_hundreds_of_stacks_is_named, begin_library,
@@ -180,6 +224,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_stack_that_is_longer_than_what_is_copied_ends_at_the_limit,
                                         begin_library, end_library),
         cmocka_unit_test_setup_teardown(a_wait_in_vfork_has_its_callers, begin_library, end_library),
+        cmocka_unit_test_setup_teardown(a_thread_that_is_busy_in_the_kernel_tells_where_when_it_is_back,
+                                        begin_library, end_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

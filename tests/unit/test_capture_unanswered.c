@@ -53,24 +53,128 @@ static bool is_swallowed(const struct live *l) {
     return sent_to == l->tid;
 }
 
-static void an_answer_that_comes_too_late_is_not_taken(void **state) {
+/* Starts a thread that is asked, and gives no answer for as long as the signal is on its way. */
+static void ask_in_vain(struct live *l, bool lend) {
+    struct hd_capture c;
+    assert_true(live_start(l, live_body_spin));
+    assert_true(live_capture_by(l, HD_WAY_SIGNALLED, &c)); /* it is past anything that it does first */
+    real = hd_os;
+    sent_to = 0;
+    hd_os.signal_thread = swallow_signal;
+    bool in_vain = capture_in_vain(l, lend, is_swallowed, &c);
+    hd_os = real;
+    assert_true(in_vain);
+}
+
+/* The signal arrives. True: the thread has changed the word that asks. */
+static bool is_answered(const struct live *l) {
+    uint64_t word = __atomic_load_n(&l->mailbox->word, __ATOMIC_ACQUIRE);
+    assert_int_equal(hd_os.signal_thread(hd_os.get_pid(), l->tid, sent_signal, sent_value), 0);
+    for (int i = 0; i < 100 && __atomic_load_n(&l->mailbox->word, __ATOMIC_ACQUIRE) == word; i++) {
+        live_nap(HD_NS_PER_MS);
+    }
+    return __atomic_load_n(&l->mailbox->word, __ATOMIC_ACQUIRE) != word;
+}
+
+/* As of a thread that was in the kernel all the while. */
+static void an_answer_that_comes_late_tells_where_it_was(void **state) {
     (void)state;
     struct live l = {0};
     struct hd_capture c;
-    assert_true(live_start(&l, live_body_spin));
-    assert_true(
-        live_capture_by(&l, HD_WAY_SIGNALLED, &c)); /* the thread is past anything that it does first */
+    uint64_t before_ns = hd_os_now_ns();
+    ask_in_vain(&l, true);
+    uint64_t samples = l.target.cost.samples, signals = l.target.cost.signals;
+    assert_int_equal(hd_capture_late(&l.target, &c), -EAGAIN);
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0); /* is not asked again */
+    assert_int_equal(c.way, HD_WAY_KERNEL);
+    assert_int_equal(l.target.cost.signals, signals);
+    uint64_t asked_ns = hd_os_now_ns();
+    assert_true(is_answered(&l));
+    live_nap(HD_NS_PER_MS);
+    assert_int_equal(hd_capture_late(&l.target, &c), 0);
+    assert_int_equal(c.way, HD_WAY_SIGNALLED);
+    assert_true(c.lent && c.stack_bytes != 0);
+    assert_true(live_in_spin(c.regs.pc));
+    assert_in_range(c.at_ns, before_ns, asked_ns); /* not when it came */
+    assert_int_equal(l.target.cost.samples, samples + 1);
+    assert_int_equal(hd_capture_late(&l.target, &c), -EAGAIN);
+    assert_true(live_capture_spinning(&l, &c));
+    live_end(&l);
+}
+
+static void what_nobody_wants_to_know_any_more_is_not_answered(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    ask_in_vain(&l, true);
+    hd_capture_late_forget(&l.target);
+    assert_false(is_answered(&l));
+    assert_int_equal(hd_capture_late(&l.target, &c), -EAGAIN);
+    assert_true(live_capture_spinning(&l, &c));
+    assert_true(live_in_spin(c.regs.pc));
+    live_end(&l);
+}
+
+/* The buffer for all others is needed again at once. */
+static void who_may_not_keep_the_buffer_is_too_late(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    ask_in_vain(&l, false);
+    assert_false(is_answered(&l));
+    assert_int_equal(hd_capture_late(&l.target, &c), -EAGAIN);
+    live_end(&l);
+}
+
+static void another_one_that_is_asked_has_the_buffer(void **state) {
+    (void)state;
+    struct live l = {0}, other = {0};
+    struct hd_capture c;
+    ask_in_vain(&l, true);
+    assert_true(live_start(&other, live_body_spin));
+    assert_true(live_capture_spinning(&other, &c));
+    assert_false(is_answered(&l));
+    assert_int_equal(hd_capture_late(&l.target, &c), -EAGAIN);
+    assert_true(live_capture_spinning(&l, &c));
+    live_end(&other);
+    live_end(&l);
+}
+
+static void body_blocks_the_signal(struct live *l) {
+    sigset_t one;
+    live_spin_until_stop(l);
+    sigemptyset(&one);
+    sigaddset(&one, SIGURG);
+    pthread_sigmask(SIG_BLOCK, &one, NULL);
+    __atomic_store_n(&l->stop, 0, __ATOMIC_RELEASE);
+    live_spin_until_stop(l);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+}
+
+/* It has left wherever it was when it was asked. */
+static void who_is_seen_to_block_the_signal_is_not_believed(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, body_blocks_the_signal));
+    assert_true(live_capture_spinning(&l, &c));
     real = hd_os;
+    sent_to = 0;
     hd_os.signal_thread = swallow_signal;
     bool in_vain = capture_in_vain(&l, true, is_swallowed, &c);
     hd_os = real;
     assert_true(in_vain);
-    uint64_t word = __atomic_load_n(&l.mailbox->word, __ATOMIC_ACQUIRE);
+    live_set(&l.stop, 1);
+    while (live_get(&l.stop) != 0) {
+        live_nap(HD_NS_PER_MS);
+    }
     assert_int_equal(hd_os.signal_thread(hd_os.get_pid(), l.tid, sent_signal, sent_value), 0);
-    live_nap(20 * HD_NS_PER_MS);
-    assert_int_equal(__atomic_load_n(&l.mailbox->word, __ATOMIC_ACQUIRE), word);
-    assert_true(live_capture_spinning(&l, &c));
-    assert_true(live_in_spin(c.regs.pc));
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+    }
+    live_set(&l.stop, 1); /* unblocks it: it arrives */
+    assert_true(live_wait(&l.returned));
+    assert_int_equal(__atomic_load_n(&l.mailbox->word, __ATOMIC_ACQUIRE) & 3, HD_MAIL_IDLE);
     live_end(&l);
 }
 
@@ -224,7 +328,11 @@ static void a_starved_thread_is_told_so_even_while_there_is_nowhere_to_copy_to(v
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_that_comes_too_late_is_not_taken),
+        cmocka_unit_test(an_answer_that_comes_late_tells_where_it_was),
+        cmocka_unit_test(what_nobody_wants_to_know_any_more_is_not_answered),
+        cmocka_unit_test(who_may_not_keep_the_buffer_is_too_late),
+        cmocka_unit_test(another_one_that_is_asked_has_the_buffer),
+        cmocka_unit_test(who_is_seen_to_block_the_signal_is_not_believed),
         cmocka_unit_test(a_signal_that_cannot_be_sent_leaves_the_kernels_word),
         cmocka_unit_test(a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done),
         cmocka_unit_test(a_handler_put_off_at_a_stop_keeps_what_it_copies_to),

@@ -144,6 +144,70 @@ static void before_its_first_figures_it_did_as_after_them(void **state) {
     assert_told(h, HD_CAUSE_CPU, "ran for 120 ms of 200 ms");
 }
 
+/* One of a thread that is in the kernel, and gives no answer. */
+static void unanswered(struct hd_hang *h, uint64_t at_ns) {
+    struct hd_last_sample now = {.valid = true,
+                                 .at_ns = at_ns,
+                                 .state = HD_RUN_RUNNING,
+                                 .way = HD_WAY_KERNEL,
+                                 .stop = HD_STOP_NO_ANSWER};
+    now.leaf = hd_hang_add_stack(&k, h, 0, at_ns);
+    hd_hang_add(h, &now, 0);
+}
+
+static void answer(struct hd_hang *h, uint64_t asked_ns) {
+    k.frames[0] = (struct hd_frame){.start = 2, .pc = 2};
+    struct hd_last_sample late = {
+        .at_ns = asked_ns, .way = HD_WAY_SIGNALLED, .stop = HD_STOP_ROOT, .depth = 1};
+    late.leaf = hd_hang_add_stack(&k, h, 1, asked_ns);
+    hd_hang_answer(h, &late);
+}
+
+/* From the turn's begin, where that had no other. */
+static void a_late_answer_is_of_all_samples_since_it_was_asked_for(void **state) {
+    (void)state;
+    struct hd_message message = {.type = HD_MSG_TRACK};
+    struct hd_hang *h = hd_hang_begin(&k, &message);
+    unanswered(h, 3 * INTERVAL);
+    unanswered(h, 4 * INTERVAL);
+    answer(h, 2 * INTERVAL);
+    assert_int_equal(h->timeline[0].way, HD_WAY_SIGNALLED);
+    assert_int_equal(h->timeline[1].stop, HD_STOP_ROOT);
+    assert_int_equal(h->last.depth, 1);
+    hd_hang_settle(h, 6 * INTERVAL, 0, NULL);
+    const struct hd_tree_node *n = &k.pool.node[h->last.leaf];
+    assert_int_equal(n->frame.start, 2);
+    assert_int_equal(n->time_ns, 6 * INTERVAL);
+    assert_int_equal(n->samples, 2);
+    assert_int_equal(n->last_ns, 4 * INTERVAL);
+    assert_int_equal(h->tree.samples, 2);
+    assert_int_equal(h->tree.time_ns, 6 * INTERVAL);
+}
+
+static void what_was_seen_otherwise_stays_what_it_was(void **state) {
+    (void)state;
+    struct hd_message message = {.type = HD_MSG_TRACK};
+    struct hd_hang *h = hd_hang_begin(&k, &message);
+    unanswered(h, INTERVAL); /* of another question, that was taken back */
+    sample(h, 2 * INTERVAL);
+    unanswered(h, 3 * INTERVAL);
+    sample(h, 4 * INTERVAL);
+    answer(h, 2 * INTERVAL + 1);
+    hd_hang_settle(h, 5 * INTERVAL, 0, NULL);
+    assert_int_equal(h->timeline[0].way, HD_WAY_KERNEL);
+    assert_int_equal(h->timeline[0].leaf, HD_TREE_NONE);
+    assert_int_equal(k.pool.node[h->timeline[2].leaf].frame.start, 2);
+    assert_int_equal(k.pool.node[h->timeline[2].leaf].time_ns, INTERVAL);
+    assert_int_equal(k.pool.node[h->last.leaf].frame.start, 1);
+    assert_int_equal(k.pool.node[h->last.leaf].time_ns, 2 * INTERVAL);
+    assert_int_equal(h->tree.newest_ns, 4 * INTERVAL);
+    assert_int_equal(h->tree.samples, 4);
+    assert_int_equal(h->tree.time_ns, 5 * INTERVAL);
+    answer(h, 6 * INTERVAL); /* whose samples are not known any more */
+    assert_int_equal(h->tree.samples, 4);
+    assert_int_equal(h->tree.nodes, 2);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
     const struct CMUnitTest tests[] = {
@@ -154,6 +218,8 @@ int main(void) {
         TEST(what_it_waited_for_a_processor_is_not_its_blocking),
         TEST(what_it_did_in_between_is_what_a_later_sample_finds),
         TEST(before_its_first_figures_it_did_as_after_them),
+        TEST(a_late_answer_is_of_all_samples_since_it_was_asked_for),
+        TEST(what_was_seen_otherwise_stays_what_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
