@@ -303,6 +303,9 @@ static void say_lock(struct hd_text *t, const struct hd_evidence *e) {
     if (e->lock_address == 0) {
         say_call(t, "waited for a lock", e);
         say_object(t, e);
+    } else if (e->joined_tid != 0) {
+        hd_text_str(t, "waited for the end of thread ");
+        hd_text_i64(t, e->joined_tid);
     } else if (e->lock_owner_tid == 0) {
         say_call(t, "blocked", e);
         hd_text_str(t, " at ");

@@ -54,6 +54,7 @@ struct hd_evidence {
     char peer[64];          /* peer of the socket; empty */
     uint64_t lock_address;  /* futex */
     int32_t lock_owner_tid; /* 0: none is claimed */
+    int32_t joined_tid;     /* the thread whose end it waits for; 0 */
     bool mutex;             /* it waits for what may be one, which tells its owner */
     bool owned;             /* and has told one that lived: it is one */
     bool several;           /* of summed ones: others owned it, or were the child, too */

@@ -389,6 +389,7 @@ static void find_lock(struct hd_worker *k, int tid, const struct hd_capture *c, 
         out->mutex = in_mutex_lock(k, frames, count);
         out->lock_owner_tid = out->mutex ? hd_mutex_owner_now(k, c, false) : 0;
         out->owned = out->lock_owner_tid != 0;
+        out->joined_tid = hd_joined_tid(k, c);
         find_asked(k, frames, count, out);
     } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
         out->fd_kind = (uint8_t)hd_fd_kind_of(k->proc_fd, tid, (int)c->syscall_args[0], out);

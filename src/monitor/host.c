@@ -123,6 +123,7 @@ void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
     fill_host(k);
     fill_app(m, k);
     find_mutex_locks(k);
+    hd_joined_init(k);
     int rc = hd_spool_open(&k->spool, m->settings.spool);
     k->spool.max_reports = m->settings.spool_reports == UINT32_MAX ? 0 : m->settings.spool_reports;
     if (rc != 0) { /* noted once; the program goes on */

@@ -73,6 +73,7 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
     hd_unwind(k->unwinder, &c->regs, k->thread_stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
               &walk);
     r->waits_for_tid = hd_mutex_owner(k, c, k->frames, walk.count);
+    r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_joined_tid(k, c);
     walk.count = hd_scripts_expand(
         &k->scripts, k->frames, walk.count, room < MIXED_PER_THREAD ? room : MIXED_PER_THREAD,
         walk.cut != 0 ? max - max / 2 : 0, k->thread_stack, c->stack_addr, c->stack_bytes);

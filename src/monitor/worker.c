@@ -110,7 +110,8 @@ static void excuse(const struct hd_monitor *m, struct hd_hang *h, uint64_t turn)
 }
 
 static void look_at_threads(const struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h) {
-    int owner = h->last.valid ? h->last.evidence.lock_owner_tid : 0;
+    const struct hd_evidence *e = &h->last.evidence;
+    int owner = !h->last.valid ? 0 : e->lock_owner_tid != 0 ? e->lock_owner_tid : e->joined_tid;
     hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&m->tid, memory_order_relaxed));
     h->threads = k->threads + k->threads_left_out;
     hd_threads_find_deadlock(k, h);
@@ -214,7 +215,8 @@ static void update_reports(struct hd_monitor *m, struct hd_worker *k) {
         }
         h->duration_ns = h->seen_age_ns;
         h->process_cpu_ns = hd_os_process_cpu_ns();
-        if (h->seen_same && h->deadlock_count == 0 && h->last.evidence.lock_owner_tid != 0) {
+        const struct hd_evidence *e = &h->last.evidence;
+        if (h->seen_same && h->deadlock_count == 0 && (e->lock_owner_tid != 0 || e->joined_tid != 0)) {
             look_at_threads(m, k, h); /* the ring may have closed since */
         }
         hd_publish(m, k, h, false);

@@ -107,6 +107,8 @@ struct hd_worker {
     uint64_t rss_bytes; /* when the newest hang opened */
     bool debugger;
     struct hd_hang hang[HD_HANGS_MAX];
+    uint32_t descriptor_tid;   /* where libc's descriptor of a thread has its number; 0: not known */
+    uint32_t descriptor_self;  /* which of its first words point to itself, by bit */
     uint64_t mutex_lock[3];    /* starts of glibc's mutex locks, 0: none */
     struct hd_functions asked; /* which functions ask other processes */
     /* reports written but not shown before their loop is sure */
@@ -173,6 +175,11 @@ int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const 
 /* The same where it is known that it waits in a mutex's lock. `is_one`: and for a mutex, whose owner then may
  * have ended since the capture. */
 int hd_mutex_owner_now(const struct hd_worker *k, const struct hd_capture *c, bool is_one);
+
+/* The thread whose end is waited for, 0: for none's, or it is not known. After hd_joined_init, on the worker.
+ */
+void hd_joined_init(struct hd_worker *k);
+int hd_joined_tid(const struct hd_worker *k, const struct hd_capture *c);
 
 /* Resident memory, and whether a debugger is attached. */
 void hd_process_figures(struct hd_worker *k);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Who owns the mutex that a loop waits for, where that changes in mid-hang; and which threads are told to be
- * in a deadlock: those that are, and none that only pass locks on.
+ * in a deadlock: those that are, and none that only pass locks on. And whose end a loop waits for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -100,6 +101,50 @@ static void of_several_owners_the_one_that_held_it_longest_is_told(void **state)
     const json_t *cause = json_object_get(json_array_get(hangs, 0), "cause");
     assert_int_equal(report_ns(cause, "lock_owner_tid"), atomic_load(&holds[1]));
     assert_non_null(strstr(report_text(cause, "detail"), ", held by several threads, longest by "));
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
+/* ---- another thread's end ------------------------------------------------------------------------- */
+
+static void *naps(void *unused) {
+    (void)unused;
+    atomic_store(&holds[0], gettid());
+    nap_ms(3 * T);
+    return NULL;
+}
+
+__attribute__((noinline)) static void join_one_that_naps(uint64_t ms) {
+    pthread_t thread;
+    (void)ms;
+    assert_int_equal(pthread_create(&thread, NULL, naps, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* As a lock of the program's own may have it: no descriptor of a thread is around it. */
+static uint32_t somebody[512];
+
+__attribute__((noinline)) static void wait_for_somebodys_number(uint64_t ms) {
+    struct timespec for_ms = {.tv_nsec = (long)(ms * MS)};
+    somebody[256] = (uint32_t)gettid();
+    (void)syscall(SYS_futex, &somebody[256], FUTEX_WAIT_PRIVATE, somebody[256], &for_ms, NULL, 0);
+}
+
+static void whose_end_is_waited_for_is_told(void **state) {
+    (void)state;
+    looper_call(&looper, join_one_that_naps, 0);
+    looper_call(&looper, wait_for_somebodys_number, 3 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 2);
+    const json_t *joined = json_object_get(json_array_get(hangs, 0), "cause"),
+                 *other = json_object_get(json_array_get(hangs, 1), "cause");
+    char told[64];
+    snprintf(told, sizeof told, "waited for the end of thread %d for ", atomic_load(&holds[0]));
+    if (!SANITIZED) { /* theirs joins in its own way */
+        assert_memory_equal(report_text(joined, "detail"), told, strlen(told));
+    }
+    assert_string_equal(report_text(joined, "kind"), "lock");
+    assert_null(json_object_get(joined, "lock_owner_tid")); /* it owns nothing */
+    assert_memory_equal(report_text(other, "detail"), "blocked in futex at ", strlen("blocked in futex at "));
     json_decref(hangs);
     looper_stop(&looper);
 }
@@ -220,9 +265,31 @@ __attribute__((noinline)) static void take_two(uint64_t i) {
     __asm__ volatile("");
 }
 
+static void *take_first(void *unused) {
+    (void)unused;
+    wait_for_mutex(0);
+    return NULL;
+}
+
 static void *take_two_for_ever(void *i) {
     take_two((uint64_t)(uintptr_t)i);
     return NULL;
+}
+
+/* Joins one that waits for what the loop has. */
+__attribute__((noinline)) static void join_who_waits_for_us(uint64_t unused) {
+    pthread_t thread;
+    (void)unused;
+    pthread_mutex_lock(&mutex[0]);
+    assert_int_equal(pthread_create(&thread, NULL, take_first, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static int join_role(void) {
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, join_who_waits_for_us, 0);
+    return 0;
 }
 
 static int ring_role(uint64_t length, uint64_t ms) {
@@ -255,7 +322,7 @@ static void a_ring_is_told(void **state) {
     static const struct {
         const char *role;
         size_t length;
-    } rings[] = {{"ring-of-two", 2}, {"ring-of-three", 3}, {"ring-late", 2}};
+    } rings[] = {{"ring-of-two", 2}, {"ring-of-three", 3}, {"ring-late", 2}, {"ring-joined", 2}};
     (void)state;
     if (SANITIZED) {
         skip();
@@ -280,12 +347,16 @@ int main(int argc, char **argv) {
     library_quick_disk();
     if (argc == 3) {
         spool_open(&spool, argv[2]);
+        if (strcmp(argv[1], "ring-joined") == 0) {
+            return join_role();
+        }
         return ring_role(strcmp(argv[1], "ring-of-three") == 0 ? 3 : 2,
                          strcmp(argv[1], "ring-late") == 0 ? 2 * T : 0);
     }
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end_library)
     const struct CMUnitTest tests[] = {
         CASE(of_several_owners_the_one_that_held_it_longest_is_told),
+        CASE(whose_end_is_waited_for_is_told),
         CASE(who_passes_a_lock_on_is_in_no_deadlock),
         CASE(who_waits_for_what_the_loop_took_over_is_in_no_deadlock_with_it),
         cmocka_unit_test_setup_teardown(a_ring_is_told, begin_spool, end_library),
