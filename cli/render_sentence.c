@@ -50,20 +50,30 @@ static const char *name_of(const json_t *frame) {
     return name != NULL && name[0] != 0 ? name : NULL;
 }
 
+static bool is_inner(const char *name) {
+    return strncmp(name, "__", 2) == 0 || strncmp(name, "futex_wait", strlen("futex_wait")) == 0;
+}
+
 /* A library's inner name (__libc_write, __futex_abstimed_wait_common) says less than the function that it is
- * part of (write, pthread_cond_wait). */
+ * part of (write, pthread_cond_wait); and where a tail call took that from the stack, than the one that it
+ * ended with (__pthread_clockjoin_ex). */
 static size_t find_public(const json_t *report, const json_t *frames, size_t at) {
     const json_t *first = json_array_get(frames, at), *module = json_object_get(first, "module");
-    const char *name = name_of(first);
-    for (size_t i = at; name != NULL && strncmp(name, "__", 2) == 0 && i < json_array_size(frames); i++) {
+    size_t outermost = at;
+    if (name_of(first) == NULL || !is_inner(name_of(first)))
+        return at;
+    for (size_t i = at; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
         if (module == NULL || !json_equal(json_object_get(frame, "module"), module) ||
             report_frame_origin(report, frame) != report_frame_origin(report, first))
             break;
-        if (name_of(frame) != NULL && name_of(frame)[0] != '_')
+        if (name_of(frame) == NULL)
+            continue;
+        if (name_of(frame)[0] != '_' && !is_inner(name_of(frame)))
             return i;
+        outermost = i;
     }
-    return at;
+    return outermost;
 }
 
 /* The innermost frame that has most of the time that is known: of a path that fans out the leaf says little.

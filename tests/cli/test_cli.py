@@ -304,6 +304,19 @@ class Showing(Command):
         self.assertIn("hung for 2.003 s, 80 % of it in std::clock_nanosleep, called by inlined_step (", self.edited(blocked))
         self.assertIn("hung for 2.003 s in add_samples (write-report.c:", self.edited(fans_out))
 
+    def test_the_sentence_names_a_library_s_function_not_its_inner_ones(self):
+        def called(*names):
+            def edit(report, frames):
+                report["modules"].append({"path": "/usr/lib/x86_64-linux-gnu/libc.so.6", "base": "0x1000", "size": 4096})
+                for name in names:
+                    frames.insert(0, {"pc": "0x1010", "module": len(report["modules"]) - 1, "offset": "0x10",
+                                      "function": name, "share": 1})
+            return re.search(r"hung for 2\.003 s in (\w+)", self.edited(edit))[1]
+
+        self.assertEqual("pthread_barrier_wait", called("pthread_barrier_wait", "futex_wait_simple", "futex_wait"))
+        self.assertEqual("write", called("write", "__libc_write"))
+        self.assertEqual("__pthread_clockjoin_ex", called("__pthread_clockjoin_ex", "__futex_abstimed_wait_common"))
+
     def test_a_fatal_hang_says_what_ended_it_and_how_old_its_evidence_is(self):
         def fatal(signal, ns):
             def edit(report, _frames):
