@@ -38,11 +38,19 @@ static bool is_left_behind(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->worker_left, memory_order_acquire);
 }
 
+/* Who has the terminal is asked now: of a sample that is read late it tells only if the thread has not run
+ * since. A shell's command may have come and gone, which has nothing to do with where the shell idles. */
+static bool is_of_now(const struct hd_worker *k, const struct hd_hang *h, const struct hd_capture *c) {
+    return hd_own_terminal(k) == 0 || hd_thread_stands_still(h->tid, &c->sched);
+}
+
 /* Only a whole stack tells how far from the root it is. */
-static void tell_where_blocked(const struct hd_monitor *m, const struct hd_watch *w,
+static void tell_where_blocked(const struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h,
                                const struct hd_capture *c, uint32_t depth) {
     const struct hd_recogniser *r = &m->settings.recogniser;
-    if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && depth != 0 && !is_left_behind(m)) {
+    const struct hd_watch *w = hd_watch_at(m, h->loop);
+    if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && depth != 0 && !is_left_behind(m) &&
+        is_of_now(k, h, c)) {
         r->blocked(r->ctx, &w->loop, &(struct hd_blocked){.sp = c->regs.sp, .depth = depth});
     }
 }
@@ -175,7 +183,7 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     now.served = now.served || is_served(m, k, h, &now);
     now.evidence.excused |= now.served;
     if (is_new && !now.evidence.excused) {
-        tell_where_blocked(m, w, c, now.depth);
+        tell_where_blocked(m, k, h, c, now.depth);
     }
     if (now.evidence.excused && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
         excuse(m, h, msg->turn); /* of a launch only the rests: it works in between (past.c) */

@@ -5,6 +5,8 @@
 # curl. Nothing is reported, and the last line says that no event loop was seen, or none for certain in those that wait at one place
 # again and again. A shell on a terminal has one, its prompt: what it waits for while a child has the terminal is no hang.
 
+import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -16,7 +18,8 @@ import time
 import unittest
 
 from support_plans import PlanCase, drive_all, need
-from support_run import HANGDOG, RELEASE, SANITIZER, environment, false_ones, main, need_terminal, wait_until
+from support_run import (HANGDOG, RELEASE, SANITIZER, children_of, environment, false_ones, main, may_trace, need_terminal,
+                         wait_until)
 
 NAMES = ["make", "gcc", "git", "ssh", "bash", "java", "sleeper", "sqlite", "tail"]
 if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a lock of setlocale's
@@ -135,6 +138,28 @@ while True:
 """
 
 
+@contextlib.contextmanager
+def worker_held(pid):
+    """Meanwhile the worker of that process does not run, and the other threads do: as on a machine that has no time for it."""
+    def tid():
+        for task in pathlib.Path("/proc/%d/task" % pid).iterdir():
+            if (task / "comm").read_text(encoding="ascii").strip() == "hangdog-worker":
+                return int(task.name)
+        return None
+    seize, interrupt, detach = 0x4206, 0x4207, 17
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    worker = wait_until(tid, "the worker")
+    for request in (seize, interrupt):
+        if ptrace(request, worker, None, None) != 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+    os.waitpid(worker, 0x40000000)  # __WALL
+    try:
+        yield
+    finally:
+        ptrace(detach, worker, None, None)
+
+
 class Shell(unittest.TestCase):
     PROMPT = "READY> "
 
@@ -155,12 +180,15 @@ class Shell(unittest.TestCase):
         terminal.until(self.PROMPT)
         time.sleep(0.3)
 
-    def test_commands_of_a_shell_on_a_terminal_are_no_hangs(self):
+    def bash(self):
         folder = self.folder()
         with open(os.path.join(folder, "rc"), "w", encoding="ascii") as rc:
             rc.write("PS1='%s'; bind 'set enable-bracketed-paste off'\n" % self.PROMPT)
+        return self.start(folder, "/bin/bash", "--rcfile", "rc", "-i")
+
+    def test_commands_of_a_shell_on_a_terminal_are_no_hangs(self):
         pause = THRESHOLD_MS * 2 / 1000
-        terminal = self.start(folder, "/bin/bash", "--rcfile", "rc", "-i")
+        terminal = self.bash()
         for command in ("true\r", "true\r", "true\r", "sleep %g\r", "true | sleep %g\r", "(sleep %g; sleep 0.1)\r",
                         "for i in 1 2; do sleep %g; done\r"):
             self.command(terminal, command % pause if "%g" in command else command)
@@ -172,6 +200,23 @@ class Shell(unittest.TestCase):
         self.command(terminal, "\x03")
         terminal.type("exit 7\r")
         self.assert_no_hang(terminal, "bash")
+
+    @unittest.skipUnless(may_trace(), "programs may not be traced here")
+    def test_those_that_were_over_when_the_worker_came_do_not_hide_the_loop(self):
+        pause = THRESHOLD_MS * 2 / 1000
+        terminal = self.bash()
+        shell = wait_until(lambda: children_of(terminal.pid), "the shell")[0]
+        for _ in range(2):  # the prompt is the loop, and far from being it beyond doubt
+            self.command(terminal, "true\r")
+        with worker_held(shell):
+            self.command(terminal, "sleep %g\r" % (3 * pause))
+        for _ in range(3):
+            self.command(terminal, "sleep %g\r" % (2 * pause))
+        terminal.type("exit 7\r")
+        status, shown = terminal.end()
+        self.assertEqual(7, status, shown)
+        self.assertRegex(shown, "hangdog: bash ran for ")  # a command that it did not see may be a hang to it
+        self.assertNotIn("no event loop was seen", shown)
 
     def test_nor_are_those_of_one_that_waits_in_a_semaphore(self):
         terminal = self.start(self.folder(), "/usr/bin/python3", "-I", "-c", SEMAPHORE_SHELL)
