@@ -44,6 +44,7 @@ static void put_as_of(const struct page *p) {
 static void put_cause(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
     int64_t delay = member_int(cause, "run_delay_ns");
+    const char *gil = render_after_gil(p->report);
     char duration[RENDER_DURATION_BYTES];
     if (cause == NULL)
         return;
@@ -51,11 +52,13 @@ static void put_cause(const struct page *p) {
     render_text(p->out, member_text(cause, "kind"));
     fputs(p->style.end, p->out);
     if (member_text(cause, "detail") != NULL) {
-        fputs(": ", p->out);
-        render_text(p->out, member_text(cause, "detail"));
+        fputs(gil != NULL ? ": waited for Python's interpreter lock (GIL)" : ": ", p->out);
+        render_text(p->out, gil != NULL ? gil : member_text(cause, "detail"));
         put_as_of(p);
     }
     fputc('\n', p->out);
+    if (gil != NULL)
+        render_who_ran(p);
     bool is_said = member_text(cause, "kind") != NULL && strcmp(member_text(cause, "kind"), "starved") == 0;
     if (!is_said && delay > member_int(p->report, "duration_ns") / 10)
         fprintf(p->out, "  %s of it ready to run without a processor\n", render_duration(duration, delay));

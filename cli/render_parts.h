@@ -35,6 +35,10 @@ bool render_is_kind(const json_t *report, const char *kind);
  * is the main one. */
 void render_sentence(const struct page *p);
 void render_loop(const struct page *p);
+/* Where a hang waited for Python's interpreter lock: what its cause's detail says after that it waited ("for
+ * 2 s"). NULL: it is not known for certain. And the other threads that ran when they were looked at. */
+const char *render_after_gil(const json_t *report);
+void render_who_ran(const struct page *p);
 /* What the call tree has beside a hot stack's frames; frees by free(). NULL: no memory. */
 struct fans;
 struct fans *render_fans(const json_t *report, const json_t *hot_frames);

@@ -129,6 +129,67 @@ class Words(unittest.TestCase):
         self.assertRegex(whole, r"\n  hung for 2\.003 s, ")
         self.assertNotIn("nobody wrote its end", whole)
 
+    def cause_of_a_lock(self, *names, program="/usr/bin/python3.11", tree=None, detail="blocked in futex at 0xa5b8f0 for 1.503 s"):
+        """What is said of a hang for 2 s, 1.5 of them in a futex, in which these functions of the interpreter ("": one
+        without a name; "a.b": the library's; "py:": a script's) stand around the wait, innermost first. `tree`: the part of
+        the time that the call tree has there."""
+        def frame(name):
+            module, name = (0, name[5:]) if name.startswith("libc:") else (2, name[4:]) if name.startswith("ext:") else (1, name)
+            made = {"pc": "0x1", "module": module, "offset": "0x1", "trust": "cfi"}
+            if name.startswith("py:"):
+                return {**made, "function": name[3:], "inlined": True, "language": "python"}
+            return {**made, "function": name} if name else made
+
+        def change(report):
+            report["modules"] = [{"path": path, "base": "0x0", "size": 1} for path in
+                                 ("/lib/libc.so.6", program, "/lib/libextension.so")]
+            frames = [frame(name) for name in names]
+            report["hot_stack"].update({"frames": [{**each, "share": 0.75} for each in frames], "share": 0.75, "cut": 0,
+                                        "duration_ns": 1500 * 10 ** 6})
+            report["cause"] = {"kind": "lock", "share": 0.75, "detail": detail, "syscall": "futex", "lock_address": "0xa5b8f0"}
+            report["threads"] = [{"tid": 11, "name": "loop", "watched": True, "cpu_percent": 30.0}, {"tid": 12, "name": "regex", "cpu_percent": 99.0},
+                                 {"tid": 13, "name": "idle", "cpu_percent": 1.0}, {"tid": 14, "name": "waits"}]
+            report.pop("samples", None)
+            if tree is not None:
+                nodes = [{"frame": len(frames) - 1 - i, "parent": i - 1, "time_ns": int(tree * 2 * 10 ** 9), "samples": 9} for i in
+                         range(len(frames))]
+                report["samples"] = {"tree": {"frames": frames, "nodes": nodes}}
+        return re.search(r"  cause: ((?:.*\n)(?:  meanwhile .*\n)*)", self.shown("full", change))[1]
+
+    def test_a_wait_for_pythons_interpreter_lock_is_called_that(self):
+        said = "lock: waited for Python's interpreter lock (GIL) for 1.503 s\n" \
+               "  meanwhile thread 12 (regex) ran, with 99 % of a processor\n"
+        wait = ["libc:__futex_abstimed_wait_common", "libc:pthread_cond_timedwait"]
+        for callers in (["", "PyEval_RestoreThread", ""], ["", "PyEval_AcquireThread"], ["", "", "PyGILState_Ensure", "ext:call_back"],
+                        ["take_gil.isra.0", "acquire_timed"], ["PyCOND_TIMEDWAIT", "take_gil", "_PyThreadState_Attach", "work"],
+                        ["", "", "py:compute", "py:main", "_PyEval_EvalFrameDefault"], ["_PyEval_EvalFrameDefault"]):
+            for tree in (None, 0.75, 0.7):
+                self.assertEqual(said, self.cause_of_a_lock(*wait, *callers, tree=tree), callers)
+        clock = ["libc:", "libc:___pthread_cond_clockwait64", "", "PyEval_RestoreThread"]
+        self.assertEqual(said, self.cause_of_a_lock(*clock))
+        self.assertEqual(said, self.cause_of_a_lock(*clock, program="/opt/lib/libpython3.13.so.1.0"))
+        self.assertEqual(said, self.cause_of_a_lock(*clock, program="/opt/bin/embeds"))  # nothing else waits there
+
+    def test_no_other_lock_is_taken_for_pythons(self):
+        other = "lock: blocked in futex at 0xa5b8f0 for 1.503 s\n"
+        wait, gil = ["libc:__futex_abstimed_wait_common", "libc:pthread_cond_timedwait"], ["", "PyEval_RestoreThread"]
+        bytecode = "_PyEval_EvalFrameDefault"
+        for stack in (["libc:__futex_abstimed_wait_common", "libc:__new_sem_wait_slow64", "PyThread_acquire_lock_timed", "", bytecode],
+                      [*wait, "PyThread_acquire_lock_timed", "", bytecode],  # where there are no semaphores
+                      [*wait, "", "PyThread_acquire_lock_timed", "", "py:main", bytecode],
+                      ["libc:", "libc:pthread_cond_wait", *gil], ["libc:", "libc:pthread_mutex_lock", *gil],
+                      [*wait, "ext:wait_for_result", "", bytecode], [*wait, "ext:", "PyEval_RestoreThread"],
+                      [*wait, "", "ext:call", bytecode], [*wait, "", "PyObject_Vectorcall", bytecode],
+                      [*wait, "", "", "", "", "", bytecode], wait, [*wait, ""]):
+            self.assertEqual(other, self.cause_of_a_lock(*stack), stack)
+            self.assertEqual(other, self.cause_of_a_lock(*stack, tree=0.75), stack)
+        # a program with the interpreter linked in may have a condition of its own there
+        self.assertEqual(other, self.cause_of_a_lock(*wait, "", bytecode, program="/opt/bin/embeds"))
+        # half of the time went to another lock
+        self.assertEqual(other, self.cause_of_a_lock(*wait, *gil, tree=0.37))
+        ring = "deadlock: thread 11 waits for 12 waits for 11"
+        self.assertEqual("lock: " + ring + "\n", self.cause_of_a_lock(*wait, *gil, detail=ring))
+
 
 if __name__ == "__main__":
     main()

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import sys
+import threading
 import time
 
 
@@ -21,9 +22,26 @@ def rounds_of(seconds):
     return int(200000 * seconds / (time.thread_time() - begin))
 
 
+def numbers_of(seconds):
+    """As many as are summed up in about that time, in one call of C that keeps the interpreter's lock."""
+    begin = time.thread_time()
+    sum(range(10 ** 7))
+    return int(10 ** 7 * seconds / (time.thread_time() - begin))
+
+
+def wait_for_lock(seconds):
+    lock = threading.Lock()
+    lock.acquire()  # pylint: disable=consider-using-with
+    lock.acquire(timeout=seconds)  # pylint: disable=consider-using-with
+
+
 def block(kind, seconds, rounds):
     if kind == "pbkdf2":
         pbkdf2(rounds)
+    elif kind == "sum":
+        threading.Thread(target=sum, args=(range(rounds),)).start()
+    elif kind == "lock":
+        wait_for_lock(seconds)
     else:
         time.sleep(seconds)
     if kind == "exit":  # in mid-hang, and with what exit() does
@@ -33,6 +51,7 @@ def block(kind, seconds, rounds):
 async def main(truth, plan):
     steps = [(step, *step.split(":")) for step in plan]
     rounds = {step: rounds_of(float(seconds)) for step, kind, seconds in steps if kind == "pbkdf2"}
+    rounds.update({step: numbers_of(float(seconds)) for step, kind, seconds in steps if kind == "sum"})
 
     def note(begin, **line):
         truth.write(json.dumps({**line, "at": begin}) + "\n")

@@ -5,9 +5,10 @@
 # libcrypto; idle, and stopped, it is not hanging; its output and its exit status are its own.
 
 import os
+import re
 import unittest
 
-from support_plan import STATUS, close_all, run_all
+from support_plan import STATUS, close_all, run, run_all
 from support_run import SANITIZER, SOURCE, RealCase, hot_functions, hot_modules, main, runs_under_sanitizer
 
 PYTHON = ["/usr/bin/python3", "-I"]
@@ -63,6 +64,16 @@ class Asyncio(RealCase):
         report = self.assert_one_hang(program, "cpu")
         self.assert_duration(report, program.truth_ns("pbkdf2") - program.stopped_ns)
         self.assert_excluded(report, program.stopped_ns)
+
+    def test_the_interpreters_lock_is_told_and_no_other_one_as_that(self):
+        """A thread of the program sums up numbers, in one call; its loop, which starts it, waits until it lets go."""
+        program = run(PYTHON, SCRIPT, "idle:1.5 sum:2 idle:0.5 lock:1 idle:0.5")
+        self.addCleanup(program.close)
+        self.assertEqual(["lock", "lock"], [report["cause"]["kind"] for report in program.reports("hang")], program.errors)
+        causes = re.findall(r"(?m)^  cause: (.*)(?:\n  (meanwhile .*))?$", program.errors)
+        self.assertRegex(causes[0][0], r"^lock: waited for Python's interpreter lock \(GIL\) for \d\.\d+ s")
+        self.assertRegex(causes[0][1], r"^meanwhile thread \d+ \(python3\) ran, with \d+ % of a processor$")
+        self.assertRegex(causes[1][0], r"^lock: blocked in futex at 0x[0-9a-f]+ for \d")
 
     def test_its_output_and_its_exit_status_are_its_own(self):
         plain, watched = EVERY["plain"], EVERY["blocked"]
