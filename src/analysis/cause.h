@@ -43,13 +43,13 @@ struct hd_evidence {
     uint8_t state;          /* enum hd_run_state */
     int32_t syscall_nr;     /* HD_SYSCALL_NONE */
     uint8_t fd_kind;        /* of the descriptor in the call, or of those waited for (enum hd_fd_kind) */
-    uint64_t socket;        /* inode of the one socket that is waited for; 0: none, or several */
+    uint64_t socket;        /* inode of the one socket or pipe that is waited for; 0: none, or several */
     bool has_fds;           /* a poll, select or epoll that waits for any descriptor at all */
-    bool child_alive;       /* a child process started during this turn is alive */
+    bool child_alive;       /* a child process started during this turn is alive, or has the pipe's end */
     bool vforked;           /* a clone that waits until its child has memory of its own, or has ended */
     bool excused;           /* no hang: a child has the terminal, or another thread serves the loop */
     int32_t child_pid;      /* of it, or of a wait for one; 0 */
-    uint64_t child_ns;      /* when it was started, at the latest */
+    uint64_t child_ns;      /* when it was started, at the latest; UINT64_MAX: that does not matter */
     char path[64];          /* base name of the file; empty */
     char peer[64];          /* peer of the socket; empty */
     uint64_t lock_address;  /* futex */

@@ -73,7 +73,8 @@ enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *
         hd_take_number(link + strlen("socket:["), &out->socket);
         return socket_kind(path, out->socket);
     }
-    if (hd_starts_with(link, "pipe:")) {
+    if (hd_starts_with(link, PIPE_LINK)) {
+        hd_take_number(link + strlen(PIPE_LINK), &out->socket);
         return HD_FD_PIPE;
     }
     if (hd_starts_with(link, "anon_inode:")) {

@@ -7,8 +7,10 @@
 
 #include "analysis/cause.h"
 
+#define PIPE_LINK "pipe:["
+
 /* Of number fd in the table of thread tid. Writes the base name of a file to out->path, the inode of a socket
- * to out->socket. `proc_fd`: /proc/self. */
+ * or of a pipe without a name to out->socket. `proc_fd`: /proc/self. */
 enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *out);
 
 /* What a thread waits for as the kernel calls the place: a pipe's other end or its lock (HD_FD_PIPE), the

@@ -94,7 +94,7 @@ static int members(const struct hd_worker *k, int tid, const struct hd_capture *
 
 /* What is asked of the `stat` of a process, or a thread. */
 struct process {
-    bool alive; /* not a zombie */
+    bool alive; /* not a zombie, of which the rest is known, too */
     uint64_t major_faults;
     uint64_t parent, group, terminal, terminal_group;
     uint64_t started_boot_ns; /* CLOCK_BOOTTIME, 10 ms steps */
@@ -109,10 +109,10 @@ static struct process process_at(const struct hd_worker *k, const char *path) {
     const char *at = text + strlen(text);
     for (; at > text && *at != ')'; at--) {
     }
-    if (at == text || at[1] == '\0' || at[2] == 'Z' || at[2] == 'X') {
+    if (at == text || at[1] == '\0') {
         return p;
     }
-    p.alive = true;
+    p.alive = at[2] != 'Z' && at[2] != 'X';
     at += 2; /* field 3 */
     for (unsigned field = 3; field <= 22 && *at != '\0'; field++) {
         uint64_t value;
@@ -297,9 +297,25 @@ static bool talks_to_person(struct hd_worker *k, uint64_t pid, const struct proc
     return found;
 }
 
+/* As its output; for who writes, as its input. The link takes the place of its path: those of files begin
+ * with a slash, and a pipe's ends with a bracket. */
+static bool has_pipe(const struct hd_worker *k, uint64_t pid, uint64_t pipe, bool input) {
+    char path[48];
+    uint64_t number;
+    other_path(path, sizeof path, pid, input ? "fd/0" : "fd/1");
+    hd_os.readlink_at(k->proc_fd, path, path, sizeof path);
+    if (path[0] != PIPE_LINK[0]) {
+        return false;
+    }
+    hd_take_number(path + strlen(PIPE_LINK), &number);
+    return number == pipe;
+}
+
 /* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives; to that one the
  * process may have lent its terminal, if it waits for a child. And one, of whatever age, to which it has
- * given it, as a shell does. */
+ * given it, as a shell does. Who waits at a pipe waits for the child that has its other end, whatever its
+ * age, and else for one that has ended and left that to a child of its own: `daemon &` in Perl's backticks.
+ */
 void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out) {
     char text[1024];
     newest_children(k, tid, text, sizeof text);
@@ -311,17 +327,20 @@ void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct h
     uint64_t now_ns = hd_os_now_ns(), ago_ns = now_ns - since_ns + CHILD_SLACK_NS;
     struct process own = process_at(k, "stat");
     bool awaits = out->vforked || hd_syscall_wait(out->syscall_nr) == HD_WAIT_CHILD;
+    bool at_pipe = out->fd_kind == HD_FD_PIPE, found = false;
     for (const char *p = text; *p >= '0' && *p <= '9';) {
         uint64_t pid;
         p = hd_take_number(p, &pid);
         for (; *p == ' ' || *p == '\n'; p++) {
         }
         struct process child = process_of(k, pid);
-        bool young = child.alive && child.started_boot_ns + ago_ns >= boot_ns;
-        if (young) {
+        bool young = (child.alive || at_pipe) && child.started_boot_ns + ago_ns >= boot_ns;
+        bool has = at_pipe && has_pipe(k, pid, out->socket, out->syscall_nr == SYS_write);
+        found |= has;
+        if (has || (young && !found)) {
             out->child_alive = true;
             out->child_pid = (int32_t)pid;
-            out->child_ns = now_ns - (boot_ns - child.started_boot_ns) + CHILD_SLACK_NS;
+            out->child_ns = has ? UINT64_MAX : now_ns - (boot_ns - child.started_boot_ns) + CHILD_SLACK_NS;
         }
         out->excused |= has_terminal(&own, &child) &&
                         (child.group != own.group || (young && awaits && talks_to_person(k, pid, &own)));

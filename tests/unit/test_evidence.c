@@ -388,6 +388,73 @@ static void a_poll_of_a_processs_descriptor_names_that_one_whatever_its_age(void
     end_child(second);
 }
 
+/* One that has this end of a pipe as its input, or output. */
+static pid_t begin_child_at(int end, int as) {
+    int kept = dup(as);
+    assert_true(kept >= 0);
+    assert_int_equal(dup2(end, as), as); /* the child has it as it is made */
+    pid_t pid = begin_child();
+    assert_int_equal(dup2(kept, as), as);
+    close(kept);
+    return pid;
+}
+
+static void who_waits_at_a_pipe_waits_for_the_child_at_its_other_end_whatever_its_age(void **state) {
+    (void)state;
+    int answers[2], commands[2], others[2];
+    assert_int_equal(pipe2(answers, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(commands, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(others, O_CLOEXEC), 0);
+    struct pollfd one = {.fd = answers[0], .events = POLLIN};
+    pid_t reads = begin_child_at(commands[0], STDIN_FILENO);
+    pid_t writes = begin_child_at(answers[1], STDOUT_FILENO), none = begin_child();
+    usleep(100000); /* at least: none of them is of this turn */
+    began_ns = hd_os_now_ns();
+    assert_string_equal(cause_blocked(SYS_read, (uint64_t)answers[0], 0, 0), "child");
+    assert_int_equal(evidence.child_pid, writes);
+    assert_string_equal(cause_in_poll(&one, 1), "child");
+    assert_int_equal(evidence.child_pid, writes);
+    assert_string_equal(cause_blocked(SYS_write, (uint64_t)commands[1], 0, 0), "child");
+    assert_int_equal(evidence.child_pid, reads);
+    assert_string_equal(cause_blocked(SYS_read, (uint64_t)others[0], 0, 0), "unknown");
+    assert_string_equal(cause_blocked(SYS_read, (uint64_t)commands[0], 0, 0), "unknown");
+    pid_t young = begin_child();
+    cause_blocked(SYS_read, (uint64_t)answers[0], 0, 0);
+    assert_int_equal(evidence.child_pid, writes);
+    cause_blocked(SYS_read, (uint64_t)others[0], 0, 0);
+    assert_int_equal(evidence.child_pid, young);
+    for (unsigned i = 0; i < 2; i++) {
+        close(answers[i]);
+        close(commands[i]);
+        close(others[i]);
+    }
+    end_child(young);
+    end_child(none);
+    end_child(writes);
+    end_child(reads);
+}
+
+static void who_waits_at_a_pipe_waits_for_what_a_child_left_that_has_ended(void **state) {
+    (void)state;
+    int pipes[2];
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    struct pollfd one = {.fd = pipes[0], .events = POLLIN};
+    siginfo_t info;
+    pid_t ended = begin_child();
+    assert_int_equal(kill(ended, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)ended, &info, WEXITED | WNOWAIT), 0);
+    assert_string_equal(cause_blocked(SYS_read, (uint64_t)pipes[0], 0, 0), "child");
+    assert_int_equal(evidence.child_pid, ended);
+    assert_string_equal(cause_in_poll(&one, 1), "child");
+    assert_string_equal(cause_blocked(SYS_recvfrom, (uint64_t)pair[0], 0, 0), "network");
+    usleep(100000); /* at least: it is not of this turn */
+    began_ns = hd_os_now_ns();
+    assert_string_equal(cause_blocked(SYS_read, (uint64_t)pipes[0], 0, 0), "unknown");
+    assert_int_equal(waitpid(ended, NULL, 0), ended);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
 static void only_a_vfork_waits_for_the_child_that_it_makes(void **state) {
     (void)state;
     enum { VFORK = 0x4000, VM = 0x100, THREAD = 0x10000 }; /* CLONE_… */
@@ -460,6 +527,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_wait_for_one_child_names_that_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_by_descriptor_names_its_process_or_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_poll_of_a_processs_descriptor_names_that_one_whatever_its_age,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            who_waits_at_a_pipe_waits_for_the_child_at_its_other_end_whatever_its_age, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_waits_at_a_pipe_waits_for_what_a_child_left_that_has_ended,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_a_vfork_waits_for_the_child_that_it_makes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(among_many_children_the_newest_is_named, set_up, tear_down),
