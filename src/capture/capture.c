@@ -92,8 +92,8 @@ static int attempt(struct hd_target *t, bool lend, struct hd_capture *out) {
     clear(out);
     out->sched = since;
     out->at_ns = at_ns;
-    if (!hd_signalled_allowed(t)) {
-        return hd_signalled_asks(t) ? -ETIMEDOUT : -EAGAIN;
+    if (!hd_signalled_allowed(t, lend)) {
+        return t->asked != 0 ? -ETIMEDOUT : -EAGAIN;
     }
     if (!keeps_running(t, &since)) {
         return -EAGAIN;
@@ -133,6 +133,8 @@ static int catch_waiting(struct hd_target *t, struct hd_capture *out) {
 
 int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     uint64_t until = hd_os_now_ns() + RETRY_NS;
+    bool asked = t->asked != 0;
+    lend = lend && hd_capture_may_lend(t);
     int rc = attempt(t, lend, out);
     struct hd_sched first = out->sched;
 
@@ -146,6 +148,9 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     if (rc == 0) {
         t->cost.samples++;
         return 0;
+    }
+    if (asked && rc == -ETIMEDOUT) { /* nobody has waited since, and on one processor it stood still for us */
+        hd_capture_nap(BETWEEN_NS);
     }
     out->sched = first; /* some milliseconds old; the last attempt's are of this moment */
     return rc == -ESRCH ? gone(out) : by_kernel(t, out);

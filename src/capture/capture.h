@@ -31,6 +31,11 @@ struct hd_still {
     uint8_t state; /* enum hd_run_state */
 };
 
+/* An instant by both clocks. */
+struct hd_instant {
+    uint64_t ticks, ns;
+};
+
 /* A thread that can be captured. Zero-initialise; for a watched thread set `watched`, `mailbox` and `signal`;
  * then open (they may also be set later: until then the thread is treated as any other). */
 struct hd_target {
@@ -53,6 +58,8 @@ struct hd_target {
     bool blocks;           /* the thread was seen to block its signal, and not that it does no more */
     uint64_t unblocked_ns; /* since when it shows it as not blocked, and has not waited; 0: it has */
     uint64_t unblocked_cpu_ns;
+    uint32_t asked; /* the question to which it has given no answer yet; 0: there is none */
+    struct hd_instant asked_at;
     uint64_t spared_ns; /* for how long after the last signal none is sent; 0: that broke no call */
     uint64_t spared_until_ns;
     struct hd_mailbox *mailbox; /* watched only */
@@ -118,11 +125,12 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out);
 
 /* The answer of a thread that gave none within those 50 ms, and has now: signals are taken on the way back
  * from the kernel, so that it was there all the while (or had no processor), called from this stack. 0, and
- * out->at_ns is when it was asked; -EAGAIN: there is none. It is waited for, and no other is asked for, until
- * it has come, a capture of another target needs the buffer, or the question is forgotten: when the turn that
- * it was about is over. Monitor only. */
+ * out->at_ns is when it was asked; -EAGAIN: there is none. No other is asked for until it has come, or the
+ * signal is lost, or the question is forgotten: when the turn that it was about is over. One target's late
+ * answer at a time has the buffer that is lent: for the others nothing is lent meanwhile. Monitor only. */
 int hd_capture_late(struct hd_target *t, struct hd_capture *out);
-void hd_capture_late_forget(const struct hd_target *t);
+void hd_capture_late_forget(struct hd_target *t);
+bool hd_capture_may_lend(const struct hd_target *t);
 
 /* The buffers of the above: taken once, kept for the life of the process. Before the first capture. */
 int hd_capture_buffers(void);

@@ -32,11 +32,6 @@
 #define CACHE_LINE 64u
 #define GROWN_MAX (128ULL << 20) /* the kernel maps nothing nearer below the end of a main thread's stack */
 
-/* An instant by both clocks. */
-struct instant {
-    uint64_t ticks, ns;
-};
-
 /* Two buffers for all. They belong to the library and not to the caller, since a handler that was put off in
  * mid-copy for longer than anybody waits would write into whatever the caller's has become. The first is
  * written by watched threads only, and lent to whoever unwinds: most of its cache lines are never read, and
@@ -47,12 +42,12 @@ static struct {
     int signal;
     const struct hd_mailbox *held; /* that handler's; the rung stays closed until it is done */
     uint32_t sequence;
-    struct hd_target *asked; /* gave no answer to the newest question yet, and has `lent`; NULL: nobody */
-    struct instant sent;     /* when that was asked */
-    uint64_t filters;        /* under which the handler may do what it does */
+    const struct hd_target
+        *asked;       /* its late answer goes into `lent`, which nobody else gets; NULL: nobody's */
+    uint64_t filters; /* under which the handler may do what it does */
 } shared;
 
-int hd_capture_buffers(void) {
+static int take_buffers(void) {
     if (shared.lent == NULL) {
         uint8_t *bytes = hd_os_memory_take(2 * (size_t)HD_STACK_BYTES_MAX);
         if (bytes == NULL) {
@@ -66,8 +61,13 @@ int hd_capture_buffers(void) {
     return 0;
 }
 
+int hd_capture_buffers(void) {
+    shared.asked = NULL; /* it may be a parent's */
+    return take_buffers();
+}
+
 int hd_signalled_prepare(int signal) {
-    int rc = hd_capture_buffers();
+    int rc = take_buffers();
     shared.signal = rc == 0 ? signal : 0;
     return rc;
 }
@@ -111,10 +111,10 @@ static const uint8_t *held(void) {
     return shared.held != NULL ? shared.held->bytes : NULL;
 }
 
-/* No answer to the newest question will be taken from now on. False: it is there. */
-static bool take_back(struct hd_mailbox *m) {
-    uint64_t asked = hd_mail_word(shared.sequence, HD_MAIL_ASKED);
-    if (__atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(shared.sequence, HD_MAIL_IDLE), false,
+/* No answer to the question will be taken from now on. False: it is there. */
+static bool take_back(struct hd_mailbox *m, uint32_t sequence) {
+    uint64_t asked = hd_mail_word(sequence, HD_MAIL_ASKED);
+    if (__atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(sequence, HD_MAIL_IDLE), false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         return true;
     }
@@ -125,15 +125,32 @@ static bool take_back(struct hd_mailbox *m) {
     return true;
 }
 
-bool hd_signalled_asks(const struct hd_target *t) {
-    return shared.asked == t;
+/* A question that stands has a place for its answer from now on, if there is one: the thread has not been
+ * back since it was asked, or the signal were not pending. */
+static void make_room(struct hd_target *t) {
+    struct hd_mailbox *m = t->mailbox;
+    if (shared.asked == NULL && shared.lent != NULL && held() == NULL &&
+        __atomic_load_n(&m->left, __ATOMIC_RELAXED) == 0) {
+        shared.asked = t;
+        m->bytes = shared.lent;
+        hd_target_tell_bounds(t);
+        __atomic_store_n(&m->word, hd_mail_word(t->asked, HD_MAIL_ASKED), __ATOMIC_RELEASE);
+    }
 }
 
-void hd_capture_late_forget(const struct hd_target *t) {
-    if (t != NULL && shared.asked == t) {
-        shared.asked = NULL;
-        (void)take_back(t->mailbox);
+bool hd_capture_may_lend(const struct hd_target *t) {
+    return shared.asked == NULL || shared.asked == t;
+}
+
+void hd_capture_late_forget(struct hd_target *t) {
+    if (t->asked == 0) {
+        return; /* also the worker's targets */
     }
+    if (shared.asked == t) {
+        shared.asked = NULL;
+        (void)take_back(t->mailbox, t->asked);
+    }
+    t->asked = 0;
 }
 
 /* A handler that is in mid-copy now has the buffers to itself: the next start takes others. */
@@ -166,7 +183,7 @@ static bool blocks(struct hd_target *t, bool quiet, bool shown) {
     return t->blocks;
 }
 
-bool hd_signalled_allowed(struct hd_target *t) {
+bool hd_signalled_allowed(struct hd_target *t, bool lend) {
     struct hd_kernel_action action = {0};
     struct hd_proc_status status;
 
@@ -181,32 +198,35 @@ bool hd_signalled_allowed(struct hd_target *t) {
         return false; /* the handler's calls, and the return from it, may be the end of the program */
     }
     bool blocked = (status.blocked >> (t->signal - 1) & 1) != 0;
-    if (shared.asked == t) { /* who blocks it may have run since it was asked */
-        hd_capture_late_forget(blocked ? t : NULL);
+    bool pending = (status.pending >> (t->signal - 1) & 1) != 0;
+    if (t->asked != 0 && pending && !blocked) {
+        if (lend) {
+            make_room(t);
+        }
         return false;
     }
-    if (blocks(t, quiet, blocked) || !quiet || (status.pending >> (t->signal - 1) & 1) != 0) {
+    hd_capture_late_forget(t); /* the signal is lost, or the thread may have run since */
+    if (blocks(t, quiet, blocked) || !quiet || pending) {
         return false;
     }
     if (hd_os.signal_action(t->signal, NULL, &action) < 0 || action.handler != (void *)hd_capture_on_signal) {
         t->signal = 0; /* the program has taken it: it is the program's from now on */
         return false;
     }
-    hd_capture_late_forget(shared.asked); /* one at a time */
     return shared.lent != NULL && held() == NULL && __atomic_load_n(&t->mailbox->left, __ATOMIC_RELAXED) == 0;
 }
 
-static bool has_answered(const struct hd_mailbox *m) {
-    return __atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == hd_mail_word(shared.sequence, HD_MAIL_DONE);
+static bool has_answered(const struct hd_mailbox *m, uint32_t sequence) {
+    return __atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == hd_mail_word(sequence, HD_MAIL_DONE);
 }
 
 /* A thread on our own processor answers only when we sleep. False: no answer yet. */
-static bool wait_for_answer(const struct hd_mailbox *m) {
+static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence) {
     uint64_t now = hd_os_now_ns();
     uint64_t spin_until = now + SPIN_NS, until = now + ANSWER_NS;
     uint64_t nap = FIRST_NAP_NS;
 
-    while (!has_answered(m)) {
+    while (!has_answered(m, sequence)) {
         now = hd_os_now_ns();
         if (now < spin_until) {
             for (unsigned i = 0; i < RELAX; i++) { /* each look takes the word's line from the handler */
@@ -225,15 +245,15 @@ static bool wait_for_answer(const struct hd_mailbox *m) {
 
 /* So many ticks of a trip, in ns; nothing took longer than all of it, whatever an unsteady counter says. By
  * the trip alone: the machine may have been suspended before, while the counter ran on. */
-static uint64_t part_of(const struct instant *trip, uint64_t ticks) {
+static uint64_t part_of(const struct hd_instant *trip, uint64_t ticks) {
     return ticks < trip->ticks ? hd_ticks_to_ns(ticks, hd_ratio_32(trip->ns, trip->ticks)) : trip->ns;
 }
 
-static void note_times(struct hd_target *t, const struct hd_mailbox *m, const struct instant *sent,
+static void note_times(struct hd_target *t, const struct hd_mailbox *m, const struct hd_instant *sent,
                        struct hd_capture *out) {
     uint64_t now_ns = hd_os_now_ns();
     uint64_t ticks = hd_ticks_read();
-    struct instant trip = {ticks - sent->ticks, now_ns - sent->ns};
+    struct hd_instant trip = {ticks - sent->ticks, now_ns - sent->ns};
     uint64_t pause = part_of(&trip, m->ticks_end - m->ticks_begin);
 
     t->cost.pause_total_ns += pause;
@@ -254,7 +274,7 @@ static void note_calls(struct hd_target *t, const struct hd_mailbox *m) {
     t->cost.restarted_syscalls = __atomic_load_n(&m->restarted_syscalls, __ATOMIC_RELAXED);
 }
 
-static void read_answer(struct hd_target *t, const struct instant *sent, struct hd_capture *out) {
+static void read_answer(struct hd_target *t, const struct hd_instant *sent, struct hd_capture *out) {
     const struct hd_mailbox *m = t->mailbox;
     out->regs = m->regs;
     out->stack_addr = m->stack_addr;
@@ -277,7 +297,6 @@ static void read_answer(struct hd_target *t, const struct instant *sent, struct 
     }
 }
 
-/* Into the buffer that is lent a thread may copy when it comes to: nobody else needs it meanwhile. */
 int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     struct hd_mailbox *m = t->mailbox;
     uint32_t sequence = ++shared.sequence;
@@ -285,21 +304,20 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     m->bytes = lend ? shared.lent : shared.spare;
     hd_target_tell_bounds(t);
     __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_ASKED), __ATOMIC_RELEASE);
-    struct instant sent = {.ticks = hd_ticks_read(), .ns = hd_os_now_ns()};
+    struct hd_instant sent = {.ticks = hd_ticks_read(), .ns = hd_os_now_ns()};
     int rc = hd_os.signal_thread(hd_os.get_pid(), t->tid, t->signal, sequence);
     if (rc < 0) {
         __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_IDLE), __ATOMIC_RELAXED);
         return rc;
     }
     t->cost.signals++;
-    bool answered = wait_for_answer(m);
-    bool comes = !answered && lend && __atomic_load_n(&m->left, __ATOMIC_RELAXED) == 0;
+    bool answered = wait_for_answer(m, sequence);
+    bool stays = !answered && lend && __atomic_load_n(&m->left, __ATOMIC_RELAXED) == 0;
     note_calls(t, m);
-    if (comes) {
-        shared.asked = t;
-        shared.sent = sent;
-    }
-    if (comes || (!answered && take_back(m))) {
+    if (stays || (!answered && take_back(m, sequence))) {
+        shared.asked = stays ? t : shared.asked;
+        t->asked = sequence; /* nobody else's: the signal carries it */
+        t->asked_at = sent;
         return -ETIMEDOUT;
     }
     read_answer(t, &sent, out);
@@ -307,14 +325,15 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
 }
 
 int hd_capture_late(struct hd_target *t, struct hd_capture *out) {
-    if (shared.asked != t || !has_answered(t->mailbox)) {
+    if (t->asked == 0 || shared.asked != t || !has_answered(t->mailbox, t->asked)) {
         return -EAGAIN;
     }
     shared.asked = NULL;
+    t->asked = 0;
     note_calls(t, t->mailbox);
     *out = (struct hd_capture){0};
-    read_answer(t, &shared.sent, out);
-    out->at_ns = shared.sent.ns;
+    read_answer(t, &t->asked_at, out);
+    out->at_ns = t->asked_at.ns;
     t->cost.samples++;
     return 0;
 }

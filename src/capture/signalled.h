@@ -18,15 +18,14 @@ void hd_signalled_fetch(void);
 uint8_t *hd_signalled_spare(void);
 
 /* Whether the thread may be sent the signal now: our handler is installed, the signal is neither blocked nor
- * pending, and the thread has not given up its processor since it was last looked at. */
-bool hd_signalled_allowed(struct hd_target *t);
+ * pending, and the thread has not given up its processor since it was last looked at. One that has not
+ * answered the last one (t->asked) is sent no other, and has, where `lend` allows it, the buffer that is lent
+ * for its answer. */
+bool hd_signalled_allowed(struct hd_target *t, bool lend);
 
 /* Sends it and waits for the answer, which `lend` puts into the buffer that is lent. 0; -ETIMEDOUT: none
  * came; -ESRCH: the thread is gone. */
 int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out);
-
-/* Whether it was asked, and gave no answer yet that would be taken (hd_capture_late). */
-bool hd_signalled_asks(const struct hd_target *t);
 
 /* The watch of a mailbox ends, which may be freed by its thread from now on. */
 void hd_signalled_forget(const struct hd_mailbox *m);

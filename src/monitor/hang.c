@@ -188,6 +188,16 @@ void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_
     }
 }
 
+bool hd_hang_differs(struct hd_hang *h, const struct hd_last_sample *sample) {
+    if (sample->way == HD_WAY_KERNEL) {
+        return false;
+    }
+    bool differs = !h->known || h->known_leaf != sample->leaf;
+    h->known = true;
+    h->known_leaf = sample->leaf;
+    return differs;
+}
+
 void hd_hang_answer(struct hd_hang *h, const struct hd_last_sample *answer) {
     uint32_t first = h->timeline_count > HD_TIMELINE ? h->timeline_count - HD_TIMELINE : 0;
     for (uint32_t i = first; i < h->timeline_count; i++) {

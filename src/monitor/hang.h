@@ -20,6 +20,10 @@ uint32_t hd_hang_add_stack(struct hd_worker *k, struct hd_hang *h, uint32_t coun
 /* A sample whose stack is in the tree: the one before it is settled. `excluded_ns`: taken off up to now. */
 void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_t excluded_ns);
 
+/* Whether a sample's stack is another one than the newest that is known, as it is from now on. One without an
+ * answer says nothing. */
+bool hd_hang_differs(struct hd_hang *h, const struct hd_last_sample *sample);
+
 /* What the samples without an answer since answer->at_ns were about; its stack was just added to the tree. */
 void hd_hang_answer(struct hd_hang *h, const struct hd_last_sample *answer);
 

@@ -180,6 +180,7 @@ static void note_filter(struct hd_monitor *m) {
         atomic_fetch_and_explicit(&w->loop.flags, ~(HD_FLAG_PARKED | HD_FLAG_TRACKED), memory_order_seq_cst);
         w->target.signal = comes ? 0 : m->settings.signal;
         w->target.only_read = comes;
+        hd_capture_late_forget(&w->target);
         w->tracked_turn = comes ? w->tracked_turn : 0; /* nobody was asked: its end shows in the word */
     }
     m->asked_ns = 0;

@@ -18,11 +18,16 @@ static uint32_t stack_of(struct hd_worker *k, uint32_t leaf) {
     return count;
 }
 
-/* The leaf of a launch's sample: by its timeline, which goes back as far and knows what was folded. */
-static uint32_t leaf_of(const struct hd_hang *launch, uint64_t at_ns) {
+/* A launch's sample as its timeline has it, which goes back as far, and knows what was folded and what was
+ * answered late. Returns its leaf. */
+static uint32_t look_up(const struct hd_hang *launch, struct hd_last_sample *sample) {
     for (uint32_t i = 0; i < HD_TIMELINE; i++) {
-        if (launch->timeline[i].at_ns == at_ns) {
-            return launch->timeline[i].leaf;
+        const struct hd_timeline_entry *e = &launch->timeline[i];
+        if (e->at_ns == sample->at_ns) {
+            sample->way = e->way;
+            sample->stop = e->stop;
+            sample->cut = e->cut;
+            return e->leaf;
         }
     }
     return HD_TREE_NONE;
@@ -60,7 +65,7 @@ static bool move_samples(struct hd_worker *k, const struct hd_hang *launch, stru
             return false;
         }
         sample.evidence.child_alive &= sample.evidence.child_ns >= h->start_ns;
-        uint32_t count = stack_of(k, leaf_of(launch, sample.at_ns));
+        uint32_t count = stack_of(k, look_up(launch, &sample));
         sample.leaf = hd_hang_add_stack(k, h, count, sample.at_ns);
         hd_hang_add(h, &sample, h->excluded_ns);
     }

@@ -126,7 +126,7 @@ static void tell_late(struct hd_monitor *m, struct hd_watch *w) {
  * that has grown: nobody is interrupted for a sample that is lost. */
 void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
     bool first = w->sampled_turn != w->life.turn;
-    bool lend = hd_ring_read_up_to(&m->ring, m->lent_until);
+    bool lend = hd_ring_read_up_to(&m->ring, m->lent_until) && hd_capture_may_lend(&w->target);
     uint32_t keep = room_to_leave(m, w, first);
     uint32_t needed = sample_bytes(lend || w->blocked, first ? 2 * CUT_BYTES_MIN : w->stack_bytes);
     struct hd_capture taken;

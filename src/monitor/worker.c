@@ -5,11 +5,24 @@
  */
 #include "monitor/hang.h"
 
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "monitor/asked.h"
 #include "monitor/held.h"
 #include "monitor/proc_files.h"
+
+/* A handler of the program's whose signal came before ours as the thread left the kernel: it has not begun.
+ * Which of its callers that is, the frame of the signal tells. */
+static void leave_out_handlers(struct hd_worker *k, struct hd_walk *walk) {
+    struct hd_frame *f = k->frames;
+    while (walk->count > 2 && f[0].trust == HD_TRUST_CONTEXT && f[0].pc == f[0].start &&
+           f[2].trust == HD_TRUST_SIGNAL) {
+        walk->count -= 2;
+        memmove(f, f + 2, walk->count * sizeof *f);
+        f[0].trust = HD_TRUST_CONTEXT;
+    }
+}
 
 static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struct hd_walk *walk) {
     if (c->way == HD_WAY_KERNEL || c->stack_bytes == 0) {
@@ -19,6 +32,7 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struc
     hd_unwind(k->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, k->frames, HD_FRAMES_MAX,
               walk);
     walk->stop = hd_stop_of(walk, c);
+    leave_out_handlers(k, walk);
 }
 
 #define SERVERS_MAX 64               /* threads that are asked; each takes some 4 us */
@@ -188,7 +202,7 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     if (now.evidence.excused && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
         excuse(m, h, msg->turn); /* of a launch only the rests: it works in between (past.c) */
     }
-    bool changed = first || now.leaf != h->last.leaf;
+    bool changed = hd_hang_differs(h, &now) || first;
     hd_hang_add(h, &now, msg->excluded_ns);
     struct hd_past_samples *past =
         h->state == HANGDOG_STATE_LAUNCH && !is_left_behind(m) ? m->settings.recogniser.past : NULL;
@@ -209,9 +223,13 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
 static void on_late(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                     const struct hd_capture *c) {
     struct hd_last_sample answer = {.at_ns = c->at_ns};
+    bool news = !h->known;
     (void)place_stack(k, h, c, &answer);
+    if (hd_hang_differs(h, &answer)) {
+        atomic_store_explicit(&hd_watch_at(m, h->loop)->changed_ns, hd_os_now_ns(), memory_order_relaxed);
+    }
     hd_hang_answer(h, &answer);
-    atomic_store_explicit(&hd_watch_at(m, h->loop)->changed_ns, hd_os_now_ns(), memory_order_relaxed);
+    h->written_age_ns /= news ? 2 : 1; /* what was written has no stack */
 }
 
 /* When nothing more is known: what ended meanwhile is written once. */

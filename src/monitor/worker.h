@@ -71,6 +71,8 @@ struct hd_hang {
     struct hd_evidence blocked; /* of the last sample that found it blocked; for_ns 0: none yet */
     uint64_t excluded_told_ns;  /* taken off up to the last sample */
     struct hd_last_sample last;
+    uint32_t known_leaf; /* of the newest sample that has a stack, if one is known */
+    bool known;
     uint64_t before_ns;    /* of the turn before its first sample, as charged to that */
     struct hd_sched begun; /* when the turn was first seen running, at begun_ns */
     uint64_t begun_ns;

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,6 +219,50 @@ static void a_thread_that_is_busy_in_the_kernel_tells_where_when_it_is_back(void
     looper_stop(&looper);
 }
 
+static volatile uint64_t handled;
+
+static void handler(uint64_t signal) {
+    handled = signal;
+}
+
+static pthread_t hung;
+static atomic_bool over;
+
+static void *sends_usr1(void *unused) {
+    (void)unused;
+    while (!atomic_load(&over)) {
+        pthread_kill(hung, SIGUSR1);
+        nap_ms(20);
+    }
+    return NULL;
+}
+
+__attribute__((noinline)) static void keeps_it_busy_and_gets_signals(uint64_t ms) {
+    pthread_t sender;
+    hung = pthread_self();
+    atomic_store(&over, false);
+    assert_int_equal(pthread_create(&sender, NULL, sends_usr1, NULL), 0);
+    keeps_the_kernel_busy(ms);
+    atomic_store(&over, true);
+    pthread_join(sender, NULL);
+}
+
+/* It is first in line where the thread comes back, and the thread is asked before its handler has begun. */
+static void a_handler_that_has_not_begun_is_not_blamed(void **state) {
+    (void)state;
+    struct sigaction act = {.sa_flags = SA_RESTART};
+    act.sa_handler = (void (*)(int))(void *)handler;
+    sigaction(SIGUSR1, &act, NULL);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, keeps_it_busy_and_gets_signals, 4 * THRESHOLD_MS);
+    json_t *hangs = spool_wait(&spool, NULL, 1);
+    const json_t *hang = json_array_get(hangs, 0);
+    assert_true(report_blames(hang, keeps_the_kernel_busy));
+    assert_false(report_blames(hang, handler));
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_function_after_hundreds_of_stacks_is_named, begin_library,
@@ -226,6 +272,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_wait_in_vfork_has_its_callers, begin_library, end_library),
         cmocka_unit_test_setup_teardown(a_thread_that_is_busy_in_the_kernel_tells_where_when_it_is_back,
                                         begin_library, end_library),
+        cmocka_unit_test_setup_teardown(a_handler_that_has_not_begun_is_not_blamed, begin_library,
+                                        end_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,6 +208,20 @@ static void what_was_seen_otherwise_stays_what_it_was(void **state) {
     assert_int_equal(h->tree.nodes, 2);
 }
 
+/* Else no hang of many such calls would ever be sampled more seldom. */
+static void an_answer_that_is_the_one_before_is_no_change(void **state) {
+    (void)state;
+    struct hd_message message = {.type = HD_MSG_TRACK};
+    struct hd_hang *h = hd_hang_begin(&k, &message);
+    struct hd_last_sample none = {.way = HD_WAY_KERNEL, .leaf = HD_TREE_NONE}, stack = {.leaf = 1};
+    assert_false(hd_hang_differs(h, &none));
+    assert_true(hd_hang_differs(h, &stack));
+    assert_false(hd_hang_differs(h, &none));
+    assert_false(hd_hang_differs(h, &stack));
+    stack.leaf = 2;
+    assert_true(hd_hang_differs(h, &stack));
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
     const struct CMUnitTest tests[] = {
@@ -220,6 +234,7 @@ int main(void) {
         TEST(before_its_first_figures_it_did_as_after_them),
         TEST(a_late_answer_is_of_all_samples_since_it_was_asked_for),
         TEST(what_was_seen_otherwise_stays_what_it_was),
+        TEST(an_answer_that_is_the_one_before_is_no_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
