@@ -51,7 +51,8 @@ static const char *name_of(const json_t *frame) {
 }
 
 static bool is_inner(const char *name) {
-    return strncmp(name, "__", 2) == 0 || strncmp(name, "futex_wait", strlen("futex_wait")) == 0;
+    return strncmp(name, "__", 2) == 0 || strncmp(name, "futex_wait", strlen("futex_wait")) == 0 ||
+           strncmp(name, "lll_", strlen("lll_")) == 0;
 }
 
 /* A library's inner name (__libc_write, __futex_abstimed_wait_common) says less than the function that it is

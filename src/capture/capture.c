@@ -98,6 +98,7 @@ static int attempt(struct hd_target *t, bool lend, struct hd_capture *out) {
     if (!keeps_running(t, &since)) {
         return -EAGAIN;
     }
+    hd_capture_sched_now(t, &out->sched); /* of the instant that the sample is of */
     rc = hd_signalled_take(t, lend, out);
     return rc == 0 || rc == -ESRCH || rc == -ETIMEDOUT ? rc : -EAGAIN;
 }
@@ -153,7 +154,15 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
         hd_capture_nap(BETWEEN_NS);
     }
     out->sched = first; /* some milliseconds old; the last attempt's are of this moment */
-    return rc == -ESRCH ? gone(out) : by_kernel(t, out);
+    if (rc == -ESRCH) {
+        return gone(out);
+    }
+    int told = by_kernel(t, out);
+    if (told == 0 && rc == -ETIMEDOUT && !asked) { /* what is answered later is of that instant, too */
+        out->at_ns = t->asked_at.ns;
+        out->sched = first;
+    }
+    return told;
 }
 
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {

@@ -16,12 +16,15 @@
 #include "os/ticks.h"
 
 #define ANSWER_NS (50 * HD_NS_PER_MS)
+#define MOMENT_NS                                                                                          \
+    (5 * HD_NS_PER_MS)              /* for who may answer later: looks are to be in time, whatever it does \
+                                     */
 #define SPIN_NS (50 * HD_NS_PER_US) /* a signal takes some 15 to 30 µs there, a wake-up of ours 30 to 80 */
 #define RELAX 32                    /* some 1 to 2 µs */
 /* A thread inside sigwait, which takes what it keeps blocked, shows it as not blocked. So who was seen to
- * block it still does, until two looks so far apart show that it does not, and that it ran between them and
- * did not wait: not one that was woken there, and got no processor since. */
-#define UNBLOCKED_NS (20 * HD_NS_PER_MS)
+ * block it still does, until it is seen not to twice, and to have run for so long in between and not waited:
+ * not one that was woken there, and got no processor since. */
+#define UNBLOCKED_NS (100 * HD_NS_PER_US)
 /* A thread that computes inside the kernel runs; what our signal broke there it may begin again, and would
  * never come to an end of. */
 #define SPARED_NS (100 * HD_NS_PER_MS) /* after the first call; twice as long after each further one */
@@ -166,20 +169,20 @@ uint8_t *hd_signalled_spare(void) {
     return held() != shared.spare ? shared.spare : NULL;
 }
 
-static bool blocks(struct hd_target *t, bool quiet, bool shown) {
-    uint64_t now_ns = hd_os_now_ns(), cpu_ns;
-    t->blocks |= shown;
-    if (!t->blocks) {
-        return false;
+static bool shows_blocked(const struct hd_target *t, const struct hd_proc_status *status) {
+    return (status->blocked >> (t->signal - 1) & 1) != 0;
+}
+
+static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
+    struct hd_proc_status then;
+    uint64_t before_ns, after_ns;
+    if (!t->blocks || shows_blocked(t, status) || hd_os.thread_cpu_clock(t->tid, &before_ns) < 0) {
+        return t->blocks;
     }
-    if (shown || !quiet || hd_os.thread_cpu_clock(t->tid, &cpu_ns) < 0) {
-        t->unblocked_ns = 0;
-    } else if (t->unblocked_ns == 0) {
-        t->unblocked_ns = now_ns;
-        t->unblocked_cpu_ns = cpu_ns;
-    } else if (now_ns - t->unblocked_ns >= UNBLOCKED_NS && cpu_ns - t->unblocked_cpu_ns >= HD_NS_PER_MS) {
-        t->blocks = false;
-    }
+    hd_capture_nap(2 * UNBLOCKED_NS);
+    t->blocks = hd_target_status(t, &then) < 0 || shows_blocked(t, &then) ||
+                then.voluntary != status->voluntary || hd_os.thread_cpu_clock(t->tid, &after_ns) < 0 ||
+                after_ns - before_ns < UNBLOCKED_NS;
     return t->blocks;
 }
 
@@ -197,16 +200,16 @@ bool hd_signalled_allowed(struct hd_target *t, bool lend) {
     if (status.filters != shared.filters || status.filters == HD_FILTERS_UNKNOWN) {
         return false; /* the handler's calls, and the return from it, may be the end of the program */
     }
-    bool blocked = (status.blocked >> (t->signal - 1) & 1) != 0;
+    t->blocks |= shows_blocked(t, &status);
     bool pending = (status.pending >> (t->signal - 1) & 1) != 0;
-    if (t->asked != 0 && pending && !blocked) {
+    if (t->asked != 0 && pending && !shows_blocked(t, &status)) {
         if (lend) {
             make_room(t);
         }
         return false;
     }
     hd_capture_late_forget(t); /* the signal is lost, or the thread may have run since */
-    if (blocks(t, quiet, blocked) || !quiet || pending) {
+    if (!quiet || pending || blocks(t, &status)) {
         return false;
     }
     if (hd_os.signal_action(t->signal, NULL, &action) < 0 || action.handler != (void *)hd_capture_on_signal) {
@@ -221,9 +224,9 @@ static bool has_answered(const struct hd_mailbox *m, uint32_t sequence) {
 }
 
 /* A thread on our own processor answers only when we sleep. False: no answer yet. */
-static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence) {
+static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint64_t for_ns) {
     uint64_t now = hd_os_now_ns();
-    uint64_t spin_until = now + SPIN_NS, until = now + ANSWER_NS;
+    uint64_t spin_until = now + SPIN_NS, until = now + for_ns;
     uint64_t nap = FIRST_NAP_NS;
 
     while (!has_answered(m, sequence)) {
@@ -258,18 +261,22 @@ static void note_times(struct hd_target *t, const struct hd_mailbox *m, const st
 
     t->cost.pause_total_ns += pause;
     t->cost.pause_max_ns = pause > t->cost.pause_max_ns ? pause : t->cost.pause_max_ns;
-    out->at_ns = now_ns - part_of(&trip, ticks - m->ticks_begin);
+    /* Not when it answered: until then it was where it is found, and what it does next is the next sample's.
+     */
+    out->at_ns = sent->ns;
 }
 
 static void note_calls(struct hd_target *t, const struct hd_mailbox *m) {
     uint64_t interrupted = __atomic_load_n(&m->interrupted_syscalls, __ATOMIC_RELAXED);
 
-    if (interrupted == t->cost.interrupted_syscalls) {
-        t->spared_ns = 0;
-    } else if (t->spared_ns < SPARED_MAX_NS) {
-        t->spared_ns = t->spared_ns == 0 ? SPARED_NS : 2 * t->spared_ns;
+    if (interrupted == t->cost.interrupted_syscalls) { /* no proof that the next will not break one again */
+        t->spared_ns = t->spared_ns > SPARED_NS ? t->spared_ns - t->spared_ns / 4 : 0;
+    } else {
+        if (t->spared_ns < SPARED_MAX_NS) {
+            t->spared_ns = t->spared_ns == 0 ? SPARED_NS : 2 * t->spared_ns;
+        }
+        t->spared_until_ns = hd_os_now_ns() + t->spared_ns;
     }
-    t->spared_until_ns = t->spared_ns == 0 ? 0 : hd_os_now_ns() + t->spared_ns;
     t->cost.interrupted_syscalls = interrupted;
     t->cost.restarted_syscalls = __atomic_load_n(&m->restarted_syscalls, __ATOMIC_RELAXED);
 }
@@ -286,11 +293,7 @@ static void read_answer(struct hd_target *t, const struct hd_instant *sent, stru
     out->state = HD_RUN_RUNNING;
     out->syscall_nr = HD_SYSCALL_NONE;
     note_times(t, m, sent, out);
-    struct hd_sched after; /* it may have waited for a processor before that */
-    if (hd_capture_sched(t, &after) == 0) {
-        out->sched = after;
-    }
-    hd_capture_sched_now(t, &out->sched);
+    note_calls(t, m);
     uint64_t lo, hi;
     if (t->stack_hi - m->regs.sp < GROWN_MAX) { /* it may have grown: the next copy is whole */
         (void)hd_target_bounds(t, m->regs.sp, &lo, &hi);
@@ -311,9 +314,8 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
         return rc;
     }
     t->cost.signals++;
-    bool answered = wait_for_answer(m, sequence);
+    bool answered = wait_for_answer(m, sequence, lend ? MOMENT_NS : ANSWER_NS);
     bool stays = !answered && lend && __atomic_load_n(&m->left, __ATOMIC_RELAXED) == 0;
-    note_calls(t, m);
     if (stays || (!answered && take_back(m, sequence))) {
         shared.asked = stays ? t : shared.asked;
         t->asked = sequence; /* nobody else's: the signal carries it */
@@ -330,10 +332,10 @@ int hd_capture_late(struct hd_target *t, struct hd_capture *out) {
     }
     shared.asked = NULL;
     t->asked = 0;
-    note_calls(t, t->mailbox);
     *out = (struct hd_capture){0};
     read_answer(t, &t->asked_at, out);
-    out->at_ns = t->asked_at.ns;
+    (void)hd_capture_sched(t, &out->sched);
+    hd_capture_sched_now(t, &out->sched);
     t->cost.samples++;
     return 0;
 }

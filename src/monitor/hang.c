@@ -78,6 +78,10 @@ static bool found_running(uint8_t state) {
     return state == HD_RUN_RUNNING || state == HD_RUN_RUNNABLE;
 }
 
+static bool found_blocked(uint8_t state) {
+    return state == HD_RUN_BLOCKED || state == HD_RUN_UNINTERRUPTIBLE;
+}
+
 /* Time that it was blocked between two samples goes to what a sample near found it blocked on. Where none
  * did, it is of the whole, and no kind's: on what it waited nobody saw. */
 static void charge_between(struct hd_hang *h) {
@@ -102,7 +106,8 @@ static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, uint64_
     e->for_ns = ns;
     e->cpu_ns = known && to->cpu_ns > from->cpu_ns ? to->cpu_ns - from->cpu_ns : 0;
     e->delay_ns = known ? to->delay_ns - from->delay_ns : 0;
-    if (found_running(e->state) && known && to->slices != from->slices && state != HD_RUN_RUNNABLE) {
+    bool left = known && (to->slices != from->slices || found_blocked(state)); /* slices count its returns */
+    if (found_running(e->state) && left && state != HD_RUN_RUNNABLE) {
         uint64_t told_ns = e->cpu_ns + e->delay_ns;
         if (told_ns < covered_ns) {
             e->for_ns = (uint64_t)((double)told_ns / (double)covered_ns * (double)ns);
@@ -181,7 +186,7 @@ void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_
         settle_start(h, excluded_ns);
         h->excluded_told_ns = excluded_ns;
     }
-    if (sample->state == HD_RUN_BLOCKED || sample->state == HD_RUN_UNINTERRUPTIBLE) {
+    if (found_blocked(sample->state)) {
         h->blocked = sample->evidence;
         h->blocked.for_ns = 1;
         charge_between(h);

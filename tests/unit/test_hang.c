@@ -128,6 +128,22 @@ static void what_it_did_in_between_is_what_a_later_sample_finds(void **state) {
     assert_told(h, HD_CAUSE_SLEEP, "blocked in clock_nanosleep for 160 ms of 200 ms");
 }
 
+/* It has not been back since it left its processor. */
+static void what_it_waits_for_at_the_next_sample_it_did_not_run_for(void **state) {
+    (void)state;
+    struct hd_message message = {.type = HD_MSG_TRACK, .sched = {.slices = 1}, .sched_known = true};
+    struct hd_hang *h = hd_hang_begin(&k, &message);
+    running(h, INTERVAL, (struct hd_sched){50 * HD_NS_PER_MS, 0, 1});
+    struct hd_last_sample now = h->last;
+    now.at_ns = 3 * INTERVAL;
+    now.sched = (struct hd_sched){60 * HD_NS_PER_MS, 0, 1};
+    now.state = now.evidence.state = HD_RUN_BLOCKED;
+    now.evidence.syscall_nr = SYS_clock_nanosleep;
+    hd_hang_add(h, &now, 0);
+    hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){60 * HD_NS_PER_MS, 0, 1});
+    assert_told(h, HD_CAUSE_SLEEP, "blocked in clock_nanosleep for 140 ms of 200 ms");
+}
+
 /* The turn is first looked at when it is an interval old: of that the figures tell nothing. */
 static void before_its_first_figures_it_did_as_after_them(void **state) {
     (void)state;
@@ -231,6 +247,7 @@ int main(void) {
         TEST(one_that_never_left_its_processor_ran_all_the_time),
         TEST(what_it_waited_for_a_processor_is_not_its_blocking),
         TEST(what_it_did_in_between_is_what_a_later_sample_finds),
+        TEST(what_it_waits_for_at_the_next_sample_it_did_not_run_for),
         TEST(before_its_first_figures_it_did_as_after_them),
         TEST(a_late_answer_is_of_all_samples_since_it_was_asked_for),
         TEST(what_was_seen_otherwise_stays_what_it_was),
