@@ -19,6 +19,7 @@
 
 #include "bench.h"
 #include "capture/capture.h"
+#include "capture/mailbox.h"
 #include "capture/procfs.h"
 #include "capture/target.h"
 #include "os/os.h"
@@ -188,8 +189,8 @@ static double one_sample(struct spinner *s, double *handler_ns) {
     }
     read_sample(&c);
     *handler_ns = (double)(s->target.cost.pause_total_ns - before);
-    uint64_t at = hd_ticks_read() - (uint64_t)((double)(bench_now_ns() - c.at_ns) * s->ticks_per_ns);
-    uint64_t about = (uint64_t)(2000 * s->ticks_per_ns); /* the two clocks are read one after the other */
+    uint64_t at = s->target.mailbox->ticks_begin; /* the capture itself is of when it was asked for */
+    uint64_t about = (uint64_t)(2000 * s->ticks_per_ns);
     double gap = longest_gap(s, at - about, at + about);
     return gap > 0 ? gap : NAN;
 }
