@@ -36,8 +36,7 @@ static void put_as_of(const struct page *p) {
     const json_t *hot = json_object_get(p->report, "hot_stack");
     double share = json_number_value(json_object_get(hot, "share"));
     double ns = share > 0 ? (double)member_int(hot, "duration_ns") / share : 0;
-    if (ns > 0 && ns < 0.9 * (double)member_int(p->report, "duration_ns") &&
-        render_is_kind(p->report, "fatal-hang"))
+    if (ns > 0 && ns < 0.9 * (double)member_int(p->report, "duration_ns") && !render_is_open(p->report))
         fprintf(p->out, " (as of %s)", render_duration(time, (int64_t)ns));
 }
 

@@ -45,6 +45,17 @@ static void put_death(const struct page *p) {
     fputs(", for ", p->out);
 }
 
+/* What glibc's public functions end with, by a tail call that leaves no trace of them. */
+static const char *public_name(const char *name) {
+    static const char *const inner[][2] = {{"__pthread_clockjoin_ex", "pthread_join"},
+                                           {"__new_sem_wait_slow64", "sem_wait"},
+                                           {"__pthread_once_slow", "pthread_once"}};
+    for (size_t i = 0; i < sizeof inner / sizeof inner[0]; i++)
+        if (strcmp(name, inner[i][0]) == 0)
+            return inner[i][1];
+    return name;
+}
+
 static const char *name_of(const json_t *frame) {
     const char *name = member_text(frame, "function");
     return name != NULL && name[0] != 0 ? name : NULL;
@@ -147,7 +158,7 @@ void render_sentence(const struct page *p) {
         put_share(p, called != NULL ? called : own);
         fputs(" in ", p->out);
         if (called != NULL) {
-            put_name(p, name_of(called));
+            put_name(p, public_name(name_of(called)));
             fputs(", called by ", p->out);
         }
         put_own(p, own);

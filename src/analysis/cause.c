@@ -299,13 +299,15 @@ static void say_time(struct hd_text *t, uint64_t ns, uint64_t total_ns) {
     hd_text_duration(t, total_ns);
 }
 
-static void say_lock(struct hd_text *t, const struct hd_evidence *e) {
+static void say_lock(struct hd_text *t, const struct hd_evidence *e, bool several) {
     if (e->lock_address == 0) {
         say_call(t, "waited for a lock", e);
         say_object(t, e);
     } else if (e->joined_tid != 0) {
-        hd_text_str(t, "waited for the end of thread ");
+        hd_text_str(t, several ? "waited for the end of several threads, among them "
+                               : "waited for the end of thread ");
         hd_text_i64(t, e->joined_tid);
+        hd_text_str(t, several ? "," : "");
     } else if (e->lock_owner_tid == 0) {
         say_call(t, "blocked", e);
         hd_text_str(t, " at ");
@@ -345,10 +347,11 @@ static void say_reply(struct hd_text *t, const struct hd_evidence *e) {
 
 /* "blocked in openat on f3", or where other waits took some of the time "blocked, longest in openat on f3,":
  * that is sure of one that has half of it. */
-static void say_blocked(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
+static void say_blocked(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind,
+                        bool several) {
     const struct hd_evidence *e = &s->best[kind].evidence;
     uint64_t ns = s->ns[kind];
-    bool several = s->best[kind].ns < ns - ns / 64 && e->syscall_nr != HD_SYSCALL_NONE;
+    several &= e->syscall_nr != HD_SYSCALL_NONE;
     say_call(t,
              !several                         ? "blocked"
              : s->best[kind].run_ns >= ns / 2 ? "blocked, longest"
@@ -361,6 +364,7 @@ static void say_blocked(struct hd_text *t, const struct hd_cause_sums *s, enum h
 
 static void say_detail(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
     const struct hd_evidence *e = &s->best[kind].evidence;
+    bool several = s->best[kind].ns < s->ns[kind] - s->ns[kind] / 64; /* other waits took some of the time */
     switch (kind) {
     case HD_CAUSE_CPU:
         hd_text_str(t, "ran");
@@ -369,7 +373,7 @@ static void say_detail(struct hd_text *t, const struct hd_cause_sums *s, enum hd
         hd_text_str(t, "was ready to run and got no processor");
         break;
     case HD_CAUSE_LOCK:
-        say_lock(t, e);
+        say_lock(t, e, several);
         break;
     case HD_CAUSE_CHILD:
         say_child(t, e);
@@ -392,7 +396,7 @@ static void say_detail(struct hd_text *t, const struct hd_cause_sums *s, enum hd
     case HD_CAUSE_UI:
     case HD_CAUSE_UNKNOWN:
     case HD_CAUSE_KINDS:
-        say_blocked(t, s, kind);
+        say_blocked(t, s, kind, several);
         break;
     }
 }

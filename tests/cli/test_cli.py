@@ -315,7 +315,9 @@ class Showing(Command):
 
         self.assertEqual("pthread_barrier_wait", called("pthread_barrier_wait", "futex_wait_simple", "futex_wait"))
         self.assertEqual("write", called("write", "__libc_write"))
-        self.assertEqual("__pthread_clockjoin_ex", called("__pthread_clockjoin_ex", "__futex_abstimed_wait_common"))
+        self.assertEqual("pthread_mutex_lock", called("pthread_mutex_lock", "lll_mutex_lock_optimized"))
+        self.assertEqual("__internal", called("__internal", "__futex_abstimed_wait_common"))
+        self.assertEqual("pthread_join", called("__pthread_clockjoin_ex", "__futex_abstimed_wait_common"))
 
     def test_a_fatal_hang_says_what_ended_it_and_how_old_its_evidence_is(self):
         def fatal(signal, ns):

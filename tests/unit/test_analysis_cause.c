@@ -210,6 +210,19 @@ static void run_queue_delay_is_starved(void **state) {
     assert_string_equal(cause.detail, "was ready to run and got no processor for 900 ms of 1.000 s");
 }
 
+static void whose_ends_were_waited_for_one_after_the_other_is_said(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        hd_cause_add(&sums, &(struct hd_evidence){.for_ns = (i == 1 ? 5 : 1) * HD_NS_PER_S,
+                                                  .state = HD_RUN_BLOCKED,
+                                                  .syscall_nr = SYS_futex,
+                                                  .lock_address = 1000 + (uint64_t)i,
+                                                  .joined_tid = 10 + i});
+    }
+    hd_cause_decide(&sums, &cause);
+    assert_string_equal(cause.detail, "waited for the end of several threads, among them 11, for 7.000 s");
+}
+
 static void delay_that_the_kernel_tells_late_is_taken_from_assumed_running(void **state) {
     (void)state;
     struct hd_evidence e = {.for_ns = 50 * MS, .syscall_nr = HD_SYSCALL_NONE, .state = HD_RUN_RUNNING};
@@ -471,6 +484,7 @@ int main(void) {
         TEST(the_kind_with_the_most_time_wins),
         TEST(a_blocked_samples_time_is_split),
         TEST(run_queue_delay_is_starved),
+        TEST(whose_ends_were_waited_for_one_after_the_other_is_said),
         TEST(delay_that_the_kernel_tells_late_is_taken_from_assumed_running),
         TEST(the_evidence_with_the_most_time_is_told),
         TEST(time_that_several_waits_took_is_not_told_of_one),
