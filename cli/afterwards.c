@@ -150,8 +150,18 @@ static void set_signal(json_t *report, int death) {
     }
 }
 
-/* The record is newer than the report: it was kept until the end. 0 or a negative errno value. */
-static int close_open_hang(struct hd_record *c, int death) {
+/* What a hang that lasted until the process ended took since the monitor's last look at it, which the record
+ * has. Looks are some 50 ms apart, later a second: more is a stop, or a process that was long in dying. */
+static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
+    uint64_t looked_ns = atomic_load(&c->alive_ns);
+    uint64_t most_ns =
+        atomic_load(&c->open_duration_ns) < 10 * HD_NS_PER_S ? 150 * HD_NS_PER_MS : 1100 * HD_NS_PER_MS;
+    return ended_ns > looked_ns && ended_ns - looked_ns < most_ns ? ended_ns - looked_ns : 0;
+}
+
+/* The record is newer than the report: it was kept until the end, at ended_ns (0: that is not known). 0 or a
+ * negative errno value. */
+static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     char path[4096];
     struct problem why;
     uint32_t open = atomic_load(&c->hang_open);
@@ -163,7 +173,8 @@ static int close_open_hang(struct hd_record *c, int death) {
     path_of_open(c, HD_SPOOL_REPORT, path);
     json_t *report = report_load(path, &why);
     bool ended = open == HD_RECORD_HANG_ENDED;
-    uint64_t duration_ns = atomic_load(ended ? &c->ended_duration_ns : &c->open_duration_ns);
+    uint64_t duration_ns = ended ? atomic_load(&c->ended_duration_ns)
+                                 : atomic_load(&c->open_duration_ns) + since_last_look(c, ended_ns);
     if (report == NULL) {
         count_lost(c, ended, duration_ns);
         return 0; /* nor will there be one later */
@@ -249,12 +260,12 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
 }
 
 /* 0 or a negative errno value: not all of it could be written. */
-static int settle(struct hd_record *c, int death, uint64_t used_ns) {
+static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns) {
     char session[37];
     bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
     hd_uuid_text(c->options.session, session);
     drop_what_is_no_hang(c);
-    int held = settle_held(c, session, loop_seen), hang = close_open_hang(c, death);
+    int held = settle_held(c, session, loop_seen), hang = close_open_hang(c, death, ended_ns);
     int rc = hang != 0 ? hang : held;
     if (loop_seen && (rc == 0 || c->options.alone == 0)) { /* one that is settled again has one session */
         rc = write_session(c, used_ns);
@@ -297,7 +308,7 @@ void afterwards(const struct runner *r) {
             !WCOREDUMP(r->status)) { /* its monitor ends before a core is written, which may take long */
             note_what_it_became(c, r->ended_ns);
         }
-        settle(c, death,
+        settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
                last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c));
         if (i > 0) {
             add_up(r->record, c, last);
@@ -312,7 +323,7 @@ int afterwards_alone(struct hd_record *table, const char *spool) {
         if (atomic_load(&c->owner) != 0 && atomic_load(&c->told) == 0) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
             c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
-            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? NOBODY_KNOWS : BY_ITSELF, told_ns(c));
+            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? NOBODY_KNOWS : BY_ITSELF, 0, told_ns(c));
             atomic_store(&c->told, rc == 0);
             failed = rc != 0 ? rc : failed;
         }

@@ -74,7 +74,7 @@ static void body_busy_in_kernel(struct live *l) {
 
 /* Starts a thread that is asked, and is still in the kernel when the answer is not waited for any more. */
 static void ask_in_vain(struct live *l, bool lend) {
-    struct hd_capture c;
+    struct hd_capture c = {0};
     assert_true(live_start(l, body_busy_in_kernel));
     for (int i = 0; i < 2000 && l->target.asked == 0; i++) {
         assert_int_equal(hd_capture_take(&l->target, lend, &c), 0);
@@ -105,13 +105,13 @@ static uint64_t word_of(const struct live *l) {
 static void an_answer_that_comes_late_tells_where_it_was(void **state) {
     (void)state;
     struct live l = {0};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     uint64_t before_ns = hd_os_now_ns();
     ask_in_vain(&l, true);
     uint64_t samples = l.target.cost.samples, signals = l.target.cost.signals, asked_ns = hd_os_now_ns();
     assert_int_equal(hd_capture_take(&l.target, true, &c), 0); /* is not asked again */
     assert_int_equal(c.way, HD_WAY_KERNEL);
-    assert_int_equal(c.state, HD_RUN_RUNNING);
+    assert_true(c.state == HD_RUN_RUNNING || c.state == HD_RUN_RUNNABLE); /* others may want its processor */
     assert_int_equal(l.target.cost.signals, signals);
     assert_true(answers_late(&l, &c));
     assert_int_equal(c.way, HD_WAY_SIGNALLED);
@@ -125,7 +125,7 @@ static void an_answer_that_comes_late_tells_where_it_was(void **state) {
 static void what_nobody_wants_to_know_any_more_is_not_answered(void **state) {
     (void)state;
     struct live l = {0};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     ask_in_vain(&l, true);
     hd_capture_late_forget(&l.target);
     assert_int_equal(word_of(&l), HD_MAIL_IDLE);
@@ -140,7 +140,7 @@ static void what_nobody_wants_to_know_any_more_is_not_answered(void **state) {
 static void who_had_nowhere_to_copy_to_has_it_with_the_next_sample(void **state) {
     (void)state;
     struct live l = {0};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     ask_in_vain(&l, false);
     uint64_t signals = l.target.cost.signals;
     assert_int_equal(word_of(&l), HD_MAIL_IDLE);
@@ -155,7 +155,7 @@ static void who_had_nowhere_to_copy_to_has_it_with_the_next_sample(void **state)
 static void another_one_that_is_asked_leaves_it_its_place(void **state) {
     (void)state;
     struct live l = {0}, other = {0};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     ask_in_vain(&l, true);
     assert_true(live_start(&other, live_body_spin));
     assert_true(hd_capture_may_lend(&l.target));
@@ -186,7 +186,7 @@ static void a_start_asks_nobody_yet(void **state) {
 
 /* Asks a thread that computes by a signal that gets lost. */
 static void ask_by_nothing(struct live *l) {
-    struct hd_capture c;
+    struct hd_capture c = {0};
     real = hd_os;
     sent_to = 0;
     hd_os.signal_thread = swallow_signal;
@@ -200,7 +200,7 @@ static void ask_by_nothing(struct live *l) {
 static void a_signal_that_gets_lost_is_sent_again(void **state) {
     (void)state;
     struct live l = {0};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     assert_true(live_start(&l, live_body_spin));
     assert_true(live_capture_spinning(&l, &c));
     ask_by_nothing(&l);
@@ -224,7 +224,7 @@ static void body_blocks_the_signal(struct live *l) {
 static void who_is_seen_to_block_the_signal_is_not_believed(void **state) {
     (void)state;
     struct live l = {0};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     assert_true(live_start(&l, body_blocks_the_signal));
     assert_true(live_capture_spinning(&l, &c));
     ask_by_nothing(&l);
@@ -247,7 +247,7 @@ static void who_is_seen_to_block_the_signal_is_not_believed(void **state) {
 static void a_signal_that_cannot_be_sent_leaves_the_kernels_word(void **state) {
     (void)state;
     struct live l = {0};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     assert_true(live_start(&l, live_body_spin));
     real = hd_os;
     hd_os.signal_thread = refuse_signal;
@@ -279,7 +279,7 @@ static bool is_put_off(const struct live *l) {
 static void a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done(void **state) {
     (void)state;
     struct live l = {0}, other = {0};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     assert_true(live_start(&l, live_body_spin));
     assert_true(live_start(&other, live_body_spin));
     put_off = &l;
@@ -303,7 +303,7 @@ static void a_handler_put_off_at_a_stop_keeps_what_it_copies_to(void **state) {
     (void)state;
     static uint8_t kept[HD_STACK_BYTES_MAX];
     struct live l = {0}, other = {0};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     assert_true(live_start(&l, live_body_spin));
     assert_true(live_start(&other, live_body_spin));
     put_off = &l;
@@ -328,7 +328,7 @@ static void a_handler_put_off_at_a_stop_keeps_what_it_copies_to(void **state) {
 
 /* How many of some captures without a stack found the thread in `run`. */
 static int looks_that_say(struct live *l, enum hd_run_state run) {
-    struct hd_capture c;
+    struct hd_capture c = {0};
     int count = 0;
     for (int i = 0; i < LOOKS; i++) {
         assert_int_equal(hd_capture_take(&l->target, false, &c), 0);
@@ -375,7 +375,7 @@ static void body_starved(struct live *l) {
 static void a_starved_thread_is_told_so_even_while_there_is_nowhere_to_copy_to(void **state) {
     (void)state;
     struct live hog = {0}, late = {0}, starved = {.arg = &hog};
-    struct hd_capture c;
+    struct hd_capture c = {0};
     assert_true(live_start(&hog, live_body_spin));
     assert_true(live_start(&late, live_body_spin));
     assert_true(live_start(&starved, body_starved));
