@@ -134,7 +134,7 @@ static int catch_waiting(struct hd_target *t, struct hd_capture *out) {
 
 int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     uint64_t until = hd_os_now_ns() + RETRY_NS;
-    bool asked = t->asked != 0;
+    uint64_t signals = t->cost.signals;
     lend = lend && hd_capture_may_lend(t);
     int rc = attempt(t, lend, out);
     struct hd_sched first = out->sched;
@@ -150,7 +150,8 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
         t->cost.samples++;
         return 0;
     }
-    if (asked && rc == -ETIMEDOUT) { /* nobody has waited since, and on one processor it stood still for us */
+    bool unanswered = rc == -ETIMEDOUT, before = unanswered && t->cost.signals == signals;
+    if (before) { /* nobody has waited since, and on one processor it stood still for us */
         hd_capture_nap(BETWEEN_NS);
     }
     out->sched = first; /* some milliseconds old; the last attempt's are of this moment */
@@ -158,7 +159,7 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
         return gone(out);
     }
     int told = by_kernel(t, out);
-    if (told == 0 && rc == -ETIMEDOUT && !asked) { /* what is answered later is of that instant, too */
+    if (told == 0 && unanswered && !before) { /* what is answered later is of that instant, too */
         out->at_ns = t->asked_at.ns;
         out->sched = first;
     }

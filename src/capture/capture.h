@@ -53,10 +53,10 @@ struct hd_target {
     uint64_t wait_arg;
     uint64_t voluntary; /* its voluntary context switches when they were last looked at */
     bool voluntary_valid;
-    uint64_t taken_ns,
-        taken_slices; /* when the last capture began, and how often the thread had run by then */
-    bool blocks;      /* the thread was seen to block its signal, and not that it does no more */
-    uint32_t asked;   /* the question to which it has given no answer yet; 0: there is none */
+    uint64_t taken_ns, taken_slices; /* when the last capture began, how often the thread had run by then */
+    bool blocks;         /* the thread was seen to block its signal, and not that it does no more */
+    uint32_t asked;      /* the question to which it has given no answer yet; 0: there is none */
+    uint32_t unanswered; /* one that nobody waits for any more, whose signal may still be pending; or 0 */
     struct hd_instant asked_at;
     uint64_t spared_ns; /* for how long after the last signal none is sent; 0: that broke no call */
     uint64_t spared_until_ns;

@@ -153,6 +153,7 @@ void hd_capture_late_forget(struct hd_target *t) {
         shared.asked = NULL;
         (void)take_back(t->mailbox, t->asked);
     }
+    t->unanswered = t->asked; /* its signal may come later */
     t->asked = 0;
 }
 
@@ -202,13 +203,15 @@ bool hd_signalled_allowed(struct hd_target *t, bool lend) {
     }
     t->blocks |= shows_blocked(t, &status);
     bool pending = (status.pending >> (t->signal - 1) & 1) != 0;
-    if (t->asked != 0 && pending && !shows_blocked(t, &status)) {
-        if (lend) {
+    if (pending && !shows_blocked(t, &status)) {
+        t->asked = t->asked != 0 ? t->asked : t->unanswered; /* for a turn before: it is still where it was */
+        if (lend && t->asked != 0) {
             make_room(t);
         }
         return false;
     }
     hd_capture_late_forget(t); /* the signal is lost, or the thread may have run since */
+    t->unanswered = 0;
     if (!quiet || pending || blocks(t, &status)) {
         return false;
     }

@@ -13,11 +13,11 @@
 
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "analysis/tree.h"
+#include "busy.h"
 #include "capture/capture.h"
 #include "library.h"
 
@@ -178,20 +178,11 @@ static void a_wait_in_vfork_has_its_callers(void **state) {
 
 /* ---- calls that keep the kernel busy --------------------------------------------------------------- */
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 /* Linux 5.14 */
-#endif
-#define MAPPED ((size_t)2 << 30)
 static bool was_busy;
 
-/* Maps the page of zeros half a million times, in one call that looks for no signal: 0.3 s. */
 __attribute__((noinline)) static void keeps_the_kernel_busy(uint64_t ms) {
     for (uint64_t until_ns = now_ns() + ms * MS; now_ns() < until_ns;) {
-        void *at = mmap(NULL, MAPPED, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        assert_true(at != MAP_FAILED);
-        (void)madvise(at, MAPPED, MADV_NOHUGEPAGE);
-        was_busy = madvise(at, MAPPED, MADV_POPULATE_READ) == 0;
-        munmap(at, MAPPED);
+        was_busy = busy_in_kernel();
     }
 }
 

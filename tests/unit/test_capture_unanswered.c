@@ -11,8 +11,8 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <sys/mman.h>
 
+#include "busy.h"
 #include "capture/mailbox.h"
 #include "capture_live.h"
 
@@ -54,21 +54,13 @@ static bool is_swallowed(const struct live *l) {
     return sent_to == l->tid;
 }
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 /* Linux 5.14 */
-#endif
-#define MAPPED ((size_t)2 << 30)
-
-/* In the kernel for some 0.3 s at a time, where no signal is looked for. */
+/* Where no signal is looked for. */
 static void body_busy_in_kernel(struct live *l) {
     while (live_get(&l->stop) == 0) {
-        void *at = mmap(NULL, MAPPED, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        (void)madvise(at, MAPPED, MADV_NOHUGEPAGE);
-        if (at == MAP_FAILED || madvise(at, MAPPED, MADV_POPULATE_READ) != 0) {
+        if (!busy_in_kernel()) {
             live_set(&l->returned, -1);
             return;
         }
-        munmap(at, MAPPED);
     }
 }
 
@@ -137,6 +129,23 @@ static void what_nobody_wants_to_know_any_more_is_not_answered(void **state) {
 }
 
 /* The buffer for all others is needed again at once, the one that is lent is free later. */
+/* Its turn was over, as was known only then, and it is in the kernel since before the next began. */
+static void who_was_asked_for_a_turn_before_answers_for_the_next(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c = {0};
+    ask_in_vain(&l, true);
+    uint64_t signals = l.target.cost.signals, asked_ns = hd_os_now_ns();
+    hd_capture_late_forget(&l.target);
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+    assert_int_equal(c.way, HD_WAY_KERNEL);
+    assert_true(c.at_ns > asked_ns); /* a sample of the turn that is */
+    assert_int_equal(l.target.cost.signals, signals);
+    assert_true(answers_late(&l, &c));
+    assert_true(c.lent && c.at_ns < asked_ns);
+    live_end(&l);
+}
+
 static void who_had_nowhere_to_copy_to_has_it_with_the_next_sample(void **state) {
     (void)state;
     struct live l = {0};
@@ -396,6 +405,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_that_comes_late_tells_where_it_was),
         cmocka_unit_test(what_nobody_wants_to_know_any_more_is_not_answered),
+        cmocka_unit_test(who_was_asked_for_a_turn_before_answers_for_the_next),
         cmocka_unit_test(who_had_nowhere_to_copy_to_has_it_with_the_next_sample),
         cmocka_unit_test(another_one_that_is_asked_leaves_it_its_place),
         cmocka_unit_test(a_start_asks_nobody_yet),
