@@ -44,7 +44,7 @@ void hd_capture_files_close(void) {
 long hd_target_read_memory(uint64_t addr, void *to, size_t n) {
     /* A seccomp filter that forbids process_vm_readv may kill; pread is one of the calls that remain. */
     if (kept.mem > 0) {
-        return hd_os.pread(kept.mem - 1, to, n, addr);
+        return hd_os_read_own(kept.mem - 1, addr, to, n);
     }
     return hd_os.read_memory(hd_os.get_pid(), addr, to, n);
 }

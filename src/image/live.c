@@ -21,10 +21,8 @@
 
 static int read_live(void *ctx, uint64_t addr, void *dst, size_t n) {
     int fd = (int)(intptr_t)ctx;
-    if (addr > INT64_MAX || n > INT64_MAX - addr)
-        return -EFAULT;
     for (size_t done = 0; done < n;) {
-        long got = hd_os.pread(fd, (uint8_t *)dst + done, n - done, addr + done);
+        long got = hd_os_read_own(fd, addr + done, (uint8_t *)dst + done, n - done);
         if (got == -EINTR)
             continue;
         if (got <= 0)

@@ -77,8 +77,11 @@ static inline int hd_os_map_error(const void *p) {
 extern struct hd_os_calls hd_os;
 
 int hd_os_open(int dir, const char *path); /* by the table, to read */
-void hd_os_close(int fd);                  /* the same; of a negative one, which is no descriptor, nothing */
-uint64_t hd_os_wall_ns(void);              /* CLOCK_REALTIME, the same; 0: it cannot be read */
+/* Of this process's own memory, which may not be there, by /proc/self/mem: bytes read, fewer where it ends,
+ * or negative. Waits for nobody who only reads the memory map. */
+long hd_os_read_own(int mem_fd, uint64_t addr, void *to, size_t n);
+void hd_os_close(int fd);     /* the same; of a negative one, which is no descriptor, nothing */
+uint64_t hd_os_wall_ns(void); /* CLOCK_REALTIME, the same; 0: it cannot be read */
 
 /* CLOCK_MONOTONIC in nanoseconds, from the vDSO found once in hd_os_clock_init (never through
  * libc, which may be interposed). Async-signal-safe. */
