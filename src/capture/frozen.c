@@ -55,9 +55,10 @@ static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd
 /* Any other stack: it may end anywhere, and a read that meets the end is short, or fails whole. */
 static void copy_other(uint64_t sp, uint8_t *stack, struct hd_capture *out) {
     uint64_t from = sp - HD_RED_ZONE;
-    uint64_t n = HD_STACK_BYTES_MAX;
+    uint64_t touched = hd_os_touched(sp, HD_STACK_BYTES_MAX - HD_RED_ZONE);
+    uint64_t n = touched != 0 ? HD_RED_ZONE + touched : HD_STACK_BYTES_MAX;
 
-    for (long got = 0; got <= 0 && n >= 1024; n /= 4) {
+    for (long got = 0; got <= 0 && n >= 64; n /= 4) {
         got = hd_target_read_memory(from, stack, n);
         if (got > 0) {
             out->stack_addr = from;

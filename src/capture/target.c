@@ -31,6 +31,7 @@ int hd_capture_files_open(void) {
     hd_capture_files_close();
     kept.task_dir = dir + 1;
     kept.mem = mem < 0 ? 0 : mem + 1;
+    hd_os_touched_open();
     return 0;
 }
 
@@ -39,12 +40,13 @@ void hd_capture_files_close(void) {
     hd_os_close(kept.mem - 1);
     kept.task_dir = 0;
     kept.mem = 0;
+    hd_os_touched_close();
 }
 
 long hd_target_read_memory(uint64_t addr, void *to, size_t n) {
     /* A seccomp filter that forbids process_vm_readv may kill; pread is one of the calls that remain. */
     if (kept.mem > 0) {
-        return hd_os_read_own(kept.mem - 1, addr, to, n);
+        return hd_os.pread(kept.mem - 1, to, n, addr);
     }
     return hd_os.read_memory(hd_os.get_pid(), addr, to, n);
 }

@@ -21,8 +21,10 @@
 
 static int read_live(void *ctx, uint64_t addr, void *dst, size_t n) {
     int fd = (int)(intptr_t)ctx;
+    if (addr > INT64_MAX || n > INT64_MAX - addr)
+        return -EFAULT;
     for (size_t done = 0; done < n;) {
-        long got = hd_os_read_own(fd, addr + done, (uint8_t *)dst + done, n - done);
+        long got = hd_os.pread(fd, (uint8_t *)dst + done, n - done, addr + done);
         if (got == -EINTR)
             continue;
         if (got <= 0)
@@ -30,6 +32,11 @@ static int read_live(void *ctx, uint64_t addr, void *dst, size_t n) {
         done += (size_t)got;
     }
     return 0;
+}
+
+static bool touched_live(void *ctx, uint64_t addr) {
+    (void)ctx;
+    return hd_os_touched(addr, 1) != 0;
 }
 
 /* The file that is mapped at an address. Empty: none. */
@@ -99,7 +106,8 @@ void hd_modules_init_live(struct hd_modules *m, int mem_fd) {
     hd_modules_reset(m);
     m->lost = 0;
     m->paths[HD_MODULE_PATHS_BYTES - 1] = 0;
-    m->memory = (struct hd_memory){.read = read_live, .ctx = (void *)(intptr_t)mem_fd};
+    m->memory =
+        (struct hd_memory){.read = read_live, .touched = touched_live, .ctx = (void *)(intptr_t)mem_fd};
     m->find = find_live;
     m->find_ctx = NULL;
 }

@@ -77,9 +77,12 @@ static inline int hd_os_map_error(const void *p) {
 extern struct hd_os_calls hd_os;
 
 int hd_os_open(int dir, const char *path); /* by the table, to read */
-/* Of this process's own memory, which may not be there, by /proc/self/mem: bytes read, fewer where it ends,
- * or negative. Waits for nobody who only reads the memory map. */
-long hd_os_read_own(int mem_fd, uint64_t addr, void *to, size_t n);
+/* How many of `n` bytes of this process's memory may be read without a wait for those who only read the
+ * memory map: all, where that is not known; up to the last page that was touched; 0 where the first was not,
+ * or is not there. By a descriptor of the thread's, which opens it before. */
+size_t hd_os_touched(uint64_t addr, size_t n);
+void hd_os_touched_open(void);
+void hd_os_touched_close(void);
 void hd_os_close(int fd);     /* the same; of a negative one, which is no descriptor, nothing */
 uint64_t hd_os_wall_ns(void); /* CLOCK_REALTIME, the same; 0: it cannot be read */
 

@@ -26,18 +26,4 @@ __attribute__((always_inline)) static inline long hd_syscall6(long nr, long a, l
     return x0;
 }
 
-/* Instructions that do nothing, which valgrind takes for a request (valgrind.h: "client requests"). The
- * answer; else 0. */
-__attribute__((always_inline)) static inline uint64_t hd_valgrind_request(uint64_t request) {
-    uint64_t arguments[6] = {request};
-    register uint64_t answer __asm__("x3") = 0;
-    register uint64_t *at __asm__("x4") = arguments;
-    __asm__ volatile("ror x12, x12, #3\n\tror x12, x12, #13\n\tror x12, x12, #51\n\tror x12, x12, #61\n\t"
-                     "orr x10, x10, x10"
-                     : "+r"(answer)
-                     : "r"(at)
-                     : "cc", "memory");
-    return answer;
-}
-
 #endif

@@ -23,16 +23,4 @@ __attribute__((always_inline)) static inline long hd_syscall6(long nr, long a, l
     return result;
 }
 
-/* Instructions that do nothing, which valgrind takes for a request (valgrind.h: "client requests"). The
- * answer; else 0. */
-__attribute__((always_inline)) static inline uint64_t hd_valgrind_request(uint64_t request) {
-    uint64_t arguments[6] = {request}, answer = 0;
-    __asm__ volatile("rol $3, %%rdi\n\trol $13, %%rdi\n\trol $61, %%rdi\n\trol $51, %%rdi\n\t"
-                     "xchg %%rbx, %%rbx"
-                     : "+d"(answer)
-                     : "a"(arguments)
-                     : "cc", "memory");
-    return answer;
-}
-
 #endif
