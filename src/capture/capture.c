@@ -154,6 +154,7 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     if (before) { /* nobody has waited since, and on one processor it stood still for us */
         hd_capture_nap(BETWEEN_NS);
     }
+    struct hd_sched asked = out->sched;
     out->sched = first; /* some milliseconds old; the last attempt's are of this moment */
     if (rc == -ESRCH) {
         return gone(out);
@@ -161,7 +162,7 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     int told = by_kernel(t, out);
     if (told == 0 && unanswered && !before) { /* what is answered later is of that instant, too */
         out->at_ns = t->asked_at.ns;
-        out->sched = first;
+        out->sched = asked;
     }
     return told;
 }

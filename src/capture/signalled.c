@@ -105,10 +105,13 @@ static enum hd_mail_phase phase_of(uint64_t word) {
     return (enum hd_mail_phase)(word & 3);
 }
 
+static enum hd_mail_phase phase_now(const struct hd_mailbox *m) {
+    return phase_of(__atomic_load_n(&m->word, __ATOMIC_ACQUIRE));
+}
+
 /* The buffer that a handler is still at which nobody waited for, or NULL. */
 static const uint8_t *held(void) {
-    if (shared.held != NULL &&
-        phase_of(__atomic_load_n(&shared.held->word, __ATOMIC_ACQUIRE)) != HD_MAIL_COPYING) {
+    if (shared.held != NULL && phase_now(shared.held) != HD_MAIL_COPYING) {
         shared.held = NULL;
     }
     return shared.held != NULL ? shared.held->bytes : NULL;
@@ -209,6 +212,9 @@ bool hd_signalled_allowed(struct hd_target *t, bool lend) {
             make_room(t);
         }
         return false;
+    }
+    if (t->asked != 0 && shared.asked == t && phase_now(t->mailbox) != HD_MAIL_ASKED) {
+        return false; /* it answers just now: the next look takes it */
     }
     hd_capture_late_forget(t); /* the signal is lost, or the thread may have run since */
     t->unanswered = 0;

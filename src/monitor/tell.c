@@ -110,11 +110,14 @@ static void tell_capture(struct hd_monitor *m, struct hd_watch *w, enum hd_messa
     }
 }
 
-/* What a sample without an answer was about, once the thread is back from there. */
+/* What a sample without an answer was about, once the thread is back from there. Copied if there is room: the
+ * next sample follows at once, and where the buffer is lent nobody answers that one later. */
 static void tell_late(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_capture taken;
     if (hd_capture_late(&w->target, &taken) == 0) {
-        struct hd_message *head = hd_ring_reserve(&m->ring, sample_bytes(true, 0), HD_RING_RESERVE);
+        taken.lent = hd_ring_free(&m->ring) < HD_RING_RESERVE + 2 * sample_bytes(false, taken.stack_bytes);
+        uint32_t bytes = sample_bytes(taken.lent, taken.stack_bytes);
+        struct hd_message *head = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
         if (head != NULL) {
             tell_capture(m, w, HD_MSG_LATE, &taken, head);
         }

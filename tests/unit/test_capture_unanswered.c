@@ -218,6 +218,24 @@ static void a_signal_that_gets_lost_is_sent_again(void **state) {
     live_end(&l);
 }
 
+/* Between the look for its answer and the one at its signals. */
+static void an_answer_that_has_just_come_is_there_for_the_next_look(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c = {0};
+    assert_true(live_start(&l, live_body_spin));
+    assert_true(live_capture_spinning(&l, &c));
+    ask_by_nothing(&l);
+    uint64_t signals = l.target.cost.signals;
+    __atomic_store_n(&l.mailbox->word, hd_mail_word((uint32_t)sent_value, HD_MAIL_DONE), __ATOMIC_RELEASE);
+    assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+    assert_int_equal(c.way, HD_WAY_KERNEL);
+    assert_int_equal(l.target.cost.signals, signals);
+    assert_int_equal(hd_capture_late(&l.target, &c), 0);
+    assert_true(live_capture_spinning(&l, &c));
+    live_end(&l);
+}
+
 static void body_blocks_the_signal(struct live *l) {
     sigset_t one;
     live_spin_until_stop(l);
@@ -410,6 +428,7 @@ int main(void) {
         cmocka_unit_test(another_one_that_is_asked_leaves_it_its_place),
         cmocka_unit_test(a_start_asks_nobody_yet),
         cmocka_unit_test(a_signal_that_gets_lost_is_sent_again),
+        cmocka_unit_test(an_answer_that_has_just_come_is_there_for_the_next_look),
         cmocka_unit_test(who_is_seen_to_block_the_signal_is_not_believed),
         cmocka_unit_test(a_signal_that_cannot_be_sent_leaves_the_kernels_word),
         cmocka_unit_test(a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done),
