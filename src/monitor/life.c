@@ -193,7 +193,7 @@ uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, uint64_t l
     /* a grid from the turn's start would bunch after a late look; the next look counts from the one that was
      * due */
     if (step == look_ns && life->sampled_ns != 0 && from + step > now_ns) {
-        next = from + step;
+        next = from < now_ns + step / 2 ? from + step : now_ns + step + step / 2;
     }
     if (sample > now_ns && sample < next) {
         next = sample;

@@ -231,6 +231,20 @@ static void over_the_budget_samples_are_fewer_and_looks_are_not(void **state) {
     assert_in_range(spread.samples, 18, 22); /* each is a little early or late */
 }
 
+static void looks_are_close_however_far_apart_samples_are(void **state) {
+    (void)state;
+    const struct hd_limits usual = limits;
+    limits = (struct hd_limits){.interval_ns = 1000 * MS, .sample_ns = 1000 * MS, .threshold_ns = 60 * MS};
+    struct run r = begin();
+    for (uint64_t end = START + 9000 * MS, next; r.now_ns < end; r.now_ns = next) {
+        look(&r, (struct hd_look){0});
+        next = hd_life_next_ns(&r.life, r.now_ns, 30 * MS, &limits);
+        assert_in_range(next - r.now_ns, 1, 45 * MS);
+    }
+    assert_in_range(r.samples, 7, 11);
+    limits = usual;
+}
+
 static void a_different_stack_resets_the_back_off(void **state) {
     (void)state;
     struct run r = begin();
@@ -311,6 +325,7 @@ int main(void) {
         cmocka_unit_test(a_new_turn_ends_the_one_before),
         cmocka_unit_test(equal_stacks_back_off_by_fibonacci_and_a_tenth),
         cmocka_unit_test(over_the_budget_samples_are_fewer_and_looks_are_not),
+        cmocka_unit_test(looks_are_close_however_far_apart_samples_are),
         cmocka_unit_test(a_different_stack_resets_the_back_off),
         cmocka_unit_test(a_blocked_thread_that_moves_is_sampled_at_once_but_once),
         cmocka_unit_test(time_in_which_nothing_ran_is_taken_off),
