@@ -151,11 +151,13 @@ static void set_signal(json_t *report, int death) {
 }
 
 /* What a hang that lasted until the process ended took since the monitor's last look at it, which the record
- * has. Looks are some 50 ms apart, later a second: more is a stop, or a process that was long in dying. */
+ * has. Looks are an interval and a half apart at the most, later a second: more is a stop, or a process that
+ * was long in dying. */
 static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
-    uint64_t looked_ns = atomic_load(&c->alive_ns);
-    uint64_t most_ns =
-        atomic_load(&c->open_duration_ns) < 10 * HD_NS_PER_S ? 150 * HD_NS_PER_MS : 1100 * HD_NS_PER_MS;
+    uint64_t duration_ns = atomic_load(&c->open_duration_ns);
+    uint64_t looked_ns = atomic_load(&c->open_since_ns) + duration_ns;
+    uint64_t late_ns = 2 * c->options.interval_ns + 50 * HD_NS_PER_MS;
+    uint64_t most_ns = duration_ns < 10 * HD_NS_PER_S ? late_ns : late_ns + HD_NS_PER_S;
     return ended_ns > looked_ns && ended_ns - looked_ns < most_ns ? ended_ns - looked_ns : 0;
 }
 

@@ -283,6 +283,8 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
     if (w->life.state == HD_LIFE_HANGING && m->record != NULL &&
         atomic_load_explicit(&m->open_loop, memory_order_relaxed) == w->index &&
         atomic_load_explicit(&m->open_start_ns, memory_order_relaxed) == w->life.turn_ns) {
+        atomic_store_explicit(&m->record->open_since_ns, w->life.turn_ns + w->life.excluded_ns,
+                              memory_order_relaxed);
         atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns),
                               memory_order_relaxed);
         atomic_store_explicit(&m->record->alive_ns, now_ns, memory_order_relaxed);

@@ -91,6 +91,7 @@ struct hd_record {
     _Atomic uint32_t open_launch; /* and it is one of a thread whose loop is not known */
     uint8_t session_id[HD_UUID_BYTES]; /* of the session report: who writes it again replaces it */
     uint8_t open_id[HD_UUID_BYTES];
+    _Atomic uint64_t open_since_ns; /* it began then, had nothing been taken off */
     _Atomic uint64_t open_duration_ns, ended_duration_ns;
     _Atomic uint64_t hangs, hang_ns;
     _Atomic uint64_t reports; /* written into the spool, shown or held */

@@ -15,6 +15,7 @@ static void give_record(struct hd_monitor *m, const struct hd_hang *h) {
     atomic_store_explicit(&m->open_start_ns, h->start_ns, memory_order_relaxed);
     memcpy(r->open_id, h->id, sizeof r->open_id);
     atomic_store_explicit(&r->open_launch, h->state == HANGDOG_STATE_LAUNCH, memory_order_relaxed);
+    atomic_store_explicit(&r->open_since_ns, h->start_ns + h->excluded_ns, memory_order_relaxed);
     atomic_store_explicit(&r->open_duration_ns, h->duration_ns, memory_order_relaxed);
     atomic_store_explicit(&r->hang_open, HD_RECORD_HANG_LASTS, memory_order_release);
 }
