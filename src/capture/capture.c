@@ -135,14 +135,15 @@ static int catch_waiting(struct hd_target *t, struct hd_capture *out) {
 int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     uint64_t until = hd_os_now_ns() + RETRY_NS;
     uint64_t signals = t->cost.signals;
+    t->spared = hd_target_is_spared(t);
     lend = lend && hd_capture_may_lend(t);
     int rc = attempt(t, lend, out);
     struct hd_sched first = out->sched;
 
-    if (switches_often(t, out) && rc == -EAGAIN && !hd_target_is_spared(t)) {
+    if (switches_often(t, out) && rc == -EAGAIN && !t->spared) {
         rc = catch_waiting(t, out);
     }
-    while (rc == -EAGAIN && hd_os_now_ns() < until && !hd_target_is_spared(t)) {
+    while (rc == -EAGAIN && hd_os_now_ns() < until && !t->spared) {
         hd_capture_nap(BETWEEN_NS);
         rc = attempt(t, lend, out);
     }

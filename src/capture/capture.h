@@ -58,8 +58,11 @@ struct hd_target {
     uint32_t asked;      /* the question to which it has given no answer yet; 0: there is none */
     uint32_t unanswered; /* one that nobody waits for any more, whose signal may still be pending; or 0 */
     struct hd_instant asked_at;
+    bool spared;        /* for this sample */
     uint64_t spared_ns; /* for how long after the last signal none is sent; 0: that broke no call */
     uint64_t spared_until_ns;
+    uint64_t ticks_inside,
+        ticks_outside;          /* it ran in the kernel, and outside when that was last seen to grow */
     struct hd_mailbox *mailbox; /* watched only */
     int signal; /* 0: rung 2 is closed; becomes 0 when the program takes the signal for itself */
     struct hd_capture_cost cost;

@@ -194,7 +194,7 @@ bool hd_signalled_allowed(struct hd_target *t, bool lend) {
     struct hd_kernel_action action = {0};
     struct hd_proc_status status;
 
-    if (!t->watched || t->mailbox == NULL || t->signal <= 0 || hd_target_is_spared(t) ||
+    if (!t->watched || t->mailbox == NULL || t->signal <= 0 || t->spared ||
         hd_target_status(t, &status) < 0) {
         return false;
     }
@@ -285,6 +285,7 @@ static void note_calls(struct hd_target *t, const struct hd_mailbox *m) {
             t->spared_ns = t->spared_ns == 0 ? SPARED_NS : 2 * t->spared_ns;
         }
         t->spared_until_ns = hd_os_now_ns() + t->spared_ns;
+        t->ticks_inside = UINT64_MAX; /* it has just been there */
     }
     t->cost.interrupted_syscalls = interrupted;
     t->cost.restarted_syscalls = __atomic_load_n(&m->restarted_syscalls, __ATOMIC_RELAXED);

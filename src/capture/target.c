@@ -14,6 +14,7 @@
 #include "capture/signalled.h"
 #include "os/os.h"
 
+#define OUTSIDE_TICKS 10 /* some 100 ms (USER_HZ is 100) */
 #define STATUS_BYTES_MAX (128u * 1024u)
 
 /* Each thread of ours has a descriptor table of its own, and so its own of these. */
@@ -140,6 +141,25 @@ int hd_target_status(const struct hd_target *t, struct hd_proc_status *out) {
         }
     }
     return -EPROTO;
+}
+
+/* Not for a tick of the kernel's clock was it in the kernel while it ran outside for many. */
+static bool stays_outside(struct hd_target *t) {
+    char text[1024];
+    uint64_t outside, inside;
+    long n = read_once(t->tid, "stat", text, sizeof text);
+    if (n < 0 || !hd_proc_parse_stat_times(text, (size_t)n, &outside, &inside)) {
+        return false;
+    }
+    if (inside != t->ticks_inside || outside < t->ticks_outside) {
+        t->ticks_inside = inside;
+        t->ticks_outside = outside;
+    }
+    return outside - t->ticks_outside >= OUTSIDE_TICKS;
+}
+
+bool hd_target_is_spared(struct hd_target *t) {
+    return t->spared_until_ns != 0 && hd_os_now_ns() < t->spared_until_ns && !stays_outside(t);
 }
 
 int hd_target_state(const struct hd_target *t, enum hd_run_state *out) {

@@ -16,10 +16,9 @@ int hd_target_sched(const struct hd_target *t, struct hd_sched *out, bool *count
 /* Each: 0; -ESRCH the thread is gone; or what reading said; -EPROTO for text that is not of its form. */
 int hd_target_status(const struct hd_target *t, struct hd_proc_status *out);
 
-/* No signal is sent to it now: the last one broke a call. */
-static inline bool hd_target_is_spared(const struct hd_target *t) {
-    return t->spared_until_ns != 0 && hd_os_now_ns() < t->spared_until_ns;
-}
+/* No signal is sent to it now: the last one broke a call, and it may be in the next one. Asks the kernel:
+ * once for each sample. */
+bool hd_target_is_spared(struct hd_target *t);
 int hd_target_state(const struct hd_target *t, enum hd_run_state *out);
 /* Gives the length of the text. */
 long hd_target_syscall(const struct hd_target *t, char text[HD_PROC_SYSCALL_BYTES],

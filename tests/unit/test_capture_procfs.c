@@ -100,6 +100,19 @@ static void the_state_is_found_behind_any_name(void **state) {
     assert_int_equal(hd_proc_run_state('R'), HD_RUN_RUNNABLE);
 }
 
+static void the_times_are_found_behind_any_name(void **state) {
+    (void)state;
+    static const char text[] = "12 (a) b) c)) R 1 12 12 34816 -1 4194304 153 0 0 0 377 4 0 0 20 0 1";
+    uint64_t outside = 1, inside = 2;
+    assert_true(hd_proc_parse_stat_times(text, sizeof text - 1, &outside, &inside));
+    assert_int_equal(outside, 377);
+    assert_int_equal(inside, 4);
+    for (size_t n = 0; n < (size_t)(strstr(text, " 0 0 20") - text); n++) { /* cut: perhaps in the number */
+        assert_false(hd_proc_parse_stat_times(text, n, &outside, &inside));
+    }
+    assert_int_equal(outside, 377);
+}
+
 static const char status_text[] =
     "Name:\tvoluntary_ctxt_switches:\t5\nSigQ:\t0/96365\nSigPnd:\t0000000000400000\n"
     "ShdPnd:\t0000000000000001\nSeccomp:\t2\nSeccomp_filters:\t1\nSigBlk:\t8000000000000000\nSigIgn:\t0\n"
@@ -233,6 +246,7 @@ int main(void) {
         cmocka_unit_test(a_line_that_is_cut_anywhere_is_refused),
         cmocka_unit_test(scheduling_figures_are_three_numbers),
         cmocka_unit_test(the_state_is_found_behind_any_name),
+        cmocka_unit_test(the_times_are_found_behind_any_name),
         cmocka_unit_test(status_gives_masks_and_switches),
         cmocka_unit_test(status_of_a_thread_of_many_groups_is_read),
         cmocka_unit_test(status_without_a_line_that_is_needed_is_refused),

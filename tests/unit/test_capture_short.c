@@ -110,6 +110,29 @@ static void each_call_that_was_broken_keeps_the_next_signal_longer_away(void **s
     live_end(&l);
 }
 
+/* What comes next may be a hang of another kind, and has its stack. */
+static void who_computes_outside_of_the_kernel_is_asked_again_sooner(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    start_random(&l);
+    assert_true(sample_until_broken(&l, 1));
+    uint64_t now = hd_os_now_ns(), signals = l.target.cost.signals;
+    l.target.spared_until_ns = now + 100 * HD_NS_PER_S;
+    while (hd_os_now_ns() < now + HD_NS_PER_S) { /* not while it does what was broken */
+        assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
+        live_nap(20 * HD_NS_PER_MS);
+    }
+    assert_int_equal(l.target.cost.signals, signals);
+    live_set(&spins, 1);
+    now = hd_os_now_ns();
+    assert_true(live_capture_spinning(&l, &c));
+    assert_true(live_in_spin(c.regs.pc));
+    print_message("a stack after %.0f ms of 100 s\n", (double)(hd_os_now_ns() - now) / HD_NS_PER_MS);
+    assert_true(hd_os_now_ns() - now < 10 * HD_NS_PER_S);
+    live_end(&l);
+}
+
 /* ---- what begins again when it is broken ------------------------------------------------------------- */
 
 static void body_all_or_nothing(struct live *l) {
@@ -180,6 +203,7 @@ int main(void) {
         cmocka_unit_test(calls_that_copy_much_say_how_much),
         cmocka_unit_test(a_call_that_our_signal_cut_short_is_counted),
         cmocka_unit_test(each_call_that_was_broken_keeps_the_next_signal_longer_away),
+        cmocka_unit_test(who_computes_outside_of_the_kernel_is_asked_again_sooner),
         cmocka_unit_test(what_begins_again_when_it_is_broken_is_done_in_the_end),
         cmocka_unit_test(so_are_the_pages_of_a_file_in_memory),
     };
