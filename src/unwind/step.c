@@ -32,7 +32,8 @@ bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint6
     if (!strict && (notes_of(w, ra - 1, foreign) & HD_NOTE_AFTER_CALL) != 0)
         return true;
     const struct hd_memory *memory = &w->u->modules->memory;
-    if ((foreign && !hd_memory_touched(memory, ra - 1)) || !hd_arch_after_call(memory, ra, target))
+    bool guess = foreign && (strict || w->trial);
+    if ((guess && !hd_memory_touched(memory, ra - 1)) || !hd_arch_after_call(memory, ra, target))
         return false;
     if (!strict)
         hd_unwinder_note(w->u, ra - 1, foreign, HD_NOTE_AFTER_CALL);
