@@ -155,7 +155,8 @@ static bool stays_outside(struct hd_target *t) {
         t->ticks_inside = inside;
         t->ticks_outside = outside;
     }
-    return outside - t->ticks_outside >= OUTSIDE_TICKS;
+    /* the kernel scales both, and keeps them from going back: for a while one may grow for the other */
+    return outside - t->ticks_outside >= OUTSIDE_TICKS + t->spared_ns / HD_NS_PER_S;
 }
 
 bool hd_target_is_spared(struct hd_target *t) {
