@@ -136,6 +136,7 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     uint64_t until = hd_os_now_ns() + RETRY_NS;
     uint64_t signals = t->cost.signals;
     t->spared = hd_target_is_spared(t);
+    hd_signalled_begin(t);
     lend = lend && hd_capture_may_lend(t);
     int rc = attempt(t, lend, out);
     struct hd_sched first = out->sched;

@@ -336,8 +336,18 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     return 0;
 }
 
+static bool has_answered_late(const struct hd_target *t) {
+    return t->asked != 0 && shared.asked == t && has_answered(t->mailbox, t->asked);
+}
+
+void hd_signalled_begin(struct hd_target *t) {
+    if (has_answered_late(t)) {
+        hd_capture_late_forget(t);
+    }
+}
+
 int hd_capture_late(struct hd_target *t, struct hd_capture *out) {
-    if (t->asked == 0 || shared.asked != t || !has_answered(t->mailbox, t->asked)) {
+    if (!has_answered_late(t)) {
         return -EAGAIN;
     }
     shared.asked = NULL;

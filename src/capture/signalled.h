@@ -17,6 +17,9 @@ void hd_signalled_fetch(void);
 /* The buffer for stacks that the monitor copies; NULL while a late handler is at it. */
 uint8_t *hd_signalled_spare(void);
 
+/* Before each capture: an answer that was there already, and was not taken, is not wanted. */
+void hd_signalled_begin(struct hd_target *t);
+
 /* Whether the thread may be sent the signal now: our handler is installed, the signal is neither blocked nor
  * pending, and the thread has not given up its processor since it was last looked at. One that has not
  * answered the last one (t->asked) is sent no other, and has, where `lend` allows it, the buffer that is lent

@@ -115,7 +115,7 @@ static void tell_capture(struct hd_monitor *m, struct hd_watch *w, enum hd_messa
 static void tell_late(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_capture taken;
     if (hd_capture_late(&w->target, &taken) == 0) {
-        taken.lent = hd_ring_free(&m->ring) < HD_RING_RESERVE + 2 * sample_bytes(false, taken.stack_bytes);
+        taken.lent = hd_ring_free(&m->ring) < w->keep + 2 * sample_bytes(false, taken.stack_bytes);
         uint32_t bytes = sample_bytes(taken.lent, taken.stack_bytes);
         struct hd_message *head = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
         if (head != NULL) {
