@@ -61,14 +61,14 @@ struct hd_target {
     bool spared;        /* for this sample */
     uint64_t spared_ns; /* for how long after the last signal none is sent; 0: that broke no call */
     uint64_t spared_until_ns;
-    uint64_t ticks_inside,
-        ticks_outside;          /* it ran in the kernel, and outside when that was last seen to grow */
+    uint64_t ticks_inside;      /* that it ran in the kernel for, when it last was spared */
+    uint64_t ticks_outside;     /* and outside, when those were last seen to grow */
     struct hd_mailbox *mailbox; /* watched only */
     int signal; /* 0: rung 2 is closed; becomes 0 when the program takes the signal for itself */
     struct hd_capture_cost cost;
 };
 
-/* On a thread of ours, before it opens any target: keeps /proc/self/task and /proc/self/mem, so that a chroot
+/* On a thread of ours, before it opens any target: keeps /proc/self/task, mem and pagemap, so that a chroot
  * or dropped privileges later do not matter. Without it (or where it fails) full paths and process_vm_readv
  * serve. For the calling thread only, since each has a descriptor table of its own. */
 int hd_capture_files_open(void);

@@ -77,14 +77,15 @@ static inline int hd_os_map_error(const void *p) {
 extern struct hd_os_calls hd_os;
 
 int hd_os_open(int dir, const char *path); /* by the table, to read */
+void hd_os_close(int fd);                  /* the same; of a negative one, which is no descriptor, nothing */
+uint64_t hd_os_wall_ns(void);              /* CLOCK_REALTIME, the same; 0: it cannot be read */
+
 /* How many of `n` bytes of this process's memory may be read without a wait for those who only read the
  * memory map: all, where that is not known; up to the last page that was touched; 0 where the first was not,
  * or is not there. By a descriptor of the thread's, which opens it before. */
 size_t hd_os_touched(uint64_t addr, size_t n);
 void hd_os_touched_open(void);
 void hd_os_touched_close(void);
-void hd_os_close(int fd);     /* the same; of a negative one, which is no descriptor, nothing */
-uint64_t hd_os_wall_ns(void); /* CLOCK_REALTIME, the same; 0: it cannot be read */
 
 /* CLOCK_MONOTONIC in nanoseconds, from the vDSO found once in hd_os_clock_init (never through
  * libc, which may be interposed). Async-signal-safe. */

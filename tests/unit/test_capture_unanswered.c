@@ -128,7 +128,6 @@ static void what_nobody_wants_to_know_any_more_is_not_answered(void **state) {
     live_end(&l);
 }
 
-/* The buffer for all others is needed again at once, the one that is lent is free later. */
 /* Its turn was over, as was known only then, and it is in the kernel since before the next began. */
 static void who_was_asked_for_a_turn_before_answers_for_the_next(void **state) {
     (void)state;
@@ -146,6 +145,7 @@ static void who_was_asked_for_a_turn_before_answers_for_the_next(void **state) {
     live_end(&l);
 }
 
+/* The buffer for all others is needed again at once, the one that is lent is free later. */
 static void who_had_nowhere_to_copy_to_has_it_with_the_next_sample(void **state) {
     (void)state;
     struct live l = {0};
