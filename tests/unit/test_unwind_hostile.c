@@ -290,6 +290,44 @@ static void random_programs_end(void **state) {
     }
 }
 
+#define GARBAGE UINT64_C(0x550000000000)
+
+static struct hd_memory given;
+static unsigned asked, read_there;
+
+static int read_and_count(void *ctx, uint64_t addr, void *dst, size_t n) {
+    read_there += addr >= GARBAGE - 8 && addr < GARBAGE + STACK_WORDS * 16;
+    return given.read(ctx, addr, dst, n);
+}
+
+static bool nothing_was_touched(void *ctx, uint64_t addr) {
+    (void)ctx;
+    asked += addr >= GARBAGE - 8 && addr < GARBAGE + STACK_WORDS * 16;
+    return false;
+}
+
+/* The frame pointer is lost, and each word of the stack may be the return address. */
+static void look_up_a_stack_of_garbage(bool (*touched)(void *, uint64_t)) {
+    asked = read_there = 0;
+    b.modules.memory = (struct hd_memory){.read = read_and_count, .touched = touched, .ctx = given.ctx};
+    hd_unwinder_init(unwinder, &b.modules);
+    for (unsigned i = 0; i < STACK_WORDS; i++)
+        stack[i] = GARBAGE + UINT64_C(16) * i;
+    run(in(BY_FP), STACK_AT, 0, 0);
+    b.modules.memory = given;
+}
+
+/* The kernel would lock the memory map to say that nothing is there. */
+static void what_was_never_touched_is_not_read_for_a_guess(void **state) {
+    (void)state;
+    given = b.modules.memory;
+    look_up_a_stack_of_garbage(NULL);
+    assert_true(read_there > 100);
+    look_up_a_stack_of_garbage(nothing_was_touched);
+    assert_true(asked > 100);
+    assert_int_equal(read_there, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_made_up_stack_is_walked, set_up, tear_down),
@@ -301,6 +339,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(stacks_outside_of_the_copy_are_unreadable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_ring_of_signal_frames_ends_at_the_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(code_that_nothing_describes_stops_the_walk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_never_touched_is_not_read_for_a_guess, set_up, tear_down),
         cmocka_unit_test_setup_teardown(random_stacks_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(mutated_tables_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(random_programs_end, set_up, tear_down),
