@@ -19,7 +19,6 @@
 
 enum { PLAIN, WATCHED, AGAIN, KINDS };
 static const char *const kind_names[KINDS] = {"unwatched", "watched", "unwatched again"};
-#define SETS_MAX 8
 #define PAIRS_MAX 128 /* of all sets */
 #define RUNS_MAX 16   /* of each server in a pair */
 #define RESAMPLES 1000
@@ -154,12 +153,11 @@ static struct load run_node(const struct server *s, double seconds, int cpu) {
 
 /* --------------------------------------------------------------------------------------------- */
 
-static int start(const struct real *r, struct server servers[SETS_MAX][KINDS], int client_cpu,
-                 int server_cpu) {
-    for (unsigned i = 0; i < r->sets * KINDS; i++) {
-        struct server *s = &servers[i / KINDS][i % KINDS];
+static int start(const struct real *r, struct server servers[KINDS], int client_cpu, int server_cpu) {
+    for (unsigned i = 0; i < KINDS; i++) {
+        struct server *s = &servers[i];
         s->port = free_port();
-        int rc = r->start(s, i % KINDS == WATCHED, server_cpu);
+        int rc = r->start(s, i == WATCHED, server_cpu);
         for (int ms = 0; rc == 0 && !answers(s->port); ms += 10) {
             rc = ms > 10000 ? -ETIMEDOUT : 0;
             bench_sleep_ns(10 * BENCH_MS);
@@ -171,20 +169,13 @@ static int start(const struct real *r, struct server servers[SETS_MAX][KINDS], i
     }
     /* All are warmed alike: young servers on Node have twice the 99th percentile. A loop is sure when it has
      * waited again after ten seconds. */
-    int rc = 0;
-    for (unsigned pass = 0; pass < 2; pass++) {
-        uint64_t until = bench_now_ns() + (pass == 0 ? 12 * BENCH_S : 0);
-        for (unsigned i = 0; i < r->sets * KINDS; i++) {
-            r->run(&servers[i / KINDS][i % KINDS], 3 * r->seconds, client_cpu);
+    uint64_t until = bench_now_ns() + 12 * BENCH_S;
+    do {
+        for (unsigned i = 0; i < KINDS; i++) {
+            r->run(&servers[i], r->seconds, client_cpu);
         }
-        while (bench_now_ns() < until) {
-            bench_sleep_ns(100 * BENCH_MS);
-        }
-    }
-    for (unsigned set = 0; rc == 0 && set < r->sets; set++) {
-        rc = bench_program_sure(&servers[set][WATCHED].program);
-    }
-    return rc;
+    } while (bench_now_ns() < until);
+    return bench_program_sure(&servers[WATCHED].program);
 }
 
 /* The mean of the best fourth: a percentile comes in steps, which a quartile alone would show. What the
@@ -277,12 +268,13 @@ static void report(const char *name, const struct figure *f) {
 }
 
 /* Runs of the three servers of a set, in turn: A B C, C B A, ... False where a client did not say. */
-static bool run_pair(const struct real *r, unsigned n, const struct server servers[SETS_MAX][KINDS], int cpu,
-                     struct figure *throughput, struct figure *p99) {
+static bool run_pair(const struct real *r, unsigned set, unsigned pair, const struct server servers[KINDS],
+                     int cpu, struct figure *throughput, struct figure *p99) {
     double rate[KINDS][RUNS_MAX], late[KINDS][RUNS_MAX];
     for (unsigned i = 0; i < r->runs * KINDS; i++) {
-        unsigned round = i / KINDS, at = i % KINDS, kind = (n + round) % 2 == 0 ? at : KINDS - 1 - at;
-        struct load load = r->run(&servers[n % r->sets][kind], r->seconds, cpu);
+        unsigned round = i / KINDS, at = i % KINDS;
+        unsigned kind = (set + pair + round) % 2 == 0 ? at : KINDS - 1 - at;
+        struct load load = r->run(&servers[kind], r->seconds, cpu);
         if (!isfinite(load.throughput) || !isfinite(load.p99) || load.p99 <= 0) {
             fprintf(stderr, "hangdog-bench: %s did not say what it measured\n", r->client_path);
             return false;
@@ -290,8 +282,8 @@ static bool run_pair(const struct real *r, unsigned n, const struct server serve
         rate[kind][round] = load.throughput;
         late[kind][round] = load.p99;
         if (bench_options.verbose) {
-            fprintf(stderr, "real.%s: set %u, %s: %.0f a second, 99th percentile %.0f us\n", r->name,
-                    n % r->sets, kind_names[kind], load.throughput, load.p99);
+            fprintf(stderr, "real.%s: set %u, %s: %.0f a second, 99th percentile %.0f us\n", r->name, set,
+                    kind_names[kind], load.throughput, load.p99);
         }
     }
     add(throughput, rate, r->runs);
@@ -299,16 +291,35 @@ static bool run_pair(const struct real *r, unsigned n, const struct server serve
     return true;
 }
 
-/* The least number of pairs, and more where these do not tell yet. When it is enough is asked of how far
+/* The pairs of one set of servers, which live no longer: a server on Node that nobody asked for some minutes
+ * has lost a fourth of its throughput, and finds it again or not. */
+static int measure_set(const struct real *r, unsigned set, struct figure *throughput, struct figure *p99) {
+    struct server servers[KINDS];
+    int client_cpu, server_cpu;
+    bench_two_processors(&client_cpu, &server_cpu);
+    for (unsigned i = 0; i < KINDS; i++) {
+        servers[i] = (struct server){.program = {.in = -1, .out = -1}};
+    }
+    int rc = start(r, servers, client_cpu, server_cpu);
+    for (unsigned n = 0; rc == 0 && n < r->pairs; n++) {
+        rc = run_pair(r, set, n, servers, client_cpu, throughput, p99) ? 0 : 1;
+    }
+    for (unsigned i = 0; i < KINDS; i++) {
+        bench_program_end(&servers[i].program);
+    }
+    return rc;
+}
+
+/* The least number of sets, and more where their pairs do not tell yet. When it is enough is asked of how far
  * apart they are, never of what they say. */
-static int measure(const struct real *r, struct server servers[SETS_MAX][KINDS], int cpu) {
+static int measure(const struct real *r) {
     static struct figure throughput = {.what = "throughput", .sign = -1}, p99 = {.what = "p99", .sign = 1};
-    unsigned least = r->pairs * r->sets;
-    for (unsigned n = 0; n < least || (n < PAIRS_MAX && !bench_options.fast &&
-                                       (n % r->sets != 0 || !tells(&throughput) || !tells(&p99)));
-         n++) {
-        if (!run_pair(r, n, servers, cpu, &throughput, &p99)) {
-            return 1;
+    for (unsigned set = 0; set < r->sets || (throughput.count + r->pairs <= PAIRS_MAX &&
+                                             !bench_options.fast && (!tells(&throughput) || !tells(&p99)));
+         set++) {
+        int rc = measure_set(r, set, &throughput, &p99);
+        if (rc != 0) {
+            return rc;
         }
     }
     report(r->name, &throughput);
@@ -318,32 +329,20 @@ static int measure(const struct real *r, struct server servers[SETS_MAX][KINDS],
 
 static int run(const struct real *full) {
     struct real shortened = *full;
-    const struct real *r = bench_options.fast ? &shortened : full;
-    struct server servers[SETS_MAX][KINDS];
-    int client_cpu, server_cpu;
     shortened.sets = shortened.pairs = 1;
-    const char *missing = access(r->server_path, X_OK) != 0   ? r->server_path
-                          : access(r->client_path, X_OK) != 0 ? r->client_path
-                                                              : NULL;
+    const char *missing = access(full->server_path, X_OK) != 0   ? full->server_path
+                          : access(full->client_path, X_OK) != 0 ? full->client_path
+                                                                 : NULL;
     if (missing != NULL) {
         char why[96], figure[64];
         snprintf(why, sizeof why, "not measured: there is no %s", missing);
         for (unsigned i = 0; i < 2; i++) {
-            snprintf(figure, sizeof figure, "real.%s.%s", r->name, i == 0 ? "throughput" : "p99");
+            snprintf(figure, sizeof figure, "real.%s.%s", full->name, i == 0 ? "throughput" : "p99");
             bench_report(figure, NAN, "%", NAN, true, why, NAN);
         }
         return 0;
     }
-    bench_two_processors(&client_cpu, &server_cpu);
-    for (unsigned i = 0; i < r->sets * KINDS; i++) {
-        servers[i / KINDS][i % KINDS] = (struct server){.program = {.in = -1, .out = -1}};
-    }
-    int rc = start(r, servers, client_cpu, server_cpu);
-    rc = rc == 0 ? measure(r, servers, client_cpu) : rc;
-    for (unsigned i = 0; i < r->sets * KINDS; i++) {
-        bench_program_end(&servers[i / KINDS][i % KINDS].program);
-    }
-    return rc;
+    return measure(bench_options.fast ? &shortened : full);
 }
 
 int bench_real_redis(void) {
