@@ -280,7 +280,9 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     struct hd_monitor_cost cost;
     hd_spool_make_room(&k->spool);
     hd_note_dropped(k);
-    hd_record_sum_up(c, hd_os_now_ns() - c->options.started_ns, &s, &cost);
+    uint64_t now_ns = hd_os_now_ns();
+    hd_record_foreground(c, false, now_ns);
+    hd_record_sum_up(c, now_ns - c->options.started_ns, &s, &cost);
     if (s.turns == 0 && s.hangs == 0) {
         atomic_store(&c->told, 1);
         return; /* a run without a loop */

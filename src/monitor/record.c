@@ -4,9 +4,17 @@
  */
 #include "monitor/record.h"
 
+void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns) {
+    uint64_t since_ns = atomic_exchange(&r->foreground_since_ns, is ? now_ns : 0);
+    if (since_ns != 0) {
+        atomic_fetch_add(&r->foreground_ns, now_ns - since_ns);
+    }
+}
+
 void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_session *s,
                       struct hd_monitor_cost *cost) {
     *s = (struct hd_session){.used_ns = used_ns,
+                             .foreground_ns = atomic_load(&c->foreground_ns),
                              .launch_ns = atomic_load(&c->launch_ns),
                              .idle_ns = atomic_load(&c->idle_ns),
                              .busy_ns = atomic_load(&c->busy_ns),

@@ -69,6 +69,7 @@ enum hd_record_hang {
     HD_RECORD_NO_HANG,
     HD_RECORD_HANG_LASTS, /* for open_duration_ns so far */
     HD_RECORD_HANG_ENDED, /* after ended_duration_ns; its report may not say so yet */
+    HD_RECORD_HANG_FATAL, /* its process died in it, and the report says so */
 };
 
 struct hd_record {
@@ -96,6 +97,7 @@ struct hd_record {
     _Atomic uint64_t hangs, hang_ns;
     _Atomic uint64_t reports; /* written into the spool, shown or held */
     _Atomic uint64_t idle_ns, busy_ns, launch_ns;
+    _Atomic uint64_t foreground_ns, foreground_since_ns; /* as the program told; 0: it is not */
     _Atomic uint64_t turn_histogram[HD_TURN_BUCKETS];
     _Atomic uint64_t samples, signals, interrupted_syscalls, restarted_syscalls, pause_max_ns, pause_total_ns,
         cpu_ns, late_max_ns;
@@ -115,6 +117,9 @@ struct hd_record {
 /* The session report's figures, of a process that may have died since. */
 void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_session *s,
                       struct hd_monitor_cost *cost);
+
+/* The program's state is that, or another one, from now on. Async-signal-safe. */
+void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns);
 
 /* A hang that was held back. Monitor, worker. */
 void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns);

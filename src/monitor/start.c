@@ -152,6 +152,7 @@ static void own_record(struct hd_record *r) {
     r->bytes = sizeof *r;
     r->options.started_ns = hd_os_now_ns();
     r->options.started_wall_ns = hd_os_wall_ns();
+    hd_record_foreground(r, true, r->options.started_ns); /* as long as it does not tell another state */
     hd_uuid_make(r->options.session, r->options.started_wall_ns);
 }
 

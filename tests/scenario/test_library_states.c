@@ -287,6 +287,30 @@ static void with_more_than_so_many_threads_it_is_too_many_threads_whatever_the_s
     looper_stop(&looper);
 }
 
+/* ---- how long it was which -------------------------------------------------------------------------- */
+
+static void a_session_has_the_time_in_the_foreground(void **state) {
+    (void)state;
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, T / 4);
+    uint64_t begun = now_ns();
+    hangdog_set_state(HANGDOG_STATE_BACKGROUND);
+    looper_call(&looper, block_sleep, T / 2);
+    hangdog_set_state(HANGDOG_STATE_SUSPEND);
+    looper_call(&looper, block_sleep, T / 4);
+    uint64_t elsewhere = now_ns() - begun;
+    hangdog_set_state(HANGDOG_STATE_FOREGROUND);
+    hangdog_set_state(HANGDOG_STATE_FOREGROUND);
+    looper_call(&looper, block_sleep, T / 4);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *sessions = spool_wait(&spool, "session", 1);
+    const json_t *told = json_object_get(json_array_get(sessions, 0), "session");
+    assert_near(report_ns(told, "foreground_ns"), report_ns(told, "used_ns") - elsewhere);
+    json_decref(sessions);
+}
+
 int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
@@ -294,6 +318,7 @@ int main(void) {
         CASE(each_state_has_its_own_threshold),
         CASE(in_the_background_another_threshold_and_another_kind),
         CASE(a_threshold_below_the_interval_loses_no_hang),
+        CASE(a_session_has_the_time_in_the_foreground),
         CASE(the_activity_is_that_of_the_hang),
         CASE(it_is_not_that_of_the_turn_after_it),
         CASE(a_run_that_hangs_in_its_only_turn_has_a_session),
