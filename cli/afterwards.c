@@ -168,7 +168,7 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     struct problem why;
     uint32_t open = atomic_load(&c->hang_open);
     uint32_t clean = atomic_load(&c->clean);
-    if (open == HD_RECORD_NO_HANG || clean == HD_RECORD_STOPPED) {
+    if (open == HD_RECORD_NO_HANG || open == HD_RECORD_HANG_FATAL || clean == HD_RECORD_STOPPED) {
         return 0;
     }
     bool died = death != BY_ITSELF && clean == HD_RECORD_RUNS;
@@ -198,7 +198,8 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
         note(c, rc);
     }
     if (rc == 0) {
-        atomic_store(&c->hang_open, HD_RECORD_NO_HANG); /* done, should somebody settle it again */
+        /* done, should somebody settle it again */
+        atomic_store(&c->hang_open, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
     }
     if (!ended && (rc == 0 || c->options.alone == 0)) {
         count(c, duration_ns);
@@ -206,7 +207,7 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     return rc;
 }
 
-static int write_session(struct hd_record *c, uint64_t used_ns) {
+static int write_session(struct hd_record *c, uint64_t used_ns, const char *previous_end) {
     struct hd_session s;
     struct hd_monitor_cost cost;
     struct hd_spool folder;
@@ -217,6 +218,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns) {
     hd_spool_make_room(&folder); /* also for what was held until now */
     atomic_fetch_add(&c->reports_dropped, folder.dropped);
     hd_record_sum_up(c, used_ns, &s, &cost);
+    s.previous_end = previous_end;
     struct hd_app app = {.name = c->options.app_name,
                          .pid = (int)atomic_load(&c->owner),
                          .started_wall_ns = c->options.started_wall_ns};
@@ -262,7 +264,8 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
 }
 
 /* 0 or a negative errno value: not all of it could be written. */
-static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns) {
+static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns,
+                  const char *previous_end) {
     char session[37];
     bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
     hd_uuid_text(c->options.session, session);
@@ -270,7 +273,7 @@ static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t us
     int held = settle_held(c, session, loop_seen), hang = close_open_hang(c, death, ended_ns);
     int rc = hang != 0 ? hang : held;
     if (loop_seen && (rc == 0 || c->options.alone == 0)) { /* one that is settled again has one session */
-        rc = write_session(c, used_ns);
+        rc = write_session(c, used_ns, previous_end);
     }
     return rc;
 }
@@ -293,7 +296,7 @@ static void note_what_it_became(struct hd_record *c, uint64_t ended_ns) {
     }
 }
 
-void afterwards(const struct runner *r) {
+void afterwards(const struct runner *r, const char *previous_end) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
         uint32_t owner = atomic_load(&c->owner);
@@ -311,7 +314,8 @@ void afterwards(const struct runner *r) {
             note_what_it_became(c, r->ended_ns);
         }
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
-               last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c));
+               last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c),
+               of_child ? NULL : previous_end);
         if (i > 0) {
             add_up(r->record, c, last);
         }
@@ -325,7 +329,8 @@ int afterwards_alone(struct hd_record *table, const char *spool) {
         if (atomic_load(&c->owner) != 0 && atomic_load(&c->told) == 0) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
             c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
-            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? NOBODY_KNOWS : BY_ITSELF, 0, told_ns(c));
+            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? NOBODY_KNOWS : BY_ITSELF, 0, told_ns(c),
+                            NULL);
             atomic_store(&c->told, rc == 0);
             failed = rc != 0 ? rc : failed;
         }

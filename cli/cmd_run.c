@@ -22,6 +22,7 @@
 #include "cli/on_hang.h"
 #include "cli/plain_text.h"
 #include "cli/preload_path.h"
+#include "cli/previous.h"
 #include "cli/program_file.h"
 #include "cli/quote.h"
 #include "cli/reports.h"
@@ -292,6 +293,7 @@ int cmd_run(int argc, char **argv) {
     struct run_options o;
     struct problem why;
     struct runner r;
+    struct previous before;
     struct teller teller = {0};
     struct on_hang commands = {.lock = PTHREAD_MUTEX_INITIALIZER};
     char spool[4 * HD_RECORD_STRING], own[PATH_MAX], preload[2 * PATH_MAX];
@@ -341,11 +343,14 @@ int cmd_run(int argc, char **argv) {
     bool tried;
     teller.names = &r.names;
     teller_open(&teller, r.record);
+    previous_begin(&before, spool, o.name, program_named(o.program));
     if ((rc = runner_start(&r, o.program, preload, &tried)) != 0) {
+        previous_restore(&before);
         return tried ? not_started(&o, rc) : run_without_room(&o, rc);
     }
     bool told = follow(&r, &teller, &commands);
-    afterwards(&r);
+    afterwards(&r, before.end);
+    previous_note(&before, &r);
     if (told &&
         (o.json || o.follow || atomic_load(&r.record->hangs) != 0)) { /* not for the session's alone */
         teller_start_names(&teller);

@@ -5,7 +5,6 @@
  */
 #include "cli/memory_room.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@ struct version {
     const char *line; /* how its line in /proc/self/cgroup goes on behind the first number */
     const char *mount, *most, *high, *used;
     const char *cached[2]; /* in memory.stat: what is given back where memory is short */
+    const char *events;    /* has a line oom_kill */
 };
 
 static const struct version versions[] = {
@@ -26,13 +26,15 @@ static const struct version versions[] = {
      "memory.max",
      "memory.high",
      "memory.current",
-     {"inactive_file ", "active_file "}},
+     {"inactive_file ", "active_file "},
+     "memory.events"},
     {":memory:/",
      "/sys/fs/cgroup/memory",
      "memory.limit_in_bytes",
      "memory.limit_in_bytes",
      "memory.usage_in_bytes",
-     {"total_inactive_file ", "total_active_file "}},
+     {"total_inactive_file ", "total_active_file "},
+     "memory.oom_control"},
 };
 
 static uint64_t number(const char *text, uint64_t otherwise) {
@@ -87,9 +89,17 @@ static uint64_t room_up_from(const struct version *v, const char *group) {
     return least;
 }
 
-static uint64_t room(void) {
+static uint64_t kills_in(const struct version *v, const char *group) {
+    char folder[PATH_BYTES];
+    snprintf(folder, sizeof folder, "%s%s", v->mount, group);
+    uint64_t kills = read_number(folder, v->events, "oom_kill ", UINT64_MAX);
+    return kills != UINT64_MAX ? kills : read_number(v->mount, v->events, "oom_kill ", UINT64_MAX);
+}
+
+/* What `of` says of the groups that this process is in; UINT64_MAX: of none. */
+static uint64_t least(uint64_t (*of)(const struct version *v, const char *group)) {
     char line[PATH_BYTES];
-    uint64_t least = UINT64_MAX;
+    uint64_t found = UINT64_MAX;
     FILE *f = fopen("/proc/self/cgroup", "re");
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         const char *colon = strchr(line, ':');
@@ -97,21 +107,21 @@ static uint64_t room(void) {
             size_t behind = strlen(versions[i].line);
             if (strncmp(colon, versions[i].line, behind) == 0) {
                 line[strcspn(line, "\n")] = '\0';
-                uint64_t here = room_up_from(&versions[i], colon + behind - 1);
-                least = here < least ? here : least;
+                uint64_t here = of(&versions[i], colon + behind - 1);
+                found = here < found ? here : found;
             }
         }
     }
     if (f != NULL) {
         fclose(f);
     }
-    return least;
+    return found;
 }
 
 void memory_keep_to_room(void) {
     static rlim_t given;
     struct rlimit limit;
-    uint64_t left = room();
+    uint64_t left = least(room_up_from);
     uint64_t mapped = read_number("/proc/self", "status", "VmData:", UINT64_MAX);
     if (left == UINT64_MAX || mapped == UINT64_MAX || getrlimit(RLIMIT_DATA, &limit) != 0) {
         return;
@@ -120,4 +130,9 @@ void memory_keep_to_room(void) {
     uint64_t most = mapped * 1024 + left / 2;
     limit.rlim_cur = most < given ? most : given;
     setrlimit(RLIMIT_DATA, &limit);
+}
+
+uint64_t memory_oom_kills(void) {
+    uint64_t kills = least(kills_in);
+    return kills != UINT64_MAX ? kills : read_number("/proc", "vmstat", "oom_kill ", 0);
 }

@@ -295,7 +295,7 @@ static uint64_t age_of(const struct teller *t, const struct told_report *r, uint
             i == 0 || atomic_load(&c->owner) != 0 ? atomic_load(&c->hang_open) : HD_RECORD_NO_HANG;
         char id[37];
         hd_uuid_text(c->open_id, id);
-        if (open != HD_RECORD_NO_HANG &&
+        if ((open == HD_RECORD_HANG_LASTS || open == HD_RECORD_HANG_ENDED) &&
             strcmp(id, r->id) == 0) { /* one that has ended is told as such, soon */
             return open == HD_RECORD_HANG_LASTS ? atomic_load(&c->open_duration_ns) : 0;
         }

@@ -81,7 +81,8 @@ struct hd_session {
     uint64_t reports_dropped;
     uint64_t withdrawn; /* hangs that turned out to be none; not among the others */
     uint64_t suppressed_count, suppressed_total_ns,
-        suppressed_max_ns; /* not told apart by fingerprint; 0: left out */
+        suppressed_max_ns;    /* not told apart by fingerprint; 0: left out */
+    const char *previous_end; /* how the run before ended, in the form's words; NULL: left out */
 };
 
 struct hd_report {

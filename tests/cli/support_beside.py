@@ -3,7 +3,9 @@
 # Tests that mostly wait for a program are run side by side.
 
 import os
+import re
 import subprocess
+import tempfile
 import unittest
 
 from support_run import Program, Together
@@ -39,6 +41,23 @@ def stuck(folder):
 
 def loop(*steps):
     return [PYTHON, "-I", "-c", LOOP, *map(str, steps)]
+
+
+def write(folder, file, value):
+    with open(os.path.join(folder, file), "w", encoding="ascii") as out:
+        out.write(str(value))
+
+
+def group_of_memory():
+    """A control group of version 1 in the one that we are in, or None."""
+    with open("/proc/self/cgroup", encoding="utf-8") as file:
+        own = re.search("^[0-9]+:memory:(.*)$", file.read(), re.MULTILINE)
+    for path in (own.group(1), "/") if own else ():
+        try:
+            return tempfile.mkdtemp(prefix="hangdog-test-", dir="/sys/fs/cgroup/memory" + path)
+        except OSError:
+            pass
+    return None
 
 
 class SideBySide(unittest.TestCase):

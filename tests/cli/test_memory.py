@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from support_beside import SideBySide, loop
+from support_beside import SideBySide, group_of_memory, loop, write
 from support_run import HANGDOG, SANITIZER, children_of, environment, main, name_of, wait_until
 
 # Hangs twice, and ends with 7.
@@ -80,23 +80,6 @@ def compiled(folder, name, text, *options):
     path = os.path.join(folder, name)
     subprocess.run(["gcc", "-g", "-O1", *options, "-x", "c", "-", "-o", path], input=text, text=True, check=True)
     return path
-
-
-def write(folder, file, value):
-    with open(os.path.join(folder, file), "w", encoding="ascii") as out:
-        out.write(str(value))
-
-
-def group_of_memory():
-    """A control group of version 1 in the one that we are in, or None."""
-    with open("/proc/self/cgroup", encoding="utf-8") as file:
-        own = re.search("^[0-9]+:memory:(.*)$", file.read(), re.MULTILINE)
-    for path in (own.group(1), "/") if own else ():
-        try:
-            return tempfile.mkdtemp(prefix="hangdog-test-", dir="/sys/fs/cgroup/memory" + path)
-        except OSError:
-            pass
-    return None
 
 
 class Memory(SideBySide):

@@ -348,7 +348,7 @@ class Exec(Case):
         self.assertGreater(used[1], 6 * S)  # of `become loop`: it waits for 5 s
         self.assertLess(abs(used[0] + used[1] - (time.monotonic_ns() - begin)), 3 * S, used)
         self.assertNotEqual(*[h["app"]["session"] for h in hangs])
-        self.assertEqual([], [n for n in program.names() if n.startswith(".")], "left over in the spool")
+        self.assertEqual([], program.left_over(), "left over in the spool")
         self.assert_duration(hangs[1], Between(1200 * MS, 1700 * MS))
         self.assertLess(800 * MS, hangs[0]["duration_ns"], "as old as the last look before exec")
         self.assertGreater(used[0] - 4 * S + 100 * MS, hangs[0]["duration_ns"])  # it waited for 4 s before
@@ -680,7 +680,7 @@ class Follow(Case):
         self.assertEqual(3, len({h["app"]["session"] for h in hangs.values()}))
         told = re.search(r"; 3 hangs, ([\d.]+) s in all", followed.told[-1])
         self.assertAlmostEqual(sum(h["duration_ns"] for h in hangs.values()) / S, float(told.group(1)), delta=0.06)
-        self.assertEqual([], [n for n in followed.names() if n.startswith(".")], "left over in the spool")
+        self.assertEqual([], followed.left_over(), "left over in the spool")
 
     def test_a_child_has_a_session_of_its_own(self):
         program = self.program([PYTHON, "-I", "-c", LATE], options=["--follow"])
@@ -720,7 +720,7 @@ class Follow(Case):
         self.assertEqual(len(set(children)), len(children), "one of them had the record of another")
         self.assertEqual(3 if program.output == "True\n" else 2, len(children), program.errors)
         self.assertEqual(sorted([own, *children]), sorted(of["session"]), "each has ended, and is settled")
-        self.assertEqual([], [n for n in program.names() if n.startswith(".")], "left over in the spool")
+        self.assertEqual([], program.left_over(), "left over in the spool")
 
     def test_children_have_what_they_would_have(self):
         many = "for i in $(seq 300); do /bin/true; done; %s loop; echo $?" % BECOME

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How the run before ended: one line in the spool, for each name that programs have there. Ordinary code.
+ */
+#ifndef CLI_PREVIOUS_H
+#define CLI_PREVIOUS_H
+
+#include "cli/runner.h"
+
+#define PREVIOUS_LINE_BYTES 256
+
+struct previous {
+    const char
+        *end; /* the report form's word for how the run before ended; NULL: there was none, or it lasts */
+    char path[4 * HD_RECORD_STRING + 64];
+    int fd;       /* of the line, locked: this run is not over; -1: there was none, or it is another run's */
+    bool another; /* run of this name lasts, and has the line */
+    char line[PREVIOUS_LINE_BYTES]; /* as it was */
+    struct program_state {
+        unsigned long long bytes, modified_ns;
+    } program;
+    uint64_t oom_kills;
+};
+
+/* Before the program starts; where there is a line, it says from now on that the run lasts. `program`: as the
+ * runner was given it. */
+void previous_begin(struct previous *p, const char *spool, const char *name, const char *program);
+
+/* When it has ended, and its books are closed: notes how, if it had a loop, for the run after. */
+void previous_note(struct previous *p, const struct runner *r);
+
+/* Instead, where the program could not be started: as if it had not been tried. */
+void previous_restore(struct previous *p);
+
+#endif
