@@ -318,8 +318,11 @@ static int measure(const struct real *r) {
                                              !bench_options.fast && (!tells(&throughput) || !tells(&p99)));
          set++) {
         int rc = measure_set(r, set, &throughput, &p99);
-        if (rc != 0) {
+        if (rc != 0 && set < r->sets) {
             return rc;
+        }
+        if (rc != 0) {
+            break; /* what there is tells, as far as it does */
         }
     }
     report(r->name, &throughput);

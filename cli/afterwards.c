@@ -130,14 +130,14 @@ static void count(struct hd_record *c, uint64_t duration_ns) {
 }
 
 /* A hang that has no report: where the spool is the reason, that is told. A launch may have been none. */
-static void count_lost(struct hd_record *c, bool ended, uint64_t duration_ns) {
+static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t duration_ns) {
     bool known = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP && atomic_load(&c->open_launch) == 0;
     if (ended || !known) {
         return;
     }
     count(c, duration_ns);
     note(c, -atomic_load(&c->spool_error));
-    atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
+    atomic_store(&c->hang_open, died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
 }
 
 /* How a process ended, where it is not by itself: the signal's number. */
@@ -178,7 +178,7 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     uint64_t duration_ns = ended ? atomic_load(&c->ended_duration_ns)
                                  : atomic_load(&c->open_duration_ns) + since_last_look(c, ended_ns);
     if (report == NULL) {
-        count_lost(c, ended, duration_ns);
+        count_lost(c, ended, died, duration_ns);
         return 0; /* nor will there be one later */
     }
     if (json_is_true(json_object_get(report, "complete"))) {
@@ -197,8 +197,7 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     if (!ended || atomic_load(&c->spool_failed) == 0) { /* else it was noted when the process tried */
         note(c, rc);
     }
-    if (rc == 0) {
-        /* done, should somebody settle it again */
+    if (rc == 0) { /* done, should somebody settle it again */
         atomic_store(&c->hang_open, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
     }
     if (!ended && (rc == 0 || c->options.alone == 0)) {
@@ -316,6 +315,9 @@ void afterwards(const struct runner *r, const char *previous_end) {
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
                last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c),
                of_child ? NULL : previous_end);
+        if (!of_child && atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP) {
+            previous_end = NULL; /* once is enough, where one image after the other had a loop */
+        }
         if (i > 0) {
             add_up(r->record, c, last);
         }

@@ -8,9 +8,8 @@
 #include "cli/runner.h"
 
 /* Reports that waited for their loop to be sure are shown when there was a loop, else withdrawn; a hang that
- * the program died in becomes a fatal hang; the session report is written; previous_end: how the run before ended, in
- * the report form's words, or NULL.
- */
+ * the program died in becomes a fatal hang; the session report is written. previous_end: how the run
+ * before ended, in the form's words, or NULL. */
 void afterwards(const struct runner *r, const char *previous_end);
 
 /* The same for a dead program that had no runner, in the folder where its record lies: the program may have

@@ -286,6 +286,7 @@ static int run_alone(const struct run_options *o, const char *spool, const char 
     if (rc != 0) {
         return run_without_room(o, rc);
     }
+    previous_forget(spool, o->name);
     return not_started(o, alone_become(&a, o->program, preload));
 }
 
@@ -343,11 +344,11 @@ int cmd_run(int argc, char **argv) {
     bool tried;
     teller.names = &r.names;
     teller_open(&teller, r.record);
-    previous_begin(&before, spool, o.name, program_named(o.program));
+    previous_prepare(&before, spool, o.name, program_named(o.program));
     if ((rc = runner_start(&r, o.program, preload, &tried)) != 0) {
-        previous_restore(&before);
         return tried ? not_started(&o, rc) : run_without_room(&o, rc);
     }
+    previous_begin(&before);
     bool told = follow(&r, &teller, &commands);
     afterwards(&r, before.end);
     previous_note(&before, &r);

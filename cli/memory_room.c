@@ -89,11 +89,19 @@ static uint64_t room_up_from(const struct version *v, const char *group) {
     return least;
 }
 
-static uint64_t kills_in(const struct version *v, const char *group) {
+/* Of the group, or the first above it that counts them. */
+static uint64_t kills_up_from(const struct version *v, const char *group) {
     char folder[PATH_BYTES];
+    uint64_t kills = UINT64_MAX;
+    size_t top = strlen(v->mount);
     snprintf(folder, sizeof folder, "%s%s", v->mount, group);
-    uint64_t kills = read_number(folder, v->events, "oom_kill ", UINT64_MAX);
-    return kills != UINT64_MAX ? kills : read_number(v->mount, v->events, "oom_kill ", UINT64_MAX);
+    for (size_t length = strlen(folder); length >= top && kills == UINT64_MAX; length--) {
+        if (length == top || folder[length] == '/' || folder[length] == '\0') {
+            folder[length] = '\0';
+            kills = read_number(folder, v->events, "oom_kill ", UINT64_MAX);
+        }
+    }
+    return kills;
 }
 
 /* What `of` says of the groups that this process is in; UINT64_MAX: of none. */
@@ -133,6 +141,6 @@ void memory_keep_to_room(void) {
 }
 
 uint64_t memory_oom_kills(void) {
-    uint64_t kills = least(kills_in);
+    uint64_t kills = least(kills_up_from);
     return kills != UINT64_MAX ? kills : read_number("/proc", "vmstat", "oom_kill ", 0);
 }

@@ -10,11 +10,11 @@
 #define PREVIOUS_LINE_BYTES 256
 
 struct previous {
-    const char
-        *end; /* the report form's word for how the run before ended; NULL: there was none, or it lasts */
+    const char *end; /* the report form's word for how the run before ended; NULL: nobody knows of one */
     char path[4 * HD_RECORD_STRING + 64];
-    int fd;       /* of the line, locked: this run is not over; -1: there was none, or it is another run's */
-    bool another; /* run of this name lasts, and has the line */
+    int fd;                         /* of the line, locked: this run is not over; -1: there was none */
+    bool another;                   /* run of this name lasts, and has the line */
+    bool strange;                   /* there was something else, or what could not be opened */
     char line[PREVIOUS_LINE_BYTES]; /* as it was */
     struct program_state {
         unsigned long long bytes, modified_ns;
@@ -22,14 +22,16 @@ struct previous {
     uint64_t oom_kills;
 };
 
-/* Before the program starts; where there is a line, it says from now on that the run lasts. `program`: as the
- * runner was given it. */
-void previous_begin(struct previous *p, const char *spool, const char *name, const char *program);
+/* Before the program starts. `program`: as the runner was given it. Touches nothing of the spool. */
+void previous_prepare(struct previous *p, const char *spool, const char *name, const char *program);
 
-/* When it has ended, and its books are closed: notes how, if it had a loop, for the run after. */
+/* When it runs: where there is a line, it says from now on that the run lasts. */
+void previous_begin(struct previous *p);
+
+/* When it has ended, and its books are closed: notes how for the run after. */
 void previous_note(struct previous *p, const struct runner *r);
 
-/* Instead, where the program could not be started: as if it had not been tried. */
-void previous_restore(struct previous *p);
+/* Of a run that nobody sees the end of: the line would be that of an older one. */
+void previous_forget(const char *spool, const char *name);
 
 #endif

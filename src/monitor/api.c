@@ -212,7 +212,11 @@ void hangdog_set_state(hangdog_state state) {
     struct hd_monitor *m = hd_monitor_current();
     if (m != NULL && (unsigned)state < HANGDOG_STATES) {
         atomic_store(&m->state, state);
-        hd_record_foreground(m->record, state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH,
-                             hd_os_now_ns());
+        do { /* another thread, or a handler here, may have told another one meanwhile */
+            state = (hangdog_state)atomic_load(&m->state);
+            hd_record_foreground(m->record,
+                                 state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH,
+                                 hd_os_now_ns());
+        } while ((hangdog_state)atomic_load(&m->state) != state);
     }
 }

@@ -6,7 +6,7 @@
 
 void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns) {
     uint64_t since_ns = atomic_exchange(&r->foreground_since_ns, is ? now_ns : 0);
-    if (since_ns != 0) {
+    if (since_ns != 0 && now_ns > since_ns) { /* who else tells it read the clock later */
         atomic_fetch_add(&r->foreground_ns, now_ns - since_ns);
     }
 }

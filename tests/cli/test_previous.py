@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: MIT
 """The session report tells how the run before ended."""
 
+import contextlib
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
 import tempfile
+import unittest
 
 from support_beside import PYTHON, SideBySide, group_of_memory, loop, write
-from support_run import HANGDOG, environment, main, schema_errors, wait_until
+from support_run import HANGDOG, SANITIZER, environment, main, schema_errors, wait_until
 
 SECONDS = 1.6  # in a loop, which is seen by then
 
@@ -45,9 +47,14 @@ class Previous(SideBySide):
         folder = self.make_folder()
         self.assertIsNone(self.run_in(folder, "execsys.exit(3)"), "there was none")
         self.assertEqual("clean", self.run_in(folder, "execos.kill(os.getpid(), 6)"))
+        short = self.start([PYTHON, "-I", "-c", "pass"], ["--spool", folder])
+        self.assertEqual(0, short.wait(), short.errors)  # no run, without a loop
         self.assertEqual("crash", self.run_in(folder, "execos.kill(os.getpid(), 15)"))
-        self.assertEqual("killed", self.run_in(folder, "execos.kill(os.getpid(), 9)"))
+        self.assertEqual("killed", self.run_in(folder, "execos.kill(os.getpid(), 3)"))
         self.assertEqual("killed", self.run_in(folder))
+        alone = self.start([HANGDOG, "run", "--exec", "--spool", folder, "--", *loop(0.1)], watched=False)
+        self.assertEqual(0, alone.wait(), alone.errors)
+        self.assertIsNone(self.run_in(folder), "nobody saw the end of the run before")
         self.assertIsNone(self.run_in(folder, options=["--name", "another"]))
         newest = max(name for name in os.listdir(folder) if name.endswith(".json"))
         shown = subprocess.run([HANGDOG, "show", os.path.join(folder, newest)], env=environment(), capture_output=True,
@@ -92,7 +99,7 @@ class Previous(SideBySide):
             self.assertEqual(end, self.run_in(folder))
 
     def beside_replaced(self):
-        """A program that was killed and is another one now: who installs the new one ends it."""
+        """A program that was terminated and is another one now: who installs the new one ends it."""
         folder = self.make_folder()
         program = os.path.join(self.make_folder(), "program")
         shutil.copy(PYTHON, program)
@@ -100,7 +107,9 @@ class Previous(SideBySide):
         os.utime(program, (1, 1))
         self.assertEqual("upgrade", self.run_in(folder, program=program))
         os.utime(program, (2, 2))
-        self.assertEqual("clean", self.run_in(folder, program=program))
+        self.assertEqual("clean", self.run_in(folder, "execos.kill(os.getpid(), 2)", program=program))
+        os.utime(program, (3, 3))
+        self.assertEqual("killed", self.run_in(folder, program=program), "not by who installs a program")
 
     def beside_what_could_not_be_started_is_no_run(self):
         folder = self.make_folder()
@@ -120,18 +129,41 @@ class Previous(SideBySide):
             self.assertIsNone(self.run_in(folder), repr(text))
             self.assertEqual("clean", self.line(folder).read_text(encoding="ascii").split()[1])
 
+    def beside_what_others_have_put_there(self):
+        folder, elsewhere = self.make_folder(), os.path.join(self.make_folder(), "file")
+        line = self.line_of(folder, "python3")
+        text = "1 crash a 1 1\n"
+        for make in (os.symlink, os.link, lambda _, to: os.mkfifo(to), lambda _, to: os.mkdir(to)):
+            pathlib.Path(elsewhere).write_text(text, encoding="ascii")
+            make(elsewhere, line)
+            self.assertIsNone(self.run_in(folder))
+            self.assertEqual(text, pathlib.Path(elsewhere).read_text(encoding="ascii"))
+            if not line.is_dir():
+                self.assertEqual("clean", self.run_in(folder), "a line of its own took its place")
+                line.unlink()
+
+    def beside_two_at_a_time(self):
+        folder = self.make_folder()
+        longer = self.begin(folder, 4, "execos.abort()")
+        self.run_in(folder)
+        longer.wait()
+        self.assertEqual("crash", self.run_in(folder), "that of the last that ended")
+
     def beside_nothing_is_left_of_who_has_no_loop(self):
         folder = self.make_folder()
         run = self.start(["/bin/sleep", "0.5"], ["--spool", folder])
         self.assertEqual(0, run.wait(), run.errors)
         self.assertEqual([], os.listdir(folder))
 
+    @unittest.skipIf(SANITIZER, "its runtime takes more memory than the group has")
     def beside_for_want_of_memory(self):
         group = group_of_memory()
         if group is None:
             self.skipTest("no control group can be made here")
         self.addCleanup(os.rmdir, group)
         write(group, "memory.limit_in_bytes", 64 << 20)
+        with contextlib.suppress(OSError):
+            write(group, "memory.memsw.limit_in_bytes", 64 << 20)
         folder = self.make_folder()
         takes = loop(SECONDS, "exec_ = [bytearray(1 << 20) for _ in range(1 << 14)]")
         run = subprocess.run(["/bin/sh", "-c", 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"', "sh", group, HANGDOG,
