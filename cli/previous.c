@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -55,10 +56,14 @@ static bool is_same(const struct program_state *a, const struct program_state *b
 /* What a line says of the run before; NULL: nothing that is of this form. */
 static const char *read_line(const char *line, const struct program_state *program) {
     static const char *const ends[] = {"clean", "crash", "fatal-hang", "killed", "out-of-memory"};
-    char end[16], boot[BOOT_BYTES], now[BOOT_BYTES];
-    struct program_state was;
-    if (strchr(line, '\n') == NULL || sscanf(line, "1 %15s %36s %llu %llu", end, boot, &was.bytes,
-                                             &was.modified_ns) != 4) { /* or it was not written to its end */
+    char end[16], boot[BOOT_BYTES], now[BOOT_BYTES], *rest;
+    int at = 0;
+    if (sscanf(line, "1 %15s %36s %n", end, boot, &at) != 2) {
+        return NULL;
+    }
+    struct program_state was = {.bytes = strtoull(line + at, &rest, 10)};
+    was.modified_ns = strtoull(rest, &rest, 10);
+    if (strcmp(rest, "\n") != 0) { /* it was not written to its end */
         return NULL;
     }
     boot_id(now);
