@@ -5,6 +5,7 @@
  */
 #include "cli/memory_room.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,34 +74,35 @@ static uint64_t room_in(const struct version *v, const char *folder) {
     return most > NONE_BYTES ? UINT64_MAX : used < most ? most - used : 0;
 }
 
+/* From a group to the one that it is in; false: it was the top. */
+static bool go_up(char *folder, size_t top) {
+    if (strlen(folder) <= top) {
+        return false;
+    }
+    *strrchr(folder, '/') = '\0';
+    return true;
+}
+
 /* The least of a group's and of those that it is in. */
 static uint64_t room_up_from(const struct version *v, const char *group) {
     char folder[PATH_BYTES];
     uint64_t least = UINT64_MAX;
-    size_t top = strlen(v->mount);
     snprintf(folder, sizeof folder, "%s%s", v->mount, group);
-    for (size_t length = strlen(folder); length >= top; length--) {
-        if (length == top || folder[length] == '/' || folder[length] == '\0') {
-            folder[length] = '\0';
-            uint64_t room = room_in(v, folder);
-            least = room < least ? room : least;
-        }
-    }
+    do {
+        uint64_t room = room_in(v, folder);
+        least = room < least ? room : least;
+    } while (go_up(folder, strlen(v->mount)));
     return least;
 }
 
 /* Of the group, or the first above it that counts them. */
 static uint64_t kills_up_from(const struct version *v, const char *group) {
     char folder[PATH_BYTES];
-    uint64_t kills = UINT64_MAX;
-    size_t top = strlen(v->mount);
+    uint64_t kills;
     snprintf(folder, sizeof folder, "%s%s", v->mount, group);
-    for (size_t length = strlen(folder); length >= top && kills == UINT64_MAX; length--) {
-        if (length == top || folder[length] == '/' || folder[length] == '\0') {
-            folder[length] = '\0';
-            kills = read_number(folder, v->events, "oom_kill ", UINT64_MAX);
-        }
-    }
+    do {
+        kills = read_number(folder, v->events, "oom_kill ", UINT64_MAX);
+    } while (kills == UINT64_MAX && go_up(folder, strlen(v->mount)));
     return kills;
 }
 

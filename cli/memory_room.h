@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How much memory a control group leaves. Ordinary code.
+ * How much memory a control group leaves, and whom it ended for want of it. Ordinary code.
  */
 #ifndef HD_MEMORY_ROOM_H
 #define HD_MEMORY_ROOM_H

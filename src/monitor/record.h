@@ -69,7 +69,7 @@ enum hd_record_hang {
     HD_RECORD_NO_HANG,
     HD_RECORD_HANG_LASTS, /* for open_duration_ns so far */
     HD_RECORD_HANG_ENDED, /* after ended_duration_ns; its report may not say so yet */
-    HD_RECORD_HANG_FATAL, /* its process died in it, and the report says so */
+    HD_RECORD_HANG_FATAL, /* its process died in it, and its report, where there is one, says so */
 };
 
 struct hd_record {
