@@ -88,6 +88,8 @@ function(hd_scripts kind timeout)
     if(main AND NOT script MATCHES "/support_") # a program that a test starts
       hd_name(name script)
       hd_test(${kind} ${name} ${timeout} /usr/bin/python3 ${script})
+    elseif(script MATCHES "/test_")
+      message(FATAL_ERROR "${script} would not be run: it does not end with a call of main() where it is __main__")
     endif()
   endforeach()
 endfunction()

@@ -4,11 +4,12 @@
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
 
-from support_run import Program, Together
+from support_run import Program, Together, environment
 
 PYTHON = "/usr/bin/python3"
 # Steps: a number waits for so long, in a loop of select; "hangN" sleeps; "exec CODE" does.
@@ -60,6 +61,12 @@ def group_of_memory():
     return None
 
 
+def run_in_group(group, argv, **env):
+    """A command whose processes are all in that group."""
+    return subprocess.run(["/bin/sh", "-c", 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"', "sh", group, *argv],
+                          env=environment(env), capture_output=True, text=True, timeout=120, check=False)
+
+
 class SideBySide(unittest.TestCase):
     """Every method beside_* is a test; those of one class run at the same time, on an object of its own each."""
 
@@ -88,3 +95,8 @@ class SideBySide(unittest.TestCase):
         program = Program(argv, options=options, **more)
         self.addCleanup(program.close)
         return program
+
+    def make_folder(self):
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        return folder

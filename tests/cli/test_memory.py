@@ -4,14 +4,12 @@
 import functools
 import os
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from support_beside import SideBySide, group_of_memory, loop, write
+from support_beside import SideBySide, group_of_memory, loop, run_in_group, write
 from support_run import HANGDOG, SANITIZER, children_of, environment, main, name_of, wait_until
 
 # Hangs twice, and ends with 7.
@@ -83,11 +81,6 @@ def compiled(folder, name, text, *options):
 
 
 class Memory(SideBySide):
-    def make_folder(self):
-        folder = tempfile.mkdtemp(prefix="hangdog-test-")
-        self.addCleanup(shutil.rmtree, folder, True)
-        return folder
-
     def limited(self, program, megabytes):
         spool = os.path.join(self.make_folder(), "spool")
         run = subprocess.run(["prlimit", "--as=%d" % (megabytes * 1000000), HANGDOG, "run", "--spool", spool, "--", program],
@@ -137,9 +130,8 @@ class Memory(SideBySide):
         write(group, "memory.limit_in_bytes", 200 << 20)
         library = compiled(self.make_folder(), "takes.so", TAKES, "-shared", "-fPIC")
         spool = os.path.join(self.make_folder(), "spool")
-        run = subprocess.run(["/bin/sh", "-c", 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"', "sh", group, HANGDOG, "run", "--spool",
-                              spool, "--", *loop(1.5, "hang0.8", 0.5, "hang0.9", 0.5, "execsys.exit(7)")],
-                             env=dict(environment(), LD_PRELOAD=library), capture_output=True, text=True, timeout=120, check=False)
+        run = run_in_group(group, [HANGDOG, "run", "--spool", spool, "--",
+                                   *loop(1.5, "hang0.8", 0.5, "hang0.9", 0.5, "execsys.exit(7)")], LD_PRELOAD=library)
         self.assertEqual(7, run.returncode, run.stderr)
         self.assertEqual(2, run.stderr.count("could not be looked up: Cannot allocate memory"), run.stderr)
         with open(os.path.join(group, "memory.max_usage_in_bytes"), encoding="ascii") as file:

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """The session report tells how the run before ended."""
 
@@ -8,10 +7,9 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import tempfile
 import unittest
 
-from support_beside import PYTHON, SideBySide, group_of_memory, loop, write
+from support_beside import PYTHON, SideBySide, group_of_memory, loop, run_in_group, write
 from support_run import HANGDOG, SANITIZER, environment, main, schema_errors, wait_until
 
 SECONDS = 1.6  # in a loop, which is seen by then
@@ -33,11 +31,6 @@ class Previous(SideBySide):
         session = max(run.reports("session"), key=lambda report: report["id"])
         self.assertEqual([], schema_errors(session))
         return session["session"].get("previous_end")
-
-    def make_folder(self):
-        folder = tempfile.mkdtemp(prefix="hangdog-test-")
-        self.addCleanup(shutil.rmtree, folder, True)
-        return folder
 
     def line(self, folder):
         (file,) = pathlib.Path(folder).glob(".*.last")
@@ -166,11 +159,10 @@ class Previous(SideBySide):
             write(group, "memory.memsw.limit_in_bytes", 64 << 20)
         folder = self.make_folder()
         takes = loop(SECONDS, "exec_ = [bytearray(1 << 20) for _ in range(1 << 14)]")
-        run = subprocess.run(["/bin/sh", "-c", 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"', "sh", group, HANGDOG,
-                              "run", "--spool", folder, "--", *takes], env=environment(), capture_output=True, text=True,
-                             timeout=120, check=False)
+        run = run_in_group(group, [HANGDOG, "run", "--spool", folder, "--", *takes])
         self.assertEqual(-signal.SIGKILL, run.returncode, run.stderr)
         self.assertEqual("out-of-memory", self.run_in(folder))
 
 
-main()
+if __name__ == "__main__":
+    main()
