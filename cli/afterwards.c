@@ -48,24 +48,19 @@ static void path_of_open(const struct hd_record *c, enum hd_spool_file what, cha
     snprintf(path, 4096, "%s/%s", c->options.spool, name);
 }
 
-/* A program that was ended while it waited for a child, and whose loop never came back from anything, or
- * while its thread had no loop yet (worker.c, ends_as_batch, ends_without_loop). */
+/* A program that was ended while its thread had no loop yet, or one that is not certain. */
 static void drop_what_is_no_hang(struct hd_record *c) {
     char path[4096];
-    struct problem why;
-    bool launch = atomic_load(&c->open_launch) != 0;
+    bool launch = atomic_load(&c->open_launch) != 0; /* the loop may be another thread's */
     if (atomic_load(&c->hang_open) != HD_RECORD_HANG_LASTS ||
-        (!launch && atomic_load(&c->loop_seen) != HD_RECORD_LOOP)) {
+        (!launch && atomic_load(&c->loop_seen) >= HD_RECORD_LOOP)) {
         return;
     }
     path_of_open(c, HD_SPOOL_HELD, path);
-    json_t *report = report_load(path, &why);
-    const char *cause = json_string_value(json_object_get(json_object_get(report, "cause"), "kind"));
-    if (cause != NULL && (launch || strcmp(cause, "child") == 0) && unlink(path) == 0) {
+    if (unlink(path) == 0) {
         atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
         atomic_fetch_add(&c->withdrawn, 1);
     }
-    json_decref(report);
 }
 
 /* Held reports are files named .ID.held. 0 or the last negative errno value. */
@@ -131,7 +126,7 @@ static void count(struct hd_record *c, uint64_t duration_ns) {
 
 /* A hang that has no report: where the spool is the reason, that is told. A launch may have been none. */
 static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t duration_ns) {
-    bool known = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP && atomic_load(&c->open_launch) == 0;
+    bool known = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP && atomic_load(&c->open_launch) == 0;
     if (ended || !known) {
         return;
     }
@@ -267,9 +262,10 @@ static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t us
                   const char *previous_end) {
     char session[37];
     bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
+    bool stands = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP;
     hd_uuid_text(c->options.session, session);
     drop_what_is_no_hang(c);
-    int held = settle_held(c, session, loop_seen), hang = close_open_hang(c, death, ended_ns);
+    int held = settle_held(c, session, stands), hang = close_open_hang(c, death, ended_ns);
     int rc = hang != 0 ? hang : held;
     if (loop_seen && (rc == 0 || c->options.alone == 0)) { /* one that is settled again has one session */
         rc = write_session(c, used_ns, previous_end);

@@ -148,7 +148,8 @@ static void sum_up(const struct runner *r, const struct run_options *o, const ch
         snprintf(how, sizeof how, "no event loop was seen; what to do: %.900s run --help", own_command());
     } else if (hangs == 0) {
         snprintf(how, sizeof how, "%sno hang of %ld ms or more",
-                 seen == HD_RECORD_LOOP ? "no event loop was seen for certain, and " : "", o->threshold_ms);
+                 seen == HD_RECORD_LOOP_UNSURE ? "no event loop was seen for certain, and " : "",
+                 o->threshold_ms);
     } else {
         snprintf(how, sizeof how, "%llu hang%s, %s in all", hangs, by_count((int64_t)hangs, "", "s"), hung);
     }

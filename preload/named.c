@@ -87,7 +87,7 @@ static struct place *claim(void) {
 }
 
 /* As a thread's that never waited. The two pointers stay: others may look. */
-static bool clear(struct place *p, uint64_t now_ns) {
+static bool clear(struct place *p) {
     struct hd_waits *t = p->waits != NULL ? p->waits : hd_waits_new();
     if (t == NULL) {
         return false;
@@ -102,7 +102,7 @@ static bool clear(struct place *p, uint64_t now_ns) {
     atomic_store_explicit(&t->seldom, false,
                           memory_order_relaxed); /* who had it may have ended in a handler */
     hd_left_stacks_init(&t->left);
-    hd_recognition_init(t->recognition, hd_named->record, now_ns);
+    hd_recognition_init(t->recognition, hd_named->record);
     return true;
 }
 
@@ -112,7 +112,7 @@ static bool watch(const char *name, uint64_t now_ns) {
         return false;
     }
     struct hd_monitor *m = hd_monitor_current(); /* after the claim: who ends this one forgets it */
-    struct hd_watch *w = m != NULL && clear(p, now_ns) ? hd_watch_add(m, name, 0, now_ns) : NULL;
+    struct hd_watch *w = m != NULL && clear(p) ? hd_watch_add(m, name, 0, now_ns) : NULL;
     uint32_t claimed = CLAIMED;
     if (w == NULL || pthread_setspecific(at_exit, p) != 0) {
         if (w != NULL) {
@@ -209,6 +209,7 @@ uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, 
             }
             known = p->waits->recognition->standing;
         } else if (use == LEFT && blocked == NULL) {
+            hd_recognise(p->waits, k); /* its last waits */
             hd_recognise_end(p->waits, k);
             known = p->waits->recognition->standing;
             hd_named->past = known > hd_named->past ? known : hd_named->past;

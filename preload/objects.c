@@ -6,9 +6,12 @@
 
 #include <string.h>
 
+#include <sys/stat.h>
+
 #include "analysis/hash.h"
 #include "analysis/text.h"
 #include "interpose.h"
+#include "monitor/peer.h"
 #include "monitor/proc_files.h"
 
 #define PTS_MAJOR 136 /* UNIX98_PTY_SLAVE_MAJOR: of all /dev/pts/N since Linux 2.6 */
@@ -71,9 +74,154 @@ bool hd_objects_set(const struct hd_worker *k, int tid, const struct hd_wait_obj
     return open;
 }
 
+/* ---- kinds, as evidence ------------------------------------------------------------------------ */
+
+#define ENDS_MAX 256    /* descriptors among which a pipe's or a socket's other end is looked for */
+#define CONTENT_MAX 256 /* open descriptors, up to which an epoll instance's content is read: below 0.1 ms \
+                         */
+
+enum kind {
+    OTHER,      /* a terminal, a device, a file */
+    LOOPS,      /* only a loop waits for it */
+    EVENTFD,    /* alone a request, beside others a wake-up */
+    PIPE,       /* to another process */
+    OWN_PIPE,   /* both ends are open here: a wake-up */
+    SOCKET,     /* to another process */
+    OWN_SOCKET, /* one of a pair, of which both are open here */
+    KINDS,
+};
+
+static bool link_of(const struct hd_worker *k, int tid, int fd, char *link, size_t size) {
+    char path[48];
+    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
+    long n = hd_os.readlink_at(k->proc_fd, path, link, size - 1);
+    link[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+static bool is_open_as(const struct hd_worker *k, int tid, int but, const char *link) {
+    char other[64];
+    for (int fd = 0; fd < ENDS_MAX; fd++) {
+        if (fd != but && link_of(k, tid, fd, other, sizeof other) && strcmp(link, other) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t inode_of(const char *link) {
+    uint64_t inode = 0;
+    hd_take_number(link + strlen("socket:["), &inode);
+    return inode;
+}
+
+static bool is_of_a_pair(const struct hd_worker *k, int tid, int fd, const char *link) {
+    char peer[32];
+    struct hd_text t;
+    uint32_t other = hd_peer_inode_of_unix(inode_of(link));
+    hd_text_init(&t, peer, sizeof peer);
+    hd_text_str(&t, "socket:[");
+    hd_text_u64(&t, other);
+    hd_text_str(&t, "]");
+    return other != 0 && is_open_as(k, tid, fd, peer);
+}
+
+static enum kind kind_of(const struct hd_worker *k, int tid, int fd) {
+    static const char *const of_loops[] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]",
+                                           "anon_inode:inotify", "anon_inode:[io_uring]"};
+    char link[64];
+    if (!link_of(k, tid, fd, link, sizeof link)) {
+        return OTHER;
+    }
+    for (unsigned i = 0; i < sizeof of_loops / sizeof of_loops[0]; i++) {
+        if (strcmp(link, of_loops[i]) == 0) {
+            return LOOPS;
+        }
+    }
+    if (strcmp(link, "anon_inode:[eventfd]") == 0) {
+        return EVENTFD;
+    }
+    if (hd_starts_with(link, "pipe:[")) {
+        return is_open_as(k, tid, fd, link) ? OWN_PIPE : PIPE;
+    }
+    if (hd_starts_with(link, "socket:[")) {
+        return is_of_a_pair(k, tid, fd, link) ? OWN_SOCKET : SOCKET;
+    }
+    return OTHER;
+}
+
+/* The kernel writes an instance's whole content while a lock is taken that epoll_ctl needs. st_size is the
+ * number of open descriptors since Linux 6.2; before, 0. */
+static bool is_small(const struct hd_worker *k, int tid) {
+    char path[48];
+    struct stat st;
+    hd_task_path(path, sizeof path, tid, "fd");
+    return hd_os.stat_at(k->proc_fd, path, &st, 0) != 0 || st.st_size <= CONTENT_MAX;
+}
+
+static uint32_t content_of(const struct hd_worker *k, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
+    char path[48], text[2048];
+    uint32_t n = 0;
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", epoll);
+    hd_read_text(k->proc_fd, path, text, sizeof text);
+    for (const char *at = strstr(text, "tfd:"); at != NULL && n < HD_WAIT_FDS; at = strstr(at, "tfd:")) {
+        uint64_t number;
+        for (at += strlen("tfd:"); *at == ' ' || *at == '\t'; at++) {
+        }
+        at = hd_take_number(at, &number);
+        fd[n++] = (int32_t)number;
+    }
+    return n;
+}
+
+static bool is_connected(const struct hd_worker *k, int tid, int fd) {
+    char link[64], peer[64];
+    if (!link_of(k, tid, fd, link, sizeof link)) {
+        return false;
+    }
+    uint64_t inode = inode_of(link);
+    return hd_peer_inode_of_unix(inode) != 0 || hd_peer_of_inet(k->proc_fd, tid, inode, peer, sizeof peer);
+}
+
+/* An instance that has nothing but pipes of others, or one connected socket, is a request of several calls.
+ */
+static enum hd_wait_evidence evidence_of_epoll(const struct hd_worker *k, int tid, int epoll) {
+    int32_t fd[HD_WAIT_FDS];
+    uint32_t count[KINDS] = {0}, n = is_small(k, tid) ? content_of(k, tid, epoll, fd) : HD_WAIT_FDS;
+    if (n == HD_WAIT_FDS) {
+        return HD_EVIDENCE_BY_KIND;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        count[kind_of(k, tid, fd[i])]++;
+    }
+    bool pipes = count[PIPE] > 0 && count[PIPE] + count[OWN_PIPE] == n;
+    bool request = n == 1 && count[SOCKET] == 1 && is_connected(k, tid, fd[0]);
+    return pipes || request ? HD_EVIDENCE_CALL : HD_EVIDENCE_BY_KIND;
+}
+
+enum hd_wait_evidence hd_objects_evidence(const struct hd_worker *k, int tid,
+                                          const struct hd_wait_objects *id) {
+    if (id->epoll) {
+        return hd_wait_is_library(id->fd[0]) ? HD_EVIDENCE_BY_NAME : evidence_of_epoll(k, tid, id->fd[0]);
+    }
+    uint32_t n = id->fds < HD_WAIT_FDS ? id->fds : HD_WAIT_FDS, count[KINDS] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        count[(id->listens >> i & 1) != 0 ? LOOPS : kind_of(k, tid, id->fd[i])]++;
+    }
+    uint32_t pipes = count[PIPE] + count[OWN_PIPE], sockets = count[SOCKET] + count[OWN_SOCKET];
+    if (n > 0 && (pipes == n || (n == 1 && sockets + count[EVENTFD] == 1))) {
+        return HD_EVIDENCE_CALL; /* make waits for its job server by a pipe of which it has both ends */
+    }
+    bool wakes = count[EVENTFD] + count[OWN_PIPE] > 0 && count[EVENTFD] + count[OWN_PIPE] < n;
+    return count[LOOPS] > 0 || wakes ? HD_EVIDENCE_BY_KIND : HD_EVIDENCE_PLAIN;
+}
+
 bool hd_objects_epoll_open(const struct hd_worker *k, int tid, const struct hd_wait_objects *id) {
     static const char epoll[] = "anon_inode:[eventpoll]";
     char path[48], link[sizeof epoll];
+    if (hd_wait_is_library(id->fd[0])) {
+        return true;
+    }
     hd_task_fd_path(path, sizeof path, tid, "fd", id->fd[0]);
     return hd_os.readlink_at(k->proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
            memcmp(link, epoll, sizeof epoll - 1) == 0 &&

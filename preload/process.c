@@ -192,11 +192,8 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
     struct hd_settings settings = settings_of(&r->options);
     struct hd_monitor *m;
-    static struct hd_past_samples *past;
-    past = past != NULL ? past : hd_os_memory_take(sizeof *past);
-    settings.recogniser =
-        (struct hd_recogniser){.due = due, .run = recognise, .blocked = blocked, .ctx = t, .past = past};
-    hd_recognition_init(t->recognition, r, start_ns);
+    settings.recogniser = (struct hd_recogniser){.due = due, .run = recognise, .blocked = blocked, .ctx = t};
+    hd_recognition_init(t->recognition, r);
     if (!has_the_same_root()) { /* what a path means now is not what the user said */
         atomic_store(&self.phase, NEVER);
         atomic_store(&r->unwatched, HD_UNWATCHED_ROOT);

@@ -11,10 +11,8 @@
 #include "monitor/held.h"
 #include "objects.h"
 
-/* A loop beyond doubt is doubted so often: another one may succeed it. Any other one also while nothing
- * waits: the thread may be blocked. */
-#define SURE_EVERY_NS (10 * HD_NS_PER_S)
-#define UNSURE_EVERY_NS (1 * HD_NS_PER_S)
+/* How often a certain loop is judged again: another one may succeed it. */
+#define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
 /* A condition variable is waited for in two or three functions of libc, below the loop's own or in it. */
 #define SAME_TURN_FRAMES 4
 
@@ -26,10 +24,9 @@ struct hd_waits *hd_waits_new(void) {
     return t;
 }
 
-void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record, uint64_t started_ns) {
+void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record) {
     memset(g, 0, sizeof *g);
-    g->started_ns = started_ns;
-    hd_rule_init(&g->rule, started_ns);
+    hd_rule_init(&g->rule);
     hd_chosen_init(&g->chosen, record->options.loop);
 }
 
@@ -48,11 +45,9 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
     bool sure = atomic_load_explicit(&loop->sure, memory_order_relaxed);
     uint64_t looked_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
     if (sure) {
-        return waited && now_ns - looked_ns >= SURE_EVERY_NS;
+        return waited && now_ns - looked_ns >= CERTAIN_EVERY_NS;
     }
-    return waited || looked_ns == 0 ||
-           (atomic_load_explicit(&g->has_loop, memory_order_relaxed) &&
-            now_ns - looked_ns >= UNSURE_EVERY_NS);
+    return waited || looked_ns == 0;
 }
 
 /* ---- what an identity waits for --------------------------------------------------------------- */
@@ -66,8 +61,8 @@ static uint32_t own_frames(const struct hd_worker *k, const struct hd_left_stack
     return own;
 }
 
-/* Whether the user says that it is the loop's. */
-static bool fill_place(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
+/* The wait's place, and what its stack says. Returns whether the user says that it is the loop's. */
+static bool read_stack(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
                        struct hd_seen_wait *seen) {
     struct hd_walk walk;
     hd_unwind(k->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, k->frames, HD_FRAMES_MAX,
@@ -82,14 +77,18 @@ static bool fill_place(struct hd_recognition *g, struct hd_worker *k, const stru
     if (left->elsewhere) {
         seen->at.base = whole ? left->regs.sp + k->frames[walk.count - 1].at : HD_BASE_UNKNOWN;
     }
-    seen->asks = false;
-    for (uint32_t i = 1; i < walk.count && !seen->asks; i++) {
-        seen->asks = hd_request_reply_asks(&g->request_reply, &k->modules, k->frames[i].start);
-    }
+    seen->evidence = (int8_t)hd_known_function(&g->known_functions, &k->modules, k->frames, walk.count);
     return hd_chosen_on(&g->chosen) && hd_chosen_waits(&g->chosen, &k->modules, k->frames, walk.count);
 }
 
-static void resolve(struct hd_waits *t, struct hd_worker *k) {
+static void judge_kinds(const struct hd_worker *k, int tid, const struct hd_wait_objects *objects,
+                        struct hd_seen_wait *seen) {
+    if (seen->evidence != HD_EVIDENCE_ASKS && seen->evidence != HD_EVIDENCE_BY_NAME) {
+        seen->evidence = (int8_t)hd_objects_evidence(k, tid, objects);
+    }
+}
+
+static void resolve(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
     if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) == 0) {
         return;
     }
@@ -99,7 +98,8 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
     struct hd_seen_wait seen = {.at.sp = left->sp};
     hd_objects_set(k, t->loop->tid, &left->objects, &seen.set);
-    bool chosen = fill_place(t->recognition, k, left, &seen);
+    bool chosen = read_stack(t->recognition, k, left, &seen);
+    judge_kinds(k, t->loop->tid, &left->objects, &seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
         *known = (struct hd_known_identity){
             .uses = left->uses, .known = true, .chosen = chosen, .objects = left->objects, .seen = seen};
@@ -107,6 +107,10 @@ static void resolve(struct hd_waits *t, struct hd_worker *k) {
         if (atomic_load_explicit(&id->uses, memory_order_seq_cst) != left->uses) {
             atomic_store_explicit(&id->resolved, 0,
                                   memory_order_seq_cst); /* given away meanwhile: of another */
+        }
+        struct hd_rule_state *r = &t->recognition->rule;
+        if (!hd_chosen_on(&t->recognition->chosen)) {
+            hd_rule_seen(r, hd_rule_group_of(r, &seen), &seen, now_ns);
         }
     }
 }
@@ -157,6 +161,7 @@ static void look_again(struct hd_waits *t, const struct hd_worker *k) {
             atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
             hd_objects_set(k, t->loop->tid, &known->objects, &now)) {
             known->seen.set = now;
+            judge_kinds(k, t->loop->tid, &known->objects, &known->seen);
         }
     }
 }
@@ -209,44 +214,6 @@ static void tell_rule(struct hd_waits *t, uint64_t now_ns, uint64_t now) {
     }
 }
 
-/* Time that the thread was off its processor and not in a wait of ours: in a futex, asleep, reading. Its
- * figures are as old as the thread: what they were at the first look does not count. */
-static void tell_blocked(struct hd_waits *t, uint64_t now_ns) {
-    struct hd_recognition *g = t->recognition;
-    struct hd_loop *loop = t->loop;
-    struct hd_target target = {.syscall_fd = -1, .schedstat_fd = -1, .status_fd = -1};
-    struct hd_sched sched;
-    struct hd_loop_view view;
-    bool first = g->before_ns == 0;
-    hd_loop_view(loop, &view);
-    if (!first && (!view.running || atomic_load_explicit(&loop->waiting, memory_order_acquire) != NULL)) {
-        return; /* in a wait: what of it counts is not known before it ends */
-    }
-    hd_target_open(&target, loop->tid);
-    int rc = hd_capture_sched(&target, &sched);
-    hd_target_close(&target);
-    if (rc != 0) {
-        return;
-    }
-    uint64_t waited = 0;
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        waited += atomic_load_explicit(&t->identity[i].ticks, memory_order_relaxed);
-    }
-    uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
-    uint64_t known_ns = hd_ticks_to_ns(waited, rate) + sched.cpu_ns + sched.delay_ns;
-    if (first) {
-        g->before_ns = known_ns;
-        g->started_ns = now_ns;
-    }
-    uint64_t rest_ns = now_ns - g->started_ns;
-    known_ns -= g->before_ns;
-    if (rest_ns < known_ns || rest_ns - known_ns < g->blocked_ns) {
-        return;
-    }
-    hd_rule_blocked(&g->rule, rest_ns - known_ns - g->blocked_ns, now_ns);
-    g->blocked_ns = rest_ns - known_ns;
-}
-
 static bool is_loops(struct hd_recognition *g, const struct hd_known_identity *known) {
     return hd_chosen_on(&g->chosen) ? known->chosen
                                     : hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop;
@@ -287,63 +254,6 @@ static void tell_what_was(struct hd_waits *t) {
     }
 }
 
-/* ---- turns that were over before the loop was known -------------------------------------------- */
-
-/* Whether it was the loop's. Of what nobody knows each wait may have been that shares a descriptor with it.
- */
-static bool was_the_loops(struct hd_waits *t, const struct hd_worker *k, uint32_t identity, uint32_t uses) {
-    struct hd_recognition *g = t->recognition;
-    const struct hd_known_identity *known = &g->identity[identity % HD_IDENTITIES];
-    const struct hd_identity *id = &t->identity[identity % HD_IDENTITIES];
-    if (known->known && known->uses == uses) {
-        return is_loops(g, known);
-    }
-    struct hd_wait_objects objects = id->objects;
-    struct hd_set set;
-    hd_objects_set(k, t->loop->tid, &objects, &set);
-    return atomic_load_explicit(&id->uses, memory_order_seq_cst) != uses ||
-           hd_rule_shares(&g->rule, g->rule.loop, &set);
-}
-
-/* The loop is known for the first time: what lies between two of its waits was a turn, however long ago; what
- * lies before the first one that is its for certain was the launch, with its round trips.
- */
-static void look_back(struct hd_waits *t, struct hd_worker *k) {
-    struct hd_loop *loop = t->loop;
-    uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
-    uint64_t launched = atomic_load_explicit(&loop->launched, memory_order_relaxed), before = 0;
-    /* the wait that goes on: read at once, since what follows takes a while */
-    uint64_t since = atomic_load_explicit(&loop->waiting_since, memory_order_acquire);
-    const _Atomic uint8_t *waiting = atomic_load_explicit(&loop->waiting, memory_order_acquire);
-    bool waits = waiting != NULL && atomic_load_explicit(waiting, memory_order_acquire) == HD_WAIT_IDLE &&
-                 atomic_load_explicit(&loop->waiting_since, memory_order_relaxed) == since;
-    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(loop);
-    uint32_t count = atomic_load_explicit(&t->pasts, memory_order_acquire);
-    for (uint32_t i = count >= HD_PAST_WAITS ? count - HD_PAST_WAITS + 1 : 0; i <= count; i++) {
-        const struct hd_past_wait *past = &t->past[i % HD_PAST_WAITS];
-        uint64_t began = atomic_load_explicit(&past->began, memory_order_relaxed);
-        uint64_t ended = atomic_load_explicit(&past->ended, memory_order_relaxed);
-        uint32_t identity = atomic_load_explicit(&past->identity, memory_order_relaxed);
-        uint32_t uses = atomic_load_explicit(&past->uses, memory_order_relaxed);
-        bool ours;
-        if (i == count) {
-            began = ended = since;
-            ours = waits;
-        } else if (atomic_load_explicit(&t->pasts, memory_order_acquire) - i >= HD_PAST_WAITS) {
-            before = 0; /* overwritten meanwhile */
-            continue;
-        } else {
-            ours = was_the_loops(t, k, identity, uses);
-        }
-        if (ours && before >= launched && before != 0 && began > before) {
-            hd_worker_turn_was(k, ((const struct hd_watch *)(const void *)loop)->index,
-                               now_ns - hd_ticks_to_ns(now - before, rate),
-                               now_ns - hd_ticks_to_ns(now - began, rate));
-        }
-        before = ours ? ended : before;
-    }
-}
-
 /* A wait on a set that the loop never had before was over before anybody knew that it was the loop's: the
  * turn ended when it began. */
 static void tell_wait_was(struct hd_loop *loop, const struct hd_identity *id) {
@@ -359,10 +269,10 @@ static void tell_wait_was(struct hd_loop *loop, const struct hd_identity *id) {
 /* ---- verdicts --------------------------------------------------------------------------------- */
 
 static uint32_t standing_of(const struct hd_rule_state *r) {
-    return hd_rule_sure(r)      ? HD_RECORD_LOOP_SURE
-           : !hd_rule_stands(r) ? HD_RECORD_NO_LOOP
-           : hd_rule_returns(r) ? HD_RECORD_LOOP_RETURNS
-                                : HD_RECORD_LOOP;
+    return hd_rule_certain(r)        ? HD_RECORD_LOOP_CERTAIN
+           : hd_rule_stands(r)       ? HD_RECORD_LOOP
+           : r->loop != HD_RULE_NONE ? HD_RECORD_LOOP_UNSURE
+                                     : HD_RECORD_NO_LOOP;
 }
 
 static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
@@ -397,31 +307,12 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
     }
     if (changed) { /* a wait that ended before its verdict has told its end: now, if not before */
         tell_what_was(t);
-        if (first) {
-            look_back(t, k);
-        }
     }
-    bool sure = hd_rule_sure(&g->rule);
     atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
                           memory_order_relaxed);
-    atomic_store_explicit(&loop->sure, sure, memory_order_relaxed);
-    bool returns = hd_rule_returns(&g->rule);
-    atomic_store_explicit(&loop->returns, returns, memory_order_relaxed);
-    atomic_store_explicit(&g->has_loop, g->rule.loop != HD_RULE_NONE, memory_order_relaxed);
+    atomic_store_explicit(&loop->sure, hd_rule_certain(&g->rule), memory_order_relaxed);
+    atomic_store_explicit(&loop->has_evidence, hd_rule_has_evidence(&g->rule), memory_order_relaxed);
     g->standing = standing_of(&g->rule);
-}
-
-/* A wait that goes on, if its meaning is known. */
-static void tell_waiting(struct hd_waits *t) {
-    struct hd_recognition *g = t->recognition;
-    const _Atomic uint8_t *waiting = atomic_load_explicit(&t->loop->waiting, memory_order_acquire);
-    for (uint32_t i = 0; waiting != NULL && i < HD_IDENTITIES; i++) {
-        const struct hd_known_identity *known = &g->identity[i];
-        if (waiting == &t->identity[i].verdict && known->known &&
-            atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses) {
-            hd_rule_waiting(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
-        }
-    }
 }
 
 /* By which the thread itself waits, about as deep as it is now, and not for a call's sake; -1: none. In a
@@ -443,7 +334,7 @@ static int32_t epoll_at(const struct hd_waits *t, uint32_t depth) {
 void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
     struct hd_recognition *g = t->recognition;
     const struct hd_where at = {.sp = how->sp, .depth = how->depth};
-    bool was = hd_rule_sure(&g->rule);
+    bool was = hd_rule_certain(&g->rule);
     if (how->in_turn && !how->served) {
         how->epoll = epoll_at(t, how->depth);
         return;
@@ -455,7 +346,7 @@ void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
             hd_rule_blocked_at(&g->rule, &at);
         }
     }
-    if (was && !hd_rule_sure(&g->rule)) {
+    if (was && !hd_rule_certain(&g->rule)) {
         atomic_store_explicit(&t->loop->sure, false, memory_order_relaxed);
         g->standing = standing_of(&g->rule);
     }
@@ -464,7 +355,7 @@ void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
 void hd_recognise_end(struct hd_waits *t, struct hd_worker *k) {
     const struct hd_recognition *g = t->recognition;
     const struct hd_watch *w = (const struct hd_watch *)(const void *)t->loop;
-    if (g->looked_ns != 0 && g->standing == HD_RECORD_NO_LOOP) {
+    if (g->looked_ns != 0 && g->standing < HD_RECORD_LOOP) {
         hd_held_void(k, w->index, g->generation);
     }
 }
@@ -477,7 +368,7 @@ void hd_recognise(void *waits, struct hd_worker *k) {
     }
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
-    resolve(t, k);
+    resolve(t, k, now_ns);
     if (hd_chosen_on(&g->chosen)) {
         if (g->chosen.seen) {
             hd_rule_overrule(&g->rule);
@@ -485,12 +376,7 @@ void hd_recognise(void *waits, struct hd_worker *k) {
     } else {
         note_gone(t, k);
         look_again(t, k);
-        tell_blocked(t, now_ns);
         tell_rule(t, now_ns, now);
-        if (order != atomic_load_explicit(&g->order, memory_order_relaxed)) {
-            hd_rule_tick(&g->rule, now_ns); /* else this may be a hang of its: return decides */
-        }
-        tell_waiting(t);
     }
     give_verdicts(t, k);
     g->generation = ((const struct hd_watch *)(const void *)t->loop)->generation;

@@ -7,8 +7,8 @@
 #define HD_RECOGNISE_H
 
 #include "chosen.h"
+#include "known_function.h"
 #include "monitor/worker.h"
-#include "request_reply.h"
 #include "waits.h"
 
 struct hd_known_identity {
@@ -22,16 +22,12 @@ struct hd_known_identity {
 
 struct hd_recognition {
     struct hd_rule_state rule;
-    struct hd_functions request_reply;
+    struct hd_functions known_functions;
     struct hd_chosen chosen; /* in place of the rule */
     struct hd_known_identity identity[HD_IDENTITIES];
-    uint64_t started_ns;        /* since when what it is blocked is told to the rule */
-    uint64_t blocked_ns;        /* already told to the rule */
     _Atomic uint64_t order;     /* of the last wait that the rule was told of */
     _Atomic uint64_t looked_ns; /* when it last was; 0: not yet */
-    _Atomic bool has_loop;      /* the rule, as it was then */
     uint64_t rule_changes;
-    uint64_t before_ns;  /* how long the thread had run, and waited, by then; 0: not known */
     uint32_t standing;   /* enum hd_record_loop */
     uint32_t generation; /* of the watch when it last was looked at */
 };
@@ -39,7 +35,7 @@ struct hd_recognition {
 /* A thread that is not watched yet, with its recognition, which is not ready; NULL: no memory. */
 struct hd_waits *hd_waits_new(void);
 
-void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record, uint64_t started_ns);
+void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
 
 /* The monitor: is there something to recognise? `waits`: struct hd_waits. */
 bool hd_recognise_due(void *waits, uint64_t now_ns);

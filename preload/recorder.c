@@ -15,9 +15,9 @@
 
 #include "analysis/text.h"
 #include "capture/machine.h"
+#include "known_function.h"
 #include "monitor/proc_files.h"
 #include "os/os.h"
-#include "request_reply.h"
 #include "unwind/walk.h"
 
 #define STACK_BYTES (256u * 1024u)
@@ -222,7 +222,8 @@ static void put_stack(const struct frame *frames, uint32_t n, bool whole) {
     for (uint32_t i = 0; i < n; i++) {
         place = (place ^ frames[i].pc) * 0x9e3779b97f4a7c15ULL;
         place = (place ^ (place >> 29) ^ frames[i].sp) * 0xff51afd7ed558ccdULL;
-        asks |= hd_request_reply_asks(&rec->asks, &rec->modules, frames[i].start);
+        struct hd_frame one = {.pc = frames[i].pc, .start = frames[i].start, .trust = frames[i].trust};
+        asks |= hd_known_function(&rec->asks, &rec->modules, &one, 1) == HD_EVIDENCE_ASKS;
     }
     put_field(" asks=", asks, 10);
     put_field(" root=", whole, 10);

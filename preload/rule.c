@@ -8,15 +8,11 @@
 
 #define LOOP_WAITS 3
 #define LOOP_NS (100 * HD_NS_PER_MS)
-#define HALVE_NS (60 * HD_NS_PER_S)
-#define DOUBT_NS (60 * HD_NS_PER_S)
-#define SURE_NS (10 * HD_NS_PER_S)
-#define SURE_WEIGHT_NS (1 * HD_NS_PER_S)
-#define SURE_WAITS 5
+#define CERTAIN_NS (10 * HD_NS_PER_S)
 #define LONG_TURN_NS (200 * HD_NS_PER_MS)
-#define OUTSIDE_FRAMES 4                    /* fewer than the loop's wait: less is how a wait is wrapped */
-#define ABSENT_NS (10 * HD_NS_PER_S)        /* a loop that has not waited for so long can be succeeded */
-#define ABSENT_PROVEN_NS (60 * HD_NS_PER_S) /* the same, by a group that shows less than it does */
+#define OUTSIDE_FRAMES 4                  /* fewer than the loop's wait: less is how a wait is wrapped */
+#define ABSENT_NS (10 * HD_NS_PER_S)      /* a loop that has not waited for so long can be succeeded */
+#define ABSENT_LONG_NS (60 * HD_NS_PER_S) /* the same, of a loop with evidence by a plain group */
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
@@ -70,13 +66,12 @@ static bool is_epoll(const struct hd_set *s) {
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-void hd_rule_init(struct hd_rule_state *r, uint64_t now_ns) {
+void hd_rule_init(struct hd_rule_state *r) {
     memset(r, 0, sizeof *r);
     r->loop = HD_RULE_NONE;
-    r->halved_ns = now_ns;
 }
 
-/* A free slot, else that of the lightest group which is not the loop: its time goes on to weigh. */
+/* A free slot, else that of the group which waited least and is not the loop. */
 static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w) {
     uint32_t lightest = HD_RULE_NONE;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
@@ -89,11 +84,8 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
             lightest = i;
         }
     }
-    if (r->group[lightest].used && !r->group[lightest].inner) {
-        r->blocked_ns += r->group[lightest].waited_ns;
-    }
-    r->group[lightest] =
-        (struct hd_rule_group){.used = true, .common = w->set, .least = w->set.count, .own = w->at};
+    r->group[lightest] = (struct hd_rule_group){
+        .used = true, .evidence = w->evidence, .common = w->set, .least = w->set.count, .own = w->at};
     return lightest;
 }
 
@@ -114,7 +106,7 @@ static bool waits_for_it(const struct hd_rule_group *g, const struct hd_seen_wai
 uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w) {
     uint32_t by_set = HD_RULE_NONE;
     uint32_t by_place = HD_RULE_NONE;
-    if (w->asks) {
+    if (w->evidence == HD_EVIDENCE_ASKS) {
         return HD_RULE_NONE;
     }
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
@@ -144,24 +136,7 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Before a time is added that ended now: that is no older than this. */
-static void halve(struct hd_rule_state *r, uint64_t now_ns) {
-    while (now_ns > r->halved_ns && now_ns - r->halved_ns >= HALVE_NS) {
-        r->halved_ns += HALVE_NS;
-        r->blocked_ns /= 2;
-        r->pending_ns /= 2;
-        for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
-            r->group[i].waited_ns /= 2;
-        }
-    }
-}
-
-/* Told at once, a time weighs no more than if it had been told each minute: that comes to twice a minute. */
-static uint64_t limited(uint64_t ns) {
-    return ns < 2 * HALVE_NS ? ns : 2 * HALVE_NS;
-}
-
-/* Two of which nobody knows where they begin may be any. */
+/* Two stacks of unknown extent may be any. */
 static bool on_one_stack(const struct hd_where *a, const struct hd_where *b) {
     return a->base == b->base && a->base != HD_BASE_UNKNOWN;
 }
@@ -177,12 +152,12 @@ static bool is_deeper(const struct hd_where *own, const struct hd_where *at) {
 
 static bool is_nearer(const struct hd_where *own, const struct hd_where *at) {
     if (!on_one_stack(own, at)) {
-        return own->base != 0; /* on the thread's own stack, or on a third one, of which nobody knows */
+        return own->base != 0; /* on the thread's own stack, or on a third one, where any order is possible */
     }
     return at->sp > own->sp && at->depth <= own->depth;
 }
 
-/* Somebody waited since who is nearer to the root: the group's turn was over. */
+/* A group nearer to the root waited since: this group's turn was over. */
 static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *own, uint64_t before) {
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
@@ -193,180 +168,150 @@ static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *
     return false;
 }
 
-/* The group's own place waits again: every deeper group that waited since, and never before it, was inside
- * its turn. Return is proof. (Who waited first is the outer one where the places of two alternate.) A group
- * that did wait before it, but elsewhere, at least shows that this one has turns: a connection that start-up
- * used too. */
+/* The group's own place waits again. Return is proof: every deeper group that waited since, and never before
+ * it, was inside its turn. (Of two places that alternate, the one that waited first is the outer one.) */
 static void note_return(struct hd_rule_state *r, struct hd_rule_group *own, uint64_t before) {
     if (was_left(r, own, before)) {
         return;
     }
+    own->returned = true;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         struct hd_rule_group *g = &r->group[i];
-        if (!g->used || g == own || g->last <= before || !is_deeper(&own->own, &g->last_at)) {
-            continue;
-        }
-        bool later = g->first > own->first && is_deeper(&own->own, &g->own);
-        g->inner |= later;
-        own->proven |= later || g->inner || g->last_own <= before;
+        g->inner |= g->used && g != own && g->last > before && g->first > own->first &&
+                    is_deeper(&own->own, &g->last_at) && is_deeper(&own->own, &g->own);
     }
-    own->proven |= r->groupless.order > before && is_deeper(&own->own, &r->groupless.at);
-}
-
-/* How long the thread was blocked, but for what is proven to have been inside a loop's turn. Against a group
- * that is proven to be a loop, only others of that kind weigh, and what was spent in no group. */
-static uint64_t weighed_ns(const struct hd_rule_state *r, bool proven) {
-    uint64_t sum_ns = r->blocked_ns;
-    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
-        const struct hd_rule_group *g = &r->group[i];
-        sum_ns += g->used && !g->inner && !g->gone && (g->proven || !proven) ? g->waited_ns : 0;
-    }
-    return sum_ns;
 }
 
 static void become(struct hd_rule_state *r, uint32_t loop, uint64_t now_ns) {
     r->loop = loop;
-    r->sure = false;
-    r->aged = false;
+    r->certain = false;
     r->since_ns = now_ns;
-    r->doubted_ns = 0;
-    r->pending_ns = 0;
     r->left = r->was_left = false;
     r->changes++;
 }
 
-/* The proven ones first, then by weight. */
-static uint32_t best_group(const struct hd_rule_state *r) {
-    uint32_t best = HD_RULE_NONE;
-    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
-        const struct hd_rule_group *g = &r->group[i];
-        if (!g->used || g->inner || g->gone || g->waits < LOOP_WAITS || g->waited_ns < LOOP_NS) {
-            continue;
-        }
-        const struct hd_rule_group *b = best != HD_RULE_NONE ? &r->group[best] : NULL;
-        if (b == NULL || g->proven > b->proven || (g->proven == b->proven && g->waited_ns > b->waited_ns)) {
-            best = i;
-        }
-    }
-    return best;
+static bool is_absent(const struct hd_rule_group *g, uint64_t ns, uint64_t now_ns) {
+    return now_ns - g->last_ns >= ns;
 }
 
-/* A long transfer in a callback and a loop that begins when start-up's transfers are over look alike. So a
- * loop that there is has time to return; one that did is given more, and one that never did gives way to one
- * that did at once. One that is gone cannot return: it gives way to any that does not look as if it were
- * inside its last turn, and to that one in time. */
+/* One whose turn was left, and which has not waited since, may be over: it counts as plain. */
+static int evidence_now(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
+    bool over = is_absent(g, ABSENT_NS, now_ns) && was_left(r, g, g->last_own);
+    return g->evidence < HD_EVIDENCE_PLAIN || !over ? g->evidence : HD_EVIDENCE_PLAIN;
+}
+
+static bool is_candidate(const struct hd_rule_group *g) {
+    bool waits_often = g->waits >= LOOP_WAITS && g->waited_ns >= LOOP_NS;
+    return g->used && !g->inner && !g->gone &&
+           (g->evidence > HD_EVIDENCE_PLAIN || (g->evidence == HD_EVIDENCE_PLAIN && waits_often));
+}
+
+/* Of two candidates. With evidence the one nearer to the root: the other waits in a call of its turn. */
+static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group *a,
+                      const struct hd_rule_group *b, uint64_t now_ns) {
+    const struct hd_rule_group *loop = r->loop != HD_RULE_NONE ? &r->group[r->loop] : NULL;
+    if (a->evidence > HD_EVIDENCE_PLAIN && b->evidence > HD_EVIDENCE_PLAIN) {
+        bool nearer = is_nearer(&b->own, &a->own), further = is_nearer(&a->own, &b->own);
+        if (nearer || further || a == loop || b == loop) {
+            return nearer || (!further && a == loop);
+        }
+    }
+    int by_a = evidence_now(r, a, now_ns), by_b = evidence_now(r, b, now_ns);
+    return by_a != by_b ? by_a > by_b : a->waited_ns > b->waited_ns;
+}
+
+/* A long transfer in a callback, and a loop that begins when the transfers of start-up are over, look alike.
+ * So a loop that is there has time to return. One that is gone cannot return: it gives way to any that does
+ * not look as if it were inside its last turn, and to that one in time. */
 static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
-    if (r->loop == HD_RULE_NONE || r->group[r->loop].inner) {
+    const struct hd_rule_group *old = &r->group[r->loop];
+    bool absent = is_absent(old, ABSENT_NS, now_ns);
+    if (old->gone) {
+        return !is_deeper(&old->own, &g->own) || absent;
+    }
+    if (g->evidence > HD_EVIDENCE_PLAIN && old->evidence == HD_EVIDENCE_PLAIN) {
+        return !r->certain || !is_deeper(&old->own, &g->own);
+    }
+    if (g->evidence > HD_EVIDENCE_PLAIN && is_nearer(&old->own, &g->own)) {
         return true;
     }
-    const struct hd_rule_group *old = &r->group[r->loop];
-    if (old->gone) {
-        return !is_deeper(&old->own, &g->own) || now_ns - old->last_ns >= ABSENT_NS;
+    if (g->evidence == HD_EVIDENCE_PLAIN && evidence_now(r, old, now_ns) > HD_EVIDENCE_PLAIN) {
+        absent = is_absent(old, ABSENT_LONG_NS, now_ns);
     }
-    if (g->proven != old->proven) {
-        return g->proven || (g->waited_ns > old->waited_ns && now_ns - old->last_ns >= ABSENT_PROVEN_NS);
-    }
-    return g->waited_ns > old->waited_ns && now_ns - old->last_ns >= ABSENT_NS;
+    return absent && g->waited_ns > old->waited_ns;
 }
 
 static void choose(struct hd_rule_state *r, uint64_t now_ns) {
-    uint32_t best = best_group(r);
-    bool qualifies = best != HD_RULE_NONE && best != r->loop &&
-                     r->group[best].waited_ns > weighed_ns(r, r->group[best].proven) / 2 &&
-                     may_succeed(r, &r->group[best], now_ns);
-    if (qualifies) {
+    uint32_t best = HD_RULE_NONE;
+    for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
+        if (is_candidate(&r->group[i]) &&
+            (best == HD_RULE_NONE || is_better(r, &r->group[i], &r->group[best], now_ns))) {
+            best = i;
+        }
+    }
+    bool none = r->loop == HD_RULE_NONE || r->group[r->loop].inner;
+    if (best != HD_RULE_NONE && best != r->loop && (none || may_succeed(r, &r->group[best], now_ns))) {
         become(r, best, now_ns);
-    } else if (r->loop != HD_RULE_NONE && r->group[r->loop].inner) {
+    } else if (none && r->loop != HD_RULE_NONE) {
         become(r, HD_RULE_NONE, now_ns);
     }
 }
 
-/* The loop's own place waits again: what the thread was blocked in since was inside its turn, if it did not
- * leave that. */
-static void forgive(struct hd_rule_state *r, uint64_t now_ns) {
-    r->blocked_ns -=
-        r->was_left ? 0 : r->pending_ns; /* what of it was outside may be told later than its end */
-    r->pending_ns = 0;
-    r->since_ns = r->left ? now_ns : r->since_ns;
-    r->left = false;
-}
-
-/* The loop itself has waited: is it sure now? */
-static void make_sure(struct hd_rule_state *r, uint64_t now_ns) {
+/* The loop itself has waited: is it certain now? */
+static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
     const struct hd_rule_group *g = &r->group[r->loop];
-    bool heavy = !r->was_left && hd_rule_returns(r) && g->waits >= SURE_WAITS &&
-                 g->waited_ns >= SURE_WEIGHT_NS && g->waited_ns / 9 > weighed_ns(r, g->proven) / 10;
-    r->aged |= r->doubted_ns == 0 && now_ns - r->since_ns >= SURE_NS;
-    r->was_left &= !r->aged;
-    r->sure |= r->aged || heavy;
+    bool aged = now_ns - r->since_ns >= CERTAIN_NS;
+    r->was_left &= !aged;
+    r->certain |= aged || (g->evidence > HD_EVIDENCE_PLAIN && g->returned && !r->was_left);
 }
 
-/* One that is not sure is a batch program, which closes one connection for the next. */
+/* One that is not certain is a batch program, which closes one connection for the next. */
 void hd_rule_gone(struct hd_rule_state *r) {
-    if (r->loop != HD_RULE_NONE && r->sure) {
+    if (r->loop != HD_RULE_NONE && r->certain) {
         r->group[r->loop].gone = true;
     }
 }
 
-void hd_rule_waiting(struct hd_rule_state *r, uint32_t group) {
-    if (group != HD_RULE_NONE && group != r->loop && !r->group[group].inner && !r->aged) {
-        r->sure = false;
+static void add_evidence(struct hd_rule_group *g, const struct hd_seen_wait *w) {
+    g->evidence = w->evidence > g->evidence ? w->evidence : g->evidence;
+}
+
+void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t now_ns) {
+    if (group != HD_RULE_NONE) {
+        struct hd_rule_group *g = &r->group[group];
+        g->last_ns = g->waits == 0 ? now_ns : g->last_ns;
+        add_evidence(g, w);
+        choose(r, now_ns);
     }
 }
 
-bool hd_rule_stands(const struct hd_rule_state *r) {
-    if (r->loop == HD_RULE_NONE || r->doubted_ns != 0) {
-        return false;
+static void move_set(struct hd_rule_group *g, const struct hd_set *set) {
+    intersect(&g->common, set);
+    if (g->common.count == 0) { /* made anew */
+        g->common = *set;
+        g->least = set->count;
+        g->gone = false;
     }
-    const struct hd_rule_group *g = &r->group[r->loop];
-    return r->sure || g->waited_ns > (weighed_ns(r, g->proven) - r->pending_ns / 2) / 2;
-}
-
-/* A loop that is not sure comes into doubt while the thread is blocked elsewhere for longer than it ever
- * waited: another kind of loop may be at work (a condition variable: Tk), or this is a long hang. Return
- * decides. */
-void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns) {
-    halve(r, now_ns);
-    if (r->loop == HD_RULE_NONE || r->sure) {
-        return;
-    }
-    const struct hd_rule_group *g = &r->group[r->loop];
-    if (g->waited_ns > weighed_ns(r, g->proven) / 2) {
-        r->doubted_ns = 0;
-        return;
-    }
-    r->doubted_ns = r->doubted_ns != 0 ? r->doubted_ns : now_ns;
-    r->since_ns = now_ns;
-    if (now_ns - r->doubted_ns > DOUBT_NS) {
-        become(r, HD_RULE_NONE, now_ns);
-    }
+    g->least = set->count < g->least ? set->count : g->least;
 }
 
 void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
                     uint64_t waits, uint64_t order, uint64_t now_ns) {
     if (group == HD_RULE_NONE) {
-        r->groupless.order = order;
-        r->groupless.at = w->at;
-        hd_rule_blocked(r, w->asks ? 0 : waited_ns, now_ns);
         return;
     }
     struct hd_rule_group *g = &r->group[group];
-    halve(r, now_ns);
     if (w->set.count > 0) { /* else it waits for nothing now */
-        intersect(&g->common, &w->set);
-        if (g->common.count == 0) { /* made anew */
-            g->common = w->set;
-            g->least = w->set.count;
-            g->gone = false;
-        }
-        g->least = w->set.count < g->least ? w->set.count : g->least;
+        move_set(g, &w->set);
     }
     g->turned |= g->waits > 0 && now_ns > g->last_ns + waited_ns + LONG_TURN_NS;
     if (g->waits == 0) {
         g->first = w->first != 0 ? w->first : order;
     }
-    g->waited_ns += limited(waited_ns);
+    add_evidence(g, w);
+    g->waited_ns += waited_ns;
     g->waits += waits;
+    g->returned |= waits > 1;
     g->last = order;
     g->last_at = w->at;
     g->last_ns = now_ns;
@@ -378,34 +323,25 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
         if (own && before != 0) {
             note_return(r, g, before);
             if (group == r->loop) {
-                forgive(r, now_ns);
+                r->since_ns = r->left ? now_ns : r->since_ns;
+                r->left = false;
             }
         }
     }
-    hd_rule_waiting(r, group);
     choose(r, now_ns);
-    hd_rule_tick(r, now_ns);
     if (group == r->loop) {
-        make_sure(r, now_ns);
+        make_certain(r, now_ns);
     }
-}
-
-void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns, uint64_t now_ns) {
-    halve(r, now_ns);
-    ns = limited(ns);
-    r->blocked_ns += ns;
-    r->pending_ns += r->loop != HD_RULE_NONE ? ns : 0;
 }
 
 void hd_rule_left(struct hd_rule_state *r) {
     r->left = r->was_left = true;
-    r->sure = r->aged = false;
+    r->certain = false;
 }
 
 /* Nearer to the root than the loop's own wait, and by fewer frames: not in a callback of its, but where the
  * thread idles when it has nothing to ask, in accept, in a condition variable, asleep. Or the program pumps
- * the loop, and works in between: then that keeps more than half of the time, and is sure again after 10 s
- * without. */
+ * the loop, and works in between: then the loop is certain again after 10 s without. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at) {
     const struct hd_where *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].own : NULL;
     if (own != NULL && own->base == 0 && at->sp > own->sp && at->depth != 0 &&
@@ -427,7 +363,7 @@ enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group) {
 
 void hd_rule_overrule(struct hd_rule_state *r) {
     if (r->loop == HD_RULE_NONE) {
-        become(r, 0, r->halved_ns);
-        r->sure = r->aged = true;
+        become(r, 0, 0);
+        r->certain = true;
     }
 }

@@ -35,21 +35,31 @@ struct hd_where {
 };
 #define HD_BASE_UNKNOWN 1u
 
+/* What a wait by itself says about whether it is a loop's. The higher one wins. */
+enum hd_wait_evidence {
+    HD_EVIDENCE_ASKS = -2, /* a request-reply function is on its stack: never a loop's */
+    HD_EVIDENCE_CALL = -1, /* by its descriptors a request or a read from a child: never a loop's */
+    HD_EVIDENCE_PLAIN = 0, /* neither: what its group does later decides */
+    HD_EVIDENCE_BY_KIND, /* for what only a loop waits for: an epoll instance, a timer, a listening socket */
+    HD_EVIDENCE_BY_NAME, /* a known loop function calls it */
+};
+
 /* A wait as the rule sees it. */
 struct hd_seen_wait {
     struct hd_set set;
     struct hd_where at;
-    uint64_t first; /* when the first one of these began; 0: not known */
-    bool asks;      /* a request-reply function is on its stack */
+    uint64_t first;  /* when the first one of these began; 0: not known */
+    int8_t evidence; /* enum hd_wait_evidence */
 };
 
 /* Waits that belong together. */
 struct hd_rule_group {
     bool used;
-    bool inner;  /* it waited inside another group's turn: a blocking call, for good */
-    bool proven; /* others waited inside its turns: it returned to its own place after them */
-    bool turned; /* it waited again after a turn that was long, whatever that did */
-    bool gone;   /* nothing that all its waits were for is open any more */
+    bool inner;      /* it waited inside another group's turn: a blocking call, for good */
+    bool returned;   /* its own place waited again, and its turn was not left in between */
+    bool turned;     /* it waited again after a turn that was long */
+    bool gone;       /* nothing that all its waits were for is open any more */
+    int8_t evidence; /* the best of its waits */
     struct hd_set common;
     uint32_t least;      /* objects that a wait of it had */
     struct hd_where own; /* the outermost place, of several the latest */
@@ -64,30 +74,23 @@ struct hd_rule_group {
 
 struct hd_rule_state {
     struct hd_rule_group group[HD_RULE_GROUPS];
-    uint32_t loop; /* HD_RULE_NONE */
-    bool sure;     /* the loop is it beyond doubt */
-    bool aged;     /* and will stay so, whoever else waits */
-    struct {       /* the last wait that was of no group */
-        uint64_t order;
-        struct hd_where at;
-    } groupless;
-    uint64_t since_ns;   /* since when it has been the loop without doubt */
-    uint64_t doubted_ns; /* when it came into doubt, 0: it is not */
-    uint64_t halved_ns;
-    uint64_t blocked_ns; /* the thread's own, futex and sleep included, and what groups had that were given
-                            up; halved like theirs */
-    uint64_t pending_ns; /* part of it: since the loop's own place last waited. Forgiven when it waits again:
-                            it was inside its turn */
-    bool left;           /* the loop's turn: the thread has been blocked outside of it since */
-    bool was_left;       /* and it has not been the loop for 10 s since then: its weight says little */
-    uint64_t changes;    /* of `loop`: verdicts that were given before are void */
+    uint32_t loop;     /* HD_RULE_NONE */
+    bool certain;      /* no other group can be it but by succession */
+    uint64_t since_ns; /* since when it has been the loop, and the thread has not left its turn */
+    bool left;         /* the loop's turn: the thread has been blocked outside of it since */
+    bool was_left;     /* and it has not been the loop for 10 s since then */
+    uint64_t changes;  /* of `loop`: verdicts that were given before are void */
 };
 
-void hd_rule_init(struct hd_rule_state *r, uint64_t now_ns);
+void hd_rule_init(struct hd_rule_state *r);
 
 /* The group that a wait belongs to, a new one when there is none. HD_RULE_NONE: it belongs to none: it asks,
  * or waits for nothing where no group does. */
 uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w);
+
+/* A wait of that group was seen for the first time, and may still last, or was a look with zero timeout: with
+ * evidence the group is the loop at once. */
+void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t now_ns);
 
 /* `waits` waits of that group, `waited_ns` in all, the last of them the `order`-th wait of the thread, ended
  * at now_ns. From the wait's place; places of one group may differ. */
@@ -97,17 +100,10 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
 /* What the loop's waits have in common is closed, all of it: it cannot wait again but for something else. */
 void hd_rule_gone(struct hd_rule_state *r);
 
-/* A wait in that group goes on. Of a young loop, and of a group that is not yet known to wait inside its
- * turns, only the loop's return tells which of them is the loop: till then it is not sure. */
-void hd_rule_waiting(struct hd_rule_state *r, uint32_t group);
-
-/* The thread was blocked for so long elsewhere, up to now_ns: in a futex, asleep, reading. */
-void hd_rule_blocked(struct hd_rule_state *r, uint64_t ns, uint64_t now_ns);
-
-/* It idles now outside of the loop's turn. */
+/* The thread idles now outside of the loop's turn. */
 void hd_rule_left(struct hd_rule_state *r);
 
-/* It is blocked there now, in none of the calls that are waits. */
+/* The thread is blocked there now, in none of the calls that are waits. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at);
 
 enum hd_verdict { HD_VERDICT_UNKNOWN, HD_VERDICT_IDLE, HD_VERDICT_BUSY };
@@ -118,26 +114,23 @@ bool hd_rule_shares(const struct hd_rule_state *r, uint32_t group, const struct 
 /* Of a wait in that group (or in none). Unknown while there is no loop. */
 enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group);
 
-/* Somebody knows the loop without the rule, which is not asked any more: it is sure. */
+/* The user names the loop: the rule is not used any more, and the loop is certain. */
 void hd_rule_overrule(struct hd_rule_state *r);
 
-/* Looks at the clock: to be called now and then, also when nothing waited. */
-void hd_rule_tick(struct hd_rule_state *r, uint64_t now_ns);
-
-/* Beyond doubt: it has waited again after 10 s as the loop, or earlier by its weight while nobody else waits.
- */
-static inline bool hd_rule_sure(const struct hd_rule_state *r) {
-    return r->sure;
+/* A loop with evidence is certain once its own place waits again, a plain one after 10 s. */
+static inline bool hd_rule_certain(const struct hd_rule_state *r) {
+    return r->certain;
 }
 
-/* The loop came back from a turn that was long, or in which others waited. One that never did may be over
- * when it blocks for the first time. */
-static inline bool hd_rule_returns(const struct hd_rule_state *r) {
-    return r->loop != HD_RULE_NONE && (r->group[r->loop].proven || r->group[r->loop].turned);
+/* The loop has evidence, and the thread has not left it: a freeze is reported before the loop is certain. */
+static inline bool hd_rule_has_evidence(const struct hd_rule_state *r) {
+    return r->loop != HD_RULE_NONE && r->group[r->loop].evidence > HD_EVIDENCE_PLAIN && !r->was_left;
 }
 
-/* There is a loop, and nothing speaks against it now: neither what is past, nor what the thread has been
- * blocked since the loop last waited. That may be a hang of its, and counts half. */
-bool hd_rule_stands(const struct hd_rule_state *r);
+/* It is the loop where the program ends now: it is certain, has evidence, or came back from a long turn. */
+static inline bool hd_rule_stands(const struct hd_rule_state *r) {
+    return r->certain || hd_rule_has_evidence(r) ||
+           (r->loop != HD_RULE_NONE && r->group[r->loop].turned && !r->was_left);
+}
 
 #endif

@@ -5,6 +5,9 @@
  */
 #include "waits.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+
 #include "capture/mailbox.h"
 #include "own_regs.h"
 #include "process.h"
@@ -13,7 +16,6 @@
  * top is it. */
 #define MAIN_STACK_MAX (64ULL << 20)
 #define WAKE_EVERY_TICKS_NS (100 * HD_NS_PER_MS)
-#define IN_A_ROW_NS (20 * HD_NS_PER_MS) /* no hang is as short */
 
 /* Under the thread sanitizer this runs inside its own interceptor of a blocking call, where it takes no
  * notice of atomics and so would call every hand-over to the worker a race. */
@@ -60,6 +62,19 @@ INSIDE_A_CALL static void note(struct hd_identity *id, int fd) {
     }
 }
 
+/* Asked here, since the worker has none of these descriptors: a filter may refuse it a copy. */
+INSIDE_A_CALL SELDOM static void note_listening(struct hd_identity *id) {
+    int saved = errno;
+    id->objects.listens = 0;
+    for (uint32_t i = 0; i < id->objects.fds && !id->objects.epoll && !hd_process_is_filtered(); i++) {
+        int listens = 0;
+        socklen_t size = sizeof listens;
+        bool known = getsockopt(id->objects.fd[i], SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
+        id->objects.listens |= (uint16_t)((known && listens != 0) << i);
+    }
+    errno = saved;
+}
+
 INSIDE_A_CALL SELDOM static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *set) {
     id->objects.epoll = set->epoll >= 0;
     id->objects.epoll_generation = set->epoll_generation;
@@ -102,6 +117,7 @@ INSIDE_A_CALL struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key
     atomic_store_explicit(&id->ended, 0, memory_order_relaxed);
     atomic_store_explicit(&id->began, 0, memory_order_relaxed);
     note_descriptors(id, set);
+    note_listening(id);
     id->sp = sp;
     id->key = key;
     atomic_store_explicit(&id->uses, uses + 1, memory_order_seq_cst); /* even: whole */
@@ -194,6 +210,9 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
     w->identity = id;
     w->blocks = blocks;
     w->idle = verdict == HD_WAIT_IDLE;
+    if (verdict == HD_WAIT_UNKNOWN && atomic_load_explicit(&id->resolved, memory_order_relaxed) == 0) {
+        leave_stack(t, id);
+    }
     if (!blocks) {
         return;
     }
@@ -203,9 +222,6 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
         return;
     }
     w->began = hd_loop_ticks(loop);
-    if (verdict == HD_WAIT_UNKNOWN && atomic_load_explicit(&id->resolved, memory_order_relaxed) == 0) {
-        leave_stack(t, id);
-    }
     atomic_store_explicit(&loop->waiting_since, w->began, memory_order_relaxed);
     atomic_store_explicit(&loop->waiting, &id->verdict, memory_order_release);
 }
@@ -221,29 +237,6 @@ INSIDE_A_CALL static uint64_t wait_over(struct hd_waits *t, uint64_t began, bool
     return now;
 }
 
-/* Whoever reads leaves the oldest alone: it may be being overwritten. */
-INSIDE_A_CALL SELDOM static void note_past(struct hd_waits *t, const struct hd_identity *id, uint64_t began,
-                                           uint64_t ended) {
-    uint32_t count = atomic_load_explicit(&t->pasts, memory_order_relaxed);
-    uint32_t index = (uint32_t)(id - t->identity);
-    uint32_t uses = atomic_load_explicit(&id->uses, memory_order_relaxed);
-    uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
-    struct hd_past_wait *last = &t->past[(count - 1) % HD_PAST_WAITS];
-    if (count > 0 && atomic_load_explicit(&last->identity, memory_order_relaxed) == index &&
-        atomic_load_explicit(&last->uses, memory_order_relaxed) == uses &&
-        hd_ticks_to_ns(began - atomic_load_explicit(&last->ended, memory_order_relaxed), rate) <
-            IN_A_ROW_NS) {
-        atomic_store_explicit(&last->ended, ended, memory_order_relaxed);
-        return;
-    }
-    struct hd_past_wait *next = &t->past[count % HD_PAST_WAITS];
-    atomic_store_explicit(&next->began, began, memory_order_relaxed);
-    atomic_store_explicit(&next->ended, ended, memory_order_relaxed);
-    atomic_store_explicit(&next->identity, index, memory_order_relaxed);
-    atomic_store_explicit(&next->uses, uses, memory_order_relaxed);
-    atomic_store_explicit(&t->pasts, count + 1, memory_order_release);
-}
-
 INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     struct hd_waits *t = w->waits;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
@@ -256,9 +249,6 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     if (!w->blocks) {
         if (w->idle) {
             hd_loop_mark(loop, HANGDOG_AFTER_WAITING); /* one turn ends, the next starts */
-        } else if (atomic_load_explicit(&id->verdict, memory_order_relaxed) == HD_WAIT_UNKNOWN) {
-            now = hd_loop_ticks(loop);
-            note_past(t, id, now, now);
         }
         return;
     }
@@ -270,9 +260,6 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
         atomic_exchange_explicit(&id->ended, hd_loop_ticks(loop), memory_order_seq_cst);
         uint8_t verdict = atomic_load_explicit(&id->verdict, memory_order_seq_cst);
         now = wait_over(t, w->began, verdict == HD_WAIT_IDLE);
-        if (verdict == HD_WAIT_UNKNOWN) {
-            note_past(t, id, w->began, now);
-        }
     }
     if (atomic_load_explicit(&id->first_began, memory_order_relaxed) == 0) {
         atomic_store_explicit(&id->first_began, w->began, memory_order_relaxed);

@@ -23,8 +23,15 @@ struct hd_wait_objects {
     bool epoll; /* the first one is an epoll instance, of this generation */
     uint32_t epoll_generation;
     uint32_t fds;
+    uint16_t listens; /* a bit for each: a listening socket */
     int32_t fd[HD_WAIT_FDS];
 };
+
+/* In place of an epoll instance's number: the wait is a library's own function (interpose_library.c). */
+#define HD_WAIT_LIBRARY 0x7fffff00
+static inline bool hd_wait_is_library(int epoll) {
+    return epoll >= HD_WAIT_LIBRARY;
+}
 
 /* Waits that look the same to the thread. */
 struct hd_identity {
@@ -68,14 +75,6 @@ static inline void hd_left_stacks_init(struct hd_left_stacks *l) {
     atomic_store_explicit(&l->between, 2, memory_order_relaxed);
 }
 
-/* Waits whose meaning nobody knew when they ended, the newest so many; short ones in a row that look the same
- * are one. The thread's to write. */
-#define HD_PAST_WAITS 64u
-struct hd_past_wait {
-    _Atomic uint64_t began, ended; /* ticks */
-    _Atomic uint32_t identity, uses;
-};
-
 struct hd_recognition; /* recognise.h: the worker's side */
 
 /* Of one watched thread; in memory that a forked child finds wiped, so that there it is not watched. */
@@ -94,8 +93,6 @@ struct hd_waits {
     uint64_t stack_top;  /* 0: not known, its memory may end anywhere */
     struct hd_identity identity[HD_IDENTITIES];
     struct hd_left_stacks left;
-    _Atomic uint32_t pasts; /* ever */
-    struct hd_past_wait past[HD_PAST_WAITS];
     struct hd_recognition *recognition;
 };
 

@@ -8,7 +8,7 @@
 
 #include "image/image.h"
 
-#define HD_FUNCTIONS_MAX 64u
+#define HD_FUNCTIONS_MAX 128u
 
 /* Zero-initialised is ready. */
 struct hd_functions {

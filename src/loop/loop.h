@@ -59,7 +59,7 @@ struct hd_loop {
                                                 it was over; 0 */
     _Atomic bool lost;                       /* there was a loop and there is none: nothing is watched */
     _Atomic uint32_t changes;                /* of what is taken for the loop: hangs that are open are void */
-    _Atomic bool returns;                    /* it came back from a turn that was long */
+    _Atomic bool has_evidence;               /* not certain yet: a freeze is reported all the same */
     _Atomic bool sure;                       /* this is the program's loop beyond doubt */
     _Atomic int tid;
 };

@@ -91,9 +91,9 @@ void hd_held_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
 }
 
 void hd_held_settle(struct hd_worker *k) {
-    bool loop_seen = atomic_load(&k->monitor->record->loop_seen) != HD_RECORD_NO_LOOP;
+    bool stands = atomic_load(&k->monitor->record->loop_seen) >= HD_RECORD_LOOP;
     for (uint32_t i = 0; i < k->held_count; i++) {
-        if (loop_seen) {
+        if (stands) {
             hd_spool_release(&k->spool, k->held[i]);
         } else {
             hd_spool_withdraw(&k->spool, k->held[i]);

@@ -78,7 +78,6 @@ struct hd_watch {
 
 struct hd_worker; /* monitor/worker.h */
 struct hd_hang;
-struct hd_past_samples;
 
 /* A seccomp filter on watched threads: a system call of theirs may be the end of the program. They get no
  * signal and wake nobody any more; the monitor looks by the clock. */
@@ -104,7 +103,6 @@ struct hd_recogniser {
     /* the worker: a sample found the loop's thread blocked */
     void (*blocked)(void *ctx, const struct hd_loop *loop, struct hd_blocked *how);
     void *ctx;
-    struct hd_past_samples *past; /* the worker's: samples of launches, zero-initialised */
 };
 
 #define HD_LAUNCH_KNOWN_NS \

@@ -220,6 +220,17 @@ static bool ask(int fd, uint64_t inode, struct unix_answer *out) {
     return true;
 }
 
+uint32_t hd_peer_inode_of_unix(uint64_t inode) {
+    struct unix_answer own;
+    int fd = hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+    if (fd < 0) {
+        return 0;
+    }
+    bool found = ask(fd, inode, &own);
+    hd_os_close(fd);
+    return found ? own.peer : 0;
+}
+
 /* A client's end has no name; the end that its server accepted has the name that the server is bound to. */
 bool hd_peer_of_unix(uint64_t inode, char *out, size_t size) {
     struct unix_answer own, peer;

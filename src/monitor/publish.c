@@ -197,6 +197,15 @@ static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     return true;
 }
 
+/* A turn that ended while the program runs on ended in its loop's own wait: that was the loop. */
+static bool is_unsure(const struct hd_monitor *m, const struct hd_hang *h, bool complete) {
+    const struct hd_watch *w = hd_watch_at(m, h->loop);
+    bool certain =
+        w->generation == h->generation && atomic_load_explicit(&w->loop.sure, memory_order_acquire);
+    return m->settings.held && !certain &&
+           (!complete || atomic_load_explicit(&m->stopping, memory_order_relaxed));
+}
+
 void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete) {
     struct hd_report r;
     struct hd_cause cause;
@@ -212,6 +221,7 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     r.cause = &cause;
     r.monitor = &cost;
     r.complete = complete;
+    r.unsure = is_unsure(m, h, complete);
     r.fingerprint = hd_fingerprint(k, &hot, &cause);
     bool first = h->written_age_ns == 0;
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;

@@ -54,9 +54,10 @@ enum hd_unwatched {
 
 enum hd_record_loop {
     HD_RECORD_NO_LOOP,
-    HD_RECORD_LOOP,         /* one was recognised */
-    HD_RECORD_LOOP_RETURNS, /* and came back from a turn that was long */
-    HD_RECORD_LOOP_SURE,    /* beyond doubt */
+    HD_RECORD_LOOP_UNSURE, /* a plain one that never returned from a long turn: its hangs are dropped at the
+                              end */
+    HD_RECORD_LOOP,        /* not certain, and its hangs stand where the program ends now */
+    HD_RECORD_LOOP_CERTAIN,
 };
 
 enum hd_record_end {

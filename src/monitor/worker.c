@@ -35,6 +35,7 @@ static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struc
     leave_out_handlers(k, walk);
 }
 
+#define FREEZE_NS (5 * HD_NS_PER_S)  /* so long a hang is reported before its loop is certain */
 #define SERVERS_MAX 64               /* threads that are asked; each takes some 4 us */
 #define MODULES_NS (1 * HD_NS_PER_S) /* between two looks whether they are still there: some 50 us */
 
@@ -200,16 +201,10 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         tell_where_blocked(m, k, h, c, now.depth);
     }
     if (now.evidence.excused && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
-        excuse(m, h, msg->turn); /* of a launch only the rests: it works in between (past.c) */
+        excuse(m, h, msg->turn); /* of a launch only the rests: it works in between */
     }
     bool changed = hd_hang_differs(h, &now) || first;
     hd_hang_add(h, &now, msg->excluded_ns);
-    struct hd_past_samples *past =
-        h->state == HANGDOG_STATE_LAUNCH && !is_left_behind(m) ? m->settings.recogniser.past : NULL;
-    if (past != NULL) {
-        past->at[past->count++ % HD_PAST_SAMPLES] =
-            (struct hd_past_sample){.loop = h->loop, .excluded_ns = msg->excluded_ns, .sample = now};
-    }
     if (changed) {
         atomic_store_explicit(&w->changed_ns, c->at_ns, memory_order_relaxed);
     }
@@ -232,11 +227,27 @@ static void on_late(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->written_age_ns /= news ? 2 : 1; /* what was written has no stack */
 }
 
+/* A freeze that does not end: its loop may never wait again to be certain. A loop with evidence is believed.
+ */
+static void show_freeze(const struct hd_monitor *m, struct hd_hang *h) {
+    const struct hd_watch *w = hd_watch_at(m, h->loop);
+    bool known =
+        w->generation == h->generation && atomic_load_explicit(&w->loop.has_evidence, memory_order_relaxed);
+    if (known && !h->shown && h->seen_age_ns >= FREEZE_NS) {
+        h->shown = true;
+        h->written_age_ns = h->seen_age_ns / 2; /* it is due */
+    }
+}
+
 /* When nothing more is known: what ended meanwhile is written once. */
 static void update_reports(struct hd_monitor *m, struct hd_worker *k) {
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         struct hd_hang *h = &k->hang[i];
-        if (!h->used || !h->opened || h->seen_age_ns < 2 * h->written_age_ns) {
+        if (!h->used || !h->opened) {
+            continue;
+        }
+        show_freeze(m, h);
+        if (h->seen_age_ns < 2 * h->written_age_ns) {
             continue;
         }
         h->duration_ns = h->seen_age_ns;
@@ -272,24 +283,14 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     hd_publish(m, k, h, false);
 }
 
-/* The program ended while it waited for a child, and its loop never came back from anything: it ran others,
- * make its jobs, and the last of them were waited for when the loop was over. */
-static bool ends_as_batch(const struct hd_monitor *m, const struct hd_hang *h) {
-    const struct hd_loop *loop = &hd_watch_at(m, h->loop)->loop;
-    struct hd_cause cause;
-    hd_cause_decide(&h->sums, &cause);
-    return m->settings.held && !h->shown && cause.kind == HD_CAUSE_CHILD &&
-           atomic_load_explicit(&m->stopping, memory_order_relaxed) &&
-           !atomic_load_explicit(&loop->returns, memory_order_relaxed);
-}
-
 /* The program ended before its thread had a loop: what was taken for a launch is how it lives, while the
  * loops are other threads'. */
 static bool ends_without_loop(const struct hd_monitor *m, const struct hd_hang *h) {
     const struct hd_loop *loop = &hd_watch_at(m, h->loop)->loop;
     return m->settings.held && !h->shown && h->state == HANGDOG_STATE_LAUNCH &&
            atomic_load_explicit(&m->stopping, memory_order_relaxed) &&
-           atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0;
+           atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0 &&
+           !atomic_load_explicit(&loop->has_evidence, memory_order_relaxed);
 }
 
 /* A program that worked for so long before it had a loop was not launching. */
@@ -336,7 +337,7 @@ static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
     h->process_cpu_ns = early_ns == 0 ? msg->process_cpu_ns : 0;
     h->excluded_ns = msg->excluded_ns;
     bool none = h->excused || h->duration_ns < h->threshold_ns;
-    if (h->opened && (none || ends_as_batch(m, h) || ends_without_loop(m, h) || known_too_late(m, h))) {
+    if (h->opened && (none || ends_without_loop(m, h) || known_too_late(m, h))) {
         hd_publish_withdraw(m, k, h);
     } else if (h->opened) {
         hd_publish(m, k, h, true);

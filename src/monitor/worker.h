@@ -33,18 +33,6 @@ struct hd_last_sample {
     bool served;         /* it waits for its turn in a pool */
 };
 
-/* Those of turns of which it is not known yet whether they are one (a launch, before the loop is known): the
- * newest so many. */
-#define HD_PAST_SAMPLES HD_TIMELINE
-struct hd_past_samples {
-    uint32_t count; /* ever */
-    struct hd_past_sample {
-        uint8_t loop;
-        uint64_t excluded_ns;         /* as of the sample */
-        struct hd_last_sample sample; /* its leaf is that of then: the turn's timeline has what is left */
-    } at[HD_PAST_SAMPLES];
-};
-
 /* A tracked turn; a hang once it is opened. */
 struct hd_hang {
     bool used, opened, kept, shown; /* shown: not held any more */
@@ -81,7 +69,6 @@ struct hd_hang {
     struct hd_timeline_entry timeline[HD_TIMELINE];
     uint32_t timeline_count; /* ever */
     uint32_t taken;
-    uint32_t past_from;                       /* its first one among the past samples */
     struct hd_capture_cost cost, cost_before; /* the loop's captures: now, and when tracking began */
     uint64_t cpu_ns, cpu_before_ns;           /* of the monitor */
     uint64_t worker_cpu_before_ns, late_max_ns;
@@ -147,10 +134,6 @@ struct hd_worker {
     struct hd_report_scratch *scratch;
     struct hd_unwinder *unwinder;
 };
-
-/* What was taken for part of a launch was a turn of its own, from begin to end: a hang if it was long. For
- * the recogniser. */
-void hd_worker_turn_was(struct hd_worker *k, uint8_t loop, uint64_t begin_ns, uint64_t end_ns);
 
 /* Where a walk ended: the rest of a stack is not unreadable where it is longer than what is copied of it. */
 static inline uint8_t hd_stop_of(const struct hd_walk *walk, const struct hd_capture *c) {

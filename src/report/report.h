@@ -88,7 +88,8 @@ struct hd_session {
 struct hd_report {
     enum hd_report_kind kind;
     bool complete;
-    bool brief; /* a repeat: no threads, no samples */
+    bool unsure; /* its loop has evidence and is not certain: it may be no hang */
+    bool brief;  /* a repeat: no threads, no samples */
     bool debugger;
     uint8_t id[HD_UUID_BYTES];
     uint8_t repeat_of[HD_UUID_BYTES]; /* all zero: none */

@@ -65,6 +65,8 @@ static void write_head(const struct hd_report *r, struct hd_json *j) {
     hd_json_u64(j, "excluded_ns", r->excluded_ns);
     write_nonzero(j, "threshold_ns", r->threshold_ns);
     hd_json_bool(j, "complete", r->complete);
+    if (r->unsure)
+        hd_json_bool(j, "unsure", true);
     if (is_set(r->repeat_of))
         hd_json_uuid(j, "repeat_of", r->repeat_of);
     if (r->fingerprint != 0) {

@@ -12,14 +12,16 @@ import unittest
 from support_run import Program, Together, environment
 
 PYTHON = "/usr/bin/python3"
-# Steps: a number waits for so long, in a loop of select; "hangN" sleeps; "exec CODE" does.
+# Steps: a number waits for so long, in a loop of select on a pair of sockets, or after "serves" on a listening socket,
+# which is evidence of a loop; "hangN" sleeps; "exec CODE" does.
 LOOP = """
-import os, select, shutil, sys, time
-r, w = os.pipe()
+import os, select, shutil, socket, sys, time
+r = socket.socketpair()
 for step in sys.argv[1:]:
-    if step.startswith("hang"): time.sleep(float(step[4:]))
+    if step == "serves": r = [socket.create_server(("127.0.0.1", 0))]
+    elif step.startswith("hang"): time.sleep(float(step[4:]))
     elif step.startswith("exec"): exec(step[4:])
-    else: [select.select([r], [], [], 0.1) for _ in range(int(float(step) * 10))]
+    else: [select.select(r, [], [], 0.1) for _ in range(int(float(step) * 10))]
 """
 
 

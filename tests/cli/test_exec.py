@@ -159,7 +159,7 @@ class Exec(SideBySide):
 
     def beside_killed_in_a_hang_days_ago_before_its_loop_was_sure(self):
         """Its report is held until the next start, whenever that is."""
-        program = self.run_alone(loop(0.7, "hang60"))
+        program = self.run_alone(loop(0.7, "hang0.3", 0.3, "hang60"))
         held = lambda: [name for name in program.names() if name.endswith(".held")]  # noqa: E731
         wait_until(held, "its report")
         os.kill(program.process.pid, signal.SIGKILL)

@@ -15,6 +15,7 @@ from support_run import HANGDOG, SANITIZER, children_of, environment, main, name
 # Hangs twice, and ends with 7.
 HANGS = """
 #include <poll.h>
+#include <sys/socket.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,11 +23,13 @@ __attribute__((noinline)) void stall(void) {
     nanosleep(&(struct timespec){.tv_nsec = 900000000}, 0);
     __asm__ volatile("");
 }
+static int server(void) {
+    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    return bind(s, &(struct sockaddr){.sa_family = AF_UNIX}, 2) != 0 || listen(s, 1) != 0 ? -1 : s;
+}
 int main(void) {
-    int ends[2];
-    struct pollfd fd = {.events = POLLIN};
-    if (pipe(ends) != 0) return 1;
-    fd.fd = ends[0];
+    struct pollfd fd = {.fd = server(), .events = POLLIN};
+    if (fd.fd < 0) return 1;
     for (int i = 0; i < 26; i++) {
         poll(&fd, 1, 100);
         if (i % 10 == 9) stall();
@@ -139,7 +142,7 @@ class Memory(SideBySide):
 
     def meets(self, what):
         """What comes to the one who looks names up, between two hangs."""
-        program = self.start(loop(1.5, "hang0.8", "execwhile not os.path.exists('go'): select.select([r], [], [], 0.1)",
+        program = self.start(loop("serves", 1.5, "hang0.8", "execwhile not os.path.exists('go'): select.select(r, [], [], 0.1)",
                                   "hang0.8", 0.5))
         wait_until(lambda: "hung for" in program.errors, "the first hang")
         (names,) = [pid for pid in children_of(program.process.pid) if name_of(pid) == "hangdog-names"]

@@ -55,7 +55,7 @@ class OnHang(SideBySide):
     def beside_it_is_run_once_for_each_hang_with_the_report(self):
         command = ('echo "ran $1 $HANGDOG_REPORT $0"; cat "$1" >>all; ls -l /proc/self/fd >fds; cat >input;'
                    ' grep -E "Sig(Blk|Ign)" /proc/self/status >signals; echo again >>count')
-        program = self.start(loop(1.6, "hang0.8", 0.5, "hang0.9", 1), ["--on-hang", command, "--quiet"])
+        program = self.start(loop("serves", 1.6, "hang0.8", 0.5, "hang0.9", 1), ["--on-hang", command, "--quiet"])
         self.assertEqual(0, program.wait(), program.errors)
         self.assertEqual("", program.output)  # its output is on standard error
         hangs = program.reports("hang")
@@ -243,11 +243,11 @@ class Places(SideBySide):
         tell = ("import os, sys\n"
                 "names = sorted(int(n) for n in os.listdir('/proc/self/fd'))\n"
                 "open('told', 'w').write(repr([n for n in names if os.path.exists('/proc/self/fd/%d' % n)]))\n"
-                "import time, select\n"
-                "r, w = os.pipe()\n"
-                "[select.select([r], [], [], 0.1) for _ in range(16)]\n"
+                "import time, select, socket\n"
+                "r = socket.socketpair()\n"
+                "[select.select(r, [], [], 0.1) for _ in range(16)]\n"
                 "time.sleep(0.7)\n"
-                "[select.select([r], [], [], 0.1) for _ in range(3)]\n"
+                "[select.select(r, [], [], 0.1) for _ in range(3)]\n"
                 "os._exit(5)\n")
         every = Together()
 

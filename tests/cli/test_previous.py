@@ -68,7 +68,7 @@ class Previous(SideBySide):
 
     def beside_in_a_hang(self):
         folder = self.make_folder()
-        run = self.begin(folder, "hang9")
+        run = self.begin(folder, "hang0.3", 0.3, "hang9")
         run.wait_for_hang()
         os.kill(run.pid, signal.SIGKILL)
         run.wait()

@@ -17,15 +17,20 @@ PRELOAD = os.path.join(BUILD, "lib/libhangdog-preload.so")
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 HANG = os.path.join(BUILD, "tests/programs/plain-hang")
 LIBRARY_HANG = os.path.join(BUILD, "tests/programs/library-hang")
-# Blocks twice in one function, by two calls; the pipe is its loop's.
+# Blocks twice in one function, by two calls; its loop waits on a listening socket.
 BLOCKS = """
 #define _GNU_SOURCE
 #include <poll.h>
 #include <time.h>
+#include <sys/socket.h>
 #include <unistd.h>
-static int pipes[2];
+static int fd;
+static int server(void) {
+    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    return bind(s, &(struct sockaddr){.sa_family = AF_UNIX}, 2) != 0 || listen(s, 1) != 0 ? -1 : s;
+}
 static void loop(void) {
-    struct pollfd p = {.fd = pipes[0], .events = POLLIN};
+    struct pollfd p = {.fd = fd, .events = POLLIN};
     for (int i = 0; i < 20; i++) while (poll(&p, 1, 50) != 0);
 }
 __attribute__((noinline, noclone)) static void block(int how) {
@@ -34,7 +39,7 @@ __attribute__((noinline, noclone)) static void block(int how) {
     __asm__ volatile("" ::: "memory");
 }
 int main(void) {
-    if (pipe(pipes) != 0) return 1;
+    if ((fd = server()) < 0) return 1;
     loop(); block(0); loop(); block(1); loop();
     return 0;
 }
@@ -48,12 +53,17 @@ void blocks_in_library(void) {
 """
 ITS_USER = """
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 void blocks_in_library(void);
+static int server(void) {
+    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    return bind(s, &(struct sockaddr){.sa_family = AF_UNIX}, 2) != 0 || listen(s, 1) != 0 ? -1 : s;
+}
 int main(void) {
-    int pipes[2];
-    if (pipe(pipes) != 0) return 1;
-    struct pollfd p = {.fd = pipes[0], .events = POLLIN};
+    int fd = server();
+    if (fd < 0) return 1;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
     for (int i = 0; i < 40; i++) {
         while (poll(&p, 1, 50) != 0);
         if (i == 20) blocks_in_library();

@@ -23,15 +23,15 @@ from support_run import HANGDOG, PATIENCE, SANITIZER, arguments_of, children_of,
 
 # Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".
 COUNT = """
-import os, select, signal, sys
+import os, select, socket, signal, sys
 def note(number, frame): os.write(log, b"%d\\n" % number)
 log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 for number in map(int, sys.argv[1:]): signal.signal(number, note)
 signal.set_wakeup_fd(-1)
 open("pid", "w").write(str(os.getpid()))
 print("ready", flush=True)
-r, w = os.pipe()
-while not os.path.exists("end"): select.select([r], [], [], 0.1)
+r = socket.socketpair()
+while not os.path.exists("end"): select.select(r, [], [], 0.1)
 sys.exit(5)
 """
 
@@ -62,7 +62,7 @@ int execvp(const char *file, char *const argv[]) {
 
 # Draws on the whole screen, and hangs. With an argument: when its hang was told hangs again, and makes that file before.
 DRAW = """
-import os, select, sys, termios, time, tty
+import os, select, socket, sys, termios, time, tty
 open("pid", "w").write(str(os.getpid()))
 before = termios.tcgetattr(0)
 tty.setraw(0)

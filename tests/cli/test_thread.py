@@ -13,13 +13,13 @@ NODE = "/usr/bin/node"
 SLACK_NS = (150 if not SANITIZER else 900) * MS
 # One thread after the other, each of the same name and with a hang; the last one in a forked child.
 AGAIN = """
-import ctypes, os, select, threading, time
+import ctypes, os, select, socket, threading, time
 def work():
     ctypes.CDLL(None).prctl(15, b"again", 0, 0, 0)
-    r, w = os.pipe()
-    [select.select([r], [], [], 0.1) for _ in range(13)]
+    r = socket.socketpair()
+    [select.select(r, [], [], 0.1) for _ in range(13)]
     time.sleep(0.7)
-    [select.select([r], [], [], 0.1) for _ in range(3)]
+    [select.select(r, [], [], 0.1) for _ in range(3)]
 def start():
     thread = threading.Thread(target=work)
     thread.start()
@@ -32,10 +32,10 @@ os.wait()
 """
 # A thread in a program that is started, and one in the program that this one becomes.
 LATER = """
-import ctypes, os, select, sys, threading
+import ctypes, os, select, socket, sys, threading
 def turns():
-    r, w = os.pipe()
-    [select.select([r], [], [], 0.1) for _ in range(20)]
+    r = socket.socketpair()
+    [select.select(r, [], [], 0.1) for _ in range(20)]
 def work():
     ctypes.CDLL(None).prctl(15, sys.argv[1].encode(), 0, 0, 0)
     turns()
@@ -51,9 +51,9 @@ else:
 # A thread ends before its loop is sure, and another gets its place. That one's loop becomes sure, or turns out to be a
 # call within another one, deeper on the stack. What can be read in the spool by then.
 PLACE = """
-import ctypes, os, select, sys, threading, time
+import ctypes, os, select, socket, sys, threading, time
 def turns(n, r):
-    [select.select([r], [], [], 0.1) for _ in range(n)]
+    [select.select(r, [], [], 0.1) for _ in range(n)]
 def first(r):
     turns(6, r)
     time.sleep(0.7)
@@ -63,8 +63,8 @@ def becomes_sure(r):
     time.sleep(0.3)
     turns(4, r)
 def deeper(n):
-    r, w = os.pipe()
-    list(map(lambda _: select.select([r], [], [], 0.1), range(n)))
+    r = socket.socketpair()
+    list(map(lambda _: select.select(r, [], [], 0.1), range(n)))
 def changes(r):
     deeper(8)
     for _ in range(5):
@@ -72,7 +72,7 @@ def changes(r):
         deeper(1)
 def work(loop):
     ctypes.CDLL(None).prctl(15, b"again", 0, 0, 0)
-    loop(os.pipe()[0])
+    loop(socket.socketpair())
 for loop in (first, globals()[sys.argv[1]]):
     thread = threading.Thread(target=work, args=(loop,))
     thread.start()
@@ -82,11 +82,11 @@ for loop in (first, globals()[sys.argv[1]]):
 """
 # The main thread has no loop: it waits for one that has, for longer than a launch may last.
 JOINS = """
-import ctypes, os, select, signal, sys, threading
+import ctypes, os, select, socket, signal, sys, threading
 def work():
     ctypes.CDLL(None).prctl(15, b"looper", 0, 0, 0)
-    r, w = os.pipe()
-    [select.select([r], [], [], 0.1) for _ in range(115)]
+    r = socket.socketpair()
+    [select.select(r, [], [], 0.1) for _ in range(115)]
 thread = threading.Thread(target=work)
 thread.start()
 thread.join()
@@ -94,15 +94,15 @@ if sys.argv[1] == "killed": os.kill(os.getpid(), signal.SIGKILL)
 """
 # More threads without a loop than hangs are followed at a time.
 IDLERS = """
-import ctypes, os, select, threading, time
+import ctypes, os, select, socket, threading, time
 stop = threading.Event()
 def idle():
     ctypes.CDLL(None).prctl(15, b"idler", 0, 0, 0)
     [select.select([], [], [], 0.05) for _ in range(4)]
     stop.wait()
-r, w = os.pipe()
+r = socket.socketpair()
 def turns(n):
-    [select.select([r], [], [], 0.1) for _ in range(n)]
+    [select.select(r, [], [], 0.1) for _ in range(n)]
 turns(15)
 for _ in range(6): threading.Thread(target=idle).start()
 turns(10)

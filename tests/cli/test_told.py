@@ -15,7 +15,7 @@ from support_run import BUILD, HANGDOG, MS, environment, main, schema_errors, wa
 
 # Hangs in a function of its own, far below another one of its own.
 DEEP = """
-import copy, os, select, time
+import copy, os, select, socket, time
 class Slow:
     def __deepcopy__(self, memo):
         time.sleep(0.8)
@@ -24,8 +24,8 @@ def save_all():
     copy.deepcopy(document)
 document = Slow()
 for _ in range(20): document = [document]
-r, w = os.pipe()
-wait = lambda: [select.select([r], [], [], 0.1) for _ in range(20)]
+r = socket.socketpair()
+wait = lambda: [select.select(r, [], [], 0.1) for _ in range(20)]
 wait()
 save_all()
 wait()
@@ -33,11 +33,11 @@ wait()
 
 # Its child is killed in mid-hang, and one that is forked later, and goes on, has the same number.
 AGAIN = """
-import os, select, signal, time
-r, w = os.pipe()
+import os, select, socket, signal, time
+r = socket.socketpair()
 child = os.fork()
 while child == 0:
-    [select.select([r], [], [], 0.1) for _ in range(16)]
+    [select.select(r, [], [], 0.1) for _ in range(16)]
     time.sleep(600)
 while not [name for name in os.listdir("spool") if name.endswith(".json")]: time.sleep(0.05)
 os.kill(child, signal.SIGKILL)
@@ -56,9 +56,9 @@ os._exit(0)
 # Computes in functions one after the other; of one that blocks the signal that asks for its stack nobody
 # knows more.
 MASKED = """
-import os, select, signal, time
-r, w = os.pipe()
-def wait(): [select.select([r], [], [], 0.1) for _ in range(16)]
+import os, select, socket, signal, time
+r = socket.socketpair()
+def wait(): [select.select(r, [], [], 0.1) for _ in range(16)]
 def compute(seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end: sum(range(10**4))
@@ -200,7 +200,7 @@ class Told(SideBySide):
         self.assertNotIn("followed", program.errors)
 
     def beside_a_signal_that_ended_a_hang_is_named(self):
-        program = self.start(loop(2, "hang30"))
+        program = self.start(loop("serves", 2, "hang30"))
         program.wait_for_hang()
         os.kill(program.pid, signal.SIGABRT)
         self.assertEqual(-signal.SIGABRT, program.wait())
@@ -210,7 +210,7 @@ class Told(SideBySide):
         self.assertIn("  hung until the process was killed by SIGABRT, for ", program.errors)
 
     def beside_a_number_is_the_same_wherever_it_is_told(self):
-        program = self.start(loop(2, "execfor i in iter(int, 1): sum(range(10**5)); time.sleep(0.002)"), ["--json"])
+        program = self.start(loop("serves", 2, "execfor i in iter(int, 1): sum(range(10**5)); time.sleep(0.002)"), ["--json"])
         program.wait_for_hang()
         time.sleep(1)
         os.kill(program.pid, signal.SIGKILL)

@@ -152,10 +152,10 @@ class Filters(Case):
 USERS = """
 import ctypes, os, select, time
 libc = ctypes.CDLL(None, use_errno=True)
-r, w = os.pipe()
+import socket; r = socket.socketpair()
 def ticks(n):
     for _ in range(n):
-        select.select([r], [], [], 0.05)
+        select.select(r, [], [], 0.05)
 ticks(8)
 call = {call}
 print(call, ctypes.get_errno(), len(os.listdir("/proc/self/task")) if call == 0 else 0)
@@ -170,16 +170,21 @@ VFORKS = """
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-static int fds[2];
+static int server(void) {
+    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    return bind(s, &(struct sockaddr){.sa_family = AF_UNIX}, 2) != 0 || listen(s, 1) != 0 ? -1 : s;
+}
+static int fd;
 static void ticks(int n) {
     for (int i = 0; i < n; i++) {
-        poll(&(struct pollfd){.fd = fds[0], .events = POLLIN}, 1, 50);
+        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 50);
     }
 }
 int main(int argc, char **argv) {
-    if ((argc > 1 && unshare(0) != 0) || pipe(fds) != 0) {
+    if ((argc > 1 && unshare(0) != 0) || (fd = server()) < 0) {
         return 1;
     }
     if (vfork() == 0) {
@@ -436,8 +441,8 @@ class Exec(Case):
         """Nothing is to be seen there of what a thread does: a hang is told, and nothing that is not so."""
         code = """if 1:
             import os, select, time
-            fd = os.pipe()[0]
-            waits = lambda times: [select.select([fd], [], [], 0.1) for _ in range(times)]
+            import socket; fd = socket.socketpair()
+            waits = lambda times: [select.select(fd, [], [], 0.1) for _ in range(times)]
             waits(8); time.sleep(1); waits(2)"""
         folder, here = self.folder(), ["/usr/bin/unshare", "--pid", "--fork", "--kill-child"]
         if subprocess.run(here + ["/bin/true"], check=False, timeout=60).returncode != 0:
@@ -472,10 +477,10 @@ class Threads(Case):
 
 FORKS = """
 import os, select, subprocess, sys, time
-r, w = os.pipe()
+import socket; r = socket.socketpair()
 def ticks(n):
     for _ in range(n):
-        select.select([r], [], [], 0.05)
+        select.select(r, [], [], 0.05)
 kids = []
 for seconds in (1.0, 1.5):
     kids.append(os.fork())
@@ -500,10 +505,10 @@ sys.exit(os.waitstatus_to_exitcode(own))
 # A child of 2 s, forked late, that nobody sees exit.
 LATE = """
 import os, select, sys, time
-r, w = os.pipe()
+import socket; r = socket.socketpair()
 def ticks(n):
     for _ in range(n):
-        select.select([r], [], [], 0.05)
+        select.select(r, [], [], 0.05)
 ticks(50)
 begun = time.monotonic()
 if os.fork() == 0:
@@ -519,10 +524,10 @@ print(time.monotonic() - begun, os.wait()[0])
 # choose. The program has a hang, and dies in another.
 SPACES = """
 import ctypes, os, select, signal, sys, time
-r, w = os.pipe()
+import socket; r = socket.socketpair()
 def ticks(n):
     for _ in range(n):
-        select.select([r], [], [], 0.05)
+        select.select(r, [], [], 0.05)
 def work(seconds, child=0):
     ticks(30)
     time.sleep(seconds)
@@ -796,12 +801,17 @@ http {{
 UNDUMPABLE = """
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
+static int server(void) {
+    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    return bind(s, &(struct sockaddr){.sa_family = AF_UNIX}, 2) != 0 || listen(s, 1) != 0 ? -1 : s;
+}
 int main(void) {
-    int fds[2];
+    int fd = server();
     prctl(PR_SET_DUMPABLE, 0);
-    for (int i = pipe(fds) == 0 ? 0 : 50; i < 50; i++) {
-        poll(&(struct pollfd){.fd = fds[0], .events = POLLIN}, 1, 50);
+    for (int i = 0; i < 50; i++) {
+        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 50);
         if (i == 40) {
             usleep(800000);
         }

@@ -200,7 +200,7 @@ class Builds(Case):
         for size in (20000, 25000, 27000, 55000, 3000000):
             source = os.path.join(self.binaries, "tls%d.c" % size)
             with open(source, "w", encoding="utf-8") as file:
-                file.write(text.replace("static int idle_pipe", "__thread char big[%d];\nstatic int idle_pipe" % size)
+                file.write(text.replace("static int server;", "__thread char big[%d];\nstatic int server;" % size)
                            .replace('puts("done")', 'big[argc] = 1, puts("done")'))
             programs[size] = self.build("tls%d" % size, "/usr/bin/gcc", source=source)
         self.assertEqual(5, self.assert_each_hang(programs))
@@ -291,8 +291,8 @@ class Memory(Case):
     def test_all_that_a_watched_program_has_more(self):
         pair = self.pair(["/usr/bin/python3", "-I", "-u", "-c",
                           "import select, os, time\n"
-                          "r, w = os.pipe()\n"
-                          "wait = lambda n: [select.select([r], [], [], 0.1) for _ in range(n)]\n"
+                          "import socket; r = socket.socketpair()\n"
+                          "wait = lambda n: [select.select(r, [], [], 0.1) for _ in range(n)]\n"
                           "wait(14); time.sleep(1); wait(4); print('ready'); wait(600)\n"])
         for program in pair:
             wait_until(lambda p=program: "ready" in p.output, "the hang to be over")

@@ -77,10 +77,10 @@ print(len(before), before == os.listdir("/proc/self/task"))
 # A report is being written to a disk that stopped to answer. The truth: how long each call took, in tenths of a second.
 STUCK = HEAD + """
 import select, sys, time
-r, w = os.pipe()
+import socket; r = socket.socketpair()
 def ticks(n):
     for _ in range(n):
-        select.select([r], [], [], 0.05)
+        select.select(r, [], [], 0.05)
 ticks(30)
 open(sys.argv[1], "w").close()
 time.sleep(0.7)

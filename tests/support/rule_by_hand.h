@@ -26,7 +26,7 @@ static inline int start(void **state) {
     (void)state;
     now_ns = HD_NS_PER_S;
     order = 0;
-    hd_rule_init(&rule, now_ns);
+    hd_rule_init(&rule);
     return 0;
 }
 
@@ -56,7 +56,7 @@ static inline enum hd_verdict wait_at(struct hd_set set, uint64_t place, uint64_
 }
 
 static inline enum hd_verdict wait_asking(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
-    struct hd_seen_wait w = {.set = set, .at = {.place = place, .sp = sp}, .asks = true};
+    struct hd_seen_wait w = {.set = set, .at = {.place = place, .sp = sp}, .evidence = HD_EVIDENCE_ASKS};
     return wait_seen(&w, ms);
 }
 

@@ -22,7 +22,6 @@
 
 static struct hd_worker k;
 static struct hd_monitor m;
-static struct hd_past_samples past;
 
 /* ---- the reference: a tree without bounds --------------------------------------------------------- */
 
@@ -84,20 +83,18 @@ static uint32_t heaviest(uint32_t at, uint64_t *second_ns) {
 static int fresh(void **state) {
     (void)state;
     memset(&k, 0, sizeof k);
-    memset(&past, 0, sizeof past);
     memset(ref_hash, 0, sizeof ref_hash);
     memset(hang_ref, 0, sizeof hang_ref);
     refs = 1;
     ref[0] = (struct ref){0};
     hd_tree_pool_init(&k.pool);
     k.monitor = &m;
-    m.settings.recogniser.past = &past;
     return 0;
 }
 
 static struct ref_hang *hang(uint8_t i, uint8_t hang_state) {
     struct hd_hang *h = &k.hang[i];
-    *h = (struct hd_hang){.used = true, .loop = i, .state = hang_state, .past_from = past.count};
+    *h = (struct hd_hang){.used = true, .loop = i, .state = hang_state};
     hd_tree_init(&h->tree, &k.pool);
     hang_ref[i] = (struct ref_hang){.h = h, .root = ref_step(0, 1000000 + i, true)};
     return &hang_ref[i];
@@ -153,8 +150,6 @@ static void sample(struct ref_hang *r, const uint32_t *stack, uint32_t count, ui
         depth++;
     assert_int_equal(depth, count); /* the stack is whole */
     hd_hang_add(h, &now, 0);
-    if (h->state == HANGDOG_STATE_LAUNCH)
-        past.at[past.count++ % HD_PAST_SAMPLES] = (struct hd_past_sample){.loop = h->loop, .sample = now};
     r->last_ns = at_ns;
     r->timeline[r->taken++ % HD_TIMELINE] = r->last;
 }
@@ -204,7 +199,7 @@ static void assert_pool(void) {
     assert_int_equal(count + nodes, HD_TREE_POOL_NODES);
 }
 
-/* Times and counts of what was never folded are exact; what the timeline and the past show is a stack of that
+/* Times and counts of what was never folded are exact; what the timeline shows is a stack of that
  * sample, or its callers. */
 static void assert_true_to_the_reference(const struct ref_hang *r) {
     const struct hd_tree *t = &r->h->tree;

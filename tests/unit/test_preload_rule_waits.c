@@ -88,11 +88,7 @@ static void who_waits_for_nothing_sleeps(void **state) {
     for (int i = 0; i < 10; i++) { /* poll(NULL, 0, ms), an old way to sleep */
         assert_int_equal(wait_at(nothing, 1, MAIN_SP, 500), HD_VERDICT_UNKNOWN);
     }
-    for (int i = 0; i < 49; i++) { /* what it slept weighs */
-        assert_int_equal(loop_waits(100), HD_VERDICT_UNKNOWN);
-    }
-    loop_waits(200);
-    assert_int_equal(loop_waits(100), HD_VERDICT_IDLE);
+    a_loop_of(1);
     assert_int_equal(wait_at(nothing, 8, MAIN_SP - 900, 500), HD_VERDICT_BUSY);
 }
 
@@ -206,17 +202,6 @@ static void more_groups_than_there_is_room_for_leave_the_loop_alone(void **state
     }
 }
 
-/* Waits whose groups had to make room still count as time that the thread was blocked. */
-static void what_made_room_still_weighs_against_the_loop(void **state) {
-    (void)state;
-    for (uint64_t i = 0; i < 4 * HD_RULE_GROUPS; i++) {
-        wait_at(set_of(5000 + i, 0, 0, 0), 100 + i, MAIN_SP - 900, 60);
-    }
-    for (int i = 0; i < 30; i++) { /* 3 s of more than 7.6 */
-        assert_int_equal(loop_waits(100), HD_VERDICT_UNKNOWN);
-    }
-}
-
 static void a_set_keeps_the_smallest_sixteen_sorted_each_once(void **state) {
     (void)state;
     struct hd_set s = {.count = 0};
@@ -263,7 +248,6 @@ int main(void) {
         CASE(a_loop_first_seen_inside_a_nested_loop_gets_its_outermost_place),
         CASE(short_waits_between_the_loops_do_not_matter),
         CASE(more_groups_than_there_is_room_for_leave_the_loop_alone),
-        CASE(what_made_room_still_weighs_against_the_loop),
         CASE(a_set_keeps_the_smallest_sixteen_sorted_each_once),
         CASE(a_wait_for_nothing_is_known_by_its_place_alone),
     };

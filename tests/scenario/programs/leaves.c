@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "listening.h"
+
 static int out = STDOUT_FILENO, fds[2];
 
 static void tick(int times) {
@@ -61,7 +63,7 @@ static int do_one(const char *way) {
 int main(int argc, char **argv) {
     char line[256];
     int n = 0;
-    if (pipe(fds) != 0) {
+    if ((fds[0] = listening_socket()) < 0) {
         return 1;
     }
     for (int i = 1; i < argc; i++) {
@@ -71,7 +73,7 @@ int main(int argc, char **argv) {
         }
     }
     if (fcntl(fds[0], F_GETFD) < 0) { /* a new one, by another number */
-        if (pipe(fds) != 0) {
+        if ((fds[0] = listening_socket()) < 0) {
             return 1;
         }
         fds[0] = fcntl(fds[0], F_DUPFD, 20);

@@ -20,10 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "listening.h"
+
 #define DEEP (200u * 1024u)
 #define HANG_MS 1500
 
-static int idle_pipe[2];
+static int server;
 static uintptr_t main_stack;
 static volatile sig_atomic_t handled, waiting, while_waiting;
 
@@ -34,7 +36,7 @@ static uint64_t now_ms(void) {
 }
 
 static void loop(int turns) {
-    struct pollfd p = {.fd = idle_pipe[0], .events = POLLIN};
+    struct pollfd p = {.fd = server, .events = POLLIN};
     for (int i = 0; i < turns; i++) {
         while (poll(&p, 1, 50) != 0) {
         }
@@ -201,7 +203,7 @@ int main(int argc, char **argv) {
         look();
         return 0;
     }
-    if (pipe(idle_pipe) != 0) {
+    if ((server = listening_socket()) < 0) {
         return 1;
     }
     loop(30);

@@ -23,6 +23,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "listening.h"
+
 static int fds[2];
 static const char *way;
 static sem_t has_ticked, may_end;
@@ -86,8 +88,8 @@ static void *work(void *unused) {
 int main(int argc, char **argv) {
     pthread_t thread;
     way = argc > 1 ? argv[1] : "plainly";
-    if (pipe(fds) != 0 || sem_init(&has_ticked, 0, 0) != 0 || sem_init(&may_end, 0, 0) != 0 ||
-        pthread_key_create(&at_exit, tell) != 0) {
+    if ((fds[0] = listening_socket()) < 0 || sem_init(&has_ticked, 0, 0) != 0 ||
+        sem_init(&may_end, 0, 0) != 0 || pthread_key_create(&at_exit, tell) != 0) {
         return 1;
     }
     tick(2);

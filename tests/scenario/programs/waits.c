@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "listening.h"
+
 /* Functions that stay what they are: not inlined, not cloned, not folded into one. */
 #ifdef __clang__
 #define WHOLE __attribute__((noinline))
@@ -45,14 +47,14 @@ static WHOLE void block(int ms) {
     __asm__ volatile("" ::: "memory");
 }
 
-/* A loop of its own: two pipes. */
+/* A loop of its own, on a listening socket, and a pipe that it asks. */
 static void work(char *plan) {
-    int events[2], answers[2];
+    int events = listening_socket(), answers[2];
     char *rest;
-    if (pipe(events) != 0 || pipe(answers) != 0) {
+    if (events < 0 || pipe(answers) != 0) {
         return;
     }
-    struct pollfd loop = {.fd = events[0], .events = POLLIN}, peer = {.fd = answers[0], .events = POLLIN};
+    struct pollfd loop = {.fd = events, .events = POLLIN}, peer = {.fd = answers[0], .events = POLLIN};
     for (char *step = strtok_r(plan, " ", &rest); step != NULL; step = strtok_r(NULL, " ", &rest)) {
         int tenths = atoi(step + 1);
         for (int i = 0; *step == 'w' && i < tenths; i++) {
