@@ -76,9 +76,10 @@ bool hd_objects_set(const struct hd_worker *k, int tid, const struct hd_wait_obj
 
 /* ---- kinds, as evidence ------------------------------------------------------------------------ */
 
-#define ENDS_MAX 256    /* descriptors among which a pipe's or a socket's other end is looked for */
-#define CONTENT_MAX 256 /* open descriptors, up to which an epoll instance's content is read: below 0.1 ms \
-                         */
+#define ENDS_MAX 256 /* descriptors among which a pipe's or a socket's other end is looked for */
+#define CONTENT_MAX                                                                        \
+    256 /* open descriptors, up to which an epoll instance's content is read: below 0.1 ms \
+         */
 
 enum kind {
     OTHER,      /* a terminal, a device, a file */
@@ -87,6 +88,7 @@ enum kind {
     PIPE,       /* to another process */
     OWN_PIPE,   /* both ends are open here: a wake-up */
     SOCKET,     /* to another process */
+    GONE,       /* closed since: as a request closes it */
     OWN_SOCKET, /* one of a pair, of which both are open here */
     KINDS,
 };
@@ -131,7 +133,7 @@ static enum kind kind_of(const struct hd_worker *k, int tid, int fd) {
                                            "anon_inode:inotify", "anon_inode:[io_uring]"};
     char link[64];
     if (!link_of(k, tid, fd, link, sizeof link)) {
-        return OTHER;
+        return GONE;
     }
     for (unsigned i = 0; i < sizeof of_loops / sizeof of_loops[0]; i++) {
         if (strcmp(link, of_loops[i]) == 0) {
@@ -209,6 +211,9 @@ enum hd_wait_evidence hd_objects_evidence(const struct hd_worker *k, int tid,
         count[(id->listens >> i & 1) != 0 ? LOOPS : kind_of(k, tid, id->fd[i])]++;
     }
     uint32_t pipes = count[PIPE] + count[OWN_PIPE], sockets = count[SOCKET] + count[OWN_SOCKET];
+    if (count[GONE] == n && n > 0) {
+        return HD_EVIDENCE_CALL;
+    }
     if (n > 0 && (pipes == n || (n == 1 && sockets + count[EVENTFD] == 1))) {
         return HD_EVIDENCE_CALL; /* make waits for its job server by a pipe of which it has both ends */
     }
