@@ -266,21 +266,49 @@ static bool is_understood(const char *path, const json_t *report, struct problem
     return missing == NULL;
 }
 
-/* Of a program that links the library, and died in that hang: nobody holds the note beside the report any
- * more (monitor/note.c). Its duration is that of the last update. */
-static bool died_in_it(const char *path, const json_t *report) {
+/* The note beside a report; `folder`: that of the same name there. */
+static int note_open(const char *path, const char *folder, struct stat *st) {
     const char *name = base_name(path);
     char *note;
-    if (!json_is_false(json_object_get(report, "complete")) || hd_spool_what(name) != HD_SPOOL_REPORT ||
-        asprintf(&note, "%.*s.%.*s.open", (int)(name - path), path, ID_CHARS, name) < 0)
-        return false;
+    int made = folder != NULL ? asprintf(&note, "%s/.%.*s.open", folder, ID_CHARS, name)
+                              : asprintf(&note, "%.*s.%.*s.open", (int)(name - path), path, ID_CHARS, name);
+    if (made < 0)
+        return -1;
+    int fd = ordinary_file_open(note, st);
+    free(note);
+    return fd;
+}
+
+/* The duration, which its monitor kept current in the note: less than the report's is none. */
+static void set_noted_duration(int fd, json_t *report) {
+    uint64_t ns, said = (uint64_t)json_integer_value(json_object_get(report, "duration_ns"));
+    if (fd >= 0 && pread(fd, &ns, sizeof ns, 0) == sizeof ns && ns > said && ns < INT64_MAX)
+        json_object_set_new(report, "duration_ns", json_integer((json_int_t)ns));
+}
+
+/* Of a program that links the library, and died in that hang: no process has the note beside the report
+ * locked any more (monitor/note.c). */
+static void see_whether_it_died(const char *path, json_t *report) {
     struct stat st;
-    int fd = ordinary_file_open(note, &st);
-    bool died = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
+    if (!json_is_false(json_object_get(report, "complete")) ||
+        hd_spool_what(base_name(path)) != HD_SPOOL_REPORT)
+        return;
+    int fd = note_open(path, NULL, &st);
+    if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0) {
+        const char *const folders[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm"};
+        uid_t owner = st.st_uid;
+        json_object_set_new(report, "kind", json_string("fatal-hang"));
+        set_noted_duration(fd, report);
+        for (unsigned i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+            int memory = folders[i] != NULL && folders[i][0] == '/' ? note_open(path, folders[i], &st) : -1;
+            if (memory >= 0 && st.st_uid == owner) /* others may write there, too */
+                set_noted_duration(memory, report);
+            if (memory >= 0)
+                close(memory);
+        }
+    }
     if (fd >= 0)
         close(fd);
-    free(note);
-    return died;
 }
 
 json_t *report_load(const char *path, struct problem *why) {
@@ -294,8 +322,8 @@ json_t *report_load(const char *path, struct problem *why) {
         json_decref(report);
         return NULL;
     }
-    if (report != NULL && died_in_it(path, report))
-        json_object_set_new(report, "kind", json_string("fatal-hang"));
+    if (report != NULL)
+        see_whether_it_died(path, report);
     return report;
 }
 

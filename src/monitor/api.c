@@ -113,6 +113,11 @@ int hangdog_start(const hangdog_options *options) {
     struct hd_monitor *m;
     int rc = settings_of(options, &settings);
     settings.note = hd_note_hang;
+    const char *runtime = hd_environment("XDG_RUNTIME_DIR");
+    runtime = runtime != NULL && runtime[0] == '/' ? runtime : "/dev/shm";
+    if (strlen(runtime) < sizeof settings.runtime) {
+        memcpy(settings.runtime, runtime, strlen(runtime) + 1);
+    }
     return rc != 0 ? rc : hd_monitor_start(&settings, NULL, &m);
 }
 

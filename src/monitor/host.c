@@ -124,6 +124,9 @@ void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
     fill_app(m, k);
     find_mutex_locks(k);
     hd_joined_init(k);
+    k->runtime_fd = m->settings.runtime[0] != '/'
+                        ? -1
+                        : hd_os.open_at(AT_FDCWD, m->settings.runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     int rc = hd_spool_open(&k->spool, m->settings.spool);
     k->spool.max_reports = m->settings.spool_reports == UINT32_MAX ? 0 : m->settings.spool_reports;
     if (rc != 0) { /* noted once; the program goes on */

@@ -8,6 +8,15 @@
 #include "monitor/figures.h"
 #include "monitor/tell.h"
 
+/* In the library: whoever finds its process dead reads how long the hang lasted. One store: a page of a file
+ * outlives the process. */
+static void keep_note(const struct hd_watch *w, uint64_t duration_ns) {
+    _Atomic uint64_t *note = atomic_load_explicit(&w->note, memory_order_acquire);
+    if (note != NULL && atomic_load_explicit(&w->note_start_ns, memory_order_relaxed) == w->life.turn_ns) {
+        atomic_store_explicit(note, duration_ns, memory_order_relaxed);
+    }
+}
+
 /* ---- one loop, one look --------------------------------------------------------------------- */
 
 static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch *w) {
@@ -288,6 +297,9 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns),
                               memory_order_relaxed);
         atomic_store_explicit(&m->record->alive_ns, now_ns, memory_order_relaxed);
+    }
+    if (w->life.state == HD_LIFE_HANGING) {
+        keep_note(w, hd_life_age(&w->life, now_ns));
     }
     w->next_ns = hd_life_next_ns(&w->life, hd_os_now_ns(), m->look_ns, &limits);
     return w->life.state != HD_LIFE_IDLE;

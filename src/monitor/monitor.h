@@ -21,6 +21,7 @@
 #define HD_BLOCK_LOOPS 16 /* watches are made so many at a time */
 #define HD_BLOCKS 16
 #define HD_LOOPS_MAX (HD_BLOCK_LOOPS * HD_BLOCKS) /* messages have a byte for them */
+#define HD_NOTE_BYTES 4096u                       /* a page, which a file may be mapped over */
 #define HD_MONITOR_STACK_BYTES (32u * 1024u + HD_OS_STACK_EXTRA)
 
 enum hd_watch_use {
@@ -37,7 +38,10 @@ struct hd_watch {
     _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the leaver */
     _Atomic uint64_t changed_ns; /* the worker: when a sample last differed from the one before it */
     _Atomic bool asked_again; /* the same: of each sample something is asked, also of those that are alike */
-    uint8_t index;            /* hd_watch_at() */
+    /* the worker's: where the duration of the hang that began then is kept current; NULL: nowhere */
+    _Atomic uint64_t *_Atomic note;
+    _Atomic uint64_t note_start_ns;
+    uint8_t index;               /* hd_watch_at() */
     _Atomic uint32_t generation; /* of the slot: its watches are counted */
     char name[32];               /* atomic, as since_ns: may change while the worker reads them */
     uint64_t threshold_ns;       /* foreground; 0: the option's */
@@ -120,6 +124,7 @@ struct hd_settings {
     struct hd_recogniser recogniser;
     /* the worker: hd_note_hang, where nobody has the record when the process dies; else NULL */
     void (*note)(struct hd_worker *worker, struct hd_hang *h, bool over);
+    char runtime[HD_RECORD_STRING]; /* for note: a folder in memory; empty: none */
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
     bool alone;                           /* and nobody else settles them when the process ends */
@@ -184,6 +189,8 @@ struct hd_monitor {
     _Atomic uint32_t entering; /* threads that are at the watches: nothing is zeroed under them */
     struct hd_watch *_Atomic more[HD_BLOCKS - 1]; /* blocks of watches, made by who needs them; kept by the
                                                      next run, as the stacks are */
+    /* hd_note_hang's, one for each open hang: a file, or memory of our own, but never nothing */
+    uint8_t notes[HD_FOLLOWED_MAX + 1][HD_NOTE_BYTES] __attribute__((aligned(HD_NOTE_BYTES)));
     uint8_t monitor_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
     uint8_t worker_stack[HD_MONITOR_STACK_BYTES] __attribute__((aligned(4096)));
 };

@@ -50,7 +50,7 @@ struct hd_hang {
     uint64_t written_age_ns; /* at the last write; the next at twice that */
     uint64_t seen_age_ns;    /* at the newest sample */
     bool seen_same;          /* and that found what the one before did */
-    int note;                /* hd_note_hang's descriptor + 1; 0: none */
+    int note, mapped; /* hd_note_hang's descriptors + 1: what is locked, what has the duration; 0: none */
     uint8_t id[HD_UUID_BYTES];
     struct hd_tree tree;
     struct hd_cause_sums sums;
@@ -90,6 +90,7 @@ struct hd_worker {
     int mem_fd;
     int own_tid;
     struct hd_spool spool;
+    int runtime_fd; /* settings.runtime; less than zero: there is none */
     struct hd_app app;
     struct hd_host host;
     char os_version[64], kernel[64], executable[64];

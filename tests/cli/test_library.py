@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Reports of programs that link the library, as the command tells them."""
 
+import datetime
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import time
 import unittest
 
 from support_beside import SideBySide
@@ -17,6 +19,47 @@ LIBRARY_HANG = os.path.join(BUILD, "tests/programs/library-hang")
 class Fatal(SideBySide):
     def begin(self, kind, spool="spool"):
         return self.start([LIBRARY_HANG, spool, kind], watched=False)
+
+    def truth_and_duration(self, runtime, age):
+        """Kills a program of that spool when its hang is so old; by the clock, and as its report has it."""
+        folder = self.make_folder()
+        env = environment({"XDG_RUNTIME_DIR": runtime} if runtime else {})
+        if not runtime:
+            env.pop("XDG_RUNTIME_DIR", None)
+        with subprocess.Popen([LIBRARY_HANG, folder, "long"], env=env) as program:
+            wait_until(lambda: [name for name in os.listdir(folder) if name.endswith(".open")], "its note")
+            (name,) = [name for name in os.listdir(folder) if name.endswith(".json")]
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                at = json.load(file)["started_at"]
+            began = datetime.datetime.fromisoformat(at[:26] + "+00:00").timestamp()
+            time.sleep(max(0, began + age - time.time()))
+            truth = time.time() - began
+            program.kill()
+        shown = subprocess.run([HANGDOG, "show", "latest", "--json", "--no-symbols", "--spool", folder], text=True,
+                               env=env, capture_output=True, timeout=60, check=True).stdout
+        self.assertEqual("fatal-hang", json.loads(shown)["kind"])
+        return truth, json.loads(shown)["duration_ns"] / 1e9
+
+    def tell_the_duration(self, runtime):
+        for age in (0.35, 0.9, 1.7, 2.8, 6.9):
+            truth, told = self.truth_and_duration(runtime, age)
+            self.assertGreaterEqual(told, 0.9 * truth, "%.2f s of %.2f s" % (told, truth))
+            self.assertLessEqual(told, truth + 0.01)
+
+    def beside_the_duration_in_the_runtime_folder(self):
+        runtime = self.make_folder()
+        self.tell_the_duration(runtime)
+        self.assertEqual(5, len(os.listdir(runtime)))
+
+    def beside_the_duration_without_a_runtime_folder(self):
+        before = {name for name in os.listdir("/dev/shm") if name.endswith(".open")}
+        self.tell_the_duration(None)
+        for name in os.listdir("/dev/shm"):
+            if name.endswith(".open") and name not in before:
+                os.unlink("/dev/shm/" + name)
+
+    def beside_the_duration_in_the_spool(self):
+        self.tell_the_duration("/proc/self")
 
     def notes(self, program):
         return [name for name in program.names() if name.endswith(".open")]

@@ -20,6 +20,7 @@
 #include "monitor/worker.h"
 #include "report/spool_files.h"
 
+static struct hd_monitor *monitor;
 static struct hd_worker *worker;
 static struct hd_hang *hang;
 static struct hd_os_calls real;
@@ -30,8 +31,13 @@ static int set_up(void **state) {
     real = hd_os;
     memcpy(strrchr(folder, '-'), "-XXXXXX", sizeof "-XXXXXX");
     worker = calloc(1, sizeof *worker);
-    hang = calloc(1, sizeof *hang);
-    assert_true(worker != NULL && hang != NULL && mkdtemp(folder) != NULL);
+    assert_true(worker != NULL && mkdtemp(folder) != NULL);
+    monitor = aligned_alloc(HD_NOTE_BYTES, (sizeof *monitor + HD_NOTE_BYTES - 1) & ~(HD_NOTE_BYTES - 1));
+    assert_non_null(monitor);
+    memset(monitor, 0, sizeof *monitor);
+    worker->monitor = monitor;
+    worker->runtime_fd = -1;
+    hang = worker->hang;
     worker->spool.dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(worker->spool.dir_fd >= 0);
     hang->id[0] = 1;
@@ -43,7 +49,7 @@ static int tear_down(void **state) {
     hd_os = real;
     close(worker->spool.dir_fd);
     free(worker);
-    free(hang);
+    free(monitor);
     return rmdir(folder); /* nothing of ours is left */
 }
 
