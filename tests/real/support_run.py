@@ -146,18 +146,20 @@ def may_trace():
 class Program:
     """One program in a folder of its own: under `hangdog run`, or plain, to compare with."""
 
-    def __init__(self, argv, options=(), watched=True, env=None, folder=None):
+    def __init__(self, argv, options=(), watched=True, env=None, folder=None, terminal=None):
         self.folder = folder or os.path.realpath(tempfile.mkdtemp(prefix="hangdog-test-"))
         self.spool = os.path.join(self.folder, "spool")
         self.watched = watched
         self.starved_ns = self._delay_ns = 0
         head = [HANGDOG, "run", "--spool", self.spool, *options, "--"] if watched else []
+        if terminal is not None:  # the program's controlling terminal
+            head = ["/usr/bin/setsid", "--ctty", *head]
         self.output_path = os.path.join(self.folder, "stdout")
         self.errors_path = os.path.join(self.folder, "stderr")
         with open(self.output_path, "wb") as out, open(self.errors_path, "wb") as err:
             # pylint: disable=consider-using-with
-            self.process = subprocess.Popen([*head, *argv], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                            cwd=self.folder, env=environment(env))
+            self.process = subprocess.Popen([*head, *argv], stdin=subprocess.DEVNULL if terminal is None else terminal,
+                                            stdout=out, stderr=err, cwd=self.folder, env=environment(env))
         self._pid = None
 
     @property
