@@ -154,11 +154,11 @@ static enum kind kind_of(const struct hd_worker *k, int tid, int fd) {
 
 /* The kernel writes an instance's whole content while a lock is taken that epoll_ctl needs. st_size is the
  * number of open descriptors since Linux 6.2; before, 0. */
-static bool is_small(const struct hd_worker *k, int tid) {
+static long open_count(const struct hd_worker *k, int tid) {
     char path[48];
     struct stat st;
     hd_task_path(path, sizeof path, tid, "fd");
-    return hd_os.stat_at(k->proc_fd, path, &st, 0) != 0 || st.st_size <= CONTENT_MAX;
+    return hd_os.stat_at(k->proc_fd, path, &st, 0) == 0 ? (long)st.st_size : -1;
 }
 
 static uint32_t content_of(const struct hd_worker *k, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
@@ -189,7 +189,10 @@ static bool is_connected(const struct hd_worker *k, int tid, int fd) {
  */
 static enum hd_wait_evidence evidence_of_epoll(const struct hd_worker *k, int tid, int epoll) {
     int32_t fd[HD_WAIT_FDS];
-    uint32_t count[KINDS] = {0}, n = is_small(k, tid) ? content_of(k, tid, epoll, fd) : HD_WAIT_FDS;
+    uint32_t count[KINDS] = {0}, n = HD_WAIT_FDS;
+    if (open_count(k, tid) <= CONTENT_MAX) {
+        n = content_of(k, tid, epoll, fd);
+    }
     if (n == HD_WAIT_FDS) {
         return HD_EVIDENCE_BY_KIND;
     }
@@ -211,13 +214,17 @@ enum hd_wait_evidence hd_objects_evidence(const struct hd_worker *k, int tid,
         count[(id->listens >> i & 1) != 0 ? LOOPS : kind_of(k, tid, id->fd[i])]++;
     }
     uint32_t pipes = count[PIPE] + count[OWN_PIPE], sockets = count[SOCKET] + count[OWN_SOCKET];
-    if (count[GONE] == n && n > 0) {
-        return HD_EVIDENCE_CALL;
+    if (count[GONE] == n && n > 0) { /* or /proc is of another namespace, and nothing is known */
+        return open_count(k, tid) >= 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_PLAIN;
     }
     if (n > 0 && (pipes == n || (n == 1 && sockets + count[EVENTFD] == 1))) {
         return HD_EVIDENCE_CALL; /* make waits for its job server by a pipe of which it has both ends */
     }
-    bool wakes = count[EVENTFD] + count[OWN_PIPE] > 0 && count[EVENTFD] + count[OWN_PIPE] < n;
+    uint32_t wakers = count[EVENTFD] + count[OWN_PIPE];
+    if (count[PIPE] > 0 && count[PIPE] + wakers == n) {
+        return HD_EVIDENCE_CALL; /* Ruby reads a child's output so, beside a waker of its own */
+    }
+    bool wakes = wakers > 0 && wakers < n && !(sockets == 1 && wakers == n - 1);
     return count[LOOPS] > 0 || wakes ? HD_EVIDENCE_BY_KIND : HD_EVIDENCE_PLAIN;
 }
 

@@ -30,15 +30,22 @@ void hd_recognition_init(struct hd_recognition *g, const struct hd_record *recor
     hd_chosen_init(&g->chosen, record->options.loop);
 }
 
+/* In a wait that is known for the loop's. */
+static bool is_idle(struct hd_loop *loop) {
+    struct hd_loop_view view;
+    hd_loop_view(loop, &view);
+    return !view.running;
+}
+
 bool hd_recognise_due(void *waits, uint64_t now_ns) {
     struct hd_waits *t = waits;
     struct hd_recognition *g = t->recognition;
     if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) != 0) {
         return true;
     }
-    bool waited = atomic_load_explicit(&t->order, memory_order_relaxed) !=
-                  atomic_load_explicit(&g->order, memory_order_relaxed);
-    const struct hd_loop *loop = t->loop;
+    uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
+    bool waited = order != atomic_load_explicit(&g->order, memory_order_relaxed);
+    struct hd_loop *loop = t->loop;
     if (loop == NULL) {
         return false; /* its watch just begins */
     }
@@ -47,7 +54,9 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
     if (sure) {
         return waited && now_ns - looked_ns >= CERTAIN_EVERY_NS;
     }
-    return waited || looked_ns == 0;
+    bool again = order != 0 && order != atomic_load_explicit(&g->idle_order, memory_order_relaxed) &&
+                 is_idle(loop); /* it returned: it is certain now, if it has evidence */
+    return waited || again || looked_ns == 0;
 }
 
 /* ---- what an identity waits for --------------------------------------------------------------- */
@@ -110,7 +119,7 @@ static void resolve(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
         }
         struct hd_rule_state *r = &t->recognition->rule;
         if (!hd_chosen_on(&t->recognition->chosen)) {
-            hd_rule_seen(r, hd_rule_group_of(r, &seen), &seen, now_ns);
+            hd_rule_seen(r, hd_rule_group_of(r, &seen), &seen, left->blocks, now_ns);
         }
     }
 }
@@ -160,8 +169,10 @@ static void look_again(struct hd_waits *t, const struct hd_worker *k) {
         if (known->known && !known->objects.epoll &&
             atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
             hd_objects_set(k, t->loop->tid, &known->objects, &now)) {
+            bool call = known->seen.evidence == HD_EVIDENCE_CALL; /* and is none after its descriptors went */
             known->seen.set = now;
             judge_kinds(k, t->loop->tid, &known->objects, &known->seen);
+            known->seen.evidence = call ? HD_EVIDENCE_CALL : known->seen.evidence;
         }
     }
 }
@@ -311,6 +322,9 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
     atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
                           memory_order_relaxed);
     atomic_store_explicit(&loop->sure, hd_rule_certain(&g->rule), memory_order_relaxed);
+    if (hd_rule_certain(&g->rule)) { /* the monitor may be parked by now */
+        hd_held_show(k, ((const struct hd_watch *)(const void *)loop)->index, g->generation);
+    }
     atomic_store_explicit(&loop->has_evidence, hd_rule_has_evidence(&g->rule), memory_order_relaxed);
     g->standing = standing_of(&g->rule);
 }
@@ -377,9 +391,13 @@ void hd_recognise(void *waits, struct hd_worker *k) {
         note_gone(t, k);
         look_again(t, k);
         tell_rule(t, now_ns, now);
+        if (is_idle(t->loop)) {
+            hd_rule_waits_again(&g->rule, now_ns);
+            atomic_store_explicit(&g->idle_order, order, memory_order_relaxed);
+        }
     }
-    give_verdicts(t, k);
     g->generation = ((const struct hd_watch *)(const void *)t->loop)->generation;
+    give_verdicts(t, k);
     atomic_store_explicit(&g->order, order, memory_order_relaxed);
     atomic_store_explicit(&g->looked_ns, now_ns, memory_order_relaxed);
     if (atomic_load_explicit(&k->monitor->stopping, memory_order_relaxed)) {

@@ -25,8 +25,9 @@ struct hd_recognition {
     struct hd_functions known_functions;
     struct hd_chosen chosen; /* in place of the rule */
     struct hd_known_identity identity[HD_IDENTITIES];
-    _Atomic uint64_t order;     /* of the last wait that the rule was told of */
-    _Atomic uint64_t looked_ns; /* when it last was; 0: not yet */
+    _Atomic uint64_t order;      /* of the last wait that the rule was told of */
+    _Atomic uint64_t idle_order; /* the same, when its loop was last found idle */
+    _Atomic uint64_t looked_ns;  /* when it last was; 0: not yet */
     uint64_t rule_changes;
     uint32_t standing;   /* enum hd_record_loop */
     uint32_t generation; /* of the watch when it last was looked at */

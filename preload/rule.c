@@ -202,7 +202,7 @@ static int evidence_now(const struct hd_rule_state *r, const struct hd_rule_grou
 
 static bool is_candidate(const struct hd_rule_group *g) {
     bool waits_often = g->waits >= LOOP_WAITS && g->waited_ns >= LOOP_NS;
-    return g->used && !g->inner && !g->gone &&
+    return g->used && g->seen && !g->inner && !g->gone &&
            (g->evidence > HD_EVIDENCE_PLAIN || (g->evidence == HD_EVIDENCE_PLAIN && waits_often));
 }
 
@@ -276,12 +276,22 @@ static void add_evidence(struct hd_rule_group *g, const struct hd_seen_wait *w) 
     g->evidence = w->evidence > g->evidence ? w->evidence : g->evidence;
 }
 
-void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t now_ns) {
+void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, bool blocks,
+                  uint64_t now_ns) {
     if (group != HD_RULE_NONE) {
         struct hd_rule_group *g = &r->group[group];
+        g->seen |= blocks || r->loop == HD_RULE_NONE;
         g->last_ns = g->waits == 0 ? now_ns : g->last_ns;
         add_evidence(g, w);
         choose(r, now_ns);
+    }
+}
+
+void hd_rule_waits_again(struct hd_rule_state *r, uint64_t now_ns) {
+    struct hd_rule_group *g = r->loop != HD_RULE_NONE ? &r->group[r->loop] : NULL;
+    if (g != NULL && g->waits > 0 && !was_left(r, g, g->last_own)) {
+        g->returned = true;
+        make_certain(r, now_ns);
     }
 }
 
@@ -309,6 +319,7 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
         g->first = w->first != 0 ? w->first : order;
     }
     add_evidence(g, w);
+    g->seen = true;
     g->waited_ns += waited_ns;
     g->waits += waits;
     g->returned |= waits > 1;

@@ -55,6 +55,7 @@ struct hd_seen_wait {
 /* Waits that belong together. */
 struct hd_rule_group {
     bool used;
+    bool seen;       /* a wait of it was, and not only a look with zero timeout */
     bool inner;      /* it waited inside another group's turn: a blocking call, for good */
     bool returned;   /* its own place waited again, and its turn was not left in between */
     bool turned;     /* it waited again after a turn that was long */
@@ -88,9 +89,13 @@ void hd_rule_init(struct hd_rule_state *r);
  * or waits for nothing where no group does. */
 uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w);
 
-/* A wait of that group was seen for the first time, and may still last, or was a look with zero timeout: with
- * evidence the group is the loop at once. */
-void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t now_ns);
+/* A wait of that group was seen for the first time, and may still last: with evidence the group is the loop
+ * at once. `blocks`: false for a look with zero timeout, which counts only while there is no loop. */
+void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, bool blocks,
+                  uint64_t now_ns);
+
+/* The loop's thread is in a wait of the loop's now, which has waited before: it returned. */
+void hd_rule_waits_again(struct hd_rule_state *r, uint64_t now_ns);
 
 /* `waits` waits of that group, `waited_ns` in all, the last of them the `order`-th wait of the thread, ended
  * at now_ns. From the wait's place; places of one group may differ. */

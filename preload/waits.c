@@ -144,7 +144,7 @@ INSIDE_A_CALL static bool is_elsewhere(const struct hd_waits *t, uint64_t sp, ui
 }
 
 /* For the worker: an identity of unknown meaning waits again. */
-INSIDE_A_CALL SELDOM static void leave_stack(struct hd_waits *t, struct hd_identity *id) {
+INSIDE_A_CALL SELDOM static void leave_stack(struct hd_waits *t, struct hd_identity *id, bool blocks) {
     /* The newest wins: this wait may last, those before it are over. */
     begin_seldom(t);
     struct hd_left_stack *left = &t->left.stack[t->left.writing];
@@ -161,6 +161,7 @@ INSIDE_A_CALL SELDOM static void leave_stack(struct hd_waits *t, struct hd_ident
         copy(left->stack, left->regs.sp, left->bytes);
     }
     left->objects = id->objects;
+    left->blocks = blocks;
     left->sp = id->sp;
     left->identity = (uint32_t)(id - t->identity);
     left->uses = atomic_load_explicit(&id->uses, memory_order_relaxed);
@@ -211,7 +212,7 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
     w->blocks = blocks;
     w->idle = verdict == HD_WAIT_IDLE;
     if (verdict == HD_WAIT_UNKNOWN && atomic_load_explicit(&id->resolved, memory_order_relaxed) == 0) {
-        leave_stack(t, id);
+        leave_stack(t, id, blocks);
     }
     if (!blocks) {
         return;

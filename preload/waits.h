@@ -52,6 +52,7 @@ struct hd_identity {
 /* A stack that the thread left for the worker. */
 struct hd_left_stack {
     uint32_t identity, uses, bytes;
+    bool blocks;    /* it was no look with zero timeout */
     bool elsewhere; /* not on the thread's own stack */
     struct hd_wait_objects objects;
     uint64_t sp;

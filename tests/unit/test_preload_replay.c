@@ -154,7 +154,7 @@ static void wait_line(struct replay *r, struct line *l) {
         return;
     }
     uint32_t group = hd_rule_group_of(&r->rule, &w);
-    hd_rule_seen(&r->rule, group, &w, l->begin_us * HD_NS_PER_US);
+    hd_rule_seen(&r->rule, group, &w, true, l->begin_us * HD_NS_PER_US);
     judge(r, l, hd_rule_verdict(&r->rule, group));
     r->order += l->waits;
     hd_rule_waited(&r->rule, group, &w, l->took_us * HD_NS_PER_US, l->waits, r->order,

@@ -78,7 +78,7 @@ static struct hd_seen_wait evident(uint64_t object, uint64_t place, uint64_t sp,
 }
 
 static void see(const struct hd_seen_wait *w) {
-    hd_rule_seen(&rule, hd_rule_group_of(&rule, w), w, now_ns);
+    hd_rule_seen(&rule, hd_rule_group_of(&rule, w), w, true, now_ns);
 }
 
 static void a_loop_with_evidence_is_known_while_its_first_wait_lasts(void **state) {
