@@ -60,7 +60,10 @@ static void put_cause(const struct page *p) {
         render_who_ran(p);
     bool is_said = member_text(cause, "kind") != NULL && strcmp(member_text(cause, "kind"), "starved") == 0;
     if (!is_said && delay > member_int(p->report, "duration_ns") / 10)
-        fprintf(p->out, "  %s of it ready to run without a processor\n", render_duration(duration, delay));
+        fprintf(p->out, "  and %s: no CPU was free\n", render_duration(duration, delay));
+    if (member_int(cause, "throttled_ns") > member_int(p->report, "duration_ns") / 10)
+        fprintf(p->out, "  for %s of it the CPU quota of its control group was used up\n",
+                render_duration(duration, member_int(cause, "throttled_ns")));
 }
 
 static void put_remarks(const struct page *p) {

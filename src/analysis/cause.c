@@ -203,24 +203,33 @@ static const struct hd_evidence *call_of(struct hd_cause_sums *s, const struct h
     return &s->call;
 }
 
+/* The time without a CPU that a sample may stand for. The kernel sometimes counts a whole sleep as such,
+ * where it moved the thread between CPUs as that fell asleep: then it says more than the time since the
+ * sample, which found the thread blocked. */
+static uint64_t delay_of(const struct hd_evidence *e) {
+    bool blocked = e->state == HD_RUN_BLOCKED || e->state == HD_RUN_UNINTERRUPTIBLE;
+    return blocked && e->delay_ns > e->for_ns + e->for_ns / 8 + 5 * HD_NS_PER_MS ? 0 : e->delay_ns;
+}
+
 void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e) {
-    uint64_t delay_ns = least(e->delay_ns, e->for_ns);
+    uint64_t all_delay_ns = delay_of(e);
+    uint64_t delay_ns = least(all_delay_ns, e->for_ns);
     uint64_t cpu_ns = least(e->cpu_ns, e->for_ns - delay_ns);
     uint64_t rest_ns = e->for_ns - delay_ns - cpu_ns;
     const struct hd_evidence *call;
     s->total_ns += e->for_ns;
-    s->delay_ns += e->delay_ns;
     add_time(s, HD_CAUSE_STARVED, delay_ns, e);
     add_time(s, HD_CAUSE_CPU, cpu_ns, e);
 
     /* The kernel adds to its figures when it switches, not while a thread runs or waits to run: what exceeds
      * this sample belongs to an earlier one, whose rest was taken for running. */
-    uint64_t late_delay_ns = least(e->delay_ns - delay_ns, s->assumed_ns);
+    uint64_t late_delay_ns = least(all_delay_ns - delay_ns, s->assumed_ns);
     if (late_delay_ns != 0) {
         s->assumed_ns -= late_delay_ns;
         s->ns[HD_CAUSE_CPU] -= late_delay_ns;
         add_time(s, HD_CAUSE_STARVED, late_delay_ns, e);
     }
+    s->delay_ns += delay_ns + late_delay_ns;
     s->assumed_ns -= least(e->cpu_ns - cpu_ns, s->assumed_ns);
 
     switch ((enum hd_run_state)e->state) {

@@ -65,6 +65,7 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     h->begun_ns = msg->begun_ns;
     h->cost_before = msg->cost;
     h->cpu_before_ns = msg->cpu_ns;
+    h->throttled_before_ns = hd_throttled_ns(k);
     h->faults_before = hd_major_faults(k, h->tid);
     h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
     h->tracked_age_ns = msg->duration_ns;
@@ -103,7 +104,7 @@ static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, uint64_
     bool known = from != NULL && to != NULL && hd_sched_known(from) && hd_sched_known(to);
     e->for_ns = ns;
     e->cpu_ns = known && to->cpu_ns > from->cpu_ns ? to->cpu_ns - from->cpu_ns : 0;
-    e->delay_ns = known ? to->delay_ns - from->delay_ns : 0;
+    e->delay_ns = known && to->delay_ns > from->delay_ns ? to->delay_ns - from->delay_ns : 0;
     bool left = known && (to->slices != from->slices || found_blocked(state)); /* slices count its returns */
     if (found_running(e->state) && left && state != HD_RUN_RUNNABLE) {
         uint64_t told_ns = e->cpu_ns + e->delay_ns;

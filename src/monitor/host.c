@@ -124,6 +124,7 @@ void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
     fill_app(m, k);
     find_mutex_locks(k);
     hd_joined_init(k);
+    hd_throttled_init(k);
     k->runtime_fd = m->settings.runtime[0] != '/'
                         ? -1
                         : hd_os.open_at(AT_FDCWD, m->settings.runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);

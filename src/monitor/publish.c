@@ -216,6 +216,8 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     hd_cause_decide(&h->sums, &cause);
     uint64_t faults = hd_major_faults(k, h->tid); /* the thread may be gone */
     cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
+    uint64_t throttled_ns = hd_throttled_ns(k) - h->throttled_before_ns; /* of all its CPUs */
+    cause.throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
     fill_deadlock(m, h, complete, &cause);
     fill_cost(k, h, &cost);
     r.cause = &cause;

@@ -65,6 +65,7 @@ struct hd_hang {
     struct hd_sched begun; /* when the turn was first seen running, at begun_ns */
     uint64_t begun_ns;
     bool begun_known;
+    uint64_t throttled_before_ns;
     uint64_t faults_before; /* major ones, when tracking began */
     struct hd_timeline_entry timeline[HD_TIMELINE];
     uint32_t timeline_count; /* ever */
@@ -88,6 +89,7 @@ struct hd_worker {
     struct hd_monitor *monitor;
     int proc_fd; /* /proc/self, kept */
     int mem_fd;
+    int throttled_fd; /* hd_throttled_init's */
     int own_tid;
     struct hd_spool spool;
     int runtime_fd; /* settings.runtime; less than zero: there is none */
@@ -166,6 +168,11 @@ int hd_mutex_owner_now(const struct hd_worker *k, const struct hd_capture *c, bo
  */
 void hd_joined_init(struct hd_worker *k);
 int hd_joined_tid(const struct hd_worker *k, const struct hd_capture *c);
+
+/* How long the quota of the process's control group has kept it from the CPUs, ever; 0 where that is not
+ * known. A system call or two, of a file that is kept. */
+void hd_throttled_init(struct hd_worker *k);
+uint64_t hd_throttled_ns(const struct hd_worker *k);
 
 /* Resident memory, and whether a debugger is attached. */
 void hd_process_figures(struct hd_worker *k);

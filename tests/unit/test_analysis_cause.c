@@ -210,6 +210,19 @@ static void run_queue_delay_is_starved(void **state) {
     assert_string_equal(cause.detail, "was ready to run and got no processor for 900 ms of 1.000 s");
 }
 
+/* Of a sleep of 7 s, as Linux 6.18 counts one in some. */
+static void a_sleep_that_the_kernel_counts_as_delay_is_a_sleep(void **state) {
+    (void)state;
+    struct hd_evidence e = {.for_ns = 700 * MS, .state = HD_RUN_BLOCKED, .syscall_nr = SYS_clock_nanosleep};
+    add_times(e, 9);
+    e.delay_ns = 6996 * MS;
+    add_times(e, 1);
+    assert_kind(HD_CAUSE_SLEEP);
+    assert_int_equal(cause.run_delay_ns, 0);
+    assert_int_equal(sums.ns[HD_CAUSE_STARVED], 0);
+    assert_true(cause.share == 1);
+}
+
 static void whose_ends_were_waited_for_one_after_the_other_is_said(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -484,6 +497,7 @@ int main(void) {
         TEST(the_kind_with_the_most_time_wins),
         TEST(a_blocked_samples_time_is_split),
         TEST(run_queue_delay_is_starved),
+        TEST(a_sleep_that_the_kernel_counts_as_delay_is_a_sleep),
         TEST(whose_ends_were_waited_for_one_after_the_other_is_said),
         TEST(delay_that_the_kernel_tells_late_is_taken_from_assumed_running),
         TEST(the_evidence_with_the_most_time_is_told),

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program that links the library, and hangs as its second argument says: not at all, for half a second, for
- * ever, or for ever while another thread ends it.
+ * ever, for ever while another thread ends it; asleep for 2 s, or computing for so long.
  *
- *   library-hang SPOOL none|short|long|exit
+ *   library-hang SPOOL none|short|long|exit|sleep|spin
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hangdog/hangdog.h"
@@ -17,6 +18,17 @@ static void *end_it(void *unused) {
     (void)unused;
     sleep(1);
     exit(0);
+}
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void spin(double limit) {
+    for (double end = seconds() + limit; seconds() < end;) {
+    }
 }
 
 int main(int argc, char **argv) {
@@ -35,6 +47,10 @@ int main(int argc, char **argv) {
         return 1;
     if (strcmp(argv[2], "short") == 0)
         usleep(500000);
+    else if (strcmp(argv[2], "sleep") == 0)
+        usleep(2000000);
+    else if (strcmp(argv[2], "spin") == 0)
+        spin(2);
     else if (strcmp(argv[2], "none") != 0)
         for (;;)
             pause();
