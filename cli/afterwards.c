@@ -146,13 +146,14 @@ static void set_signal(json_t *report, int death) {
 }
 
 /* What a hang that lasted until the process ended took since the monitor's last look at it, which the record
- * has. Looks are an interval and a half apart at the most, later a second: more is a stop, or a process that
- * was long in dying. */
+ * has. Looks are an interval and a half apart at the most, later a twentieth of the hang, up to a second:
+ * more is a stop, or a process that was long in dying. */
 static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
     uint64_t duration_ns = atomic_load(&c->open_duration_ns);
     uint64_t looked_ns = atomic_load(&c->open_since_ns) + duration_ns;
     uint64_t late_ns = 2 * c->options.interval_ns + 50 * HD_NS_PER_MS;
-    uint64_t most_ns = duration_ns < 10 * HD_NS_PER_S ? late_ns : late_ns + HD_NS_PER_S;
+    uint64_t apart_ns = duration_ns / 20 < HD_NS_PER_S ? duration_ns / 20 : HD_NS_PER_S;
+    uint64_t most_ns = late_ns + apart_ns;
     return ended_ns > looked_ns && ended_ns - looked_ns < most_ns ? ended_ns - looked_ns : 0;
 }
 

@@ -6,7 +6,6 @@
 
 #define EQUAL_BEFORE_BACKOFF_NS (2 * HD_NS_PER_S)
 #define STEP_MAX_NS (60 * HD_NS_PER_S)
-#define LOOKS_CLOSE_NS (10 * HD_NS_PER_S)
 #define LOOKS_FAR_NS (1 * HD_NS_PER_S)
 #define YOUNG_INTERVALS 2
 
@@ -179,15 +178,23 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
     return actions;
 }
 
+/* The distance of looks: a twentieth of the time that the stack has been equal. */
+static uint64_t look_step(const struct hd_life *life, uint64_t now_ns, uint64_t look_ns) {
+    uint64_t step = now_ns > life->changed_ns ? (now_ns - life->changed_ns) / 20 : 0;
+    step = step < LOOKS_FAR_NS ? step : LOOKS_FAR_NS;
+    return step > look_ns ? step : look_ns;
+}
+
 uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, uint64_t look_ns,
                          const struct hd_limits *limits) {
-    uint64_t step = hd_life_age(life, now_ns) < LOOKS_CLOSE_NS ? look_ns : LOOKS_FAR_NS;
     if (life->state == HD_LIFE_IDLE || life->state == HD_LIFE_RUNNING) {
         uint64_t old_ns = life->turn_ns + life->excluded_ns + old_age(limits);
         bool sooner = life->state == HD_LIFE_RUNNING && old_ns > now_ns && old_ns < now_ns + look_ns;
         return sooner ? old_ns : now_ns + look_ns;
     }
+    uint64_t step = look_step(life, now_ns, look_ns);
     uint64_t next = now_ns + step;
+    uint64_t over_ns = life->turn_ns + life->excluded_ns + life->threshold_ns; /* a hang from then on */
     uint64_t from = life->sampled_ns + off_the_beat(life->sampled_ns, limits->interval_ns);
     uint64_t sample = from + life->step_ns;
     /* a grid from the turn's start would bunch after a late look; the next look counts from the one that was
@@ -197,6 +204,9 @@ uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, uint64_t l
     }
     if (sample > now_ns && sample < next) {
         next = sample;
+    }
+    if (step > look_ns && life->state == HD_LIFE_TRACKED && over_ns > now_ns && over_ns < next) {
+        next = over_ns;
     }
     return next;
 }

@@ -219,8 +219,8 @@ static void over_the_budget_samples_are_fewer_and_looks_are_not(void **state) {
     run_for(&usual, 2000 * MS);
     limits.sample_ns = 200 * MS;
     run_for(&spread, 2000 * MS);
-    assert_in_range(spread.looks, usual.looks - 2,
-                    usual.looks + 2); /* they are no more to a beat than samples */
+    /* a look comes with each sample, and a twentieth of the equal time apart without one */
+    assert_in_range(spread.looks, usual.looks * 2 / 3, usual.looks + 2);
     assert_int_equal(spread.opens, 1);
     assert_in_range(usual.samples, 37, 40);
     assert_in_range(spread.samples, 9, 10);
@@ -239,9 +239,42 @@ static void looks_are_close_however_far_apart_samples_are(void **state) {
     for (uint64_t end = START + 9000 * MS, next; r.now_ns < end; r.now_ns = next) {
         look(&r, (struct hd_look){0});
         next = hd_life_next_ns(&r.life, r.now_ns, 30 * MS, &limits);
-        assert_in_range(next - r.now_ns, 1, 45 * MS);
+        uint64_t apart_ns = (r.now_ns - START) / 20;
+        assert_in_range(next - r.now_ns, 1, apart_ns < 30 * MS ? 45 * MS : apart_ns * 3 / 2);
     }
     assert_in_range(r.samples, 7, 11);
+    limits = usual;
+}
+
+/* A twentieth of the time that the stack has been equal, 50 ms at least and 1 s at most. */
+static void looks_go_apart_while_the_stack_is_equal(void **state) {
+    (void)state;
+    struct run r = begin();
+    unsigned until_10_s = 0;
+    for (uint64_t end = START + 60 * HD_NS_PER_S, next; r.now_ns < end; r.now_ns = next) {
+        look(&r, (struct hd_look){0});
+        uint64_t equal_ns = r.now_ns - START, apart_ns = equal_ns / 20;
+        apart_ns = apart_ns < 50 * MS ? 50 * MS : apart_ns < 1000 * MS ? apart_ns : 1000 * MS;
+        next = hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits);
+        assert_in_range(next - r.now_ns, 1, apart_ns + apart_ns / 2);
+        until_10_s += r.now_ns < START + 10 * HD_NS_PER_S;
+    }
+    assert_in_range(until_10_s, 60, 110); /* 50 ms apart all the time: 200 */
+    r.changed_ns = r.now_ns;
+    look(&r, (struct hd_look){0});
+    assert_true(hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits) - r.now_ns <= 75 * MS);
+}
+
+static void a_long_turn_is_a_hang_at_its_threshold(void **state) {
+    (void)state;
+    const struct hd_limits usual = limits;
+    limits.threshold_ns = 10 * HD_NS_PER_S + 7 * MS;
+    struct run r = begin();
+    while (r.opens == 0) {
+        look(&r, (struct hd_look){0});
+        r.now_ns = r.opens != 0 ? r.now_ns : hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits);
+    }
+    assert_int_equal(r.now_ns - START, limits.threshold_ns);
     limits = usual;
 }
 
@@ -325,6 +358,8 @@ int main(void) {
         cmocka_unit_test(a_new_turn_ends_the_one_before),
         cmocka_unit_test(equal_stacks_back_off_by_fibonacci_and_a_tenth),
         cmocka_unit_test(over_the_budget_samples_are_fewer_and_looks_are_not),
+        cmocka_unit_test(looks_go_apart_while_the_stack_is_equal),
+        cmocka_unit_test(a_long_turn_is_a_hang_at_its_threshold),
         cmocka_unit_test(looks_are_close_however_far_apart_samples_are),
         cmocka_unit_test(a_different_stack_resets_the_back_off),
         cmocka_unit_test(a_blocked_thread_that_moves_is_sampled_at_once_but_once),
