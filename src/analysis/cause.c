@@ -252,6 +252,7 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e) {
 
 void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns) {
     s->total_ns = least(s->total_ns, total_ns);
+    s->delay_ns = least(s->delay_ns, total_ns);
     for (int i = 0; i < HD_CAUSE_KINDS; i++)
         s->ns[i] = least(s->ns[i], total_ns);
 }

@@ -15,9 +15,9 @@ struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg) {
     return NULL;
 }
 
-void hd_hang_open(struct hd_hang *h) {
+void hd_hang_open(struct hd_hang *h, uint64_t from_wall_ns) {
     h->opened = true;
-    hd_uuid_make(h->id, hd_os_wall_ns());
+    hd_uuid_make_at(h->id, h->start_wall_ns > from_wall_ns ? h->start_wall_ns : from_wall_ns);
 }
 
 void hd_hang_free(struct hd_hang *h) {
@@ -124,6 +124,7 @@ static void take_back(struct hd_hang *h, uint64_t ns) {
         ns = ns < e->for_ns ? ns : e->for_ns;
         hd_tree_discharge(&h->tree, e->leaf, ns);
         e->for_ns -= ns;
+        hd_cause_limit(&h->sums, h->sums.total_ns > ns ? h->sums.total_ns - ns : 0);
     }
 }
 

@@ -11,7 +11,8 @@
  * same time is not followed, and only counted. */
 struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg);
 struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg);
-void hd_hang_open(struct hd_hang *h); /* it is to be reported */
+/* It is to be reported. Reports sort by their ids, and so by when hangs began: not before `from_wall_ns`. */
+void hd_hang_open(struct hd_hang *h, uint64_t from_wall_ns);
 void hd_hang_free(struct hd_hang *h);
 
 /* The stack in k->frames, in the hang's tree; the pool always has room for it. Returns its leaf. */

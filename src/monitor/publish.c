@@ -213,7 +213,9 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     struct hd_hot_path hot;
     hot.count = hd_tree_hot_path(&h->tree, hot.node, HD_TREE_DEPTH_MAX);
     fill(m, k, h, &hot, &r);
-    hd_cause_decide(&h->sums, &cause);
+    k->sums = h->sums;
+    hd_cause_limit(&k->sums, h->duration_ns); /* a stop may be taken off later than its time was added */
+    hd_cause_decide(&k->sums, &cause);
     uint64_t faults = hd_major_faults(k, h->tid); /* the thread may be gone */
     cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
     uint64_t throttled_ns = hd_throttled_ns(k) - h->throttled_before_ns; /* of all its CPUs */

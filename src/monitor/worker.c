@@ -277,7 +277,7 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     if (h->excused) { /* which the monitor did not know yet */
         return;
     }
-    hd_hang_open(h);
+    hd_hang_open(h, m->record->options.started_wall_ns);
     hd_process_figures(k);
     look_at_threads(m, k, h);
     hd_publish(m, k, h, false);

@@ -118,6 +118,7 @@ struct hd_worker {
     uint64_t day_checked_ns;
     uint64_t suppressed;
     /* shared buffers */
+    struct hd_cause_sums sums; /* of the hang that is written */
     struct hd_tree_pool pool;
     struct hd_frame frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX];
     struct hd_thread_record thread[HD_THREADS_MAX];

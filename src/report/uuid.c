@@ -52,6 +52,15 @@ void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
     id[8] = (uint8_t)(0x80 | (id[8] & 0x1f));
 }
 
+void hd_uuid_make_at(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
+    uint64_t ms = wall_ns / HD_NS_PER_MS, part = wall_ns % HD_NS_PER_MS * 4096 / HD_NS_PER_MS;
+    hd_uuid_make(id, wall_ns);
+    for (unsigned i = 0; i < 6; i++)
+        id[i] = (uint8_t)(ms >> (40 - 8 * i));
+    id[6] = (uint8_t)(0x70 | part >> 8);
+    id[7] = (uint8_t)part;
+}
+
 void hd_uuid_make_session(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
     hd_uuid_make(id, wall_ns);
     id[8] |= 0x20;

@@ -61,6 +61,24 @@ static uint64_t loop_tid(const json_t *report) {
     return report_ns(json_object_get(report, "loop"), "tid");
 }
 
+/* The slow one's hang begins first and is known as one last. */
+static void reports_are_in_the_order_in_which_hangs_began(void **state) {
+    (void)state;
+    struct looper quick, slow;
+    looper_start(&quick, "quick", 0);
+    looper_start(&slow, "slow", 4 * T * MS);
+    looper_post(&slow, block_sleep, 6 * T);
+    nap_ms(T / 4);
+    looper_call(&quick, block_sleep, 2 * T);
+    looper_wait(&slow);
+    json_t *hangs = spool_wait(&spool, "hang", 2);
+    assert_string_equal(report_text(json_object_get(json_array_get(hangs, 0), "loop"), "name"), "slow");
+    assert_string_equal(report_text(json_object_get(json_array_get(hangs, 1), "loop"), "name"), "quick");
+    json_decref(hangs);
+    looper_stop(&quick);
+    looper_stop(&slow);
+}
+
 static void two_loops_that_hang_at_once_have_a_report_each(void **state) {
     (void)state;
     struct looper one, other;
@@ -420,6 +438,7 @@ int main(void) {
     const struct CMUnitTest beside[] = {
         CASE(beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever),
         CASE(two_loops_have_their_own_thresholds),
+        CASE(reports_are_in_the_order_in_which_hangs_began),
         CASE(two_loops_that_hang_at_once_have_a_report_each),
         CASE(a_loop_that_hangs_is_told_with_its_stack_in_the_other_ones_report),
         CASE(when_a_hang_ends_the_record_has_the_other_one),

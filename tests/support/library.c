@@ -156,6 +156,36 @@ static size_t load_all(const struct spool *s, json_t **reports, size_t most) {
     return count;
 }
 
+/* " for 1.980 s of 2.000 s" */
+static double second_figure(const char *detail) {
+    const char *of = detail != NULL ? strstr(detail, " of ") : NULL;
+    double value = 0;
+    char unit[4] = "";
+    for (const char *next; of != NULL && (next = strstr(of + 1, " of ")) != NULL; of = next) {
+    }
+    if (of == NULL || sscanf(of, " of %lf %3s", &value, unit) != 2) {
+        return 0;
+    }
+    return value * (strcmp(unit, "s") == 0 ? 1e9 : strcmp(unit, "ms") == 0 ? 1e6 : 0);
+}
+
+/* No part of a hang exceeds it: the sentence rounds to a millisecond. */
+static void assert_parts_fit(const json_t *report) {
+    const json_t *cause = json_object_get(report, "cause");
+    double ns = (double)report_ns(report, "duration_ns");
+    double parts[] = {
+        second_figure(report_text(cause, "detail")),
+        (double)json_integer_value(json_object_get(cause, "run_delay_ns")),
+        (double)json_integer_value(json_object_get(cause, "throttled_ns")),
+        (double)json_integer_value(json_object_get(json_object_get(report, "hot_stack"), "duration_ns"))};
+    for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i] > ns + 1e6) {
+            print_error("%.0f ns of %.0f ns: %s\n", parts[i], ns, report_text(cause, "detail"));
+            fail();
+        }
+    }
+}
+
 json_t *spool_reports(const struct spool *s, const char *kind, bool complete) {
     json_t *all[256], *array = json_array();
     size_t count = load_all(s, all, sizeof all / sizeof all[0]);
@@ -163,6 +193,9 @@ json_t *spool_reports(const struct spool *s, const char *kind, bool complete) {
         const char *its = report_text(all[i], "kind");
         bool wanted = kind != NULL ? strcmp(its, kind) == 0 : strcmp(its, "session") != 0;
         if (wanted && (!complete || json_is_true(json_object_get(all[i], "complete")))) {
+            if (strcmp(its, "session") != 0 && json_is_true(json_object_get(all[i], "complete"))) {
+                assert_parts_fit(all[i]);
+            }
             json_array_append(array, all[i]);
         }
         json_decref(all[i]);

@@ -60,6 +60,7 @@ static void a_stop_that_is_known_late_is_nobodys_time(void **state) {
     assert_int_equal(h->timeline[0].for_ns, 2 * INTERVAL);
     assert_int_equal(h->timeline[1].for_ns, 0);
     assert_int_equal(k.pool.node[h->last.leaf].time_ns, 2 * INTERVAL);
+    assert_int_equal(h->sums.total_ns, 2 * INTERVAL); /* the cause's sentence has no more than the hang */
 }
 
 /* One that is found running. */
