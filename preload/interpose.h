@@ -21,7 +21,7 @@ void hd_interpose_resolve_shell(void);   /* those of interpose_shell.c */
 /* From now on our handler of `signal` and the watched thread's alternate stack, if it is ours, are not seen.
  */
 struct hd_mailbox;
-void hd_interpose_hide(int signal, const struct hd_mailbox *m);
+void hd_interpose_hide(const struct hd_mailbox *m);
 
 /* How many epoll instances have had this number. */
 uint32_t hd_epoll_generation(int epfd);

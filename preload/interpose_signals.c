@@ -25,10 +25,7 @@ static struct {
 } real;
 
 /* Written once, before the program's own code runs; not wiped in a forked child, which has both still. */
-static struct {
-    int signal;
-    void *alt_stack;
-} own;
+static struct { void *alt_stack; } own;
 
 EARLY void hd_interpose_resolve_signals(void) {
     _Static_assert(sizeof real == 4 * sizeof(void *), "a name for each");
@@ -41,16 +38,24 @@ EARLY static bool is_own_handler(handler h) {
     return h == (handler)(uintptr_t)hd_capture_on_signal;
 }
 
-void hd_interpose_hide(int signal, const struct hd_mailbox *m) {
-    own.signal = signal;
+void hd_interpose_hide(const struct hd_mailbox *m) {
     own.alt_stack = m->alt_stack;
 }
 
-/* Whether `signal` is ours, and nobody has taken it. */
+/* Whether `signal` is ours, and the program has not taken it. */
 EARLY static bool is_own(int signal) {
     struct sigaction now;
-    return signal == own.signal && signal != 0 && REAL(sigaction)(signal, NULL, &now) == 0 &&
-           is_own_handler(now.sa_handler);
+    return (signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD) &&
+           REAL(sigaction)(signal, NULL, &now) == 0 && is_own_handler(now.sa_handler);
+}
+
+/* The monitor signals only where there is room. */
+EARLY static void note_alt_stack(void) {
+    struct hd_mailbox *m = hd_capture_own_mailbox();
+    stack_t now;
+    if (m != NULL && REAL(sigaltstack)(NULL, &now) == 0) {
+        __atomic_store_n(&m->alt_bytes, (now.ss_flags & SS_DISABLE) != 0 ? 0 : now.ss_size, __ATOMIC_RELAXED);
+    }
 }
 
 /* Only the thread itself can; one that another thread's handlers wait for keeps ours, and so does one under a
@@ -60,6 +65,7 @@ EARLY static void give_way(void) {
     if (own.alt_stack != NULL && !hd_process_is_filtered() && REAL(sigaltstack)(NULL, &now) == 0 &&
         now.ss_sp == own.alt_stack) {
         REAL(sigaltstack)(&none, NULL);
+        note_alt_stack();
     }
 }
 
@@ -94,6 +100,9 @@ EARLY EXPORT int __sigaction(int signal, const struct sigaction *act, struct sig
 
 EARLY EXPORT int sigaltstack(const stack_t *stack, stack_t *old) {
     int rc = REAL(sigaltstack)(stack, old);
+    if (rc == 0 && stack != NULL) {
+        note_alt_stack();
+    }
     if (rc == 0 && old != NULL && own.alt_stack != NULL && old->ss_sp == own.alt_stack) {
         *old = (stack_t){.ss_flags = SS_DISABLE};
     }

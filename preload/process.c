@@ -114,7 +114,7 @@ static void watch_main_thread(struct hd_monitor *m, struct hd_waits *t, uint64_t
     t->loop = watch != NULL ? &watch->loop : NULL;
     t->watch = watch;
     if (t->watch != NULL) {
-        hd_interpose_hide(m->settings.signal, t->watch->mailbox);
+        hd_interpose_hide(t->watch->mailbox);
     }
     hd_waits_self = t;
 }

@@ -45,6 +45,7 @@ enum hd_stop { /* why a walk ended */
                HD_STOP_LIMIT,
                HD_STOP_NO_ANSWER,
                HD_STOP_EXITED,
+               HD_STOP_NO_ROOM, /* no signal was sent: its frame would not fit the thread's stack */
 };
 
 struct hd_frame {
@@ -106,6 +107,7 @@ struct hd_capture {
     bool same;            /* scheduling figures prove the stack of the capture before */
     bool truncated;       /* the stack goes on beyond stack_bytes */
     bool lent;            /* the copy lies where the thread itself has put it */
+    bool no_room;         /* the thread runs, and a signal's frame would not fit its stack */
     int32_t syscall_nr;   /* HD_SYSCALL_NONE, or the number */
     uint64_t syscall_args[6];
     /* word at the futex address and owner, read inside the same sandwich; valid only where

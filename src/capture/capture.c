@@ -54,6 +54,7 @@ static int by_kernel(struct hd_target *t, struct hd_capture *out) {
     }
     hd_capture_sched_now(t, &out->sched);
     out->state = (uint8_t)state;
+    out->no_room = t->no_room && (state == HD_RUN_RUNNING || state == HD_RUN_RUNNABLE);
     if (hd_target_syscall(t, text, &call) > 0 && call.where == HD_PROC_BLOCKED) {
         out->syscall_nr = call.nr;
         memcpy(out->syscall_args, call.args, sizeof out->syscall_args);

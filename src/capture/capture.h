@@ -59,6 +59,7 @@ struct hd_target {
     uint32_t unanswered; /* one that nobody waits for any more, whose signal may still be pending; or 0 */
     struct hd_instant asked_at;
     bool spared;        /* for this sample */
+    bool no_room;       /* at the last look: a signal's frame would not fit */
     uint64_t spared_ns; /* for how long after the last signal none is sent; 0: that broke no call */
     uint64_t spared_until_ns;
     uint64_t ticks_inside;      /* that it ran in the kernel for, when it last was spared */

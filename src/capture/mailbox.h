@@ -38,6 +38,7 @@ struct hd_mailbox {
         stack_begin; /* of the stack that libc gave it, as libc noted; 0: it did not, or is the main one */
     uint64_t stack_end;
     uint8_t *alt_stack; /* NULL: the program has one of its own */
+    uint64_t alt_bytes; /* atomic: of the alternate stack in force, ours or the program's; 0: none */
     uint32_t reading;   /* atomic: the monitor reads the thread's stack as plain memory */
     uint32_t left;      /* atomic: the watch is over; no plain reads any more */
     uint32_t closed;    /* atomic: the monitor has seen the last of this */
@@ -47,7 +48,13 @@ static inline uint64_t hd_mail_word(uint32_t sequence, enum hd_mail_phase phase)
     return (uint64_t)sequence << 2 | (uint64_t)phase;
 }
 
+/* Whether our handler's frame fits where the kernel puts it: on an alternate stack that is large enough.
+ * Without one it would lie on the stack in use, which may be a coroutine's of some KiB. */
+bool hd_mailbox_has_room(const struct hd_mailbox *m);
+
 /* The handler, and who it answers to on this thread. signal_handler.c, which no sanitizer touches. */
+extern const uint32_t
+    *hd_capture_alive; /* 0 there: a forked child's copy. Set before the handler is installed */
 void hd_capture_on_signal(int signal, void *info, void *context);
 void hd_capture_restorer(void);
 void hd_capture_set_mailbox(struct hd_mailbox *m);

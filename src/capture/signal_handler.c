@@ -43,6 +43,8 @@ __asm__(".text\n"
         ".size hd_capture_restorer, . - hd_capture_restorer\n");
 #endif
 
+const uint32_t *hd_capture_alive;
+
 void hd_capture_set_mailbox(struct hd_mailbox *m) {
     own_mailbox = m;
 }
@@ -211,16 +213,31 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     count(m, again);
 }
 
+/* A forked child has this handler and none of our threads: its memory of ours is wiped. */
+static void leave_to_child(int signal) {
+    const struct hd_kernel_action none = {0};
+    (void)hd_syscall4(SYS_rt_sigaction, signal, &none, NULL, HD_KERNEL_SIGSET_BYTES);
+}
+
 void hd_capture_on_signal(int signal, void *info, void *context) {
     uint64_t begin = hd_ticks_read();
     const siginfo_t *why = info;
     struct hd_mailbox *m = own_mailbox;
     bool answer = false;
     uint32_t sequence = 0;
-    /* the kernel had no room for what we sent with it (RLIMIT_SIGPENDING): whoever is asked is meant */
+    /* the kernel had no room for what we sent with it (RLIMIT_SIGPENDING): the thread that is asked is meant
+     */
     bool emptied = why->si_code == SI_USER && why->si_pid == 0;
+    bool ours = emptied || (why->si_code == SI_QUEUE && why->si_pid == (pid_t)hd_syscall0(SYS_getpid));
 
-    if (m != NULL && (emptied || why->si_code == SI_QUEUE)) {
+    if (*hd_capture_alive == 0) {
+        leave_to_child(signal);
+        return;
+    }
+    if (!ours) { /* TCP's urgent data: what it breaks stays broken, or its timeout would start anew */
+        return;
+    }
+    if (m != NULL) {
         sequence = emptied ? (uint32_t)(__atomic_load_n(&m->word, __ATOMIC_RELAXED) >> 2)
                            : (uint32_t)(uintptr_t)why->si_value.sival_ptr;
         uint64_t asked = hd_mail_word(sequence, HD_MAIL_ASKED);

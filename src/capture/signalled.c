@@ -5,6 +5,7 @@
 #include "capture/signalled.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -190,6 +191,12 @@ static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
     return t->blocks;
 }
 
+/* The program has taken the signal: it is the program's from now on. Another one of the kind that is ignored
+ * by default serves as well, unless the program has that, too. 0: there is none. */
+static int take_another(int taken) {
+    return taken == SIGURG && hd_capture_signal_init(SIGWINCH) == 0 ? SIGWINCH : 0;
+}
+
 bool hd_signalled_allowed(struct hd_target *t, bool lend) {
     struct hd_kernel_action action = {0};
     struct hd_proc_status status;
@@ -218,11 +225,12 @@ bool hd_signalled_allowed(struct hd_target *t, bool lend) {
     }
     hd_capture_late_forget(t); /* the signal is lost, or the thread may have run since */
     t->unanswered = 0;
-    if (!quiet || pending || blocks(t, &status)) {
+    t->no_room = !hd_mailbox_has_room(t->mailbox);
+    if (!quiet || pending || t->no_room || blocks(t, &status)) {
         return false;
     }
     if (hd_os.signal_action(t->signal, NULL, &action) < 0 || action.handler != (void *)hd_capture_on_signal) {
-        t->signal = 0; /* the program has taken it: it is the program's from now on */
+        t->signal = take_another(t->signal);
         return false;
     }
     return shared.lent != NULL && held() == NULL && __atomic_load_n(&t->mailbox->left, __ATOMIC_RELAXED) == 0;

@@ -19,6 +19,8 @@
 #define SA_RESTORER 0x04000000
 #endif
 
+#define FRAME_BYTES 3632u           /* of a signal with AVX-512, where the kernel does not say */
+#define HANDLER_BYTES 2048u         /* what the handler and its calls use: 800 by -fstack-usage */
 #define HIDE_NS (10 * HD_NS_PER_MS) /* how long the monitor may take to copy a stack */
 #define PAGE_BYTES 4096u /* a guard of at least a page of the smallest kind; rounded up to the system's */
 
@@ -33,11 +35,17 @@ bool hd_capture_signal_may_be(int signal) {
     return signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD;
 }
 
-/* What the signal did before it was ours. */
-static struct {
-    int signal; /* 0: it never was */
-    struct hd_kernel_action action;
-} before_us;
+/* Also in a forked child that is watched: there the word is wiped. */
+static int make_alive(void) {
+    uint32_t *word = (uint32_t *)(uintptr_t)hd_capture_alive;
+    word = word != NULL ? word : hd_os_memory_take(sizeof *word);
+    if (word == NULL) {
+        return -ENOMEM;
+    }
+    *word = 1;
+    hd_capture_alive = word;
+    return 0;
+}
 
 int hd_capture_signal_init(int signal) {
     struct hd_kernel_action ours = {
@@ -52,6 +60,7 @@ int hd_capture_signal_init(int signal) {
         return -EINVAL;
     }
     int rc = hd_os.signal_action(signal, NULL, &before);
+    rc = rc == 0 ? make_alive() : rc;
     if (rc < 0) {
         return rc;
     }
@@ -71,17 +80,18 @@ int hd_capture_signal_init(int signal) {
             hd_os.signal_action(signal, &before, NULL); /* the program set one between the two calls */
             return -EBUSY;
         }
-        before_us.action = before;
-        before_us.signal = signal;
     }
     return hd_signalled_prepare(signal);
 }
 
 void hd_capture_signal_end(void) {
-    struct hd_kernel_action now = {0};
-    if (before_us.signal != 0 && hd_os.signal_action(before_us.signal, NULL, &now) == 0 &&
-        now.handler == (void *)hd_capture_on_signal) {
-        hd_os.signal_action(before_us.signal, &before_us.action, NULL);
+    static const int all[] = {SIGURG, SIGWINCH, SIGCHLD};
+    const struct hd_kernel_action none = {0};
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct hd_kernel_action now = {0};
+        if (hd_os.signal_action(all[i], NULL, &now) == 0 && now.handler == (void *)hd_capture_on_signal) {
+            hd_os.signal_action(all[i], &none, NULL);
+        }
     }
 }
 
@@ -111,7 +121,8 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
     stack_t ours = {.ss_sp = bytes, .ss_size = HD_ALT_STACK_BYTES};
 
     int rc = hd_os.alt_stack(NULL, &now);
-    if (rc < 0 || (now.ss_flags & SS_DISABLE) == 0 || program_wants_none()) {
+    m->alt_bytes = rc == 0 && (now.ss_flags & SS_DISABLE) == 0 ? now.ss_size : 0;
+    if (rc < 0 || m->alt_bytes != 0 || program_wants_none()) {
         return rc;
     }
     if (getauxval(AT_MINSIGSTKSZ) > HD_ALT_STACK_BYTES / 2) {
@@ -129,8 +140,15 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
     rc = hd_os.alt_stack(&ours, NULL);
     if (rc == 0) {
         m->alt_stack = bytes;
+        m->alt_bytes = HD_ALT_STACK_BYTES;
     }
     return rc;
+}
+
+bool hd_mailbox_has_room(const struct hd_mailbox *m) {
+    uint64_t frame = getauxval(AT_MINSIGSTKSZ);
+    frame = frame != 0 ? frame : FRAME_BYTES;
+    return __atomic_load_n(&m->alt_bytes, __ATOMIC_RELAXED) >= frame + HANDLER_BYTES;
 }
 
 /* The first signal finds code and stack cold (page faults cost more than everything else): the thread sends
@@ -142,8 +160,9 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
     uint64_t blocked = 0;
     uint64_t here = (uint64_t)__builtin_frame_address(0);
 
-    if (signal == 0 || hd_os.signal_mask(0, NULL, &blocked) < 0 || (blocked >> (signal - 1) & 1) != 0 ||
-        hd_os.signal_action(signal, NULL, &now) < 0 || now.handler != (void *)hd_capture_on_signal) {
+    if (signal == 0 || !hd_mailbox_has_room(m) || hd_os.signal_mask(0, NULL, &blocked) < 0 ||
+        (blocked >> (signal - 1) & 1) != 0 || hd_os.signal_action(signal, NULL, &now) < 0 ||
+        now.handler != (void *)hd_capture_on_signal) {
         return;
     }
     m->stack_lo =

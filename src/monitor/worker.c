@@ -26,7 +26,9 @@ static void leave_out_handlers(struct hd_worker *k, struct hd_walk *walk) {
 
 static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struct hd_walk *walk) {
     if (c->way == HD_WAY_KERNEL || c->stack_bytes == 0) {
-        *walk = (struct hd_walk){.stop = c->state == HD_RUN_GONE ? HD_STOP_EXITED : HD_STOP_NO_ANSWER};
+        *walk = (struct hd_walk){.stop = c->state == HD_RUN_GONE ? HD_STOP_EXITED
+                                         : c->no_room            ? HD_STOP_NO_ROOM
+                                                                 : HD_STOP_NO_ANSWER};
         return;
     }
     hd_unwind(k->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, k->frames, HD_FRAMES_MAX,

@@ -21,6 +21,7 @@ static const char stop_names[][24] = {
     [HD_STOP_LIMIT] = "limit",
     [HD_STOP_NO_ANSWER] = "no-answer",
     [HD_STOP_EXITED] = "exited",
+    [HD_STOP_NO_ROOM] = "no-room",
 };
 static const char way_names[][16] = {
     [HD_WAY_FROZEN] = "frozen",

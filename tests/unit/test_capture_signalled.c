@@ -296,15 +296,20 @@ static void a_signal_that_the_program_handles_is_left_to_it(void **state) {
     sigaction(SIGWINCH, &own, NULL);
 }
 
-static void a_signal_that_the_program_takes_later_ends_the_rung(void **state) {
+/* haproxy with Lua handles SIGURG, and has stacks of running code all the same. */
+static void a_signal_that_the_program_takes_later_gives_way_to_another_one(void **state) {
     (void)state;
     struct live l = {0};
     struct hd_capture c;
     struct sigaction own = {.sa_handler = own_handler};
     assert_true(live_start(&l, live_body_spin));
     assert_true(live_capture_spinning(&l, &c));
-    uint64_t before = l.target.cost.signals;
     sigaction(SIGURG, &own, NULL);
+    assert_true(live_capture_by(&l, HD_WAY_SIGNALLED, &c));
+    assert_int_equal(l.target.signal, SIGWINCH);
+    assert_true(live_in_spin(c.regs.pc));
+    sigaction(SIGWINCH, &own, NULL); /* and that one, too */
+    uint64_t before = l.target.cost.signals;
     assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
     assert_int_equal(l.target.signal, 0);
     assert_int_equal(l.target.cost.signals, before);
@@ -313,7 +318,84 @@ static void a_signal_that_the_program_takes_later_ends_the_rung(void **state) {
     assert_true(c.state == HD_RUN_RUNNING || c.state == HD_RUN_RUNNABLE);
     own.sa_handler = SIG_DFL;
     sigaction(SIGURG, &own, NULL);
+    sigaction(SIGWINCH, &own, NULL);
     live_end(&l);
+}
+
+/* The program's own alternate stack, as small as the kernel takes it: a frame of ours would run over its end.
+ */
+static void body_on_a_small_alternate_stack(struct live *l) {
+    static uint8_t small[4096];
+    stack_t own = {.ss_sp = small, .ss_size = sizeof small};
+    stack_t none = {.ss_flags = SS_DISABLE};
+    bool set = sigaltstack(&own, NULL) == 0;
+    __atomic_store_n(&l->mailbox->alt_bytes, set ? sizeof small : 0,
+                     __ATOMIC_RELAXED); /* as the preload does */
+    live_spin_until_stop(l);
+    sigaltstack(&none, NULL);
+}
+
+static void a_stack_without_room_for_a_signal_gets_none(void **state) {
+    (void)state;
+    struct live l = {0};
+    struct hd_capture c;
+    assert_true(live_start(&l, body_on_a_small_alternate_stack));
+    live_nap(20 * HD_NS_PER_MS);
+    for (int i = 0; i < 5; i++) {
+        assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
+        assert_true(c.no_room);
+    }
+    assert_int_equal(l.target.cost.signals, 0);
+    live_end(&l);
+}
+
+static void *sends_urgent_signals(void *stop) {
+    while (live_get(stop) == 0) {
+        kill(getpid(), SIGURG);
+        live_nap(50 * HD_NS_PER_MS);
+    }
+    return NULL;
+}
+
+/* TCP's urgent data, say. Begun anew each time, a timeout of 300 ms would never be over. */
+static void another_senders_signal_starts_no_timeout_anew(void **state) {
+    (void)state;
+    pthread_t sender;
+    int stop = 0;
+    assert_int_equal(hd_capture_signal_init(SIGURG), 0);
+    uint64_t begin_ns = hd_os_now_ns();
+    sigset_t none, urgent;
+    sigemptyset(&none);
+    sigemptyset(&urgent);
+    sigaddset(&urgent, SIGURG);
+    pthread_sigmask(SIG_BLOCK, &urgent, NULL); /* the sender's mask: this thread handles it */
+    assert_int_equal(pthread_create(&sender, NULL, sends_urgent_signals, &stop), 0);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    struct timespec time = {.tv_nsec = 300 * 1000 * 1000};
+    alarm(20); /* else for ever */
+    (void)nanosleep(&time, NULL);
+    alarm(0);
+    uint64_t took_ns = hd_os_now_ns() - begin_ns;
+    live_set(&stop, 1);
+    pthread_join(sender, NULL);
+    hd_capture_signal_end();
+    assert_true(took_ns < 2 * HD_NS_PER_S);
+}
+
+static void a_forked_child_loses_the_handler_with_its_first_signal(void **state) {
+    (void)state;
+    int status = -1;
+    assert_int_equal(hd_capture_signal_init(SIGURG), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct hd_kernel_action now = {0};
+        kill(getpid(), SIGURG);
+        (void)hd_os.signal_action(SIGURG, NULL, &now);
+        _exit(now.handler == (void *)SIG_DFL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    hd_capture_signal_end();
+    assert_int_equal(status, 0);
 }
 
 static void body_blocks_the_signal(struct live *l) {
@@ -481,7 +563,10 @@ int main(void) {
         cmocka_unit_test(a_coroutines_stack_is_read_with_care),
         cmocka_unit_test(a_signal_of_another_kind_is_refused),
         cmocka_unit_test(a_signal_that_the_program_handles_is_left_to_it),
-        cmocka_unit_test(a_signal_that_the_program_takes_later_ends_the_rung),
+        cmocka_unit_test(a_signal_that_the_program_takes_later_gives_way_to_another_one),
+        cmocka_unit_test(a_stack_without_room_for_a_signal_gets_none),
+        cmocka_unit_test(another_senders_signal_starts_no_timeout_anew),
+        cmocka_unit_test(a_forked_child_loses_the_handler_with_its_first_signal),
         cmocka_unit_test(a_thread_that_blocks_the_signal_is_told_by_the_kernel),
         cmocka_unit_test(one_that_blocks_it_no_more_is_asked_again_soon),
         cmocka_unit_test(who_has_not_run_since_it_showed_it_as_not_blocked_is_not_asked),
