@@ -85,21 +85,23 @@ static void copy_string(char *to, size_t size, const char *from) {
     to[n] = '\0';
 }
 
-static struct hd_settings settings_of(const struct hd_record_options *o) {
-    struct hd_settings s = hd_settings_default();
-    s.held = true;
-    s.alone = o->alone != 0;
-    s.interval_ns = o->interval_ns;
-    s.threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
-    s.threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
-    s.reports_per_day = o->reports_per_day;
-    s.reports_per_fingerprint = o->reports_per_fingerprint;
-    s.sample_launch_ns = SAMPLE_LAUNCH_NS;
-    s.launch_known_ns = LAUNCH_KNOWN_NS;
-    copy_string(s.app_name, sizeof s.app_name, o->app_name);
-    copy_string(s.spool, sizeof s.spool, o->spool);
-    copy_string(s.kept_file, sizeof s.kept_file, o->link);
-    return s;
+/* Not on the stack: the first wait may be a coroutine's, which has some KiB. One thread starts at a time. */
+static struct hd_settings settings;
+
+static void settings_of(const struct hd_record_options *o) {
+    hd_settings_init(&settings);
+    settings.held = true;
+    settings.alone = o->alone != 0;
+    settings.interval_ns = o->interval_ns;
+    settings.threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
+    settings.threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
+    settings.reports_per_day = o->reports_per_day;
+    settings.reports_per_fingerprint = o->reports_per_fingerprint;
+    settings.sample_launch_ns = SAMPLE_LAUNCH_NS;
+    settings.launch_known_ns = LAUNCH_KNOWN_NS;
+    copy_string(settings.app_name, sizeof settings.app_name, o->app_name);
+    copy_string(settings.spool, sizeof settings.spool, o->spool);
+    copy_string(settings.kept_file, sizeof settings.kept_file, o->link);
 }
 
 /* The top of the main thread's stack: what the kernel laid there is above every frame. */
@@ -190,7 +192,7 @@ static void stop(void) {
 /* The calling thread is the main thread. */
 static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
-    struct hd_settings settings = settings_of(&r->options);
+    settings_of(&r->options);
     struct hd_monitor *m;
     settings.recogniser = (struct hd_recogniser){.due = due, .run = recognise, .blocked = blocked, .ctx = t};
     hd_recognition_init(t->recognition, r);
@@ -501,7 +503,7 @@ void hd_process_filter_refused(bool all_threads) {
     hd_thread_is_filtered = had_filter;
     hd_any_is_filtered = self.was_filtered;
     if (undone && atomic_load(&self.phase) == WATCHED && hd_process_is_own()) {
-        hd_capture_signal_init(hd_settings_default().signal);
+        hd_capture_signal_init(HD_SIGNAL);
         hd_monitor_unfiltered();
     }
 }

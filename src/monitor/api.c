@@ -70,7 +70,7 @@ static bool take_string(char *to, size_t size, const char *from) {
 }
 
 static int settings_of(const hangdog_options *o, struct hd_settings *s) {
-    *s = hd_settings_default();
+    hd_settings_init(s);
     hangdog_options given = {0};
     if (o != NULL) {
         if (o->size < sizeof o->size) {

@@ -246,7 +246,8 @@ void hd_monitor_unfiltered(void);
 /* The calling thread, watched or not, has one, as far as the preload knows. */
 extern _Thread_local bool hd_thread_is_filtered;
 extern bool hd_any_is_filtered; /* a thread of the program */
-struct hd_settings hd_settings_default(void);
+#define HD_SIGNAL 23 /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
+void hd_settings_init(struct hd_settings *s);
 /* NULL: not set, or empty. */
 const char *hd_environment(const char *name);
 

@@ -35,19 +35,17 @@ static uint64_t watchdog_ns(void) {
     return us != 0 && us < UINT64_MAX / HD_NS_PER_US && meant ? us * HD_NS_PER_US : UINT64_MAX;
 }
 
-struct hd_settings hd_settings_default(void) {
-    return (struct hd_settings){
-        .interval_ns = 50 * HD_NS_PER_MS,
-        .threshold_ns = {[HANGDOG_STATE_LAUNCH] = 10 * HD_NS_PER_S,
-                         [HANGDOG_STATE_FOREGROUND] = 2 * HD_NS_PER_S,
-                         [HANGDOG_STATE_BACKGROUND] = 3 * HD_NS_PER_S,
-                         [HANGDOG_STATE_RESUME] = 3 * HD_NS_PER_S,
-                         [HANGDOG_STATE_SUSPEND] = 3 * HD_NS_PER_S,
-                         [HANGDOG_STATE_QUIT] = 3 * HD_NS_PER_S},
-        .threshold_max_ns = (watchdog_ns() - 1) / 2,
-        .reports_per_day = 100,
-        .reports_per_fingerprint = 5,
-        .spool_reports = HD_SPOOL_REPORTS,
-        .signal = 23, /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
-    };
+void hd_settings_init(struct hd_settings *s) {
+    memset(s, 0, sizeof *s);
+    for (unsigned i = 0; i < HANGDOG_STATES; i++) {
+        s->threshold_ns[i] = 3 * HD_NS_PER_S;
+    }
+    s->threshold_ns[HANGDOG_STATE_LAUNCH] = 10 * HD_NS_PER_S;
+    s->threshold_ns[HANGDOG_STATE_FOREGROUND] = 2 * HD_NS_PER_S;
+    s->interval_ns = 50 * HD_NS_PER_MS;
+    s->threshold_max_ns = (watchdog_ns() - 1) / 2;
+    s->reports_per_day = 100;
+    s->reports_per_fingerprint = 5;
+    s->spool_reports = HD_SPOOL_REPORTS;
+    s->signal = HD_SIGNAL;
 }

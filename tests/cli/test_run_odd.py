@@ -55,6 +55,31 @@ int main(void) {
 }
 """
 
+# Its first wait, with which the watch starts, is on a coroutine's stack. Prints how much of that was used.
+COROUTINE = """
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+static _Alignas(16) unsigned char stack[65536];
+static ucontext_t caller, own;
+static void waits(void) { poll(0, 0, 10); }
+int main(int argc, char **argv) {
+    size_t unused = 0;
+    if (argc > 5) unshare(0);
+    memset(stack, 0x5a, sizeof stack);
+    getcontext(&own);
+    own.uc_stack = (stack_t){.ss_sp = stack, .ss_size = sizeof stack};
+    own.uc_link = &caller;
+    makecontext(&own, waits, 0);
+    swapcontext(&caller, &own);
+    while (unused < sizeof stack && stack[unused] == 0x5a) unused++;
+    printf("%zu", sizeof stack - unused);
+    return 0;
+}
+"""
+
 WAITS = os.path.join(BUILD, "tests/programs/waits")
 FILTERED = os.path.join(BUILD, "tests/programs/filtered")
 NOBODY = 65534
@@ -70,6 +95,16 @@ class Odd(unittest.TestCase):
         return subprocess.run(["/bin/sh", "-c", before + ' exec "$@"', "sh", HANGDOG, "run", *arguments],
                               stdin=subprocess.DEVNULL, capture_output=True, env=environment(env), cwd=self.folder,
                               text=True, errors="surrogateescape", timeout=60, check=False, **more)
+
+    @unittest.skipIf(SANITIZER, "instrumented code needs more")
+    def test_a_first_wait_takes_little_of_a_coroutines_stack(self):
+        source, program = os.path.join(self.folder, "coroutine.c"), os.path.join(self.folder, "coroutine")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(COROUTINE)
+        subprocess.run(["gcc", "-D_GNU_SOURCE", "-O1", source, "-o", program], check=True)
+        used = [int(subprocess.run(argv, env=environment(), capture_output=True, text=True, check=True).stdout)
+                for argv in ([program], [HANGDOG, "run", "--quiet", "--spool", self.folder, "--", program])]
+        self.assertLess(used[1] - used[0], 2048, used)
 
     def test_a_working_folder_that_is_gone(self):
         os.mkdir(self.folder + "/gone")

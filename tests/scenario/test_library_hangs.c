@@ -179,7 +179,8 @@ static void a_block_before_the_first_wait_is_a_slow_launch(void **state) {
 static void a_launch_that_was_known_too_late_is_none(void **state) {
     (void)state;
     assert_int_equal(hangdog_stop(), 0);
-    struct hd_settings settings = hd_settings_default();
+    struct hd_settings settings;
+    hd_settings_init(&settings);
     settings.interval_ns = INTERVAL_MS * MS;
     settings.threshold_ns[HANGDOG_STATE_LAUNCH] = T * MS;
     memcpy(settings.spool, spool.path, sizeof spool.path);

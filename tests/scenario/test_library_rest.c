@@ -109,7 +109,8 @@ static void a_launch_is_sampled_for_so_long_and_then_wakes_nobody(void **state) 
     (void)state;
     const uint64_t most_ns = 3 * T * MS;
     long most = 0;
-    struct hd_settings settings = hd_settings_default();
+    struct hd_settings settings;
+    hd_settings_init(&settings);
     settings.interval_ns = INTERVAL_MS * MS;
     settings.sample_launch_ns = most_ns;
     settings.threshold_ns[HANGDOG_STATE_LAUNCH] = T * MS;

@@ -204,7 +204,9 @@ static void the_spool_is_one_folder_whatever_the_apps_name(void **state) {
 static uint64_t most_with(const char *usec, const char *pid) {
     usec != NULL ? setenv("WATCHDOG_USEC", usec, 1) : unsetenv("WATCHDOG_USEC");
     pid != NULL ? setenv("WATCHDOG_PID", pid, 1) : unsetenv("WATCHDOG_PID");
-    uint64_t most = hd_settings_default().threshold_max_ns;
+    struct hd_settings settings;
+    hd_settings_init(&settings);
+    uint64_t most = settings.threshold_max_ns;
     unsetenv("WATCHDOG_USEC");
     unsetenv("WATCHDOG_PID");
     return most;
