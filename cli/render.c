@@ -52,7 +52,8 @@ static void put_cause(const struct page *p) {
     fputs(p->style.end, p->out);
     if (member_text(cause, "detail") != NULL) {
         fputs(gil != NULL ? ": waited for Python's interpreter lock (GIL)" : ": ", p->out);
-        render_text(p->out, gil != NULL ? gil : member_text(cause, "detail"));
+        if (gil != NULL || !render_lock(p))
+            render_text(p->out, gil != NULL ? gil : member_text(cause, "detail"));
         put_as_of(p);
     }
     fputc('\n', p->out);

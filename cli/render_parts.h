@@ -39,6 +39,9 @@ void render_loop(const struct page *p);
  * 2 s"). NULL: it is not known for certain. And the other threads that ran when they were looked at. */
 const char *render_after_gil(const json_t *report);
 void render_who_ran(const struct page *p);
+/* Instead of the cause's detail, where a thread that is in the report has the mutex: `waited for a mutex held
+ * by thread 9131 "compactor", which was in compact_log (lock.c:11), in usleep`. False: nothing is printed. */
+bool render_lock(const struct page *p);
 /* What the call tree has beside a hot stack's frames; frees by free(). NULL: no memory. */
 struct fans;
 struct fans *render_fans(const json_t *report, const json_t *hot_frames);

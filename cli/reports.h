@@ -72,6 +72,8 @@ enum frame_origin report_frame_origin(const json_t *report, const json_t *frame)
  * the time; of those the innermost. Where nothing but a main without a name is the program's, a library's
  * that has one; what starts a program is nobody's. NULL: no hot stack. Borrowed. */
 json_t *report_own_frame(const json_t *report);
+/* The same among the frames of another stack of the report. */
+json_t *report_own_frame_of(const json_t *report, const json_t *frames);
 /* True for a frame of the library that hangdog run preloads: it passes the program's waits on. */
 bool report_frame_is_ours(const json_t *report, const json_t *frame);
 /* The part of the hang's time for which there is a stack, above 0 to 1: the frames' shares are of all of it.

@@ -178,6 +178,18 @@ static void end(struct work *w, const json_t *report, json_t **notes) {
     json_decref(w->notes);
 }
 
+/* The thread that has the lock: the cause's sentence has its function. */
+static void expand_owner(struct work *w, const json_t *report) {
+    json_t *threads = json_object_get(report, "threads"), *only = json_array();
+    json_int_t owner =
+        json_integer_value(json_object_get(json_object_get(report, "cause"), "lock_owner_tid"));
+    for (size_t i = 0; owner != 0 && i < json_array_size(threads); i++)
+        if (json_integer_value(json_object_get(json_array_get(threads, i), "tid")) == owner)
+            json_array_append(only, json_array_get(threads, i));
+    expand_stacks(w, only, "stack");
+    json_decref(only);
+}
+
 void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, enum report_part part,
                         json_t **notes) {
     struct work w;
@@ -186,6 +198,8 @@ void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, enum 
     expand_frames(&w, json_object_get(json_object_get(report, "hot_stack"), "frames"));
     if (part >= REPORT_TREE)
         name_frames(&w, json_object_get(json_object_get(samples, "tree"), "frames"));
+    if (part == REPORT_TREE)
+        expand_owner(&w, report);
     if (part >= REPORT_ALL) {
         expand_stacks(&w, json_object_get(samples, "stacks"), NULL);
         expand_stacks(&w, json_object_get(report, "threads"), "stack");
@@ -398,10 +412,60 @@ static size_t best_of(const json_t *report, const json_t *frames, size_t count, 
     return best;
 }
 
-json_t *report_own_frame(const json_t *report) {
-    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+/* A module that the program loads by its own choice: of its own folders any, of the system's one in a folder
+ * of plug-ins. Languages' packages and well-known runtimes are neither, wherever they are. */
+static bool is_plugin(const json_t *report, const json_t *frame, bool systems) {
+    static const char *const folders[] = {"/modules/", "/plugins/", "/plugin/", "/addons/", NULL};
+    static const char *const packages[] = {"/site-packages/", "/dist-packages/", "/node_modules/",
+                                           "/lib/python", NULL};
+    static const char *const runtimes[] = {"libuv.",     "libglib-",  "libgobject-", "libgio-", "libgtk-",
+                                           "libQt",      "libpython", "libnode.",    "libev.",  "libevent",
+                                           "libstdc++.", "libruby",   "libhangdog",  NULL};
+    const json_t *module = module_of(json_object_get(report, "modules"), frame);
+    const char *path = json_string_value(json_object_get(module, "path"));
+    bool in_folder = false;
+    if (path == NULL || path[0] != '/' || is_program(report, module) || is_of_header(frame) ||
+        begins_with_any(base_name(path), runtimes) || json_object_get(frame, "function") == NULL)
+        return false;
+    for (size_t i = 0; packages[i] != NULL; i++)
+        if (strstr(path, packages[i]) != NULL)
+            return false;
+    for (size_t i = 0; folders[i] != NULL; i++)
+        in_folder |= strstr(path, folders[i]) != NULL;
+    return !is_system(path) || (systems && in_folder);
+}
+
+/* The innermost plug-in's frame that the program's frame `own` calls, with half of the known time. One of the
+ * system's only where the program is of the system, too (nginx), or it is called by main's loop (a module of
+ * GTK): else the program asked for what it does. SIZE_MAX: none. */
+static size_t plugin_of(const json_t *report, const json_t *frames, size_t own) {
+    static const char *const programs[] = {"/usr/bin/", "/usr/sbin/", "/usr/libexec/", "/usr/lib/", "/bin/",
+                                           "/sbin/",    NULL};
+    const json_t *frame = json_array_get(frames, own);
+    const char *name = json_string_value(json_object_get(frame, "function"));
+    const char *path =
+        json_string_value(json_object_get(module_of(json_object_get(report, "modules"), frame), "path"));
+    double half = report_stack_time(report).known / 2;
+    if (name == NULL || path == NULL || report_frame_origin(report, frame) != OF_PROGRAM)
+        return SIZE_MAX;
+    bool systems = begins_with_any(path, programs) || strcmp(name, "main") == 0;
+    for (size_t i = 0; i < own; i++) {
+        const json_t *share = json_object_get(json_array_get(frames, i), "share");
+        if (is_plugin(report, json_array_get(frames, i), systems) &&
+            (share == NULL || json_number_value(share) >= half))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+json_t *report_own_frame_of(const json_t *report, const json_t *frames) {
     size_t best = best_of(report, frames, json_array_size(frames), false), library = SIZE_MAX;
     if (best != SIZE_MAX && is_bare_main(report, frames, best))
         library = best_of(report, frames, best, true);
-    return json_array_get(frames, library != SIZE_MAX ? library : best);
+    size_t plugin = best != SIZE_MAX ? plugin_of(report, frames, best) : SIZE_MAX;
+    return json_array_get(frames, plugin != SIZE_MAX ? plugin : library != SIZE_MAX ? library : best);
+}
+
+json_t *report_own_frame(const json_t *report) {
+    return report_own_frame_of(report, json_object_get(json_object_get(report, "hot_stack"), "frames"));
 }

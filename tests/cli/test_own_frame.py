@@ -99,6 +99,29 @@ class Scripts(unittest.TestCase):
             self.assertIn(f"{language} functions have no names: Hangdog does not look into {language})\n", text)
 
 
+class PlugIns(unittest.TestCase):
+    def own(self, program, library, caller="ngx_http_handler"):
+        """The function blamed of a hang in a library's function, which the program's `caller` calls."""
+        frames = [POLL, {"module": LIBRARY, "function": "in_library"}, {"module": PROGRAM, "function": caller},
+                  {"module": PROGRAM, "function": "main"}]
+        return own(*frames, library=library, executable=program)
+
+    def test_a_systems_programs_plug_in_is_blamed(self):
+        self.assertEqual("in_library", self.own("/usr/sbin/nginx", "/usr/lib/nginx/modules/ngx_http_x.so"))
+        self.assertEqual("in_library", self.own("/usr/sbin/apache2", "/usr/lib/apache2/modules/mod_x.so"))
+
+    def test_a_toolkits_plug_in_is_blamed_where_main_runs_the_loop(self):
+        module = "/usr/lib/x86_64-linux-gnu/gtk-3.0/modules/libx.so"
+        self.assertEqual("in_library", self.own("/opt/app/bin/app", module, "main"))
+        self.assertEqual("on_click", self.own("/opt/app/bin/app", module, "on_click"))
+
+    def test_a_library_that_is_none_is_not(self):
+        for library in ("/usr/lib/x86_64-linux-gnu/libpq.so.5", "/opt/qt/lib/libQt5Core.so.5",
+                        "/srv/venv/lib/python3.11/site-packages/x.so", "/srv/app/node_modules/x/build/x.node"):
+            self.assertEqual("f", self.own("/opt/app/bin/app", library, "f"), library)
+        self.assertEqual("in_library", self.own("/opt/app/bin/app", "/opt/app/plugins/resize.so", "f"))
+
+
 class ProgramsInLibraries(unittest.TestCase):
     """Debian's ruby: all of its code is in a library, and of its own names it has kept no more than _start."""
     START = [{"module": LIBC, "function": "__libc_start_call_main"}, {"module": LIBC, "function": "__libc_start_main"},
@@ -135,7 +158,8 @@ class ProgramsInLibraries(unittest.TestCase):
             self.assertEqual("work", top(POLL, {**work, "function": "std::function<void ()>::operator()() const"},
                                          work, main, *self.START))
             # The program's own functions are blamed as ever, with a name or without one.
-            self.assertEqual("main", top(POLL, work, {**main, "function": "main"}, *self.START))
+            self.assertEqual("work" if library.startswith("/opt") else "main",
+                             top(POLL, work, {**main, "function": "main"}, *self.START))
             self.assertEqual("tick", top(POLL, {"module": PROGRAM, "function": "tick"}, work, main, *self.START))
             self.assertIsNone(top(POLL, work, main, main, *self.START))
             self.assertIsNone(top(POLL, main, work, main, *self.START))
