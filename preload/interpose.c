@@ -180,6 +180,20 @@ static int64_t ns_of(const struct timespec *t) {
     return (t->tv_sec < INT32_MAX ? t->tv_sec : INT32_MAX) * (int64_t)HD_NS_PER_S + t->tv_nsec;
 }
 
+/* A cancelled thread, or an exception, unwinds through an interposer: what comes then is running. As the
+ * interposer's personality routine it costs a wait nothing, and needs no unwinder to be loaded. */
+int hd_wait_unwound(int version, int actions, uint64_t kind, void *exception, void *context);
+__attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int actions, uint64_t kind,
+                                                                void *exception, void *context) {
+    (void)version, (void)kind, (void)exception, (void)context;
+    if ((actions & 2) != 0 && hd_waits_self != NULL) { /* _UA_CLEANUP_PHASE */
+        hd_wait_left(hd_waits_self);
+    }
+    return 8; /* _URC_CONTINUE_UNWIND */
+}
+
+#define TELLS_WHEN_UNWOUND __asm__ volatile(".cfi_personality 0x1b, hd_wait_unwound")
+
 /* ---- the functions ----------------------------------------------------------------------------- */
 
 #define UNWRAP(...) __VA_ARGS__
@@ -192,6 +206,7 @@ static int64_t ns_of(const struct timespec *t) {
                                                           UNWRAP PARAMETERS) {                   \
         struct hd_wait_set hd_set = set_##OF;                                                    \
         struct hd_waiting hd_w;                                                                  \
+        TELLS_WHEN_UNWOUND;                                                                      \
         if (hd_recorder_on) {                                                                    \
             hd_recorder_begin(&(struct hd_recorded_wait){.function = #name, __VA_ARGS__});       \
         }                                                                                        \
@@ -206,6 +221,7 @@ static int64_t ns_of(const struct timespec *t) {
     }                                                                                            \
     EXPORT int name PARAMETERS {                                                                 \
         struct hd_waits *hd_t = hd_waits_self;                                                   \
+        TELLS_WHEN_UNWOUND;                                                                      \
         if (hd_t == NULL && !watched()) {                                                        \
             return REAL(member) ARGUMENTS;                                                       \
         }                                                                                        \

@@ -5,6 +5,7 @@
  * jumps within itself loses nothing.) Other threads take one look at a thread-local and go on.
  */
 #include <setjmp.h>
+#include <ucontext.h>
 
 #include "interpose.h"
 #include "waits.h"
@@ -14,10 +15,12 @@
 typedef void jump(struct __jmp_buf_tag *, int);
 
 static jump *real[4];
+static int (*real_setcontext)(const ucontext_t *);
 
 /* Before any handler can jump: the loader's lock is none of a handler's business. */
 void hd_jump_resolve(void) {
     _Static_assert(sizeof real == 4 * sizeof(void *), "a name for each");
+    real_setcontext = (int (*)(const ucontext_t *))hd_interpose_look_up("setcontext");
     hd_interpose_look_up_all(real, "longjmp\0_longjmp\0siglongjmp\0__longjmp_chk\0");
 }
 
@@ -38,3 +41,13 @@ JUMP(0, longjmp)
 JUMP(1, _longjmp)
 JUMP(2, siglongjmp)
 JUMP(3, __longjmp_chk)
+
+EXPORT int setcontext(const ucontext_t *to) {
+    if (__builtin_expect(hd_waits_self != NULL, 0)) {
+        hd_wait_left(hd_waits_self);
+    }
+    if (real_setcontext == NULL) {
+        hd_jump_resolve();
+    }
+    return real_setcontext(to);
+}
