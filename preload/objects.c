@@ -16,6 +16,7 @@
 
 #define PTS_MAJOR 136 /* UNIX98_PTY_SLAVE_MAJOR: of all /dev/pts/N since Linux 2.6 */
 
+static const char of_eventfd[] = "anon_inode:[eventfd]";
 static const char by_any[] = "/dev/tty"; /* of whoever opens it */
 
 /* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
@@ -52,7 +53,8 @@ uint64_t hd_object_of(const struct hd_worker *k, int tid, int fd, bool *open) {
     }
     uint64_t hash = hd_hash(HD_HASH_BEGIN, link, (size_t)n);
     if (n > 5 && memcmp(link, "anon_", 5) == 0) {
-        hash = hd_hash(hash, &fd, sizeof fd) ^ eventfd_id(k, tid, fd);
+        bool event = n == sizeof of_eventfd - 1 && memcmp(link, of_eventfd, sizeof of_eventfd - 1) == 0;
+        hash = hd_hash(hash, &fd, sizeof fd) ^ (event ? eventfd_id(k, tid, fd) : 0);
     }
     return hash;
 }
@@ -77,9 +79,6 @@ bool hd_objects_set(const struct hd_worker *k, int tid, const struct hd_wait_obj
 /* ---- kinds, as evidence ------------------------------------------------------------------------ */
 
 #define ENDS_MAX 256 /* descriptors among which a pipe's or a socket's other end is looked for */
-#define CONTENT_MAX                                                                        \
-    256 /* open descriptors, up to which an epoll instance's content is read: below 0.1 ms \
-         */
 
 enum kind {
     OTHER,      /* a terminal, a device, a file */
@@ -140,7 +139,7 @@ static enum kind kind_of(const struct hd_worker *k, int tid, int fd) {
             return LOOPS;
         }
     }
-    if (strcmp(link, "anon_inode:[eventfd]") == 0) {
+    if (strcmp(link, of_eventfd) == 0) {
         return EVENTFD;
     }
     if (hd_starts_with(link, "pipe:[")) {
@@ -150,15 +149,6 @@ static enum kind kind_of(const struct hd_worker *k, int tid, int fd) {
         return is_of_a_pair(k, tid, fd, link) ? OWN_SOCKET : SOCKET;
     }
     return OTHER;
-}
-
-/* The kernel writes an instance's whole content while a lock is taken that epoll_ctl needs. st_size is the
- * number of open descriptors since Linux 6.2; before, 0. */
-static long open_count(const struct hd_worker *k, int tid) {
-    char path[48];
-    struct stat st;
-    hd_task_path(path, sizeof path, tid, "fd");
-    return hd_os.stat_at(k->proc_fd, path, &st, 0) == 0 ? (long)st.st_size : -1;
 }
 
 static uint32_t content_of(const struct hd_worker *k, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
@@ -190,7 +180,7 @@ static bool is_connected(const struct hd_worker *k, int tid, int fd) {
 static enum hd_wait_evidence evidence_of_epoll(const struct hd_worker *k, int tid, int epoll) {
     int32_t fd[HD_WAIT_FDS];
     uint32_t count[KINDS] = {0}, n = HD_WAIT_FDS;
-    if (open_count(k, tid) <= CONTENT_MAX) {
+    if (hd_may_read_epoll(k->proc_fd, tid)) {
         n = content_of(k, tid, epoll, fd);
     }
     if (n == HD_WAIT_FDS) {
@@ -215,7 +205,7 @@ enum hd_wait_evidence hd_objects_evidence(const struct hd_worker *k, int tid,
     }
     uint32_t pipes = count[PIPE] + count[OWN_PIPE], sockets = count[SOCKET] + count[OWN_SOCKET];
     if (count[GONE] == n && n > 0) { /* or /proc is of another namespace, and nothing is known */
-        return open_count(k, tid) >= 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_PLAIN;
+        return hd_open_count(k->proc_fd, tid) >= 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_PLAIN;
     }
     if (n > 0 && (pipes == n || (n == 1 && sockets + count[EVENTFD] == 1))) {
         return HD_EVIDENCE_CALL; /* make waits for its job server by a pipe of which it has both ends */

@@ -29,6 +29,9 @@
  * sets the first ones; -1: none is known, and there may be some. */
 static int epoll_members(const struct hd_worker *k, int tid, int epfd, int *fds) {
     char path[48], text[2048];
+    if (!hd_may_read_epoll(k->proc_fd, tid)) {
+        return -1;
+    }
     hd_task_fd_path(path, sizeof path, tid, "fdinfo", epfd);
     int count = hd_read_text(k->proc_fd, path, text, sizeof text) > 0 ? 0 : -1;
     for (const char *p = text; count < DESCRIPTORS_MAX && (p = hd_find_line(p, "tfd:")) != NULL;) {

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analysis/text.h"
 #include "os/os.h"
@@ -122,4 +123,28 @@ int hd_tasks_next(struct hd_tasks *t) {
 void hd_tasks_end(struct hd_tasks *t) {
     hd_os_close(t->fd);
     t->fd = -1;
+}
+
+/* Since Linux 6.2 the size of the folder tells; before, it is 0. */
+long hd_open_count(int proc_fd, int tid) {
+    char path[48];
+    struct stat st;
+    hd_task_path(path, sizeof path, tid, "fd");
+    if (hd_os.stat_at(proc_fd, path, &st, 0) != 0) {
+        return -1;
+    }
+    long count = (long)st.st_size;
+    if (count == 0) {
+        struct hd_tasks t = {.fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)};
+        while (count <= HD_FEW_OPEN && hd_tasks_next(&t) != 0) {
+            count++;
+        }
+        hd_tasks_end(&t);
+    }
+    return count;
+}
+
+bool hd_may_read_epoll(int proc_fd, int tid) {
+    long count = hd_open_count(proc_fd, tid);
+    return count >= 0 && count <= HD_FEW_OPEN;
 }

@@ -30,6 +30,13 @@ const char *hd_take_number(const char *p, uint64_t *out);
 /* How many numbers a list of the kernel's names: "0-7", "0,2,4,6,8-15". */
 uint64_t hd_count_listed(const char *list);
 
+/* Open descriptors of a thread, -1: they cannot be read. Above HD_FEW_OPEN the number may be too small. */
+#define HD_FEW_OPEN 256
+long hd_open_count(int proc_fd, int tid);
+/* Whether an epoll instance's content may be read: the kernel writes all of it under a lock that epoll_ctl
+ * needs, for less than 0.1 ms where few descriptors are open. */
+bool hd_may_read_epoll(int proc_fd, int tid);
+
 struct hd_tasks {
     int fd;
     long bytes, at;
