@@ -10,10 +10,13 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "interpose.h"
 #include "named.h"
+#include "os/linux/syscall.h"
+#include "process.h"
 #include "recorder.h"
 #include "waits.h"
 
@@ -76,34 +79,48 @@ __attribute__((noinline, cold)) void hd_interpose_resolve(void) {
 #define MIX(hash, value) (((hash) ^ (uint64_t)(value)) * 0xff51afd7ed558ccdULL)
 #define SEED 0x9e3779b97f4a7c15ULL
 
-#if defined(__aarch64__) /* up to 52 bits, below a byte that is the program's own (tagged addresses) */
-#define ADDRESS_BITS 52
-#define UNTAGGED(p) ((uintptr_t)(p) << 8 >> 8)
-#else
-#define ADDRESS_BITS 47
-#define UNTAGGED(p) ((uintptr_t)(p))
-#endif
+/* Pages that the thread's waits were given: such a page is asked for once. */
+#define PAGES_KNOWN 4u
+#define PAGE_SHIFT 12
+static _Thread_local uintptr_t known_page[PAGES_KNOWN];
 
-/* The kernel answers EFAULT to an address that is none; here it would be the end. NULL, small numbers and -1
- * cast to a pointer are told; what was memory once and is none now is not. Of the upper end only the last
- * page is none: where addresses are not randomised, the main thread's stack is below it. */
+/* The kernel reads the set before it refuses what is to be done with it: a word of the page is there, or not.
+ * Under a filter we make no call; what is no memory then ends the program. */
+__attribute__((noinline, cold)) static bool is_mapped(uintptr_t page) {
+    if (hd_process_is_filtered()) {
+        return true;
+    }
+    bool mapped = hd_syscall4(SYS_rt_sigprocmask, -1, page << PAGE_SHIFT, 0, 8) != -EFAULT;
+    if (mapped) {
+        known_page[page % PAGES_KNOWN] = page;
+    }
+    return mapped;
+}
+
+/* The kernel answers EFAULT to an address that is none; here it would be the end. What was memory at the
+ * thread's wait before, and is none now, is not told. */
 static inline bool is_address(const void *p) {
-    return UNTAGGED(p) - 65536 < ((uintptr_t)1 << ADDRESS_BITS) - 65536 - 4096;
+    uintptr_t page = (uintptr_t)p >> PAGE_SHIFT;
+    return page != 0 && (known_page[page % PAGES_KNOWN] == page || is_mapped(page));
+}
+
+/* Its first and its last byte. */
+static inline bool is_there(const void *p, size_t bytes) {
+    return is_address(p) && (bytes == 0 || is_address((const char *)p + bytes - 1));
 }
 
 static inline uint64_t hash_of_poll(const struct pollfd *fds, nfds_t n) {
     uint64_t hash = SEED;
-    for (nfds_t i = 0; is_address(fds) && i < n && i < HD_WAIT_FDS; i++) {
+    for (nfds_t i = 0; i < n && i < HD_WAIT_FDS && is_address(&fds[i]); i++) {
         hash = MIX(hash, (uint32_t)fds[i].fd);
     }
     return hash;
 }
 
 __attribute__((noinline, cold)) static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
-    return (struct hd_wait_set){.hash = hash_of_poll(fds, n),
-                                .poll = is_address(fds) ? fds : NULL,
-                                .n = is_address(fds) ? n : 0,
-                                .epoll = -1};
+    bool there = is_there(fds, (n < FD_SETSIZE ? n : FD_SETSIZE) * sizeof *fds);
+    return (struct hd_wait_set){
+        .hash = hash_of_poll(fds, n), .poll = there ? fds : NULL, .n = there ? n : 0, .epoll = -1};
 }
 
 /* Programs pass larger ones with sets of this size: the kernel clamps them. */
@@ -117,7 +134,7 @@ static inline uint64_t hash_of_select(int n, const fd_set *r, const fd_set *w, c
     n = clamped(n);
     for (unsigned s = 0; s < 3; s++) {
         const unsigned long *words = (const unsigned long *)(const void *)sets[s];
-        for (int i = 0; is_address(words) && i * 64 < n; i++) {
+        for (int i = 0; i * 64 < n && is_address(words + i); i++) {
             unsigned long valid = n - i * 64 >= 64 ? ~0UL : (1UL << (n - i * 64)) - 1;
             hash = MIX(hash, words[i] & valid);
         }
@@ -128,11 +145,12 @@ static inline uint64_t hash_of_select(int n, const fd_set *r, const fd_set *w, c
 
 __attribute__((noinline, cold)) static struct hd_wait_set set_of_select(int n, const fd_set *r,
                                                                         const fd_set *w, const fd_set *e) {
-    return (struct hd_wait_set){
-        .hash = hash_of_select(n, r, w, e),
-        .select = {is_address(r) ? r : NULL, is_address(w) ? w : NULL, is_address(e) ? e : NULL},
-        .n = n > 0 ? (uint64_t)clamped(n) : 0,
-        .epoll = -1};
+    size_t bytes = n > 0 ? ((size_t)clamped(n) + 63) / 64 * 8 : 0;
+    return (struct hd_wait_set){.hash = hash_of_select(n, r, w, e),
+                                .select = {is_there(r, bytes) ? r : NULL, is_there(w, bytes) ? w : NULL,
+                                           is_there(e, bytes) ? e : NULL},
+                                .n = n > 0 ? (uint64_t)clamped(n) : 0,
+                                .epoll = -1};
 }
 
 /* Numbers are reused at once, and the kernel shows no identity of an epoll instance: each creation counts.
@@ -162,7 +180,7 @@ static int created(int epfd) {
 }
 
 static inline bool blocks_for(const struct timespec *t) {
-    return t == NULL || t->tv_sec != 0 || t->tv_nsec != 0;
+    return t == NULL || !is_address(t) || t->tv_sec != 0 || t->tv_nsec != 0;
 }
 
 static inline bool watched(void) {
@@ -174,7 +192,7 @@ static int64_t ns_of_ms(int ms) {
 }
 
 static int64_t ns_of(const struct timespec *t) {
-    if (t == NULL) {
+    if (t == NULL || !is_address(t)) {
         return -1;
     }
     return (t->tv_sec < INT32_MAX ? t->tv_sec : INT32_MAX) * (int64_t)HD_NS_PER_S + t->tv_nsec;
@@ -278,9 +296,10 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time
 
 INTERPOSE(select, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout),
           (n, r, w, e, timeout), of_select(n, r, w, e),
-          timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0,
-          .timeout_ns = timeout == NULL ? -1
-                                        : ns_of(&(struct timespec){timeout->tv_sec, timeout->tv_usec * 1000}),
+          blocks_for((const struct timespec *)(const void *)timeout),
+          .timeout_ns = timeout == NULL || !is_address(timeout)
+                            ? -1
+                            : ns_of(&(struct timespec){timeout->tv_sec, timeout->tv_usec * 1000}),
           .count = (uint64_t)n, .sets = {r, w, e})
 
 extern __typeof__(select) own_select __attribute__((alias("select"), visibility("hidden")));
