@@ -21,6 +21,7 @@
 /* When the program has ended: since then, or since the call began. */
 #define ASKED_NS (2 * HD_NS_PER_S)
 #define PATIENCE_NS (60 * HD_NS_PER_S) /* or since we said something */
+#define UNREAD_NS (5 * HD_NS_PER_S)    /* or since a reader took the last piece of what we say */
 #define LOOK_MS 100
 
 struct work {
@@ -61,11 +62,12 @@ static bool start(pthread_t *thread, size_t stack_bytes, struct work what) {
  * other. */
 static bool is_too_long(struct runner *r, uint64_t begun_ns) {
     uint64_t now = hd_os_now_ns(), from = begun_ns > r->ended_ns ? begun_ns : r->ended_ns;
-    uint64_t said = say_last_ns(), since = said > from ? said : from;
+    bool saying;
+    uint64_t said = say_last_ns(&saying), since = said > from ? said : from;
     if (runner_asked_to_end(r)) {
         return now >= from + ASKED_NS;
     }
-    return since != UINT64_MAX && now >= since + PATIENCE_NS; /* who reads slowly is waited for */
+    return now >= since + (saying ? UNREAD_NS : PATIENCE_NS); /* who reads slowly is waited for */
 }
 
 /* Until it is done; false: it is left. */

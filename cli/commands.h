@@ -33,9 +33,9 @@ void say_whole(const char *text, size_t bytes);
 /* The program has ended: for room in such a pipe is now waited for some seconds in all. Whoever is to read it
  * may be waiting for our end first. */
 void say_in_haste(void);
-/* When something was said last (CLOCK_MONOTONIC), 0: never; UINT64_MAX: it is being said, and may wait for
- * whoever reads it. */
-uint64_t say_last_ns(void);
+/* When a reader took something last that we said (CLOCK_MONOTONIC), 0: never. `now`: something is being said,
+ * and may wait for its reader. */
+uint64_t say_last_ns(bool *now);
 /* Whether a line can be said without waiting for him. */
 bool say_has_room(void);
 
