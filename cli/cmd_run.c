@@ -2,13 +2,16 @@
  *
  * hangdog run: watches a program that nobody rebuilt. Ordinary code.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,6 +74,29 @@ static bool spool_path(const struct run_options *o, char *path, size_t size, str
     return fits;
 }
 
+static bool is_limited(rlim_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes;
+}
+
+/* A full disk takes a file's name, and no byte of it. */
+static int has_room(const char *path) {
+    static const char page[4096] = {1};
+    char made[5 * HD_RECORD_STRING];
+    int fd = (size_t)snprintf(made, sizeof made, "%s/.room-XXXXXX", path) < sizeof made
+                 ? mkostemp(made, O_CLOEXEC)
+                 : -1;
+    if (fd < 0) {
+        return -errno;
+    }
+    ssize_t n = write(fd, page, sizeof page);
+    int rc = n == (ssize_t)sizeof page ? 0 : n < 0 ? -errno : -ENOSPC;
+    rc = rc == -EFBIG || (n > 0 && is_limited(sizeof page)) ? 0 : rc; /* the program's limit, said later */
+    close(fd);
+    unlink(made);
+    return rc;
+}
+
 /* Said before the program starts: a spool that cannot be written would lose every report. */
 static int spool_ready(const char *path, struct problem *why) {
     struct hd_spool spool;
@@ -79,11 +105,42 @@ static int spool_ready(const char *path, struct problem *why) {
         hd_spool_close(&spool);
         rc = access(path, W_OK | X_OK) == 0 ? 0 : -errno;
     }
+    if (rc == 0) {
+        rc = has_room(path);
+    }
     if (rc != 0) {
         problem_set(why, "cannot write reports to '%.500s': %s; %sname another folder with --spool", path,
                     strerror(-rc), rc == -EACCES ? "make it writable, or " : "");
     }
     return rc;
+}
+
+/* For the reports of this run alone. */
+static bool make_spare_spool(char *path, size_t size) {
+    const char *above[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp", "/var/tmp"};
+    for (size_t i = 0; i < sizeof above / sizeof above[0]; i++) {
+        if (above[i] != NULL && above[i][0] == '/' &&
+            (size_t)snprintf(path, size, "%s/hangdog-XXXXXX", above[i]) < size && mkdtemp(path) != NULL) {
+            if (has_room(path) == 0) {
+                return true;
+            }
+            rmdir(path);
+        }
+    }
+    return false;
+}
+
+/* The reports have been shown, or nobody knows of them. */
+static void remove_spare_spool(const char *path) {
+    DIR *dir = opendir(path);
+    if (dir == NULL) {
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        unlinkat(dirfd(dir), e->d_name, 0); /* not "." and ".." */
+    }
+    closedir(dir);
+    rmdir(path);
 }
 
 /* A limit that was set for the program and is too low for us. */
@@ -169,6 +226,7 @@ struct ending {
     struct teller *untold;  /* a thread still tells, and has it; NULL: all is told */
     unsigned long left_out; /* by finish_commands */
     bool no_memory;         /* for a report, which was not told */
+    const char *spare;      /* the spool, where it is of this run alone; else NULL */
     bool session_told;      /* this and the next: as closing_lines has them */
     char last[37];
 };
@@ -192,12 +250,16 @@ static void say_ending(void *ending) {
                                    : ": there was no memory",
                  own_command(), words);
     }
-    closing_lines(e->r, e->o, e->session_told, e->last);
+    closing_lines(e->r, e->o, e->session_told, e->spare == NULL ? e->last : "");
 }
 
 /* Nobody may read it: we can be told to end all the same. */
 static _Noreturn void end(struct runner *r, struct ending *e, bool quiet) {
-    if ((!quiet && !beside(r, say_ending, e)) || e->untold != NULL) {
+    bool all_said = (quiet || beside(r, say_ending, e)) && e->untold == NULL;
+    if (e->spare != NULL) {
+        remove_spare_spool(e->spare);
+    }
+    if (!all_said) {
         runner_end_at_once(r->status);
     }
     runner_end_alike(r->status);
@@ -290,6 +352,29 @@ static int run_alone(const struct run_options *o, const char *spool, const char 
     return not_started(o, alone_become(&a, o->program, preload));
 }
 
+static void settle_dead(const struct run_options *o, const char *spool) {
+    int rc = alone_settle_dead(spool, o->quiet);
+    if (rc != 0 && !o->quiet) {
+        complain(
+            "what a program left in '%.500s' could not be told: %s; the next run with this spool tries again",
+            spool, strerror(-rc));
+    }
+}
+
+/* `why` is said: the spool that was asked for cannot be written. */
+static bool use_spare_spool(const struct run_options *o, char *spool, size_t size,
+                            const struct problem *why) {
+    if (!make_spare_spool(spool, size)) {
+        return false;
+    }
+    if (o->exec) {
+        complain("%s; this run's reports go to '%.200s'", why->text, spool);
+    } else {
+        complain("%s; this run's reports are shown and not kept", why->text);
+    }
+    return true;
+}
+
 int cmd_run(int argc, char **argv) {
     struct run_options o;
     struct problem why;
@@ -313,14 +398,15 @@ int cmd_run(int argc, char **argv) {
     if (!spool_path(&o, spool, sizeof spool, &why)) {
         return complain("%s", why.text);
     }
-    if ((rc = spool_ready(spool, &why)) != 0) {
-        return is_limit(rc) ? run_without_room(&o, rc) : complain("%s", why.text);
+    rc = spool_ready(spool, &why);
+    if (is_limit(rc)) {
+        return run_without_room(&o, rc);
     }
-    if ((rc = alone_settle_dead(spool, o.quiet)) != 0 && !o.quiet) {
-        complain(
-            "what a program left in '%.500s' could not be told: %s; the next run with this spool tries again",
-            spool, strerror(-rc));
+    settle_dead(&o, spool);
+    if (rc != 0 && !use_spare_spool(&o, spool, sizeof spool, &why)) {
+        return run_unwatched(&o, why.text);
     }
+    bool spare = rc != 0;
     if (!program_can_be_watched(o.program[0], &why) || !preload_path(own, sizeof own, &why)) {
         return run_unwatched(&o, why.text);
     }
@@ -356,7 +442,7 @@ int cmd_run(int argc, char **argv) {
         (o.json || o.follow || atomic_load(&r.record->hangs) != 0)) { /* not for the session's alone */
         teller_start_names(&teller);
     }
-    struct ending e = {.r = &r, .o = &o};
+    struct ending e = {.r = &r, .o = &o, .spare = spare ? spool : NULL};
     if (!told || !beside(&r, finish, &teller)) {
         e.untold = &teller;
     } else {

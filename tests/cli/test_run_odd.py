@@ -300,7 +300,7 @@ class Odd(unittest.TestCase):
             self.skipTest("a user namespace, in which a disk can be mounted, is not allowed here")
         self.assertRegex(done.stderr, "hangdog: what a program left in '.*spool' could not be told: No space left on device; the next")
         self.assertEqual((1, 1), (done.stdout.count(" fatal-hang "), done.stdout.count(" session ")), done.stdout + done.stderr)
-        self.assertEqual(2, done.stderr.count("hangdog: "), done.stderr)
+        self.assertEqual(3, done.stderr.count("hangdog: "), done.stderr)
         self.assertNotIn(".record", done.stdout)
 
     def test_what_is_not_there_is_named(self):
