@@ -293,6 +293,9 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
         atomic_store(&self.phase, AT_FIRST_WAIT);
         atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
         hd_record_file_keep();
+    } else if (r->options.of_child != 0 && r->options.alone == 0) {
+        atomic_store(&self.phase, AT_FIRST_WAIT); /* most are short, and wait for nothing */
+        atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
     } else {
         atomic_store(&self.phase, STARTING);
         start(t, atomic_load(&r->image_ns));
@@ -355,7 +358,7 @@ struct hd_waits *hd_process_first_wait(void) {
         return NULL;
     }
     int saved = errno;
-    start(t, hd_os_now_ns());
+    start(t, self.record->options.of_child ? atomic_load(&self.record->image_ns) : hd_os_now_ns());
     errno = saved;
     return t;
 }

@@ -83,6 +83,11 @@ class Harmless(unittest.TestCase):
         os.close(ours)
         os.close(its)
 
+    def test_a_child_that_does_not_wait_starts_no_thread(self):
+        """It costs its start little."""
+        done = self.run_it("--follow", "--spool", "spool", "--", "/bin/sh", "-c", "/bin/grep Threads: /proc/self/status; exit 5")
+        self.assertEqual((5, ["Threads:", "1"]), (done.returncode, done.stdout.split()), done.stderr)
+
     def test_what_is_no_memory_is_the_kernels_to_refuse(self):
         alone = subprocess.run([PYTHON, "-I", "-c", NO_MEMORY], capture_output=True, text=True, timeout=PATIENCE, check=False)
         watched = self.run_it("--spool", "spool", "--", PYTHON, "-I", "-c", NO_MEMORY)
