@@ -63,7 +63,7 @@ LINES = {
              " sha256; gpg --version | wc; vim -es -c 'norm ihello' -c 'wq! f' </dev/null; java -version; readelf -Wa /bin/bash | wc",
 }
 SUITES = ["hello", "sed", "grep", "diffutils", "findutils", "m4", "patch", "zlib", "bzip2", "make-dfsg", "bc", "jq"]
-SUITE = "cp -r %s s && cd s && { test ! -x configure || ./configure -q; } && make -s -j2 && make -k check"
+SUITE = "cp -a %s s && cd s && { test ! -x configure || ./configure -q; } && make -s -j2 && make -k check"
 
 
 class Answers(socketserver.StreamRequestHandler):
