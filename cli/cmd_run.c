@@ -243,8 +243,8 @@ static void say_ending(void *ending) {
             e->left_out, by_count((int64_t)e->left_out, "", "s"));
     }
     if (e->untold != NULL || e->no_memory) {
-        char words[sizeof " --spool " + 4 * sizeof e->r->record->options.spool];
-        quote_spool(words, sizeof words, e->r->record->options.spool);
+        char words[sizeof " --spool " + 4 * sizeof e->r->decided.spool];
+        quote_spool(words, sizeof words, e->r->decided.spool);
         complain("not all reports could be told%s; see: %s list --no-symbols%s",
                  e->untold != NULL ? " in time: what their functions are is still looked up"
                                    : ": there was no memory",
@@ -418,6 +418,7 @@ int cmd_run(int argc, char **argv) {
         return run_without_room(&o, rc);
     }
     fill_options(&r.record->options, &o, spool);
+    r.decided = r.record->options;
     commands.command = o.on_hang;
     (void)own_command(); /* before there are two threads that may ask */
     if (o.spool != NULL) {
@@ -429,13 +430,17 @@ int cmd_run(int argc, char **argv) {
     teller.commands = &commands;
     bool tried;
     teller.names = &r.names;
-    teller_open(&teller, r.record);
+    teller_open(&teller, r.record, &r.decided);
     previous_prepare(&before, spool, o.name, program_named(o.program));
     if ((rc = runner_start(&r, o.program, preload, &tried)) != 0) {
         return tried ? not_started(&o, rc) : run_without_room(&o, rc);
     }
     previous_begin(&before);
     bool told = follow(&r, &teller, &commands);
+    if (!runner_stop_sharing(&r)) {
+        told = false;
+    }
+    teller.records = r.record;
     afterwards(&r, before.end);
     previous_note(&before, &r);
     if (told &&

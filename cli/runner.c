@@ -3,6 +3,7 @@
  * Ordinary code: process control of the runner.
  */
 #include "cli/runner.h"
+#include "cli/record_copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +101,7 @@ int runner_prepare(struct runner *r) {
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     sigprocmask(SIG_BLOCK, &set, NULL);
     r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    r->record_fd = memfd_create("hangdog", MFD_CLOEXEC);
+    r->record_fd = memfd_create("hangdog", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (r->signal_fd < 0 || r->record_fd < 0) {
         return -errno;
     }
@@ -108,6 +109,8 @@ int runner_prepare(struct runner *r) {
     if (rc != 0) {
         return rc;
     }
+    /* The program can reach the file: cut short, it would end us with SIGBUS. */
+    (void)fcntl(r->record_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     r->record = mmap(NULL, HD_RECORDS * sizeof(struct hd_record), PROT_READ | PROT_WRITE, MAP_SHARED,
                      r->record_fd, 0);
     if (r->record == MAP_FAILED) {
@@ -193,6 +196,17 @@ static void start_witness(struct runner *r) {
     }
 }
 
+bool runner_stop_sharing(struct runner *r) {
+    static struct hd_record none[HD_RECORDS];
+    struct hd_record *copy = malloc(HD_RECORDS * sizeof *copy);
+    for (unsigned i = 0; copy != NULL && i < HD_RECORDS; i++) {
+        record_copy(&copy[i], &r->record[i], &r->decided);
+    }
+    none[0].options = r->decided;
+    r->record = copy != NULL ? copy : none;
+    return copy != NULL;
+}
+
 int runner_start(struct runner *r, char *const argv[], const char *preload, bool *tried) {
     int tell[2];
     *tried = false;
@@ -201,6 +215,7 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
     }
     r->record->options.started_ns = hd_os_now_ns();
     r->record->options.started_wall_ns = hd_os_wall_ns();
+    r->decided = r->record->options;
     struct itimerval timers[TIMERS];
     take_timers(timers);
     if (r->record->options.seccomp_filters >= 0) { /* else the call may be our end */

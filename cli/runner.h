@@ -18,7 +18,9 @@ struct runner {
     pid_t child;
     int signal_fd;            /* SIGCHLD and what is forwarded */
     int record_fd;            /* the memory file */
-    struct hd_record *record; /* HD_RECORDS, mapped, shared with the program; its first image has the first */
+    struct hd_record *record; /* HD_RECORDS, mapped, shared with the program; its first image has the first.
+                                 After runner_stop_sharing the runner's own copy */
+    struct hd_record_options decided; /* what the runner asks for; the program cannot change it here */
     bool ended;
     int status;             /* as waitpid gives it, once ended */
     uint64_t ended_ns;      /* CLOCK_MONOTONIC, once ended */
@@ -49,6 +51,9 @@ int runner_prepare(struct runner *r);
  * could not be started at all (-ENOENT: no such program). `tried`: it is the program that the kernel refused.
  */
 int runner_start(struct runner *r, char *const argv[], const char *preload, bool *tried);
+
+/* The program has ended: from now on `record` is a checked copy. False: no memory, and it is all zero. */
+bool runner_stop_sharing(struct runner *r);
 
 /* Takes what signal_fd has: forwards signals, notes stops, sets `ended`. */
 void runner_handle_signals(struct runner *r);

@@ -26,8 +26,9 @@
 #define FRAMES_TOLD 24
 #define ID_TIME_CHARS 13 /* "01a1fb7d-045d": milliseconds */
 
-void teller_open(struct teller *t, struct hd_record *records) {
-    const char *spool = records->options.spool;
+void teller_open(struct teller *t, struct hd_record *records, const struct hd_record_options *decided) {
+    const char *spool = decided->spool;
+    t->decided = decided;
     t->spool = spool;
     t->records = records;
     t->seen = NULL;
@@ -418,14 +419,14 @@ static void read_folder(struct teller *t, const char *from) {
 /* What came since this run began: spools keep the reports of many. */
 static void read_what_is_new(struct teller *t) {
     char session[37];
-    hd_uuid_text(t->records[0].options.session, session);
+    hd_uuid_text(t->decided->session, session);
     session[ID_TIME_CHARS] = '\0';
     read_folder(t, session);
 }
 
 /* Since the run began, so that ids may be older than it. */
 static bool clock_went_back(const struct teller *t) {
-    const struct hd_record_options *o = &t->records[0].options;
+    const struct hd_record_options *o = t->decided;
     return hd_os_wall_ns() + HD_NS_PER_S < o->started_wall_ns + (hd_os_now_ns() - o->started_ns);
 }
 

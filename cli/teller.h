@@ -16,8 +16,9 @@
 
 struct teller {
     const char *spool;
-    struct hd_record *records; /* HD_RECORDS: whose reports are told */
-    const char *spool_words;   /* as render_options has them */
+    struct hd_record *records; /* HD_RECORDS: whose reports are told; the program can write them */
+    const struct hd_record_options *decided;
+    const char *spool_words; /* as render_options has them */
     bool json, quiet, colour;
     bool sessions_told;       /* the program's session report was, as JSON */
     struct on_hang *commands; /* what is run for each hang */
@@ -38,7 +39,8 @@ struct teller {
     size_t kept_bytes;
 };
 
-void teller_open(struct teller *t, struct hd_record *records);
+/* `decided`: the runner's own copy of what it asked for, which outlives the teller. */
+void teller_open(struct teller *t, struct hd_record *records, const struct hd_record_options *decided);
 void teller_close(struct teller *t);
 
 /* Before each of the calls below that tell, on the first thread: what they need, once there is something to
