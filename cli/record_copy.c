@@ -37,9 +37,8 @@ static void check_name(char *name, size_t size) {
     }
 }
 
-/* What the program may say of a child that it started. */
-static void keep_child(struct hd_record_options *to, const struct hd_record_options *own) {
-    to->of_child = true;
+/* What the program may say of a child that it started, and of a program that it became. */
+static void keep_own(struct hd_record_options *to, const struct hd_record_options *own) {
     memcpy(to->session, own->session, sizeof to->session);
     check_id(to->session);
     memcpy(to->app_name, own->app_name, sizeof to->app_name);
@@ -51,8 +50,8 @@ static void keep_child(struct hd_record_options *to, const struct hd_record_opti
     }
 }
 
-void record_copy(struct hd_record *to, const struct hd_record *from,
-                 const struct hd_record_options *decided) {
+void record_copy(struct hd_record *to, const struct hd_record *from, const struct hd_record_options *decided,
+                 bool first) {
     static const size_t sums[] = {offsetof(struct hd_record, superseded_ns),
                                   offsetof(struct hd_record, image_ns),
                                   offsetof(struct hd_record, alive_ns),
@@ -89,8 +88,9 @@ void record_copy(struct hd_record *to, const struct hd_record *from,
     to->magic = HD_RECORD_MAGIC;
     to->bytes = sizeof *to;
     to->options = *decided;
-    if (of_child != 0) {
-        keep_child(&to->options, &own);
+    to->options.of_child = of_child != 0;
+    if (!first) {
+        keep_own(&to->options, &own);
     }
     check_id(to->session_id);
     check_id(to->open_id);

@@ -200,7 +200,7 @@ bool runner_stop_sharing(struct runner *r) {
     static struct hd_record none[HD_RECORDS];
     struct hd_record *copy = malloc(HD_RECORDS * sizeof *copy);
     for (unsigned i = 0; copy != NULL && i < HD_RECORDS; i++) {
-        record_copy(&copy[i], &r->record[i], &r->decided);
+        record_copy(&copy[i], &r->record[i], &r->decided, i == 0);
     }
     none[0].options = r->decided;
     r->record = copy != NULL ? copy : none;
