@@ -168,7 +168,7 @@ static void put_stop(const struct page *p, const json_t *stack) {
          "the thread gave no answer; it may be busy in the kernel still, block or ignore the signal that asks, have a "
          "handler of its own for it, be under a filter, or see no /proc of its namespace of processes"},
         {"exited", "the thread ended"},
-        {"no-room", "its alternate signal stack is too small for the signal that asks, or it has none"},
+        {"no-room", "its alternate signal stack is too small for the signal that asks"},
     };
     const char *stop = member_text(stack, "stop");
     long long cut = member_int(stack, "cut");

@@ -48,8 +48,9 @@ static inline uint64_t hd_mail_word(uint32_t sequence, enum hd_mail_phase phase)
     return (uint64_t)sequence << 2 | (uint64_t)phase;
 }
 
-/* Whether our handler's frame fits where the kernel puts it: on an alternate stack that is large enough.
- * Without one it would lie on the stack in use, which may be a coroutine's of some KiB. */
+/* Whether our handler's frame fits where the kernel puts it: on the alternate stack in force. Without one it
+ * lies on the stack in use, which is the thread's own but for a coroutine's of a program that has handlers
+ * with SA_ONSTACK and no alternate stack. Python has such handlers. */
 bool hd_mailbox_has_room(const struct hd_mailbox *m);
 
 /* The handler, and who it answers to on this thread. signal_handler.c, which no sanitizer touches. */

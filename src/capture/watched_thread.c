@@ -148,7 +148,8 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
 bool hd_mailbox_has_room(const struct hd_mailbox *m) {
     uint64_t frame = getauxval(AT_MINSIGSTKSZ);
     frame = frame != 0 ? frame : FRAME_BYTES;
-    return __atomic_load_n(&m->alt_bytes, __ATOMIC_RELAXED) >= frame + HANDLER_BYTES;
+    uint64_t bytes = __atomic_load_n(&m->alt_bytes, __ATOMIC_RELAXED);
+    return bytes == 0 || bytes >= frame + HANDLER_BYTES;
 }
 
 /* The first signal finds code and stack cold (page faults cost more than everything else): the thread sends
