@@ -447,6 +447,7 @@ void teller_finish(struct teller *t) {
 void teller_run_commands(const struct teller *of) {
     struct teller t = {.spool = of->spool,
                        .records = of->records,
+                       .decided = of->decided,
                        .commands = of->commands,
                        .quiet = true,
                        .notify_fd = -1,

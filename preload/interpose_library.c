@@ -55,12 +55,13 @@ static void end(struct hd_waiting *w) {
 #define INTERPOSE(name, PARAMETERS, ARGUMENTS, library, BLOCKS)                           \
     EXPORT int name PARAMETERS;                                                           \
     EXPORT int name PARAMETERS {                                                          \
-        static int(*_Atomic next) PARAMETERS;                                             \
+        typedef int function PARAMETERS;                                                  \
+        static function *_Atomic next;                                                    \
         struct hd_waiting w;                                                              \
         const void *caller = __builtin_return_address(0), *frame = __builtin_dwarf_cfa(); \
-        int(*real) PARAMETERS = atomic_load_explicit(&next, memory_order_relaxed);        \
+        function *real = atomic_load_explicit(&next, memory_order_relaxed);               \
         if (real == NULL) {                                                               \
-            real = (int(*) PARAMETERS)look_up(#name, caller);                             \
+            real = (function *)look_up(#name, caller);                                    \
             atomic_store_explicit(&next, real, memory_order_relaxed);                     \
         }                                                                                 \
         if (real == NULL) { /* found by dlsym, in a program without the library */        \

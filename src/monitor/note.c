@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "analysis/text.h"
@@ -76,11 +75,10 @@ static void map_note(struct hd_worker *k, struct hd_hang *h, const char *name) {
         w->generation != h->generation) {
         return;
     }
-    void *page = hd_os.map(page_of(k, h), HD_NOTE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                           h->mapped - 1, 0);
-    if (hd_os_map_error(page) == 0) {
+    uint8_t *page = page_of(k, h);
+    if (hd_os_memory_of_file(page, HD_NOTE_BYTES, h->mapped - 1) == 0) {
         atomic_store_explicit(&w->note_start_ns, h->start_ns, memory_order_relaxed);
-        atomic_store_explicit(&w->note, (_Atomic uint64_t *)page, memory_order_release);
+        atomic_store_explicit(&w->note, (_Atomic uint64_t *)(void *)page, memory_order_release);
     }
 }
 
@@ -89,8 +87,7 @@ static void unmap_note(struct hd_worker *k, const struct hd_hang *h) {
     struct hd_watch *w = hd_watch_at(k->monitor, h->loop);
     _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(k, h);
     atomic_compare_exchange_strong(&w->note, &page, NULL);
-    hd_os.map(page_of(k, h), HD_NOTE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-              -1, 0);
+    (void)hd_os_memory_of_file(page_of(k, h), HD_NOTE_BYTES, -1);
     if (h->mapped != h->note) {
         hd_os_close(h->mapped - 1);
     }

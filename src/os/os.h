@@ -112,6 +112,9 @@ bool hd_os_clock_may_call(void);
 /* Anonymous memory, zeroed, wiped in a forked child. NULL when there is none. */
 void *hd_os_memory_take(size_t bytes);
 void hd_os_memory_give(void *p, size_t bytes);
+/* Pages of it become those of a file, shared, or with -1 memory of our own again, at once. 0 or a negative
+ * errno value. */
+int hd_os_memory_of_file(void *p, size_t bytes, int fd);
 /* Zeroes it by atomic words of eight bytes, which `p` and `bytes` are multiples of: others may look
  * meanwhile. */
 void hd_os_memory_clear(void *p, size_t bytes);

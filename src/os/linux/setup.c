@@ -41,6 +41,11 @@ void hd_os_memory_give(void *p, size_t bytes) {
     }
 }
 
+int hd_os_memory_of_file(void *p, size_t bytes, int fd) {
+    int flags = MAP_FIXED | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+    return hd_os_map_error(hd_os.map(p, bytes, PROT_READ | PROT_WRITE, flags, fd, 0));
+}
+
 void hd_os_memory_clear(void *p, size_t bytes) {
     typedef uint64_t __attribute__((may_alias)) word;
     for (size_t i = 0; i < bytes / sizeof(word); i++) {
