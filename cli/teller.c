@@ -30,7 +30,7 @@ void teller_open(struct teller *t, struct hd_record *records, const struct hd_re
     const char *spool = decided->spool;
     t->decided = decided;
     t->spool = spool;
-    t->records = records;
+    t->records = t->shared = records;
     t->seen = NULL;
     t->seen_count = t->seen_room = 0;
     pthread_mutex_init(&t->lock, NULL);
@@ -193,7 +193,7 @@ static void answer_all(void *teller) {
     size_t bytes = 0;
     struct symbolizer *s = symbolizer_create(&(struct symbolizer_options){0});
     t->spool = strdup(t->spool);
-    munmap(t->records, HD_RECORDS * sizeof *t->records); /* who has it is taken for one of the program's */
+    munmap(t->shared, HD_RECORDS * sizeof *t->shared); /* who has it is taken for one of the program's */
     while (names_next(&q, sizeof q)) {
         json_t *report = s != NULL && t->spool != NULL ? load(t, q.id) : NULL;
         char *text = report != NULL ? render(t, report, &q, s, NULL, &bytes) : NULL;

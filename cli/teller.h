@@ -17,6 +17,7 @@
 struct teller {
     const char *spool;
     struct hd_record *records; /* HD_RECORDS: whose reports are told; the program can write them */
+    struct hd_record *shared;  /* the same, while the runner has no copy of its own yet */
     const struct hd_record_options *decided;
     const char *spool_words; /* as render_options has them */
     bool json, quiet, colour;
