@@ -133,6 +133,16 @@ static bool is_synchronous(struct hd_functions *known, struct hd_modules *m, con
     return true;
 }
 
+/* In our own builds with a sanitizer: its interceptor of the wait, which calls ours. */
+static bool is_interceptor(const struct hd_modules *m, int module) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return has_name(m, module, "/libasan.so") || has_name(m, module, "/libtsan.so");
+#else
+    (void)m, (void)module;
+    return false;
+#endif
+}
+
 /* The frame of a loop function that the wait belongs to; `count`: none. libX11 waits by libxcb, which calls
  * nothing back: these count as one library. */
 static uint32_t loop_frame(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
@@ -140,7 +150,7 @@ static uint32_t loop_frame(struct hd_functions *known, struct hd_modules *m, con
     int ours = count > 0 ? module_of(m, &frames[0]) : -1, library = -1;
     for (uint32_t i = 0; i < count; i++) {
         int in = module_of(m, &frames[i]);
-        if (in == ours && library < 0) {
+        if (library < 0 && (in == ours || is_interceptor(m, in))) {
             continue;
         }
         bool above = library >= 0 && has_name(m, library, "libxcb.so") && has_name(m, in, "libX11.so");

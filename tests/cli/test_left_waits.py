@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support_run import BUILD, HANGDOG, PATIENCE, environment, main
+from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, environment, main
 
 PROGRAM = os.path.join(BUILD, "tests/programs/left-waits")
 
@@ -28,6 +28,7 @@ class LeftWaits(unittest.TestCase):
                 kinds.append(json.load(file)["kind"])
         self.assertEqual(1, sum(kind != "session" for kind in kinds), (what, kinds))
 
+    @unittest.skipIf(SANITIZER, "a sanitizer's runtime finds its own look at the stack wrong while the thread is cancelled")
     def test_cancelled_wait(self):
         self.reports_one("cancelled")
 

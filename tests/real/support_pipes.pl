@@ -5,6 +5,7 @@
 
 use strict;
 use warnings;
+use IO::Socket::INET;
 
 my ($way) = @ARGV;
 my %commands = (
@@ -12,12 +13,12 @@ my %commands = (
     pipeline  => sub { return `sleep 1 | cat` },
     behind    => sub { return `sleep 1 & exit` },    # the shell ends, what it has left has the pipe
 );
-my ($service, $never);
+my $service;
 open($service, '-|', 'sleep 4; echo done') or die if $way eq 'before';
 $commands{before} = sub { return scalar <$service> };
-pipe($never, my $end) or die;
+my $listener = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1') or die;
 my $set = '';
-vec($set, fileno($never), 1) = 1;
+vec($set, fileno($listener), 1) = 1;
 
 for my $turn (1 .. 60) {
     select(my $ready = $set, undef, undef, 0.04);

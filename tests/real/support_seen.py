@@ -33,13 +33,12 @@ AT_A_TIME = threading.BoundedSemaphore(8)  # most of their time they wait
 
 class Try(typing.NamedTuple):
     """A program of PROGRAMS with its arguments, or a script's text and the function in it that freezes; what a script
-    imports. `by_name`: only the library's function around the wait tells that the wait is the loop's own."""
+    imports."""
     source: str
     arguments: str = ""
     text: str = ""
     function: str = ""
     imports: str = ""
-    by_name: bool = False
 
     def functions(self):
         """For each freeze the function that is to blame; "" where the interpreter does not give its functions' names."""
@@ -94,8 +93,6 @@ def command(tried, binaries, folder):
 
 def lacks(tried, argv):
     """Why this program cannot run here; "" when it can."""
-    if SANITIZER and tried.by_name:
-        return "the sanitizer's own poll is between the library's function and the wait"
     if not os.path.exists(argv[0]):
         return "%s is not there: %s" % (argv[0], PACKAGES)
     check = {"py": ["-c", "import " + tried.imports], "pl": ["-e", "use %s;" % tried.imports],

@@ -17,20 +17,20 @@ SLEEP = "2500 sleep:1500 1500"
 COMPUTE = "2500 compute:1500 1500"
 TRIES = {
     "gtk3_python": Try("desktop_gtk3.py", SLEEP, imports="gi"),
-    "gtk3_c": Try("desktop_gtk3.c", COMPUTE, by_name=True),
+    "gtk3_c": Try("desktop_gtk3.c", COMPUTE),
     "gtk3_perl": Try("desktop_gtk3.pl", SLEEP, imports="Gtk3"),
     "gtk4_python": Try("desktop_gtk4.py", COMPUTE, imports="gi"),
-    "qt5_python": Try("desktop_qt5.py", COMPUTE, imports="PyQt5.QtWidgets", by_name=True),
-    "qt6_python": Try("desktop_qt6.py", SLEEP, imports="PyQt6.QtWidgets", by_name=True),
+    "qt5_python": Try("desktop_qt5.py", COMPUTE, imports="PyQt5.QtWidgets"),
+    "qt6_python": Try("desktop_qt6.py", SLEEP, imports="PyQt6.QtWidgets"),
     "wx_python": Try("desktop_wx.py", SLEEP, imports="wx"),
     "tk_python": Try("desktop_tk.py", SLEEP, imports="tkinter"),
     "tk_tcl": Try("loop_tcl.tcl", "window " + SLEEP),
     "sdl_waits": Try("desktop_sdl.c", SLEEP),
     "sdl_game": Try("desktop_sdl.c", COMPUTE + " game"),
-    "xlib": Try("desktop_xlib.c", SLEEP, by_name=True),
-    "xcb": Try("desktop_xcb.c", COMPUTE, by_name=True),
-    "xt": Try("desktop_xt.c", SLEEP, by_name=True),
-    "fltk": Try("desktop_fltk.cc", COMPUTE, by_name=True),
+    "xlib": Try("desktop_xlib.c", SLEEP),
+    "xcb": Try("desktop_xcb.c", COMPUTE),
+    "xt": Try("desktop_xt.c", SLEEP),
+    "fltk": Try("desktop_fltk.cc", COMPUTE),
 }
 EVERY = None
 

@@ -28,7 +28,7 @@ class Freeze(typing.NamedTuple):
 
 
 def freeze(source, schedule, kind, ending, imports=""):
-    return Freeze(Try(source, schedule % kind, imports=imports, by_name=source == "loop_glib.c"), ending)
+    return Freeze(Try(source, schedule % kind, imports=imports), ending)
 
 
 FREEZES = {
