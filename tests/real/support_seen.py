@@ -33,12 +33,13 @@ AT_A_TIME = threading.BoundedSemaphore(8)  # most of their time they wait
 
 class Try(typing.NamedTuple):
     """A program of PROGRAMS with its arguments, or a script's text and the function in it that freezes; what a script
-    imports."""
+    imports. `stuck`: it does not end with a sanitizer's runtime preloaded, also without Hangdog."""
     source: str
     arguments: str = ""
     text: str = ""
     function: str = ""
     imports: str = ""
+    stuck: bool = False
 
     def functions(self):
         """For each freeze the function that is to blame; "" where the interpreter does not give its functions' names."""
@@ -93,6 +94,8 @@ def command(tried, binaries, folder):
 
 def lacks(tried, argv):
     """Why this program cannot run here; "" when it can."""
+    if SANITIZER and tried.stuck:
+        return "it does not end with this sanitizer's runtime preloaded, also without Hangdog"
     if not os.path.exists(argv[0]):
         return "%s is not there: %s" % (argv[0], PACKAGES)
     check = {"py": ["-c", "import " + tried.imports], "pl": ["-e", "use %s;" % tried.imports],

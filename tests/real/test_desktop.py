@@ -17,7 +17,7 @@ SLEEP = "2500 sleep:1500 1500"
 COMPUTE = "2500 compute:1500 1500"
 TRIES = {
     "gtk3_python": Try("desktop_gtk3.py", SLEEP, imports="gi"),
-    "gtk3_c": Try("desktop_gtk3.c", COMPUTE),
+    "gtk3_c": Try("desktop_gtk3.c", COMPUTE, stuck=True),
     "gtk3_perl": Try("desktop_gtk3.pl", SLEEP, imports="Gtk3"),
     "gtk4_python": Try("desktop_gtk4.py", COMPUTE, imports="gi"),
     "qt5_python": Try("desktop_qt5.py", COMPUTE, imports="PyQt5.QtWidgets"),
