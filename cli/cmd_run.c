@@ -427,6 +427,7 @@ int cmd_run(int argc, char **argv) {
     }
     teller.json = o.json;
     teller.quiet = o.quiet;
+    teller.not_kept = spare;
     teller.commands = &commands;
     bool tried;
     teller.names = &r.names;

@@ -77,7 +77,9 @@ static void put_remarks(const struct page *p) {
                 render_duration(duration, member_int(p->report, "excluded_ns")));
     if (json_is_true(json_object_get(json_object_get(p->report, "process"), "debugger")))
         fputs("  a debugger or tracer was attached\n", p->out);
-    if (member_text(p->report, "repeat_of") != NULL) {
+    if (member_text(p->report, "repeat_of") != NULL && p->options->not_kept) {
+        fputs("  the same hang again, in brief\n", p->out);
+    } else if (member_text(p->report, "repeat_of") != NULL) {
         fputs("  the same hang again, in brief; the whole report: ", p->out);
         render_command(p, p->options->repeated, member_text(p->report, "repeat_of"), "");
         fputc('\n', p->out);

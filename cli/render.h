@@ -16,6 +16,7 @@ struct render_options {
     bool colour;
     bool brief;          /* no more than what hung, where and why */
     bool threads;        /* each thread with its stack, too */
+    bool not_kept;       /* the report's file goes with the run: no command is named that reads it */
     const json_t *notes; /* of report_symbolicate; NULL: none */
     unsigned max_frames; /* of each stack; 0: all */
     /* for commands that are named: what this report is called, and the one that it repeats, NULL: by their

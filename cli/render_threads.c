@@ -43,6 +43,8 @@ void render_threads(const struct page *p) {
     if (count == 0)
         return;
     if (!p->options->threads) {
+        if (p->options->not_kept)
+            return;
         fprintf(p->out, "\n%s  %zu thread%s in the report: ", p->style.dim, count,
                 by_count((int64_t)count, "", "s"));
         render_command(p, p->options->called, member_text(p->report, "id"), " --threads");

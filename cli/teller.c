@@ -136,8 +136,11 @@ static void render_ended(const struct teller *t, FILE *out, const json_t *report
         render_json(out, report, JSON_COMPACT);
         return;
     }
-    struct render_options o = {
-        .colour = t->colour, .notes = notes, .max_frames = FRAMES_TOLD, .spool_words = t->spool_words};
+    struct render_options o = {.colour = t->colour,
+                               .not_kept = t->not_kept,
+                               .notes = notes,
+                               .max_frames = t->not_kept ? 0 : FRAMES_TOLD,
+                               .spool_words = t->spool_words};
     render_report(out, report, &o);
     fputc('\n', out);
 }
@@ -173,8 +176,12 @@ static char *render(const struct teller *t, json_t *report, const struct questio
     }
     bool session = strcmp(text_of(report, "kind"), "session") == 0;
     if (why_unnamed != NULL && q->age_ns == 0 && !session) {
-        fprintf(out, "hangdog: the functions of this hang could not be looked up: %s; see: %s show %s%s\n",
-                why_unnamed, own_command(), q->id, t->spool_words != NULL ? t->spool_words : "");
+        fprintf(out, "hangdog: the functions of this hang could not be looked up: %s", why_unnamed);
+        if (!t->not_kept) {
+            fprintf(out, "; see: %s show %s%s", own_command(), q->id,
+                    t->spool_words != NULL ? t->spool_words : "");
+        }
+        fputc('\n', out);
     }
     json_decref(notes);
     bool whole = fflush(out) == 0 && ferror(out) == 0;

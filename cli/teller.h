@@ -21,6 +21,7 @@ struct teller {
     const struct hd_record_options *decided;
     const char *spool_words; /* as render_options has them */
     bool json, quiet, colour;
+    bool not_kept;            /* the spool goes with the run */
     bool sessions_told;       /* the program's session report was, as JSON */
     struct on_hang *commands; /* what is run for each hang */
     bool lost;                /* the folder was removed: looked for from time to time */

@@ -49,7 +49,8 @@ class Harmless(unittest.TestCase):
         self.assertNotIn("hangdog show", done.stderr)
 
     def test_a_spool_that_cannot_be_written(self):
-        done = self.run_it("--spool", "/proc/nope", "--loop", "python3", "--", *loop("serves", 1.6, "hang1.2", 1, "execsys.exit(5)"))
+        thread = "execimport threading; threading.Thread(target=time.sleep, args=(9,), daemon=True).start()"
+        done = self.run_it("--spool", "/proc/nope", "--loop", "python3", "--", *loop(thread, "serves", 1.6, "hang1.2", 1, "execsys.exit(5)"))
         self.assert_shown(done, "No such file or directory")
         self.assertEqual([], os.listdir(self.folder))
 
