@@ -144,6 +144,7 @@ void dw_modules_free(struct symbolizer *s) {
         s->modules = m->next;
         if (m->dwfl != NULL)
             dwfl_end(m->dwfl);
+        answers_free(&m->answers);
         free(m->range);
         free(m->path);
         free(m->build_id);

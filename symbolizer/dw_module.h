@@ -5,6 +5,7 @@
 #ifndef SYMBOLIZER_DW_MODULE_H
 #define SYMBOLIZER_DW_MODULE_H
 
+#include "symbolizer/answers.h"
 #include "symbolizer/strings.h"
 #include "symbolizer/symbolizer.h"
 
@@ -28,6 +29,7 @@ struct module {
     struct unit_range *range; /* for files without .debug_aranges, as clang makes them */
     size_t ranges;
     bool ranges_read;
+    struct answers answers;
 };
 
 struct symbolizer {

@@ -129,6 +129,24 @@ static bool says_more(const char *symbol, const char *described) {
     return false;
 }
 
+/* `start` is in the file's own numbering, `addr` in libdwfl's. */
+static int resolve_in(struct symbolizer *s, struct module *m, Dwarf_Addr addr, uint64_t start,
+                      struct symbol out[SYMBOLS_MAX]) {
+    GElf_Addr entry = 0;
+    int n = resolve_by_dwarf(s, m, addr, out);
+    const char *name = name_by_symbol(s, m, addr, start, &entry);
+    if (n == 0 && name == NULL)
+        return 0;
+    if (n == 0)
+        out[n++] = (struct symbol){0};
+    struct symbol *whole = &out[n - 1];
+    if (whole->function == NULL || (!whole->inlined && says_more(name, whole->function)))
+        whole->function = name;
+    if (whole->function != NULL && entry != 0 && !whole->inlined)
+        whole->function = dw_plainest_name(s, m, whole->function, entry);
+    return n;
+}
+
 int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],
                        const char **reason) {
     struct module *m = dw_module(s, q->path, q->build_id);
@@ -139,19 +157,12 @@ int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struc
         *reason = "its file was changed since, and has no build-id to know it by";
     if (*reason != NULL)
         return 0;
-    Dwarf_Addr addr = q->offset - (!q->exact && q->offset != 0) + m->bias;
-    GElf_Addr entry = 0;
-    int n = resolve_by_dwarf(s, m, addr, out);
-    const char *name = name_by_symbol(s, m, addr, q->start, &entry);
-    if (n == 0 && name == NULL)
-        return 0;
-    if (n == 0)
-        out[n++] = (struct symbol){0};
-    struct symbol *whole = &out[n - 1];
-    if (whole->function == NULL || (!whole->inlined && says_more(name, whole->function)))
-        whole->function = name;
-    if (whole->function != NULL && entry != 0 && !whole->inlined)
-        whole->function = dw_plainest_name(s, m, whole->function, entry);
+    struct answer_place at = {.addr = q->offset - (!q->exact && q->offset != 0) + m->bias, .start = q->start};
+    int n = answers_find(&m->answers, at, out);
+    if (n < 0) {
+        n = resolve_in(s, m, at.addr, q->start, out);
+        answers_keep(&m->answers, at, out, n);
+    }
     return n;
 }
 

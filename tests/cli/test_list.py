@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""A list of many reports: what it costs beside the same list without names."""
+
+import json
+import resource
+import subprocess
+import sys
+
+from support_run import main
+from test_cli import HANGDOG, Command, run
+
+REPORTS = 400
+FREEZE = """
+import asyncio, time
+async def serve():
+    for _ in range(5):
+        await asyncio.sleep(0.1)
+    time.sleep(0.8)
+    await asyncio.sleep(0.2)
+asyncio.run(serve())
+"""
+
+
+class ManyReports(Command):
+    def listed(self, *options):
+        """The lines, and the processor time of this list alone, in seconds."""
+        def used():
+            usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return usage.ru_utime + usage.ru_stime
+        before = used()
+        done = run("list", "--spool", self.spool, *options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.splitlines(), used() - before
+
+    def test_names_are_looked_up_once(self):
+        subprocess.run([HANGDOG, "run", "--spool", self.spool, "--", "/usr/bin/python3", "-c", FREEZE], check=True,
+                       capture_output=True, timeout=60)
+        reports = [json.loads(path.read_text(encoding="utf-8")) for path in self.spool.glob("*.json")]
+        (report,) = (report for report in reports if report["kind"] == "hang")
+        for path in self.spool.iterdir():
+            path.unlink()
+        for i in range(REPORTS):
+            report["id"] = "%s%012x" % (report["id"][:24], i)
+            (self.spool / ("%s.json" % report["id"])).write_text(json.dumps(report), encoding="utf-8")
+        bare = min(self.listed("--no-symbols")[1] for _ in range(3))
+        lines, with_names = min((self.listed() for _ in range(3)), key=lambda done: done[1])
+        print("list of %d reports: %.0f ms, without names %.0f ms" % (len(lines), 1e3 * with_names, 1e3 * bare),
+              file=sys.stderr)
+        self.assertEqual(REPORTS, len({line.split()[0] for line in lines}))
+        self.assertTrue(all("sleep" in line for line in lines), lines[0])
+        # one look-up of each name for all reports costs some 30 ms; one for each report six times the bare list
+        self.assertLess(with_names, 3 * bare + 0.1)
+
+
+if __name__ == "__main__":
+    main()
