@@ -79,6 +79,10 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
          .number = {&o->reports_per_fingerprint, 1, REPORTS_MAX},
          .help = "the same of hangs that are alike, and one more every 10 minutes (default: all). What\n"
                  "either held back is counted in the session's report"},
+        {.name = "without-paths",
+         .flag = &o->without_paths,
+         .help = "leave out of reports the peers and files that a call waited for, and the folders of code\n"
+                 "files outside of /usr, /lib and /opt; functions of such files have no names"},
         {.name = "loop",
          .value = "MODULE[:FUNCTION]",
          .text = &o->loop,

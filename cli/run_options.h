@@ -17,7 +17,8 @@ struct run_options {
     const char *loop;         /* MODULE[:FUNCTION], NULL: it is recognised */
     struct text_list threads; /* by name, beside the main one */
     bool json, quiet, exec;
-    bool follow;    /* children too */
+    bool follow; /* children too */
+    bool without_paths;
     char **program; /* and its arguments */
 };
 

@@ -91,6 +91,10 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
     json_t *known = json_object_get(w->known, key);
     if (known != NULL)
         return known;
+    if (strchr(q.path, '/') == NULL) { /* never a file of the folder that the command is in */
+        note_reason(w, module, "its folder was left out of the report");
+        return NULL;
+    }
     int n = symbolizer_resolve(w->symbolizer, &q, symbols, &reason);
     if (reason != NULL)
         note_reason(w, module, reason);

@@ -81,6 +81,8 @@ typedef struct hangdog_options {
     uint32_t spool_reports; /* most files kept, of 256 MiB in all; default 500; UINT32_MAX: any number */
     int signal;             /* that samples a running thread; default SIGURG; only a signal whose
                                default action is to be ignored: SIGURG, SIGCHLD, SIGWINCH */
+    int without_paths;      /* not 0: no peers and no files that a call waited for are in reports; code files
+                               outside of /usr, /lib and /opt have their base names only */
 } hangdog_options;
 
 /* Starts the monitor of this process: two threads, at most 1 MiB of memory. NULL: all defaults.

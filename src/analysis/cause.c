@@ -411,6 +411,11 @@ static void say_detail(struct hd_text *t, const struct hd_cause_sums *s, enum hd
     }
 }
 
+void hd_cause_forget_paths(struct hd_cause_sums *s) {
+    for (int i = 0; i < HD_CAUSE_KINDS; i++)
+        s->best[i].evidence.path[0] = s->best[i].evidence.peer[0] = '\0';
+}
+
 void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     enum hd_cause_kind kind = HD_CAUSE_UNKNOWN;
     struct hd_text t;

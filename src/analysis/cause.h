@@ -97,6 +97,8 @@ struct hd_cause_sums {
 void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e);
 /* No more than this much is the hang's after all: it ended before its newest samples. */
 void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns);
+/* Forgets the files and peers of waits: what is decided then does not name them. */
+void hd_cause_forget_paths(struct hd_cause_sums *s);
 /* Writes all of *out but throttled_ns, major_faults and deadlock, which are zeroed. */
 void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out);
 const char *hd_cause_name(enum hd_cause_kind kind); /* as in report.schema.json */

@@ -144,6 +144,7 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, c
         .cpu_percent = process_percent(h),
         .rss_bytes = k->rss_bytes,
         .debugger = k->debugger,
+        .without_paths = m->settings.without_paths,
         .thread_count = (int)h->threads,
         .loop_name = h->loop_name,
         .loop_tid = h->tid,
@@ -215,6 +216,9 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     fill(m, k, h, &hot, &r);
     k->sums = h->sums;
     hd_cause_limit(&k->sums, h->duration_ns); /* a stop may be taken off later than its time was added */
+    if (m->settings.without_paths) {
+        hd_cause_forget_paths(&k->sums);
+    }
     hd_cause_decide(&k->sums, &cause);
     uint64_t faults = hd_major_faults(k, h->tid); /* the thread may be gone */
     cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;

@@ -91,6 +91,7 @@ struct hd_report {
     bool unsure; /* its loop has evidence and is not certain: it may be no hang */
     bool brief;  /* a repeat: no threads, no samples */
     bool debugger;
+    bool without_paths; /* code files outside of the system's folders have their base names only */
     uint8_t id[HD_UUID_BYTES];
     uint8_t repeat_of[HD_UUID_BYTES]; /* all zero: none */
     uint64_t fingerprint;             /* 0: none */

@@ -229,7 +229,7 @@ static void write_modules(const struct hd_report *r, struct hd_report_scratch *w
     for (uint32_t i = 0; i < w->modules_used; i++) {
         const struct hd_module *m = &r->modules->module[w->module_order[i]];
         hd_json_object(j, NULL);
-        hd_json_str(j, "path", hd_module_path(r->modules, w->module_order[i]));
+        hd_json_str(j, "path", hd_written_path(r, hd_module_path(r->modules, w->module_order[i])));
         hd_json_hex(j, "base", m->lo);
         hd_json_u64(j, "size", m->hi - m->lo);
         if (m->build_id_bytes != 0)

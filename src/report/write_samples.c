@@ -57,6 +57,23 @@ static uint16_t place_of_module(const struct hd_report *r, struct hd_report_scra
     return w->module_place[*index];
 }
 
+/* The system's folders say nothing of who runs the program, and a module's file has to be found for names. */
+static bool is_of_system(const char *path) {
+    static const char *const folders[] = {"/usr/", "/lib", "/opt/", "["};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            return true;
+    return false;
+}
+
+const char *hd_written_path(const struct hd_report *r, const char *path) {
+    if (path == NULL || !r->without_paths || is_of_system(path))
+        return path;
+    for (const char *at = path; *at != '\0'; at++)
+        path = *at == '/' ? at + 1 : path;
+    return path;
+}
+
 void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
                     double share) {
     struct hd_json *j = &w->json;
@@ -73,7 +90,7 @@ void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, cons
     }
     if (f->script != 0 && r->scripts != NULL) { /* to readers of modules it is a part of the interpreter */
         hd_json_str(j, "function", hd_script_name(r->scripts, f));
-        hd_json_str(j, "file", hd_script_file(r->scripts, f));
+        hd_json_str(j, "file", hd_written_path(r, hd_script_file(r->scripts, f)));
         if (f->at != 0)
             hd_json_u64(j, "line", f->at);
         hd_json_bool(j, "inlined", true);

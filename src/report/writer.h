@@ -29,6 +29,8 @@ extern const char hd_state_names[HD_RUN_GONE][16];
 /* One frame of a "frames" array. `share` < 0: left out. */
 void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
                     double share);
+/* The path of a code file as the report has it: whole, or its base name where paths are left out. */
+const char *hd_written_path(const struct hd_report *r, const char *path);
 /* "stop", "cut" (when not 0) and "capture" of a stack. */
 void hd_write_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way);
 /* "syscall", unless the thread was in none. */

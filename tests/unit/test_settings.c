@@ -54,6 +54,7 @@ static void nothing_given_means_the_defaults(void **state) {
     assert_int_equal(s->spool_reports, 500);
     assert_int_equal(s->signal, SIGURG);
     assert_false(s->held);
+    assert_false(s->without_paths);
     assert_string_equal(s->app_name, "unit-settings");
     assert_string_equal(s->app_version, "");
     assert_string_equal(s->environment, "");
@@ -73,7 +74,8 @@ static void what_is_given_is_taken_and_copied(void **state) {
                          .reports_per_day = 7,
                          .reports_per_fingerprint = UINT32_MAX,
                          .spool_reports = 9,
-                         .signal = SIGWINCH};
+                         .signal = SIGWINCH,
+                         .without_paths = 1};
     assert_int_equal(hangdog_start(&o), 0);
     memset(name, 'x', sizeof name - 1);
     memset(version, 'x', sizeof version - 1);
@@ -93,6 +95,7 @@ static void what_is_given_is_taken_and_copied(void **state) {
     assert_int_equal(s->reports_per_fingerprint, UINT32_MAX);
     assert_int_equal(s->spool_reports, 9);
     assert_int_equal(s->signal, SIGWINCH);
+    assert_true(s->without_paths);
 }
 
 static void the_limits_themselves_are_allowed(void **state) {
