@@ -3,6 +3,7 @@
  * hangdog show: one report, for a person or as JSON with symbols. Ordinary code.
  */
 #include "cli/commands.h"
+#include "cli/keep_names.h"
 #include "cli/memory_room.h"
 #include "cli/options.h"
 #include "cli/quote.h"
@@ -90,10 +91,12 @@ int cmd_show(int argc, char **argv) {
     int which = parse_options(argc, argv, &o, &status);
     if (which < 0)
         return status;
-    uid_t owner;
-    json_t *report = reports_pick(o.spool, argv[which], &owner, &why);
-    if (report == NULL)
+    char *path;
+    json_t *report = reports_pick(o.spool, argv[which], &path, &why);
+    if (report == NULL) {
+        free(path);
         return complain("%s", why.text);
+    }
     json_t *notes = NULL;
     struct symbolizer *symbolizer = NULL;
     if (!o.no_symbols) {
@@ -101,13 +104,17 @@ int cmd_show(int argc, char **argv) {
         symbolizer = symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
         if (symbolizer == NULL) {
             json_decref(report);
+            free(path);
             return complain("adding symbols: out of memory; try --no-symbols");
         }
-        report_symbolicate(report, symbolizer, owner, o.json || o.threads ? REPORT_ALL : REPORT_TREE, &notes);
+        report_symbolicate(report, symbolizer, report_owner(path),
+                           o.json || o.threads ? REPORT_ALL : REPORT_TREE, &notes);
+        keep_names(path, report);
     }
     status = o.json ? print_json(report) : print_text(report, notes, &o, argv[which]);
     symbolizer_destroy(symbolizer);
     json_decref(notes);
     json_decref(report);
+    free(path);
     return status;
 }

@@ -341,7 +341,7 @@ uid_t report_owner(const char *path) {
 
 /* The newest report that is not of a session (each run ends with one); of sessions only, the newest. What
  * cannot be read is told, and the one before it is taken. */
-static json_t *pick_latest(const struct report_files *files, uid_t *owner, struct problem *why) {
+static json_t *pick_latest(const struct report_files *files, char **path, struct problem *why) {
     json_t *session = NULL;
     bool unread = files->unread;
     for (size_t i = files->count; i-- != 0;) {
@@ -355,7 +355,7 @@ static json_t *pick_latest(const struct report_files *files, uid_t *owner, struc
         }
         if (strcmp(json_string_value(json_object_get(report, "kind")), "session") != 0) {
             json_decref(session);
-            *owner = report_owner(files->file[i].path);
+            *path = strdup(files->file[i].path);
             return report;
         }
         if (session == NULL)
@@ -370,7 +370,7 @@ static json_t *pick_latest(const struct report_files *files, uid_t *owner, struc
     return session;
 }
 
-static json_t *pick_by_id(const struct report_files *files, const char *name, uid_t *owner,
+static json_t *pick_by_id(const struct report_files *files, const char *name, char **path,
                           struct problem *why) {
     const struct report_file *found = NULL;
     size_t matches = 0;
@@ -382,7 +382,7 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, ui
         found = &files->file[i];
     }
     if (matches == 1) {
-        *owner = report_owner(found->path);
+        *path = strdup(found->path);
         return report_load(found->path, why);
     }
     if (matches == 0)
@@ -411,11 +411,13 @@ char *reports_beside(const char *name, const char *id) {
     return NULL;
 }
 
-json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct problem *why) {
+json_t *reports_pick(const char *folder, const char *name, char **path, struct problem *why) {
     struct report_files files;
-    *owner = report_owner(name);
-    if (is_file(name))
+    *path = NULL;
+    if (is_file(name)) {
+        *path = strdup(name);
         return report_load(name, why);
+    }
     if (name[0] == 0) {
         problem_set(why, "looking for a report: its id is empty; see: %s list", own_command());
         return NULL;
@@ -423,7 +425,7 @@ json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct 
     if (reports_find(folder, &files, why) != 0)
         return NULL;
     json_t *report =
-        strcmp(name, "latest") == 0 ? pick_latest(&files, owner, why) : pick_by_id(&files, name, owner, why);
+        strcmp(name, "latest") == 0 ? pick_latest(&files, path, why) : pick_by_id(&files, name, path, why);
     reports_free(&files);
     return report;
 }

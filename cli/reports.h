@@ -37,9 +37,9 @@ int reports_find(const char *folder, struct report_files *out, struct problem *w
 void reports_free(struct report_files *files);
 
 /* The report that a person means by `name`: an id or the beginning of one, a file, or "latest" (the newest
- * that is not of a session, if there is one; newer ones that cannot be read are told), and whose it is. NULL,
- * and why. The report itself; json_decref it. */
-json_t *reports_pick(const char *folder, const char *name, uid_t *owner, struct problem *why);
+ * that is not of a session, if there is one; newer ones that cannot be read are told), and its file. NULL,
+ * and why. The caller calls json_decref for the report, and frees *path, which is NULL without memory. */
+json_t *reports_pick(const char *folder, const char *name, char **path, struct problem *why);
 
 /* Another report's file in the same folder, where a person has named one by its file. Caller frees. NULL:
  * none. */

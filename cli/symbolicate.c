@@ -96,7 +96,7 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
         return NULL;
     }
     int n = symbolizer_resolve(w->symbolizer, &q, symbols, &reason);
-    if (reason != NULL)
+    if (reason != NULL && json_object_get(frame, "function") == NULL) /* else the name was kept */
         note_reason(w, module, reason);
     known = json_array();
     bool whole = true; /* there may be no memory: the last one is the function, and no other */
@@ -109,15 +109,25 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
 
 /* ---- arrays of frames --------------------------------------------------------------------- */
 
-static bool is_done(const json_t *frame) {
-    return !json_is_object(frame) || json_object_get(frame, "function") != NULL;
+static bool is_inlined(const json_t *frame) {
+    return json_is_true(json_object_get(frame, "inlined"));
+}
+
+/* Names that were kept are looked up again where they have no file: debug information may be there by now. A
+ * frame that inlined others has had it. */
+static bool is_done(const json_t *frames, size_t i) {
+    const json_t *frame = json_array_get(frames, i);
+    if (!json_is_object(frame) || json_object_get(frame, "function") == NULL)
+        return !json_is_object(frame);
+    return json_object_get(frame, "file") != NULL || is_inlined(frame) ||
+           (i > 0 && is_inlined(json_array_get(frames, i - 1)));
 }
 
 /* Adds what is known, and puts a frame for each inlined function before the one it was inlined into. */
 static void expand_frames(struct work *w, json_t *frames) {
     for (size_t i = 0; i < json_array_size(frames); i++) {
         json_t *frame = json_array_get(frames, i);
-        const json_t *symbols = is_done(frame) ? NULL : symbols_of(w, frame);
+        const json_t *symbols = is_done(frames, i) ? NULL : symbols_of(w, frame);
         size_t n = json_array_size(symbols);
         for (size_t k = 0; k + 1 < n; k++) {
             json_t *inlined = json_copy(frame);
@@ -133,7 +143,7 @@ static void expand_frames(struct work *w, json_t *frames) {
 static void name_frames(struct work *w, json_t *frames) {
     for (size_t i = 0; i < json_array_size(frames); i++) {
         json_t *frame = json_array_get(frames, i);
-        const json_t *symbols = is_done(frame) ? NULL : symbols_of(w, frame);
+        const json_t *symbols = is_done(frames, i) ? NULL : symbols_of(w, frame);
         if (json_array_size(symbols) != 0)
             json_object_update(frame, json_array_get(symbols, json_array_size(symbols) - 1));
     }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/keep_names.h"
 #include "cli/quote.h"
 #include "cli/render.h"
 #include "os/os.h"
@@ -125,6 +126,12 @@ static uid_t owner_of(const struct teller *t, const json_t *report) {
     return report_owner(path);
 }
 
+static void keep_report(const struct teller *t, const json_t *report) {
+    char path[4096];
+    path_of(t, text_of(report, "id"), path);
+    keep_names(path, report);
+}
+
 /* Of a hang that has lasted for `age_ns` and goes on; 0: it has ended. */
 struct question {
     char id[37];
@@ -168,6 +175,7 @@ static char *render(const struct teller *t, json_t *report, const struct questio
     if (s != NULL) {
         enum report_part part = q->age_ns != 0 ? REPORT_HOT : t->json ? REPORT_ALL : REPORT_TREE;
         report_symbolicate(report, s, owner_of(t, report), part, &notes);
+        keep_report(t, report);
     }
     if (q->age_ns != 0) {
         render_long(out, report, q->age_ns);
