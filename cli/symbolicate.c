@@ -113,21 +113,24 @@ static bool is_inlined(const json_t *frame) {
     return json_is_true(json_object_get(frame, "inlined"));
 }
 
-/* Names that were kept are looked up again where they have no file: debug information may be there by now. A
- * frame that inlined others has had it. */
-static bool is_done(const json_t *frames, size_t i) {
-    const json_t *frame = json_array_get(frames, i);
-    if (!json_is_object(frame) || json_object_get(frame, "function") == NULL)
-        return !json_is_object(frame);
-    return json_object_get(frame, "file") != NULL || is_inlined(frame) ||
-           (i > 0 && is_inlined(json_array_get(frames, i - 1)));
+/* What is to be added to a frame; NULL: nothing. A name that was kept gets its file and line where debug
+ * information came later, and is never another one. A frame that inlined others had its file. */
+static const json_t *news_of(struct work *w, const json_t *frames, size_t i) {
+    const json_t *frame = json_array_get(frames, i), *kept = json_object_get(frame, "function");
+    if (!json_is_object(frame) || (kept != NULL && json_object_get(frame, "file") != NULL) ||
+        is_inlined(frame) || (kept != NULL && i > 0 && is_inlined(json_array_get(frames, i - 1))))
+        return NULL;
+    const json_t *symbols = symbols_of(w, frame);
+    const json_t *whole = json_array_get(symbols, json_array_size(symbols) - 1);
+    bool same = kept == NULL || json_equal(kept, json_object_get(whole, "function"));
+    return whole != NULL && same ? symbols : NULL;
 }
 
 /* Adds what is known, and puts a frame for each inlined function before the one it was inlined into. */
 static void expand_frames(struct work *w, json_t *frames) {
     for (size_t i = 0; i < json_array_size(frames); i++) {
         json_t *frame = json_array_get(frames, i);
-        const json_t *symbols = is_done(frames, i) ? NULL : symbols_of(w, frame);
+        const json_t *symbols = news_of(w, frames, i);
         size_t n = json_array_size(symbols);
         for (size_t k = 0; k + 1 < n; k++) {
             json_t *inlined = json_copy(frame);
@@ -143,7 +146,7 @@ static void expand_frames(struct work *w, json_t *frames) {
 static void name_frames(struct work *w, json_t *frames) {
     for (size_t i = 0; i < json_array_size(frames); i++) {
         json_t *frame = json_array_get(frames, i);
-        const json_t *symbols = is_done(frames, i) ? NULL : symbols_of(w, frame);
+        const json_t *symbols = news_of(w, frames, i);
         if (json_array_size(symbols) != 0)
             json_object_update(frame, json_array_get(symbols, json_array_size(symbols) - 1));
     }

@@ -74,7 +74,7 @@ loop()
 for stuck in sys.argv[1:]:
     while not os.path.exists("told"): loop()
     open(stuck, "w").close()
-    time.sleep(0.9)
+    os.system("sleep 0.9")  # its places were not looked up before
     loop()
 time.sleep(0.5)
 print("DRAWN", end="", flush=True)
