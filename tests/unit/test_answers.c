@@ -43,7 +43,7 @@ static void a_kept_answer_is_found_and_no_other(void **state) {
 
 static void the_start_of_the_function_is_part_of_the_place(void **state) {
     struct answers answers = {{NULL}};
-    struct symbol out[SYMBOLS_MAX] = {{NULL}};
+    struct symbol out[SYMBOLS_MAX] = {0};
     (void)state;
     answers_keep(&answers, (struct answer_place){.addr = 0x2010, .start = 0x2000}, out, 0);
     assert_int_equal(0, answers_find(&answers, (struct answer_place){.addr = 0x2010, .start = 0x2000}, out));
