@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "cli/owner.h"
-#include "cli/plain_text.h"
+#include "cli/report_file.h"
 #include "cli/reports.h"
-#include "cli/temp_file.h"
 #include "os/os.h"
 #include "report/spool_files.h"
 
@@ -41,11 +40,24 @@ static bool is_of_session(const char *path, const char *session) {
     return same;
 }
 
+static void path_of(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what,
+                    char path[4096]) {
+    char name[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(name, id, what);
+    snprintf(path, 4096, "%s/%s", c->options.spool, name);
+}
+
 /* Where the hang that was open at the end has its report. */
 static void path_of_open(const struct hd_record *c, enum hd_spool_file what, char path[4096]) {
-    char name[HD_SPOOL_NAME_BYTES];
-    hd_spool_name(name, c->open_id, what);
-    snprintf(path, 4096, "%s/%s", c->options.spool, name);
+    path_of(c, c->open_id, what, path);
+}
+
+/* The program wrote the id: it may be that of another run's report, which stays as it is. */
+static bool is_anothers(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES]) {
+    char path[4096], session[37];
+    path_of(c, id, HD_SPOOL_REPORT, path);
+    hd_uuid_text(c->options.session, session);
+    return access(path, F_OK) == 0 && !is_of_session(path, session);
 }
 
 /* A program that was ended while its thread had no loop yet, or one that is not certain. */
@@ -91,31 +103,11 @@ static int settle_held(struct hd_record *c, const char *session, bool loop_seen)
     return rc;
 }
 
-/* Replaces the report by one that is complete on disk before it has the name. 0 or a negative errno value. */
+/* 0 or a negative errno value. */
 static int replace_open(const struct hd_record *c, const json_t *report) {
-    char from[4096], to[4096];
-    path_of_open(c, HD_SPOOL_TEMP, from);
-    path_of_open(c, HD_SPOOL_REPORT, to);
-    int fd = temp_file_open(from);
-    if (fd < 0) {
-        return fd;
-    }
-    FILE *out = fdopen(fd, "w");
-    int rc = out != NULL ? 0 : -errno;
-    errno = 0;
-    bool whole =
-        out != NULL && render_json(out, report, JSON_COMPACT) == 0 && fflush(out) == 0 && fsync(fd) == 0;
-    if (out != NULL) {
-        whole = whole && rename(from, to) == 0;
-        rc = whole ? 0 : errno != 0 ? -errno : -EIO;
-        fclose(out); /* all of it is on disk */
-    } else {
-        close(fd);
-    }
-    if (!whole) {
-        unlink(from);
-    }
-    return rc;
+    char path[4096];
+    path_of_open(c, HD_SPOOL_REPORT, path);
+    return report_file_replace(path, report, NULL);
 }
 
 /* The process could not count it any more. */
@@ -169,7 +161,7 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     }
     bool died = death != BY_ITSELF && clean == HD_RECORD_RUNS;
     path_of_open(c, HD_SPOOL_REPORT, path);
-    json_t *report = report_load(path, &why);
+    json_t *report = is_anothers(c, c->open_id) ? NULL : report_load(path, &why);
     bool ended = open == HD_RECORD_HANG_ENDED;
     uint64_t duration_ns = ended ? atomic_load(&c->ended_duration_ns)
                                  : atomic_load(&c->open_duration_ns) + since_last_look(c, ended_ns);
@@ -228,7 +220,8 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
                                .cpu_percent = -1,
                                .monitor = &cost,
                                .session = &s};
-    if (c->session_id[6] == 0) { /* without a version it is none; else its process began to write it */
+    /* without a version it is none; else its process began to write it */
+    if (c->session_id[6] == 0 || is_anothers(c, c->session_id)) {
         hd_uuid_make_session(c->session_id, c->options.started_wall_ns + s.used_ns);
     }
     memcpy(report.id, c->session_id, sizeof report.id);

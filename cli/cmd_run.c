@@ -32,6 +32,7 @@
 #include "cli/run_options.h"
 #include "cli/runner.h"
 #include "cli/sanitizers.h"
+#include "cli/take_reports.h"
 #include "cli/teller.h"
 #include "os/os.h"
 #include "report/spool.h"
@@ -438,7 +439,10 @@ int cmd_run(int argc, char **argv) {
         return tried ? not_started(&o, rc) : run_without_room(&o, rc);
     }
     previous_begin(&before);
+    static struct take_reports taker; /* which its thread may outlast */
+    take_reports_start(&taker, r.record, &r.decided);
     bool told = follow(&r, &teller, &commands);
+    take_reports_end(&taker);
     if (!runner_stop_sharing(&r)) {
         told = false;
     }

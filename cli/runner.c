@@ -105,14 +105,13 @@ int runner_prepare(struct runner *r) {
     if (r->signal_fd < 0 || r->record_fd < 0) {
         return -errno;
     }
-    int rc = runner_enlarge(r->record_fd, HD_RECORDS * sizeof(struct hd_record));
+    int rc = runner_enlarge(r->record_fd, HD_RECORD_FILE_BYTES);
     if (rc != 0) {
         return rc;
     }
     /* The program can reach the file: cut short, it would end us with SIGBUS. */
     (void)fcntl(r->record_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-    r->record = mmap(NULL, HD_RECORDS * sizeof(struct hd_record), PROT_READ | PROT_WRITE, MAP_SHARED,
-                     r->record_fd, 0);
+    r->record = mmap(NULL, HD_RECORD_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, r->record_fd, 0);
     if (r->record == MAP_FAILED) {
         return -errno;
     }

@@ -208,7 +208,7 @@ static void answer_all(void *teller) {
     size_t bytes = 0;
     struct symbolizer *s = symbolizer_create(&(struct symbolizer_options){0});
     t->spool = strdup(t->spool);
-    munmap(t->shared, HD_RECORDS * sizeof *t->shared); /* who has it is taken for one of the program's */
+    munmap(t->shared, HD_RECORD_FILE_BYTES); /* who has it is taken for one of the program's */
     while (names_next(&q, sizeof q)) {
         json_t *report = s != NULL && t->spool != NULL ? load(t, q.id) : NULL;
         char *text = report != NULL ? render(t, report, &q, s, NULL, &bytes) : NULL;

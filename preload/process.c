@@ -98,6 +98,7 @@ static void settings_of(const struct hd_record_options *o) {
     settings.without_paths = o->without_paths;
     settings.reports_per_day = o->reports_per_day;
     settings.reports_per_fingerprint = o->reports_per_fingerprint;
+    settings.outbox = hd_record_file_outbox();
     settings.sample_launch_ns = SAMPLE_LAUNCH_NS;
     settings.launch_known_ns = LAUNCH_KNOWN_NS;
     copy_string(settings.app_name, sizeof settings.app_name, o->app_name);

@@ -25,6 +25,7 @@
 
 static struct {
     struct hd_record *table;
+    struct hd_outbox *outbox; /* NULL: no runner waits */
     dev_t device;
     ino_t inode;
     int high; /* number + 1; 0: none */
@@ -129,7 +130,8 @@ static struct hd_record *had(struct hd_record *table, unsigned long number) {
 
 static struct hd_record *take_from(int fd, unsigned long number) {
     struct stat st;
-    if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != HD_RECORDS * sizeof(struct hd_record)) {
+    bool runs = fstat(fd, &st) == 0 && (uint64_t)st.st_size == HD_RECORD_FILE_BYTES;
+    if (!runs && (uint64_t)st.st_size != HD_RECORDS * sizeof(struct hd_record)) {
         return NULL;
     }
     struct hd_record *table = hd_os.map(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -141,6 +143,7 @@ static struct hd_record *take_from(int fd, unsigned long number) {
         return NULL;
     }
     file.table = table;
+    file.outbox = runs ? hd_record_outbox(table) : NULL;
     file.device = st.st_dev;
     file.inode = st.st_ino;
     if (table->options.alone != 0) {
@@ -182,6 +185,10 @@ struct hd_record *hd_record_file_take(const char *text) {
         hd_os_close(fd);
     }
     return found;
+}
+
+struct hd_outbox *hd_record_file_outbox(void) {
+    return file.outbox;
 }
 
 unsigned hd_record_file_number(const struct hd_record *r) {

@@ -19,6 +19,9 @@ struct hd_record *hd_record_file_take_again(void);
  * Async-signal-safe. */
 const char *hd_record_file_path(void);
 
+/* Where reports go that this process may not write itself; NULL: nobody takes them. */
+struct hd_outbox *hd_record_file_outbox(void);
+
 /* A child of the program becomes one that cannot be watched (1), or could not become it (-1).
  * Async-signal-safe. */
 void hd_record_file_count_unwatched(int32_t more);

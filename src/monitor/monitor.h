@@ -123,6 +123,7 @@ struct hd_settings {
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
     uint64_t launch_known_ns;  /* what is known later than this to have been a launch was none; 0: never */
     struct hd_recogniser recogniser;
+    struct hd_outbox *outbox; /* for reports that the process may not write; NULL: none */
     /* the worker: hd_note_hang, where nobody has the record when the process dies; else NULL */
     void (*note)(struct hd_worker *worker, struct hd_hang *h, bool over);
     char runtime[HD_RECORD_STRING]; /* for note: a folder in memory; empty: none */

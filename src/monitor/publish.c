@@ -185,6 +185,9 @@ static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         return false;
     }
     int rc = hd_spool_write(&k->spool, r, k->scratch, held);
+    if (rc != 0 && !held && m->settings.outbox != NULL) {
+        rc = hd_outbox_write(m->settings.outbox, r, k->scratch);
+    }
     atomic_fetch_add_explicit(&m->record->reports, rc == 0, memory_order_relaxed);
     if (held && (rc == 0 || was)) {
         hd_hold(k, h);

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "report/outbox.h"
 #include "report/report.h"
 #include "types.h"
 
@@ -115,6 +116,12 @@ struct hd_record {
     /* in the first record, by all that are followed */
     _Atomic uint32_t children_unwatched; /* that became programs which could not be, and had no record */
 };
+
+/* The runner's file: the records, and then the way for reports that a process may not write itself. */
+#define HD_RECORD_FILE_BYTES (HD_RECORDS * sizeof(struct hd_record) + sizeof(struct hd_outbox))
+static inline struct hd_outbox *hd_record_outbox(struct hd_record *table) {
+    return (struct hd_outbox *)(void *)(table + HD_RECORDS);
+}
 
 /* The session report's figures, of a process that may have died since. */
 void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_session *s,

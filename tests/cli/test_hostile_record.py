@@ -14,6 +14,7 @@ from support_run import BUILD, HANGDOG, environment, main
 
 HOSTILE = os.path.join(BUILD, "tests/programs/hostile-record")
 RUNS = 12
+TAKEN_AT_MOST = 100  # reports of one run that the program asks the runner to write
 UUID = "01a20b5e-71af-75c2-97ac-9c09f4c20e2f"
 FOLDER = "/tmp/hangdog-hostile"
 
@@ -29,7 +30,10 @@ def attack():
     report = {"format": "hangdog-report/1", "id": UUID, "kind": "hang", "complete": False, "duration_ns": 1, "app": {}}
     for name in (UUID + ".json", "." + UUID + ".held", "." + UUID + ".open"):
         pathlib.Path(victim, name).write_text(json.dumps(report))
-    before, wrong = files(victim), []
+    os.mkdir(spool, 0o700)
+    others = pathlib.Path(spool, UUID + ".json")
+    others.write_text(json.dumps({**report, "complete": True, "app": {"name": "other", "session": UUID}}))
+    before, other, wrong = files(victim), others.read_bytes(), []
     for seed in range(RUNS):
         done = subprocess.run([HANGDOG, "run", "--spool", spool, "--", HOSTILE, victim, UUID, str(seed)], cwd=FOLDER,
                               env=environment(), capture_output=True, text=True, timeout=60, check=False)
@@ -38,6 +42,11 @@ def attack():
         if files(victim) != before:
             wrong.append("the runner wrote into the victim's folder: %s" % sorted(files(victim)))
             break
+        if seed < 2 and others.read_bytes() != other:  # later the spool's limits take it, for all that are written
+            wrong.append("the runner replaced another run's report")
+        taken = [name for name in os.listdir(spool) if name.startswith(UUID[:24])]
+        if seed == 0 and (len(taken) != 1 + TAKEN_AT_MOST or any(name[24:26] != "00" for name in taken if name != others.name)):
+            wrong.append("the runner took %s" % taken)
     wrong += ["%s was made" % name for name in os.listdir(FOLDER) if name not in ("victim", "spool")]
     print(json.dumps(wrong))
 
