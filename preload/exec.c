@@ -28,7 +28,7 @@
 
 extern char **environ;
 
-static char own_preload[2 * PATH_MAX]; /* empty: nothing is followed */
+static char own_preload[(HD_SANITIZED ? 2 : 1) * PATH_MAX]; /* empty: nothing is followed */
 
 static struct {
     int (*execve)(const char *, char *const[], char *const[]);

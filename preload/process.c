@@ -240,7 +240,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
  * the line of the groups, of which there may be tens of thousands: the last piece that is read holds at least
  * half a buffer. */
 static long status_number(const char *key) {
-    static char text[4096];
+    static char text[1024];
     const char *found = NULL;
     int fd = hd_os_open(AT_FDCWD, "/proc/self/status");
     long n = fd < 0 ? fd : (long)sizeof text - 1;

@@ -9,8 +9,8 @@
 
 #include "image/image.h"
 
-#define HD_LINES 32u
-#define HD_LINE_BYTES 512u
+#define HD_LINES 8u
+#define HD_LINE_BYTES 1024u
 
 struct hd_lines {
     struct hd_memory cached; /* to read by: tables only, which do not change while their module is mapped */

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "chance.h"
 #include "unwind/eh_frame.h"
 #include "unwind/lines.h"
 
@@ -101,13 +102,12 @@ static void a_table_out_of_order_ends_the_search(void **state) {
     struct hd_eh_table table = make_table(0);
     struct hd_fde fde;
     (void)state;
-    srand(19);
     for (unsigned round = 0; round < 200; round++) {
         for (unsigned i = 0; i < 100; i++)
-            put(ENTRIES + 8 * ((unsigned)rand() % FUNCTIONS), (uint32_t)rand());
+            put(ENTRIES + 8 * any(FUNCTIONS), (uint32_t)next_random());
         for (unsigned i = 0; i < 100; i++) {
             reads = 0;
-            hd_eh_table_find(&memory, &table, starts[(unsigned)rand() % FUNCTIONS], &fde);
+            hd_eh_table_find(&memory, &table, starts[any(FUNCTIONS)], &fde);
             assert_in_range(reads, 1, 60);
         }
     }
@@ -120,10 +120,10 @@ static void lines_give_the_same_bytes_with_fewer_reads(void **state) {
     uint8_t got[2 * HD_LINE_BYTES];
     (void)state;
     for (size_t i = 0; i < IMAGE_BYTES; i++)
-        image[i] = (uint8_t)rand();
+        image[i] = (uint8_t)next_random();
     hd_lines_init(&lines, &memory);
     for (unsigned round = 0; round < 100000; round++) {
-        size_t n = 1 + (size_t)rand() % sizeof got, at = (size_t)rand() % readable;
+        size_t n = 1 + any(sizeof got), at = any((uint32_t)readable);
         bool there = at + n <= readable;
         assert_int_equal(there, hd_memory_read(&lines.cached, HDR + at, got, n));
         if (there)
