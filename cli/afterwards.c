@@ -245,6 +245,8 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (atomic_load(&c->spool_error) != 0) {
         atomic_store(&sum->spool_error, atomic_load(&c->spool_error));
     }
+    atomic_fetch_add(&sum->waits, atomic_load(&c->waits));
+    atomic_fetch_add(&sum->waited_ns, atomic_load(&c->waited_ns));
     atomic_fetch_add(&sum->hangs, atomic_load(&c->hangs));
     atomic_fetch_add(&sum->hang_ns, atomic_load(&c->hang_ns));
     atomic_fetch_add(&sum->spool_failed, atomic_load(&c->spool_failed));

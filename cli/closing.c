@@ -127,6 +127,56 @@ static bool is_unfinished(const char *spool, const char *id) {
     return open;
 }
 
+/* "5 times, 1.2 s in all" */
+static void say_waits(char *to, size_t size, const struct hd_record *c) {
+    char waited[RENDER_DURATION_BYTES];
+    unsigned long long waits = atomic_load(&c->waits);
+    render_duration(waited, (int64_t)atomic_load(&c->waited_ns));
+    snprintf(to, size, "%llu time%s, %s in all", waits, by_count((int64_t)waits, "", "s"), waited);
+}
+
+/* Why, in figures, and what fits. */
+static void say_no_loop(char *to, size_t size, const struct hd_record *c, const struct run_options *o) {
+    char waits[96];
+    say_waits(waits, sizeof waits, c);
+    if (atomic_load(&c->waits) != 0) {
+        snprintf(to, size,
+                 "no event loop was seen: the main thread waited %s, and never as a loop does; name the "
+                 "loop: %.500s run --loop MODULE[:FUNCTION]",
+                 waits, own_command());
+    } else if (o->follow) {
+        snprintf(to, size,
+                 "no event loop was seen: the main thread never waited in poll, select or epoll_wait; watch "
+                 "another thread: %.500s run --thread NAME",
+                 own_command());
+    } else {
+        snprintf(to, size,
+                 "no event loop was seen: the main thread never waited in poll, select or epoll_wait; if a "
+                 "child has the loop: %.500s run --follow",
+                 own_command());
+    }
+}
+
+static void say_no_hang(char *to, size_t size, const struct hd_record *c, const struct run_options *o) {
+    char waits[96];
+    unsigned long long withdrawn = atomic_load(&c->withdrawn);
+    if (atomic_load(&c->loop_seen) != HD_RECORD_LOOP_UNSURE) {
+        snprintf(to, size, "no hang of %ld ms or more", o->threshold_ms);
+        return;
+    }
+    say_waits(waits, sizeof waits, c);
+    int n = snprintf(to, size,
+                     "no event loop was seen for certain: the main thread waited %s, and no hang of %ld ms "
+                     "or more",
+                     waits, o->threshold_ms);
+    if (withdrawn != 0 && n > 0 && (size_t)n < size) {
+        snprintf(to + n, size - (size_t)n,
+                 " is sure (%llu possible one%s); run it for longer, or name the loop: %.400s run --loop "
+                 "MODULE[:FUNCTION]",
+                 withdrawn, by_count((int64_t)withdrawn, "", "s"), own_command());
+    }
+}
+
 static void sum_up(const struct runner *r, const struct run_options *o, const char *last) {
     struct hd_record *c = r->record;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[1024],
@@ -145,11 +195,9 @@ static void sum_up(const struct runner *r, const struct run_options *o, const ch
     } else if (seen == HD_RECORD_NO_LOOP && o->loop != NULL) {
         snprintf(how, sizeof how, "--loop %.200s: no wait of it was seen", o->loop);
     } else if (seen == HD_RECORD_NO_LOOP) {
-        snprintf(how, sizeof how, "no event loop was seen; what to do: %.900s run --help", own_command());
+        say_no_loop(how, sizeof how, c, o);
     } else if (hangs == 0) {
-        snprintf(how, sizeof how, "%sno hang of %ld ms or more",
-                 seen == HD_RECORD_LOOP_UNSURE ? "no event loop was seen for certain, and " : "",
-                 o->threshold_ms);
+        say_no_hang(how, sizeof how, c, o);
     } else {
         snprintf(how, sizeof how, "%llu hang%s, %s in all", hangs, by_count((int64_t)hangs, "", "s"), hung);
     }

@@ -58,6 +58,8 @@ void record_copy(struct hd_record *to, const struct hd_record *from, const struc
                                   offsetof(struct hd_record, open_since_ns),
                                   offsetof(struct hd_record, open_duration_ns),
                                   offsetof(struct hd_record, ended_duration_ns),
+                                  offsetof(struct hd_record, waits),
+                                  offsetof(struct hd_record, waited_ns),
                                   offsetof(struct hd_record, hangs),
                                   offsetof(struct hd_record, hang_ns),
                                   offsetof(struct hd_record, reports),

@@ -131,7 +131,7 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
             "The program's output, exit status and signals are its own. One without an event loop runs unreported,\n"
             "and one that takes no library (static, of another architecture or C library, set-user-id), or is of Go,\n"
             "runs unwatched, which is said. See also: hangdog list, hangdog show.\n\n"
-            "\"no event loop was seen\": a thread's loop is where it waits (poll, select, epoll_wait) for the third\n"
+            "\"No event loop was seen\": a thread's loop is where it waits (poll, select, epoll_wait) for the third\n"
             "time, 100 ms in all, and more than half of the time that it is blocked. It may be in another thread\n"
             "(--thread NAME), in a child (--follow), somewhere that does not look like one (--loop MODULE:FUNCTION),\n"
             "or wait by other means (a condition variable, io_uring), which cannot be watched.",

@@ -154,8 +154,11 @@ static void tell_standing(const struct hd_waits *t) {
 }
 
 static void recognise(void *main_waits, struct hd_worker *k) {
-    const struct hd_waits *t = main_waits;
+    struct hd_waits *t = main_waits;
     hd_recognise(main_waits, k);
+    atomic_store_explicit(&self.record->waits, atomic_load_explicit(&t->order, memory_order_relaxed),
+                          memory_order_relaxed);
+    atomic_store_explicit(&self.record->waited_ns, hd_recognise_waited_ns(t), memory_order_relaxed);
     named_standing = hd_named_recognise(k, NULL, NULL);
     tell_standing(t);
 }

@@ -277,6 +277,16 @@ static void tell_wait_was(struct hd_loop *loop, const struct hd_identity *id) {
     }
 }
 
+uint64_t hd_recognise_waited_ns(const struct hd_waits *t) {
+    uint64_t ticks = 0;
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        ticks += atomic_load_explicit(&t->identity[i].ticks, memory_order_relaxed);
+    }
+    return t->loop != NULL
+               ? hd_ticks_to_ns(ticks, atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed))
+               : 0;
+}
+
 /* ---- verdicts --------------------------------------------------------------------------------- */
 
 static uint32_t standing_of(const struct hd_rule_state *r) {

@@ -38,6 +38,9 @@ struct hd_waits *hd_waits_new(void);
 
 void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
 
+/* What the identities that are known have waited in all: about, for old ones are forgotten. */
+uint64_t hd_recognise_waited_ns(const struct hd_waits *t);
+
 /* The monitor: is there something to recognise? `waits`: struct hd_waits. */
 bool hd_recognise_due(void *waits, uint64_t now_ns);
 /* The worker: a sample found the thread blocked. Sets `standing`. */

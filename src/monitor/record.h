@@ -85,14 +85,15 @@ struct hd_record {
     _Atomic uint32_t images;        /* that have had it */
     _Atomic uint64_t image_ns;      /* when this one began */
     /* written by the process, from here to stopped_ns */
-    _Atomic uint32_t attached;    /* 1: the preload took the record; 2: its monitor runs */
-    _Atomic uint32_t unwatched;   /* enum hd_unwatched */
-    _Atomic uint32_t clean;       /* enum hd_record_end */
-    _Atomic uint32_t told;        /* by the process itself: its session report is written, or none is due */
-    _Atomic uint64_t alive_ns;    /* the last sign of life: its monitor looked */
-    _Atomic uint32_t loop_seen;   /* enum hd_record_loop */
-    _Atomic uint32_t hang_open;   /* enum hd_record_hang: of the hang whose report is open_id */
-    _Atomic uint32_t open_launch; /* and it is one of a thread whose loop is not known */
+    _Atomic uint32_t attached;  /* 1: the preload took the record; 2: its monitor runs */
+    _Atomic uint32_t unwatched; /* enum hd_unwatched */
+    _Atomic uint32_t clean;     /* enum hd_record_end */
+    _Atomic uint32_t told;      /* by the process itself: its session report is written, or none is due */
+    _Atomic uint64_t alive_ns;  /* the last sign of life: its monitor looked */
+    _Atomic uint32_t loop_seen; /* enum hd_record_loop */
+    _Atomic uint64_t waits, waited_ns; /* of the main thread, in calls that a loop may wait in, about */
+    _Atomic uint32_t hang_open;        /* enum hd_record_hang: of the hang whose report is open_id */
+    _Atomic uint32_t open_launch;      /* and it is one of a thread whose loop is not known */
     uint8_t session_id[HD_UUID_BYTES]; /* of the session report: who writes it again replaces it */
     uint8_t open_id[HD_UUID_BYTES];
     _Atomic uint64_t open_since_ns; /* it began then, had nothing been taken off */

@@ -20,7 +20,7 @@ class Installed(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(folder, places[1], "libhangdog-preload.so")))
             done = subprocess.run([os.path.join(folder, places[0], "hangdog"), "run", "--spool", "spool", "--", "true"],
                                   cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=True)
-            self.assertRegex(done.stderr, r"\Ahangdog: true ran for .*; no event loop was seen; [^\n]*\n\Z")
+            self.assertRegex(done.stderr, r"\Ahangdog: true ran for .*; no event loop was seen: [^\n]*\n\Z")
 
 
 if __name__ == "__main__":

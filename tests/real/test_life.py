@@ -306,7 +306,7 @@ class Exec(Case):
             self.assertEqual(0, watched.wait(), watched.errors)
             self.assertEqual(plain.output.replace(plain.folder, watched.folder),  # PWD, where a shell sets it
                              watched.output, watched.process.args)
-            self.assertRegex(watched.told[-1], r"; no event loop was seen; what to do: \S*hangdog run --help$")
+            self.assertRegex(watched.told[-1], r"; no event loop was seen: the main thread .* run --\S+( \S+)?$")
 
     def test_a_wrapper_is_followed_to_the_program(self):
         loop = "exec %s loop" % BECOME
@@ -412,7 +412,7 @@ class Exec(Case):
         program = self.program([folder + "/early"])
         self.assertEqual(9, program.wait(), program.errors)
         self.assertEqual([], self.hangs(program), "the child's")
-        self.assertRegex(program.told[-1], r"; no event loop was seen; what to do: \S*hangdog run --help$")
+        self.assertRegex(program.told[-1], r"; no event loop was seen: the main thread .* run --\S+( \S+)?$")
 
     def test_an_empty_list_stays(self):
         _, watched = self.alike(["/usr/bin/env"], env={"A": "1", "LD_PRELOAD": "", "B": "2"})

@@ -26,7 +26,7 @@ if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a 
     NAMES.append("curl")
 THRESHOLD_MS = 300 if RELEASE else 1500
 NO_LOOP = r"; no event loop was seen%s$"
-NONE = r"; what to do: \S*hangdog run --help"
+NONE = r": the main thread .* run --\S+( \S+)?"
 TAIL = r"; no hang of %d ms or more$" % THRESHOLD_MS  # it waits for inotify: a loop
 EVERY = None
 
