@@ -46,17 +46,19 @@ static void begin_anew(struct hd_record *r) {
     memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, stopped_ns) - options_end);
 }
 
-/* Exec: this process had it as the program that it was. False: what that one left is to be told. */
-static bool take_over(struct hd_record *r) {
-    if (has_something_to_tell(r)) {
-        atomic_store(&r->superseded_ns, hd_os_now_ns());
-        return false;
-    }
+/* Exec: this process had it as the program that it was. */
+static struct hd_record *take_over(struct hd_record *r) {
     begin_anew(r);
     if (r->options.of_child) {
         r->options.app_name[0] = '\0';
     }
-    return true;
+    return r;
+}
+
+/* An image that had hangs has a session report of its own; one that only waited leaves the record to the
+ * next. */
+static bool has_hangs_to_tell(struct hd_record *r) {
+    return atomic_load(&r->reports) != 0 || atomic_load(&r->hangs) != 0;
 }
 
 /* Numbers of processes mean something within one namespace. */
@@ -105,9 +107,14 @@ static struct hd_record *take_one(struct hd_record *table, bool of_child, bool l
 /* `before`: the record that this process had before exec, or NULL. */
 static struct hd_record *take(struct hd_record *table, struct hd_record *before) {
     bool of_child = before == NULL || before->options.of_child;
-    struct hd_record *found = before != NULL && take_over(before) ? before : NULL;
+    struct hd_record *found = before != NULL && !has_hangs_to_tell(before) ? take_over(before) : NULL;
     found = found != NULL ? found : take_one(table, of_child, false);
     found = found != NULL ? found : take_one(table, of_child, true);
+    if (found != before && before != NULL && found != NULL) {
+        atomic_store(&before->superseded_ns, hd_os_now_ns());
+    } else if (found == NULL && before != NULL) { /* the table is full of such images: their reports stand */
+        found = take_over(before);
+    }
     if (found != NULL) {
         atomic_store(&found->image_ns, found == table && atomic_load(&found->images) == 0
                                            ? found->options.started_ns

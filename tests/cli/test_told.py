@@ -115,7 +115,7 @@ class Told(SideBySide):
         now = "execopen(%r, 'w').write(str(time.monotonic_ns()))"
         second = loop(now % "second", 1.6, now % "ready", 4)
         begin = time.monotonic_ns()
-        program = self.start(loop(1.6, now % "ready", 4, "execos.remove('ready')", now % "first",
+        program = self.start(loop(1.6, "hang0.7", now % "ready", 4, "execos.remove('ready')", now % "first",
                                   "execos.execv(%r, %r)" % (second[0], second)))
         at = lambda name: int(pathlib.Path(program.folder, name).read_text(encoding="ascii"))
         stops = []
