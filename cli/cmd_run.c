@@ -446,6 +446,7 @@ int cmd_run(int argc, char **argv) {
     if (!runner_stop_sharing(&r)) {
         told = false;
     }
+    take_reports_count(&taker, r.record);
     teller.records = r.record;
     afterwards(&r, before.end);
     previous_note(&before, &r);

@@ -74,7 +74,9 @@ static void write_report(struct take_reports *t, const char *text, size_t bytes)
         is_hang(text_of(report, "kind")) && is_of_this_run(t, session_of(report))) {
         snprintf(path, sizeof path, "%s/%s.json", t->decided->spool, id);
         if (may_be_written(t, path, report)) {
-            (void)report_file_replace(path, report, NULL); /* the end tells how many reports are missing */
+            int rc = report_file_replace(path, report, NULL);
+            t->failed += rc != 0 && json_is_true(json_object_get(report, "complete"));
+            t->error = t->error == 0 ? -rc : t->error;
         }
     }
     json_decref(report);
@@ -128,5 +130,13 @@ void take_reports_end(struct take_reports *t) {
     until.tv_sec += JOIN_S;
     if (pthread_timedjoin_np(t->thread, NULL, &until) != 0) { /* children that still run write on */
         pthread_detach(t->thread);
+    }
+}
+
+void take_reports_count(const struct take_reports *t, struct hd_record *record) {
+    int32_t none = 0;
+    if (t->failed != 0) {
+        atomic_fetch_add(&record->spool_failed, t->failed);
+        atomic_compare_exchange_strong(&record->spool_error, &none, t->error);
     }
 }

@@ -19,7 +19,8 @@ struct take_reports {
     const struct hd_record *records;         /* shared */
     struct hd_outbox *outbox;                /* shared */
     const struct hd_record_options *decided; /* the runner's own */
-    unsigned taken;
+    unsigned taken, failed;                  /* reports; of those that are complete */
+    int error;                               /* errno value of the first failure */
     atomic_bool ends;
     bool started;
     pthread_t thread;
@@ -32,5 +33,7 @@ void take_reports_start(struct take_reports *t, struct hd_record *records,
 
 /* The program has ended: takes the last one. */
 void take_reports_end(struct take_reports *t);
+/* Adds what could not be written to the runner's own record. */
+void take_reports_count(const struct take_reports *t, struct hd_record *record);
 
 #endif

@@ -171,6 +171,11 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, c
     memcpy(r->id, h->id, sizeof r->id);
 }
 
+/* The runner, with the rights that the program had at first, may do better. */
+static bool is_of_rights(int rc) {
+    return rc == -EACCES || rc == -EPERM || rc == -EFBIG || rc == -EDQUOT;
+}
+
 /* False: it would be held, and so many are held that nobody would remember to release or withdraw it. */
 static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
                       const struct hd_report *r) {
@@ -185,7 +190,7 @@ static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         return false;
     }
     int rc = hd_spool_write(&k->spool, r, k->scratch, held);
-    if (rc != 0 && !held && m->settings.outbox != NULL) {
+    if (is_of_rights(rc) && !held && m->settings.outbox != NULL) {
         rc = hd_outbox_write(m->settings.outbox, r, k->scratch);
     }
     atomic_fetch_add_explicit(&m->record->reports, rc == 0, memory_order_relaxed);
