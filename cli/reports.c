@@ -75,6 +75,14 @@ static int add_file(struct report_files *out, const char *folder, const char *na
     return 0;
 }
 
+/* A link that another user put into a spool leads where that user wants. No program writes one there. */
+static bool is_link(DIR *dir, const struct dirent *e) {
+    struct stat st;
+    return e->d_type == DT_LNK ||
+           (e->d_type == DT_UNKNOWN && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISLNK(st.st_mode));
+}
+
 /* Adds the reports of one folder. 0 or a negative errno value. */
 static int add_folder(struct report_files *out, const char *folder) {
     DIR *dir = opendir(folder);
@@ -84,7 +92,7 @@ static int add_folder(struct report_files *out, const char *folder) {
         return -errno;
     errno = 0;
     while (result == 0 && (e = readdir(dir)) != NULL) {
-        if (hd_spool_what(e->d_name) == HD_SPOOL_REPORT) /* others may have put theirs beside */
+        if (hd_spool_what(e->d_name) == HD_SPOOL_REPORT && !is_link(dir, e)) /* others may lie beside */
             result = add_file(out, folder, e->d_name);
         errno = 0;
     }

@@ -99,7 +99,7 @@ class ChangedFile(Command):
         for module in report["modules"]:
             module["path"] = str(fifo)
         (self.path / "hostile.json").write_text(json.dumps(report))
-        (self.spool / "ffffffff-0506-7008-8000-000000000000.json").symlink_to(fifo)
+        os.link(fifo, self.spool / "ffffffff-0506-7008-8000-000000000000.json")
         for arguments in ([self.path / "hostile.json"], ["latest", "--spool", self.spool]):
             writer = subprocess.Popen(["sh", "-c", "echo >fifo"], cwd=self.path)
             self.addCleanup(writer.wait)

@@ -236,11 +236,11 @@ class Showing(Command):
 
     def test_latest_is_the_newest_that_can_be_read(self):
         (id,) = self.write("full")
-        (self.spool / f"{NEWEST}.json").symlink_to("nowhere")
+        (self.spool / f"{NEWEST}.json").mkdir()
         done = run("show", "--spool", self.spool, "latest", "--no-symbols")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("hung for", done.stdout)
-        self.assertRegex(done.stderr, r"\Ahangdog: reading the report [^\n]*%s[^\n]*No such file[^\n]*\n\Z" % NEWEST)
+        self.assertRegex(done.stderr, r"\Ahangdog: reading the report [^\n]*%s[^\n]*\n\Z" % NEWEST)
         (self.spool / f"{id}.json").unlink()
         done = run("show", "--spool", self.spool, "latest")
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 2), done.stderr)

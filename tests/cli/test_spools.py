@@ -48,6 +48,16 @@ class Spools(Command):
         self.assertIn("that can be read", self.run_here("list").stdout)
         self.assertIn("that can be read", self.run_here("show", "latest").stderr)
 
+    def test_links_in_a_spool_are_passed_over(self):
+        """Another user may have put them there."""
+        (id,) = self.write("full")
+        outside = self.path / "outside.json"
+        (self.spool / f"{id}.json").rename(outside)
+        (self.spool / f"{id}.json").symlink_to(outside)
+        self.assertIn("no report", run("list", "--spool", self.spool, "--no-symbols").stdout.lower())
+        self.assertEqual(1, run("show", id, "--spool", self.spool).returncode)
+        self.assertEqual(0, run("show", outside, "--no-symbols").returncode)
+
     def test_the_list_does_not_send_to_itself(self):
         self.write("full", "full")
         for folder in (self.path / "state", self.apps, self.spool):
