@@ -342,7 +342,7 @@ bool report_is_gone(const char *path) {
 
 uid_t report_owner(const char *path) {
     struct stat st;
-    return stat(path, &st) == 0 ? st.st_uid : geteuid();
+    return path != NULL && stat(path, &st) == 0 ? st.st_uid : geteuid();
 }
 
 /* ---- picking ------------------------------------------------------------------------------ */
