@@ -19,9 +19,9 @@
 
 #include "bench.h"
 #include "capture/capture.h"
+#include "capture/linux/target.h"
 #include "capture/mailbox.h"
-#include "capture/procfs.h"
-#include "capture/target.h"
+#include "os/linux/proc_text.h"
 #include "os/os.h"
 #include "os/ticks.h"
 #include "unwind/unwind.h"

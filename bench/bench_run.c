@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "monitor/record.h"
+#include "record/record.h"
 
 #define ARGS_MAX 24
 #define START_MS 10000

@@ -2,9 +2,9 @@
  *
  * The hangdog command: a table of its subcommands. Ordinary code.
  */
-#include "cli/beside.h"
+#include "cli/base/deep_stack.h"
+#include "cli/base/shell_quote.h"
 #include "cli/commands.h"
-#include "cli/quote.h"
 #include "hangdog/hangdog.h"
 
 #include <stdbool.h>

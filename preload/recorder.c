@@ -13,11 +13,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "analysis/text.h"
-#include "capture/machine.h"
-#include "known_function.h"
-#include "monitor/proc_files.h"
+#include "base/text.h"
+#include "capture/arch/machine.h"
+#include "os/linux/proc_files.h"
 #include "os/os.h"
+#include "recognise/known_functions.h"
 #include "unwind/walk.h"
 
 #define STACK_BYTES (256u * 1024u)

@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <sys/select.h>
 
-#include "types.h"
+#include "base/types.h"
 
 extern bool hd_recorder_on;
 

@@ -4,8 +4,8 @@
  */
 #include "symbolizer/dw_module.h"
 
-#include "image/image.h"
-#include "symbolizer/ordinary_file.h"
+#include "image/modules.h"
+#include "symbolizer/regular_file.h"
 
 #include <errno.h>
 #include <stdio.h>

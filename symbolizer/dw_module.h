@@ -6,7 +6,7 @@
 #define SYMBOLIZER_DW_MODULE_H
 
 #include "symbolizer/answers.h"
-#include "symbolizer/strings.h"
+#include "symbolizer/string_pool.h"
 #include "symbolizer/symbolizer.h"
 
 #include <elfutils/libdw.h>

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/frozen.h"
-#include "capture/signalled.h"
-#include "capture/target.h"
+#include "capture/linux/frozen.h"
+#include "capture/linux/signalled.h"
+#include "capture/linux/target.h"
 #include "os/os.h"
 
 #define RETRY_NS (5 * HD_NS_PER_MS) /* for a thread that is neither blocked nor known to keep running */

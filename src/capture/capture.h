@@ -7,7 +7,7 @@
 #ifndef HD_CAPTURE_H
 #define HD_CAPTURE_H
 
-#include "types.h"
+#include "base/types.h"
 
 #define HD_STACK_BYTES_MAX (64u * 1024u) /* most that one capture copies */
 

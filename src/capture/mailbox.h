@@ -7,7 +7,7 @@
 #ifndef HD_MAILBOX_H
 #define HD_MAILBOX_H
 
-#include "types.h"
+#include "base/types.h"
 
 #define HD_ALT_STACK_BYTES (64u * 1024u) /* the program's own SA_ONSTACK handlers will run on it too */
 #define HD_OUTSIDE_BYTES (16u * 1024u)   /* most that is copied of a stack whose bounds are not known */

@@ -7,7 +7,7 @@
 #ifndef HD_IMAGE_ELF_H
 #define HD_IMAGE_ELF_H
 
-#include "image/image.h"
+#include "image/modules.h"
 
 #define HD_PROGRAM_HEADERS_MAX 64u /* of a module; others are not looked at */
 

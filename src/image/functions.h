@@ -6,7 +6,7 @@
 #ifndef HD_FUNCTIONS_H
 #define HD_FUNCTIONS_H
 
-#include "image/image.h"
+#include "image/modules.h"
 
 #define HD_FUNCTIONS_MAX 128u
 

@@ -8,10 +8,10 @@
 
 #include <stdatomic.h>
 
+#include "base/types.h"
 #include "hangdog/hangdog.h"
 #include "os/os.h"
 #include "os/ticks.h"
-#include "types.h"
 
 #define HD_TURN_HISTOGRAM 64 /* every length has a bucket: no check */
 

@@ -6,7 +6,7 @@
 #ifndef HD_BUDGET_H
 #define HD_BUDGET_H
 
-#include "types.h"
+#include "base/types.h"
 
 #define HD_BUDGET_SPREAD 4 /* over the budget samples are as many times as far apart */
 

@@ -5,8 +5,8 @@
  */
 #include "monitor/look.h"
 
-#include "monitor/figures.h"
-#include "monitor/tell.h"
+#include "monitor/sampling.h"
+#include "monitor/totals.h"
 
 /* In the library: whoever finds its process dead reads how long the hang lasted. One store: a page of a file
  * outlives the process. */

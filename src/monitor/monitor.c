@@ -8,11 +8,11 @@
 
 #include <errno.h>
 
-#include "capture/procfs.h"
-#include "capture/target.h"
-#include "monitor/figures.h"
+#include "capture/linux/target.h"
 #include "monitor/look.h"
-#include "monitor/tell.h"
+#include "monitor/sampling.h"
+#include "monitor/totals.h"
+#include "os/linux/proc_text.h"
 
 #define UNREAD_LATE_NS (5 * HD_NS_PER_MS) /* own figures older than so much lateness are read anew */
 #define OWN_READ_NS (1 * HD_NS_PER_S)     /* the same while no loop runs */

@@ -8,15 +8,15 @@
 #define HD_MONITOR_H
 
 #include "capture/capture.h"
+#include "detect/turn_state.h"
 #include "loop/loop.h"
 #include "monitor/budget.h"
 #include "monitor/clock.h"
-#include "monitor/life.h"
-#include "monitor/message.h"
-#include "monitor/record.h"
-#include "monitor/ring.h"
+#include "record/record.h"
 #include "report/report.h"
 #include "report/spool.h"
+#include "watch/message.h"
+#include "watch/ring.h"
 
 #define HD_BLOCK_LOOPS 16 /* watches are made so many at a time */
 #define HD_BLOCKS 16
@@ -80,7 +80,7 @@ struct hd_watch {
     uint64_t next_ns;
 };
 
-struct hd_worker; /* monitor/worker.h */
+struct hd_worker; /* worker/worker.h */
 struct hd_hang;
 
 /* A seccomp filter on watched threads: a system call of theirs may be the end of the program. They get no

@@ -10,7 +10,7 @@
 #ifndef HD_OS_H
 #define HD_OS_H
 
-#include "types.h"
+#include "base/types.h"
 
 struct timespec;
 

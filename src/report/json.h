@@ -6,9 +6,9 @@
 #ifndef HD_JSON_H
 #define HD_JSON_H
 
-#include "analysis/text.h"
+#include "base/text.h"
+#include "base/types.h"
 #include "report/report.h"
-#include "types.h"
 
 struct hd_json {
     char *buf;

@@ -6,11 +6,11 @@
 #ifndef HD_REPORT_H
 #define HD_REPORT_H
 
-#include "analysis/cause.h"
-#include "analysis/tree.h"
-#include "image/image.h"
+#include "base/types.h"
+#include "cause/cause.h"
+#include "image/modules.h"
+#include "report/call_tree.h"
 #include "script/script.h"
-#include "types.h"
 
 #define HD_UUID_BYTES 16
 #define HD_TURN_BUCKETS 48

@@ -5,7 +5,7 @@
  */
 #include "report/spool.h"
 
-#include "analysis/text.h"
+#include "base/text.h"
 #include "os/os.h"
 #include "report/spool_files.h"
 

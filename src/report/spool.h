@@ -7,8 +7,8 @@
 #ifndef HD_SPOOL_H
 #define HD_SPOOL_H
 
+#include "base/types.h"
 #include "report/report.h"
-#include "types.h"
 
 #define HD_SPOOL_FOLDER_BYTES 256 /* NAME_MAX, and a NUL */
 

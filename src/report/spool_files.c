@@ -5,7 +5,7 @@
  */
 #include "report/spool_files.h"
 
-#include "analysis/text.h"
+#include "base/text.h"
 #include "os/os.h"
 
 #include <dirent.h>

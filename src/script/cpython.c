@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "script/cpython_311.h"
+#include "script/cpython_offsets.h"
 #include "script/script.h"
 
 #define TRIES 4

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "script/cpython_311.h"
+#include "base/reader.h"
+#include "script/cpython_offsets.h"
 #include "script/script.h"
-#include "unwind/reader.h"
 
 #define NAME_CHARACTERS 120u
 #define FILE_CHARACTERS 240u

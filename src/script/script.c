@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "script/cpython_311.h"
+#include "script/cpython_offsets.h"
 
 void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules) {
     memset(s, 0, offsetof(struct hd_scripts, frame)); /* the rest is not touched before it is needed */

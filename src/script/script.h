@@ -11,8 +11,8 @@
 #ifndef HD_SCRIPT_H
 #define HD_SCRIPT_H
 
-#include "image/image.h"
-#include "types.h"
+#include "base/types.h"
+#include "image/modules.h"
 
 #define HD_SCRIPTS_MAX 384u /* functions that are known at a time */
 #define HD_SCRIPT_STRINGS_BYTES (24u * 1024u)

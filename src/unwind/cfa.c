@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "unwind/reader.h"
+#include "base/reader.h"
 
 enum {
     OP_NOP = 0x00,

@@ -7,7 +7,7 @@
 #ifndef HD_UNWIND_CFA_H
 #define HD_UNWIND_CFA_H
 
-#include "types.h"
+#include "base/types.h"
 #include "unwind/eh_frame.h"
 
 #define HD_REMEMBER_MAX 16u /* nesting of DW_CFA_remember_state; 1 is the most that compilers write */

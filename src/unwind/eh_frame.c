@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "unwind/reader.h"
+#include "base/reader.h"
 
 #define ENTRY_BYTES 8u    /* of the sorted table: two 32-bit offsets */
 #define CHUNK_ENTRIES 64u /* searched in one read at the end */

@@ -7,8 +7,8 @@
 #ifndef HD_UNWIND_EH_FRAME_H
 #define HD_UNWIND_EH_FRAME_H
 
-#include "image/image.h"
-#include "types.h"
+#include "base/types.h"
+#include "image/modules.h"
 
 struct hd_cie {
     uint64_t address;      /* of the record */

@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-#include "unwind/arch.h"
-#include "unwind/reader.h"
+#include "base/reader.h"
+#include "unwind/arch/arch.h"
 
 enum {
     OP_ADDR = 0x03,

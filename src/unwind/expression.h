@@ -6,8 +6,8 @@
 #ifndef HD_UNWIND_EXPRESSION_H
 #define HD_UNWIND_EXPRESSION_H
 
-#include "image/image.h"
-#include "types.h"
+#include "base/types.h"
+#include "image/modules.h"
 
 #define HD_EXPRESSION_STACK 32u
 #define HD_EXPRESSION_STEPS 1000u

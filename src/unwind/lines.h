@@ -7,7 +7,7 @@
 #ifndef HD_UNWIND_LINES_H
 #define HD_UNWIND_LINES_H
 
-#include "image/image.h"
+#include "image/modules.h"
 
 #define HD_LINES 8u
 #define HD_LINE_BYTES 1024u

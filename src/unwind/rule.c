@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "unwind/arch.h"
+#include "unwind/arch/arch.h"
 #include "unwind/cfa.h"
 
 /* Words below the CFA at which a register is saved, 0 when a slot cannot say it. */

@@ -7,7 +7,7 @@
 #ifndef HD_UNWIND_RULE_H
 #define HD_UNWIND_RULE_H
 
-#include "types.h"
+#include "base/types.h"
 
 struct hd_row;
 

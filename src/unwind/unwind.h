@@ -7,8 +7,8 @@
 #ifndef HD_UNWIND_H
 #define HD_UNWIND_H
 
-#include "image/image.h"
-#include "types.h"
+#include "base/types.h"
+#include "image/modules.h"
 
 struct hd_rule; /* unwind/rule.h */
 

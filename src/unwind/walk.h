@@ -7,7 +7,7 @@
 #ifndef HD_UNWIND_WALK_H
 #define HD_UNWIND_WALK_H
 
-#include "unwind/arch.h"
+#include "unwind/arch/arch.h"
 #include "unwind/unwinder.h"
 
 #define HD_WALK_STEPS 65536u       /* more frames than this end with HD_STOP_LIMIT */

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Writes what the tables of preload/known_function.c say into recordings: ASKS becomes 2 below a loop function, 3 below a request.
+"""Writes what the tables of src/recognise/known_functions.c say into recordings: ASKS becomes 2 below a loop function, 3 below a request.
 
 It reads the exported names of the libraries on this machine, and only where their versions are the recording's.
 """
@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCE = (HERE.parents[1] / "preload/known_function.c").read_text(encoding="ascii")
+SOURCE = (HERE.parents[1] / "src/recognise/known_functions.c").read_text(encoding="ascii")
 
 
 def table(name):

@@ -27,8 +27,8 @@
 #include <unistd.h>
 
 #include "library.h"
-#include "monitor/message.h"
 #include "os/os.h"
+#include "watch/message.h"
 
 #define T THRESHOLD_MS
 #define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)

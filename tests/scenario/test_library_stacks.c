@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/tree.h"
 #include "busy.h"
 #include "capture/capture.h"
 #include "library.h"
+#include "report/call_tree.h"
 
 #define DEPTH 40
 #define SPELL_MS (SANITIZED ? 20 : 10) /* about a sample for each stack */

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "monitor/worker.h"
+#include "worker/worker.h"
 
 static struct hd_worker *worker;
 static struct hd_os_calls real;

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "rule.h"
+#include "recognise/rule.h"
 
 #define MS HD_NS_PER_MS
 #define EPOLL HD_OBJECT_EPOLL

@@ -6,7 +6,7 @@
 #ifndef UNWIND_BYTES_H
 #define UNWIND_BYTES_H
 
-#include "image/image.h"
+#include "image/modules.h"
 
 #define BYTES_AT UINT64_C(0x10000) /* address of the first byte */
 #define BYTES_MAX 8192u

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "types.h"
+#include "base/types.h"
 #include "unwind/unwind.h"
 
 #define UNWIND_FRAMES 512

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/machine.h"
+#include "capture/arch/machine.h"
 
 #if defined(__x86_64__)
 

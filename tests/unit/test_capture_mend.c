@@ -22,8 +22,8 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "capture/linux/restartable.h"
 #include "capture/mailbox.h"
-#include "capture/restartable.h"
 #include "capture_live.h"
 
 #define CALL_NS (3 * HD_NS_PER_MS)

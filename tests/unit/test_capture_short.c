@@ -17,8 +17,8 @@
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
 
+#include "capture/linux/restartable.h"
 #include "capture/mailbox.h"
-#include "capture/restartable.h"
 #include "capture_live.h"
 
 #define ASKED (64UL << 20) /* bytes: a tenth of a second and more */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/on_hang.h"
+#include "cli/reporter/on_hang.h"
 
 #define REPORTS 40
 #define MOMENT_MS 10000

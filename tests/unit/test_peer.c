@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "monitor/peer.h"
+#include "cause/linux/peer.h"
 #include "os/os.h"
 
 #define TCP(remote, inode) \

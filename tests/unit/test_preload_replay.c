@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rule.h"
+#include "recognise/rule.h"
 
 #define PLACES_MAX 2048u
 #define FILES_MAX 256u

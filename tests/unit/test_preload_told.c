@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recognise.h"
+#include "recognise/recognise.h"
 
 #define MS HD_NS_PER_MS
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "monitor/proc_files.h"
+#include "os/linux/proc_files.h"
 #include "os/os.h"
 
 #define THREADS 120 /* more than one call of getdents tells */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/record_copy.h"
+#include "cli/settle/record_copy.h"
 
 #define ROUNDS 100000
 

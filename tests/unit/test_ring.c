@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "monitor/ring.h"
+#include "watch/ring.h"
 
 static struct hd_ring *ring;
 

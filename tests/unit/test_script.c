@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "chance.h"
-#include "script/cpython_311.h"
+#include "script/cpython_offsets.h"
 #include "script/script.h"
 
 #define BASE UINT64_C(0x10000)

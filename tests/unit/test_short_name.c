@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/short_name.h"
+#include "cli/render/short_name.h"
 
 static void names_lose_what_makes_them_long(void **state) {
     static const struct {

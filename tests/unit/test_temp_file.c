@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/temp_file.h"
+#include "cli/base/temp_file.h"
 #include "os/os.h"
 #include "report/spool.h"
 

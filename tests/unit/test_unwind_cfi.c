@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "unwind/arch.h"
+#include "base/reader.h"
+#include "unwind/arch/arch.h"
 #include "unwind/cfa.h"
 #include "unwind/eh_frame.h"
-#include "unwind/reader.h"
 #include "unwind/rule.h"
 #include "unwind_bytes.h"
 

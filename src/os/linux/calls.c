@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "os/linux/own_table.h"
+#include "os/linux/descriptor_table.h"
 #include "os/linux/syscall.h"
 
 static int sys_open_at(int dir, const char *path, int flags, int mode) {

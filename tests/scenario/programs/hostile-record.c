@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "listening.h"
-#include "monitor/record.h"
+#include "record/record.h"
 
 #define ROUNDS 100000
 

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unwind/arch.h"
+#include "unwind/arch/arch.h"
 #include "unwind/cfa.h"
 #include "unwind/eh_frame.h"
 #include "unwind/rule.h"

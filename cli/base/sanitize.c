@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Control characters: ASCII's, DEL, and the second set, U+0080 to U+009F, as UTF-8 has it or as bytes by
+ * themselves. Ordinary code.
+ */
+#include "cli/base/sanitize.h"
+
+#include <string.h>
+
+/* The bytes of the first character: more than one only where they are UTF-8. */
+static size_t next(const char *text, size_t left, bool *control) {
+    const unsigned char *s = (const unsigned char *)text;
+    size_t bytes = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 1;
+    bool whole = bytes <= left && s[0] <= 0xf4;
+    for (size_t i = 1; whole && i < bytes; i++)
+        whole = (s[i] & 0xc0) == 0x80;
+    if (whole && bytes > 2) /* one that could have been written with fewer bytes is none */
+        whole = !(s[0] == 0xe0 && s[1] < 0xa0) && !(s[0] == 0xf0 && s[1] < 0x90);
+    if (!whole)
+        bytes = 1;
+    unsigned char last = bytes == 2 && s[0] == 0xc2 ? s[1] : s[0];
+    *control = bytes <= 2 && (last < 0x20 || (last >= 0x7f && last <= 0x9f));
+    return bytes;
+}
+
+bool is_plain_text(const char *text) {
+    bool plain = true, control;
+    for (size_t n, left = strlen(text); plain && left > 0; text += n, left -= n) {
+        n = next(text, left, &control);
+        plain = !control && (n > 1 || (unsigned char)*text < 0x80);
+    }
+    return plain;
+}
+
+void plain_text(char *text) {
+    char *to = text;
+    bool control;
+    for (size_t n, left = strlen(text); left > 0; text += n, left -= n) {
+        n = next(text, left, &control);
+        if (control) {
+            *to++ = '?';
+        } else {
+            memmove(to, text, n);
+            to += n;
+        }
+    }
+    *to = '\0';
+}
+
+void render_text(FILE *out, const char *text) {
+    bool control;
+    for (size_t n, left = text != NULL ? strlen(text) : 0; left > 0; text += n, left -= n) {
+        n = next(text, left, &control);
+        if (control)
+            fputc('?', out);
+        else
+            fwrite(text, 1, n, out);
+    }
+}
+
+const char *by_count(int64_t count, const char *one, const char *other) {
+    return count == 1 ? one : other;
+}
+
+/* The library escapes ASCII's, and ends no piece within a character; new lines are its own. */
+static int put_json(const char *text, size_t left, void *out) {
+    bool control;
+    for (size_t n; left > 0; text += n, left -= n) {
+        n = next(text, left, &control);
+        if (control && *text != '\n')
+            fprintf(out, "\\u%04x", (unsigned char)text[n - 1]);
+        else
+            fwrite(text, 1, n, out);
+    }
+    return ferror((FILE *)out) ? -1 : 0;
+}
+
+int render_json(FILE *out, const json_t *json, size_t flags) {
+    flags |= JSON_REAL_PRECISION(15); /* with more 0.9871 would be 0.98709999999999998 */
+    return json_dump_callback(json, put_json, out, flags) == 0 && fputc('\n', out) != EOF ? 0 : -1;
+}

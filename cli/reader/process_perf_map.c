@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Process ids are used again, and a map stays when its process is gone: the map must have been written since
+ * the report's process began, and no other process may have its id by now. A process that lives is asked for
+ * its own view of /tmp, which may be a container's. Ordinary code.
+ */
+#include "cli/reader/process_perf_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/base/proc.h"
+#include "symbolizer/perf_map.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* The kernel dates a process to 10 ms, a file to the tick before, and the runner notes a start before it. */
+#define SLACK_NS (NS_PER_S / 2)
+
+static uint64_t parse_time(const char *text) {
+    struct tm tm = {0};
+    const char *rest = text == NULL ? NULL : strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    return rest == NULL ? 0 : (uint64_t)timegm(&tm) * NS_PER_S;
+}
+
+/* When the process with this id began, by CLOCK_REALTIME; 0: there is none. */
+static uint64_t began(int pid) {
+    char text[PROC_STAT_BYTES];
+    struct timespec wall, boot;
+    const char *started =
+        proc_is_ours() ? proc_field(pid, PROC_STARTED, text) : NULL; /* in ticks since boot */
+    if (started == NULL)
+        return 0;
+    uint64_t ticks = strtoull(started, NULL, 10);
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    uint64_t now = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
+    uint64_t up = (uint64_t)boot.tv_sec * NS_PER_S + (uint64_t)boot.tv_nsec;
+    return now - up + ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+int process_map_open(const json_t *report, uid_t owner, struct process_map *map) {
+    const json_t *app = json_object_get(report, "app");
+    json_int_t id = json_integer_value(json_object_get(app, "pid"));
+    uint64_t started = parse_time(json_string_value(json_object_get(app, "started_at")));
+    uint64_t hang = parse_time(json_string_value(json_object_get(report, "started_at")));
+    *map = (struct process_map){.fd = -ENOENT};
+    if (id <= 0 || id > INT32_MAX)
+        return map->fd;
+    int pid = (int)id;
+    uint64_t lives_since = began(pid);
+    snprintf(map->path, sizeof map->path, "/tmp/perf-%d.map", pid);
+    if (lives_since > hang + NS_PER_S + SLACK_NS) { /* the report's times are cut to whole seconds */
+        map->why = access(map->path, F_OK) == 0 ? "another process has that number now" : NULL;
+        return map->fd;
+    }
+    if (lives_since != 0) {
+        char inside[64];
+        int own = (int)proc_number(pid, "NSpid:", 10); /* as it sees itself */
+        snprintf(inside, sizeof inside, "/proc/%d/root/tmp/perf-%d.map", pid, own != 0 ? own : pid);
+        map->fd = perf_map_open(inside, owner, lives_since - SLACK_NS, &map->why);
+        if (map->fd >= 0)
+            return map->fd;
+    }
+    if (map->fd == -ENOENT || map->fd == -EACCES || map->fd == -EPERM)
+        map->fd = perf_map_open(map->path, owner, started > SLACK_NS ? started - SLACK_NS : 0, &map->why);
+    if (map->fd == -ENOENT)
+        map->why = NULL;
+    return map->fd;
+}
+
+void process_map_close(struct process_map *map) {
+    if (map->fd >= 0)
+        close(map->fd);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names for code that was made at run time, and hints where there are none. Ordinary code. As in
+ * symbolicate.c, what is missing from a report or of another type reads as NULL, 0 or empty.
+ */
+#include "cli/reader/script_frames.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/sanitize.h"
+#include "cli/reader/merge_by_name.h"
+#include "cli/reader/process_perf_map.h"
+#include "image/modules.h"
+#include "symbolizer/jit_name.h"
+#include "symbolizer/perf_map.h"
+
+/* ---- frames without a module -------------------------------------------------------------- */
+
+struct asked {
+    json_t *frame; /* borrowed */
+    uint64_t pc;
+};
+
+struct asked_list {
+    struct asked *item;
+    size_t count, room;
+};
+
+static void ask(struct asked_list *list, json_t *frame) {
+    const char *pc = json_string_value(json_object_get(frame, "pc"));
+    const char *trust = json_string_value(json_object_get(frame, "trust"));
+    if (pc == NULL || strncmp(pc, "0x", 2) != 0 || json_object_get(frame, "module") != NULL ||
+        json_object_get(frame, "function") != NULL)
+        return;
+    if (list->count == list->room) {
+        size_t room = list->room != 0 ? 2 * list->room : 256;
+        struct asked *more = realloc(list->item, room * sizeof *more);
+        if (more == NULL)
+            return;
+        list->item = more;
+        list->room = room;
+    }
+    bool exact = trust != NULL && (strcmp(trust, "context") == 0 || strcmp(trust, "signal") == 0);
+    list->item[list->count++] = (struct asked){.frame = frame, .pc = strtoull(pc, NULL, 16) - !exact};
+}
+
+static void ask_all(struct asked_list *list, const json_t *stack) {
+    const json_t *frames = json_object_get(stack, "frames");
+    for (size_t i = 0; i < json_array_size(frames); i++)
+        ask(list, json_array_get(frames, i));
+}
+
+static void ask_report(struct asked_list *list, const json_t *report) {
+    const json_t *samples = json_object_get(report, "samples");
+    const json_t *stacks = json_object_get(samples, "stacks"), *threads = json_object_get(report, "threads");
+    ask_all(list, json_object_get(report, "hot_stack"));
+    ask_all(list, json_object_get(samples, "tree"));
+    for (size_t i = 0; i < json_array_size(stacks); i++)
+        ask_all(list, json_array_get(stacks, i));
+    for (size_t i = 0; i < json_array_size(threads); i++)
+        ask_all(list, json_object_get(json_array_get(threads, i), "stack"));
+}
+
+static int by_pc(const void *a, const void *b) {
+    const struct asked *x = a, *y = b;
+    return (x->pc > y->pc) - (x->pc < y->pc);
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static void put_name(json_t *frame, char *text) {
+    struct jit_name name = jit_name_parse(text);
+    json_t *function = json_string(name.function); /* NULL: not UTF-8 */
+    if (function == NULL)
+        return;
+    json_object_set_new(frame, "function", function);
+    if (name.file != NULL)
+        json_object_set_new(frame, "file", json_string(name.file));
+    if (name.file != NULL && name.line > 0)
+        json_object_set_new(frame, "line", json_integer(name.line));
+    if (name.language != NULL)
+        json_object_set_new(frame, "language", json_string(name.language));
+}
+
+static int name_from(int fd, struct asked_list *list, int *cut) {
+    struct perf_map_place *places = calloc(list->count, sizeof *places);
+    char name[PERF_MAP_NAME_BYTES];
+    if (places == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < list->count; i++)
+        places[i].pc = list->item[i].pc;
+    int error = perf_map_find(fd, places, list->count, cut);
+    for (size_t i = 0; error == 0 && i < list->count; i++)
+        if (places[i].start != 0 && perf_map_name(fd, &places[i], name) == 0)
+            put_name(list->item[i].frame, name);
+    free(places);
+    return error;
+}
+
+int script_frames_name(json_t *report, uid_t owner, json_t *notes) {
+    struct asked_list list = {0};
+    struct process_map map;
+    int cut = 0, error = -ENOENT;
+    ask_report(&list, report);
+    if (list.count != 0 && process_map_open(report, owner, &map) >= 0) {
+        qsort(list.item, list.count, sizeof *list.item, by_pc);
+        error = name_from(map.fd, &list, &cut);
+        process_map_close(&map);
+        if (error != 0)
+            json_array_append_new(notes, json_sprintf("reading %s: %s", map.path, strerror(-error)));
+        else if (cut)
+            json_array_append_new(notes, json_sprintf("of %s the last %d MiB were read", map.path,
+                                                      (int)(PERF_MAP_BYTES_MAX >> 20)));
+        jit_tree_merge(report);
+    } else if (list.count != 0 && map.why != NULL) {
+        json_array_append_new(notes, json_sprintf("%s is not read: %s", map.path, map.why));
+    }
+    free(list.item);
+    return error == 0;
+}
+
+/* ---- hints -------------------------------------------------------------------------------- */
+
+const char *script_frame_language(const json_t *frame) {
+    return json_string_value(json_object_get(frame, "language"));
+}
+
+int script_frame_is_system(const json_t *frame) {
+    const char *file = json_string_value(json_object_get(frame, "file"));
+    return file == NULL || file[0] == '<' || strncmp(file, "node:", 5) == 0 || hd_path_is_the_systems(file);
+}
+
+#define NODE_HINT \
+    "JavaScript functions have no names: start node with --perf-basic-prof --interpreted-frames-native-stack"
+#define LUA_HINT "Lua functions have no names: Hangdog does not look into Lua"
+
+/* An interpreter is known by a function of its own, in C++ by its name before the arguments; `mapped`: the
+ * hint is for a report whose map was read. */
+static const struct hint {
+    const char *function, *language;
+    int mapped;
+    const char *text;
+} hints[] = {
+    {"Builtins_InterpreterEntryTrampoline", "javascript", 1,
+     "not all JavaScript functions have names: start node with --interpreted-frames-native-stack, too"},
+    {"Builtins_JSEntryTrampoline", "javascript", 0, NODE_HINT},
+    {"v8::internal::Execution::Call(", "javascript", 0, NODE_HINT}, /* where those are stripped: Debian's */
+    {"_PyEval_EvalFrameDefault", "python", -1,
+     "Python functions have no names: of CPython only 3.11 is understood; from 3.12 on start python with -X perf"},
+    {"lua_pcall", "lua", -1, LUA_HINT},
+    {"lua_pcallk", "lua", -1, LUA_HINT},
+    {"lua_call", "lua", -1, LUA_HINT},
+    {"lua_callk", "lua", -1, LUA_HINT},
+    {"Perl_runops_standard", "perl", -1, "Perl functions have no names: Hangdog does not look into Perl"},
+    {"rb_vm_exec", "ruby", -1, "Ruby functions have no names: Hangdog does not look into Ruby"},
+    {"execute_ex", "php", -1, "PHP functions have no names: Hangdog does not look into PHP"},
+};
+
+static int is_function(const char *name, const char *wanted) {
+    size_t n = strlen(wanted);
+    return strncmp(name, wanted, n) == 0 && (name[n] == 0 || wanted[n - 1] == '(');
+}
+
+void script_frames_hint(const json_t *report, int mapped, json_t *notes) {
+    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+    const char *language = NULL;
+    size_t unnamed = 0;
+    const struct hint *hint = NULL;
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *function = json_string_value(json_object_get(frame, "function"));
+        language = language != NULL ? language : script_frame_language(frame);
+        unnamed += function == NULL && json_object_get(frame, "module") == NULL;
+        for (size_t k = 0; function != NULL && hint == NULL && k < sizeof hints / sizeof hints[0]; k++)
+            if ((hints[k].mapped < 0 || hints[k].mapped == mapped) &&
+                is_function(function, hints[k].function))
+                hint = &hints[k];
+    }
+    if (hint != NULL && (hint->mapped == 1 || language == NULL || strcmp(language, hint->language) != 0))
+        json_array_append_new(notes, json_string(hint->text));
+    else if (hint == NULL && unnamed != 0 && !mapped)
+        json_array_append_new(notes, json_sprintf("%d frame%s code that was made at run time, and no "
+                                                  "/tmp/perf-PID.map names %s",
+                                                  (int)unnamed, by_count((int64_t)unnamed, " is", "s are"),
+                                                  by_count((int64_t)unnamed, "it", "them")));
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the hot stack is only one of several ways that the hang's time went: the other callees. Ordinary
+ * code. Reports come from anywhere: what is missing or of another type reads as NULL, 0 or empty.
+ */
+#include "cli/reader/reports.h"
+#include "cli/reader/script_frames.h"
+#include "cli/render/render_parts.h"
+#include "cli/render/short_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MAX = 8192 /* four times what is written */, DEPTH_MAX = 512, TOLD_MAX = 3, NAME_WIDTH = 32 };
+#define SHARE_TOLD 0.1
+
+struct fans {
+    const json_t *frames, *nodes; /* of the tree */
+    size_t count;
+    double all_ns; /* of the hang, as the hot stack's shares have it */
+    size_t *node;  /* of each frame of the hot stack; SIZE_MAX: inlined, or not found */
+};
+
+static json_int_t node_int(const struct fans *f, size_t i, const char *name) {
+    return member_int(json_array_get(f->nodes, i), name);
+}
+
+static const json_t *node_frame(const struct fans *f, size_t i) {
+    json_int_t frame = node_int(f, i, "frame");
+    return frame < 0 ? NULL : json_array_get(f->frames, (size_t)frame);
+}
+
+static bool is_equal(const json_t *a, const json_t *b, const char *name) {
+    const json_t *one = json_object_get(a, name);
+    return one != NULL && json_equal(one, json_object_get(b, name));
+}
+
+static bool is_same_function(const json_t *a, const json_t *b) {
+    if (is_equal(a, b, "module") && json_object_get(a, "start") != NULL)
+        return is_equal(a, b, "start");
+    return is_equal(a, b, "pc") || (is_equal(a, b, "function") && is_equal(a, b, "file"));
+}
+
+static bool is_child(const struct fans *f, size_t i, size_t parent) {
+    return node_int(f, i, "parent") == (parent == SIZE_MAX ? -1 : (json_int_t)parent);
+}
+
+/* The heaviest of this function below `parent` (SIZE_MAX: an outermost one), which comes before it. */
+static size_t find_node(const struct fans *f, const json_t *frame, size_t parent) {
+    size_t best = SIZE_MAX;
+    for (size_t i = parent + 1; i < f->count; i++)
+        if (is_child(f, i, parent) && is_same_function(node_frame(f, i), frame) &&
+            (best == SIZE_MAX || node_int(f, i, "time_ns") > node_int(f, best, "time_ns")))
+            best = i;
+    return best;
+}
+
+/* Follows the hot stack down the tree. Free it. */
+struct fans *render_fans(const json_t *report, const json_t *hot) {
+    const json_t *tree = json_object_get(json_object_get(report, "samples"), "tree");
+    size_t depth = json_array_size(hot), at = SIZE_MAX;
+    struct fans *f = calloc(1, sizeof *f + depth * sizeof *f->node);
+    if (f == NULL)
+        return NULL;
+    *f = (struct fans){.frames = json_object_get(tree, "frames"),
+                       .nodes = json_object_get(tree, "nodes"),
+                       .node = (size_t *)(f + 1)};
+    f->count = json_array_size(f->nodes);
+    if (f->count > NODES_MAX || depth > DEPTH_MAX)
+        f->count = 0;
+    bool lost = false;
+    for (size_t i = depth; i-- > 0;) {
+        const json_t *frame = json_array_get(hot, i);
+        bool inlined =
+            json_is_true(json_object_get(frame, "inlined")) && script_frame_language(frame) == NULL;
+        f->node[i] = lost || inlined ? SIZE_MAX : find_node(f, frame, at);
+        double share = json_number_value(json_object_get(frame, "share"));
+        if (at == SIZE_MAX && f->node[i] != SIZE_MAX && share > 0)
+            f->all_ns = (double)node_int(f, f->node[i], "time_ns") / share;
+        at = inlined ? at : f->node[i];
+        lost |= at == SIZE_MAX;
+    }
+    return f;
+}
+
+/* The heaviest node beside `from` that comes after `last` in this order, of those that are to be told. */
+static size_t next_beside(const struct fans *f, size_t from, size_t last) {
+    json_int_t parent = node_int(f, from, "parent");
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < f->count; i++) {
+        json_int_t ns = node_int(f, i, "time_ns"),
+                   last_ns = last == SIZE_MAX ? 0 : node_int(f, last, "time_ns");
+        if (i == from || node_int(f, i, "parent") != parent || (double)ns < SHARE_TOLD * f->all_ns)
+            continue;
+        if (last != SIZE_MAX && (ns > last_ns || (ns == last_ns && i <= last)))
+            continue;
+        if (best == SIZE_MAX || ns > node_int(f, best, "time_ns"))
+            best = i;
+    }
+    return best;
+}
+
+static void put_name(const struct page *p, const json_t *frame) {
+    char *place = member_text(frame, "function") == NULL ? report_frame_place(p->report, frame) : NULL;
+    const char *name = place != NULL ? place : member_text(frame, "function");
+    char *text = short_name(name != NULL ? name : "?", NAME_WIDTH);
+    render_text(p->out, text);
+    free(text);
+    free(place);
+}
+
+/* "also: layout 31 %, parse 20 %" */
+void render_fan(const struct page *p, const struct fans *f, size_t frame, int indent) {
+    size_t node = f != NULL ? f->node[frame] : SIZE_MAX, beside = SIZE_MAX;
+    if (node == SIZE_MAX || !(f->all_ns > 0))
+        return;
+    int told = 0;
+    for (; told <= TOLD_MAX && (beside = next_beside(f, node, beside)) != SIZE_MAX; told++) {
+        if (told == 0)
+            fprintf(p->out, "%*s%salso: ", indent, "", p->style.dim);
+        if (told == TOLD_MAX) {
+            fputs(", ...", p->out);
+            continue;
+        }
+        fputs(told != 0 ? ", " : "", p->out);
+        put_name(p, node_frame(f, beside));
+        fprintf(p->out, " %.0f %%", 100 * (double)node_int(f, beside, "time_ns") / f->all_ns);
+    }
+    if (told != 0)
+        fprintf(p->out, "%s\n", p->style.end);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: the preload library's path. The loader divides LD_PRELOAD at colons and spaces and expands
+ * what begins with a dollar sign, and there is no way to quote: an installation below such a folder is
+ * reached through a link, in a folder of this user's that is the same for every run and stays, so that the
+ * program finds it whenever it executes another.
+ */
+#include "cli/run/preload_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One that is cut at its end is no file's. Nothing is resolved: the folder has no links in it. */
+static void path_from(const char *folder, const char *relative, char *path, size_t size) {
+    size_t n = strlen(folder);
+    for (; strncmp(relative, "../", 3) == 0; relative += 3) {
+        while (n > 0 && folder[--n] != '/') {
+        }
+    }
+    snprintf(path, size, "%.*s/%s", (int)n, folder, relative);
+}
+
+/* Beside this command: where it was installed as configured, where it was built, or where packages have it.
+ * The loader would tell the program that it cannot read it. */
+static bool find_beside(char *path, size_t size, struct problem *why) {
+    static const char *const places[] = {
+        PRELOAD_FOLDER "/" PRELOAD_FILE, "../lib/" PRELOAD_FILE, "../lib/hangdog/" PRELOAD_FILE,
+        "../lib/x86_64-linux-gnu/hangdog/" PRELOAD_FILE, "../lib/aarch64-linux-gnu/hangdog/" PRELOAD_FILE};
+    static const char self[] = "/proc/self/exe";
+    char own[PATH_MAX];
+    ssize_t n = readlink(self, own, sizeof own - 1);
+    if (n <= 0) { /* how it was called would tell, but a watch looks into /proc all the time */
+        problem_set(why, "'%s' cannot be read: %s; %s", self, strerror(errno),
+                    errno == ENOENT ? "mount /proc, without which nothing can be watched"
+                                    : "see that this user can");
+        return false;
+    }
+    problem_set(why, "%s is not beside this command; install both together", PRELOAD_FILE);
+    own[n] = '\0';
+    *strrchr(own, '/') = '\0';
+    bool unreadable = false;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        path_from(own, places[i], path, size);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0) {
+            close(fd);
+            return true;
+        }
+        if (errno != ENOENT && errno != ENOTDIR && !unreadable) {
+            unreadable = true;
+            problem_set(why, "'%.500s' cannot be read: %s; %s", path, strerror(errno),
+                        errno == EACCES ? "let this user read it, and enter its folders"
+                                        : "see that this user can");
+        }
+    }
+    return false;
+}
+
+static bool can_be_listed(const char *path) {
+    return strpbrk(path, " :$") == NULL;
+}
+
+/* The folder is ours alone: nobody else can have put another library there. */
+static int make_private(const char *folder) {
+    struct stat st;
+    bool made = mkdir(folder, 0700) == 0;
+    if ((!made && errno != EEXIST) || lstat(folder, &st) != 0) {
+        return -errno;
+    }
+    if (made && (st.st_mode & 0700) != 0700) { /* a umask may mask the owner's bits */
+        chmod(folder, 0700);
+    }
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0 ? 0 : -EPERM;
+}
+
+static int make_link(const char *to, const char *folder) {
+    char path[PATH_MAX + sizeof "/" PRELOAD_FILE], there[PATH_MAX];
+    int rc = make_private(folder);
+    if (rc != 0) {
+        return rc;
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, PRELOAD_FILE);
+    ssize_t n = readlink(path, there, sizeof there - 1);
+    if (n >= 0) { /* another path with the same hash is not met */
+        there[n] = '\0';
+        return strcmp(there, to) == 0 ? 0 : -EEXIST;
+    }
+    return symlink(to, path) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+/* A path without them that leads to the library at `real`. */
+static int link_to(const char *real, char *path, size_t size) {
+    const char *run = getenv("XDG_RUNTIME_DIR");
+    uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const char *p = real; *p != '\0'; p++) {
+        hash = (hash ^ (uint8_t)*p) * 0x100000001b3ULL;
+    }
+    const char *places[] = {run != NULL && run[0] == '/' && can_be_listed(run) ? run : "/tmp", "/tmp"};
+    int rc = -ENAMETOOLONG;
+    for (unsigned i = 0; i < 2 && rc != 0; i++) {
+        char folder[PATH_MAX];
+        int n = snprintf(folder, sizeof folder, "%s/hangdog-%u-%016llx", places[i], (unsigned)geteuid(),
+                         (unsigned long long)hash);
+        if ((size_t)n + sizeof "/" PRELOAD_FILE <= sizeof folder &&
+            (size_t)snprintf(path, size, "%.*s/%s", n, folder, PRELOAD_FILE) < size) {
+            rc = make_link(real, folder);
+        }
+    }
+    return rc;
+}
+
+bool preload_path(char *path, size_t size, struct problem *why) {
+    char real[PATH_MAX];
+    if (!find_beside(real, sizeof real, why)) {
+        return false;
+    }
+    if (can_be_listed(real)) {
+        return (size_t)snprintf(path, size, "%s", real) < size;
+    }
+    int rc = link_to(real, path, size);
+    if (rc != 0) {
+        problem_set(why,
+                    "LD_PRELOAD cannot hold '%.500s', and no link to it could be made in /tmp: %s; install "
+                    "Hangdog where the path has no space, colon or dollar sign",
+                    real, strerror(-rc));
+    }
+    return rc == 0;
+}

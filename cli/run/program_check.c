@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: what the kernel and the loader will make of a program's file. Read from the file's own
+ * words; nothing is run.
+ */
+#include "cli/run/program_check.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "cli/base/path.h"
+#include "cli/base/proc.h"
+#include "image/libc_version.h"
+
+#define SCRIPTS_MAX 5    /* interpreters of interpreters: more the kernel does not follow */
+#define HEAD_BYTES 256   /* of a file: what the kernel looks at */
+#define SEGMENTS_MAX 128 /* of a program */
+#define SECTIONS_MAX 256
+#define SHELL "/bin/sh" /* which runs what the kernel does not know */
+
+/* The call that asks for the effective user is one that filters do not know, which then say EPERM. */
+static bool may_execute(const char *path) {
+    return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 || (errno == EPERM && access(path, X_OK) == 0);
+}
+
+static bool is_program(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && may_execute(path);
+}
+
+bool program_find(const char *program, char *path, size_t size) {
+    char usual[PATH_MAX];
+    const char *places = getenv("PATH");
+    if (strchr(program, '/') != NULL) {
+        return (size_t)snprintf(path, size, "%s", program) < size;
+    }
+    if (places == NULL) {
+        confstr(_CS_PATH, usual, sizeof usual);
+        places = usual;
+    }
+    for (const char *p = places; program[0] != '\0'; p++) {
+        size_t n = strcspn(p, ":");
+        int length = snprintf(path, size, "%.*s%s%s", (int)n, p, n > 0 ? "/" : "", program);
+        if ((size_t)length < size && is_program(path)) {
+            return true;
+        }
+        p += n;
+        if (*p == '\0') {
+            break;
+        }
+    }
+    return false;
+}
+
+/* ---- the file's words ------------------------------------------------------------------------ */
+
+/* The interpreter of a script, as the kernel reads it. False: no script. */
+static bool interpreter_of_script(const char *head, char *path) {
+    if (strncmp(head, "#!", 2) != 0) {
+        return false;
+    }
+    head += 2 + strspn(head + 2, " \t");
+    size_t n = strcspn(head, " \t\n");
+    snprintf(path, PATH_MAX, "%.*s", (int)n, head);
+    return n > 0;
+}
+
+/* The loader that the program asks for; empty: none. False: the file is broken. */
+static bool loader_of(int fd, const ElfW(Ehdr) * e, char loader[PATH_MAX]) {
+    loader[0] = '\0';
+    for (unsigned i = 0; i < e->e_phnum && i < SEGMENTS_MAX; i++) {
+        ElfW(Phdr) ph;
+        if (pread(fd, &ph, sizeof ph, (off_t)(e->e_phoff + i * sizeof ph)) != sizeof ph) {
+            return false;
+        }
+        if (ph.p_type == PT_INTERP) {
+            ssize_t n = ph.p_filesz < PATH_MAX ? pread(fd, loader, ph.p_filesz, (off_t)ph.p_offset) : -1;
+            loader[n > 0 ? n : 0] = '\0';
+            return n > 0;
+        }
+    }
+    return true;
+}
+
+/* This command's own loader is that of the C library which the preload library needs. */
+static void own_loader(char loader[PATH_MAX], ElfW(Ehdr) * e) {
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    loader[0] = '\0';
+    memset(e, 0, sizeof *e);
+    if (fd >= 0 && pread(fd, e, sizeof *e, 0) == sizeof *e) {
+        loader_of(fd, e, loader);
+    }
+    close(fd);
+}
+
+static bool is_same_file(int fd, const char *path) {
+    struct stat a, b;
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* `loader`: empty where the program is one itself. One that is not there is the program's own error. */
+static bool is_new_enough(int fd, const char *loader) {
+    int other = loader[0] != '\0' ? open(loader, O_RDONLY | O_CLOEXEC) : -1;
+    bool unknown = loader[0] != '\0' && other < 0;
+    bool new = unknown || hd_loader_takes_us(other >= 0 ? other : fd);
+    if (other >= 0)
+        close(other);
+    return new;
+}
+
+/* Of a section that the Go linker makes, also when the program is stripped. */
+static bool is_of_go(int fd, const ElfW(Ehdr) * e) {
+    static const char wanted[] = ".go.buildinfo";
+    char name[sizeof wanted];
+    ElfW(Shdr) names, one;
+    if (e->e_shentsize != sizeof one ||
+        pread(fd, &names, sizeof names, (off_t)(e->e_shoff + e->e_shstrndx * sizeof names)) != sizeof names) {
+        return false;
+    }
+    for (unsigned i = 0; i < e->e_shnum && i < SECTIONS_MAX; i++) {
+        if (pread(fd, &one, sizeof one, (off_t)(e->e_shoff + i * sizeof one)) == sizeof one &&
+            pread(fd, name, sizeof name, (off_t)(names.sh_offset + one.sh_name)) == sizeof name &&
+            memcmp(name, wanted, sizeof name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool elf_loads(int fd, const char *path, const char *head, struct problem *why) {
+    char own[PATH_MAX], loader[PATH_MAX];
+    ElfW(Ehdr) ours, e;
+    own_loader(own, &ours);
+    memcpy(&e, head, sizeof e);
+    if (own[0] == '\0') {
+        return true; /* nothing to compare with */
+    }
+    if (e.e_ident[EI_CLASS] != ours.e_ident[EI_CLASS]) {
+        problem_set(why, "%s is a %s program, and only %s ones can be watched", path,
+                    e.e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit",
+                    ours.e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit");
+        return false;
+    }
+    if (e.e_machine != ours.e_machine || e.e_ident[EI_DATA] != ours.e_ident[EI_DATA]) {
+        problem_set(why, "%s is for another processor (ELF machine %d); use the hangdog built for that one",
+                    path, e.e_machine);
+        return false;
+    }
+    if (!loader_of(fd, &e, loader)) {
+        return true; /* broken: it will not run */
+    }
+    if (is_of_go(fd, &e)) {
+        problem_set(why, "%s is a Go program, whose waits go past the C library, where they could be seen",
+                    path);
+        return false;
+    }
+    bool is_loader = strcmp(base_name(path), base_name(own)) == 0 || is_same_file(fd, own);
+    if (loader[0] == '\0' && !is_loader) {
+        problem_set(why,
+                    "%s is a static program, which loads no library; link it dynamically, or with libhangdog",
+                    path);
+        return false;
+    }
+    if (loader[0] != '\0' && strcmp(base_name(loader), base_name(own)) != 0) {
+        problem_set(why, "%s uses another C library (its loader is %s, and only that of glibc is supported)",
+                    path, loader);
+        return false;
+    }
+    if (!is_new_enough(fd, loader)) {
+        problem_set(why, "%s has a C library that is too old (its loader%s%s is without " HD_GLIBC_NEEDED ")",
+                    path, loader[0] != '\0' ? ", " : "", loader[0] != '\0' ? loader : "");
+        return false;
+    }
+    return true;
+}
+
+/* ---- privileges ------------------------------------------------------------------------------ */
+
+/* Capabilities of the file that the process gets. To whom is root by name they are nothing new. */
+static bool gives_capabilities(const char *path) {
+    struct vfs_ns_cap_data caps;
+    ssize_t n = getxattr(path, "security.capability", &caps, sizeof caps);
+    if (getuid() == 0 || n < (ssize_t)XATTR_CAPS_SZ_1) {
+        return false;
+    }
+    return (caps.magic_etc & VFS_CAP_FLAGS_EFFECTIVE) != 0 || caps.data[0].permitted != 0 ||
+           (n >= (ssize_t)XATTR_CAPS_SZ_2 && caps.data[1].permitted != 0);
+}
+
+/* What makes the kernel tell the loader that the process is not to be trusted with its environment. */
+static bool gains_privileges(const char *path, const char **what) {
+    struct stat st;
+    struct statvfs fs;
+    bool bits = proc_number(0, "NoNewPrivs:", 10) != 1; /* prctl may be the end of us: a filter */
+    if (stat(path, &st) != 0 || statvfs(path, &fs) != 0) {
+        return false;
+    }
+    bits &= (fs.f_flag & ST_NOSUID) == 0;
+    uid_t uid = bits && (st.st_mode & S_ISUID) != 0 ? st.st_uid : geteuid();
+    gid_t gid = bits && (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ? st.st_gid : getegid();
+    *what = uid != getuid()   ? "as another user (set-user-id)"
+            : gid != getgid() ? "as another group (set-group-id)"
+                              : "with capabilities of its file";
+    return uid != getuid() || gid != getgid() || ((fs.f_flag & ST_NOSUID) == 0 && gives_capabilities(path));
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Its head too, as a text; a negative number: it cannot be read. */
+static int open_program(const char *path, char head[HEAD_BYTES + 1], bool *elf) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t n = fd >= 0 ? pread(fd, head, HEAD_BYTES, 0) : -1;
+    head[n > 0 ? n : 0] = '\0';
+    *elf = n >= (ssize_t)sizeof(ElfW(Ehdr)) && memcmp(head, ELFMAG, SELFMAG) == 0;
+    if (fd >= 0 && n < 0) {
+        close(fd);
+    }
+    return n < 0 ? -1 : fd;
+}
+
+bool program_executed(const char *program, char path[PATH_MAX]) {
+    char head[HEAD_BYTES + 1], next[PATH_MAX];
+    bool elf = false, there = program_find(program, path, PATH_MAX);
+    for (int i = 0; there && !elf && i < SCRIPTS_MAX && is_program(path); i++) {
+        int fd = open_program(path, head, &elf);
+        there = fd >= 0;
+        close(fd);
+        if (there && !elf) {
+            snprintf(path, PATH_MAX, "%s", interpreter_of_script(head, next) ? next : SHELL);
+        }
+    }
+    return there && elf;
+}
+
+bool program_can_be_watched(const char *program, struct problem *why) {
+    char path[PATH_MAX], head[HEAD_BYTES + 1], next[PATH_MAX];
+    const char *what;
+    bool elf;
+    if (!program_find(program, path, sizeof path)) {
+        return true;
+    }
+    for (int i = 0; i < SCRIPTS_MAX && is_program(path); i++) {
+        int fd = open_program(path, head, &elf);
+        bool unreadable = fd < 0;
+        bool loads = !elf || elf_loads(fd, path, head, why);
+        if (fd >= 0) {
+            close(fd);
+        }
+        if (loads && (elf || unreadable) && gains_privileges(path, &what)) {
+            problem_set(why,
+                        "%s runs %s, where the loader takes no library from others; run hangdog with these "
+                        "privileges itself",
+                        path, what);
+            loads = false;
+        }
+        if (elf || unreadable || !loads) {
+            return loads;
+        }
+        snprintf(path, sizeof path, "%s", interpreter_of_script(head, next) ? next : SHELL);
+    }
+    return true;
+}
+
+/* The loader's options, up to glibc 2.42. */
+const char *program_named(char *const *words) {
+    static const char *const with_value[] = {
+        "--library-path",         "--inhibit-rpath",    "--audit", "--preload", "--argv0",
+        "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"};
+    char own[PATH_MAX];
+    ElfW(Ehdr) e;
+    size_t at = 1;
+    own_loader(own, &e);
+    if (own[0] == '\0' || strcmp(base_name(words[0]), base_name(own)) != 0) {
+        return words[0];
+    }
+    while (words[at] != NULL && strncmp(words[at], "--", 2) == 0) {
+        size_t values = 0;
+        for (size_t i = 0; i < sizeof with_value / sizeof with_value[0]; i++) {
+            values += strcmp(words[at], with_value[i]) == 0;
+        }
+        at += values > 0 && words[at + 1] != NULL ? 2 : 1;
+    }
+    return words[at] != NULL ? words[at] : words[0];
+}
+
+bool program_lacks(const char *program, struct problem *what) {
+    char path[PATH_MAX], head[HEAD_BYTES + 1], next[PATH_MAX];
+    bool elf = false;
+    if (!program_find(program, path, sizeof path)) {
+        return false;
+    }
+    for (int i = 0; i < SCRIPTS_MAX && !elf && is_program(path); i++) {
+        ElfW(Ehdr) e;
+        int fd = open_program(path, head, &elf);
+        if (fd < 0) {
+            return false;
+        }
+        memcpy(&e, head, sizeof e);
+        bool asks = elf ? loader_of(fd, &e, next) && next[0] != '\0' : interpreter_of_script(head, next);
+        close(fd);
+        if (asks && access(next, F_OK) != 0 && errno == ENOENT) {
+            problem_set(what, "'%.500s', %s '%.500s', is not there; %s", next,
+                        elf ? "the loader of" : "named by the first line of", path,
+                        next[strlen(next) - 1] == '\r' ? "end the lines without a carriage return"
+                                                       : "install it, or name another");
+            return true;
+        }
+        if (!asks) {
+            return false;
+        }
+        snprintf(path, sizeof path, "%s", next);
+    }
+    return false;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The options of hangdog run. Ordinary code.
+ */
+#ifndef CLI_RUN_OPTIONS_H
+#define CLI_RUN_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "cli/base/options.h"
+
+struct run_options {
+    long threshold_ms, interval_ms;
+    long reports_per_day, reports_per_fingerprint; /* 0: any number */
+    const char *spool, *name;                      /* spool: NULL, the default */
+    const char *on_hang;
+    const char *loop;         /* MODULE[:FUNCTION], NULL: it is recognised */
+    struct text_list threads; /* by name, beside the main one */
+    bool json, quiet, exec;
+    bool follow; /* children too */
+    bool without_paths;
+    char **program; /* and its arguments */
+};
+
+/* False: the command ends with *status. */
+bool run_options_parse(int argc, char **argv, struct run_options *o, int *status);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code. Nothing is written for a program that never had a loop. The lock is the process's (fcntl):
+ * what the runner forks has it not, and the number of a dead runner says nothing across containers and boots.
+ * The file is opened when the program runs: it waits for no disk of ours, and has all its descriptors.
+ */
+#include "cli/settle/previous_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "cli/base/memory_limit.h"
+#include "cli/run/program_check.h"
+#include "os/os.h"
+#include "report/spool_files.h"
+
+#define LINE_BYTES PREVIOUS_LINE_BYTES
+#define BOOT_BYTES 37 /* a UUID */
+#define LASTS "lasts"
+#define TERMINATED "terminated" /* by SIGTERM, as who replaces a program or halts the machine does it */
+
+static void boot_id(char boot[BOOT_BYTES]) {
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (f == NULL || fscanf(f, "%36s", boot) != 1) {
+        snprintf(boot, BOOT_BYTES, "-");
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+}
+
+static struct program_state state_of(const char *program) {
+    char path[PATH_MAX];
+    struct stat st;
+    if (!program_find(program, path, sizeof path) || stat(path, &st) != 0) {
+        return (struct program_state){0};
+    }
+    return (struct program_state){(unsigned long long)st.st_size,
+                                  (unsigned long long)st.st_mtim.tv_sec * HD_NS_PER_S +
+                                      (unsigned long long)st.st_mtim.tv_nsec};
+}
+
+static bool is_same(const struct program_state *a, const struct program_state *b) {
+    return a->bytes == b->bytes && a->modified_ns == b->modified_ns;
+}
+
+/* ---- the line --------------------------------------------------------------------------------- */
+
+/* What a line says of the run before; NULL: nothing that is of this form. */
+static const char *read_line(const char *line, const struct program_state *program) {
+    static const char *const ends[] = {"clean", "crash", "fatal-hang", "killed", "out-of-memory"};
+    char end[16], boot[BOOT_BYTES], now[BOOT_BYTES], *rest;
+    int at = 0;
+    if (sscanf(line, "1 %15s %36s %n", end, boot, &at) != 2) {
+        return NULL;
+    }
+    struct program_state was = {.bytes = strtoull(line + at, &rest, 10)};
+    was.modified_ns = strtoull(rest, &rest, 10);
+    if (strcmp(rest, "\n") != 0) { /* it was not written to its end */
+        return NULL;
+    }
+    boot_id(now);
+    bool lasted = strcmp(end, LASTS) == 0;
+    if (lasted || strcmp(end, TERMINATED) == 0) {
+        return strcmp(boot, now) != 0    ? "reboot"
+               : !is_same(&was, program) ? "upgrade"
+               : lasted                  ? "unknown"
+                                         : "killed";
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (strcmp(end, ends[i]) == 0) {
+            return ends[i];
+        }
+    }
+    return NULL;
+}
+
+static void make_line(char line[LINE_BYTES], const struct previous *p, const char *end) {
+    char boot[BOOT_BYTES];
+    boot_id(boot);
+    snprintf(line, LINE_BYTES, "1 %s %s %llu %llu\n", end, boot, p->program.bytes, p->program.modified_ns);
+}
+
+static void let_go(struct previous *p) {
+    close(p->fd);
+    p->fd = -1;
+}
+
+/* Over the one that is there: on a full disk that takes no more room. */
+static bool write_line(struct previous *p, const char *line) {
+    ssize_t n = (ssize_t)strlen(line);
+    if (pwrite(p->fd, line, (size_t)n, 0) != n || ftruncate(p->fd, n) != 0) {
+        unlink(p->path); /* rather none than a wrong one */
+        let_go(p);
+        return false;
+    }
+    return true;
+}
+
+/* ---- whose it is ------------------------------------------------------------------------------ */
+
+/* Not who may not be trusted: a folder that others may write to has what they want. */
+static bool is_ours(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
+}
+
+/* False: a run that lasts has it. Where there are no locks nobody can know. */
+static bool lock(int fd) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+/* The line, as far as there is one that is nobody else's. `make`: there is one from now on. */
+static void take(struct previous *p, bool make) {
+    p->fd = open(p->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (make ? O_CREAT : 0), 0600);
+    p->strange = p->fd < 0 ? errno != ENOENT : !is_ours(p->fd);
+    p->another = p->fd >= 0 && !p->strange && !lock(p->fd);
+    if (p->fd >= 0 && (p->strange || p->another)) {
+        let_go(p);
+    }
+}
+
+/* ---- a run ------------------------------------------------------------------------------------ */
+
+static void set_path(struct previous *p, const char *spool, const char *name) {
+    snprintf(p->path, sizeof p->path, "%s/.%016llx.last", spool,
+             (unsigned long long)hd_hash(HD_HASH_BEGIN, name, strlen(name)));
+}
+
+void previous_prepare(struct previous *p, const char *spool, const char *name, const char *program) {
+    *p = (struct previous){.fd = -1, .program = state_of(program), .oom_kills = memory_oom_kills()};
+    set_path(p, spool, name);
+}
+
+void previous_begin(struct previous *p) {
+    char line[LINE_BYTES];
+    take(p, false);
+    if (p->fd >= 0) {
+        ssize_t n = pread(p->fd, p->line, sizeof p->line - 1, 0);
+        p->end = n > 0 ? read_line(p->line, &p->program) : NULL;
+        make_line(line, p, LASTS);
+        write_line(p, line);
+    }
+}
+
+void previous_forget(const char *spool, const char *name) {
+    struct previous p;
+    set_path(&p, spool, name);
+    take(&p, false);
+    if (p.fd >= 0) {
+        unlink(p.path);
+        let_go(&p);
+    }
+}
+
+/* The program's own record: that of its last image. NULL: it had none. */
+static const struct hd_record *last_of(const struct runner *r, bool *loop_seen) {
+    const struct hd_record *last = NULL;
+    *loop_seen = false;
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        const struct hd_record *c = &r->record[i];
+        if (atomic_load(&c->owner) != (uint32_t)r->child || c->options.of_child) {
+            continue;
+        }
+        *loop_seen |= atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
+        last = atomic_load(&c->superseded_ns) == 0 ? c : last;
+    }
+    return last;
+}
+
+static bool is_crash(int by, bool hung) {
+    bool watchdog = by == SIGABRT && hung; /* systemd's, say */
+    return !watchdog && (by == SIGSEGV || by == SIGBUS || by == SIGILL || by == SIGFPE || by == SIGABRT ||
+                         by == SIGSYS || by == SIGTRAP);
+}
+
+/* The kernel prefers our process that looks up names, where there is one. */
+static bool was_memory_short(const struct previous *p, const struct runner *r) {
+    bool names = atomic_load(&r->names.gone) && WIFSIGNALED(atomic_load(&r->names.status));
+    return memory_oom_kills() > p->oom_kills + names;
+}
+
+/* Who is killed for want of memory, and hung before for the same reason, was killed for that. */
+static const char *how(const struct previous *p, const struct runner *r, const struct hd_record *last) {
+    if (!WIFSIGNALED(r->status)) {
+        return "clean";
+    }
+    int by = WTERMSIG(r->status);
+    bool hung = last != NULL && atomic_load(&last->hang_open) == HD_RECORD_HANG_FATAL;
+    if (by == SIGKILL && was_memory_short(p, r)) {
+        return "out-of-memory";
+    }
+    return is_crash(by, hung) ? "crash" : hung ? "fatal-hang" : by == SIGTERM ? TERMINATED : "killed";
+}
+
+void previous_note(struct previous *p, const struct runner *r) {
+    char line[LINE_BYTES];
+    bool loop_seen;
+    const struct hd_record *last = last_of(r, &loop_seen);
+    /* a program that ends by itself before it had a loop (--version) is no run, one that crashes there is */
+    bool counts = loop_seen || (p->fd >= 0 && WIFSIGNALED(r->status));
+    if (counts && p->fd < 0 && !p->another) {
+        if (p->strange) {
+            unlink(p->path);
+        }
+        take(p, true); /* a run beside this one may have made it, and be over */
+    }
+    if (p->fd >= 0) {
+        struct stat st;
+        (void)hd_spool_allow_owner(p->fd, &st);
+        make_line(line, p, how(p, r, last));
+        if (write_line(p, counts ? line : p->line)) {
+            (void)fsync(p->fd);
+            let_go(p);
+        }
+    }
+}

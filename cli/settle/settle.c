@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: closing the books of a run.
+ */
+#include "cli/settle/settle.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/reader/report_file.h"
+#include "cli/reader/reports.h"
+#include "cli/settle/liveness.h"
+#include "os/os.h"
+#include "report/spool_files.h"
+
+#define GONE_NS (3 * HD_NS_PER_S)
+
+/* A report that could not be written, for the closing line: the first error says more than those that follow
+ * from it. */
+static int note(struct hd_record *c, int rc) {
+    int32_t none = 0;
+    if (rc != 0) {
+        atomic_fetch_add(&c->spool_failed, 1);
+        atomic_compare_exchange_strong(&c->spool_error, &none, -rc);
+    }
+    return rc;
+}
+
+static bool is_of_session(const char *path, const char *session) {
+    struct problem why;
+    json_t *report = report_load(path, &why);
+    const char *of = json_string_value(json_object_get(json_object_get(report, "app"), "session"));
+    bool same = of != NULL && strcmp(of, session) == 0;
+    json_decref(report);
+    return same;
+}
+
+static void path_of(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what,
+                    char path[4096]) {
+    char name[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(name, id, what);
+    snprintf(path, 4096, "%s/%s", c->options.spool, name);
+}
+
+/* Where the hang that was open at the end has its report. */
+static void path_of_open(const struct hd_record *c, enum hd_spool_file what, char path[4096]) {
+    path_of(c, c->open_id, what, path);
+}
+
+/* The program wrote the id: it may be that of another run's report, which stays as it is. */
+static bool is_anothers(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES]) {
+    char path[4096], session[37];
+    path_of(c, id, HD_SPOOL_REPORT, path);
+    hd_uuid_text(c->options.session, session);
+    return access(path, F_OK) == 0 && !is_of_session(path, session);
+}
+
+/* A program that was ended while its thread had no loop yet, or one that is not certain. */
+static void drop_what_is_no_hang(struct hd_record *c) {
+    char path[4096];
+    bool launch = atomic_load(&c->open_launch) != 0; /* the loop may be another thread's */
+    if (atomic_load(&c->hang_open) != HD_RECORD_HANG_LASTS ||
+        (!launch && atomic_load(&c->loop_seen) >= HD_RECORD_LOOP)) {
+        return;
+    }
+    path_of_open(c, HD_SPOOL_HELD, path);
+    if (unlink(path) == 0) {
+        atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
+        atomic_fetch_add(&c->withdrawn, 1);
+    }
+}
+
+/* Held reports are files named .ID.held. 0 or the last negative errno value. */
+static int settle_held(struct hd_record *c, const char *session, bool loop_seen) {
+    const char *spool = c->options.spool;
+    DIR *dir = opendir(spool);
+    int rc = 0;
+    if (dir == NULL) {
+        return 0; /* whoever writes there will be told */
+    }
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        if (hd_spool_what(e->d_name) != HD_SPOOL_HELD) {
+            continue;
+        }
+        char from[4096], to[4096];
+        snprintf(from, sizeof from, "%s/%s", spool, e->d_name);
+        snprintf(to, sizeof to, "%s/%.36s.json", spool, e->d_name + 1);
+        if (!is_of_session(from, session)) {
+            continue;
+        }
+        if (!loop_seen) {
+            unlink(from);
+        } else if (rename(from, to) != 0) {
+            rc = note(c, -errno);
+        }
+    }
+    closedir(dir);
+    return rc;
+}
+
+/* 0 or a negative errno value. */
+static int replace_open(const struct hd_record *c, const json_t *report) {
+    char path[4096];
+    path_of_open(c, HD_SPOOL_REPORT, path);
+    return report_file_replace(path, report, NULL);
+}
+
+/* The process could not count it any more. */
+static void count(struct hd_record *c, uint64_t duration_ns) {
+    atomic_fetch_add(&c->hangs, 1);
+    atomic_fetch_add(&c->hang_ns, duration_ns);
+}
+
+/* A hang that has no report: where the spool is the reason, that is told. A launch may have been none. */
+static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t duration_ns) {
+    bool known = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP && atomic_load(&c->open_launch) == 0;
+    if (ended || !known) {
+        return;
+    }
+    count(c, duration_ns);
+    note(c, -atomic_load(&c->spool_error));
+    atomic_store(&c->hang_open, died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
+}
+
+/* How a process ended, where it is not by itself: the signal's number. */
+enum { BY_ITSELF = 0, NOBODY_KNOWS = -1 };
+
+static void set_signal(json_t *report, int death) {
+    const char *name = death != NOBODY_KNOWS ? sigabbrev_np(death) : NULL;
+    if (name != NULL) {
+        json_object_set_new(report, "crash", json_pack("{s:o}", "signal", json_sprintf("SIG%s", name)));
+    }
+}
+
+/* What a hang that lasted until the process ended took since the monitor's last look at it, which the record
+ * has. Looks are an interval and a half apart at the most, later a twentieth of the hang, up to a second:
+ * more is a stop, or a process that was long in dying. */
+static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
+    uint64_t duration_ns = atomic_load(&c->open_duration_ns);
+    uint64_t looked_ns = atomic_load(&c->open_since_ns) + duration_ns;
+    uint64_t late_ns = 2 * c->options.interval_ns + 50 * HD_NS_PER_MS;
+    uint64_t apart_ns = duration_ns / 20 < HD_NS_PER_S ? duration_ns / 20 : HD_NS_PER_S;
+    uint64_t most_ns = late_ns + apart_ns;
+    return ended_ns > looked_ns && ended_ns - looked_ns < most_ns ? ended_ns - looked_ns : 0;
+}
+
+/* The record is newer than the report: it was kept until the end, at ended_ns (0: that is not known). 0 or a
+ * negative errno value. */
+static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
+    char path[4096];
+    struct problem why;
+    uint32_t open = atomic_load(&c->hang_open);
+    uint32_t clean = atomic_load(&c->clean);
+    if (open == HD_RECORD_NO_HANG || open == HD_RECORD_HANG_FATAL || clean == HD_RECORD_STOPPED) {
+        return 0;
+    }
+    bool died = death != BY_ITSELF && clean == HD_RECORD_RUNS;
+    path_of_open(c, HD_SPOOL_REPORT, path);
+    json_t *report = is_anothers(c, c->open_id) ? NULL : report_load(path, &why);
+    bool ended = open == HD_RECORD_HANG_ENDED;
+    uint64_t duration_ns = ended ? atomic_load(&c->ended_duration_ns)
+                                 : atomic_load(&c->open_duration_ns) + since_last_look(c, ended_ns);
+    if (report == NULL) {
+        count_lost(c, ended, died, duration_ns);
+        return 0; /* nor will there be one later */
+    }
+    if (json_is_true(json_object_get(report, "complete"))) {
+        json_decref(report);
+        return 0;
+    }
+    json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
+    if (ended || !died) {
+        json_object_set_new(report, "complete", json_true()); /* a clean exit in a hang is not fatal */
+    } else {
+        json_object_set_new(report, "kind", json_string("fatal-hang"));
+        set_signal(report, death);
+    }
+    int rc = replace_open(c, report);
+    json_decref(report);
+    if (!ended || atomic_load(&c->spool_failed) == 0) { /* else it was noted when the process tried */
+        note(c, rc);
+    }
+    if (rc == 0) { /* done, should somebody settle it again */
+        atomic_store(&c->hang_open, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
+    }
+    if (!ended && (rc == 0 || c->options.alone == 0)) {
+        count(c, duration_ns);
+    }
+    return rc;
+}
+
+static int write_session(struct hd_record *c, uint64_t used_ns, const char *previous_end) {
+    struct hd_session s;
+    struct hd_monitor_cost cost;
+    struct hd_spool folder;
+    int rc = hd_spool_open(&folder, c->options.spool);
+    if (rc != 0) {
+        return note(c, rc);
+    }
+    hd_spool_make_room(&folder); /* also for what was held until now */
+    atomic_fetch_add(&c->reports_dropped, folder.dropped);
+    hd_record_sum_up(c, used_ns, &s, &cost);
+    s.previous_end = previous_end;
+    struct hd_app app = {.name = c->options.app_name,
+                         .pid = (int)atomic_load(&c->owner),
+                         .started_wall_ns = c->options.started_wall_ns};
+    memcpy(app.session, c->options.session, sizeof app.session);
+    struct hd_host host = {.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+    struct hd_report report = {.kind = HD_REPORT_SESSION,
+                               .started_wall_ns = c->options.started_wall_ns,
+                               .duration_ns = s.used_ns,
+                               .complete = true,
+                               .app = &app,
+                               .host = &host,
+                               .cpu_percent = -1,
+                               .monitor = &cost,
+                               .session = &s};
+    /* without a version it is none; else its process began to write it */
+    if (c->session_id[6] == 0 || is_anothers(c, c->session_id)) {
+        hd_uuid_make_session(c->session_id, c->options.started_wall_ns + s.used_ns);
+    }
+    memcpy(report.id, c->session_id, sizeof report.id);
+    struct hd_report_scratch *scratch = calloc(1, hd_report_scratch_bytes());
+    rc = scratch != NULL ? hd_spool_write(&folder, &report, scratch, false) : -ENOMEM;
+    hd_spool_close(&folder);
+    free(scratch);
+    return note(c, rc);
+}
+
+/* The closing line is about all images of the program: they are summed in the first record. What is said of
+ * the last one is said of the program. */
+static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
+    if (last) {
+        atomic_store(&sum->attached, atomic_load(&c->attached));
+        atomic_store(&sum->unwatched, atomic_load(&c->unwatched));
+    }
+    if (atomic_load(&c->loop_seen) > atomic_load(&sum->loop_seen)) {
+        atomic_store(&sum->loop_seen, atomic_load(&c->loop_seen));
+    }
+    if (atomic_load(&c->spool_error) != 0) {
+        atomic_store(&sum->spool_error, atomic_load(&c->spool_error));
+    }
+    atomic_fetch_add(&sum->waits, atomic_load(&c->waits));
+    atomic_fetch_add(&sum->waited_ns, atomic_load(&c->waited_ns));
+    atomic_fetch_add(&sum->hangs, atomic_load(&c->hangs));
+    atomic_fetch_add(&sum->hang_ns, atomic_load(&c->hang_ns));
+    atomic_fetch_add(&sum->spool_failed, atomic_load(&c->spool_failed));
+    atomic_fetch_add(&sum->reports_dropped, atomic_load(&c->reports_dropped));
+}
+
+/* 0 or a negative errno value: not all of it could be written. */
+static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns,
+                  const char *previous_end) {
+    char session[37];
+    bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
+    bool stands = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP;
+    hd_uuid_text(c->options.session, session);
+    drop_what_is_no_hang(c);
+    int held = settle_held(c, session, stands), hang = close_open_hang(c, death, ended_ns);
+    int rc = hang != 0 ? hang : held;
+    if (loop_seen && (rc == 0 || c->options.alone == 0)) { /* one that is settled again has one session */
+        rc = write_session(c, used_ns, previous_end);
+    }
+    return rc;
+}
+
+/* As far as it said: when a process ended whose parent we are not, is not known. */
+static uint64_t told_ns(struct hd_record *c) {
+    uint64_t superseded_ns = atomic_load(&c->superseded_ns);
+    uint64_t until_ns = superseded_ns != 0 ? superseded_ns : atomic_load(&c->alive_ns);
+    uint64_t not_used_ns = c->options.started_ns + atomic_load(&c->stopped_ns);
+    return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
+}
+
+/* A thread under a filter cannot say that it becomes another program. Its monitor, which looks several times
+ * a second there, was gone for long without having come to its end. */
+static void note_what_it_became(struct hd_record *c, uint64_t ended_ns) {
+    uint64_t alive_ns = atomic_load(&c->alive_ns) + atomic_load(&c->stopped_ns);
+    if (atomic_load(&c->filtered) != 0 && atomic_load(&c->clean) == HD_RECORD_RUNS &&
+        ended_ns > alive_ns + GONE_NS) {
+        atomic_store(&c->unwatched, HD_UNWATCHED_EXEC);
+    }
+}
+
+void afterwards(const struct runner *r, const char *previous_end) {
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        struct hd_record *c = &r->record[i];
+        uint32_t owner = atomic_load(&c->owner);
+        bool of_child = c->options.of_child, superseded = atomic_load(&c->superseded_ns) != 0;
+        bool last = owner == (uint32_t)r->child && !of_child && !superseded;
+        if (owner == 0 || (of_child && !superseded && owner_here(c) != 0)) {
+            continue; /* who lives settles its reports itself */
+        }
+        /* how a child ended only its parent knows; it has not ended by exit */
+        int death = !superseded && of_child          ? NOBODY_KNOWS
+                    : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
+                                                     : BY_ITSELF;
+        if (last &&
+            !WCOREDUMP(r->status)) { /* its monitor ends before a core is written, which may take long */
+            note_what_it_became(c, r->ended_ns);
+        }
+        settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
+               last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c),
+               of_child ? NULL : previous_end);
+        if (!of_child && atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP) {
+            previous_end = NULL; /* once is enough, where one image after the other had a loop */
+        }
+        if (i > 0) {
+            add_up(r->record, c, last);
+        }
+    }
+}
+
+int afterwards_alone(struct hd_record *table, const char *spool) {
+    int failed = 0;
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        struct hd_record *c = &table[i];
+        if (atomic_load(&c->owner) != 0 && atomic_load(&c->told) == 0) {
+            snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
+            c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
+            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? NOBODY_KNOWS : BY_ITSELF, 0, told_ns(c),
+                            NULL);
+            atomic_store(&c->told, rc == 0);
+            failed = rc != 0 ? rc : failed;
+        }
+    }
+    return failed;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: daemons leave, and who started them sees nothing but a good end. A process that the watched
+ * one forked has a piece of our memory file mapped, and of no other run's; one that became another program
+ * has not, and is not ours to tell of.
+ */
+#include "cli/settle/survivors.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "cli/base/proc.h"
+#include "cli/settle/liveness.h"
+
+#define ENDS_WITHIN_MS 200
+
+/* In ticks since the machine's start; 0: nobody knows. */
+static unsigned long long start_of(pid_t pid) {
+    char text[PROC_STAT_BYTES];
+    const char *started = proc_field(pid, PROC_STARTED, text);
+    return started != NULL ? strtoull(started, NULL, 10) : 0;
+}
+
+static bool maps(pid_t pid, const struct stat *record) {
+    char path[64], *line = NULL, which[64];
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(path, "re");
+    snprintf(which, sizeof which, "%02x:%02x %llu ", major(record->st_dev), minor(record->st_dev),
+             (unsigned long long)record->st_ino);
+    while (file != NULL && !found && getline(&line, &room, file) > 0) {
+        const char *at = line; /* addresses, mode, offset, device and inode, path */
+        for (unsigned field = 0; field < 3 && *at != '\0'; field++) {
+            at += strcspn(at, " ");
+            at += *at == ' ';
+        }
+        found = strncmp(at, which, strlen(which)) == 0;
+    }
+    free(line);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return found;
+}
+
+static bool is_told(const struct hd_record *table, pid_t pid) {
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        if (atomic_load(&table[i].owner) != 0 && owner_here(&table[i]) == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first that is found, 0 where there is none. */
+static pid_t find(const struct hd_record *table, const struct stat *record) {
+    DIR *dir = opendir("/proc");
+    pid_t own = getpid(), pid = 0;
+    unsigned long long started = start_of(own);
+    for (const struct dirent *e; dir != NULL && pid == 0 && (e = readdir(dir)) != NULL;) {
+        pid_t at = (pid_t)strtol(e->d_name, NULL, 10);
+        /* to look at the memory of those that are older would only cost them time */
+        if (at > 0 && at != own && start_of(at) >= started && maps(at, record) && !is_told(table, at)) {
+            pid = at;
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return pid;
+}
+
+pid_t left_behind(const struct runner *r) {
+    struct stat record;
+    if (!proc_is_ours() || fstat(r->record_fd, &record) != 0 || find(r->record, &record) == 0) {
+        return 0;
+    }
+    usleep(ENDS_WITHIN_MS *
+           1000); /* many end when they see that their parent has, as one that forks twice does */
+    return find(r->record, &record);
+}

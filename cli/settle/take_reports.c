@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/settle/take_reports.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/reader/report_file.h"
+#include "cli/reader/reports.h"
+#include "os/os.h"
+#include "report/spool.h"
+
+#define PAUSE_NS (10 * HD_NS_PER_MS) /* after each: a program that sends garbage does not keep us busy */
+#define JOIN_S 2
+
+static const char *text_of(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}
+
+static const char *session_of(const json_t *report) {
+    return text_of(json_object_get(report, "app"), "session");
+}
+
+static bool is_of_this_run(const struct take_reports *t, const char *session) {
+    char text[37];
+    hd_uuid_text(t->decided->session, text);
+    bool is = strcmp(text, session) == 0;
+    for (unsigned i = 1; !is && i < HD_RECORDS; i++) { /* its children have named themselves */
+        uint8_t id[HD_UUID_BYTES];
+        memcpy(id, t->records[i].options.session, sizeof id);
+        hd_uuid_text(id, text);
+        is = atomic_load(&t->records[i].owner) != 0 && strcmp(text, session) == 0;
+    }
+    return is;
+}
+
+/* Of version 7, as all of ours: it is going to be a file's name. */
+static bool is_id(const char *id) {
+    static const char form[] = "xxxxxxxx-xxxx-7xxx-xxxx-xxxxxxxxxxxx";
+    for (size_t i = 0; i < sizeof form; i++) {
+        bool digit = id[i] != '\0' && strchr("0123456789abcdef", id[i]) != NULL;
+        if (form[i] == 'x' ? !digit : id[i] != form[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_hang(const char *kind) {
+    return strcmp(kind, "hang") == 0 || strcmp(kind, "launch") == 0 || strcmp(kind, "background-hang") == 0;
+}
+
+/* A hang that goes on is written again. Another run's report stays as it is. */
+static bool may_be_written(struct take_reports *t, const char *path, const json_t *report) {
+    if (access(path, F_OK) != 0) {
+        return t->taken++ < TAKE_REPORTS_MAX;
+    }
+    struct problem why;
+    json_t *there = report_load(path, &why);
+    bool same = there != NULL && strcmp(session_of(there), session_of(report)) == 0;
+    json_decref(there);
+    return same;
+}
+
+static void write_report(struct take_reports *t, const char *text, size_t bytes) {
+    char path[sizeof t->decided->spool + 48];
+    json_t *report = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
+    const char *id = text_of(report, "id");
+    if (strcmp(text_of(report, "format"), "hangdog-report/1") == 0 && is_id(id) &&
+        is_hang(text_of(report, "kind")) && is_of_this_run(t, session_of(report))) {
+        snprintf(path, sizeof path, "%s/%s.json", t->decided->spool, id);
+        if (may_be_written(t, path, report)) {
+            int rc = report_file_replace(path, report, NULL);
+            t->failed += rc != 0 && json_is_true(json_object_get(report, "complete"));
+            t->error = t->error == 0 ? -rc : t->error;
+        }
+    }
+    json_decref(report);
+}
+
+/* It is copied before anything is looked at: the program may change it at any time. */
+static void take_one(struct take_reports *t) {
+    size_t bytes = atomic_load(&t->outbox->bytes);
+    char *copy = bytes <= HD_OUTBOX_TEXT_BYTES ? malloc(bytes + 1) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, t->outbox->text, bytes);
+        write_report(t, copy, bytes);
+    }
+    free(copy);
+    atomic_store(&t->outbox->state, HD_OUTBOX_EMPTY);
+    hd_os.futex_wake((uint32_t *)&t->outbox->state, 1, true);
+}
+
+static void *take_all(void *taker) {
+    struct take_reports *t = taker;
+    for (;;) {
+        bool ends = atomic_load(&t->ends);
+        uint32_t state = atomic_load(&t->outbox->state);
+        if (state == HD_OUTBOX_FULL) {
+            take_one(t);
+            nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        } else if (ends) {
+            return NULL;
+        } else {
+            hd_os.futex_wait((uint32_t *)&t->outbox->state, state, UINT64_MAX, true);
+        }
+    }
+}
+
+void take_reports_start(struct take_reports *t, struct hd_record *records,
+                        const struct hd_record_options *decided) {
+    *t = (struct take_reports){.records = records, .outbox = hd_record_outbox(records), .decided = decided};
+    t->started = pthread_create(&t->thread, NULL, take_all, t) == 0;
+}
+
+void take_reports_end(struct take_reports *t) {
+    struct timespec until;
+    if (!t->started) {
+        return;
+    }
+    atomic_store(&t->ends, true);
+    uint32_t empty = HD_OUTBOX_EMPTY; /* no report comes any more; the word differs, so nobody sleeps on */
+    atomic_compare_exchange_strong(&t->outbox->state, &empty, HD_OUTBOX_FILLING);
+    hd_os.futex_wake((uint32_t *)&t->outbox->state, INT32_MAX, true);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += JOIN_S;
+    if (pthread_timedjoin_np(t->thread, NULL, &until) != 0) { /* children that still run write on */
+        pthread_detach(t->thread);
+    }
+}
+
+void take_reports_count(const struct take_reports *t, struct hd_record *record) {
+    int32_t none = 0;
+    if (t->failed != 0) {
+        atomic_fetch_add(&record->spool_failed, t->failed);
+        atomic_compare_exchange_strong(&record->spool_error, &none, t->error);
+    }
+}

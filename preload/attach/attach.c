@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: starting and stopping the watch of this process. A monitor is two threads, and some programs
+ * must have one: what asks the kernel for a new user namespace, say. They are watched from their first wait
+ * on, and our threads end before they make such a call again.
+ */
+#include "preload/attach/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
+#include "preload/attach/named_threads.h"
+#include "preload/attach/record_file.h"
+#include "preload/interpose/real.h"
+#include "recognise/recognise.h"
+#include "recognise/wait_table.h"
+
+#define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
+#define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
+#define STATUS_BYTES_MAX (1024u * 1024u)
+#define OWN_THREADS 3 /* the caller, monitor and worker */
+#define COUNTED_NS (10 * HD_NS_PER_MS)
+#define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
+
+enum phase {
+    NOT_OURS,
+    AT_FIRST_WAIT, /* to be started then */
+    STARTING,
+    WATCHED,
+    NEVER, /* no more */
+};
+
+static struct {
+    int pid;
+    uint32_t *here; /* zero in a forked child, which in a namespace of its own may have our number */
+    struct hd_record *record;
+    _Atomic uint32_t phase;
+    unsigned starts;
+    int securebits;
+    uint64_t root[2];      /* device and inode of what was / at first */
+    int stray[STARTS_MAX]; /* workers that a stop left at a disk */
+    unsigned strays;
+    bool was_filtered; /* a thread, before the filter that is being installed */
+} self;
+
+/* Not in a forked child, whose memory is its own. */
+static bool has_our_memory(void) {
+    return self.here != NULL && __atomic_load_n(self.here, __ATOMIC_RELAXED) != 0;
+}
+
+/* In the process that self tells of: neither in a forked child nor in one that shares our memory until exec.
+ */
+bool hd_process_is_own(void) {
+    return has_our_memory() && hd_os.get_pid() == self.pid;
+}
+
+/* Of the calling thread: its vforked child, which has our memory until it execs or ends, is under a filter.
+ * The kernel makes it zero then. */
+static _Thread_local _Atomic int vforked_filtered;
+
+/* On a thread of the program: no system call but the program's own. */
+bool hd_process_is_filtered(void) {
+    return hd_any_is_filtered || atomic_load_explicit(&vforked_filtered, memory_order_relaxed) != 0;
+}
+
+static void this_process_is_own(void) {
+    static uint32_t not_wiped = 1; /* without memory the number alone tells */
+    if (self.here == NULL) {
+        self.here = hd_os_memory_take(sizeof *self.here);
+    }
+    if (self.here == NULL) {
+        self.here = &not_wiped;
+    }
+    __atomic_store_n(self.here, 1, __ATOMIC_RELAXED);
+    self.pid = hd_os.get_pid();
+}
+
+static void copy_string(char *to, size_t size, const char *from) {
+    size_t n = strnlen(from, size - 1);
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
+/* Not on the stack: the first wait may be a coroutine's, which has some KiB. One thread starts at a time. */
+static struct hd_settings settings;
+
+static void settings_of(const struct hd_record_options *o) {
+    hd_settings_init(&settings);
+    settings.held = true;
+    settings.alone = o->alone != 0;
+    settings.interval_ns = o->interval_ns;
+    settings.threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
+    settings.threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
+    settings.without_paths = o->without_paths;
+    settings.reports_per_day = o->reports_per_day;
+    settings.reports_per_fingerprint = o->reports_per_fingerprint;
+    settings.outbox = hd_record_file_outbox();
+    settings.sample_launch_ns = SAMPLE_LAUNCH_NS;
+    settings.launch_known_ns = LAUNCH_KNOWN_NS;
+    copy_string(settings.app_name, sizeof settings.app_name, o->app_name);
+    copy_string(settings.spool, sizeof settings.spool, o->spool);
+    copy_string(settings.kept_file, sizeof settings.kept_file, o->link);
+}
+
+/* The top of the main thread's stack: what the kernel laid there is above every frame. */
+static uint64_t main_stack_top(void) {
+    return getauxval(AT_EXECFN); /* the path that was executed: the last string on the stack but one */
+}
+
+static void watch_main_thread(struct hd_monitor *m, struct hd_waits *t, uint64_t start_ns) {
+    hd_left_stacks_init(&t->left);
+    t->stack_top = main_stack_top() & ~7ULL;
+    struct hd_watch *watch = hd_watch_add(m, "main", 0, start_ns);
+    t->loop = watch != NULL ? &watch->loop : NULL;
+    t->watch = watch;
+    if (t->watch != NULL) {
+        hd_interpose_hide(t->watch->mailbox);
+    }
+    hd_waits_self = t;
+}
+
+/* The main thread ends by pthread_exit, and others go on, which are not watched any more, and libc ends a
+ * process with and on its last thread, so ours must be gone before: theirs are not the program's descriptors.
+ */
+static void main_thread_ends(void *unused) {
+    (void)unused;
+    hd_waits_self = NULL;
+    hd_monitor_leave(true);
+}
+
+static void leave_with_the_main_thread(void) {
+    pthread_key_t key;
+    if (pthread_key_create(&key, main_thread_ends) == 0) {
+        pthread_setspecific(key, &key);
+    }
+}
+
+/* The main thread's recognition, and that of the threads which the user names. */
+static bool due(void *main_waits, uint64_t now_ns) {
+    return hd_recognise_due(main_waits, now_ns) || hd_named_due(now_ns);
+}
+
+/* The worker's: what is known of the loops of threads that the user named. */
+static uint32_t named_standing;
+
+static void tell_standing(const struct hd_waits *t) {
+    uint32_t own = t->recognition->standing;
+    atomic_store_explicit(&self.record->loop_seen, own > named_standing ? own : named_standing,
+                          memory_order_relaxed);
+}
+
+static void recognise(void *main_waits, struct hd_worker *k) {
+    struct hd_waits *t = main_waits;
+    hd_recognise(main_waits, k);
+    atomic_store_explicit(&self.record->waits, atomic_load_explicit(&t->order, memory_order_relaxed),
+                          memory_order_relaxed);
+    atomic_store_explicit(&self.record->waited_ns, hd_recognise_waited_ns(t), memory_order_relaxed);
+    named_standing = hd_named_recognise(k, NULL, NULL);
+    tell_standing(t);
+}
+
+static void blocked(void *main_waits, const struct hd_loop *loop, struct hd_blocked *how) {
+    struct hd_waits *t = main_waits;
+    if (t->loop == loop) {
+        hd_recognise_blocked(t, how);
+    } else {
+        named_standing = hd_named_recognise(NULL, loop, how);
+    }
+    tell_standing(t);
+}
+
+static bool has_the_same_root(void) {
+    struct stat st;
+    if (hd_os.stat_at(AT_FDCWD, "/", &st, 0) != 0) {
+        return false;
+    }
+    bool first = self.root[1] == 0;
+    self.root[0] = first ? st.st_dev : self.root[0];
+    self.root[1] = first ? st.st_ino : self.root[1];
+    return self.root[0] == st.st_dev && self.root[1] == st.st_ino;
+}
+
+/* The worker, if it is still there afterwards, ends when its disk answers. */
+static void stop(void) {
+    const struct hd_monitor *m = hd_monitor_current();
+    int worker = m != NULL ? atomic_load(&m->worker_tid) : 0;
+    hd_monitor_stop();
+    if (worker != 0 && self.strays < STARTS_MAX && hd_os.signal_thread(self.pid, worker, 0, 0) == 0) {
+        self.stray[self.strays++] = worker;
+    }
+}
+
+/* The calling thread is the main thread. */
+static void start(struct hd_waits *t, uint64_t start_ns) {
+    struct hd_record *r = self.record;
+    settings_of(&r->options);
+    struct hd_monitor *m;
+    settings.recogniser = (struct hd_recogniser){.due = due, .run = recognise, .blocked = blocked, .ctx = t};
+    hd_recognition_init(t->recognition, r);
+    if (!has_the_same_root()) { /* what a path means now is not what the user said */
+        atomic_store(&self.phase, NEVER);
+        atomic_store(&r->unwatched, HD_UNWATCHED_ROOT);
+        hd_record_file_keep_no_longer();
+        return;
+    }
+    int rc = self.starts < STARTS_MAX ? hd_monitor_start(&settings, r, &m) : -ENOMEM;
+    if (rc != 0) {
+        atomic_store(&self.phase, NEVER);
+        bool none_left = rc == -ENOMEM || rc == -EAGAIN || rc == -EBUSY;
+        atomic_store(&r->unwatched, none_left ? HD_UNWATCHED_FAILED : HD_UNWATCHED_TABLE);
+        hd_record_file_keep_no_longer(); /* nothing of ours stays among the program's numbers */
+        return;
+    }
+    hd_process_notes_ids();
+    if (self.securebits < 0) {
+        self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+    }
+    if (self.starts++ == 0) {
+        leave_with_the_main_thread();
+    }
+    atomic_store(&r->attached, 2);
+    watch_main_thread(m, t, start_ns);
+    hd_monitor_wait_ready(m, UINT64_MAX);
+    if (t->watch != NULL) {
+        hd_watch_wait_open(m, t->watch);
+    }
+    hd_record_file_keep_no_longer();
+    atomic_store(&r->unwatched, HD_UNWATCHED_NOT);
+    uint32_t starting = STARTING;
+    if (!atomic_compare_exchange_strong(&self.phase, &starting, WATCHED)) { /* a filter came meanwhile */
+        stop();
+        atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
+    }
+}
+
+/* ---- at the begin ----------------------------------------------------------------------------- */
+
+/* The number behind `key` in /proc/self/status; 0: it is not there; -1: nothing can be read. It stands behind
+ * the line of the groups, of which there may be tens of thousands: the last piece that is read holds at least
+ * half a buffer. */
+static long status_number(const char *key) {
+    static char text[1024];
+    const char *found = NULL;
+    int fd = hd_os_open(AT_FDCWD, "/proc/self/status");
+    long n = fd < 0 ? fd : (long)sizeof text - 1;
+    for (uint64_t at = 0; found == NULL && n == (long)sizeof text - 1 && at < STATUS_BYTES_MAX;
+         at += sizeof text / 2) {
+        n = hd_os.pread(fd, text, sizeof text - 1, at);
+        text[n > 0 ? n : 0] = '\0';
+        found = strstr(text, key);
+        if (n == (long)sizeof text - 1 && found != NULL && found >= text + sizeof text / 2) {
+            found = NULL; /* perhaps cut off: the next piece has it whole */
+        }
+    }
+    hd_os_close(fd);
+    if (found == NULL) {
+        return n < 0 ? -1 : 0;
+    }
+    long value = 0;
+    for (found += strlen(key); *found == ' ' || *found == '\t'; found++) {
+    }
+    for (; *found >= '0' && *found <= '9'; found++) {
+        value = value * 10 + (*found - '0');
+    }
+    return value;
+}
+
+/* A filter that came with exec is on our threads too. The runner has tried those that it has itself. What
+ * cannot be said (-1) is taken for one; without /proc nothing could be seen of the program anyway. */
+static bool under_an_unknown_filter(const struct hd_record_options *o) {
+    return status_number("\nSeccomp:") != 0 &&
+           (o->seccomp_filters < 0 || status_number("\nSeccomp_filters:") != o->seccomp_filters);
+}
+
+void hd_process_begin(struct hd_record *r, bool to_be_alone) {
+    static const char *const alone[] = {"unshare", "setns"};
+    this_process_is_own();
+    self.record = r;
+    atomic_store(&r->attached, 1);
+    if (under_an_unknown_filter(&r->options)) {
+        hd_any_is_filtered = true;
+        atomic_store(&self.phase, NEVER);
+        atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
+        return;
+    }
+    self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+    struct hd_waits *t = hd_waits_new();
+    hd_waits_self = t;
+    hd_named_init(r);
+    (void)has_the_same_root();
+    if (t == NULL) {
+        atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
+    } else if (to_be_alone || hd_main_program_imports(alone, sizeof alone / sizeof alone[0])) {
+        atomic_store(&self.phase, AT_FIRST_WAIT);
+        atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
+        hd_record_file_keep();
+    } else if (r->options.of_child != 0 && r->options.alone == 0) {
+        atomic_store(&self.phase, AT_FIRST_WAIT); /* most are short, and wait for nothing */
+        atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
+    } else {
+        atomic_store(&self.phase, STARTING);
+        start(t, atomic_load(&r->image_ns));
+    }
+}
+
+bool hd_process_is_child(void) {
+    return self.record != NULL && !hd_process_is_filtered() && !hd_process_is_own();
+}
+
+/* A forked child that waits is taken for one that stays. What it has of the parent's watch was wiped. */
+static struct hd_waits *first_wait_of_child(void) {
+    int saved = errno;
+    struct hd_waits *t = hd_waits_new();
+    struct hd_record *r = t != NULL ? hd_record_file_take_again() : NULL;
+    hd_waits_self = NULL;
+    this_process_is_own();
+    self.starts = self.strays = 0;
+    self.securebits = -1;
+    atomic_store(&self.phase, NEVER);
+    if (r != NULL) {
+        self.record = r;
+        atomic_store(&r->attached, 1);
+        atomic_store(&self.phase, STARTING);
+        hd_waits_self = t;
+        start(t, hd_os_now_ns());
+    }
+    errno = saved;
+    return hd_waits_self;
+}
+
+/* Before the program's first wait: what such a child finds, the thread's too, is its parent's. */
+static bool in_vforked_child(void) {
+    return atomic_load(&vforked_filtered) != 0 ||
+           (atomic_load(&self.phase) == AT_FIRST_WAIT && has_our_memory() && hd_os.get_pid() != self.pid);
+}
+
+struct hd_waits *hd_process_first_wait(void) {
+    struct hd_waits *t = hd_waits_self;
+    uint32_t phase = AT_FIRST_WAIT;
+    if (t->named) {
+        hd_waits_self = NULL; /* forgotten, or a forked child's */
+        return NULL;
+    }
+    if (in_vforked_child()) {
+        return NULL;
+    }
+    if (hd_record_file_path() != NULL && hd_process_is_child()) {
+        return first_wait_of_child();
+    }
+    if (!atomic_compare_exchange_strong(&self.phase, &phase, STARTING)) {
+        if (phase != STARTING) {
+            hd_waits_self = NULL; /* a forked child's, wiped: no more looks at it, nor system calls */
+        }
+        return NULL;
+    }
+    if (!has_our_memory()) {
+        atomic_store(&self.phase, NEVER);
+        hd_waits_self = NULL;
+        return NULL;
+    }
+    int saved = errno;
+    start(t, self.record->options.of_child ? atomic_load(&self.record->image_ns) : hd_os_now_ns());
+    errno = saved;
+    return t;
+}
+
+struct hd_record *hd_process_execs(void) {
+    bool may_be = self.record != NULL && !hd_process_is_filtered() && atomic_load(&self.phase) != NEVER;
+    return may_be && hd_process_is_own() ? self.record : NULL;
+}
+
+bool hd_process_has_stray(void) {
+    for (unsigned i = 0; i < self.strays && hd_process_is_own(); i++) {
+        if (hd_os.signal_thread(self.pid, self.stray[i], 0, 0) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- alone, or filtered ----------------------------------------------------------------------- */
+
+/* In this process, on a thread that is watched: not in a child, and not in one that shares our memory until
+ * exec. */
+static bool on_the_watched_thread(void) {
+    return hd_waits_self != NULL && hd_process_is_own();
+}
+
+int hd_process_own_thread(void) {
+    if (atomic_load(&self.phase) != WATCHED || hd_process_is_filtered() || !hd_process_is_own()) {
+        return 0;
+    }
+    const struct hd_monitor *m = hd_monitor_current();
+    int tid = m != NULL ? atomic_load(&m->tid) : 0;
+    return m != NULL && tid == 0 ? -1 : tid; /* just born: it has not said yet */
+}
+
+int hd_process_securebits(void) {
+    return self.securebits;
+}
+
+bool hd_process_alone(void) {
+    struct hd_waits *t = hd_waits_self;
+    if (hd_process_own_thread() == 0 || t == NULL || t->named) {
+        return false;
+    }
+    hd_record_file_keep();
+    hd_waits_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
+    struct hd_monitor *m = hd_monitor_current();
+    if (m != NULL && t->watch != NULL) { /* else another thread's filter was quicker, or no memory there */
+        hd_watch_remove(m, t->watch);
+    }
+    stop();
+    hd_named_forget(); /* not before: until then others may begin to be watched */
+    hd_waits_self = hd_waits_new();
+    self.securebits = -1;       /* what threads to come will have: known when they are made */
+    uint32_t watched = WATCHED; /* NEVER: a filter came meanwhile */
+    atomic_compare_exchange_strong(&self.phase, &watched, hd_waits_self != NULL ? AT_FIRST_WAIT : NEVER);
+    return true;
+}
+
+void hd_process_ends_watch(enum hd_unwatched why) {
+    if (hd_process_own_thread() != 0) {
+        stop(); /* the watched thread goes on to mark, and harms nobody */
+        atomic_store(&self.phase, NEVER);
+        atomic_store(&self.record->unwatched, why);
+    }
+}
+
+/* Threads that are not ours are the caller only. One that was joined may still be counted, for an instant. */
+bool hd_process_alone_with_ours(void) {
+    uint64_t until_ns = hd_os_now_ns() + COUNTED_NS;
+    do {
+        if (status_number("\nThreads:") <= OWN_THREADS + (long)self.strays) {
+            return true;
+        }
+        hd_os_nap(HD_NS_PER_MS / 5);
+    } while (hd_os_now_ns() < until_ns);
+    return false;
+}
+
+/* Of the calling thread: it had a filter before the one that is being installed. */
+static _Thread_local bool had_filter;
+
+/* What is ours in memory is our process's, and so is the thread: only the filter is the vforked child's. */
+static bool comes_in_vforked_child(void) {
+    if (atomic_load(&vforked_filtered) == 0) {
+        if (hd_thread_is_filtered || !has_our_memory() || hd_os.get_pid() == self.pid) {
+            return false;
+        }
+        atomic_store(&vforked_filtered, 1);
+        hd_os.set_tid_address(&vforked_filtered);
+        hd_capture_signal_end(); /* its own */
+    }
+    return true;
+}
+
+/* Makes no call. A vforked child with its parent's filter ends the parent's watch, and does no other harm. */
+static void ends_under_a_filter(void) {
+    if (has_our_memory() && atomic_exchange(&self.phase, NEVER) == WATCHED) {
+        hd_waits_self = NULL;
+        hd_monitor_leave(true);
+        atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
+    }
+}
+
+void hd_process_filter_comes(bool all_threads) {
+    if (comes_in_vforked_child()) {
+        return;
+    }
+    self.was_filtered = hd_any_is_filtered;
+    had_filter = hd_thread_is_filtered;
+    hd_thread_is_filtered = hd_any_is_filtered = true;
+    if (had_filter || (all_threads && self.was_filtered && hd_waits_self == NULL)) { /* or may have one */
+        if (all_threads) {
+            ends_under_a_filter();
+        }
+        return; /* all is done, and the filter that is there may forbid each of our calls */
+    }
+    bool ours = on_the_watched_thread();
+    uint32_t phase = atomic_load(&self.phase);
+    hd_capture_signal_end(); /* in a child too: a signal of its own would find our handler */
+    if (!hd_process_is_own()) {
+        return;
+    }
+    const struct hd_watch *watch = ours ? hd_waits_self->watch : NULL; /* may be forgotten meanwhile */
+    bool by_clock = !all_threads && watch != NULL && !watch->loop.ticks_are_tsc && hd_os_clock_may_call();
+    bool keeps_ids = !all_threads && phase == WATCHED && hd_process_may_change_ids(ours);
+    if (all_threads || by_clock || keeps_ids) {
+        if (atomic_exchange(&self.phase, NEVER) == WATCHED) { /* it may have begun meanwhile */
+            hd_waits_self = NULL;
+            stop();
+        }
+        atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
+    } else if (ours && phase == WATCHED) {
+        hd_monitor_filtered();
+    } else if (ours) {
+        atomic_store(&self.phase, NEVER); /* a thread that is made from now on has the filter too */
+    }
+}
+
+void hd_process_filter_refused(bool all_threads) {
+    if (atomic_load(&vforked_filtered) != 0) {
+        return; /* the child keeps still all the same */
+    }
+    bool undone = !had_filter && !self.was_filtered && !all_threads;
+    hd_thread_is_filtered = had_filter;
+    hd_any_is_filtered = self.was_filtered;
+    if (undone && atomic_load(&self.phase) == WATCHED && hd_process_is_own()) {
+        hd_capture_signal_init(HD_SIGNAL);
+        hd_monitor_unfiltered();
+    }
+}

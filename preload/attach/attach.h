@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The watched process's life: from when on it is watched, and what ends it. Ordinary code, on the threads of
+ * the program.
+ */
+#ifndef HD_PROCESS_H
+#define HD_PROCESS_H
+
+#include "record/record.h"
+
+/* The constructor's: the main thread is watched from now on, or from its first wait: that it will need to be
+ * alone is known, or is seen from what it imports. */
+void hd_process_begin(struct hd_record *r, bool to_be_alone);
+
+/* Called in the process that the watch is of: not in a child. */
+bool hd_process_is_own(void);
+
+/* Where children are followed: a forked or vforked one, of which nothing is known yet. */
+bool hd_process_is_child(void);
+
+/* The calling thread is about to exec: the record of this process if it is ours, and its next program may be.
+ */
+struct hd_record *hd_process_execs(void);
+
+/* The calling thread is about to install a seccomp filter, for itself or for all threads. `refused`: it could
+ * not. */
+void hd_process_filter_comes(bool all_threads);
+void hd_process_filter_refused(bool all_threads);
+
+/* A filter is on some thread of the program: nothing of ours makes a system call on any of them. */
+bool hd_process_is_filtered(void);
+
+/* The calling thread is about to make a call that fails while there are other threads: ours end, until it
+ * waits. True when there were some. */
+bool hd_process_alone(void);
+/* The calling thread is about to change its ids, and libc those of ours. */
+void hd_process_changes_ids(void);
+void hd_process_changed_ids(void); /* afterwards */
+/* Whether it could, where libc knows of one thread and so none of ours would change with it; or where ours
+ * are the only ones that libc would have change. */
+bool hd_process_may_change_ids(bool watched);
+/* The caller, who is watched, is the program's only thread. */
+bool hd_process_alone_with_ours(void);
+/* Ours have the caller's ids now. */
+void hd_process_notes_ids(void);
+
+/* A worker that a stop left at a disk that does not answer still is there. */
+bool hd_process_has_stray(void);
+
+/* The same for good, from any thread. */
+void hd_process_ends_watch(enum hd_unwatched why);
+/* A thread of ours in this process, 0: there is none, -1: nobody knows its number yet. And the securebits
+ * that all threads began with. */
+int hd_process_own_thread(void);
+int hd_process_securebits(void);
+
+/* Whether the program itself, not a library, may call one of these functions: it asks the loader for them. */
+bool hd_main_program_imports(const char *const names[], unsigned count);
+
+/* Our prctl: by that name the program's own may be found. */
+int hd_own_prctl(int option, ...);
+
+#endif

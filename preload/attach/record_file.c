@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: taking a record, and finding the file again for exec. The worker has it open in a table of
+ * its own, where the program does not see it; who has no worker has it at a high number.
+ */
+#include "preload/attach/record_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "monitor/monitor.h"
+#include "os/linux/proc_files.h"
+
+#define HIGH 900 /* below the usual limit of 1024 */
+
+static struct {
+    struct hd_record *table;
+    struct hd_outbox *outbox; /* NULL: no runner waits */
+    dev_t device;
+    ino_t inode;
+    int high; /* number + 1; 0: none */
+    /* of the table, which a forked child has not mapped unless it is followed */
+    bool follow;
+    char path[sizeof((struct hd_record_options *)0)->link];
+} file;
+
+/* ---- a record of our own ---------------------------------------------------------------------- */
+
+static bool has_something_to_tell(struct hd_record *r) {
+    return atomic_load(&r->reports) != 0 || atomic_load(&r->loop_seen) != 0 || atomic_load(&r->hangs) != 0;
+}
+
+/* The image that had it before has left nothing in it. */
+static void begin_anew(struct hd_record *r) {
+    size_t options_end = offsetof(struct hd_record, attached);
+    memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, stopped_ns) - options_end);
+}
+
+/* Exec: this process had it as the program that it was. */
+static struct hd_record *take_over(struct hd_record *r) {
+    begin_anew(r);
+    if (r->options.of_child) {
+        r->options.app_name[0] = '\0';
+    }
+    return r;
+}
+
+/* An image that had hangs has a session report of its own; one that only waited leaves the record to the
+ * next. */
+static bool has_hangs_to_tell(struct hd_record *r) {
+    return atomic_load(&r->reports) != 0 || atomic_load(&r->hangs) != 0;
+}
+
+/* Numbers of processes mean something within one namespace. */
+static uint64_t own_space(const struct hd_record *table) {
+    struct stat st;
+    bool asked = (table->options.follow || table->options.alone) &&
+                 hd_os.stat_at(AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0;
+    return asked ? st.st_ino : 0;
+}
+
+/* The owner is gone, and has left nothing that somebody would want to know. */
+static bool is_left(struct hd_record *r, uint32_t owner, uint64_t space) {
+    bool told = !has_something_to_tell(r) || atomic_load(&r->told) != 0;
+    return owner != 0 && told && atomic_load(&r->owner_space) == space && kill((pid_t)owner, 0) != 0 &&
+           errno == ESRCH;
+}
+
+/* `of_child`: not of the program itself. */
+static struct hd_record *take_one(struct hd_record *table, bool of_child, bool left) {
+    uint64_t space = own_space(table);
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        struct hd_record *r = &table[i];
+        uint32_t owner = left ? atomic_load(&r->owner) : 0;
+        if ((left && (i == 0 || !is_left(r, owner, space))) ||
+            !atomic_compare_exchange_strong(&r->owner, &owner, (uint32_t)hd_os.get_pid())) {
+            continue;
+        }
+        atomic_store(&r->owner_space, space);
+        if (i != 0) {
+            r->options = table[0].options;
+            r->options.started_ns = hd_os_now_ns();
+            r->options.started_wall_ns = hd_os_wall_ns();
+            r->options.of_child = of_child;
+            if (of_child) {
+                r->options.app_name[0] = '\0';
+            }
+            hd_uuid_make(r->options.session, r->options.started_wall_ns);
+            atomic_store(&r->superseded_ns, 0);
+            begin_anew(r);
+        }
+        return r;
+    }
+    return NULL;
+}
+
+/* `before`: the record that this process had before exec, or NULL. */
+static struct hd_record *take(struct hd_record *table, struct hd_record *before) {
+    bool of_child = before == NULL || before->options.of_child;
+    struct hd_record *found = before != NULL && !has_hangs_to_tell(before) ? take_over(before) : NULL;
+    found = found != NULL ? found : take_one(table, of_child, false);
+    found = found != NULL ? found : take_one(table, of_child, true);
+    if (found != before && before != NULL && found != NULL) {
+        atomic_store(&before->superseded_ns, hd_os_now_ns());
+    } else if (found == NULL && before != NULL) { /* the table is full of such images: their reports stand */
+        found = take_over(before);
+    }
+    if (found != NULL) {
+        atomic_store(&found->image_ns, found == table && atomic_load(&found->images) == 0
+                                           ? found->options.started_ns
+                                           : hd_os_now_ns());
+        atomic_fetch_add(&found->images, 1);
+    }
+    return found;
+}
+
+/* A constructor of the program's ran before ours and started this process, which has the variables still. */
+static bool is_anothers(const struct hd_record_options *o) {
+    return !o->follow && o->pid != 0 && o->pid != hd_os.get_pid();
+}
+
+/* `number`: of the record that this process had, if that was said. */
+static struct hd_record *had(struct hd_record *table, unsigned long number) {
+    bool ours = number < HD_RECORDS && atomic_load(&table[number].owner) == (uint32_t)hd_os.get_pid();
+    return ours ? &table[number] : NULL;
+}
+
+static struct hd_record *take_from(int fd, unsigned long number) {
+    struct stat st;
+    bool runs = fstat(fd, &st) == 0 && (uint64_t)st.st_size == HD_RECORD_FILE_BYTES;
+    if (!runs && (uint64_t)st.st_size != HD_RECORDS * sizeof(struct hd_record)) {
+        return NULL;
+    }
+    struct hd_record *table = hd_os.map(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (hd_os_map_error(table) != 0) {
+        return NULL;
+    }
+    if (table->magic != HD_RECORD_MAGIC || table->bytes != sizeof *table || is_anothers(&table->options)) {
+        hd_os.unmap(table, (size_t)st.st_size);
+        return NULL;
+    }
+    file.table = table;
+    file.outbox = runs ? hd_record_outbox(table) : NULL;
+    file.device = st.st_dev;
+    file.inode = st.st_ino;
+    if (table->options.alone != 0) {
+        /* the mapping keeps it, until exec or the end */
+        hd_os.flock(fd, (table->options.follow ? LOCK_SH : LOCK_EX) | LOCK_NB);
+    }
+    memcpy(file.path, table->options.link, sizeof file.path);
+    file.follow = table->options.follow;
+    if (!file.follow) { /* but for a page, by which the runner knows who was left behind */
+        size_t page = table->options.alone == 0 ? getauxval(AT_PAGESZ) : 0;
+        hd_os.advise((uint8_t *)table + page, (size_t)st.st_size - page, MADV_DONTFORK);
+    }
+    return take(table, had(table, number));
+}
+
+struct hd_record *hd_record_file_take_again(void) {
+    file.high = 0; /* the parent's, if it had one */
+    return file.follow ? take(file.table, NULL) : NULL;
+}
+
+const char *hd_record_file_path(void) {
+    return file.follow ? file.path : NULL;
+}
+
+void hd_record_file_count_unwatched(int32_t more) {
+    atomic_fetch_add(&file.table->children_unwatched, (uint32_t)more);
+}
+
+struct hd_record *hd_record_file_take(const char *text) {
+    char *end = NULL;
+    int fd =
+        text[0] == '/' ? hd_os.open_at(AT_FDCWD, text, O_RDWR | O_CLOEXEC, 0) : (int)strtol(text, &end, 10);
+    if (fd < 3) {
+        return NULL; /* no descriptor of the program's is among them */
+    }
+    bool said = end != NULL && *end == ':';
+    struct hd_record *found = take_from(fd, said ? strtoul(end + 1, NULL, 10) : HD_RECORDS);
+    if (file.table != NULL) {
+        hd_os_close(fd);
+    }
+    return found;
+}
+
+struct hd_outbox *hd_record_file_outbox(void) {
+    return file.outbox;
+}
+
+unsigned hd_record_file_number(const struct hd_record *r) {
+    return (unsigned)(r - file.table);
+}
+
+/* ---- the file once more ----------------------------------------------------------------------- */
+
+static bool is_the_file(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_dev == file.device && st.st_ino == file.inode;
+}
+
+static int open_workers(void) {
+    const struct hd_monitor *m = hd_monitor_current();
+    int kept = m != NULL ? atomic_load(&m->kept_fd) : 0;
+    char name[16];
+    struct hd_text t;
+    if (kept == 0) {
+        return -ENOENT;
+    }
+    hd_text_init(&t, name, sizeof name);
+    hd_text_str(&t, "fd/");
+    hd_text_i64(&t, kept - 1);
+    return hd_open_own_task(atomic_load(&m->worker_tid), name, O_RDWR);
+}
+
+int hd_record_file_open(void) {
+    if (file.table == NULL) {
+        return -ENOENT;
+    }
+    int fd = file.high != 0 && is_the_file(file.high - 1) ? fcntl(file.high - 1, F_DUPFD, 3) : open_workers();
+    if (fd < 0) {
+        fd = hd_os.open_at(AT_FDCWD, file.path, O_RDWR, 0);
+    }
+    if (fd >= 0 && fd < 3) { /* the program has closed one of these, and its successor shall find it closed */
+        int higher = fcntl(fd, F_DUPFD, 3);
+        hd_os_close(fd);
+        fd = higher;
+    }
+    if (fd >= 0 && !is_the_file(fd)) {
+        hd_os_close(fd);
+        fd = -ESTALE;
+    }
+    return fd;
+}
+
+void hd_record_file_keep(void) {
+    int fd = file.high == 0 ? hd_record_file_open() : -1;
+    if (fd >= 0) {
+        file.high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH) + 1;
+        hd_os_close(fd);
+    }
+}
+
+void hd_record_file_keep_no_longer(void) {
+    if (file.high != 0 && is_the_file(file.high - 1)) {
+        hd_os_close(file.high - 1);
+    }
+    file.high = 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: the preload's constructor. It takes the runner's memory file, removes every trace of itself
+ * from the environment, and has the process watched (process.c). Whatever fails, the program runs as it would
+ * without us.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "os/os.h"
+#include "preload/attach/attach.h"
+#include "preload/attach/record_file.h"
+#include "preload/interpose/exec.h"
+#include "preload/interpose/real.h"
+#include "preload/recorder.h"
+
+#define RECORD_VARIABLE "HANGDOG_RECORD="
+#define PRELOAD_NAME "libhangdog-preload.so"
+
+extern char **environ;
+
+/* Its text goes too: /proc/PID/environ shows the memory, and programs that write a title there take it. */
+static void drop_variable(char **e) {
+    memset(*e, 0, strlen(*e));
+    for (; *e != NULL; e++) {
+        e[0] = e[1];
+    }
+}
+
+/* Ours leaves LD_PRELOAD, and what the runner put before it for our sake; the user's own stay, in their
+ * order. The string is changed in place: no lock, no allocation. */
+static void clean_preload(void) {
+    char **e = hd_exec_find(environ, HD_PRELOAD_VARIABLE);
+    if (e == NULL) {
+        return;
+    }
+    char *value = *e + strlen(HD_PRELOAD_VARIABLE);
+    char *own = strstr(value, PRELOAD_NAME);
+    if (own == NULL) {
+        return;
+    }
+    char *rest = own + strlen(PRELOAD_NAME);
+    while (own > value && (HD_SANITIZED || own[-1] != ':')) { /* what our own build needs it has before it */
+        own--;
+    }
+    hd_exec_preload_was(own, (size_t)(rest - own));
+    if (*rest == ':' || *rest == ' ') {
+        size_t left = strlen(rest + 1);
+        memmove(value, rest + 1, left);
+        memset(value + left, 0, (size_t)(rest + 1 - value));
+    } else {
+        drop_variable(e);
+    }
+}
+
+static struct hd_record *take_link(void) {
+    char **e = hd_exec_find(environ, HD_LINK_VARIABLE);
+    if (e == NULL) {
+        return NULL;
+    }
+    struct hd_record *r = hd_record_file_take(*e + strlen(HD_LINK_VARIABLE));
+    drop_variable(e);
+    return r;
+}
+
+static void start_recorder(void) {
+    char **e = hd_exec_find(environ, RECORD_VARIABLE);
+    if (e != NULL) {
+        hd_recorder_start(*e + strlen(RECORD_VARIABLE));
+        drop_variable(e);
+    }
+}
+
+/* Chromium's, and that of what is made with it: it ends the program where it finds a second thread before it
+ * has its namespaces, and asks the kernel for these by number. */
+static bool is_zygote(char *const *argv) {
+    while (*argv != NULL && strcmp(*argv, "--type=zygote") != 0) {
+        argv++;
+    }
+    return *argv != NULL;
+}
+
+__attribute__((constructor(101))) static void begin(int argc, char **argv) {
+    (void)argc;
+    int saved = errno;
+    hd_interpose_resolve();
+    hd_exec_resolve();
+    hd_jump_resolve();
+    hd_interpose_resolve_ids();
+    hd_interpose_resolve_shell();
+    struct hd_record *r = take_link();
+    start_recorder();
+    clean_preload();
+    if (r != NULL) {
+        hd_process_begin(r, is_zygote(argv));
+    }
+    errno = saved;
+}

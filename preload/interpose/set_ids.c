@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * libc's note that the process has one thread is kept while ours run (os.h): so every system call costs what
+ * it costs without us. But there is one thing that libc does for all threads of a process and that ours must
+ * not miss: to change who they are. A thread of ours that stayed root would be a hole. Around these functions
+ * libc is told of our threads. errno is kept.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <grp.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "preload/attach/attach.h"
+#include "preload/interpose/real.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct {
+    int (*setuid)(uid_t);
+    int (*setgid)(gid_t);
+    int (*seteuid)(uid_t);
+    int (*setegid)(gid_t);
+    int (*setreuid)(uid_t, uid_t);
+    int (*setregid)(gid_t, gid_t);
+    int (*setresuid)(uid_t, uid_t, uid_t);
+    int (*setresgid)(gid_t, gid_t, gid_t);
+    int (*setgroups)(size_t, const gid_t *);
+    int (*initgroups)(const char *, gid_t);
+} real;
+
+void hd_interpose_resolve_ids(void) {
+    _Static_assert(sizeof real == 10 * sizeof(void *), "a name for each");
+    hd_interpose_look_up_all(&real, "setuid\0setgid\0seteuid\0setegid\0setreuid\0setregid\0"
+                                    "setresuid\0setresgid\0setgroups\0initgroups\0");
+    /* libc's own, and the copy that a main program has which looks at it */
+    hd_os_single_threaded.note[0] = hd_interpose_look_up("__libc_single_threaded");
+    int saved = errno;
+    hd_os_single_threaded.note[1] = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
+    errno = saved;
+}
+
+/* libc holds the process for single-threaded, and it may have threads of ours: a forked child has none. Not
+ * told is it of one that it would have to wait for: the others are gone then. Under a filter ours, if there
+ * are any, have what the caller can change to nothing else. */
+static bool hides_threads(void) {
+    const char *note = hd_os_single_threaded.note[0];
+    return note != NULL && *note != 0 && !hd_process_is_filtered() && hd_process_is_own() &&
+           !hd_process_has_stray();
+}
+
+static bool begin(void) {
+    if (real.setuid == NULL) {
+        hd_interpose_resolve_ids();
+    }
+    hd_process_changes_ids();
+    bool hidden = hides_threads();
+    if (hidden) {
+        hd_os_set_single_threaded(false);
+    }
+    return hidden;
+}
+
+static void end(bool hide) {
+    hd_process_changed_ids();
+    if (hide) {
+        hd_os_set_single_threaded(true);
+    }
+}
+
+/* What the call may have made threads by (a name service's module) leaves the note as it is then: to hide a
+ * thread of the program's own would be the end of its heap. */
+#define FOR_ALL_THREADS(call, makes_none) \
+    ({                                    \
+        bool hidden = begin();            \
+        int result = real.call;           \
+        end(hidden && (makes_none));      \
+        result;                           \
+    })
+
+EXPORT int setuid(uid_t id) {
+    return FOR_ALL_THREADS(setuid(id), true);
+}
+
+EXPORT int setgid(gid_t id) {
+    return FOR_ALL_THREADS(setgid(id), true);
+}
+
+EXPORT int seteuid(uid_t id) {
+    return FOR_ALL_THREADS(seteuid(id), true);
+}
+
+EXPORT int setegid(gid_t id) {
+    return FOR_ALL_THREADS(setegid(id), true);
+}
+
+EXPORT int setreuid(uid_t id, uid_t effective) {
+    return FOR_ALL_THREADS(setreuid(id, effective), true);
+}
+
+EXPORT int setregid(gid_t id, gid_t effective) {
+    return FOR_ALL_THREADS(setregid(id, effective), true);
+}
+
+EXPORT int setresuid(uid_t id, uid_t effective, uid_t saved) {
+    return FOR_ALL_THREADS(setresuid(id, effective, saved), true);
+}
+
+EXPORT int setresgid(gid_t id, gid_t effective, gid_t saved) {
+    return FOR_ALL_THREADS(setresgid(id, effective, saved), true);
+}
+
+EXPORT int setgroups(size_t count, const gid_t *groups) {
+    return FOR_ALL_THREADS(setgroups(count, groups), true);
+}
+
+EXPORT int initgroups(const char *user, gid_t group) {
+    return FOR_ALL_THREADS(initgroups(user, group), false);
+}

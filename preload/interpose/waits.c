@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The interposed wait functions. Watched thread: they add two marks around the real call and change nothing
+ * else: errno, results, cancellation and exceptions pass through. Other threads take one look at a
+ * thread-local and go on.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "os/linux/syscall.h"
+#include "preload/attach/attach.h"
+#include "preload/attach/named_threads.h"
+#include "preload/interpose/real.h"
+#include "preload/recorder.h"
+#include "recognise/wait_table.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* The real functions: looked up before any constructor of the program's needs them, at the latest at the
+ * first call. */
+static struct {
+    int (*poll)(struct pollfd *, nfds_t, int);
+    int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+    int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);
+    int (*ppoll_chk)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
+    int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+    int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
+    int (*epoll_wait)(int, struct epoll_event *, int, int);
+    int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
+    int (*epoll_pwait2)(int, struct epoll_event *, int, const struct timespec *, const sigset_t *);
+    int (*epoll_create)(int);
+    int (*epoll_create1)(int);
+} real;
+
+EARLY void *hd_interpose_look_up(const char *name) {
+    int saved = errno;
+    void *found = dlsym(RTLD_NEXT, name);
+    errno = saved;
+    return found;
+}
+
+EARLY void hd_interpose_look_up_all(void *functions, const char *names) {
+    typedef void *__attribute__((may_alias)) function;
+    for (function *to = functions; *names != '\0'; names++) {
+        *to++ = hd_interpose_look_up(names);
+        for (; *names != '\0'; names++) { /* strlen is not there yet, in a sanitizer's build */
+        }
+    }
+}
+
+/* Before glibc 2.35. */
+static int no_epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+                           const sigset_t *mask) {
+    (void)epfd, (void)events, (void)max, (void)timeout, (void)mask;
+    errno = ENOSYS;
+    return -1;
+}
+
+/* Two threads may both do it: they store the same. */
+__attribute__((noinline, cold)) void hd_interpose_resolve(void) {
+    _Static_assert(sizeof real == 11 * sizeof(void *), "a name for each");
+    hd_interpose_look_up_all(&real, "poll\0ppoll\0__poll_chk\0__ppoll_chk\0select\0pselect\0"
+                                    "epoll_wait\0epoll_pwait\0epoll_pwait2\0epoll_create\0epoll_create1\0");
+    real.epoll_pwait2 = real.epoll_pwait2 != NULL ? real.epoll_pwait2 : no_epoll_pwait2;
+    hd_interpose_resolve_process();
+    hd_interpose_resolve_signals();
+}
+
+#define REAL(member) (real.poll != NULL ? (void)0 : hd_interpose_resolve(), real.member)
+
+/* ---- identity of a set: the descriptor numbers (the array's address moves as it grows) --------- */
+
+#define MIX(hash, value) (((hash) ^ (uint64_t)(value)) * 0xff51afd7ed558ccdULL)
+#define SEED 0x9e3779b97f4a7c15ULL
+
+/* Pages that the thread's waits were given: such a page is asked for once. */
+#define PAGES_KNOWN 4u
+#define PAGE_SHIFT 12
+static _Thread_local uintptr_t known_page[PAGES_KNOWN];
+
+/* The kernel reads the set before it refuses what is to be done with it: a word of the page is there, or not.
+ * Under a filter we make no call; what is no memory then ends the program. */
+__attribute__((noinline, cold)) static bool is_mapped(uintptr_t page) {
+    if (hd_process_is_filtered()) {
+        return true;
+    }
+    bool mapped = hd_syscall4(SYS_rt_sigprocmask, -1, page << PAGE_SHIFT, 0, 8) != -EFAULT;
+    if (mapped) {
+        known_page[page % PAGES_KNOWN] = page;
+    }
+    return mapped;
+}
+
+/* The kernel answers EFAULT to an address that is none; here it would be the end. What was memory at the
+ * thread's wait before, and is none now, is not told. */
+static inline bool is_address(const void *p) {
+    uintptr_t page = (uintptr_t)p >> PAGE_SHIFT;
+    return page != 0 && (known_page[page % PAGES_KNOWN] == page || is_mapped(page));
+}
+
+/* Its first and its last byte. */
+static inline bool is_there(const void *p, size_t bytes) {
+    return is_address(p) && (bytes == 0 || is_address((const char *)p + bytes - 1));
+}
+
+static inline uint64_t hash_of_poll(const struct pollfd *fds, nfds_t n) {
+    uint64_t hash = SEED;
+    for (nfds_t i = 0; i < n && i < HD_WAIT_FDS && is_address(&fds[i]); i++) {
+        hash = MIX(hash, (uint32_t)fds[i].fd);
+    }
+    return hash;
+}
+
+__attribute__((noinline, cold)) static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
+    bool there = is_there(fds, (n < FD_SETSIZE ? n : FD_SETSIZE) * sizeof *fds);
+    return (struct hd_wait_set){
+        .hash = hash_of_poll(fds, n), .poll = there ? fds : NULL, .n = there ? n : 0, .epoll = -1};
+}
+
+/* Programs pass larger ones with sets of this size: the kernel clamps them. */
+static inline int clamped(int n) {
+    return n < FD_SETSIZE ? n : FD_SETSIZE;
+}
+
+static inline uint64_t hash_of_select(int n, const fd_set *r, const fd_set *w, const fd_set *e) {
+    uint64_t hash = SEED;
+    const fd_set *sets[] = {r, w, e};
+    n = clamped(n);
+    for (unsigned s = 0; s < 3; s++) {
+        const unsigned long *words = (const unsigned long *)(const void *)sets[s];
+        for (int i = 0; i * 64 < n && is_address(words + i); i++) {
+            unsigned long valid = n - i * 64 >= 64 ? ~0UL : (1UL << (n - i * 64)) - 1;
+            hash = MIX(hash, words[i] & valid);
+        }
+        hash += s;
+    }
+    return hash;
+}
+
+__attribute__((noinline, cold)) static struct hd_wait_set set_of_select(int n, const fd_set *r,
+                                                                        const fd_set *w, const fd_set *e) {
+    size_t bytes = n > 0 ? ((size_t)clamped(n) + 63) / 64 * 8 : 0;
+    return (struct hd_wait_set){.hash = hash_of_select(n, r, w, e),
+                                .select = {is_there(r, bytes) ? r : NULL, is_there(w, bytes) ? w : NULL,
+                                           is_there(e, bytes) ? e : NULL},
+                                .n = n > 0 ? (uint64_t)clamped(n) : 0,
+                                .epoll = -1};
+}
+
+/* Numbers are reused at once, and the kernel shows no identity of an epoll instance: each creation counts.
+ * Numbers above share counters, which can only make one instance look like two. */
+static _Atomic uint32_t epoll_generation[1024];
+
+static inline uint64_t hash_of_epoll(int epfd) {
+    uint32_t generation =
+        atomic_load_explicit(&epoll_generation[(uint32_t)epfd % 1024], memory_order_relaxed);
+    return (uint64_t)(uint32_t)epfd << 32 | generation;
+}
+
+__attribute__((noinline, cold)) static struct hd_wait_set set_of_epoll(int epfd) {
+    uint64_t hash = hash_of_epoll(epfd);
+    return (struct hd_wait_set){.hash = hash, .epoll = epfd, .epoll_generation = (uint32_t)hash};
+}
+
+uint32_t hd_epoll_generation(int epfd) {
+    return atomic_load_explicit(&epoll_generation[(uint32_t)epfd % 1024], memory_order_relaxed);
+}
+
+static int created(int epfd) {
+    if (epfd >= 0) {
+        atomic_fetch_add_explicit(&epoll_generation[epfd % 1024], 1, memory_order_relaxed);
+    }
+    return epfd;
+}
+
+static inline bool blocks_for(const struct timespec *t) {
+    return t == NULL || !is_address(t) || t->tv_sec != 0 || t->tv_nsec != 0;
+}
+
+static inline bool watched(void) {
+    return hd_waits_self != NULL || hd_recorder_on || (hd_named != NULL && hd_named_look());
+}
+
+static int64_t ns_of_ms(int ms) {
+    return ms < 0 ? -1 : ms * (int64_t)HD_NS_PER_MS;
+}
+
+static int64_t ns_of(const struct timespec *t) {
+    if (t == NULL || !is_address(t)) {
+        return -1;
+    }
+    return (t->tv_sec < INT32_MAX ? t->tv_sec : INT32_MAX) * (int64_t)HD_NS_PER_S + t->tv_nsec;
+}
+
+/* A cancelled thread, or an exception, unwinds through an interposer: what comes then is running. As the
+ * interposer's personality routine it costs a wait nothing, and needs no unwinder to be loaded. */
+int hd_wait_unwound(int version, int actions, uint64_t kind, void *exception, void *context);
+__attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int actions, uint64_t kind,
+                                                                void *exception, void *context) {
+    (void)version, (void)kind, (void)exception, (void)context;
+    if ((actions & 2) != 0 && hd_waits_self != NULL) { /* _UA_CLEANUP_PHASE */
+        hd_wait_left(hd_waits_self);
+    }
+    return 8; /* _URC_CONTINUE_UNWIND */
+}
+
+#define TELLS_WHEN_UNWOUND __asm__ volatile(".cfi_personality 0x1b, hd_wait_unwound")
+
+/* ---- the functions ----------------------------------------------------------------------------- */
+
+#define UNWRAP(...) __VA_ARGS__
+
+/* Defines the interposer `name` of the real `member`. OF is what it waits for: both a hash_ and a set_; the
+ * rest is what the recorder wants to know, in a debug mode. Nearly every wait is the last one again and the
+ * loop's, so that comes first and needs no stack; any other wait is `any_name`, which takes care of all. */
+#define INTERPOSE(name, member, PARAMETERS, ARGUMENTS, OF, BLOCKS, ...)                          \
+    static __attribute__((noinline, cold)) int any_##name(const void *caller, const void *frame, \
+                                                          UNWRAP PARAMETERS) {                   \
+        struct hd_wait_set hd_set = set_##OF;                                                    \
+        struct hd_waiting hd_w;                                                                  \
+        TELLS_WHEN_UNWOUND;                                                                      \
+        if (hd_recorder_on) {                                                                    \
+            hd_recorder_begin(&(struct hd_recorded_wait){.function = #name, __VA_ARGS__});       \
+        }                                                                                        \
+        hd_wait_begin(&hd_w, &hd_set, BLOCKS, caller, frame);                                    \
+        int hd_result = REAL(member) ARGUMENTS;                                                  \
+        if (hd_recorder_on) {                                                                    \
+            hd_recorder_end(hd_result);                                                          \
+            hd_wait_forget(hd_waits_self); /* the next one is recorded too */                    \
+        }                                                                                        \
+        hd_wait_end(&hd_w);                                                                      \
+        return hd_result;                                                                        \
+    }                                                                                            \
+    EXPORT int name PARAMETERS {                                                                 \
+        struct hd_waits *hd_t = hd_waits_self;                                                   \
+        TELLS_WHEN_UNWOUND;                                                                      \
+        if (hd_t == NULL && !watched()) {                                                        \
+            return REAL(member) ARGUMENTS;                                                       \
+        }                                                                                        \
+        const void *caller = __builtin_return_address(0), *frame = __builtin_dwarf_cfa();        \
+        if (hd_t == NULL || !hd_wait_is_the_loops(hd_t, hash_##OF, caller, frame)) {             \
+            return any_##name(caller, frame, UNWRAP ARGUMENTS);                                  \
+        }                                                                                        \
+        if (!(BLOCKS)) {                                                                         \
+            int found = real.member ARGUMENTS;                                                   \
+            hd_wait_loop_looked(hd_t);                                                           \
+            return found;                                                                        \
+        }                                                                                        \
+        struct hd_identity *hd_id = hd_t->last;                                                  \
+        uint64_t hd_began = hd_wait_loop_begin(hd_t);                                            \
+        int hd_result = real.member ARGUMENTS;                                                   \
+        hd_wait_loop_end(hd_t, hd_id, hd_began);                                                 \
+        return hd_result;                                                                        \
+    }
+
+INTERPOSE(poll, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), of_poll(fds, n),
+          timeout != 0, .timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n)
+
+/* Other names of the same. By ours, and as a jump: return address and frame are the caller's. */
+extern __typeof__(poll) own_poll __attribute__((alias("poll"), visibility("hidden")));
+
+EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout);
+EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout) {
+    return own_poll(fds, n, timeout);
+}
+
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size);
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
+    if (size / sizeof *fds < n) { /* it ends the program */
+        return REAL(poll_chk)(fds, n, timeout, size);
+    }
+    return own_poll(fds, n, timeout);
+}
+
+INTERPOSE(ppoll, ppoll, (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
+          (fds, n, timeout, mask), of_poll(fds, n), blocks_for(timeout), .timeout_ns = ns_of(timeout),
+          .fds = fds, .count = n)
+
+extern __typeof__(ppoll) own_ppoll __attribute__((alias("ppoll"), visibility("hidden")));
+
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+                       size_t size);
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+                       size_t size) {
+    if (size / sizeof *fds < n) {
+        return REAL(ppoll_chk)(fds, n, timeout, mask, size);
+    }
+    return own_ppoll(fds, n, timeout, mask);
+}
+
+INTERPOSE(select, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout),
+          (n, r, w, e, timeout), of_select(n, r, w, e),
+          blocks_for((const struct timespec *)(const void *)timeout),
+          .timeout_ns = timeout == NULL || !is_address(timeout)
+                            ? -1
+                            : ns_of(&(struct timespec){timeout->tv_sec, timeout->tv_usec * 1000}),
+          .count = (uint64_t)n, .sets = {r, w, e})
+
+extern __typeof__(select) own_select __attribute__((alias("select"), visibility("hidden")));
+
+EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout);
+EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout) {
+    return own_select(n, r, w, e, timeout);
+}
+
+INTERPOSE(pselect, pselect,
+          (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout, const sigset_t *mask),
+          (n, r, w, e, timeout, mask), of_select(n, r, w, e), blocks_for(timeout),
+          .timeout_ns = ns_of(timeout), .count = (uint64_t)n, .sets = {r, w, e})
+
+INTERPOSE(epoll_wait, epoll_wait, (int epfd, struct epoll_event *events, int max, int timeout),
+          (epfd, events, max, timeout), of_epoll(epfd), timeout != 0, .timeout_ns = ns_of_ms(timeout),
+          .epoll = &epfd)
+
+INTERPOSE(epoll_pwait, epoll_pwait,
+          (int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask),
+          (epfd, events, max, timeout, mask), of_epoll(epfd), timeout != 0, .timeout_ns = ns_of_ms(timeout),
+          .epoll = &epfd)
+
+INTERPOSE(epoll_pwait2, epoll_pwait2,
+          (int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+           const sigset_t *mask),
+          (epfd, events, max, timeout, mask), of_epoll(epfd), blocks_for(timeout),
+          .timeout_ns = ns_of(timeout), .epoll = &epfd)
+
+/* ---- a new instance's number may be an old one's ------------------------------------------------ */
+
+EXPORT int epoll_create(int size) {
+    int epfd = created(REAL(epoll_create)(size));
+    if (__builtin_expect(hd_recorder_on, 0)) {
+        hd_recorder_epoll(epfd);
+    }
+    return epfd;
+}
+
+EXPORT int epoll_create1(int flags) {
+    int epfd = created(REAL(epoll_create1)(flags));
+    if (__builtin_expect(hd_recorder_on, 0)) {
+        hd_recorder_epoll(epfd);
+    }
+    return epfd;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A bounded little-endian reader over fallible memory, with a sticky error: after the first failure every
+ * read gives 0 and `bad` stays set, so that a parser tests it once per record. Keeps a small window of bytes,
+ * because a read of live memory is a system call. Worker: may run while a hang is on, no allocation.
+ */
+#ifndef HD_UNWIND_READER_H
+#define HD_UNWIND_READER_H
+
+#include <string.h>
+
+#include "base/types.h"
+#include "image/modules.h"
+
+#define HD_READER_WINDOW 256u
+
+struct hd_reader {
+    const struct hd_memory *memory;
+    uint64_t at;     /* address of the next byte */
+    uint64_t end;    /* first address that must not be read */
+    uint64_t window; /* address of buf[0] */
+    uint32_t have;   /* bytes in buf */
+    bool bad;
+    uint8_t buf[HD_READER_WINDOW];
+};
+
+static inline void hd_rd_init(struct hd_reader *r, const struct hd_memory *memory, uint64_t at,
+                              uint64_t end) {
+    r->memory = memory;
+    r->at = at;
+    r->end = end;
+    r->window = at;
+    r->have = 0;
+    r->bad = at > end;
+}
+
+/* Moves on to any address below `end`, backwards too; what the window holds is kept. */
+static inline void hd_rd_seek(struct hd_reader *r, uint64_t at) {
+    r->at = at;
+    r->bad |= at > r->end;
+}
+
+/* Makes `n` bytes (at most HD_READER_WINDOW) at `r->at` present and steps over them; NULL and bad when it
+ * cannot. */
+const uint8_t *hd_rd_take_slow(struct hd_reader *r, uint32_t n);
+
+static inline const uint8_t *hd_rd_take(struct hd_reader *r, uint32_t n) {
+    uint64_t offset = r->at - r->window;
+    if (!r->bad && offset <= r->have && n <= r->have - offset && n <= r->end - r->at) {
+        r->at += n;
+        return r->buf + offset;
+    }
+    return hd_rd_take_slow(r, n);
+}
+
+/* A number of `n` bytes, at most 8. */
+__attribute__((always_inline)) static inline uint64_t hd_rd_bytes(struct hd_reader *r, uint32_t n) {
+    uint64_t v = 0;
+    const uint8_t *p = hd_rd_take(r, n);
+    if (p != NULL)
+        memcpy(&v, p, n);
+    return v;
+}
+
+static inline uint8_t hd_rd_u8(struct hd_reader *r) {
+    return (uint8_t)hd_rd_bytes(r, 1);
+}
+
+static inline uint16_t hd_rd_u16(struct hd_reader *r) {
+    return (uint16_t)hd_rd_bytes(r, 2);
+}
+
+static inline uint32_t hd_rd_u32(struct hd_reader *r) {
+    return (uint32_t)hd_rd_bytes(r, 4);
+}
+
+static inline uint64_t hd_rd_u64(struct hd_reader *r) {
+    return hd_rd_bytes(r, 8);
+}
+
+/* LEB128. Bits beyond the 64th are dropped; more than 10 bytes are bad. */
+uint64_t hd_rd_uleb(struct hd_reader *r);
+int64_t hd_rd_sleb(struct hd_reader *r);
+
+/* Steps over n bytes. */
+static inline void hd_rd_skip(struct hd_reader *r, uint64_t n) {
+    if (r->bad || n > r->end - r->at)
+        r->bad = true;
+    else
+        r->at += n;
+}
+
+/* ---- encoded pointers (DW_EH_PE_*) ---------------------------------------------------------- */
+
+enum {
+    HD_PE_ABSPTR = 0x00,
+    HD_PE_ULEB128 = 0x01,
+    HD_PE_UDATA2 = 0x02,
+    HD_PE_UDATA4 = 0x03,
+    HD_PE_UDATA8 = 0x04,
+    HD_PE_SLEB128 = 0x09,
+    HD_PE_SDATA2 = 0x0a,
+    HD_PE_SDATA4 = 0x0b,
+    HD_PE_SDATA8 = 0x0c,
+    HD_PE_PCREL = 0x10,
+    HD_PE_TEXTREL = 0x20,
+    HD_PE_DATAREL = 0x30,
+    HD_PE_FUNCREL = 0x40,
+    HD_PE_ALIGNED = 0x50,
+    HD_PE_INDIRECT = 0x80,
+    HD_PE_OMIT = 0xff,
+};
+
+/* What relative encodings count from; 0: not known, such a pointer is bad. */
+struct hd_pe_bases {
+    uint64_t text, data, func;
+};
+
+/* A pointer of encoding `enc`; 0 for HD_PE_OMIT. An encoding that is none is bad. */
+uint64_t hd_rd_pointer(struct hd_reader *r, uint8_t enc, const struct hd_pe_bases *bases);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A small formatter into a caller's buffer: what snprintf would do, without stdio. Always ends with a NUL;
+ * what does not fit is cut. Async-signal-safe.
+ */
+#ifndef HD_TEXT_H
+#define HD_TEXT_H
+
+#include "base/types.h"
+
+struct hd_text {
+    char *buf;
+    size_t size; /* of buf, the NUL included; at least 1 */
+    size_t used; /* without the NUL */
+};
+
+void hd_text_init(struct hd_text *t, char *buf, size_t size);
+void hd_text_str(struct hd_text *t, const char *s);
+/* The last part of a path. Cut at a character's end it ends with "...". */
+void hd_text_base_name(char *out, size_t size, const char *path);
+void hd_text_mem(struct hd_text *t, const char *s, size_t n);
+void hd_text_u64(struct hd_text *t, uint64_t v);
+void hd_text_i64(struct hd_text *t, int64_t v);
+void hd_text_padded(struct hd_text *t, uint64_t v, unsigned digits); /* with leading zeros */
+void hd_text_hex(struct hd_text *t, uint64_t v);                     /* 0x… */
+void hd_text_hex_bytes(struct hd_text *t, const uint8_t *bytes, size_t n);
+/* With up to 9 decimals, rounded. What is no number, or too large for one, is written as 0. */
+void hd_text_fixed(struct hd_text *t, double v, unsigned decimals);
+/* A duration for a person: "2.003 s", "350 ms", "12 us". */
+void hd_text_duration(struct hd_text *t, uint64_t ns);
+/* RFC 3339, UTC, nanoseconds: "2026-01-31T12:00:00.000000001Z". */
+void hd_text_time(struct hd_text *t, uint64_t wall_ns);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The machine's part of capturing: one header for each, all with the same functions.
+ */
+#ifndef HD_MACHINE_H
+#define HD_MACHINE_H
+
+#if defined(__x86_64__)
+#include "capture/arch/machine_x86_64.h"
+#elif defined(__aarch64__)
+#include "capture/arch/machine_aarch64.h"
+#else
+#error "no registers known for this machine: add a header here"
+#endif
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What capturing needs to know of arm64 Linux. A call that our signal broke cannot be undone here: the kernel
+ * puts the result into x0, where the first argument was, and the context does not keep it. It is counted
+ * instead. Watched thread, handler: wait-free, async-signal-safe.
+ */
+#ifndef HD_MACHINE_AARCH64_H
+#define HD_MACHINE_AARCH64_H
+
+#include <errno.h>
+#include <sys/ucontext.h>
+
+#include "base/types.h"
+
+#define HD_RED_ZONE 0
+
+static inline void hd_machine_copy(void *to, const void *from, size_t n) {
+    uint64_t word;
+    __asm__ volatile("1: cmp %[n], #8\n"
+                     "   b.lo 2f\n"
+                     "   ldr %[w], [%[from]], #8\n"
+                     "   str %[w], [%[to]], #8\n"
+                     "   sub %[n], %[n], #8\n"
+                     "   b 1b\n"
+                     "2: cbz %[n], 3f\n"
+                     "   ldrb %w[w], [%[from]], #1\n"
+                     "   strb %w[w], [%[to]], #1\n"
+                     "   sub %[n], %[n], #1\n"
+                     "   b 2b\n"
+                     "3:\n"
+                     : [to] "+r"(to), [from] "+r"(from), [n] "+r"(n), [w] "=&r"(word)
+                     :
+                     : "memory", "cc");
+}
+
+static inline void hd_machine_relax(void) {
+    __asm__ volatile("yield");
+}
+
+/* Soon to be written by this processor. */
+static inline void hd_machine_fetch(const void *line) {
+    __asm__ volatile("prfm pstl1keep, [%0]" : : "r"(line));
+}
+
+static inline uint64_t hd_machine_thread_pointer(void) {
+    return (uint64_t)__builtin_thread_pointer();
+}
+
+/* Where glibc keeps what it knows of a thread: these bytes below the thread pointer. */
+#define HD_DESCRIPTOR_BYTES 1536u
+#define HD_DESCRIPTOR_AT (-(int64_t)HD_DESCRIPTOR_BYTES)
+
+static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
+    for (unsigned i = 0; i < 6; i++) { /* x0 may have been replaced since; the kernel tells the original */
+        regs->r[i] = args[i];
+        regs->valid |= 1ULL << i;
+    }
+}
+
+static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_t *context) {
+    for (unsigned i = 0; i < 31; i++) {
+        regs->r[i] = context->uc_mcontext.regs[i];
+    }
+    regs->pc = context->uc_mcontext.pc;
+    regs->sp = context->uc_mcontext.sp;
+    regs->valid = 0x7fffffff;
+}
+
+typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
+
+/* Not the first one of a call that has ended. */
+static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
+    return context->uc_mcontext.regs[i];
+}
+
+static inline long hd_machine_result(const ucontext_t *context) {
+    return (long)context->uc_mcontext.regs[0];
+}
+
+enum hd_machine_call { HD_CALL_NONE, HD_CALL_ENDED, HD_CALL_GAVE, HD_CALL_RESTARTED };
+
+static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
+                                                      long *nr) {
+    uint32_t code = 0;
+
+    *nr = -1;
+    if (hd_machine_result(context) != -EINTR || read(context->uc_mcontext.pc - 4, &code, 4) != 4) {
+        return HD_CALL_NONE;
+    }
+    return code == 0xd4000001U ? HD_CALL_ENDED : HD_CALL_NONE; /* svc #0 */
+}
+
+static inline void hd_machine_call_again(ucontext_t *context, long nr) {
+    (void)context;
+    (void)nr;
+}
+
+static inline void hd_machine_call_end(ucontext_t *context) {
+    (void)context;
+}
+
+struct hd_machine_frame {
+    uint64_t pc;
+};
+
+static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
+    (void)context;
+    return 0;
+}
+
+static inline uint64_t hd_machine_own_frame(const ucontext_t *context) {
+    return (uint64_t)(uintptr_t)context->uc_mcontext.regs;
+}
+
+static inline bool hd_machine_same_place(const ucontext_t *context, const struct hd_machine_frame *stale) {
+    (void)context;
+    (void)stale;
+    return false;
+}
+
+#define HD_STALE_MARK offsetof(struct hd_machine_frame, pc)
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What capturing needs to know of x86-64 Linux: registers of a signal's context by their DWARF numbers, bytes
+ * around a system call instruction, the signal frame's layout. Watched thread, handler: wait-free,
+ * async-signal-safe.
+ */
+#ifndef HD_MACHINE_X86_64_H
+#define HD_MACHINE_X86_64_H
+
+#include <errno.h>
+#include <sys/ucontext.h>
+
+#include "base/types.h"
+#include "capture/arch/syscall_number_x86_64.h"
+
+#define HD_RED_ZONE 128 /* bytes below the stack pointer that a leaf function may use */
+
+/* Plain bytes, invisible to sanitizers: the source is a stack that somebody else may be writing to. */
+static inline void hd_machine_copy(void *to, const void *from, size_t n) {
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+
+static inline void hd_machine_relax(void) {
+    __builtin_ia32_pause();
+}
+
+/* Soon to be written by this processor. Where there is no such instruction it does nothing. */
+static inline void hd_machine_fetch(const void *line) {
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+}
+
+static inline uint64_t hd_machine_thread_pointer(void) {
+    uint64_t tp;
+    __asm__ volatile("mov %%fs:0, %0" : "=r"(tp));
+    return tp;
+}
+
+/* Where glibc keeps what it knows of a thread: these bytes from the thread pointer on. */
+#define HD_DESCRIPTOR_AT 0
+#define HD_DESCRIPTOR_BYTES 2048u
+
+/* Registers of a thread blocked in a system call: the arguments are all that the kernel tells. */
+static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
+    static const uint8_t number[6] = {5, 4, 1, 10, 8, 9}; /* rdi rsi rdx r10 r8 r9 */
+    for (unsigned i = 0; i < 6; i++) {
+        regs->r[number[i]] = args[i];
+        regs->valid |= 1ULL << number[i];
+    }
+}
+
+static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_t *context) {
+    static const uint8_t place[16] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+                                      REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (unsigned i = 0; i < 16; i++) {
+        regs->r[i] = (uint64_t)context->uc_mcontext.gregs[place[i]];
+    }
+    regs->pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    regs->sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+    regs->valid = 0xffff;
+}
+
+/* Of the call that the context stands at: the kernel leaves the arguments in their registers. */
+static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
+    static const uint8_t place[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+    return (uint64_t)context->uc_mcontext.gregs[place[i]];
+}
+
+static inline long hd_machine_result(const ucontext_t *context) {
+    return (long)context->uc_mcontext.gregs[REG_RAX];
+}
+
+enum hd_machine_call {
+    HD_CALL_NONE,      /* not at a system call */
+    HD_CALL_ENDED,     /* it has just returned -EINTR */
+    HD_CALL_GAVE,      /* it has just returned a number above zero */
+    HD_CALL_RESTARTED, /* the kernel (or chance) has put the thread right before it */
+};
+
+/* Where the context stands, and in which call: *nr is negative where the code does not show the number. Code
+ * is read by `read`, since pages that can be executed need not be readable. */
+static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
+                                                      long *nr) {
+    uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    uint64_t rcx = (uint64_t)context->uc_mcontext.gregs[REG_RCX]; /* the instruction leaves pc there */
+    long rax = hd_machine_result(context);
+    enum hd_machine_call call = rax > 0 ? HD_CALL_GAVE : HD_CALL_ENDED;
+    uint8_t code[HD_CODE_BYTES + 2] = {0};
+
+    *nr = rax;
+    if (rax >= 0 && rcx == pc + 2) { /* the kernel steps back by the instruction's two bytes */
+        return HD_CALL_RESTARTED;
+    }
+    if (rax != -EINTR && (rax <= 0 || rcx != pc)) {
+        return HD_CALL_NONE;
+    }
+    *nr = -1;
+    if (read(pc - sizeof code, code, sizeof code) != (long)sizeof code) {
+        return read(pc - 2, code, 2) == 2 && code[0] == 0x0f && code[1] == 0x05 ? call : HD_CALL_NONE;
+    }
+    if (code[HD_CODE_BYTES] != 0x0f || code[HD_CODE_BYTES + 1] != 0x05) {
+        return HD_CALL_NONE;
+    }
+    *nr = hd_machine_number(code, context, read);
+    return call;
+}
+
+/* Moves the context back to the system call instruction; the call's arguments are still in their registers.
+ */
+static inline void hd_machine_call_again(ucontext_t *context, long nr) {
+    context->uc_mcontext.gregs[REG_RIP] -= 2;
+    context->uc_mcontext.gregs[REG_RAX] = nr;
+}
+
+/* Ends a call that the kernel was going to make again. */
+static inline void hd_machine_call_end(ucontext_t *context) {
+    context->uc_mcontext.gregs[REG_RIP] += 2;
+    context->uc_mcontext.gregs[REG_RAX] = -EINTR;
+}
+
+/* What a signal's frame leaves behind when its handler has returned: what it had interrupted. */
+struct hd_machine_frame {
+    uint64_t r[17]; /* r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip: as in gregs */
+};
+
+/* Where the kernel would have put that part for a signal that interrupted the same instruction on the same
+ * stack (arch/x86/kernel/signal.c, get_sigframe): red zone, processor state, frame. 0: not known. */
+static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
+    const uint8_t *fp = (const uint8_t *)context->uc_mcontext.fpregs;
+    uint32_t magic = 0, bytes = 512;
+    uint64_t at = (uint64_t)context->uc_mcontext.gregs[REG_RSP] - HD_RED_ZONE;
+
+    if (fp == NULL) {
+        return 0;
+    }
+    hd_machine_copy(&magic, fp + 464,
+                    sizeof magic); /* struct _fpx_sw_bytes in the legacy area's spare bytes */
+    if (magic == 0x46505853U) {
+        hd_machine_copy(&bytes, fp + 468, sizeof bytes);
+    }
+    at = (at - bytes) & ~63ULL;
+    at = ((at - 440) & ~15ULL) -
+         8; /* struct rt_sigframe: return address, ucontext of 304 bytes, siginfo of 128 */
+    return at + 8 + offsetof(ucontext_t, uc_mcontext.gregs);
+}
+
+/* The same part of the frame that the handler runs on. */
+static inline uint64_t hd_machine_own_frame(const ucontext_t *context) {
+    return (uint64_t)(uintptr_t)context->uc_mcontext.gregs;
+}
+
+static inline bool hd_machine_same_place(const ucontext_t *context, const struct hd_machine_frame *stale) {
+    return stale->r[REG_RIP] == (uint64_t)context->uc_mcontext.gregs[REG_RIP] &&
+           stale->r[REG_RSP] == (uint64_t)context->uc_mcontext.gregs[REG_RSP] &&
+           stale->r[REG_RAX] == (uint64_t)context->uc_mcontext.gregs[REG_RAX];
+}
+
+/* The word of it that, once changed, makes it another place's. */
+#define HD_STALE_MARK offsetof(struct hd_machine_frame, r[REG_RIP])
+
+#endif

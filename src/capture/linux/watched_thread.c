@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The watched thread's own part: the handler for the process, an alternate stack and a mailbox for the
+ * thread. Ordinary code, at the begin and the end of a watch.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "capture/arch/machine.h"
+#include "capture/capture.h"
+#include "capture/linux/signalled.h"
+#include "capture/mailbox.h"
+#include "os/os.h"
+
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000
+#endif
+
+#define FRAME_BYTES 3632u           /* of a signal with AVX-512, where the kernel does not say */
+#define HANDLER_BYTES 2048u         /* what the handler and its calls use: 800 by -fstack-usage */
+#define HIDE_NS (10 * HD_NS_PER_MS) /* how long the monitor may take to copy a stack */
+#define PAGE_BYTES 4096u /* a guard of at least a page of the smallest kind; rounded up to the system's */
+
+_Static_assert(sizeof(struct hd_mailbox) <= PAGE_BYTES, "the mailbox fits its page");
+
+static size_t page_bytes(void) {
+    size_t n = getauxval(AT_PAGESZ);
+    return n < PAGE_BYTES ? PAGE_BYTES : n;
+}
+
+bool hd_capture_signal_may_be(int signal) {
+    return signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD;
+}
+
+/* Also in a forked child that is watched: there the word is wiped. */
+static int make_alive(void) {
+    uint32_t *word = (uint32_t *)(uintptr_t)hd_capture_alive;
+    word = word != NULL ? word : hd_os_memory_take(sizeof *word);
+    if (word == NULL) {
+        return -ENOMEM;
+    }
+    *word = 1;
+    hd_capture_alive = word;
+    return 0;
+}
+
+int hd_capture_signal_init(int signal) {
+    struct hd_kernel_action ours = {
+        .handler = (void *)hd_capture_on_signal,
+        .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER,
+        .restorer = (void *)hd_capture_restorer,
+        .mask = ~0ULL, /* nothing comes between: a handler of the program's would see a half-mended context */
+    };
+    struct hd_kernel_action before = {0};
+
+    if (!hd_capture_signal_may_be(signal)) {
+        return -EINVAL;
+    }
+    int rc = hd_os.signal_action(signal, NULL, &before);
+    rc = rc == 0 ? make_alive() : rc;
+    if (rc < 0) {
+        return rc;
+    }
+    if (before.handler != (void *)hd_capture_on_signal) {
+        if (before.handler != (void *)SIG_DFL) { /* an ignored signal stays so in what the program executes */
+            return -EBUSY;
+        }
+        rc = hd_signalled_prepare(signal);
+        if (rc < 0) {
+            return rc;
+        }
+        rc = hd_os.signal_action(signal, &ours, &before);
+        if (rc < 0) {
+            return rc;
+        }
+        if (before.handler != (void *)SIG_DFL) {
+            hd_os.signal_action(signal, &before, NULL); /* the program set one between the two calls */
+            return -EBUSY;
+        }
+    }
+    return hd_signalled_prepare(signal);
+}
+
+void hd_capture_signal_end(void) {
+    static const int all[] = {SIGURG, SIGWINCH, SIGCHLD};
+    const struct hd_kernel_action none = {0};
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct hd_kernel_action now = {0};
+        if (hd_os.signal_action(all[i], NULL, &now) == 0 && now.handler == (void *)hd_capture_on_signal) {
+            hd_os.signal_action(all[i], &none, NULL);
+        }
+    }
+}
+
+/* guard page | alternate stack | mailbox */
+size_t hd_capture_thread_bytes(void) {
+    return 2 * page_bytes() + HD_ALT_STACK_BYTES;
+}
+
+/* A handler with SA_ONSTACK, where there is no such stack, has the thread's whole own: ours would take it
+ * away. libc's (32 and 33, setuid among threads) needs little. */
+static bool program_wants_none(void) {
+    for (int signal = 1; signal <= 64; signal++) {
+        struct hd_kernel_action action = {0};
+        if (signal != 32 && signal != 33 && hd_os.signal_action(signal, NULL, &action) == 0 &&
+            (action.flags & SA_ONSTACK) != 0 && action.handler != (void *)hd_capture_on_signal &&
+            action.handler != (void *)SIG_DFL && action.handler != (void *)SIG_IGN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
+    size_t page = page_bytes();
+    uint8_t *bytes = memory + page;
+    stack_t now = {0};
+    stack_t ours = {.ss_sp = bytes, .ss_size = HD_ALT_STACK_BYTES};
+
+    int rc = hd_os.alt_stack(NULL, &now);
+    m->alt_bytes = rc == 0 && (now.ss_flags & SS_DISABLE) == 0 ? now.ss_size : 0;
+    if (rc < 0 || m->alt_bytes != 0 || program_wants_none()) {
+        return rc;
+    }
+    if (getauxval(AT_MINSIGSTKSZ) > HD_ALT_STACK_BYTES / 2) {
+        return -ENOMEM; /* a machine whose registers fill it */
+    }
+    /* A handler of the program's may fork while on it: the child goes on there, so it must not be wiped.
+     * Kernels too old to know the advice have not wiped it either. */
+    (void)hd_os.advise(bytes, HD_ALT_STACK_BYTES, MADV_KEEPONFORK);
+    rc = hd_os.protect(memory, page, PROT_NONE);
+    if (rc < 0) {
+        return rc;
+    }
+    memset(bytes + HD_ALT_STACK_BYTES - 4 * (size_t)PAGE_BYTES, 0,
+           4 * (size_t)PAGE_BYTES); /* what a frame of ours needs */
+    rc = hd_os.alt_stack(&ours, NULL);
+    if (rc == 0) {
+        m->alt_stack = bytes;
+        m->alt_bytes = HD_ALT_STACK_BYTES;
+    }
+    return rc;
+}
+
+bool hd_mailbox_has_room(const struct hd_mailbox *m) {
+    uint64_t frame = getauxval(AT_MINSIGSTKSZ);
+    frame = frame != 0 ? frame : FRAME_BYTES;
+    uint64_t bytes = __atomic_load_n(&m->alt_bytes, __ATOMIC_RELAXED);
+    return bytes == 0 || bytes >= frame + HANDLER_BYTES;
+}
+
+/* The first signal finds code and stack cold (page faults cost more than everything else): the thread sends
+ * it to itself, where no call can be broken by it. The answer goes where nothing else is: the shared buffers
+ * may be in use for another thread. */
+static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
+    int signal = hd_signalled_signal();
+    struct hd_kernel_action now = {0};
+    uint64_t blocked = 0;
+    uint64_t here = (uint64_t)__builtin_frame_address(0);
+
+    if (signal == 0 || !hd_mailbox_has_room(m) || hd_os.signal_mask(0, NULL, &blocked) < 0 ||
+        (blocked >> (signal - 1) & 1) != 0 || hd_os.signal_action(signal, NULL, &now) < 0 ||
+        now.handler != (void *)hd_capture_on_signal) {
+        return;
+    }
+    m->stack_lo =
+        here & ~(uint64_t)(PAGE_BYTES - 1); /* the page that this function runs on is there for sure */
+    m->stack_hi = m->stack_lo + PAGE_BYTES;
+    m->bytes = unused;
+    __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_ASKED), __ATOMIC_RELEASE);
+    (void)hd_os.signal_thread(hd_os.get_pid(), m->tid, signal, 0);
+    __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_IDLE), __ATOMIC_RELEASE);
+    m->stack_lo = 0;
+    m->stack_hi = 0;
+    hd_signalled_fetch();
+}
+
+#define STACK_MAX (1ULL << 36)
+#define ABOVE_MAX (64u * 1024u) /* libc's own data lie between the frames and the stack's end */
+
+/* Where this thread's stack is, from libc's own note in the thread's descriptor: block, size, guard. (What
+ * libc has a function for, which allocates and locks.) Nothing else tells for sure: the caller may be on a
+ * coroutine's stack, which looks the same and is unmapped one day, and a guard inside a mapping, as glibc has
+ * it since 2.42, does not show. The main thread's stack has no such note. */
+static void note_stack(struct hd_mailbox *m) {
+#if defined(__GLIBC__)
+    uint64_t word[HD_DESCRIPTOR_BYTES / sizeof(uint64_t)] = {0};
+    uint64_t tp = hd_machine_thread_pointer();
+
+    hd_machine_copy(word, (const void *)(tp + HD_DESCRIPTOR_AT), sizeof word);
+    for (size_t i = 0; i + 2 < sizeof word / sizeof word[0]; i++) {
+        uint64_t block = word[i], size = word[i + 1], guard = word[i + 2];
+        if (size < STACK_MAX && block < tp && tp - block < size && block + size - tp <= ABOVE_MAX &&
+            guard < tp - block) {
+            m->stack_begin = block + guard;
+            m->stack_end = tp;
+            return;
+        }
+    }
+#else
+    (void)m;
+#endif
+}
+
+int hd_capture_thread_enter(void *memory, struct hd_mailbox **out) {
+    struct hd_mailbox *m = (void *)((uint8_t *)memory + hd_capture_thread_bytes() - page_bytes());
+
+    memset(m, 0, sizeof *m);
+    m->tid = hd_os.get_tid();
+    note_stack(m);
+    int rc = set_alt_stack(m, memory);
+    if (rc < 0) {
+        return rc;
+    }
+    hd_capture_set_mailbox(m);
+    dry_sample(m, (uint8_t *)memory + page_bytes()); /* the far end of the alternate stack */
+    *out = m;
+    return 0;
+}
+
+void hd_capture_thread_closed(struct hd_mailbox *m) {
+    __atomic_store_n(&m->closed, 1, __ATOMIC_RELEASE);
+}
+
+void *hd_capture_thread_left_over(void) {
+    struct hd_mailbox *m = hd_capture_own_mailbox();
+    /* in a forked child it is wiped, and the thread is another one's copy */
+    bool over = m != NULL && m->tid == hd_os.get_tid() && __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) != 0;
+    return over && hd_capture_thread_leave(m) == 0 ? (uint8_t *)m - hd_capture_thread_bytes() + page_bytes()
+                                                   : NULL;
+}
+
+void hd_capture_thread_hide(void) {
+    struct hd_mailbox *m = hd_capture_own_mailbox();
+    hd_capture_set_mailbox(NULL);
+    if (m != NULL) {
+        __atomic_store_n(&m->left, 1, __ATOMIC_SEQ_CST);
+    }
+    for (uint64_t until_ns = hd_os_now_ns() + HIDE_NS;
+         m != NULL && hd_os_now_ns() < until_ns && __atomic_load_n(&m->reading, __ATOMIC_SEQ_CST) != 0;) {
+    }
+}
+
+int hd_capture_thread_leave(struct hd_mailbox *m) {
+    stack_t now = {0};
+    stack_t none = {.ss_flags = SS_DISABLE};
+
+    hd_capture_set_mailbox(NULL);
+    __atomic_store_n(&m->left, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&m->reading, __ATOMIC_SEQ_CST) != 0) {
+        /* The monitor is copying our stack, some microseconds; it must not vanish under it. */
+        (void)hd_os.futex_wait(&m->reading, 1, hd_os_now_ns() + HD_NS_PER_MS, false);
+    }
+    if (m->alt_stack == NULL || hd_os.alt_stack(NULL, &now) < 0 || now.ss_sp != m->alt_stack) {
+        return 0;
+    }
+    /* -EPERM: we were called from a handler that runs on it. */
+    return hd_os.alt_stack(&none, NULL) < 0 ? -EBUSY : 0;
+}

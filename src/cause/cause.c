@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why it hung: what each sample's time went to, summed by kind, and the kind with the most of it. Pure.
+ * Worker code: may run while a hang is on; no allocation.
+ */
+#include "cause/cause.h"
+
+#include "base/text.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+static const char names[HD_CAUSE_KINDS][16] = {
+    [HD_CAUSE_CPU] = "cpu",
+    [HD_CAUSE_LOCK] = "lock",
+    [HD_CAUSE_DISK] = "disk",
+    [HD_CAUSE_NETWORK] = "network",
+    [HD_CAUSE_SLEEP] = "sleep",
+    [HD_CAUSE_CHILD] = "child",
+    [HD_CAUSE_PAGE_FAULT] = "page-fault",
+    [HD_CAUSE_STARVED] = "starved",
+    [HD_CAUSE_UI] = "ui",
+    [HD_CAUSE_UNKNOWN] = "unknown",
+};
+
+const char *hd_cause_name(enum hd_cause_kind kind) {
+    return (unsigned)kind < HD_CAUSE_KINDS ? names[kind] : names[HD_CAUSE_UNKNOWN];
+}
+
+/* ---- one sample --------------------------------------------------------------------------- */
+
+/* A local service answers over a socket as a remote one does, and has a name; a child's end has none. */
+static enum hd_cause_kind of_local_socket(const struct hd_evidence *e) {
+    return e->child_alive && e->peer[0] == 0 ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
+}
+
+/* The other end of a socket or pipe is waited for in a way that a signal ends. What is not waited for so is
+ * the memory that is copied: a file's, mapped and not yet read, or swapped out. An ioctl waits for the
+ * kernel, and so may a close; connect copies next to nothing, and looks for the path of a local socket. */
+static bool waits_for_memory(const struct hd_evidence *e) {
+    return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl && e->syscall_nr != SYS_connect &&
+           hd_syscall_object(e->syscall_nr) != HD_OBJECT_NONE &&
+           (e->fd_kind == HD_FD_INET || e->fd_kind == HD_FD_UNIX || e->fd_kind == HD_FD_PIPE);
+}
+
+static enum hd_cause_kind of_descriptor(const struct hd_evidence *e) {
+    if (waits_for_memory(e))
+        return HD_CAUSE_PAGE_FAULT;
+    switch ((enum hd_fd_kind)e->fd_kind) {
+    case HD_FD_FILE:
+        return HD_CAUSE_DISK;
+    case HD_FD_INET:
+        return HD_CAUSE_NETWORK;
+    case HD_FD_UNIX:
+        return of_local_socket(e);
+    case HD_FD_PIPE:
+        return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
+    case HD_FD_NONE:
+    case HD_FD_EPOLL:
+    case HD_FD_EVENT:
+    case HD_FD_TTY:
+    case HD_FD_OTHER:
+    case HD_FD_PROCESS:
+        break;
+    }
+    return e->state == HD_RUN_UNINTERRUPTIBLE ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
+}
+
+/* Who opens a pipe or a device may wait for somebody there, and a signal ends that wait: no disk is waited
+ * for so, and where a server has the files (FUSE), it has none of these. */
+static enum hd_cause_kind of_file(const struct hd_evidence *e) {
+    bool none = e->fd_kind == HD_FD_PIPE || e->fd_kind == HD_FD_TTY || e->fd_kind == HD_FD_OTHER;
+    return none && e->state != HD_RUN_UNINTERRUPTIBLE ? of_descriptor(e) : HD_CAUSE_DISK;
+}
+
+static enum hd_cause_kind of_any_descriptor(const struct hd_evidence *e) {
+    if (!e->has_fds)
+        return HD_CAUSE_SLEEP; /* poll(NULL, 0, ms): an old way to sleep */
+    if (e->fd_kind == HD_FD_INET)
+        return HD_CAUSE_NETWORK;
+    if (e->fd_kind == HD_FD_UNIX)
+        return of_local_socket(e);
+    return e->child_alive || e->fd_kind == HD_FD_PROCESS ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
+}
+
+static enum hd_cause_kind of_call(const struct hd_evidence *e) {
+    bool uninterruptible = e->state == HD_RUN_UNINTERRUPTIBLE;
+    if (e->syscall_nr == HD_SYSCALL_NONE)
+        return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
+    switch (hd_syscall_wait(e->syscall_nr)) {
+    case HD_WAIT_DESCRIPTOR:
+        return of_descriptor(e);
+    case HD_WAIT_FILE:
+        return of_file(e);
+    case HD_WAIT_SOCKET:
+        if (waits_for_memory(e))
+            return HD_CAUSE_PAGE_FAULT;
+        return e->fd_kind == HD_FD_UNIX ? of_local_socket(e) : HD_CAUSE_NETWORK;
+    case HD_WAIT_ANY:
+        return of_any_descriptor(e);
+    case HD_WAIT_TIME:
+        return HD_CAUSE_SLEEP;
+    case HD_WAIT_SIGNAL: /* with a child, the signal that is waited for is SIGCHLD */
+        return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_SLEEP;
+    case HD_WAIT_CHILD:
+        return HD_CAUSE_CHILD;
+    case HD_WAIT_LOCK:
+        return HD_CAUSE_LOCK;
+    case HD_WAIT_MEMORY:
+        if (e->vforked)
+            return HD_CAUSE_CHILD;
+        return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
+    case HD_WAIT_OTHER:
+        break;
+    }
+    return uninterruptible ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
+}
+
+/* It waits for the thread that waits for the reply: on a condition variable, or on nothing but an event
+ * descriptor. */
+static bool waits_for_reply(const struct hd_evidence *e) {
+    return e->asked != NULL && e->lock_owner_tid == 0 &&
+           (hd_syscall_wait(e->syscall_nr) == HD_WAIT_LOCK ||
+            (hd_syscall_wait(e->syscall_nr) == HD_WAIT_ANY && e->fd_kind == HD_FD_EVENT));
+}
+
+enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
+    return waits_for_reply(e) ? HD_CAUSE_NETWORK : of_call(e);
+}
+
+static bool same_wait(const struct hd_evidence *a, const struct hd_evidence *b) {
+    return a->syscall_nr == b->syscall_nr && a->asked == b->asked && a->lock_address == b->lock_address &&
+           a->fd_kind == b->fd_kind && strncmp(a->path, b->path, sizeof a->path) == 0 &&
+           strncmp(a->peer, b->peer, sizeof a->peer) == 0;
+}
+
+/* Among who owned the lock, by the same vote. */
+static void add_owner(uint64_t *lead_ns, struct hd_evidence *kept, uint64_t ns, int32_t owner) {
+    if (owner == 0)
+        return;
+    kept->several |= kept->lock_owner_tid != 0 && kept->lock_owner_tid != owner;
+    if (kept->lock_owner_tid == owner) {
+        *lead_ns += ns;
+    } else if (kept->lock_owner_tid == 0 || ns > *lead_ns) {
+        *lead_ns = kept->lock_owner_tid == 0 ? ns : ns - *lead_ns;
+        kept->lock_owner_tid = owner;
+    } else {
+        *lead_ns -= ns;
+    }
+}
+
+static void add_child(struct hd_cause_sums *s, uint64_t ns, int32_t pid) {
+    struct hd_evidence *kept = &s->best[HD_CAUSE_CHILD].evidence;
+    uint64_t *run_ns = &s->best[HD_CAUSE_CHILD].run_ns, *most_ns = &s->best[HD_CAUSE_CHILD].other_ns;
+    if (pid == 0)
+        return;
+    kept->several |= kept->child_pid != 0 && kept->child_pid != pid;
+    *run_ns = s->best[HD_CAUSE_CHILD].run_pid == pid ? *run_ns + ns : ns;
+    s->best[HD_CAUSE_CHILD].run_pid = pid;
+    if (kept->child_pid == 0 || *run_ns > *most_ns) {
+        *most_ns = *run_ns;
+        kept->child_pid = pid;
+    }
+}
+
+/* Adds time to a kind and keeps the evidence that has most of it: a vote by weight, which keeps one
+ * candidate. */
+static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t ns,
+                     const struct hd_evidence *e) {
+    if (ns == 0)
+        return;
+    bool first = s->ns[kind] == 0;
+    s->ns[kind] += ns;
+    struct hd_evidence *kept = &s->best[kind].evidence;
+    if (!first && same_wait(kept, e)) {
+        s->best[kind].ns += ns;
+        if (kind == HD_CAUSE_CHILD) {
+            add_child(s, ns, e->child_pid);
+            return;
+        }
+        s->best[kind].run_ns += ns;
+        add_owner(&s->best[kind].other_ns, kept, ns, e->lock_owner_tid);
+    } else if (first || ns > s->best[kind].ns) {
+        s->best[kind].ns = first ? ns : ns - s->best[kind].ns;
+        s->best[kind].other_ns = s->best[kind].run_ns = ns;
+        s->best[kind].run_pid = e->child_pid;
+        *kept = *e;
+    } else {
+        s->best[kind].ns -= ns;
+    }
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* What a blocked thread waits for. After a stop and a continue the kernel shows a wait with a time-out under
+ * another name, and no arguments: it is still the call before. */
+static const struct hd_evidence *call_of(struct hd_cause_sums *s, const struct hd_evidence *e) {
+    if (e->syscall_nr == SYS_restart_syscall && s->call.for_ns != 0)
+        return &s->call;
+    s->call = *e;
+    return &s->call;
+}
+
+/* The time without a CPU that a sample may stand for. The kernel sometimes counts a whole sleep as such,
+ * where it moved the thread between CPUs as that fell asleep: then it says more than the time since the
+ * sample, which found the thread blocked. */
+static uint64_t delay_of(const struct hd_evidence *e) {
+    bool blocked = e->state == HD_RUN_BLOCKED || e->state == HD_RUN_UNINTERRUPTIBLE;
+    return blocked && e->delay_ns > e->for_ns + e->for_ns / 8 + 5 * HD_NS_PER_MS ? 0 : e->delay_ns;
+}
+
+void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e) {
+    uint64_t all_delay_ns = delay_of(e);
+    uint64_t delay_ns = least(all_delay_ns, e->for_ns);
+    uint64_t cpu_ns = least(e->cpu_ns, e->for_ns - delay_ns);
+    uint64_t rest_ns = e->for_ns - delay_ns - cpu_ns;
+    const struct hd_evidence *call;
+    s->total_ns += e->for_ns;
+    add_time(s, HD_CAUSE_STARVED, delay_ns, e);
+    add_time(s, HD_CAUSE_CPU, cpu_ns, e);
+
+    /* The kernel adds to its figures when it switches, not while a thread runs or waits to run: what exceeds
+     * this sample belongs to an earlier one, whose rest was taken for running. */
+    uint64_t late_delay_ns = least(all_delay_ns - delay_ns, s->assumed_ns);
+    if (late_delay_ns != 0) {
+        s->assumed_ns -= late_delay_ns;
+        s->ns[HD_CAUSE_CPU] -= late_delay_ns;
+        add_time(s, HD_CAUSE_STARVED, late_delay_ns, e);
+    }
+    s->delay_ns += delay_ns + late_delay_ns;
+    s->assumed_ns -= least(e->cpu_ns - cpu_ns, s->assumed_ns);
+
+    switch ((enum hd_run_state)e->state) {
+    case HD_RUN_RUNNING:
+    case HD_RUN_RUNNABLE:
+        add_time(s, HD_CAUSE_CPU, rest_ns, e);
+        s->assumed_ns += rest_ns;
+        break;
+    case HD_RUN_BLOCKED:
+    case HD_RUN_UNINTERRUPTIBLE:
+        call = call_of(s, e);
+        add_time(s, hd_cause_of_block(call), rest_ns, call);
+        break;
+    case HD_RUN_STOPPED:
+    case HD_RUN_GONE:
+        add_time(s, HD_CAUSE_UNKNOWN, rest_ns, e);
+        break;
+    }
+}
+
+void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns) {
+    s->total_ns = least(s->total_ns, total_ns);
+    s->delay_ns = least(s->delay_ns, total_ns);
+    for (int i = 0; i < HD_CAUSE_KINDS; i++)
+        s->ns[i] = least(s->ns[i], total_ns);
+}
+
+/* ---- the sentence ------------------------------------------------------------------------- */
+
+static const char *descriptor_name(uint8_t kind) {
+    static const char text[][24] = {
+        [HD_FD_FILE] = "a file",         [HD_FD_INET] = "a network socket",
+        [HD_FD_UNIX] = "a local socket", [HD_FD_PIPE] = "a pipe",
+        [HD_FD_EPOLL] = "an epoll set",  [HD_FD_EVENT] = "an event descriptor",
+        [HD_FD_TTY] = "the terminal",    [HD_FD_OTHER] = "a descriptor",
+    };
+    return kind != HD_FD_NONE && kind < sizeof text / sizeof text[0] ? text[kind] : NULL;
+}
+
+static void add_field(struct hd_text *t, const char *field, size_t size) {
+    hd_text_mem(t, field, strnlen(field, size));
+}
+
+static void say_call(struct hd_text *t, const char *verb, const struct hd_evidence *e) {
+    const char *call = e->syscall_nr == HD_SYSCALL_NONE ? NULL : hd_syscall_name(e->syscall_nr);
+    hd_text_str(t, verb);
+    if (call != NULL) {
+        hd_text_str(t, " in ");
+        hd_text_str(t, call);
+    } else if (e->syscall_nr != HD_SYSCALL_NONE) {
+        hd_text_str(t, " in system call ");
+        hd_text_i64(t, e->syscall_nr);
+    }
+}
+
+static void say_object(struct hd_text *t, const struct hd_evidence *e) {
+    const char *kind = descriptor_name(e->fd_kind);
+    if (e->path[0] != 0) {
+        hd_text_str(t, " on ");
+        add_field(t, e->path, sizeof e->path);
+    } else if (e->peer[0] != 0) {
+        hd_text_str(t, " with ");
+        add_field(t, e->peer, sizeof e->peer);
+    } else if (kind != NULL) {
+        hd_text_str(t, " on ");
+        hd_text_str(t, kind);
+    }
+}
+
+/* " for 1.980 s of 2.000 s" */
+static void say_time(struct hd_text *t, uint64_t ns, uint64_t total_ns) {
+    hd_text_str(t, " for ");
+    hd_text_duration(t, ns);
+    if (total_ns - ns < total_ns / 100)
+        return; /* as good as all of it */
+    hd_text_str(t, " of ");
+    hd_text_duration(t, total_ns);
+}
+
+static void say_lock(struct hd_text *t, const struct hd_evidence *e, bool several) {
+    if (e->lock_address == 0) {
+        say_call(t, "waited for a lock", e);
+        say_object(t, e);
+    } else if (e->joined_tid != 0) {
+        hd_text_str(t, several ? "waited for the end of several threads, among them "
+                               : "waited for the end of thread ");
+        hd_text_i64(t, e->joined_tid);
+        hd_text_str(t, several ? "," : "");
+    } else if (e->lock_owner_tid == 0) {
+        say_call(t, "blocked", e);
+        hd_text_str(t, " at ");
+        hd_text_hex(t, e->lock_address);
+    } else {
+        hd_text_str(t, "waited for the mutex at ");
+        hd_text_hex(t, e->lock_address);
+        hd_text_str(t, e->several ? ", held by several threads, longest by " : ", held by thread ");
+        hd_text_i64(t, e->lock_owner_tid);
+        hd_text_str(t, ",");
+    }
+}
+
+static void say_child(struct hd_text *t, const struct hd_evidence *e) {
+    hd_text_str(t, "waited for ");
+    if (e->child_pid > 0) {
+        hd_text_str(t, e->several ? "several child processes, longest for " : "child process ");
+        hd_text_i64(t, e->child_pid);
+        hd_text_str(t, e->several ? "," : "");
+    } else {
+        hd_text_str(t, "a child process");
+    }
+    say_call(t, "", e);
+}
+
+static void say_reply(struct hd_text *t, const struct hd_evidence *e) {
+    hd_text_str(t, "waited for ");
+    hd_text_str(t, e->awaited);
+    hd_text_str(t, " in ");
+    hd_text_str(t, e->asked);
+    if (e->peer[0] != 0) {
+        hd_text_str(t, ", by way of ");
+        add_field(t, e->peer, sizeof e->peer);
+        hd_text_str(t, ",");
+    }
+}
+
+/* "blocked in openat on f3", or where other waits took some of the time "blocked, longest in openat on f3,":
+ * that is sure of one that has half of it. */
+static void say_blocked(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind,
+                        bool several) {
+    const struct hd_evidence *e = &s->best[kind].evidence;
+    uint64_t ns = s->ns[kind];
+    several &= e->syscall_nr != HD_SYSCALL_NONE;
+    say_call(t,
+             !several                         ? "blocked"
+             : s->best[kind].run_ns >= ns / 2 ? "blocked, longest"
+                                              : "blocked, among others",
+             e);
+    say_object(t, e);
+    if (several)
+        hd_text_str(t, ",");
+}
+
+static void say_detail(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
+    const struct hd_evidence *e = &s->best[kind].evidence;
+    bool several = s->best[kind].ns < s->ns[kind] - s->ns[kind] / 64; /* other waits took some of the time */
+    switch (kind) {
+    case HD_CAUSE_CPU:
+        hd_text_str(t, "ran");
+        break;
+    case HD_CAUSE_STARVED:
+        hd_text_str(t, "was ready to run and got no processor");
+        break;
+    case HD_CAUSE_LOCK:
+        say_lock(t, e, several);
+        break;
+    case HD_CAUSE_CHILD:
+        say_child(t, e);
+        break;
+    case HD_CAUSE_PAGE_FAULT:
+        if (hd_syscall_wait(e->syscall_nr) == HD_WAIT_MEMORY) {
+            say_call(t, "blocked", e);
+            hd_text_str(t, " on the memory map or a page of it");
+        } else {
+            hd_text_str(t, "waited for a page of memory to be read");
+        }
+        break;
+    case HD_CAUSE_NETWORK:
+        if (waits_for_reply(e)) {
+            say_reply(t, e);
+            break;
+        } /* fallthrough */
+    case HD_CAUSE_SLEEP:
+    case HD_CAUSE_DISK:
+    case HD_CAUSE_UI:
+    case HD_CAUSE_UNKNOWN:
+    case HD_CAUSE_KINDS:
+        say_blocked(t, s, kind, several);
+        break;
+    }
+}
+
+void hd_cause_forget_paths(struct hd_cause_sums *s) {
+    for (int i = 0; i < HD_CAUSE_KINDS; i++)
+        s->best[i].evidence.path[0] = s->best[i].evidence.peer[0] = '\0';
+}
+
+void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
+    enum hd_cause_kind kind = HD_CAUSE_UNKNOWN;
+    struct hd_text t;
+    memset(out, 0, sizeof *out);
+    out->syscall_nr = HD_SYSCALL_NONE;
+    out->run_delay_ns = s->delay_ns;
+    for (int i = HD_CAUSE_KINDS - 1; i >= 0; i--) /* among equals the first in the enum, the better known */
+        if (s->ns[i] != 0 && s->ns[i] >= s->ns[kind])
+            kind = (enum hd_cause_kind)i;
+    out->kind = (uint8_t)kind;
+    hd_text_init(&t, out->detail, sizeof out->detail);
+    if (s->ns[kind] == 0) {
+        hd_text_str(&t, "nothing was seen of it");
+        return;
+    }
+    const struct hd_evidence *e = &s->best[kind].evidence;
+    out->share = (double)s->ns[kind] / (double)s->total_ns;
+    if (kind != HD_CAUSE_CPU && kind != HD_CAUSE_STARVED) {
+        out->syscall_nr = e->syscall_nr;
+        memcpy(out->path, e->path, sizeof out->path);
+        memcpy(out->peer, e->peer, sizeof out->peer);
+    }
+    if (kind == HD_CAUSE_CHILD)
+        out->child_pid = e->child_pid;
+    if (kind == HD_CAUSE_LOCK) {
+        out->lock_address = e->lock_address;
+        out->lock_owner_tid = e->lock_owner_tid;
+    }
+    if (e->state == HD_RUN_GONE)
+        hd_text_str(&t, "nothing was seen of it");
+    else
+        say_detail(&t, s, kind);
+    say_time(&t, s->ns[kind], s->total_ns);
+}
+
+/* ---- deadlocks ---------------------------------------------------------------------------- */
+
+static int32_t owner_of(const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
+    for (uint32_t i = 0; i < count; i++)
+        if (edges[i].tid == tid)
+            return edges[i].owner;
+    return 0;
+}
+
+void hd_cause_say_ring(struct hd_cause *c) {
+    struct hd_text t;
+    hd_text_init(&t, c->detail, sizeof c->detail);
+    if (c->deadlock_count == 1) {
+        hd_text_str(&t, "deadlock: the thread waits for a lock that it holds itself");
+        return;
+    }
+    hd_text_str(&t, "deadlock: thread ");
+    for (uint32_t i = 0; i < c->deadlock_count; i++) {
+        hd_text_i64(&t, c->deadlock[i]);
+        hd_text_str(&t, " waits for ");
+    }
+    hd_text_i64(&t, c->deadlock[0]);
+}
+
+bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
+    int32_t on_ring = tid;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count && on_ring != 0;
+         i++) /* after as many steps as there are edges: on it, if any */
+        on_ring = owner_of(edges, count, on_ring);
+    if (on_ring == 0)
+        return false;
+    int32_t ring[HD_DEADLOCK_MAX], at = on_ring;
+    do {
+        if (n == HD_DEADLOCK_MAX || at == 0)
+            return false;
+        ring[n++] = at;
+        at = owner_of(edges, count, at);
+    } while (at != on_ring);
+    memcpy(c->deadlock, ring, n * sizeof ring[0]);
+    c->deadlock_count = n;
+    hd_cause_say_ring(c);
+    return true;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why it hung: evidence of each sample weighed over the hang. Pure functions on plain structs.
+ */
+#ifndef HD_CAUSE_H
+#define HD_CAUSE_H
+
+#include "base/types.h"
+
+enum hd_cause_kind {
+    HD_CAUSE_CPU,
+    HD_CAUSE_LOCK,
+    HD_CAUSE_DISK,
+    HD_CAUSE_NETWORK,
+    HD_CAUSE_SLEEP,
+    HD_CAUSE_CHILD,
+    HD_CAUSE_PAGE_FAULT,
+    HD_CAUSE_STARVED,
+    HD_CAUSE_UI,
+    HD_CAUSE_UNKNOWN,
+    HD_CAUSE_KINDS,
+};
+
+/* What a descriptor is, as its link in /proc says. */
+enum hd_fd_kind {
+    HD_FD_NONE,
+    HD_FD_FILE,
+    HD_FD_INET,
+    HD_FD_UNIX,
+    HD_FD_PIPE,
+    HD_FD_EPOLL,
+    HD_FD_EVENT,
+    HD_FD_TTY,
+    HD_FD_OTHER,
+    HD_FD_PROCESS /* a pidfd, which is only waited for among others: it needs no name */
+};
+
+/* One sample's evidence, gathered by the worker. */
+struct hd_evidence {
+    uint64_t for_ns;        /* how long this sample stands for */
+    uint64_t cpu_ns;        /* growth of the thread's CPU time over it */
+    uint64_t delay_ns;      /* growth of its run-queue delay */
+    uint8_t state;          /* enum hd_run_state */
+    int32_t syscall_nr;     /* HD_SYSCALL_NONE */
+    uint8_t fd_kind;        /* of the descriptor in the call, or of those waited for (enum hd_fd_kind) */
+    uint64_t socket;        /* inode of the one socket or pipe that is waited for; 0: none, or several */
+    bool has_fds;           /* a poll, select or epoll that waits for any descriptor at all */
+    bool child_alive;       /* a child process started during this turn is alive, or has the pipe's end */
+    bool vforked;           /* a clone that waits until its child has memory of its own, or has ended */
+    bool excused;           /* no hang: a child has the terminal, or another thread serves the loop */
+    int32_t child_pid;      /* of it, or of a wait for one; 0 */
+    uint64_t child_ns;      /* when it was started, at the latest; UINT64_MAX: that does not matter */
+    char path[64];          /* base name of the file; empty */
+    char peer[64];          /* peer of the socket; empty */
+    uint64_t lock_address;  /* futex */
+    int32_t lock_owner_tid; /* 0: none is claimed */
+    int32_t joined_tid;     /* the thread whose end it waits for; 0 */
+    bool mutex;             /* it waits for what may be one, which tells its owner */
+    bool owned;             /* and has told one that lived: it is one */
+    bool several;           /* of summed ones: others owned it, or were the child, too */
+    const char *asked;      /* a function that asks another process, whose reply a thread waits for; NULL */
+    const char *awaited;    /* what that is */
+};
+
+#define HD_DEADLOCK_MAX 8 /* threads in a ring; a longer one is not told */
+
+struct hd_cause {
+    uint8_t kind; /* enum hd_cause_kind */
+    double share;
+    int32_t syscall_nr; /* the one that weighed most within the kind */
+    char path[64], peer[64];
+    int32_t child_pid;
+    uint64_t run_delay_ns, throttled_ns, major_faults;
+    uint64_t lock_address;
+    int32_t lock_owner_tid;
+    int32_t deadlock[HD_DEADLOCK_MAX];
+    uint32_t deadlock_count;
+    char detail[192]; /* one sentence for a person */
+};
+
+/* Running sums of one hang; zero-initialise. */
+struct hd_cause_sums {
+    uint64_t ns[HD_CAUSE_KINDS];
+    uint64_t total_ns, delay_ns;
+    struct hd_evidence call; /* the last one of a blocked thread; its for_ns 0: none yet */
+    uint64_t assumed_ns;     /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
+    struct {
+        uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
+        uint64_t other_ns; /* of it, lead of the lock's owner over all others, or the child's own */
+        uint64_t run_ns;   /* the same of the newest child: they are waited for one after the other; else the
+                            * time of the evidence kept, without what it had before other evidence was kept */
+        int32_t run_pid;
+        struct hd_evidence evidence;
+    } best[HD_CAUSE_KINDS];
+};
+
+void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e);
+/* No more than this much is the hang's after all: it ended before its newest samples. */
+void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns);
+/* Forgets the files and peers of waits: what is decided then does not name them. */
+void hd_cause_forget_paths(struct hd_cause_sums *s);
+/* Writes all of *out but throttled_ns, major_faults and deadlock, which are zeroed. */
+void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out);
+const char *hd_cause_name(enum hd_cause_kind kind); /* as in report.schema.json */
+
+/* What the time of a thread that does not run goes to. */
+enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e);
+
+/* One thread waits for a lock that another one holds. */
+struct hd_waits_for {
+    int32_t tid, owner;
+};
+/* Follows the owners from `tid`. When they form a ring, writes it to c->deadlock and says so in c->detail:
+ * true. */
+bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid);
+void hd_cause_say_ring(struct hd_cause *c); /* of its deadlock */
+
+/* What a thread that is blocked in a system call waits for. */
+enum hd_wait {
+    HD_WAIT_OTHER,
+    HD_WAIT_DESCRIPTOR, /* the first argument; what it is decides */
+    HD_WAIT_FILE,
+    HD_WAIT_SOCKET, /* the first argument */
+    HD_WAIT_ANY,    /* any of several descriptors: poll, select, epoll */
+    HD_WAIT_TIME,
+    HD_WAIT_SIGNAL,
+    HD_WAIT_CHILD,
+    HD_WAIT_LOCK,
+    HD_WAIT_MEMORY,
+};
+enum hd_wait hd_syscall_wait(int32_t nr);
+
+/* Where a call that waits for a file names it. */
+enum hd_object {
+    HD_OBJECT_DESCRIPTOR /* the first argument */,
+    HD_OBJECT_FIRST_PATH,
+    HD_OBJECT_SECOND_PATH,
+    HD_OBJECT_NONE /* nor does one that waits for a descriptor, where it is closed: it is gone by then */
+};
+enum hd_object hd_syscall_object(int32_t nr);
+
+/* Name of a system call of this machine, NULL when not in the table. */
+const char *hd_syscall_name(int32_t nr);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: who is at the other end of a socket. No allocation. The socket itself is left alone: a copy of its
+ * descriptor would keep it open, so the kernel's tables are asked by its inode.
+ */
+#include "cause/linux/peer.h"
+
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/text.h"
+#include "os/linux/proc_files.h"
+#include "os/os.h"
+
+/* A server's table of connections may be long. Of our time on a processor: on a machine with much to do the
+ * time that passes says nothing of that. */
+#define TABLE_CPU_NS_MAX (20 * HD_NS_PER_MS)
+
+/* ---- tables of /proc: "  1: 0100007F:D3DC 0100007F:1538 01 … inode …" ------------------------- */
+
+static const char *skip_fields(const char *p, unsigned n) {
+    for (; *p == ' '; p++) {
+    }
+    for (; n > 0; n--) {
+        for (; *p != ' ' && *p != '\0'; p++) {
+        }
+        for (; *p == ' '; p++) {
+        }
+    }
+    return p;
+}
+
+static const char *parse_hex(const char *p, unsigned digits, uint32_t *out) {
+    uint32_t v = 0;
+    for (; digits > 0 && *p != '\0'; digits--, p++) {
+        unsigned digit = *p >= 'A' ? (unsigned)(*p - 'A') + 10 : (unsigned)(*p - '0');
+        v = v << 4 | (digit & 15);
+    }
+    *out = v;
+    return p;
+}
+
+static void add_ipv4(struct hd_text *t, const uint8_t *address) {
+    for (unsigned i = 0; i < 4; i++) {
+        hd_text_str(t, i > 0 ? "." : "");
+        hd_text_u64(t, address[i]);
+    }
+}
+
+static void add_group(struct hd_text *t, const uint8_t *group) {
+    static const char digits[] = "0123456789abcdef";
+    unsigned value = (unsigned)group[0] << 8 | group[1];
+    for (int shift = value > 0xfff ? 12 : value > 0xff ? 8 : value > 0xf ? 4 : 0; shift >= 0; shift -= 4) {
+        hd_text_mem(t, &digits[value >> shift & 15], 1);
+    }
+}
+
+/* The longest run of zero groups is a "::" (RFC 5952). */
+static void add_ipv6(struct hd_text *t, const uint8_t *address) {
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    unsigned best = 8, best_length = 1;
+    if (memcmp(address, mapped, sizeof mapped) == 0) {
+        add_ipv4(t, address + 12);
+        return;
+    }
+    for (unsigned from = 0, length; from < 8; from += length + 1) {
+        for (length = 0;
+             from + length < 8 && (address[2 * (from + length)] | address[2 * (from + length) + 1]) == 0;
+             length++) {
+        }
+        if (length > best_length) {
+            best = from;
+            best_length = length;
+        }
+    }
+    hd_text_str(t, "[");
+    for (unsigned i = 0; i < 8; i++) {
+        if (i == best) {
+            hd_text_str(t, "::");
+            i += best_length - 1;
+        } else {
+            hd_text_str(t, i > 0 && i != best + best_length ? ":" : "");
+            add_group(t, address + 2 * i);
+        }
+    }
+    hd_text_str(t, "]");
+}
+
+bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
+    uint64_t found;
+    hd_take_number(skip_fields(line, 9), &found);
+    if (found != inode || inode == 0) {
+        return false;
+    }
+    const char *remote = skip_fields(line, 2);
+    const char *colon = memchr(remote, ':', strnlen(remote, 33));
+    size_t words = colon == NULL ? 0 : (size_t)(colon - remote) / 8;
+    if (words != 1 && words != 4) {
+        return false;
+    }
+    uint32_t address[4] = {0}, port; /* each word as the processor reads what stands in the packet */
+    for (size_t i = 0; i < words; i++) {
+        parse_hex(remote + 8 * i, 8, &address[i]);
+    }
+    parse_hex(colon + 1, 4, &port);
+    if (port == 0) {
+        return false;
+    }
+    struct hd_text t;
+    hd_text_init(&t, out, size);
+    if (words == 1) {
+        add_ipv4(&t, (const uint8_t *)address);
+    } else {
+        add_ipv6(&t, (const uint8_t *)address);
+    }
+    hd_text_str(&t, ":");
+    hd_text_u64(&t, port);
+    return true;
+}
+
+/* Line by line. What is left of a line at the buffer's end is completed by the next read. */
+static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *out, size_t size) {
+    char text[4096];
+    size_t have = 0;
+    for (long n; (n = hd_os.read(fd, text + have, sizeof text - 1 - have)) > 0 &&
+                 hd_os_thread_cpu_ns() < until_cpu_ns;) {
+        char *line = text, *end;
+        have += (size_t)n;
+        text[have] = '\0';
+        for (; (end = memchr(line, '\n', (size_t)(text + have - line))) != NULL; line = end + 1) {
+            *end = '\0';
+            if (hd_peer_parse(line, inode, out, size)) {
+                return true;
+            }
+        }
+        have -= (size_t)(line - text);
+        if (have == sizeof text - 1) {
+            return false; /* no line is so long */
+        }
+        memmove(text, line, have);
+    }
+    return false;
+}
+
+bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t size) {
+    static const char *const tables[] = {"net/tcp", "net/tcp6", "net/udp", "net/udp6"};
+    uint64_t until_cpu_ns = hd_os_thread_cpu_ns() + TABLE_CPU_NS_MAX;
+    bool found = false;
+    for (unsigned i = 0; i < sizeof tables / sizeof tables[0] && !found; i++) {
+        char path[48];
+        hd_task_path(path, sizeof path, tid, tables[i]);
+        int fd = hd_os_open(proc_fd, path);
+        if (fd >= 0) {
+            found = search_table(fd, inode, until_cpu_ns, out, size);
+            hd_os_close(fd);
+        }
+    }
+    return found;
+}
+
+/* ---- local sockets: the kernel's socket monitor ------------------------------------------------ */
+
+struct unix_answer {
+    uint32_t peer; /* inode, 0: none */
+    size_t name_bytes;
+    char name[112]; /* as bound; abstract ones begin with a NUL */
+};
+
+static void read_attributes(const uint8_t *p, const uint8_t *end, struct unix_answer *out) {
+    struct nlattr head;
+    while ((size_t)(end - p) >= sizeof head) {
+        memcpy(&head, p, sizeof head);
+        if (head.nla_len < sizeof head || head.nla_len > (size_t)(end - p)) {
+            return;
+        }
+        size_t bytes = head.nla_len - sizeof head;
+        if (head.nla_type == UNIX_DIAG_PEER && bytes == sizeof out->peer) {
+            memcpy(&out->peer, p + sizeof head, bytes);
+        } else if (head.nla_type == UNIX_DIAG_NAME && bytes <= sizeof out->name) {
+            memcpy(out->name, p + sizeof head, bytes);
+            out->name_bytes = bytes;
+        }
+        size_t step = (head.nla_len + 3u) & ~3u;
+        p += step < (size_t)(end - p) ? step : (size_t)(end - p);
+    }
+}
+
+static bool ask(int fd, uint64_t inode, struct unix_answer *out) {
+    struct {
+        struct nlmsghdr head;
+        struct unix_diag_req request;
+    } question = {.head = {.nlmsg_len = sizeof question,
+                           .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                           .nlmsg_flags = NLM_F_REQUEST},
+                  .request = {.sdiag_family = AF_UNIX,
+                              .udiag_states = UINT32_MAX,
+                              .udiag_ino = (uint32_t)inode,
+                              .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER,
+                              .udiag_cookie = {UINT32_MAX, UINT32_MAX}}};
+    uint8_t answer[1024];
+    struct nlmsghdr head;
+    const size_t before = sizeof head + sizeof(struct unix_diag_msg);
+    memset(out, 0, sizeof *out);
+    if (hd_os.write(fd, &question, sizeof question) != (long)sizeof question) {
+        return false;
+    }
+    long n = hd_os.read(fd, answer, sizeof answer);
+    if (n < (long)before) {
+        return false;
+    }
+    memcpy(&head, answer, sizeof head);
+    if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || head.nlmsg_len > (size_t)n || head.nlmsg_len < before) {
+        return false;
+    }
+    read_attributes(answer + before, answer + head.nlmsg_len, out);
+    return true;
+}
+
+uint32_t hd_peer_inode_of_unix(uint64_t inode) {
+    struct unix_answer own;
+    int fd = hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+    if (fd < 0) {
+        return 0;
+    }
+    bool found = ask(fd, inode, &own);
+    hd_os_close(fd);
+    return found ? own.peer : 0;
+}
+
+/* A client's end has no name; the end that its server accepted has the name that the server is bound to. */
+bool hd_peer_of_unix(uint64_t inode, char *out, size_t size) {
+    struct unix_answer own, peer;
+    int fd = hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+    if (fd < 0) {
+        return false;
+    }
+    bool found = ask(fd, inode, &own) &&
+                 (out == NULL || (own.peer != 0 && ask(fd, own.peer, &peer) && peer.name_bytes > 1));
+    hd_os_close(fd);
+    if (!found || out == NULL) {
+        return found;
+    }
+    bool abstract = peer.name[0] == '\0';
+    size_t from = abstract;
+    for (size_t i = 0; !abstract && i < peer.name_bytes && peer.name[i] != '\0'; i++) {
+        from = peer.name[i] == '/' ? i + 1 : from;
+    }
+    struct hd_text t;
+    hd_text_init(&t, out, size);
+    hd_text_str(&t, abstract ? "@" : "");
+    hd_text_mem(&t, peer.name + from, strnlen(peer.name + from, peer.name_bytes - from));
+    return true;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The public functions: options checked, handles turned into watches. The marks are watched-thread code
+ * (wait-free); the rest is ordinary.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "monitor/monitor.h"
+
+struct hangdog_loop {
+    struct hd_watch watch;
+};
+
+static struct hd_watch *watch_of(hangdog_loop *loop) {
+    return &loop->watch;
+}
+
+const char *hangdog_version(void) {
+    return HANGDOG_VERSION;
+}
+
+/* ---- start and stop ------------------------------------------------------------------------- */
+
+static void program_name(char *out, size_t size) {
+    char path[512];
+    hd_program_path(path, sizeof path);
+    hd_text_base_name(out, size, path);
+}
+
+/* Where `hangdog list` looks (cli/reader/reports.c): a relative path is ignored, of systemd's folders the
+ * first is taken. None: there are no reports. Never a folder that everybody may write to, which may be a
+ * trap. */
+static int default_spool(struct hd_settings *s) {
+    const char *state = hd_environment("XDG_STATE_HOME"), *home = hd_environment("HOME");
+    const char *service = hd_environment("STATE_DIRECTORY");
+    struct hd_text t;
+    hd_text_init(&t, s->spool, sizeof s->spool);
+    if (state != NULL && state[0] == '/') {
+        hd_text_str(&t, state);
+    } else if (home != NULL && home[0] == '/') {
+        hd_text_str(&t, home);
+        hd_text_str(&t, "/.local/state");
+    } else if (service != NULL && service[0] == '/') {
+        const char *end = memchr(service, ':', strlen(service));
+        hd_text_mem(&t, service, end != NULL ? (size_t)(end - service) : strlen(service));
+    } else {
+        return 0;
+    }
+    hd_text_str(&t, "/hangdog/");
+    size_t folder = t.used;
+    hd_text_str(&t, s->app_name);
+    for (char *c = s->spool + folder; *c != '\0'; c++) {
+        *c = *c == '/' ? '_' : *c;
+    }
+    return t.used < sizeof s->spool - 1 ? 0 : -ENAMETOOLONG; /* else it may be cut */
+}
+
+static bool take_string(char *to, size_t size, const char *from) {
+    if (from == NULL) {
+        return true;
+    }
+    size_t n = strnlen(from, size);
+    if (n == size) {
+        return false;
+    }
+    memcpy(to, from, n + 1);
+    return true;
+}
+
+static int settings_of(const hangdog_options *o, struct hd_settings *s) {
+    hd_settings_init(s);
+    hangdog_options given = {0};
+    if (o != NULL) {
+        if (o->size < sizeof o->size) {
+            return -EINVAL;
+        }
+        memcpy(&given, o,
+               o->size < sizeof given ? o->size : sizeof given); /* an older program's struct is shorter */
+    }
+    if (!take_string(s->app_name, sizeof s->app_name, given.app_name) ||
+        !take_string(s->app_version, sizeof s->app_version, given.app_version) ||
+        !take_string(s->environment, sizeof s->environment, given.environment) ||
+        !take_string(s->spool, sizeof s->spool, given.spool)) {
+        return -ENAMETOOLONG;
+    }
+    s->interval_ns = given.interval_ns != 0 ? given.interval_ns : s->interval_ns;
+    s->signal = given.signal != 0 ? given.signal : s->signal;
+    if (s->interval_ns < HD_NS_PER_MS || s->interval_ns > HD_NS_PER_S ||
+        !hd_capture_signal_may_be(s->signal)) {
+        return -EINVAL;
+    }
+    for (unsigned i = 0; i < HANGDOG_STATES; i++) {
+        s->threshold_ns[i] = given.threshold_ns[i] != 0 ? given.threshold_ns[i] : s->threshold_ns[i];
+    }
+    s->reports_per_day = given.reports_per_day != 0 ? given.reports_per_day : s->reports_per_day;
+    s->reports_per_fingerprint =
+        given.reports_per_fingerprint != 0 ? given.reports_per_fingerprint : s->reports_per_fingerprint;
+    s->spool_reports = given.spool_reports != 0 ? given.spool_reports : s->spool_reports;
+    s->without_paths = given.without_paths != 0;
+    if (s->app_name[0] == '\0') {
+        program_name(s->app_name, sizeof s->app_name);
+    }
+    if (s->spool[0] != '\0') {
+        return 0;
+    }
+    bool leads_elsewhere = strcmp(s->app_name, ".") == 0 || strcmp(s->app_name, "..") == 0;
+    return leads_elsewhere ? -EINVAL : default_spool(s);
+}
+
+int hangdog_start(const hangdog_options *options) {
+    struct hd_settings settings;
+    struct hd_monitor *m;
+    int rc = settings_of(options, &settings);
+    settings.note = hd_note_hang;
+    const char *runtime = hd_environment("XDG_RUNTIME_DIR");
+    runtime = runtime != NULL && runtime[0] == '/' ? runtime : "/dev/shm";
+    if (strlen(runtime) < sizeof settings.runtime) {
+        memcpy(settings.runtime, runtime, strlen(runtime) + 1);
+    }
+    return rc != 0 ? rc : hd_monitor_start(&settings, NULL, &m);
+}
+
+int hangdog_stop(void) {
+    return hd_monitor_stop();
+}
+
+/* ---- loops ---------------------------------------------------------------------------------- */
+
+hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (m == NULL) {
+        return NULL;
+    }
+    struct hd_watch *w = hd_watch_add(m, name != NULL ? name : "loop", threshold_ns, HD_SINCE_LAUNCH);
+    if (w != NULL) {
+        hd_watch_wait_open(m, w);
+    }
+    return (hangdog_loop *)(void *)w;
+}
+
+void hangdog_loop_unwatch(hangdog_loop *loop) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (loop != NULL && m != NULL) {
+        hd_watch_remove(m, watch_of(loop));
+    } else if (loop != NULL) {
+        hd_watch_leave_stopped();
+    }
+}
+
+void hangdog_mark(hangdog_loop *loop, hangdog_activity activity) {
+    if (loop == NULL) {
+        return;
+    }
+    struct hd_loop *l = &watch_of(loop)->loop;
+    switch (activity) {
+    case HANGDOG_ENTRY:
+        hd_loop_enter(l);
+        break;
+    case HANGDOG_BEFORE_TIMERS:
+        hd_loop_mark(l, HANGDOG_BEFORE_TIMERS);
+        break;
+    case HANGDOG_BEFORE_SOURCES:
+        hd_loop_mark(l, HANGDOG_BEFORE_SOURCES);
+        break;
+    case HANGDOG_BEFORE_WAITING:
+        hd_loop_mark(l, HANGDOG_BEFORE_WAITING);
+        break;
+    case HANGDOG_AFTER_WAITING:
+        hd_loop_mark(l, HANGDOG_AFTER_WAITING);
+        break;
+    case HANGDOG_EXIT:
+        hd_loop_exit(l);
+        break;
+    }
+}
+
+void hangdog_expect_block(hangdog_loop *loop) {
+    if (loop != NULL && atomic_fetch_add(&watch_of(loop)->loop.expected, 1) == 0) {
+        hd_loop_note_outer(&watch_of(loop)->loop);
+        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_BEFORE_WAITING); /* the turn ends */
+    }
+}
+
+void hangdog_expect_block_end(hangdog_loop *loop) {
+    uint32_t depth = loop != NULL ? atomic_load(&watch_of(loop)->loop.expected) : 0;
+    if (depth == 0) {
+        return; /* an end without a begin is none */
+    }
+    if (depth == 1) { /* a turn starts anew; it is no wait that has ended, as a launch does by one */
+        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_ENTRY);
+    }
+    atomic_fetch_sub(&watch_of(loop)->loop.expected, 1);
+    /* a monitor that looked before this found it idle still, and may sleep by now: that mark had no answer */
+    hd_loop_answer(&watch_of(loop)->loop, atomic_load(&watch_of(loop)->loop.flags), false, depth == 1, 0);
+}
+
+void hangdog_pause(void) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (m != NULL) {
+        atomic_fetch_add(&m->paused, 1);
+        hd_monitor_wake(m);
+    }
+}
+
+void hangdog_resume(void) {
+    struct hd_monitor *m = hd_monitor_current();
+    uint32_t depth = m != NULL ? atomic_load(&m->paused) : 0;
+    while (depth > 0 && !atomic_compare_exchange_weak(&m->paused, &depth, depth - 1)) {
+    }
+    if (depth > 0) {
+        hd_monitor_wake(m);
+    }
+}
+
+void hangdog_set_state(hangdog_state state) {
+    struct hd_monitor *m = hd_monitor_current();
+    if (m != NULL && (unsigned)state < HANGDOG_STATES) {
+        atomic_store(&m->state, state);
+        do { /* another thread, or a handler here, may have told another one meanwhile */
+            state = (hangdog_state)atomic_load(&m->state);
+            hd_record_foreground(m->record,
+                                 state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH,
+                                 hd_os_now_ns());
+        } while ((hangdog_state)atomic_load(&m->state) != state);
+    }
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code, at start: what nobody has set, and what the environment says.
+ */
+#include <string.h>
+
+#include "monitor/monitor.h"
+#include "os/linux/proc_files.h"
+#include "report/spool.h"
+
+extern char **environ;
+
+const char *hd_environment(const char *name) {
+    size_t n = strlen(name);
+    for (char **e = environ; e != NULL && *e != NULL; e++) {
+        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1] != '\0') {
+            return *e + n + 1;
+        }
+    }
+    return NULL;
+}
+
+/* systemd ends a service that has not reported for this long (sd_watchdog_enabled(3)): a hang is to be known,
+ * and on disk, before. UINT64_MAX: nobody does, or it is another process that is meant. */
+static uint64_t watchdog_ns(void) {
+    const char *limit = hd_environment("WATCHDOG_USEC"), *of = hd_environment("WATCHDOG_PID");
+    uint64_t us = 0, pid = 0;
+    if (limit != NULL) {
+        hd_take_number(limit, &us);
+    }
+    if (of != NULL) {
+        hd_take_number(of, &pid);
+    }
+    bool meant = of == NULL || pid == (uint64_t)hd_os.get_pid();
+    return us != 0 && us < UINT64_MAX / HD_NS_PER_US && meant ? us * HD_NS_PER_US : UINT64_MAX;
+}
+
+void hd_settings_init(struct hd_settings *s) {
+    memset(s, 0, sizeof *s);
+    for (unsigned i = 0; i < HANGDOG_STATES; i++) {
+        s->threshold_ns[i] = 3 * HD_NS_PER_S;
+    }
+    s->threshold_ns[HANGDOG_STATE_LAUNCH] = 10 * HD_NS_PER_S;
+    s->threshold_ns[HANGDOG_STATE_FOREGROUND] = 2 * HD_NS_PER_S;
+    s->interval_ns = 50 * HD_NS_PER_MS;
+    s->threshold_max_ns = (watchdog_ns() - 1) / 2;
+    s->reports_per_day = 100;
+    s->reports_per_fingerprint = 5;
+    s->spool_reports = HD_SPOOL_REPORTS;
+    s->signal = HD_SIGNAL;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loaded modules: path, build-id, address range, load bias, where their unwind tables are. Found without
+ * the loader's lock (_dl_find_object) and read only through fallible reads, so that a module that is unloaded
+ * under our eyes gives an error, never a fault. No allocation. Worker only.
+ */
+#ifndef HD_IMAGE_H
+#define HD_IMAGE_H
+
+#include "base/types.h"
+
+/* Fallible memory. Returns 0, or a negative errno when not all of it can be read. */
+struct hd_memory {
+    int (*read)(void *ctx, uint64_t addr, void *dst, size_t n);
+    /* Asked of what may be no address at all: whether there is anything, as far as is known. NULL: it is not.
+     */
+    bool (*touched)(void *ctx, uint64_t addr);
+    void *ctx;
+};
+
+static inline bool hd_memory_read(const struct hd_memory *memory, uint64_t addr, void *dst, size_t n) {
+    return memory->read(memory->ctx, addr, dst, n) == 0;
+}
+
+static inline bool hd_memory_touched(const struct hd_memory *memory, uint64_t addr) {
+    return memory->touched == NULL || memory->touched(memory->ctx, addr);
+}
+
+#define HD_BUILD_ID_MAX 32
+
+struct hd_module {
+    uint64_t lo, hi;       /* mapped range in memory */
+    uint64_t bias;         /* memory address minus address in the file's own numbering */
+    uint64_t header;       /* address of the ELF header in memory */
+    uint64_t eh_frame_hdr; /* address in memory, 0: none */
+    uint64_t handle;       /* the loader's own record; another one at the same place is another module */
+    uint32_t path;         /* offset into the path arena */
+    uint8_t build_id[HD_BUILD_ID_MAX];
+    uint8_t build_id_bytes; /* 0: none */
+    bool main_program;
+    bool gone; /* the loader has unloaded it since */
+};
+
+#define HD_MODULES_MAX 384u
+#define HD_MODULE_PATHS_BYTES (24u * 1024u)
+
+/* Finds what is mapped at pc: fills lo, hi, eh_frame_hdr, handle, and bias and path through `memory`.
+ * -ENOENT: nothing that the loader knows (JIT code, stack, ...). The live one uses _dl_find_object. */
+struct hd_modules {
+    struct hd_memory memory;
+    /* `path` may be NULL: only the rest is wanted then. */
+    int (*find)(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes);
+    void *find_ctx;
+    uint32_t count;                 /* modules are appended and keep their index until hd_modules_reset */
+    uint32_t gone;                  /* of these the loader has unloaded since */
+    uint32_t resets;                /* how often some were forgotten, or went */
+    uint32_t path_bytes;            /* used */
+    uint32_t last;                  /* most recent hit */
+    uint64_t lost;                  /* looked up in a module that there was no room for */
+    uint16_t order[HD_MODULES_MAX]; /* indices by address, without those that are gone */
+    struct hd_module module[HD_MODULES_MAX];
+    char paths[HD_MODULE_PATHS_BYTES];
+};
+
+/* The live process, memory read through `mem_fd` (/proc/self/mem, kept open). */
+void hd_modules_init_live(struct hd_modules *m, int mem_fd);
+
+/* Forgets all modules; indices given before are void (flush the unwinder). */
+void hd_modules_reset(struct hd_modules *m);
+
+/* Index of the module that holds pc, or -ENOENT. Looks it up at first sight and remembers. */
+int hd_modules_at(struct hd_modules *m, uint64_t pc);
+
+/* The same for an address of some time ago: where no module is now, the last one that was there. */
+int hd_modules_at_or_gone(struct hd_modules *m, uint64_t pc);
+
+/* True when every remembered module is still the loader's; else false (flush the unwinder). With `keep` those
+ * that are gone are kept while there is room, else all is forgotten. */
+bool hd_modules_still_valid(struct hd_modules *m, bool keep);
+
+static inline const char *hd_module_path(const struct hd_modules *m, uint32_t index) {
+    return m->paths + m->module[index].path;
+}
+
+/* The file of the main program, also when somebody started the loader to run it; cut if it is too long, empty
+ * if it is not known. */
+void hd_program_path(char *path, size_t bytes);
+
+/* A file of the system's own, by its path, or the kernel's, or our preload: no part of the program. And a
+ * module of such a file that is not the program itself, which may live there too. */
+bool hd_path_is_the_systems(const char *path);
+bool hd_module_is_the_systems(const struct hd_modules *m, uint32_t index);
+
+/* Address in memory of an exported (dynamic) function or variable of module `index`, through its hash table,
+ * 0: none. */
+uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name);
+
+#endif

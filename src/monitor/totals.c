@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Figures that must survive the process: the monitor's sums, put into the record. No allocation.
+ */
+#include "monitor/totals.h"
+
+#include "monitor/look.h"
+
+#define WEIGH_NS (1 * HD_NS_PER_S)
+#define COUNT_TRIES 4
+#define TWICE_TICKS \
+    (1ULL << 40) /* some minutes; a sum that is less by more: the counter began anew in a turn */
+
+static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *c) {
+    sum->samples += c->samples;
+    sum->signals += c->signals;
+    sum->interrupted_syscalls += c->interrupted_syscalls;
+    sum->restarted_syscalls += c->restarted_syscalls;
+    sum->pause_total_ns += c->pause_total_ns;
+    sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
+}
+
+/* What a loop has counted, with the turn that ended last, which it sums when the next one ends. */
+struct counted {
+    uint64_t turns[HD_TURN_HISTOGRAM], busy_ticks, until_ns;
+};
+
+static uint64_t ended_ticks(const struct hd_loop *l, uint64_t *last) {
+    *last = atomic_load_explicit(&l->pending_ticks, memory_order_acquire);
+    return atomic_load_explicit(&l->busy_ticks, memory_order_acquire) + *last;
+}
+
+/* Of one instant, unless a turn ends at each try. */
+static void count(const struct hd_monitor *m, struct hd_watch *w, struct counted *c) {
+    struct hd_loop_view view;
+    uint64_t last, since;
+    unsigned tries = 0;
+    do {
+        hd_loop_view(&w->loop, &view);
+        c->busy_ticks = ended_ticks(&w->loop, &last);
+        c->until_ns = hd_ticks_to_clock(m, view.running ? view.turn_ticks : hd_ticks_now(m));
+        for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
+            c->turns[b] = atomic_load_explicit(&w->loop.histogram[b], memory_order_acquire);
+        }
+    } while ((view.word != atomic_load_explicit(&w->loop.word, memory_order_acquire) ||
+              c->busy_ticks != ended_ticks(&w->loop, &since)) &&
+             tries++ < COUNT_TRIES);
+    c->turns[hd_turn_bucket(hd_ticks_to_ns(last, m->clock.ns_per_tick_32))]++;
+}
+
+/* The loop's time since the last sum. The turns that ended in it were no longer, whatever the counter says:
+ * one in which the machine was suspended is none for the histogram, and busy for as long as the clock ran. So
+ * is one in which the process was stopped, as the runner may note only after it was summed. */
+static void sum_up(struct hd_monitor *m, struct hd_watch *w, const struct counted *c) {
+    uint64_t span_ns = c->until_ns > w->summed_ns ? c->until_ns - w->summed_ns : 0;
+    uint64_t grew = c->busy_ticks - w->summed_ticks;
+    uint64_t stopped_ns = atomic_load_explicit(&m->record->stopped_ns, memory_order_relaxed) - w->stopped_ns;
+    if (c->until_ns + stopped_ns <= m->clock.ns) {
+        stopped_ns = 0; /* perhaps in the turn that runs: when that has ended */
+    }
+    if (grew > 0 - TWICE_TICKS) {
+        grew = 0; /* the last turn had been seen twice, just as it was summed */
+    }
+    uint64_t busy_ns = hd_ticks_to_ns(grew, m->clock.ns_per_tick_32);
+    w->told_ns = busy_ns != 0 ? busy_ns : w->told_ns;
+    bool in_turn = stopped_ns - 1 < w->told_ns; /* 0: none was stopped */
+    if (in_turn || busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
+        uint64_t bucket = hd_turn_bucket(w->told_ns);
+        while (bucket > 0 && c->turns[bucket] == 0) {
+            bucket--;
+        }
+        m->past.histogram[bucket]--;
+        w->told_ns = 0;
+    }
+    busy_ns = busy_ns < span_ns ? busy_ns : span_ns;
+    w->busy_ns += busy_ns;
+    w->idle_ns += span_ns - busy_ns;
+    w->summed_ns += span_ns;
+    w->summed_ticks += grew;
+    w->stopped_ns += stopped_ns;
+    uint64_t *from = in_turn || w->idle_ns < stopped_ns ? &w->busy_ns : &w->idle_ns;
+    *from = *from > stopped_ns ? *from - stopped_ns : 0;
+}
+
+void hd_figures_add(struct hd_monitor *m, struct hd_figures *sum, struct hd_watch *w) {
+    struct counted c;
+    count(m, w, &c);
+    sum_up(m, w, &c);
+    for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
+        sum->histogram[b] += c.turns[b];
+    }
+    sum->busy_ns += w->busy_ns;
+    sum->idle_ns += w->idle_ns;
+    add_cost(&sum->cost, &(struct hd_capture_cost){.pause_max_ns = w->pause_max_ns});
+    add_cost(&sum->cost, &w->target.cost);
+}
+
+static uint64_t cpu_so_far(const struct hd_monitor *m) {
+    return hd_os_thread_cpu_ns() + atomic_load_explicit(&m->worker_cpu_ns, memory_order_relaxed);
+}
+
+static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *cost) {
+    struct hd_record *r = m->record;
+    atomic_store_explicit(&r->samples, cost->samples, memory_order_relaxed);
+    atomic_store_explicit(&r->signals, cost->signals, memory_order_relaxed);
+    atomic_store_explicit(&r->interrupted_syscalls, cost->interrupted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->restarted_syscalls, cost->restarted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->pause_total_ns, cost->pause_total_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->pause_max_ns, cost->pause_max_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->late_max_ns, m->late_max_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->cpu_ns, cpu_so_far(m), memory_order_relaxed);
+}
+
+void hd_figures_publish(struct hd_monitor *m) {
+    struct hd_record *r = m->record;
+    struct hd_figures sum = m->past;
+    unsigned i = 0;
+    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
+        hd_figures_add(m, &sum, w);
+    }
+    for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM; b++) { /* what lasted for days is one */
+        sum.histogram[HD_TURN_BUCKETS - 1] += sum.histogram[b];
+    }
+    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
+        uint64_t turns = (int64_t)sum.histogram[b] > 0 ? sum.histogram[b] : 0;
+        atomic_store_explicit(&r->turn_histogram[b], turns, memory_order_relaxed);
+    }
+    atomic_store_explicit(&r->busy_ns, sum.busy_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->idle_ns, sum.idle_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->alive_ns, hd_os_now_ns(), memory_order_relaxed);
+    publish_costs(m, &sum.cost);
+}
+
+void hd_figures_weigh(struct hd_monitor *m, uint64_t now_ns) {
+    uint64_t pause_ns = m->past.cost.pause_total_ns;
+    if (m->budget.at_ns != 0 && now_ns - m->budget.at_ns < WEIGH_NS) {
+        return;
+    }
+    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
+        uint32_t use = atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire);
+        if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) { /* a leaving one is not among the past yet */
+            pause_ns += hd_watch_at(m, i)->target.cost.pause_total_ns;
+        }
+    }
+    if (hd_budget_look(&m->budget, now_ns, cpu_so_far(m), pause_ns)) {
+        atomic_store_explicit(&m->record->degraded, 1, memory_order_relaxed);
+    }
+}

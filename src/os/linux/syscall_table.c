@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names of this machine's system calls, and what a thread that is blocked in one waits for. A table: all that
+ * look up a path or ask a file's server are in it, for such a wait (FUSE's) need not be an uninterruptible
+ * one; left out are those that as a rule wait for a lock of the kernel alone. Worker code: may run while a
+ * hang is on; no allocation.
+ */
+#include "cause/cause.h"
+
+#include <sys/syscall.h>
+
+#define CALL(wait, name) \
+    { SYS_##name, HD_WAIT_##wait, HD_OBJECT_DESCRIPTOR, #name }
+#define OBJECT(object, name) \
+    { SYS_##name, HD_WAIT_FILE, HD_OBJECT_##object, #name }
+#define CLOSED(name) \
+    { SYS_##name, HD_WAIT_DESCRIPTOR, HD_OBJECT_NONE, #name }
+
+static const struct __attribute__((packed)) {
+    int16_t nr;
+    uint8_t wait : 5;   /* enum hd_wait */
+    uint8_t object : 3; /* enum hd_object; of what waits for a file */
+    char name[18];      /* here, not elsewhere: no pointers for the loader to mend in every process */
+} calls[] = {
+    /* a descriptor: file, socket, pipe … decides */
+    CALL(DESCRIPTOR, read),
+    CALL(DESCRIPTOR, write),
+    CALL(DESCRIPTOR, readv),
+    CALL(DESCRIPTOR, writev),
+    CALL(DESCRIPTOR, pread64),
+    CALL(DESCRIPTOR, pwrite64),
+    CALL(DESCRIPTOR, preadv),
+    CALL(DESCRIPTOR, pwritev),
+    CALL(DESCRIPTOR, preadv2),
+    CALL(DESCRIPTOR, pwritev2),
+    CALL(DESCRIPTOR, sendfile),
+    CALL(DESCRIPTOR, splice),
+    CALL(DESCRIPTOR, tee),
+    CALL(DESCRIPTOR, vmsplice),
+    CALL(DESCRIPTOR, copy_file_range),
+    CALL(DESCRIPTOR, ioctl),
+
+    /* one that is closed: its number is free before what it was is waited for */
+    CLOSED(close),
+    CLOSED(close_range),
+    CLOSED(dup3),
+
+    /* files and file systems */
+    OBJECT(SECOND_PATH, openat),
+    OBJECT(SECOND_PATH, openat2),
+    CALL(FILE, fsync),
+    CALL(FILE, fdatasync),
+    OBJECT(NONE, sync),
+    CALL(FILE, syncfs),
+    CALL(FILE, sync_file_range),
+    OBJECT(NONE, msync),
+    CALL(FILE, fstat),
+    OBJECT(SECOND_PATH, newfstatat),
+    OBJECT(SECOND_PATH, statx),
+    OBJECT(FIRST_PATH, statfs),
+    CALL(FILE, fstatfs),
+    CALL(FILE, getdents64),
+    CALL(FILE, lseek),
+    OBJECT(FIRST_PATH, truncate),
+    CALL(FILE, ftruncate),
+    CALL(FILE, fallocate),
+    CALL(FILE, fadvise64),
+    CALL(FILE, readahead),
+    OBJECT(SECOND_PATH, renameat),
+    OBJECT(SECOND_PATH, renameat2),
+    OBJECT(SECOND_PATH, unlinkat),
+    OBJECT(SECOND_PATH, mkdirat),
+    OBJECT(SECOND_PATH, linkat),
+    OBJECT(NONE, symlinkat),
+    OBJECT(SECOND_PATH, readlinkat),
+    OBJECT(SECOND_PATH, faccessat),
+    OBJECT(SECOND_PATH, faccessat2),
+    CALL(FILE, fchmod),
+    OBJECT(SECOND_PATH, fchmodat),
+    CALL(FILE, fchown),
+    OBJECT(SECOND_PATH, fchownat),
+    OBJECT(SECOND_PATH, utimensat),
+    OBJECT(FIRST_PATH, getxattr),
+    OBJECT(FIRST_PATH, lgetxattr),
+    CALL(FILE, fgetxattr),
+    OBJECT(FIRST_PATH, setxattr),
+    OBJECT(FIRST_PATH, listxattr),
+    OBJECT(FIRST_PATH, lsetxattr),
+    CALL(FILE, fsetxattr),
+    OBJECT(FIRST_PATH, llistxattr),
+    CALL(FILE, flistxattr),
+    OBJECT(FIRST_PATH, removexattr),
+    OBJECT(FIRST_PATH, lremovexattr),
+    CALL(FILE, fremovexattr),
+    OBJECT(SECOND_PATH, mknodat),
+    OBJECT(SECOND_PATH, name_to_handle_at),
+    OBJECT(NONE, open_by_handle_at),
+    OBJECT(SECOND_PATH, inotify_add_watch),
+    OBJECT(NONE, fanotify_mark),
+    OBJECT(FIRST_PATH, chdir),
+    CALL(FILE, fchdir),
+    OBJECT(FIRST_PATH, chroot),
+    OBJECT(SECOND_PATH, quotactl),
+    OBJECT(SECOND_PATH, mount),
+    OBJECT(FIRST_PATH, umount2),
+    OBJECT(FIRST_PATH, execve),
+    OBJECT(SECOND_PATH, execveat),
+    OBJECT(NONE, bind), /* of a local socket, which has a path */
+    OBJECT(NONE, io_getevents),
+    OBJECT(NONE, io_pgetevents),
+    OBJECT(NONE, io_submit),
+
+    /* sockets */
+    CALL(SOCKET, connect),
+    CALL(SOCKET, accept),
+    CALL(SOCKET, accept4),
+    CALL(SOCKET, recvfrom),
+    CALL(SOCKET, recvmsg),
+    CALL(SOCKET, recvmmsg),
+    CALL(SOCKET, sendto),
+    CALL(SOCKET, sendmsg),
+    CALL(SOCKET, sendmmsg),
+    CALL(SOCKET, shutdown),
+
+    /* any of several descriptors */
+    CALL(ANY, ppoll),
+    CALL(ANY, pselect6),
+    CALL(ANY, epoll_pwait),
+    CALL(ANY, epoll_pwait2),
+
+    /* time, signals, other processes */
+    CALL(TIME, nanosleep),
+    CALL(TIME, clock_nanosleep),
+    CALL(SIGNAL, rt_sigsuspend),
+    CALL(SIGNAL, rt_sigtimedwait),
+    CALL(CHILD, wait4),
+    CALL(CHILD, waitid),
+
+    /* locks */
+    CALL(LOCK, futex),
+    CALL(LOCK, futex_waitv),
+    CALL(LOCK, flock),
+    CALL(LOCK, fcntl),
+    CALL(LOCK, semop),
+    CALL(LOCK, semtimedop),
+
+    /* memory */
+    CALL(MEMORY, mmap),
+    CALL(MEMORY, munmap),
+    CALL(MEMORY, mremap),
+    CALL(MEMORY, mprotect),
+    CALL(MEMORY, madvise),
+    CALL(MEMORY, mlock),
+    CALL(MEMORY, mlock2),
+    CALL(MEMORY, mlockall),
+    CALL(MEMORY, brk),
+    CALL(MEMORY, clone), /* and for a child, when it is a vfork */
+    CALL(MEMORY, clone3),
+
+    /* named, and no more than that */
+    CALL(OTHER, exit),
+    CALL(OTHER, exit_group),
+    CALL(OTHER, getrandom),
+    CALL(OTHER, io_uring_enter),
+    CALL(OTHER, membarrier),
+    CALL(OTHER, mq_timedreceive),
+    CALL(OTHER, mq_timedsend),
+    CALL(OTHER, msgrcv),
+    CALL(OTHER, msgsnd),
+    CALL(OTHER, ptrace),
+    CALL(OTHER, process_vm_readv),
+    CALL(OTHER, restart_syscall),
+    CALL(OTHER, sched_yield),
+    CALL(OTHER, finit_module),
+    CALL(OTHER, init_module),
+    CALL(OTHER, userfaultfd),
+
+#ifdef __x86_64__ /* older forms, which newer machines do not have */
+    OBJECT(FIRST_PATH, open),
+    OBJECT(FIRST_PATH, creat),
+    OBJECT(FIRST_PATH, stat),
+    OBJECT(FIRST_PATH, lstat),
+    OBJECT(FIRST_PATH, access),
+    OBJECT(FIRST_PATH, rename),
+    OBJECT(FIRST_PATH, unlink),
+    OBJECT(FIRST_PATH, rmdir),
+    OBJECT(FIRST_PATH, mkdir),
+    OBJECT(FIRST_PATH, link),
+    OBJECT(SECOND_PATH, symlink), /* the first one is a text, and need not be a path */
+    OBJECT(FIRST_PATH, readlink),
+    OBJECT(FIRST_PATH, chmod),
+    OBJECT(FIRST_PATH, chown),
+    OBJECT(FIRST_PATH, lchown),
+    OBJECT(FIRST_PATH, mknod),
+    OBJECT(FIRST_PATH, utime),
+    OBJECT(FIRST_PATH, utimes),
+    OBJECT(SECOND_PATH, futimesat),
+    CALL(FILE, getdents),
+    CLOSED(dup2),
+    CALL(ANY, poll),
+    CALL(ANY, select),
+    CALL(ANY, epoll_wait),
+    CALL(SIGNAL, pause),
+    CALL(MEMORY, fork),
+    CALL(CHILD, vfork),
+#endif
+};
+
+#define CALLS ((uint32_t)(sizeof calls / sizeof calls[0]))
+
+const char *hd_syscall_name(int32_t nr) {
+    for (uint32_t i = 0; i < CALLS; i++)
+        if (calls[i].nr == nr)
+            return calls[i].name;
+    return NULL;
+}
+
+enum hd_object hd_syscall_object(int32_t nr) {
+    for (uint32_t i = 0; i < CALLS; i++)
+        if (calls[i].nr == nr)
+            return (enum hd_object)calls[i].object;
+    return HD_OBJECT_NONE;
+}
+
+enum hd_wait hd_syscall_wait(int32_t nr) {
+    for (uint32_t i = 0; i < CALLS; i++)
+        if (calls[i].nr == nr)
+            return (enum hd_wait)calls[i].wait;
+    return HD_WAIT_OTHER;
+}

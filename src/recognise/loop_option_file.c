@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: a function by its name in a file's full table of symbols, which is not in memory: a program's own
+ * functions are seldom exported. The file may be garbage: what is read is checked, loops are bounded. No
+ * allocation.
+ */
+#include "recognise/loop_option.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "os/os.h"
+
+#define SECTIONS_MAX 65536u
+#define PLACES_MAX 16u /* where a name occurs among the names: those of others may end with it */
+
+struct places {
+    uint64_t at[PLACES_MAX];
+    uint32_t count;
+};
+
+static bool read_at(int fd, uint64_t at, void *to, size_t n) {
+    return hd_os.pread(fd, to, n, at) == (long)n;
+}
+
+/* The first section of that type, and its strings. */
+static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
+    Elf64_Ehdr e;
+    if (!read_at(fd, 0, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 ||
+        e.e_shentsize != sizeof *symbols) {
+        return false;
+    }
+    for (uint32_t i = 0; i < e.e_shnum && i < SECTIONS_MAX; i++) {
+        if (!read_at(fd, e.e_shoff + i * sizeof *symbols, symbols, sizeof *symbols)) {
+            return false;
+        }
+        if (symbols->sh_type == SHT_SYMTAB) {
+            return read_at(fd, e.e_shoff + symbols->sh_link * sizeof *names, names, sizeof *names);
+        }
+    }
+    return false;
+}
+
+static void find_name(int fd, const Elf64_Shdr *names, const char *name, struct places *p) {
+    char piece[4096];
+    size_t n = strlen(name) + 1; /* with its end */
+    p->count = 0;
+    for (uint64_t at = 0; at + n <= names->sh_size && n <= sizeof piece / 2;) {
+        uint64_t rest = names->sh_size - at;
+        size_t bytes = rest < sizeof piece ? (size_t)rest : sizeof piece;
+        if (!read_at(fd, names->sh_offset + at, piece, bytes)) {
+            return;
+        }
+        for (size_t i = 0; i + n <= bytes; i++) {
+            if (piece[i] == name[0] && memcmp(piece + i, name, n) == 0 && p->count < PLACES_MAX) {
+                p->at[p->count++] = at + i;
+            }
+        }
+        at += bytes - n + 1;
+    }
+}
+
+static uint64_t find_function(int fd, const Elf64_Shdr *symbols, const struct places *p) {
+    Elf64_Sym piece[128];
+    uint64_t count = symbols->sh_size / sizeof *piece;
+    for (uint64_t done = 0; done < count && p->count > 0;) {
+        size_t n = count - done < 128 ? (size_t)(count - done) : 128;
+        if (!read_at(fd, symbols->sh_offset + done * sizeof *piece, piece, n * sizeof *piece)) {
+            return 0;
+        }
+        for (size_t i = 0; i < n; i++) {
+            for (uint32_t k = 0; k < p->count && ELF64_ST_TYPE(piece[i].st_info) == STT_FUNC; k++) {
+                if (piece[i].st_name == p->at[k] && piece[i].st_value != 0) {
+                    return piece[i].st_value;
+                }
+            }
+        }
+        done += n;
+    }
+    return 0;
+}
+
+uint64_t hd_file_symbol(const char *path, const char *name) {
+    Elf64_Shdr symbols, names;
+    struct places places;
+    uint64_t found = 0;
+    int fd = hd_os.open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd < 0) {
+        return 0;
+    }
+    if (find_sections(fd, &symbols, &names)) {
+        find_name(fd, &names, name, &places);
+        found = find_function(fd, &symbols, &places);
+    }
+    hd_os_close(fd);
+    return found;
+}

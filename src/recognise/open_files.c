@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: what stands behind a wait's descriptor numbers. No allocation.
+ */
+#include "recognise/open_files.h"
+
+#include <string.h>
+
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "cause/linux/peer.h"
+#include "os/linux/proc_files.h"
+#include "preload/interpose/real.h"
+
+#define PTS_MAJOR 136 /* UNIX98_PTY_SLAVE_MAJOR: of all /dev/pts/N since Linux 2.6 */
+
+static const char of_eventfd[] = "anon_inode:[eventfd]";
+static const char by_any[] = "/dev/tty"; /* of whoever opens it */
+
+/* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
+static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
+    char path[48], text[512];
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
+    hd_read_text(k->proc_fd, path, text, sizeof text);
+    const char *id = hd_find_line(text, "eventfd-id:");
+    return id != NULL ? hd_hash(1, id, strnlen(id, 32)) : 0;
+}
+
+/* The process's terminal has two names: /dev/tty, and its own. Of that one the kernel tells the number. */
+static long name_terminal(const struct hd_worker *k, char *link, size_t size) {
+    uint64_t device = hd_own_terminal(k);
+    struct hd_text t = {.buf = link, .size = size, .used = strlen(by_any)};
+    if ((device >> 8 & 0xfff) == PTS_MAJOR) {
+        t.used = 0;
+        hd_text_str(&t, "/dev/pts/");
+        hd_text_u64(&t, (device & 0xff) | (device >> 12 & 0xfff00));
+    }
+    return (long)t.used;
+}
+
+uint64_t hd_object_of(const struct hd_worker *k, int tid, int fd, bool *open) {
+    char path[48], link[128];
+    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
+    long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link);
+    if (n <= 0) {
+        *open = false;
+        return hd_hash(2, &fd, sizeof fd);
+    }
+    if (n == (long)sizeof by_any - 1 && memcmp(link, by_any, sizeof by_any - 1) == 0) {
+        n = name_terminal(k, link, sizeof link);
+    }
+    uint64_t hash = hd_hash(HD_HASH_BEGIN, link, (size_t)n);
+    if (n > 5 && memcmp(link, "anon_", 5) == 0) {
+        bool event = n == sizeof of_eventfd - 1 && memcmp(link, of_eventfd, sizeof of_eventfd - 1) == 0;
+        hash = hd_hash(hash, &fd, sizeof fd) ^ (event ? eventfd_id(k, tid, fd) : 0);
+    }
+    return hash;
+}
+
+bool hd_objects_set(const struct hd_worker *k, int tid, const struct hd_wait_objects *id,
+                    struct hd_set *set) {
+    bool open = true;
+    set->count = 0;
+    if (id->epoll) {
+        uint64_t hash = hd_hash(3, &id->fd[0], sizeof id->fd[0]);
+        hash = hd_hash(hash, &id->epoll_generation, sizeof id->epoll_generation);
+        hd_set_add(set, hash | HD_OBJECT_EPOLL);
+        return true;
+    }
+    for (uint32_t i = 0; i < id->fds && i < HD_WAIT_FDS; i++) {
+        uint64_t object = hd_object_of(k, tid, id->fd[i], &open);
+        hd_set_add(set, object & ~HD_OBJECT_EPOLL);
+    }
+    return open;
+}
+
+/* ---- kinds, as evidence ------------------------------------------------------------------------ */
+
+#define ENDS_MAX 256 /* descriptors among which a pipe's or a socket's other end is looked for */
+
+enum kind {
+    OTHER,      /* a terminal, a device, a file */
+    LOOPS,      /* only a loop waits for it */
+    EVENTFD,    /* alone a request, beside others a wake-up */
+    PIPE,       /* to another process */
+    OWN_PIPE,   /* both ends are open here: a wake-up */
+    SOCKET,     /* to another process */
+    GONE,       /* closed since: as a request closes it */
+    OWN_SOCKET, /* one of a pair, of which both are open here */
+    KINDS,
+};
+
+static bool link_of(const struct hd_worker *k, int tid, int fd, char *link, size_t size) {
+    char path[48];
+    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
+    long n = hd_os.readlink_at(k->proc_fd, path, link, size - 1);
+    link[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+static bool is_open_as(const struct hd_worker *k, int tid, int but, const char *link) {
+    char other[64];
+    for (int fd = 0; fd < ENDS_MAX; fd++) {
+        if (fd != but && link_of(k, tid, fd, other, sizeof other) && strcmp(link, other) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t inode_of(const char *link) {
+    uint64_t inode = 0;
+    hd_take_number(link + strlen("socket:["), &inode);
+    return inode;
+}
+
+static bool is_of_a_pair(const struct hd_worker *k, int tid, int fd, const char *link) {
+    char peer[32];
+    struct hd_text t;
+    uint32_t other = hd_peer_inode_of_unix(inode_of(link));
+    hd_text_init(&t, peer, sizeof peer);
+    hd_text_str(&t, "socket:[");
+    hd_text_u64(&t, other);
+    hd_text_str(&t, "]");
+    return other != 0 && is_open_as(k, tid, fd, peer);
+}
+
+static enum kind kind_of(const struct hd_worker *k, int tid, int fd) {
+    static const char *const of_loops[] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]",
+                                           "anon_inode:inotify", "anon_inode:[io_uring]"};
+    char link[64];
+    if (!link_of(k, tid, fd, link, sizeof link)) {
+        return GONE;
+    }
+    for (unsigned i = 0; i < sizeof of_loops / sizeof of_loops[0]; i++) {
+        if (strcmp(link, of_loops[i]) == 0) {
+            return LOOPS;
+        }
+    }
+    if (strcmp(link, of_eventfd) == 0) {
+        return EVENTFD;
+    }
+    if (hd_starts_with(link, "pipe:[")) {
+        return is_open_as(k, tid, fd, link) ? OWN_PIPE : PIPE;
+    }
+    if (hd_starts_with(link, "socket:[")) {
+        return is_of_a_pair(k, tid, fd, link) ? OWN_SOCKET : SOCKET;
+    }
+    return OTHER;
+}
+
+static uint32_t content_of(const struct hd_worker *k, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
+    char path[48], text[2048];
+    uint32_t n = 0;
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", epoll);
+    hd_read_text(k->proc_fd, path, text, sizeof text);
+    for (const char *at = strstr(text, "tfd:"); at != NULL && n < HD_WAIT_FDS; at = strstr(at, "tfd:")) {
+        uint64_t number;
+        for (at += strlen("tfd:"); *at == ' ' || *at == '\t'; at++) {
+        }
+        at = hd_take_number(at, &number);
+        fd[n++] = (int32_t)number;
+    }
+    return n;
+}
+
+static bool is_connected(const struct hd_worker *k, int tid, int fd) {
+    char link[64], peer[64];
+    if (!link_of(k, tid, fd, link, sizeof link)) {
+        return false;
+    }
+    uint64_t inode = inode_of(link);
+    return hd_peer_inode_of_unix(inode) != 0 || hd_peer_of_inet(k->proc_fd, tid, inode, peer, sizeof peer);
+}
+
+/* An instance that has nothing but pipes of others, or one connected socket, is a request of several calls.
+ */
+static enum hd_wait_evidence evidence_of_epoll(const struct hd_worker *k, int tid, int epoll) {
+    int32_t fd[HD_WAIT_FDS];
+    uint32_t count[KINDS] = {0}, n = HD_WAIT_FDS;
+    if (hd_may_read_epoll(k->proc_fd, tid)) {
+        n = content_of(k, tid, epoll, fd);
+    }
+    if (n == HD_WAIT_FDS) {
+        return HD_EVIDENCE_BY_KIND;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        count[kind_of(k, tid, fd[i])]++;
+    }
+    bool pipes = count[PIPE] > 0 && count[PIPE] + count[OWN_PIPE] == n;
+    bool request = n == 1 && count[SOCKET] == 1 && is_connected(k, tid, fd[0]);
+    return pipes || request ? HD_EVIDENCE_CALL : HD_EVIDENCE_BY_KIND;
+}
+
+enum hd_wait_evidence hd_objects_evidence(const struct hd_worker *k, int tid,
+                                          const struct hd_wait_objects *id) {
+    if (id->epoll) {
+        return hd_wait_is_library(id->fd[0]) ? HD_EVIDENCE_BY_NAME : evidence_of_epoll(k, tid, id->fd[0]);
+    }
+    uint32_t n = id->fds < HD_WAIT_FDS ? id->fds : HD_WAIT_FDS, count[KINDS] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        count[(id->listens >> i & 1) != 0 ? LOOPS : kind_of(k, tid, id->fd[i])]++;
+    }
+    uint32_t pipes = count[PIPE] + count[OWN_PIPE], sockets = count[SOCKET] + count[OWN_SOCKET];
+    if (count[GONE] == n && n > 0) { /* or /proc is of another namespace, and nothing is known */
+        return hd_open_count(k->proc_fd, tid) >= 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_PLAIN;
+    }
+    if (n > 0 && (pipes == n || (n == 1 && sockets + count[EVENTFD] == 1))) {
+        return HD_EVIDENCE_CALL; /* make waits for its job server by a pipe of which it has both ends */
+    }
+    uint32_t wakers = count[EVENTFD] + count[OWN_PIPE];
+    if (count[PIPE] > 0 && count[PIPE] + wakers == n) {
+        return HD_EVIDENCE_CALL; /* Ruby reads a child's output so, beside a waker of its own */
+    }
+    bool wakes = wakers > 0 && wakers < n && !(sockets == 1 && wakers == n - 1);
+    return count[LOOPS] > 0 || wakes ? HD_EVIDENCE_BY_KIND : HD_EVIDENCE_PLAIN;
+}
+
+bool hd_objects_epoll_open(const struct hd_worker *k, int tid, const struct hd_wait_objects *id) {
+    static const char epoll[] = "anon_inode:[eventpoll]";
+    char path[48], link[sizeof epoll];
+    if (hd_wait_is_library(id->fd[0])) {
+        return true;
+    }
+    hd_task_fd_path(path, sizeof path, tid, "fd", id->fd[0]);
+    return hd_os.readlink_at(k->proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
+           memcmp(link, epoll, sizeof epoll - 1) == 0 &&
+           hd_epoll_generation(id->fd[0]) == id->epoll_generation;
+}

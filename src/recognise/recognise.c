@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: recognition of the loop's own wait. No allocation.
+ */
+#include "recognise/recognise.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "preload/interpose/real.h"
+#include "recognise/open_files.h"
+#include "worker/deferred.h"
+
+/* How often a certain loop is judged again: another one may succeed it. */
+#define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
+/* A condition variable is waited for in two or three functions of libc, below the loop's own or in it. */
+#define SAME_TURN_FRAMES 4
+
+struct hd_waits *hd_waits_new(void) {
+    struct hd_waits *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
+    if (t != NULL) {
+        t->recognition = (struct hd_recognition *)(void *)(t + 1);
+    }
+    return t;
+}
+
+void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record) {
+    memset(g, 0, sizeof *g);
+    hd_rule_init(&g->rule);
+    hd_chosen_init(&g->chosen, record->options.loop);
+}
+
+/* In a wait that is known for the loop's. */
+static bool is_idle(struct hd_loop *loop) {
+    struct hd_loop_view view;
+    hd_loop_view(loop, &view);
+    return !view.running;
+}
+
+bool hd_recognise_due(void *waits, uint64_t now_ns) {
+    struct hd_waits *t = waits;
+    struct hd_recognition *g = t->recognition;
+    if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) != 0) {
+        return true;
+    }
+    uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
+    bool waited = order != atomic_load_explicit(&g->order, memory_order_relaxed);
+    struct hd_loop *loop = t->loop;
+    if (loop == NULL) {
+        return false; /* its watch just begins */
+    }
+    bool sure = atomic_load_explicit(&loop->sure, memory_order_relaxed);
+    uint64_t looked_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
+    if (sure) {
+        return waited && now_ns - looked_ns >= CERTAIN_EVERY_NS;
+    }
+    bool again = order != 0 && order != atomic_load_explicit(&g->idle_order, memory_order_relaxed) &&
+                 is_idle(loop); /* it returned: it is certain now, if it has evidence */
+    return waited || again || looked_ns == 0;
+}
+
+/* ---- what an identity waits for --------------------------------------------------------------- */
+
+/* Of the interposed call, the innermost ones. */
+static uint32_t own_frames(const struct hd_worker *k, const struct hd_left_stack *left, uint32_t count) {
+    uint32_t own = 0;
+    while (own + 1 < count && left->regs.sp + k->frames[own].at <= left->sp) {
+        own++;
+    }
+    return own;
+}
+
+/* The wait's place, and what its stack says. Returns whether the user says that it is the loop's. */
+static bool read_stack(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
+                       struct hd_seen_wait *seen) {
+    struct hd_walk walk;
+    hd_unwind(k->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, k->frames, HD_FRAMES_MAX,
+              &walk);
+    uint64_t hash = hd_hash(4, &left->regs.sp, sizeof left->regs.sp);
+    for (uint32_t i = 1; i < walk.count; i++) {
+        hash = hd_hash(hash, &k->frames[i].pc, sizeof k->frames[i].pc);
+    }
+    bool whole = walk.stop == HD_STOP_ROOT;
+    seen->at.place = walk.count > 1 ? hash : 0;
+    seen->at.depth = whole ? walk.count + walk.cut - own_frames(k, left, walk.count) : 0;
+    if (left->elsewhere) {
+        seen->at.base = whole ? left->regs.sp + k->frames[walk.count - 1].at : HD_BASE_UNKNOWN;
+    }
+    seen->evidence = (int8_t)hd_known_function(&g->known_functions, &k->modules, k->frames, walk.count);
+    return hd_chosen_on(&g->chosen) && hd_chosen_waits(&g->chosen, &k->modules, k->frames, walk.count);
+}
+
+static void judge_kinds(const struct hd_worker *k, int tid, const struct hd_wait_objects *objects,
+                        struct hd_seen_wait *seen) {
+    if (seen->evidence != HD_EVIDENCE_ASKS && seen->evidence != HD_EVIDENCE_BY_NAME) {
+        seen->evidence = (int8_t)hd_objects_evidence(k, tid, objects);
+    }
+}
+
+static void resolve(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
+    if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) == 0) {
+        return;
+    }
+    t->left.reading = atomic_exchange_explicit(&t->left.between, t->left.reading, memory_order_acq_rel) & 3;
+    struct hd_left_stack *left = &t->left.stack[t->left.reading];
+    struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
+    struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
+    struct hd_seen_wait seen = {.at.sp = left->sp};
+    hd_objects_set(k, t->loop->tid, &left->objects, &seen.set);
+    bool chosen = read_stack(t->recognition, k, left, &seen);
+    judge_kinds(k, t->loop->tid, &left->objects, &seen);
+    if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
+        *known = (struct hd_known_identity){
+            .uses = left->uses, .known = true, .chosen = chosen, .objects = left->objects, .seen = seen};
+        atomic_store_explicit(&id->resolved, 1, memory_order_seq_cst);
+        if (atomic_load_explicit(&id->uses, memory_order_seq_cst) != left->uses) {
+            atomic_store_explicit(&id->resolved, 0,
+                                  memory_order_seq_cst); /* given away meanwhile: of another */
+        }
+        struct hd_rule_state *r = &t->recognition->rule;
+        if (!hd_chosen_on(&t->recognition->chosen)) {
+            hd_rule_seen(r, hd_rule_group_of(r, &seen), &seen, left->blocks, now_ns);
+        }
+    }
+}
+
+/* Whether anything of these that all waits of the loop are for is open. */
+static bool is_open(const struct hd_rule_state *r, const struct hd_worker *k, int tid,
+                    const struct hd_wait_objects *objects) {
+    if (objects->epoll) {
+        return hd_objects_epoll_open(k, tid, objects);
+    }
+    for (uint32_t i = 0; i < objects->fds && i < HD_WAIT_FDS; i++) {
+        bool open = true;
+        struct hd_set one = {.count = 1};
+        one.object[0] = hd_object_of(k, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
+        if (open && hd_rule_shares(r, r->loop, &one)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A loop whose descriptors are closed, all of them, was made anew, or is over. */
+static void note_gone(struct hd_waits *t, const struct hd_worker *k) {
+    struct hd_recognition *g = t->recognition;
+    bool any = false;
+    for (uint32_t i = 0; i < HD_IDENTITIES && g->rule.loop != HD_RULE_NONE; i++) {
+        const struct hd_known_identity *known = &g->identity[i];
+        bool loops = known->known && known->seen.set.count > 0 &&
+                     atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses &&
+                     atomic_load_explicit(&t->identity[i].verdict, memory_order_relaxed) == HD_WAIT_IDLE;
+        if (loops && is_open(&g->rule, k, t->loop->tid, &known->objects)) {
+            return;
+        }
+        any |= loops;
+    }
+    if (any) {
+        hd_rule_gone(&g->rule);
+    }
+}
+
+/* The thread compares numbers, and numbers are given anew: one connection after the other looks like one to
+ * it. What waited since the last time is told of what its numbers mean now. */
+static void look_again(struct hd_waits *t, const struct hd_worker *k) {
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        struct hd_known_identity *known = &t->recognition->identity[i];
+        struct hd_set now;
+        if (known->known && !known->objects.epoll &&
+            atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
+            hd_objects_set(k, t->loop->tid, &known->objects, &now)) {
+            bool call = known->seen.evidence == HD_EVIDENCE_CALL; /* and is none after its descriptors went */
+            known->seen.set = now;
+            judge_kinds(k, t->loop->tid, &known->objects, &known->seen);
+            known->seen.evidence = call ? HD_EVIDENCE_CALL : known->seen.evidence;
+        }
+    }
+}
+
+/* ---- the rule --------------------------------------------------------------------------------- */
+
+/* Waits since the last time, in the order of each identity's last one: of all it is told when they ended by
+ * the thread, since we may be late. `now`: now_ns in ticks. */
+static void tell_rule(struct hd_waits *t, uint64_t now_ns, uint64_t now) {
+    struct hd_recognition *g = t->recognition;
+    uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
+    uint64_t told = 0, last_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
+    for (uint32_t n = 0; n < HD_IDENTITIES; n++) { /* the thread goes on: each comes once, or next time */
+        uint32_t next = HD_IDENTITIES;
+        uint64_t next_order = UINT64_MAX;
+        for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+            uint64_t order = atomic_load_explicit(&t->identity[i].order, memory_order_relaxed);
+            const struct hd_known_identity *known = &g->identity[i];
+            bool new_waits =
+                known->known &&
+                atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
+                atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses;
+            if (new_waits && order > told && order < next_order) {
+                next = i;
+                next_order = order;
+            }
+        }
+        if (next == HD_IDENTITIES) {
+            return;
+        }
+        struct hd_known_identity *known = &g->identity[next];
+        const struct hd_identity *id = &t->identity[next];
+        uint64_t waits = atomic_load_explicit(&id->waits, memory_order_acquire);
+        uint64_t ticks = atomic_load_explicit(&id->ticks, memory_order_acquire);
+        uint64_t first = atomic_load_explicit(&id->first_began, memory_order_acquire);
+        uint64_t over = atomic_load_explicit(&id->over, memory_order_acquire);
+        told = next_order;
+        if (atomic_load_explicit(&id->uses, memory_order_relaxed) != known->uses) {
+            continue; /* given away meanwhile: of another */
+        }
+        uint64_t ago_ns = over < now ? hd_ticks_to_ns(now - over, rate) : 0;
+        last_ns =
+            ago_ns < now_ns - last_ns ? now_ns - ago_ns : last_ns; /* the counter may run in a suspend */
+        known->seen.first = first;
+        uint32_t group = hd_rule_group_of(&g->rule, &known->seen);
+        hd_rule_waited(&g->rule, group, &known->seen, hd_ticks_to_ns(ticks - known->ticks, rate),
+                       waits - known->waits, next_order, last_ns);
+        known->waits = waits;
+        known->ticks = ticks;
+    }
+}
+
+static bool is_loops(struct hd_recognition *g, const struct hd_known_identity *known) {
+    return hd_chosen_on(&g->chosen) ? known->chosen
+                                    : hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop;
+}
+
+static uint8_t verdict_on(struct hd_recognition *g, const struct hd_known_identity *known) {
+    if (hd_chosen_on(&g->chosen)) {
+        return !g->chosen.seen ? HD_WAIT_UNKNOWN : known->chosen ? HD_WAIT_IDLE : HD_WAIT_BUSY;
+    }
+    enum hd_verdict verdict = hd_rule_verdict(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
+    return verdict == HD_VERDICT_IDLE   ? HD_WAIT_IDLE
+           : verdict == HD_VERDICT_BUSY ? HD_WAIT_BUSY
+                                        : HD_WAIT_UNKNOWN;
+}
+
+/* What became known too late for marks: when the loop first waited (its launch ended there), and when it last
+ * had (the turn began there). A later wait whose meaning nobody knows may have been the loop's as well. */
+static void tell_what_was(struct hd_waits *t) {
+    struct hd_recognition *g = t->recognition;
+    struct hd_loop *loop = t->loop;
+    uint64_t first = UINT64_MAX, last = 0, last_order = 0, unknown_order = 0;
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        const struct hd_known_identity *known = &g->identity[i];
+        const struct hd_identity *id = &t->identity[i];
+        uint64_t began = atomic_load_explicit(&id->first_began, memory_order_relaxed);
+        uint64_t order = atomic_load_explicit(&id->order, memory_order_relaxed);
+        if (!known->known || atomic_load_explicit(&id->uses, memory_order_relaxed) != known->uses) {
+            unknown_order = order > unknown_order ? order : unknown_order;
+        } else if (began != 0 && is_loops(g, known)) {
+            first = began < first ? began : first;
+            last = order > last_order ? atomic_load_explicit(&id->ended, memory_order_seq_cst) : last;
+            last_order = order > last_order ? order : last_order;
+        }
+    }
+    atomic_store_explicit(&loop->resumed, last_order > unknown_order ? last : 0, memory_order_release);
+    if (first != UINT64_MAX && atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&loop->launched, first, memory_order_release);
+    }
+}
+
+/* A wait on a set that the loop never had before was over before anybody knew that it was the loop's: the
+ * turn ended when it began. */
+static void tell_wait_was(struct hd_loop *loop, const struct hd_identity *id) {
+    uint64_t ended = atomic_load_explicit(&id->ended, memory_order_seq_cst);
+    uint64_t began = atomic_load_explicit(&id->began, memory_order_acquire);
+    bool whole = began < ended && atomic_load_explicit(&id->ended, memory_order_acquire) == ended;
+    if (whole && ended > atomic_load_explicit(&loop->waited_to, memory_order_relaxed)) {
+        atomic_store_explicit(&loop->waited_from, began, memory_order_relaxed);
+        atomic_store_explicit(&loop->waited_to, ended, memory_order_release);
+    }
+}
+
+uint64_t hd_recognise_waited_ns(const struct hd_waits *t) {
+    uint64_t ticks = 0;
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        ticks += atomic_load_explicit(&t->identity[i].ticks, memory_order_relaxed);
+    }
+    return t->loop != NULL
+               ? hd_ticks_to_ns(ticks, atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed))
+               : 0;
+}
+
+/* ---- verdicts --------------------------------------------------------------------------------- */
+
+static uint32_t standing_of(const struct hd_rule_state *r) {
+    return hd_rule_certain(r)        ? HD_RECORD_LOOP_CERTAIN
+           : hd_rule_stands(r)       ? HD_RECORD_LOOP
+           : r->loop != HD_RULE_NONE ? HD_RECORD_LOOP_UNSURE
+                                     : HD_RECORD_NO_LOOP;
+}
+
+static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
+    struct hd_recognition *g = t->recognition;
+    struct hd_loop *loop = t->loop;
+    bool changed = g->rule.changes != g->rule_changes;
+    bool first = g->rule_changes == 0;
+    if (changed) {
+        g->rule_changes = g->rule.changes;
+        tell_what_was(t);
+        if (!first) {
+            const struct hd_watch *w = (const struct hd_watch *)(const void *)loop;
+            hd_held_void(k, w->index, w->generation);
+            atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
+        }
+    }
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        const struct hd_known_identity *known = &g->identity[i];
+        struct hd_identity *id = &t->identity[i];
+        if (!known->known || atomic_load_explicit(&id->uses, memory_order_seq_cst) != known->uses) {
+            continue;
+        }
+        uint8_t byte = verdict_on(g, known);
+        if (atomic_load_explicit(&id->verdict, memory_order_relaxed) != byte) {
+            atomic_store_explicit(&id->verdict, byte, memory_order_seq_cst);
+            if (atomic_load_explicit(&id->uses, memory_order_seq_cst) != known->uses) {
+                atomic_store_explicit(&id->verdict, HD_WAIT_UNKNOWN, memory_order_seq_cst); /* of another */
+            } else if (byte == HD_WAIT_IDLE && !changed) {
+                tell_wait_was(loop, id);
+            }
+        }
+    }
+    if (changed) { /* a wait that ended before its verdict has told its end: now, if not before */
+        tell_what_was(t);
+    }
+    atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
+                          memory_order_relaxed);
+    atomic_store_explicit(&loop->sure, hd_rule_certain(&g->rule), memory_order_relaxed);
+    if (hd_rule_certain(&g->rule)) { /* the monitor may be parked by now */
+        hd_held_show(k, ((const struct hd_watch *)(const void *)loop)->index, g->generation);
+    }
+    atomic_store_explicit(&loop->has_evidence, hd_rule_has_evidence(&g->rule), memory_order_relaxed);
+    g->standing = standing_of(&g->rule);
+}
+
+/* By which the thread itself waits, about as deep as it is now, and not for a call's sake; -1: none. In a
+ * callback of the loop it is deeper. */
+static int32_t epoll_at(const struct hd_waits *t, uint32_t depth) {
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        const struct hd_known_identity *known = &t->recognition->identity[i];
+        const struct hd_identity *id = &t->identity[i];
+        if (known->known && known->objects.epoll && depth <= known->seen.at.depth + SAME_TURN_FRAMES &&
+            known->objects.epoll_generation == hd_epoll_generation(known->objects.fd[0]) &&
+            atomic_load_explicit(&id->uses, memory_order_relaxed) == known->uses &&
+            atomic_load_explicit(&id->verdict, memory_order_relaxed) != HD_WAIT_BUSY) {
+            return known->objects.fd[0];
+        }
+    }
+    return -1;
+}
+
+void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
+    struct hd_recognition *g = t->recognition;
+    const struct hd_where at = {.sp = how->sp, .depth = how->depth};
+    bool was = hd_rule_certain(&g->rule);
+    if (how->in_turn && !how->served) {
+        how->epoll = epoll_at(t, how->depth);
+        return;
+    }
+    if (!hd_chosen_on(&g->chosen)) {
+        if (how->served) {
+            hd_rule_left(&g->rule);
+        } else {
+            hd_rule_blocked_at(&g->rule, &at);
+        }
+    }
+    if (was && !hd_rule_certain(&g->rule)) {
+        atomic_store_explicit(&t->loop->sure, false, memory_order_relaxed);
+        g->standing = standing_of(&g->rule);
+    }
+}
+
+void hd_recognise_end(struct hd_waits *t, struct hd_worker *k) {
+    const struct hd_recognition *g = t->recognition;
+    const struct hd_watch *w = (const struct hd_watch *)(const void *)t->loop;
+    if (g->looked_ns != 0 && g->standing < HD_RECORD_LOOP) {
+        hd_held_void(k, w->index, g->generation);
+    }
+}
+
+void hd_recognise(void *waits, struct hd_worker *k) {
+    struct hd_waits *t = waits;
+    struct hd_recognition *g = t->recognition;
+    if (t->loop == NULL) {
+        return; /* the main thread's watch just begins, or there was no memory for it: a named one was due */
+    }
+    uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
+    uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
+    resolve(t, k, now_ns);
+    if (hd_chosen_on(&g->chosen)) {
+        if (g->chosen.seen) {
+            hd_rule_overrule(&g->rule);
+        }
+    } else {
+        note_gone(t, k);
+        look_again(t, k);
+        tell_rule(t, now_ns, now);
+        if (is_idle(t->loop)) {
+            hd_rule_waits_again(&g->rule, now_ns);
+            atomic_store_explicit(&g->idle_order, order, memory_order_relaxed);
+        }
+    }
+    g->generation = ((const struct hd_watch *)(const void *)t->loop)->generation;
+    give_verdicts(t, k);
+    atomic_store_explicit(&g->order, order, memory_order_relaxed);
+    atomic_store_explicit(&g->looked_ns, now_ns, memory_order_relaxed);
+    if (atomic_load_explicit(&k->monitor->stopping, memory_order_relaxed)) {
+        hd_recognise_end(t, k);
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: what the identities of a thread's waits mean. Reads the stacks that the thread left and the
+ * descriptors behind the numbers, applies the rule, gives verdicts. No allocation.
+ */
+#ifndef HD_RECOGNISE_H
+#define HD_RECOGNISE_H
+
+#include "recognise/known_functions.h"
+#include "recognise/loop_option.h"
+#include "recognise/wait_table.h"
+#include "worker/worker.h"
+
+struct hd_known_identity {
+    uint32_t uses; /* of the place in the table that this is about */
+    bool known;
+    struct hd_wait_objects objects;
+    bool chosen; /* the user says that it is the loop's */
+    struct hd_seen_wait seen;
+    uint64_t waits, ticks; /* already told to the rule */
+};
+
+struct hd_recognition {
+    struct hd_rule_state rule;
+    struct hd_functions known_functions;
+    struct hd_chosen chosen; /* in place of the rule */
+    struct hd_known_identity identity[HD_IDENTITIES];
+    _Atomic uint64_t order;      /* of the last wait that the rule was told of */
+    _Atomic uint64_t idle_order; /* the same, when its loop was last found idle */
+    _Atomic uint64_t looked_ns;  /* when it last was; 0: not yet */
+    uint64_t rule_changes;
+    uint32_t standing;   /* enum hd_record_loop */
+    uint32_t generation; /* of the watch when it last was looked at */
+};
+
+/* A thread that is not watched yet, with its recognition, which is not ready; NULL: no memory. */
+struct hd_waits *hd_waits_new(void);
+
+void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
+
+/* What the identities that are known have waited in all: about, for old ones are forgotten. */
+uint64_t hd_recognise_waited_ns(const struct hd_waits *t);
+
+/* The monitor: is there something to recognise? `waits`: struct hd_waits. */
+bool hd_recognise_due(void *waits, uint64_t now_ns);
+/* The worker: a sample found the thread blocked. Sets `standing`. */
+void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how);
+/* The worker: does it, and sets `standing`; in a program that ends, for the last time. */
+void hd_recognise(void *waits, struct hd_worker *k);
+/* The worker: the thread has ended. What is held of a loop that was none, or is in doubt, goes: another
+ * thread's loop would have it shown at the end. */
+void hd_recognise_end(struct hd_waits *t, struct hd_worker *k);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * x86-64: register numbers (System V psABI 1.0, figure 3.36) and the application of a compact rule.
+ * Worker: may run while a hang is on, no allocation.
+ */
+#ifndef HD_UNWIND_ARCH_X86_64_H
+#define HD_UNWIND_ARCH_X86_64_H
+
+#include "base/types.h"
+#include "unwind/cfa.h"
+#include "unwind/rule.h"
+
+#define HD_ARCH_FP 6u
+#define HD_ARCH_SP 7u
+#define HD_ARCH_PC 16u /* the return address column */
+#define HD_ARCH_REGS 17u
+
+/* Callee-saved registers that a compact rule can restore: rbp, rbx, r12 to r15. */
+#define HD_ARCH_SLOTS \
+    { 6, 3, 12, 13, 14, 15 }
+#define HD_ARCH_SAVED_SHIFT 0u
+#define HD_ARCH_CALLEE_SAVED (UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(0xf) << 12)
+#define HD_ARCH_RETURN_WORDS 1u     /* the return address is always in the word below the CFA */
+#define HD_ARCH_LEAF_KEEPS_SP false /* a call always moves the stack pointer */
+
+static inline bool hd_arch_return_is_plain(const struct hd_row *row) {
+    const struct hd_register_rule *ra = &row->reg[HD_ARCH_PC];
+    return row->return_column == HD_ARCH_PC && ra->how == HD_HOW_OFFSET && ra->value == -8;
+}
+
+/* False: the return address is in a register whose value is not known. */
+static inline bool hd_arch_return_known(const struct hd_rule *rule, uint64_t valid) {
+    (void)rule;
+    (void)valid;
+    return true;
+}
+
+static inline uint64_t hd_arch_strip(uint64_t pc) {
+    return pc;
+}
+
+static inline uint64_t hd_arch_word(const uint8_t *p) {
+    uint64_t v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* The caller's registers from the words below `cfa` (a place in the stack copy, with rule->depth words below
+ * it). The frame pointer is in *fp, not in its place in `r`: a loop can keep it at hand. Returns the return
+ * address; the stack pointer is the caller's business. */
+static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r,
+                                     uint64_t *fp) {
+    static const uint8_t number[] = HD_ARCH_SLOTS;
+    if (rule->slot[0] != 0)
+        *fp = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[0]);
+#pragma GCC unroll 6
+    for (unsigned i = 1; i < sizeof number; i++)
+        if (rule->slot[i] != 0)
+            r[number[i]] = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[i]);
+    return hd_arch_word(cfa - 8);
+}
+
+/* Which registers are known in the caller. */
+static inline uint64_t hd_arch_valid_after(const struct hd_rule *rule, uint64_t valid) {
+    return (valid & HD_ARCH_CALLEE_SAVED) | rule->saved;
+}
+
+#endif

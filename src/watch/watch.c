@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code: watching a loop, and no more. At any moment, from any thread; less than 100 ms. Nothing is
+ * allocated but a block of watches where there are many, and what the watched thread answers by.
+ */
+#include <string.h>
+
+#include "capture/mailbox.h"
+#include "monitor/monitor.h"
+#include "watch/run.h"
+
+#define BLOCK_BYTES (HD_BLOCK_LOOPS * sizeof(struct hd_watch))
+_Static_assert(BLOCK_BYTES % 8 == 0, "hd_os_memory_clear()");
+
+/* What threads left in slots that had no next watch: the monitor that might have read it has ended. */
+static void give_what_is_left(struct hd_monitor *m) {
+    for (unsigned i = 0, n = atomic_load(&m->slots); i < n; i++) {
+        void *memory = atomic_load(&hd_watch_at(m, i)->left);
+        if (memory != NULL) {
+            hd_os_memory_give(memory, hd_capture_thread_bytes());
+        }
+    }
+}
+
+void hd_watches_clear(struct hd_monitor *m) {
+    give_what_is_left(m);
+    for (unsigned i = 0; i < HD_BLOCKS - 1 && m->more[i] != NULL; i++) {
+        hd_os_memory_clear(m->more[i], BLOCK_BYTES);
+    }
+}
+
+/* From here to leave_watches() the watches are not zeroed by a next start. False: a stop was quicker. */
+static bool enter_watches(struct hd_monitor *m) {
+    atomic_fetch_add(&m->entering, 1);
+    if (hd_run_has(m)) {
+        return true;
+    }
+    atomic_fetch_sub(&m->entering, 1);
+    return false;
+}
+
+static void leave_watches(struct hd_monitor *m) {
+    atomic_fetch_sub(&m->entering, 1);
+}
+
+/* The block that slot `i` is in is there from now on; false: there is no memory for it. */
+static bool have_block(struct hd_monitor *m, unsigned i) {
+    if (i < HD_BLOCK_LOOPS || atomic_load(&m->more[i / HD_BLOCK_LOOPS - 1]) != NULL) {
+        return true;
+    }
+    struct hd_watch *none = NULL, *made = hd_os_memory_take(BLOCK_BYTES);
+    if (made != NULL && !atomic_compare_exchange_strong(&m->more[i / HD_BLOCK_LOOPS - 1], &none, made)) {
+        hd_os_memory_give(made, BLOCK_BYTES); /* another thread was quicker */
+    }
+    return made != NULL;
+}
+
+static struct hd_watch *claim(struct hd_monitor *m) {
+    for (unsigned i = 0; i < HD_LOOPS_MAX && have_block(m, i); i++) {
+        struct hd_watch *w = hd_watch_at(m, i);
+        uint32_t free = HD_WATCH_FREE;
+        if (atomic_compare_exchange_strong(&w->use, &free, HD_WATCH_CLAIMED)) {
+            uint32_t slots = atomic_load(&m->slots);
+            while (slots <= i && !atomic_compare_exchange_weak(&m->slots, &slots, i + 1)) {
+            }
+            w->index = (uint8_t)i;
+            return w;
+        }
+    }
+    return NULL;
+}
+
+/* What a watch on the calling thread has left that a stop has ended. */
+static void give_left_over(void) {
+    void *memory = hd_capture_thread_left_over();
+    if (memory != NULL) {
+        hd_os_memory_give(memory, hd_capture_thread_bytes());
+    }
+}
+
+/* A stop goes on, or is over: our stack is not read any more when this returns. */
+void hd_watch_leave_stopped(void) {
+    uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
+    hd_run_wait_changed(until_ns);
+    give_left_over();
+    struct hd_mailbox *own = hd_capture_own_mailbox();
+    if (own != NULL && own->tid == hd_os.get_tid()) {
+        (void)hd_capture_thread_leave(own); /* not closed yet: better lost */
+    }
+}
+
+/* What the main thread did since the start was the launch, if no loop was idle yet. */
+static uint64_t launched_ns(const struct hd_monitor *m, uint64_t now_ns) {
+    uint64_t started_ns = m->record->options.started_ns;
+    bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&m->record->launch_ns) == 0;
+    return launches && now_ns - started_ns < HD_LAUNCH_KNOWN_NS ? started_ns : now_ns;
+}
+
+static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
+                            uint64_t start_ns) {
+    struct hd_watch *w = claim(m);
+    if (w == NULL) {
+        return NULL;
+    }
+    give_left_over();
+    size_t bytes = hd_capture_thread_bytes();
+    const struct hd_mailbox *other = hd_capture_own_mailbox();
+    bool second = other != NULL && other->tid == hd_os.get_tid(); /* signals find the first one's mailbox */
+    w->mailbox = NULL;
+    w->thread_memory = second ? NULL : atomic_exchange(&w->left, NULL);
+    if (!second && w->thread_memory == NULL) {
+        w->thread_memory = hd_os_memory_take(bytes);
+    }
+    if (!second &&
+        (w->thread_memory == NULL || hd_capture_thread_enter(w->thread_memory, &w->mailbox) != 0)) {
+        if (w->thread_memory != NULL) {
+            hd_os_memory_give(w->thread_memory, bytes);
+        }
+        atomic_store(&w->use, HD_WATCH_FREE);
+        return NULL;
+    }
+    w->generation++;
+    w->threshold_ns = threshold_ns;
+    size_t n = strnlen(name, sizeof w->name - 1);
+    for (size_t i = 0; i <= n; i++) {
+        __atomic_store_n(&w->name[i], i < n ? name[i] : '\0', __ATOMIC_RELAXED);
+    }
+    uint64_t since_ns = hd_os_now_ns();
+    start_ns = start_ns == HD_SINCE_LAUNCH ? launched_ns(m, since_ns) : start_ns;
+    atomic_store_explicit(&w->since_ns, since_ns, memory_order_relaxed);
+    uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : since_ns;
+    uint64_t ago_ns = since_ns > start_ns ? since_ns - start_ns : 0;
+    uint64_t rate = atomic_load_explicit(&m->clock.ns_per_tick_32, memory_order_relaxed);
+    hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, rate,
+                 ticks - hd_ratio_32(ago_ns, rate), true);
+    uint32_t use = HD_WATCH_NEW;
+    atomic_store(&w->use, HD_WATCH_NEW);
+    if (atomic_load(&m->closed) && atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_CLAIMED)) {
+        if (w->mailbox != NULL) { /* it came after a stop's last look: nobody else closes it */
+            hd_capture_thread_closed(w->mailbox);
+        }
+        atomic_store(&w->use, HD_WATCH_FREE);
+        give_left_over();
+        return NULL;
+    }
+    hd_monitor_wake(m);
+    return w;
+}
+
+struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
+                              uint64_t start_ns) {
+    struct hd_watch *w = NULL;
+    if (enter_watches(m)) {
+        w = add(m, name, threshold_ns, start_ns);
+        leave_watches(m);
+    }
+    return w;
+}
+
+void hd_watch_wait_open(struct hd_monitor *m, struct hd_watch *w) {
+    if (enter_watches(m)) {
+        hd_wait_while(&w->use, HD_WATCH_NEW, hd_os_now_ns() + HD_READY_NS);
+        leave_watches(m);
+    }
+}
+
+static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
+    if (w->loop.tid != hd_os.get_tid()) { /* a handle of a run before: the slot is another thread's by now */
+        give_left_over();
+        return;
+    }
+    void *memory = w->thread_memory; /* read before the slot is given back: it may be another's at once */
+    uint32_t use = atomic_load(&w->use);
+    bool late = false;
+    while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
+        if (!atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING)) {
+            continue;
+        }
+        hd_monitor_wake(m);
+        uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
+        hd_wait_while(&w->use, HD_WATCH_LEAVING, until_ns);
+        late = atomic_load(&w->use) == HD_WATCH_LEAVING;
+        break;
+    }
+    if (!late) { /* the monitor has closed it, for us or for a stop, and its mailbox says so */
+        give_left_over();
+        return;
+    }
+    struct hd_mailbox *mailbox = memory != NULL ? hd_capture_own_mailbox() : NULL;
+    if (mailbox == NULL || hd_capture_thread_leave(mailbox) != 0) {
+        return; /* a handler runs on that memory: better lost */
+    }
+    /* the slot's next watch has it; what an earlier one left there is nobody's any more */
+    memory = atomic_exchange(&w->left, memory);
+    if (memory != NULL) {
+        hd_os_memory_give(memory, hd_capture_thread_bytes());
+    }
+}
+
+void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
+    if (enter_watches(m)) {
+        remove_watch(m, w);
+        leave_watches(m);
+    } else {
+        hd_watch_leave_stopped();
+    }
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker, in programs that link the library: what tells a hang that the process died in. Nobody waits for
+ * such a process and has its record, as the runner does. Beside the report of a hang that lasts stands a
+ * file, locked as long as we live: one that can be locked is a dead process's. The duration is the first word
+ * of a file of that name in XDG_RUNTIME_DIR or /dev/shm, which are memory, else of that file. It is mapped,
+ * and the monitor keeps it current. May wait for the disk. No allocation.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "report/spool_files.h"
+#include "worker/worker.h"
+
+static void remove_note(const struct hd_worker *k, const char *name) {
+    hd_os.unlink_at(k->spool.dir_fd, name);
+    if (k->runtime_fd >= 0) {
+        hd_os.unlink_at(k->runtime_fd, name);
+    }
+}
+
+/* The report of a dead process's note may be gone since, for the spool's limits. */
+static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
+    const struct hd_worker *k = ctx;
+    char report[HD_SPOOL_NAME_BYTES];
+    struct stat st;
+    if (what == HD_SPOOL_OPEN) {
+        struct hd_text t;
+        hd_text_init(&t, report, sizeof report);
+        hd_text_mem(&t, name + 1, strlen(name) - sizeof ".open"); /* without the dot before it, too */
+        hd_text_str(&t, ".json");
+        if (hd_os.stat_at(k->spool.dir_fd, report, &st, AT_SYMLINK_NOFOLLOW) == -ENOENT) {
+            remove_note(k, name);
+        }
+    }
+    return 0;
+}
+
+/* After the report is written: a note without one is swept. Nobody sees it before it is locked; what is left
+ * of one that a sweeper took meanwhile, or of a process that died here, is a temporary file as any. The next
+ * update tries again. */
+static void leave(struct hd_worker *k, struct hd_hang *h, const char *name) {
+    char temp[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(temp, h->id, HD_SPOOL_TEMP);
+    int fd = hd_os.open_at(k->spool.dir_fd, temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat st;
+    if (fd >= 0) {
+        (void)hd_spool_allow_owner(fd, &st);
+    }
+    if (fd >= 0 && hd_os.flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        hd_os.rename_at(k->spool.dir_fd, temp, name) == 0) {
+        h->note = fd + 1;
+    } else if (fd >= 0) {
+        hd_os.unlink_at(k->spool.dir_fd, temp);
+        hd_os_close(fd);
+    }
+}
+
+static uint8_t *page_of(const struct hd_worker *k, const struct hd_hang *h) {
+    return k->monitor->notes[h - k->hang];
+}
+
+/* From here on each look stores the duration there. Written before it is mapped: a page for which a file has
+ * no room is the end of who touches it. */
+static void map_note(struct hd_worker *k, struct hd_hang *h, const char *name) {
+    struct hd_watch *w = hd_watch_at(k->monitor, h->loop);
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = k->runtime_fd >= 0 ? hd_os.open_at(k->runtime_fd, name, flags, 0600) : -1;
+    h->mapped = fd >= 0 ? fd + 1 : h->note;
+    if (hd_os.write(h->mapped - 1, &h->duration_ns, sizeof h->duration_ns) != sizeof h->duration_ns ||
+        w->generation != h->generation) {
+        return;
+    }
+    uint8_t *page = page_of(k, h);
+    if (hd_os_memory_of_file(page, HD_NOTE_BYTES, h->mapped - 1) == 0) {
+        atomic_store_explicit(&w->note_start_ns, h->start_ns, memory_order_relaxed);
+        atomic_store_explicit(&w->note, (_Atomic uint64_t *)(void *)page, memory_order_release);
+    }
+}
+
+/* The monitor may be at it just now: memory takes the file's place. */
+static void unmap_note(struct hd_worker *k, const struct hd_hang *h) {
+    struct hd_watch *w = hd_watch_at(k->monitor, h->loop);
+    _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(k, h);
+    atomic_compare_exchange_strong(&w->note, &page, NULL);
+    (void)hd_os_memory_of_file(page_of(k, h), HD_NOTE_BYTES, -1);
+    if (h->mapped != h->note) {
+        hd_os_close(h->mapped - 1);
+    }
+}
+
+void hd_note_hang(struct hd_worker *k, struct hd_hang *h, bool over) {
+    char name[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(name, h->id, HD_SPOOL_OPEN);
+    if (!over && h->note == 0) {
+        (void)hd_spool_walk(k->spool.dir_fd, sweep_one, k);
+        leave(k, h, name);
+        if (h->note != 0) {
+            map_note(k, h, name);
+        }
+    } else if (over && h->note != 0) {
+        remove_note(k, name);
+        unmap_note(k, h);
+        hd_os_close(h->note - 1);
+        h->note = 0;
+    }
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code, run once on the worker thread at start: what the report says of the machine and the
+ * program, the kept descriptors, the worker's buffers.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/text.h"
+#include "os/linux/proc_files.h"
+#include "worker/worker.h"
+
+static void cut_line(char *text) {
+    for (; *text != '\0'; text++) {
+        if (*text == '\n' || *text == '"') {
+            *text = '\0';
+            return;
+        }
+    }
+}
+
+/* The value behind `key`, up to the line's end; empty when it is not there. */
+static void find_value(const char *text, const char *key, char *out, size_t size) {
+    const char *p = hd_find_line(text, key);
+    struct hd_text t;
+    hd_text_init(&t, out, size);
+    for (; p != NULL && (*p == ' ' || *p == '"'); p++) {
+    }
+    hd_text_str(&t, p != NULL ? p : "");
+    cut_line(out);
+}
+
+static uint64_t number(const char *text) {
+    uint64_t v;
+    hd_take_number(text, &v);
+    return v;
+}
+
+void hd_process_figures(struct hd_worker *k) {
+    char text[4096], value[32];
+    hd_read_text(k->proc_fd, "status", text, sizeof text);
+    find_value(text, "VmRSS:\t", value, sizeof value);
+    k->rss_bytes = number(value) * 1024;
+    find_value(text, "TracerPid:\t", value, sizeof value);
+    k->debugger = number(value) != 0;
+}
+
+static void fill_host(struct hd_worker *k) {
+    char text[2048], value[32];
+    hd_read_text(AT_FDCWD, "/etc/os-release", text, sizeof text);
+    find_value(text, "PRETTY_NAME=", k->os_version, sizeof k->os_version);
+    hd_read_text(AT_FDCWD, "/proc/sys/kernel/osrelease", k->kernel, sizeof k->kernel);
+    cut_line(k->kernel);
+    hd_read_text(AT_FDCWD, "/proc/meminfo", text, sizeof text);
+    find_value(text, "MemTotal:", value, sizeof value);
+    k->host.memory_bytes = number(value) * 1024;
+    hd_read_text(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof text);
+    k->host.cpus = (int)hd_count_listed(text);
+    k->host.os_version = k->os_version[0] != '\0' ? k->os_version : NULL;
+    k->host.kernel = k->kernel[0] != '\0' ? k->kernel : NULL;
+}
+
+static void fill_app(struct hd_monitor *m, struct hd_worker *k) {
+    char path[512];
+    hd_program_path(path, sizeof path);
+    hd_text_base_name(k->executable, sizeof k->executable, path);
+    const struct hd_settings *s = &m->settings;
+    k->app = (struct hd_app){.name = s->app_name[0] != '\0' ? s->app_name : k->executable,
+                             .version = s->app_version[0] != '\0' ? s->app_version : NULL,
+                             .environment = s->environment[0] != '\0' ? s->environment : NULL,
+                             .executable = k->executable,
+                             .pid = hd_os.get_pid(),
+                             .started_wall_ns = m->record->options.started_wall_ns};
+    memcpy(k->app.session, m->record->options.session, HD_UUID_BYTES);
+    if (m->record->options.app_name[0] == '\0') { /* who closes the books of a dead process has only this */
+        struct hd_text t;
+        hd_text_init(&t, m->record->options.app_name, sizeof m->record->options.app_name);
+        hd_text_str(&t, k->app.name);
+    }
+    int index = hd_modules_at(&k->modules, getauxval(AT_ENTRY));
+    if (index >= 0) {
+        k->app.build_id_bytes = k->modules.module[index].build_id_bytes;
+        memcpy(k->app.build_id, k->modules.module[index].build_id, k->app.build_id_bytes);
+    }
+}
+
+static void find_mutex_locks(struct hd_worker *k) {
+    static const char *const names[] = {"pthread_mutex_lock", "pthread_mutex_timedlock",
+                                        "pthread_mutex_clocklock"};
+    int index = hd_modules_at(&k->modules, (uint64_t)(uintptr_t)&getauxval);
+    for (unsigned i = 0; index >= 0 && i < sizeof names / sizeof names[0]; i++) {
+        k->mutex_lock[i] = hd_module_symbol(&k->modules, (uint32_t)index, names[i]);
+    }
+}
+
+static size_t round_up(size_t n) {
+    return (n + 63) & ~(size_t)63;
+}
+
+size_t hd_worker_bytes(void) {
+    return round_up(sizeof(struct hd_worker)) + round_up(hd_report_scratch_bytes()) +
+           round_up(hd_unwinder_bytes());
+}
+
+void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
+    uint8_t *more = (uint8_t *)k + round_up(sizeof *k);
+    k->monitor = m;
+    k->scratch = (struct hd_report_scratch *)(void *)more;
+    k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
+    k->proc_fd = hd_os.open_at(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    k->mem_fd = hd_os_open(AT_FDCWD, "/proc/self/mem");
+    if (m->settings.kept_file[0] != '\0') {
+        int kept = hd_os.open_at(AT_FDCWD, m->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
+        atomic_store_explicit(&m->worker_tid, k->own_tid, memory_order_relaxed);
+        atomic_store_explicit(&m->kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
+    }
+    hd_modules_init_live(&k->modules, k->mem_fd);
+    hd_unwinder_init(k->unwinder, &k->modules);
+    hd_scripts_init(&k->scripts, &k->modules);
+    hd_tree_pool_init(&k->pool);
+    fill_host(k);
+    fill_app(m, k);
+    find_mutex_locks(k);
+    hd_joined_init(k);
+    hd_throttled_init(k);
+    k->runtime_fd = m->settings.runtime[0] != '/'
+                        ? -1
+                        : hd_os.open_at(AT_FDCWD, m->settings.runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    int rc = hd_spool_open(&k->spool, m->settings.spool);
+    k->spool.max_reports = m->settings.spool_reports == UINT32_MAX ? 0 : m->settings.spool_reports;
+    if (rc != 0) { /* noted once; the program goes on */
+        atomic_store_explicit(&m->record->spool_error, -rc, memory_order_relaxed);
+    }
+}

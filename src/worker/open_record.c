@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: which of the hangs that go on the record has, for whoever closes the books of a process that is
+ * killed. It has one. No allocation.
+ */
+#include <string.h>
+
+#include "worker/worker.h"
+
+/* The record tells of this hang, as far as it is known, and the monitor keeps it current. */
+static void give_record(struct hd_monitor *m, const struct hd_hang *h) {
+    struct hd_record *r = m->record;
+    atomic_store_explicit(&r->hang_open, HD_RECORD_NO_HANG, memory_order_release);
+    atomic_store_explicit(&m->open_loop, h->loop, memory_order_relaxed);
+    atomic_store_explicit(&m->open_start_ns, h->start_ns, memory_order_relaxed);
+    memcpy(r->open_id, h->id, sizeof r->open_id);
+    atomic_store_explicit(&r->open_launch, h->state == HANGDOG_STATE_LAUNCH, memory_order_relaxed);
+    atomic_store_explicit(&r->open_since_ns, h->start_ns + h->excluded_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->open_duration_ns, h->duration_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->hang_open, HD_RECORD_HANG_LASTS, memory_order_release);
+}
+
+/* Before the report is written: a process that dies meanwhile leaves the truth in the record. */
+void hd_recorded_open(struct hd_monitor *m, const struct hd_hang *h, bool complete) {
+    struct hd_record *r = m->record;
+    uint32_t open = atomic_load_explicit(&r->hang_open, memory_order_relaxed);
+    if (complete) {
+        if (open != HD_RECORD_NO_HANG && memcmp(r->open_id, h->id, sizeof r->open_id) == 0) {
+            atomic_store_explicit(&r->ended_duration_ns, h->duration_ns, memory_order_relaxed);
+            atomic_store_explicit(&r->hang_open, HD_RECORD_HANG_ENDED, memory_order_release);
+        }
+        atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&r->hang_ns, h->duration_ns, memory_order_relaxed);
+    } else if (open == HD_RECORD_NO_HANG ||
+               (open == HD_RECORD_HANG_LASTS && h->state != HANGDOG_STATE_LAUNCH &&
+                atomic_load_explicit(&r->open_launch, memory_order_relaxed))) {
+        give_record(m, h); /* a hang takes the place of a launch, which may be none */
+    }
+}
+
+/* Its last report is on disk, or is withheld: the longest of the others that are open has the record, and a
+ * launch, which may be none, only where there is nothing else. */
+void hd_recorded_closed(struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h) {
+    struct hd_record *r = m->record;
+    const struct hd_hang *next = NULL;
+    if (memcmp(r->open_id, h->id, sizeof r->open_id) != 0) {
+        return;
+    }
+    atomic_store_explicit(&r->hang_open, HD_RECORD_NO_HANG, memory_order_release);
+    for (const struct hd_hang *o = k->hang; o < k->hang + HD_HANGS_MAX; o++) {
+        bool launch = o->state == HANGDOG_STATE_LAUNCH;
+        if (o == h || !o->used || !o->opened) {
+            continue;
+        }
+        bool other_kind = next != NULL && launch != (next->state == HANGDOG_STATE_LAUNCH);
+        if (next == NULL || (other_kind ? !launch : o->start_ns < next->start_ns)) {
+            next = o;
+        }
+    }
+    if (next != NULL) {
+        give_record(m, next);
+    }
+}

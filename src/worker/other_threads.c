@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: every thread of the process but ours, captured when a hang opens, without a signal, and again where
+ * one lasts that waits for a lock. A running one is told with its share of a processor and no frames. No
+ * allocation.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "capture/linux/target.h"
+#include "monitor/look.h"
+#include "os/linux/proc_files.h"
+#include "worker/worker.h"
+
+#define BUDGET_NS (25 * HD_NS_PER_MS)
+#define RETRY_NS (20 * HD_NS_PER_MS)
+#define FRAMES_PER_THREAD 128
+#define MIXED_PER_THREAD 192 /* with the functions of scripts among them */
+
+static void add_tid(struct hd_worker *k, int tid, int monitor_tid) {
+    if (tid == 0 || tid == k->own_tid || tid == monitor_tid) {
+        return;
+    }
+    for (uint32_t i = 0; i < k->threads; i++) {
+        if (k->thread[i].tid == tid) {
+            return;
+        }
+    }
+    if (k->threads == HD_THREADS_MAX) {
+        k->threads_left_out++;
+        return;
+    }
+    k->thread_seen[k->threads].at_ns = 0;
+    k->thread[k->threads++] = (struct hd_thread_record){
+        .tid = tid, .cpu_percent = -1, .syscall_nr = HD_SYSCALL_NONE, .error = EAGAIN, .way = HD_WAY_FROZEN};
+}
+
+static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid) {
+    k->threads = k->threads_left_out = k->thread_frames_used = 0;
+    add_tid(k, first_tid, monitor_tid);
+    add_tid(k, watched_tid, monitor_tid); /* it is another one to a hang that another loop has */
+    struct hd_tasks tasks;
+    hd_tasks_begin(&tasks, k->proc_fd);
+    for (int tid; (tid = hd_tasks_next(&tasks)) != 0;) {
+        add_tid(k, tid, monitor_tid);
+    }
+    unsigned at = 0;
+    for (const struct hd_watch *w; (w = hd_next_on(k->monitor, &at)) != NULL;) {
+        for (uint32_t i = 0; i < k->threads; i++) {
+            k->thread[i].watched |= k->thread[i].tid == w->loop.tid;
+        }
+    }
+}
+
+static void read_name(const struct hd_worker *k, struct hd_thread_record *r) {
+    char comm[sizeof r->name + 1];
+    long n = hd_read_task(k->proc_fd, r->tid, "comm", comm, sizeof comm);
+    comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
+    memcpy(r->name, comm, sizeof r->name);
+}
+
+static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const struct hd_capture *c) {
+    struct hd_walk walk;
+    uint32_t room = HD_THREAD_FRAMES_MAX - k->thread_frames_used;
+    uint32_t max = room < FRAMES_PER_THREAD ? room : FRAMES_PER_THREAD;
+    r->state = c->state;
+    r->syscall_nr = c->syscall_nr;
+    r->error = 0;
+    if (max < 2) {
+        r->error = ENOBUFS;
+        return;
+    }
+    hd_unwind(k->unwinder, &c->regs, k->thread_stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
+              &walk);
+    r->waits_for_tid = hd_mutex_owner(k, c, k->frames, walk.count);
+    r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_joined_tid(k, c);
+    walk.count = hd_scripts_expand(
+        &k->scripts, k->frames, walk.count, room < MIXED_PER_THREAD ? room : MIXED_PER_THREAD,
+        walk.cut != 0 ? max - max / 2 : 0, k->thread_stack, c->stack_addr, c->stack_bytes);
+    memcpy(&k->thread_frames[k->thread_frames_used], k->frames, walk.count * sizeof k->frames[0]);
+    r->first = k->thread_frames_used;
+    r->count = walk.count;
+    r->cut = walk.cut;
+    r->stop = hd_stop_of(&walk, c);
+    k->thread_frames_used += walk.count;
+}
+
+/* ---- without a stack ------------------------------------------------------------------------ */
+
+#define READ_NS (100 * HD_NS_PER_US) /* longer than it takes to read two clocks, one after the other */
+
+/* The thread's clock is brought up to date as it is read; its scheduling figures are only at a tick. */
+static bool read_cpu(int tid, struct hd_thread_seen *out) {
+    for (unsigned i = 0; i < 3; i++) {
+        out->at_ns = hd_os_now_ns();
+        if (hd_os.thread_cpu_clock(tid, &out->cpu_ns) != 0) {
+            return false;
+        }
+        if (hd_os_now_ns() - out->at_ns < READ_NS) {
+            break; /* else we had to wait for a processor in between */
+        }
+    }
+    return true;
+}
+
+static void note_share(struct hd_thread_record *r, struct hd_thread_seen *first) {
+    struct hd_thread_seen now;
+    if (!read_cpu(r->tid, &now)) {
+        return;
+    }
+    if (first->at_ns == 0) {
+        *first = now;
+    } else if (now.at_ns > first->at_ns) {
+        double share = (double)(now.cpu_ns - first->cpu_ns) / (double)(now.at_ns - first->at_ns);
+        r->cpu_percent = share < 1 ? 100 * share : 100;
+    }
+}
+
+/* Of a thread whose call cannot be read, what everybody may see of it. */
+static uint8_t state_of(const struct hd_target *t, int error) {
+    enum hd_run_state state;
+    if (error == -EAGAIN) {
+        return HD_RUN_RUNNING;
+    }
+    if (hd_target_state(t, &state) == 0) {
+        return state == HD_RUN_RUNNABLE ? HD_RUN_RUNNING : (uint8_t)state;
+    }
+    return error == -ESRCH || error == -ENOENT ? HD_RUN_GONE : HD_THREAD_STATE_UNKNOWN;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+/* One try. False when it is worth another one: it ran. */
+static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_thread_seen *seen) {
+    struct hd_target target = {0};
+    struct hd_capture c;
+    int rc = hd_target_open(&target, r->tid);
+    if (rc == 0) {
+        rc = hd_capture_frozen(&target, k->thread_stack, &c);
+    }
+    if (rc == 0) {
+        keep_stack(k, r, &c);
+        seen->cpu_ns = c.sched.cpu_ns;
+        seen->slices = c.sched.slices;
+    } else {
+        r->error = -rc;
+        r->state = state_of(&target, rc);
+    }
+    hd_target_close(&target);
+    if (r->state != HD_RUN_RUNNING) {
+        return true;
+    }
+    note_share(r, seen);
+    return false;
+}
+
+static void wait_until(uint64_t until_ns) {
+    uint32_t word = 0;
+    hd_os.futex_wait(&word, 0, until_ns, false);
+}
+
+void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid) {
+    uint64_t begin_ns = hd_os_now_ns();
+    list_threads(k, watched_tid, first_tid, monitor_tid);
+    bool again = false;
+    for (uint32_t i = 0; i < k->threads; i++) {
+        if (i > 1 && hd_os_now_ns() - begin_ns > BUDGET_NS) { /* the first, or the second, may own the lock */
+            k->threads_left_out += k->threads - i;
+            k->threads = i;
+            break;
+        }
+        read_name(k, &k->thread[i]);
+        bool done = try_thread(k, &k->thread[i], &k->thread_seen[i]);
+        again = again || (!done && k->thread[i].tid != watched_tid); /* of that one there are samples */
+    }
+    if (!again) {
+        return;
+    }
+    wait_until(begin_ns + RETRY_NS);
+    for (uint32_t i = 0; i < k->threads; i++) {
+        if (k->thread[i].state == HD_RUN_RUNNING && hd_os_now_ns() - begin_ns < RETRY_NS + BUDGET_NS) {
+            try_thread(k, &k->thread[i], &k->thread_seen[i]);
+        }
+    }
+}
+
+/* ---- deadlocks ------------------------------------------------------------------------------ */
+
+bool hd_thread_stands_still(int tid, const struct hd_sched *since) {
+    struct hd_target target = {0};
+    struct hd_sched now = {0};
+    bool still = hd_target_open(&target, tid) == 0 && hd_capture_sched(&target, &now) == 0 &&
+                 hd_sched_known(&now) && now.slices == since->slices && now.cpu_ns == since->cpu_ns;
+    hd_target_close(&target);
+    return still;
+}
+
+/* They were read one after the other: a lock that goes from hand to hand meanwhile looks like a ring. */
+void hd_threads_find_deadlock(struct hd_worker *k, struct hd_hang *h) {
+    struct hd_waits_for edges[HD_THREADS_MAX];
+    struct hd_cause cause;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < k->threads; i++) {
+        const struct hd_thread_record *r = &k->thread[i];
+        struct hd_sched seen = {.cpu_ns = k->thread_seen[i].cpu_ns, .slices = k->thread_seen[i].slices};
+        /* who has not run since its stack was read has neither taken nor released anything */
+        if (r->waits_for_tid != 0 && hd_thread_stands_still(r->tid, &seen)) {
+            edges[count++] = (struct hd_waits_for){r->tid, r->waits_for_tid};
+        }
+    }
+    if (hd_cause_find_ring(&cause, edges, count, h->tid)) {
+        h->deadlock_count = cause.deadlock_count;
+        memcpy(h->deadlock, cause.deadlock, sizeof h->deadlock);
+    }
+}

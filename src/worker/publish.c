@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: what is known of a hang becomes a report in the spool: repeats, caps, the run's own. May wait for
+ * the disk. No allocation.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "worker/deferred.h"
+#include "worker/repeat.h"
+
+#define THREADS_MANY 64
+#define BUCKET_REFILL_NS (600 * HD_NS_PER_S)
+#define DAY_NS (24 * 3600 * HD_NS_PER_S)
+#define DAY_CHECK_NS (60 * HD_NS_PER_S)
+#define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* a share of less time says nothing */
+
+static const char state_name[HANGDOG_STATES][16] = {"launch", "foreground", "background",
+                                                    "resume", "suspend",    "quit"};
+static const char activity_name[][16] = {"entry",          "before-timers", "before-sources",
+                                         "before-waiting", "after-waiting", "exit"};
+
+/* ---- caps ----------------------------------------------------------------------------------- */
+
+static bool bucket_allows(struct hd_monitor *m, struct hd_worker *k, uint64_t print) {
+    uint32_t burst = m->settings.reports_per_fingerprint;
+    uint64_t now_ns = hd_os_now_ns();
+    if (burst == UINT32_MAX || print == 0) { /* hangs without a stack are not of one kind */
+        return true;
+    }
+    struct hd_bucket *b = &k->bucket[0];
+    for (unsigned i = 0; i < HD_BUCKETS_MAX; i++) {
+        struct hd_bucket *c = &k->bucket[i];
+        if (c->fingerprint == print) {
+            b = c;
+            break;
+        }
+        b = c->filled_ns < b->filled_ns ? c : b; /* else the one that was filled longest ago */
+    }
+    if (b->fingerprint != print) {
+        *b = (struct hd_bucket){.fingerprint = print, .filled_ns = now_ns, .tokens = burst};
+    }
+    uint64_t more = (now_ns - b->filled_ns) / BUCKET_REFILL_NS;
+    if (more > 0) {
+        b->tokens = b->tokens + more > burst ? burst : b->tokens + (uint32_t)more;
+        b->filled_ns += more * BUCKET_REFILL_NS;
+    }
+    if (b->tokens == 0) {
+        return false;
+    }
+    b->tokens--;
+    return true;
+}
+
+/* Counted in the spool by time, so that a restart loop cannot escape. */
+static bool day_allows(struct hd_monitor *m, struct hd_worker *k) {
+    if (m->settings.reports_per_day == UINT32_MAX) {
+        return true;
+    }
+    uint64_t now_ns = hd_os_now_ns();
+    if (k->day_checked_ns == 0 || now_ns - k->day_checked_ns > DAY_CHECK_NS) {
+        if (hd_spool_count_last(&k->spool, DAY_NS, &k->day_count) != 0) {
+            k->day_count = 0;
+        }
+        k->day_count += k->held_count; /* not yet by their names */
+        k->day_checked_ns = now_ns;
+    }
+    return k->day_count < m->settings.reports_per_day;
+}
+
+/* ---- the document --------------------------------------------------------------------------- */
+
+/* A hang that ends while the program goes on was in none after all: a lock with a time limit gave up. */
+static void fill_deadlock(const struct hd_monitor *m, const struct hd_hang *h, bool complete,
+                          struct hd_cause *cause) {
+    bool ended = complete && !atomic_load_explicit(&m->stopping, memory_order_relaxed);
+    if (h->deadlock_count != 0 && cause->kind == HD_CAUSE_LOCK && !ended) {
+        memcpy(cause->deadlock, h->deadlock, sizeof cause->deadlock);
+        cause->deadlock_count = h->deadlock_count;
+        hd_cause_say_ring(cause);
+    }
+}
+
+static void fill_cost(const struct hd_worker *k, const struct hd_hang *h, struct hd_monitor_cost *out) {
+    *out = (struct hd_monitor_cost){
+        .samples = h->cost.samples - h->cost_before.samples,
+        .interrupted_syscalls = h->cost.interrupted_syscalls - h->cost_before.interrupted_syscalls,
+        .restarted_syscalls = h->cost.restarted_syscalls - h->cost_before.restarted_syscalls,
+        .pause_max_ns = h->cost.pause_max_ns,
+        .pause_total_ns = h->cost.pause_total_ns - h->cost_before.pause_total_ns,
+        .cpu_ns = h->cpu_ns - h->cpu_before_ns + hd_os_thread_cpu_ns() - h->worker_cpu_before_ns,
+        .late_max_ns = h->late_max_ns,
+        .suppressed = k->suppressed,
+        .degraded = h->degraded,
+    };
+}
+
+/* Of one processor, since the turn began to be followed. */
+static double process_percent(const struct hd_hang *h) {
+    uint64_t cpu_ns = h->process_cpu_ns - h->process_cpu_before_ns;
+    bool known = h->process_cpu_ns != 0 && h->duration_ns >= h->tracked_age_ns + CPU_SPAN_NS;
+    return known ? 100 * (double)cpu_ns / (double)(h->duration_ns - h->tracked_age_ns) : -1;
+}
+
+static enum hd_report_kind kind_of(const struct hd_hang *h) {
+    if (h->state == HANGDOG_STATE_LAUNCH) {
+        return HD_REPORT_LAUNCH;
+    }
+    if (h->threads > THREADS_MANY) {
+        return HD_REPORT_TOO_MANY_THREADS;
+    }
+    return h->state == HANGDOG_STATE_BACKGROUND ? HD_REPORT_BACKGROUND_HANG : HD_REPORT_HANG;
+}
+
+/* The newest sample that met the whole hot stack: what is told of how that was taken. Where no sample had a
+ * stack, the newest of the hang: the last one that was taken may have come after its end. */
+static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h, const struct hd_hot_path *hot) {
+    for (uint32_t i = h->timeline_count; i > 0 && i + HD_TIMELINE > h->timeline_count; i--) {
+        const struct hd_timeline_entry *e = &h->timeline[(i - 1) % HD_TIMELINE];
+        if (hot->count == 0) {
+            return e;
+        }
+        for (uint32_t at = e->leaf; at != HD_TREE_NONE; at = h->tree.pool->node[at].parent) {
+            if (at == hot->node[hot->count - 1]) {
+                return e;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hd_hot_path *path,
+                 struct hd_report *r) {
+    const struct hd_timeline_entry *hot = hot_sample(h, path);
+    *r = (struct hd_report){
+        .kind = kind_of(h),
+        .started_wall_ns = h->start_wall_ns,
+        .started_ns = h->start_ns,
+        .duration_ns = h->duration_ns,
+        .excluded_ns = h->excluded_ns,
+        .threshold_ns = h->threshold_ns,
+        .app = &k->app,
+        .host = &k->host,
+        .cpu_percent = process_percent(h),
+        .rss_bytes = k->rss_bytes,
+        .debugger = k->debugger,
+        .without_paths = m->settings.without_paths,
+        .thread_count = (int)h->threads,
+        .loop_name = h->loop_name,
+        .loop_tid = h->tid,
+        .loop_activity = activity_name[h->activity <= HANGDOG_EXIT ? h->activity : HANGDOG_EXIT],
+        .loop_state = state_name[h->state < HANGDOG_STATES ? h->state : HANGDOG_STATE_FOREGROUND],
+        .loop_scheme = "activity",
+        .tree = &h->tree,
+        .hot_way = hot != NULL ? hot->way : h->last.way,
+        .hot_stop = hot != NULL ? hot->stop : h->last.stop,
+        .hot_cut = hot != NULL ? hot->cut : h->last.cut,
+        .interval_ns = m->settings.interval_ns,
+        .taken = h->taken,
+        .timeline = h->timeline,
+        .timeline_size = HD_TIMELINE,
+        .timeline_count = h->timeline_count < HD_TIMELINE ? h->timeline_count : HD_TIMELINE,
+        .timeline_first = h->timeline_count < HD_TIMELINE ? 0 : h->timeline_count % HD_TIMELINE,
+        .threads = k->thread, /* one set, the newest hang's: taken while all that are open last */
+        .thread_records = h->threads != 0 ? k->threads : 0,
+        .threads_left_out = h->threads != 0 ? k->threads_left_out : 0,
+        .thread_frames = k->thread_frames,
+        .modules = &k->modules,
+        .scripts = &k->scripts,
+    };
+    memcpy(r->id, h->id, sizeof r->id);
+}
+
+/* The runner, with the rights that the program had at first, may do better. */
+static bool is_of_rights(int rc) {
+    return rc == -EACCES || rc == -EPERM || rc == -EFBIG || rc == -EDQUOT;
+}
+
+/* False: it would be held, and so many are held that nobody would remember to release or withdraw it. */
+static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
+                      const struct hd_report *r) {
+    const struct hd_watch *w = hd_watch_at(m, h->loop); /* or, by now, another thread's */
+    bool sure = atomic_load_explicit(&w->loop.sure, memory_order_acquire);
+    h->shown |= !m->settings.held || (sure && w->generation == h->generation);
+    bool held = !h->shown, was = hd_unhold(k, h);
+    if (!held && was) { /* sure since it was written last: one file, which is replaced */
+        hd_spool_release(&k->spool, h->id);
+    }
+    if (held && k->held_count == HD_HELD_MAX) {
+        return false;
+    }
+    int rc = hd_spool_write(&k->spool, r, k->scratch, held);
+    if (is_of_rights(rc) && !held && m->settings.outbox != NULL) {
+        rc = hd_outbox_write(m->settings.outbox, r, k->scratch);
+    }
+    atomic_fetch_add_explicit(&m->record->reports, rc == 0, memory_order_relaxed);
+    if (held && (rc == 0 || was)) {
+        hd_hold(k, h);
+    }
+    if (rc != 0) {
+        atomic_fetch_add_explicit(&m->record->spool_failed, r->complete, memory_order_relaxed);
+        int32_t none = 0; /* the first failure says more than those that follow from it */
+        atomic_compare_exchange_strong(&m->record->spool_error, &none, -rc);
+    }
+    hd_note_dropped(k);
+    return true;
+}
+
+/* A turn that ended while the program runs on ended in its loop's own wait: that was the loop. */
+static bool is_unsure(const struct hd_monitor *m, const struct hd_hang *h, bool complete) {
+    const struct hd_watch *w = hd_watch_at(m, h->loop);
+    bool certain =
+        w->generation == h->generation && atomic_load_explicit(&w->loop.sure, memory_order_acquire);
+    return m->settings.held && !certain &&
+           (!complete || atomic_load_explicit(&m->stopping, memory_order_relaxed));
+}
+
+void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete) {
+    struct hd_report r;
+    struct hd_cause cause;
+    struct hd_monitor_cost cost;
+    struct hd_hot_path hot;
+    hot.count = hd_tree_hot_path(&h->tree, hot.node, HD_TREE_DEPTH_MAX);
+    fill(m, k, h, &hot, &r);
+    k->sums = h->sums;
+    hd_cause_limit(&k->sums, h->duration_ns); /* a stop may be taken off later than its time was added */
+    if (m->settings.without_paths) {
+        hd_cause_forget_paths(&k->sums);
+    }
+    hd_cause_decide(&k->sums, &cause);
+    uint64_t faults = hd_major_faults(k, h->tid); /* the thread may be gone */
+    cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
+    uint64_t throttled_ns = hd_throttled_ns(k) - h->throttled_before_ns; /* of all its CPUs */
+    cause.throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
+    fill_deadlock(m, h, complete, &cause);
+    fill_cost(k, h, &cost);
+    r.cause = &cause;
+    r.monitor = &cost;
+    r.complete = complete;
+    r.unsure = is_unsure(m, h, complete);
+    r.fingerprint = hd_fingerprint(k, &hot, &cause);
+    bool first = h->written_age_ns == 0;
+    h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
+    hd_recorded_open(m, h, complete);
+    uint64_t made = hd_fingerprint_made(k, &hot);
+    if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_made &&
+        hd_spool_has(&k->spool, k->before_id)) {
+        r.brief = true;
+        memcpy(r.repeat_of, k->before_id, sizeof r.repeat_of);
+    }
+    if (first && !h->kept) {
+        h->kept = day_allows(m, k);
+        k->day_count += h->kept;
+    }
+    if (complete && m->settings.note != NULL) {
+        m->settings.note(k, h,
+                         true); /* before the disk has the rest: who exits meanwhile did not die in it */
+    }
+    bool allowed = h->kept && (!complete || bucket_allows(m, k, r.fingerprint)) && write_out(m, k, h, &r);
+    if (allowed) {
+        k->suppressed = complete ? 0 : k->suppressed; /* else what takes its place tells them too */
+    } else if (complete) {
+        if (h->kept) {
+            hd_withdraw(k, h->id);
+        }
+        k->suppressed++;
+        hd_record_add_suppressed(m->record, h->duration_ns);
+    }
+    if (complete) {
+        hd_recorded_closed(m, k, h);
+    }
+    if (!complete && allowed && m->settings.note != NULL) {
+        m->settings.note(k, h, false);
+    }
+    if (complete && allowed && !r.brief) { /* a repeat is of the whole report, not of the repeat before */
+        k->before_fingerprint = r.fingerprint;
+        k->before_made = made;
+        memcpy(k->before_id, h->id, sizeof k->before_id);
+    }
+}
+
+void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h) {
+    if (m->settings.note != NULL) {
+        m->settings.note(k, h, true);
+    }
+    hd_withdraw(k, h->id);
+    hd_unhold(k, h);
+    atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
+    hd_recorded_closed(m, k, h);
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
+    struct hd_record *c = m->record;
+    if (m->settings.alone && atomic_load(&m->leaving)) {
+        hd_held_settle(k);
+        if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP) {
+            atomic_store(&c->told, 1);
+            return;
+        }
+    } else if (m->settings.held) {
+        return; /* the runner writes it, whatever ended the program */
+    }
+    struct hd_session s;
+    struct hd_monitor_cost cost;
+    hd_spool_make_room(&k->spool);
+    hd_note_dropped(k);
+    uint64_t now_ns = hd_os_now_ns();
+    hd_record_foreground(c, false, now_ns);
+    hd_record_sum_up(c, now_ns - c->options.started_ns, &s, &cost);
+    if (s.turns == 0 && s.hangs == 0) {
+        atomic_store(&c->told, 1);
+        return; /* a run without a loop */
+    }
+    struct hd_report r = {.kind = HD_REPORT_SESSION,
+                          .started_wall_ns = c->options.started_wall_ns,
+                          .duration_ns = s.used_ns,
+                          .complete = true,
+                          .app = &k->app,
+                          .host = &k->host,
+                          .cpu_percent = -1,
+                          .monitor = &cost,
+                          .session = &s};
+    hd_uuid_make_session(c->session_id, c->options.started_wall_ns + s.used_ns);
+    memcpy(r.id, c->session_id, sizeof r.id);
+    int rc = hd_spool_write(&k->spool, &r, k->scratch, false);
+    if (rc != 0) {
+        atomic_store_explicit(&c->spool_error, -rc, memory_order_relaxed);
+    }
+    atomic_store(&c->told, rc == 0); /* not before: else the next start would not write it either */
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The worker's state: what is known of each open hang, and the buffers that unwinding, analysis and writing
+ * share. The worker may block on a sick disk; nobody waits for it. No allocation.
+ */
+#ifndef HD_WORKER_H
+#define HD_WORKER_H
+
+#include "cause/cause.h"
+#include "image/functions.h"
+#include "monitor/monitor.h"
+#include "report/call_tree.h"
+#include "script/script.h"
+#include "unwind/unwind.h"
+
+#define HD_HANGS_MAX (HD_FOLLOWED_MAX + 1) /* and one that was over before it was known */
+#define HD_TIMELINE 100u
+#define HD_FRAMES_MAX 256
+#define HD_THREADS_MAX 256
+#define HD_THREAD_FRAMES_MAX 3200
+#define HD_HELD_MAX 64
+#define HD_BUCKETS_MAX 64 /* fingerprints whose reports are counted */
+
+/* The newest sample: it stands until the next one comes. */
+struct hd_last_sample {
+    bool valid;
+    uint64_t at_ns;
+    uint32_t leaf;
+    struct hd_sched sched;
+    struct hd_evidence evidence;
+    uint8_t state, way, stop;
+    uint32_t cut, depth; /* depth: frames of a whole stack; else 0 */
+    bool served;         /* it waits for its turn in a pool */
+};
+
+/* A tracked turn; a hang once it is opened. */
+struct hd_hang {
+    bool used, opened, kept, shown; /* shown: not held any more */
+    bool excused;                   /* no hang, however long: a sample's evidence says so */
+    uint8_t loop, state, activity;
+    uint32_t generation;
+    char loop_name[32]; /* as it began: when it is told, the slot may be another loop's */
+    int tid;
+    uint32_t threads; /* of the process, when it was opened and they were captured; 0: they were not */
+    int32_t deadlock[HD_DEADLOCK_MAX]; /* as it was then */
+    uint32_t deadlock_count;
+    uint64_t start_ns, start_wall_ns;
+    uint64_t unseen_ns; /* of a launch: what it took before its loop was watched */
+    uint64_t duration_ns, excluded_ns, threshold_ns;
+    uint64_t written_age_ns; /* at the last write; the next at twice that */
+    uint64_t seen_age_ns;    /* at the newest sample */
+    bool seen_same;          /* and that found what the one before did */
+    int note, mapped; /* hd_note_hang's descriptors + 1: what is locked, what has the duration; 0: none */
+    uint8_t id[HD_UUID_BYTES];
+    struct hd_tree tree;
+    struct hd_cause_sums sums;
+    uint64_t between_ns; /* neither ran nor waited for a processor between samples that found it running: it
+                          * was blocked; on what, a later one may tell */
+    struct hd_evidence blocked; /* of the last sample that found it blocked; for_ns 0: none yet */
+    uint64_t excluded_told_ns;  /* taken off up to the last sample */
+    struct hd_last_sample last;
+    uint32_t known_leaf; /* of the newest sample that has a stack, if one is known */
+    bool known;
+    uint64_t before_ns;    /* of the turn before its first sample, as charged to that */
+    struct hd_sched begun; /* when the turn was first seen running, at begun_ns */
+    uint64_t begun_ns;
+    bool begun_known;
+    uint64_t throttled_before_ns;
+    uint64_t faults_before; /* major ones, when tracking began */
+    struct hd_timeline_entry timeline[HD_TIMELINE];
+    uint32_t timeline_count; /* ever */
+    uint32_t taken;
+    struct hd_capture_cost cost, cost_before; /* the loop's captures: now, and when tracking began */
+    uint64_t cpu_ns, cpu_before_ns;           /* of the monitor */
+    uint64_t worker_cpu_before_ns, late_max_ns;
+    uint64_t tracked_age_ns, process_cpu_before_ns; /* when the turn began to be followed */
+    uint64_t process_cpu_ns;                        /* at duration_ns; 0: not known */
+    bool degraded;
+};
+
+/* A token bucket of one fingerprint. */
+struct hd_bucket {
+    uint64_t fingerprint;
+    uint64_t filled_ns;
+    uint32_t tokens;
+};
+
+struct hd_worker {
+    struct hd_monitor *monitor;
+    int proc_fd; /* /proc/self, kept */
+    int mem_fd;
+    int throttled_fd; /* hd_throttled_init's */
+    int own_tid;
+    struct hd_spool spool;
+    int runtime_fd; /* settings.runtime; less than zero: there is none */
+    struct hd_app app;
+    struct hd_host host;
+    char os_version[64], kernel[64], executable[64];
+    uint64_t rss_bytes; /* when the newest hang opened */
+    bool debugger;
+    struct hd_hang hang[HD_HANGS_MAX];
+    uint32_t descriptor_tid;   /* where libc's descriptor of a thread has its number; 0: not known */
+    uint32_t descriptor_self;  /* which of its first words point to itself, by bit */
+    uint64_t mutex_lock[3];    /* starts of glibc's mutex locks, 0: none */
+    struct hd_functions asked; /* which functions ask other processes */
+    /* reports written but not shown before their loop is sure */
+    uint8_t held[HD_HELD_MAX][HD_UUID_BYTES];
+    uint8_t held_loop[HD_HELD_MAX];
+    uint32_t held_generation[HD_HELD_MAX];
+    uint64_t held_ns[HD_HELD_MAX];
+    uint32_t held_count;
+    /* the report before: a repeat is brief */
+    uint64_t before_fingerprint;
+    uint64_t before_made; /* code made at run time in its hot stack */
+    uint8_t before_id[HD_UUID_BYTES];
+    struct hd_bucket bucket[HD_BUCKETS_MAX];
+    uint32_t day_count; /* reports in the spool younger than a day, as counted at day_checked_ns */
+    uint64_t day_checked_ns;
+    uint64_t suppressed;
+    /* shared buffers */
+    struct hd_cause_sums sums; /* of the hang that is written */
+    struct hd_tree_pool pool;
+    struct hd_frame frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX];
+    struct hd_thread_record thread[HD_THREADS_MAX];
+    struct hd_thread_seen {
+        uint64_t cpu_ns;
+        union {
+            uint64_t at_ns;  /* of one that runs: at the first try; 0: not known */
+            uint64_t slices; /* of one whose stack was read: when it was */
+        };
+    } thread_seen[HD_THREADS_MAX];
+    uint32_t threads, threads_left_out, thread_frames_used;
+    struct hd_frame thread_frames[HD_THREAD_FRAMES_MAX];
+    uint8_t thread_stack[HD_STACK_BYTES_MAX];
+    struct hd_modules modules;
+    uint64_t modules_seen_ns; /* when they were last looked after */
+    struct hd_scripts scripts;
+    struct hd_report_scratch *scratch;
+    struct hd_unwinder *unwinder;
+};
+
+/* Where a walk ended: the rest of a stack is not unreadable where it is longer than what is copied of it. */
+static inline uint8_t hd_stop_of(const struct hd_walk *walk, const struct hd_capture *c) {
+    return walk->stop == HD_STOP_UNREADABLE && c->truncated ? HD_STOP_LIMIT : walk->stop;
+}
+
+/* Evidence of one capture: what the call waits for. Reads /proc of this process only. */
+void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
+                        const struct hd_frame *frames, uint32_t count, uint64_t turn_ns,
+                        struct hd_evidence *out);
+
+/* The part of it that may change while the call goes on: a child, and whether the person talks to that. */
+void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out);
+
+/* The pages that a thread has had to wait for, ever; 0: that is not known. */
+uint64_t hd_major_faults(const struct hd_worker *k, int tid);
+
+/* The device number of the process's terminal, as the kernel tells it; 0: it has none, or it is not known. */
+uint64_t hd_own_terminal(const struct hd_worker *k);
+
+/* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
+int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,
+                   uint32_t count);
+/* The same where it is known that it waits in a mutex's lock. `is_one`: and for a mutex, whose owner then may
+ * have ended since the capture. */
+int hd_mutex_owner_now(const struct hd_worker *k, const struct hd_capture *c, bool is_one);
+
+/* The thread whose end is waited for, 0: for none's, or it is not known. After hd_joined_init, on the worker.
+ */
+void hd_joined_init(struct hd_worker *k);
+int hd_joined_tid(const struct hd_worker *k, const struct hd_capture *c);
+
+/* How long the quota of the process's control group has kept it from the CPUs, ever; 0 where that is not
+ * known. A system call or two, of a file that is kept. */
+void hd_throttled_init(struct hd_worker *k);
+uint64_t hd_throttled_ns(const struct hd_worker *k);
+
+/* Resident memory, and whether a debugger is attached. */
+void hd_process_figures(struct hd_worker *k);
+
+/* Captures every thread of the process once, `first_tid` and the watched one first: within 25 ms, retried
+ * over 20. */
+void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
+/* Whether the hang's thread is, or waits for, a ring of them that will never run again. After the above. */
+void hd_threads_find_deadlock(struct hd_worker *k, struct hd_hang *h);
+/* A thread that was off its processor with these figures has not run since. */
+bool hd_thread_stands_still(int tid, const struct hd_sched *since);
+
+/* The record has hang h, or another one that matters more; then: it has ended. And its last report is on
+ * disk, or is withheld: the record has another one. */
+void hd_recorded_open(struct hd_monitor *m, const struct hd_hang *h, bool complete);
+void hd_recorded_closed(struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h);
+
+/* Writes what is known of hang h: as it stands, or complete. */
+void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete);
+void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h); /* it was none */
+void hd_publish_session(struct hd_monitor *m, struct hd_worker *k);
+
+#endif

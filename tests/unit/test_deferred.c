@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is published and what is held back: reports that wait for their loop to be sure, more of them than the
+ * worker remembers; and more of one kind than may be shown in ten minutes, or of any in a day.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "folder.h"
+#include "os/os.h"
+#include "worker/deferred.h"
+
+#define HANGS 70u
+#define HANG_NS HD_NS_PER_S
+
+static char folder[64];
+static struct hd_worker *k;
+static struct hd_monitor *m;
+static struct hd_record record;
+static int (*true_clock)(int, struct timespec *);
+static int (*true_wall_clock)(uint64_t *);
+
+/* Files in the spool whose name ends with `end`. */
+static unsigned files(const char *end) {
+    unsigned count = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        size_t n = strlen(e->d_name);
+        count += n > strlen(end) && strcmp(e->d_name + n - strlen(end), end) == 0;
+    }
+    closedir(dir);
+    return count;
+}
+
+static int fresh(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/hangdog-held-XXXXXX");
+    if (mkdtemp(folder) == NULL || (k = calloc(1, sizeof *k)) == NULL ||
+        (m = aligned_alloc(_Alignof(struct hd_monitor), sizeof *m)) == NULL) {
+        return -1;
+    }
+    memset(m, 0, sizeof *m);
+    memset(&record, 0, sizeof record);
+    k->monitor = m;
+    k->scratch = calloc(1, hd_report_scratch_bytes());
+    m->record = &record;
+    m->worker = k;
+    m->settings.held = true;
+    m->settings.reports_per_day = m->settings.reports_per_fingerprint = UINT32_MAX;
+    hd_modules_init_live(&k->modules, -1);
+    hd_tree_pool_init(&k->pool);
+    assert_int_equal(hd_spool_open(&k->spool, folder), 0);
+    return 0;
+}
+
+static int clean(void **state) {
+    (void)state;
+    hd_os.clock = true_clock;
+    hd_os.wall_clock = true_wall_clock;
+    hd_spool_close(&k->spool);
+    free(k->scratch);
+    free(k);
+    free(m);
+    return folder_remove(folder);
+}
+
+static struct hd_hang *begun(uint64_t number) {
+    struct hd_hang *h = &k->hang[0];
+    *h = (struct hd_hang){.used = true,
+                          .opened = true,
+                          .state = HANGDOG_STATE_FOREGROUND,
+                          .start_ns = number * HANG_NS,
+                          .duration_ns = HANG_NS / 2};
+    hd_uuid_make(h->id, number * HANG_NS);
+    hd_tree_init(&h->tree, &k->pool);
+    return h;
+}
+
+/* As long as any, told while it lasts and at its end. */
+static void run_to_end(struct hd_hang *h) {
+    hd_publish(m, k, h, false);
+    h->duration_ns = HANG_NS;
+    hd_publish(m, k, h, true);
+    hd_tree_free(&h->tree);
+    h->used = false;
+}
+
+/* All in one function. */
+static void hang(uint64_t number) {
+    static const struct hd_frame frame = {.pc = 0x1010, .start = 0x1000};
+    struct hd_hang *h = begun(number);
+    hd_tree_charge(&h->tree, hd_tree_add(&h->tree, &frame, 1, h->start_ns), h->duration_ns);
+    run_to_end(h);
+}
+
+static void hangs(void) {
+    for (unsigned i = 0; i < HANGS; i++)
+        hang(i + 1);
+    assert_int_equal(atomic_load(&record.hangs), HANGS);
+    assert_int_equal(atomic_load(&record.suppressed), HANGS - HD_HELD_MAX);
+    assert_int_equal(atomic_load(&record.suppressed_ns), (HANGS - HD_HELD_MAX) * HANG_NS);
+    assert_int_equal(atomic_load(&record.suppressed_max_ns), HANG_NS);
+}
+
+static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state) {
+    (void)state;
+    hangs();
+    assert_int_equal(files(".held"), HD_HELD_MAX);
+    hd_held_void(k, 0, 0);
+    assert_int_equal(files(".held"), 0);
+    assert_int_equal(files(".json"), 0);
+    hang(HANGS + 1); /* there is room again */
+    assert_int_equal(files(".held"), 1);
+}
+
+static void what_is_remembered_is_shown_when_its_loop_is_sure(void **state) {
+    (void)state;
+    hangs();
+    hd_held_show(k, 0, 0);
+    assert_int_equal(files(".held"), 0);
+    assert_int_equal(files(".json"), HD_HELD_MAX);
+}
+
+/* ---- of one kind ---------------------------------------------------------------------------------- */
+
+#define BURST 3u
+
+static uint64_t clock_ns;
+
+static int fake_clock(int clock, struct timespec *time) {
+    (void)clock;
+    *time = (struct timespec){.tv_sec = (time_t)(clock_ns / HD_NS_PER_S),
+                              .tv_nsec = (long)(clock_ns % HD_NS_PER_S)};
+    return 0;
+}
+
+/* So many of `count` hangs more are shown. */
+static unsigned shown(unsigned count) {
+    static uint64_t number;
+    unsigned before = files(".json");
+    for (unsigned i = 0; i < count; i++) {
+        hang(++number);
+    }
+    return files(".json") - before;
+}
+
+static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **state) {
+    (void)state;
+    clock_ns = 7 * HD_NS_PER_S;
+    hd_os.clock = fake_clock;
+    m->settings.held = false;
+    m->settings.reports_per_fingerprint = BURST;
+    assert_int_equal(shown(BURST + 2), BURST);
+    clock_ns += 600 * HD_NS_PER_S - 1;
+    assert_int_equal(shown(1), 0);
+    clock_ns += 1;
+    assert_int_equal(shown(2), 1);
+    clock_ns += 2 * 600 * HD_NS_PER_S + 300 * HD_NS_PER_S; /* and the half of one, which is kept */
+    assert_int_equal(shown(4), 2);
+    clock_ns += 300 * HD_NS_PER_S;
+    assert_int_equal(shown(2), 1);
+    clock_ns += 24 * 3600 * HD_NS_PER_S; /* however long it was quiet */
+    assert_int_equal(shown(BURST + 2), BURST);
+    assert_int_equal(atomic_load(&record.suppressed), 2 + 1 + 1 + 2 + 1 + 2);
+}
+
+static void without_a_stack_none_is_of_anothers_kind(void **state) {
+    (void)state;
+    m->settings.held = false;
+    m->settings.reports_per_fingerprint = 1;
+    m->settings.reports_per_day = 4;
+    for (unsigned i = 0; i < 6; i++) {
+        run_to_end(begun(i + 1));
+    }
+    assert_int_equal(files(".json"), 4);
+    assert_int_equal(atomic_load(&record.suppressed), 2); /* by the day's cap */
+}
+
+/* What went for the spool's limit was written today all the same. */
+static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
+    (void)state;
+    m->settings.held = false;
+    m->settings.reports_per_day = 3;
+    k->spool.max_reports = 2;
+    for (unsigned i = 0; i < 10; i++) {
+        k->day_checked_ns = 0;
+        hang(i + 1);
+    }
+    assert_int_equal(files(".json"), 2);
+    assert_int_equal(k->spool.dropped, 1);
+    assert_int_equal(atomic_load(&record.suppressed), 7);
+}
+
+static void what_was_held_back_or_withdrawn_leaves_its_place_in_the_day(void **state) {
+    (void)state;
+    m->settings.held = false;
+    m->settings.reports_per_day = 2;
+    m->settings.reports_per_fingerprint = 1;
+    assert_int_equal(shown(4), 1);
+    hd_publish(m, k, begun(HANGS), false);
+    assert_int_equal(files(".json"), 2);
+    hd_publish_withdraw(m, k, &k->hang[0]);
+    assert_int_equal(files(".json"), 1);
+    m->settings.reports_per_fingerprint = UINT32_MAX;
+    assert_int_equal(shown(2), 1);
+    assert_int_equal(atomic_load(&record.suppressed), 3 + 1);
+}
+
+static void what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day(void **state) {
+    (void)state;
+    m->settings.reports_per_day = 1;
+    hang(1);
+    hd_held_void(k, 0, 0);
+    hang(2);
+    assert_int_equal(files(".held"), 1);
+}
+
+/* As far ahead of the true one, by which files are dated, as the other clock says. */
+static int fake_wall_clock(uint64_t *ns) {
+    int r = true_wall_clock(ns);
+    *ns += clock_ns;
+    return r;
+}
+
+/* Counted anew now and then: nothing is started again. */
+static void the_cap_of_a_day_is_over_when_the_day_is(void **state) {
+    (void)state;
+    clock_ns = 1;
+    hd_os.clock = fake_clock;
+    hd_os.wall_clock = fake_wall_clock;
+    m->settings.held = false;
+    m->settings.reports_per_day = 2;
+    for (unsigned i = 0; i < 3; i++) {
+        hang(i + 1);
+    }
+    assert_int_equal(files(".json"), 2);
+    clock_ns += 61 * HD_NS_PER_S;
+    hang(4);
+    assert_int_equal(files(".json"), 2);
+    clock_ns += 24 * 3600 * HD_NS_PER_S;
+    hang(5);
+    assert_int_equal(files(".json"), 3);
+    assert_int_equal(atomic_load(&record.suppressed), 2);
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
+    const struct CMUnitTest tests[] = {
+        CASE(what_is_not_remembered_is_counted_and_none_of_it_stays),
+        CASE(what_is_remembered_is_shown_when_its_loop_is_sure),
+        CASE(of_one_kind_some_are_shown_and_one_more_every_ten_minutes),
+        CASE(without_a_stack_none_is_of_anothers_kind),
+        CASE(a_small_spool_does_not_lift_the_cap_of_a_day),
+        CASE(the_cap_of_a_day_is_over_when_the_day_is),
+        CASE(what_was_held_back_or_withdrawn_leaves_its_place_in_the_day),
+        CASE(what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day),
+    };
+    hd_os_clock_init();
+    true_clock = hd_os.clock;
+    true_wall_clock = hd_os.wall_clock;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The note beside the report of a hang that lasts: whoever can lock it says that its process died.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "report/spool_files.h"
+#include "worker/worker.h"
+
+static struct hd_monitor *monitor;
+static struct hd_worker *worker;
+static struct hd_hang *hang;
+static struct hd_os_calls real;
+static char folder[] = "/tmp/hangdog-note-XXXXXX";
+
+static int set_up(void **state) {
+    (void)state;
+    real = hd_os;
+    memcpy(strrchr(folder, '-'), "-XXXXXX", sizeof "-XXXXXX");
+    worker = calloc(1, sizeof *worker);
+    assert_true(worker != NULL && mkdtemp(folder) != NULL);
+    monitor = aligned_alloc(HD_NOTE_BYTES, (sizeof *monitor + HD_NOTE_BYTES - 1) & ~(HD_NOTE_BYTES - 1));
+    assert_non_null(monitor);
+    memset(monitor, 0, sizeof *monitor);
+    worker->monitor = monitor;
+    worker->runtime_fd = -1;
+    hang = worker->hang;
+    worker->spool.dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(worker->spool.dir_fd >= 0);
+    hang->id[0] = 1;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    hd_os = real;
+    close(worker->spool.dir_fd);
+    free(worker);
+    free(monitor);
+    return rmdir(folder); /* nothing of ours is left */
+}
+
+/* How many files of this kind are there; of them, how many can be locked. */
+static unsigned files_of(enum hd_spool_file what, unsigned *lockable) {
+    DIR *dir = opendir(folder);
+    unsigned count = 0;
+    *lockable = 0;
+    assert_non_null(dir);
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        int fd = hd_spool_what(e->d_name) == what ? openat(dirfd(dir), e->d_name, O_RDWR | O_CLOEXEC) : -1;
+        if (fd >= 0) {
+            count++;
+            *lockable += flock(fd, LOCK_SH | LOCK_NB) == 0;
+            close(fd);
+        }
+    }
+    closedir(dir);
+    return count;
+}
+
+static unsigned seen_unlocked, locks;
+
+static int lock_while_seen(int fd, int operation) {
+    unsigned lockable;
+    files_of(HD_SPOOL_OPEN, &lockable);
+    seen_unlocked += lockable;
+    locks++;
+    return real.flock(fd, operation);
+}
+
+static void a_note_is_seen_only_while_it_is_locked(void **state) {
+    unsigned lockable;
+    (void)state;
+    hd_os.flock = lock_while_seen;
+    hd_note_hang(worker, hang, false);
+    assert_int_equal(locks, 1);
+    assert_int_equal(seen_unlocked, 0);
+    assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 1);
+    assert_int_equal(lockable, 0);
+    assert_int_equal(files_of(HD_SPOOL_TEMP, &lockable), 0);
+    hd_note_hang(worker, hang, true);
+    assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 0);
+    assert_int_equal(hang->note, 0);
+}
+
+static int somebody_has_it(int fd, int operation) {
+    (void)fd, (void)operation;
+    return -EWOULDBLOCK;
+}
+
+static void a_note_that_cannot_be_locked_is_left_by_the_next_update(void **state) {
+    unsigned lockable;
+    (void)state;
+    hd_os.flock = somebody_has_it;
+    hd_note_hang(worker, hang, false);
+    assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 0);
+    assert_int_equal(files_of(HD_SPOOL_TEMP, &lockable), 0);
+    hd_os.flock = real.flock;
+    hd_note_hang(worker, hang, false);
+    assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 1);
+    assert_int_equal(lockable, 0);
+    hd_note_hang(worker, hang, true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_note_is_seen_only_while_it_is_locked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_note_that_cannot_be_locked_is_left_by_the_next_update, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
