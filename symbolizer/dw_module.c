@@ -4,7 +4,7 @@
  */
 #include "symbolizer/dw_module.h"
 
-#include "image/modules.h"
+#include "base/types.h"
 #include "symbolizer/regular_file.h"
 
 #include <errno.h>

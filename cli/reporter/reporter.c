@@ -20,6 +20,7 @@
 #include "cli/reader/keep_names.h"
 #include "cli/render/render.h"
 #include "os/os.h"
+#include "record/uuid.h"
 #include "report/report.h"
 
 #define LONG_NS (5 * HD_NS_PER_S)

@@ -35,6 +35,7 @@
 #include "cli/settle/settle.h"
 #include "cli/settle/take_reports.h"
 #include "os/os.h"
+#include "record/uuid.h"
 #include "report/spool.h"
 
 #define LAUNCH_THRESHOLD_NS (10 * HD_NS_PER_S)

@@ -22,6 +22,7 @@
 #include "cli/settle/liveness.h"
 #include "cli/settle/settle.h"
 #include "os/os.h"
+#include "record/uuid.h"
 #include "report/spool_files.h"
 
 #define TABLE_BYTES (HD_RECORDS * sizeof(struct hd_record))

@@ -16,6 +16,8 @@
 #include "cli/reader/reports.h"
 #include "cli/settle/liveness.h"
 #include "os/os.h"
+#include "record/uuid.h"
+#include "report/session.h"
 #include "report/spool_files.h"
 
 #define GONE_NS (3 * HD_NS_PER_S)
@@ -204,7 +206,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     }
     hd_spool_make_room(&folder); /* also for what was held until now */
     atomic_fetch_add(&c->reports_dropped, folder.dropped);
-    hd_record_sum_up(c, used_ns, &s, &cost);
+    hd_session_fill(c, used_ns, &s, &cost);
     s.previous_end = previous_end;
     struct hd_app app = {.name = c->options.app_name,
                          .pid = (int)atomic_load(&c->owner),

@@ -11,6 +11,7 @@
 #include "cli/reader/report_file.h"
 #include "cli/reader/reports.h"
 #include "os/os.h"
+#include "record/uuid.h"
 #include "report/spool.h"
 
 #define PAUSE_NS (10 * HD_NS_PER_MS) /* after each: a program that sends garbage does not keep us busy */

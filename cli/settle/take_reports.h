@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writes into the spool the reports that a watched process may not write itself, because it dropped its
- * rights, changed its root or may write no large file (report/outbox.h). The program can write every byte
+ * rights, changed its root or may write no large file (record/outbox.h). The program can write every byte
  * that comes: of a report the runner believes that it is one of this run, and nothing else. Ordinary code.
  */
 #ifndef CLI_TAKE_REPORTS_H

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "monitor/monitor.h"
 #include "os/linux/proc_files.h"
+#include "record/uuid.h"
 
 #define HIGH 900 /* below the usual limit of 1024 */
 

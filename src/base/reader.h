@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-#include "base/types.h"
-#include "image/modules.h"
+#include "base/memory.h"
 
 #define HD_READER_WINDOW 256u
 

@@ -13,6 +13,10 @@
 #define HD_NS_PER_MS 1000000ULL
 #define HD_NS_PER_S 1000000000ULL
 
+#define HD_UUID_BYTES 16
+#define HD_TURN_BUCKETS 48 /* of the histogram of turns */
+#define HD_BUILD_ID_MAX 32 /* bytes */
+
 /* ---- registers ---------------------------------------------------------------------------- */
 
 /* Enough for every machine that is supported; the numbering is the machine's DWARF numbering

@@ -6,6 +6,7 @@
 #include "cause/cause.h"
 
 #include "base/text.h"
+#include "os/syscall_table.h"
 
 #include <string.h>
 #include <sys/syscall.h>

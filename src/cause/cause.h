@@ -115,31 +115,4 @@ struct hd_waits_for {
 bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid);
 void hd_cause_say_ring(struct hd_cause *c); /* of its deadlock */
 
-/* What a thread that is blocked in a system call waits for. */
-enum hd_wait {
-    HD_WAIT_OTHER,
-    HD_WAIT_DESCRIPTOR, /* the first argument; what it is decides */
-    HD_WAIT_FILE,
-    HD_WAIT_SOCKET, /* the first argument */
-    HD_WAIT_ANY,    /* any of several descriptors: poll, select, epoll */
-    HD_WAIT_TIME,
-    HD_WAIT_SIGNAL,
-    HD_WAIT_CHILD,
-    HD_WAIT_LOCK,
-    HD_WAIT_MEMORY,
-};
-enum hd_wait hd_syscall_wait(int32_t nr);
-
-/* Where a call that waits for a file names it. */
-enum hd_object {
-    HD_OBJECT_DESCRIPTOR /* the first argument */,
-    HD_OBJECT_FIRST_PATH,
-    HD_OBJECT_SECOND_PATH,
-    HD_OBJECT_NONE /* nor does one that waits for a descriptor, where it is closed: it is gone by then */
-};
-enum hd_object hd_syscall_object(int32_t nr);
-
-/* Name of a system call of this machine, NULL when not in the table. */
-const char *hd_syscall_name(int32_t nr);
-
 #endif

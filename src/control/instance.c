@@ -10,6 +10,7 @@
 
 #include "capture/mailbox.h"
 #include "monitor/monitor.h"
+#include "record/uuid.h"
 #include "watch/run.h"
 
 /* How long the monitor is waited for that cannot be woken, or whose late signal may kill: who is under a

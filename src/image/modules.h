@@ -7,26 +7,7 @@
 #ifndef HD_IMAGE_H
 #define HD_IMAGE_H
 
-#include "base/types.h"
-
-/* Fallible memory. Returns 0, or a negative errno when not all of it can be read. */
-struct hd_memory {
-    int (*read)(void *ctx, uint64_t addr, void *dst, size_t n);
-    /* Asked of what may be no address at all: whether there is anything, as far as is known. NULL: it is not.
-     */
-    bool (*touched)(void *ctx, uint64_t addr);
-    void *ctx;
-};
-
-static inline bool hd_memory_read(const struct hd_memory *memory, uint64_t addr, void *dst, size_t n) {
-    return memory->read(memory->ctx, addr, dst, n) == 0;
-}
-
-static inline bool hd_memory_touched(const struct hd_memory *memory, uint64_t addr) {
-    return memory->touched == NULL || memory->touched(memory->ctx, addr);
-}
-
-#define HD_BUILD_ID_MAX 32
+#include "base/memory.h"
 
 struct hd_module {
     uint64_t lo, hi;       /* mapped range in memory */

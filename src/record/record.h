@@ -10,8 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/types.h"
-#include "report/outbox.h"
-#include "report/report.h"
+#include "record/outbox.h"
 
 #define HD_RECORD_MAGIC 0x48414e47444f4701ULL /* "HANGDOG", version 1 */
 #define HD_RECORD_STRING 256
@@ -123,10 +122,6 @@ struct hd_record {
 static inline struct hd_outbox *hd_record_outbox(struct hd_record *table) {
     return (struct hd_outbox *)(void *)(table + HD_RECORDS);
 }
-
-/* The session report's figures, of a process that may have died since. */
-void hd_record_sum_up(const struct hd_record *c, uint64_t used_ns, struct hd_session *s,
-                      struct hd_monitor_cost *cost);
 
 /* The program's state is that, or another one, from now on. Async-signal-safe. */
 void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns);

@@ -1,13 +1,10 @@
-/* SPDX-License-Identifier: MIT
- *
- * Ids of reports: UUIDs of version 7, which sort by time. Worker code: may run while a hang is on; no
- * allocation.
- */
-#include "os/os.h"
-#include "report/report.h"
+/* SPDX-License-Identifier: MIT */
+#include "record/uuid.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+#include "os/os.h"
 
 void hd_uuid_text(const uint8_t id[HD_UUID_BYTES], char text[37]) {
     static const char hex[] = "0123456789abcdef";

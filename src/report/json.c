@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "record/uuid.h"
+
 static void flush(struct hd_json *j) {
     if (j->error == 0 && j->used != 0)
         j->error = j->sink.put(j->sink.ctx, j->buf, j->used);

@@ -12,9 +12,6 @@
 #include "report/call_tree.h"
 #include "script/script.h"
 
-#define HD_UUID_BYTES 16
-#define HD_TURN_BUCKETS 48
-
 enum hd_report_kind {
     HD_REPORT_HANG,
     HD_REPORT_LAUNCH,
@@ -137,14 +134,5 @@ size_t hd_report_scratch_bytes(void);
 
 /* Writes the document, ended by a newline. 0 or the sink's error. */
 int hd_report_write(const struct hd_report *r, struct hd_report_scratch *scratch, struct hd_sink sink);
-
-/* 36 characters and a NUL. */
-void hd_uuid_text(const uint8_t id[HD_UUID_BYTES], char text[37]);
-/* Version 7 (RFC 9562): milliseconds of wall time, then random bits; increases within a process. */
-void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns);
-/* The same with exactly that time, also where it is before that of another id. */
-void hd_uuid_make_at(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns);
-/* The same, of a session report: in the spool these are known by their names (spool_files.c). */
-void hd_uuid_make_session(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "os/os.h"
+#include "record/uuid.h"
 
 #include <dirent.h>
 #include <errno.h>

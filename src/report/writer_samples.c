@@ -3,6 +3,7 @@
  * Frames, the hot stack, the timeline with its distinct stacks, and the call tree, as JSON. Worker code: may
  * run while a hang is on; no allocation.
  */
+#include "os/syscall_table.h"
 #include "report/writer.h"
 
 #include <string.h>

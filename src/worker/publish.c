@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "record/uuid.h"
+#include "report/outbox_writer.h"
+#include "report/session.h"
 #include "worker/deferred.h"
 #include "worker/repeat.h"
 
@@ -308,7 +311,7 @@ void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
     hd_note_dropped(k);
     uint64_t now_ns = hd_os_now_ns();
     hd_record_foreground(c, false, now_ns);
-    hd_record_sum_up(c, now_ns - c->options.started_ns, &s, &cost);
+    hd_session_fill(c, now_ns - c->options.started_ns, &s, &cost);
     if (s.turns == 0 && s.hangs == 0) {
         atomic_store(&c->told, 1);
         return; /* a run without a loop */

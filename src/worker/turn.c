@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "record/uuid.h"
+
 struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg) {
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         if (k->hang[i].used && k->hang[i].loop == msg->loop && k->hang[i].generation == msg->generation) {

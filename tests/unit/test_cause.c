@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "cause/cause.h"
+#include "os/syscall_table.h"
 
 #define MS HD_NS_PER_MS
 

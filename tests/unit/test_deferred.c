@@ -18,6 +18,7 @@
 
 #include "folder.h"
 #include "os/os.h"
+#include "record/uuid.h"
 #include "worker/deferred.h"
 
 #define HANGS 70u

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "record/uuid.h"
 #include "report/json.h"
 
 static char out[64 * 1024];

@@ -20,6 +20,7 @@
 
 #include "folder.h"
 #include "os/os.h"
+#include "record/uuid.h"
 #include "report/spool.h"
 #include "report/spool_files.h"
 

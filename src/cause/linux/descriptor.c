@@ -13,6 +13,7 @@
 #include "cause/linux/peer.h"
 #include "os/linux/proc_files.h"
 #include "os/os.h"
+#include "os/syscall_table.h"
 
 /* By the name of its protocol, which is asked for by a whole path: without it (another root, no /proc there)
  * local sockets are known to the kernel's socket monitor, and most others are the network's. */

@@ -17,6 +17,7 @@
 #include "cause/linux/peer.h"
 #include "cause/linux/reply_thread.h"
 #include "os/linux/proc_files.h"
+#include "os/syscall_table.h"
 #include "worker/worker.h"
 
 #define DESCRIPTORS_MAX 16

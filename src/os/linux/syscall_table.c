@@ -5,7 +5,9 @@
  * one; left out are those that as a rule wait for a lock of the kernel alone. Worker code: may run while a
  * hang is on; no allocation.
  */
-#include "cause/cause.h"
+#include "os/syscall_table.h"
+
+#include <stddef.h>
 
 #include <sys/syscall.h>
 

@@ -9,6 +9,7 @@
  * The stacks are this program's own, so that their functions, files, lines and inlined frames are known.
  */
 #include "os/os.h"
+#include "record/uuid.h"
 #include "report/spool.h"
 
 #include <errno.h>

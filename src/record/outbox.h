@@ -8,8 +8,7 @@
 #define HD_OUTBOX_H
 
 #include <stdatomic.h>
-
-#include "report/report.h"
+#include <stdint.h>
 
 #define HD_OUTBOX_TEXT_BYTES (1u << 20) /* a larger report is not written */
 
@@ -24,8 +23,5 @@ struct hd_outbox {
     _Atomic uint32_t bytes;
     char text[HD_OUTBOX_TEXT_BYTES]; /* the JSON document */
 };
-
-/* Worker; waits up to a second for the runner. 0; -ETIMEDOUT: it takes none; -EMSGSIZE: no room. */
-int hd_outbox_write(struct hd_outbox *o, const struct hd_report *r, struct hd_report_scratch *scratch);
 
 #endif

@@ -1,8 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * A report in the memory that is shared with the runner. Worker code: no allocation.
- */
-#include "report/outbox.h"
+/* SPDX-License-Identifier: MIT */
+#include "report/outbox_writer.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writes a report into the memory that is shared with the runner.
+ */
+#ifndef HD_OUTBOX_WRITER_H
+#define HD_OUTBOX_WRITER_H
+
+#include "record/outbox.h"
+#include "report/report.h"
+
+/* Worker; waits up to a second for the runner. 0; -ETIMEDOUT: it takes none; -EMSGSIZE: no room. */
+int hd_outbox_write(struct hd_outbox *o, const struct hd_report *r, struct hd_report_scratch *scratch);
+
+#endif
