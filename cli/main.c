@@ -3,6 +3,7 @@
  * The hangdog command: a table of its subcommands. Ordinary code.
  */
 #include "cli/base/deep_stack.h"
+#include "cli/base/error.h"
 #include "cli/base/shell_quote.h"
 #include "cli/commands.h"
 #include "hangdog/hangdog.h"

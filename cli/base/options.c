@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/base/error.h"
 
 #define OPTIONS_MAX 32
 #define HELP 'h'

@@ -5,7 +5,7 @@
 #ifndef CLI_REPORTS_H
 #define CLI_REPORTS_H
 
-#include "cli/commands.h"
+#include "cli/base/error.h"
 #include "symbolizer/symbolizer.h"
 
 #include <jansson.h>

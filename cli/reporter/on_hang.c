@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/run/runner.h"
+#include "cli/base/signal_state.h"
 
 /* In the child: nothing of the terminal's, no descriptor but an empty input and our standard error. */
 static _Noreturn void become(const struct on_hang *o, const char *report) {
@@ -20,7 +20,7 @@ static _Noreturn void become(const struct on_hang *o, const char *report) {
     fcntl(STDERR_FILENO, F_SETFD, 0);
     closefrom(STDERR_FILENO + 1);
     setenv("HANGDOG_REPORT", report, 1);
-    runner_as_before();
+    signal_state_restore();
     execl("/bin/sh", "sh", "-c", o->command, "hangdog", report, (char *)NULL);
     _exit(127);
 }

@@ -14,7 +14,7 @@
 
 struct on_hang {
     pthread_mutex_t
-        lock; /* one thread adds, and may be left (cli/base/deep_stack.h) while another one stops it */
+        lock; /* one thread adds, and may be left (cli/run/second_thread.h) while another one stops it */
     const char *command;                   /* NULL: nothing is ever run */
     pid_t running;                         /* leader of a process group of its own; 0: none */
     char **given;                          /* paths of all reports that it is to be run with, oldest first */

@@ -15,13 +15,12 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "cli/base/output.h"
 #include "cli/base/shell_quote.h"
-#include "cli/commands.h"
 #include "cli/reader/keep_names.h"
 #include "cli/render/render.h"
 #include "os/os.h"
 #include "record/uuid.h"
-#include "report/report.h"
 
 #define LONG_NS (5 * HD_NS_PER_S)
 #define READ_NS (1 * HD_NS_PER_S) /* between two looks at the folder that tell nothing by themselves */

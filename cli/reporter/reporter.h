@@ -36,7 +36,7 @@ struct teller {
         bool told, ended;
     } * seen;
     size_t seen_count, seen_room;
-    pthread_mutex_t lock; /* of what is kept: a thread that tells may be left (cli/base/deep_stack.h) */
+    pthread_mutex_t lock; /* of what is kept: a thread that tells may be left (cli/run/second_thread.h) */
     char *kept;           /* that a program which draws on the screen would lose; NULL: nothing */
     size_t kept_bytes;
 };

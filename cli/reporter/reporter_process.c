@@ -207,6 +207,10 @@ char *names_ask(struct names_process *n, const void *question, size_t bytes, siz
     return NULL;
 }
 
+bool names_were_killed(const struct names_process *n) {
+    return atomic_load(&n->gone) && WIFSIGNALED(atomic_load(&n->status));
+}
+
 void names_end(struct names_process *n) {
     if (n->pid > 0) {
         end_it(n);

@@ -37,6 +37,8 @@ char *names_ask(struct names_process *n, const void *question, size_t bytes, siz
 
 /* Another thread may have asked: this child, which has ended, is it, and is waited for. */
 bool names_reap(struct names_process *n, const siginfo_t *gone);
+/* It has ended, by a signal. */
+bool names_were_killed(const struct names_process *n);
 void names_end(struct names_process *n);
 
 #endif

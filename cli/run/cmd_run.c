@@ -16,14 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/base/deep_stack.h"
+#include "cli/base/output.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
+#include "cli/base/signal_state.h"
 #include "cli/commands.h"
 #include "cli/reader/reports.h"
 #include "cli/reporter/on_hang.h"
 #include "cli/reporter/reporter.h"
-#include "cli/reporter/summary.h"
 #include "cli/run/exec_mode.h"
 #include "cli/run/preload_list.h"
 #include "cli/run/preload_path.h"
@@ -31,6 +31,8 @@
 #include "cli/run/run_options.h"
 #include "cli/run/runner.h"
 #include "cli/run/seccomp_trial.h"
+#include "cli/run/second_thread.h"
+#include "cli/run/summary.h"
 #include "cli/settle/previous_run.h"
 #include "cli/settle/settle.h"
 #include "cli/settle/take_reports.h"
@@ -165,7 +167,7 @@ static void tell(void *telling) {
 
 static bool begin_to_tell(struct runner *r, struct telling *w) {
     teller_start_names(w->teller);
-    return beside(r, tell, w);
+    return on_second_thread(r, tell, w);
 }
 
 /* False: a thread was left that still tells. */
@@ -217,7 +219,7 @@ static void add_commands(struct runner *r, struct teller *teller) {
         on_hang_stop(teller->commands);
     }
     if (teller->commands->command != NULL) {
-        beside(r, run_commands, teller);
+        on_second_thread(r, run_commands, teller);
     }
 }
 
@@ -257,14 +259,14 @@ static void say_ending(void *ending) {
 
 /* Nobody may read it: we can be told to end all the same. */
 static _Noreturn void end(struct runner *r, struct ending *e, bool quiet) {
-    bool all_said = (quiet || beside(r, say_ending, e)) && e->untold == NULL;
+    bool all_said = (quiet || on_second_thread(r, say_ending, e)) && e->untold == NULL;
     if (e->spare != NULL) {
         remove_spare_spool(e->spare);
     }
     if (!all_said) {
-        runner_end_at_once(r->status);
+        runner_end_at_once(r->run.status);
     }
-    runner_end_alike(r->status);
+    runner_end_alike(r->run.status);
 }
 
 static int not_started(const struct run_options *o, int rc) {
@@ -310,7 +312,7 @@ static int run_unwatched(const struct run_options *o, const char *why) {
         complain("'%s' is run unwatched: %s", o->program[0], why);
     }
     fflush(NULL);
-    runner_as_before();
+    signal_state_restore();
     execvp(o->program[0], o->program);
     return not_started(o, -errno);
 }
@@ -391,7 +393,7 @@ int cmd_run(int argc, char **argv) {
     if (!run_options_parse(argc, argv, &o, &rc)) {
         return rc;
     }
-    runner_begin();
+    signal_state_save();
     const char *deadly = filters_deadly_call(o.exec);
     if (deadly != NULL) {
         problem_set(&why, "a seccomp filter ends who calls %s, as the watch does; have it let that pass",
@@ -420,8 +422,8 @@ int cmd_run(int argc, char **argv) {
     if ((rc = runner_prepare(&r)) != 0) {
         return run_without_room(&o, rc);
     }
-    fill_options(&r.record->options, &o, spool);
-    r.decided = r.record->options;
+    fill_options(&r.run.record->options, &o, spool);
+    r.decided = r.run.record->options;
     commands.command = o.on_hang;
     (void)own_command(); /* before there are two threads that may ask */
     if (o.spool != NULL) {
@@ -434,29 +436,31 @@ int cmd_run(int argc, char **argv) {
     teller.commands = &commands;
     bool tried;
     teller.names = &r.names;
-    teller_open(&teller, r.record, &r.decided);
-    previous_prepare(&before, spool, o.name, program_named(o.program));
+    teller_open(&teller, r.run.record, &r.decided);
+    char file[PATH_MAX];
+    bool found = program_find(program_named(o.program), file, sizeof file);
+    previous_prepare(&before, spool, o.name, found ? file : NULL);
     if ((rc = runner_start(&r, o.program, preload, &tried)) != 0) {
         return tried ? not_started(&o, rc) : run_without_room(&o, rc);
     }
     previous_begin(&before);
     static struct take_reports taker; /* which its thread may outlast */
-    take_reports_start(&taker, r.record, &r.decided);
+    take_reports_start(&taker, r.run.record, &r.decided);
     bool told = follow(&r, &teller, &commands);
     take_reports_end(&taker);
     if (!runner_stop_sharing(&r)) {
         told = false;
     }
-    take_reports_count(&taker, r.record);
-    teller.records = r.record;
-    afterwards(&r, before.end);
-    previous_note(&before, &r);
+    take_reports_count(&taker, r.run.record);
+    teller.records = r.run.record;
+    afterwards(&r.run, before.end);
+    previous_note(&before, &r.run, names_were_killed(&r.names));
     if (told &&
-        (o.json || o.follow || atomic_load(&r.record->hangs) != 0)) { /* not for the session's alone */
+        (o.json || o.follow || atomic_load(&r.run.record->hangs) != 0)) { /* not for the session's alone */
         teller_start_names(&teller);
     }
     struct ending e = {.r = &r, .o = &o, .spare = spare ? spool : NULL};
-    if (!told || !beside(&r, finish, &teller)) {
+    if (!told || !on_second_thread(&r, finish, &teller)) {
         e.untold = &teller;
     } else {
         teller_last_left(&teller, e.last);

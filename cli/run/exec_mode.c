@@ -16,8 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/error.h"
+#include "cli/base/signal_state.h"
 #include "cli/base/temp_file.h"
-#include "cli/commands.h"
 #include "cli/run/runner.h"
 #include "cli/settle/liveness.h"
 #include "cli/settle/settle.h"
@@ -80,7 +81,7 @@ int alone_become(struct alone *a, char *const argv[], const char *preload) {
     setenv("LD_PRELOAD", preload, 1);
     a->record->options.started_ns = hd_os_now_ns();
     a->record->options.started_wall_ns = hd_os_wall_ns();
-    runner_as_before();
+    signal_state_restore();
     execvp(argv[0], argv);
     int rc = -errno;
     unlink(a->path);

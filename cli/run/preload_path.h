@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/commands.h"
+#include "cli/base/error.h"
 
 #define PRELOAD_FILE "libhangdog-preload.so"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/commands.h"
+#include "cli/base/error.h"
 
 /* Where execvp will find the program; false: nowhere. */
 bool program_find(const char *program, char *path, size_t size);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/base/path.h"
-#include "cli/commands.h"
 #include "cli/run/program_check.h"
 #include "record/record.h"
 

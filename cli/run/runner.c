@@ -3,6 +3,8 @@
  * Ordinary code: process control of the runner.
  */
 #include "cli/run/runner.h"
+#include "cli/base/output.h"
+#include "cli/base/signal_state.h"
 #include "cli/settle/record_copy.h"
 
 #include <errno.h>
@@ -22,7 +24,6 @@
 #include <unistd.h>
 
 #include "cli/base/proc.h"
-#include "cli/commands.h"
 #include "cli/run/inherited_descriptors.h"
 #include "os/os.h"
 
@@ -39,37 +40,9 @@ static bool is_forwarded(int signal) {
     return true;
 }
 
+static int parent_death_signal; /* the signal that we are to be sent when who launched us ends; 0: none */
+
 #define TIMERS 3 /* ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF */
-
-static struct {
-    sigset_t mask;
-    struct sigaction child, pipe, size;
-    int death; /* the signal that we are to be sent when who launched us ends; 0: none */
-} given;
-
-void runner_begin(void) {
-    sigprocmask(SIG_BLOCK, NULL, &given.mask);
-    /* ignored, as some parents leave it, no child of ours could be waited for */
-    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &given.child);
-    sigaction(SIGPIPE, NULL, &given.pipe);
-    /* a limit on files is an error of a call's, and not our end */
-    sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &given.size);
-    for (int fd = open("/dev/null", O_RDWR | O_CLOEXEC); fd >= 0;
-         fd = open("/dev/null", O_RDWR | O_CLOEXEC)) {
-        if (fd > STDERR_FILENO) {
-            close(fd);
-            break;
-        }
-    }
-}
-
-void runner_as_before(void) {
-    sigaction(SIGCHLD, &given.child, NULL);
-    sigaction(SIGPIPE, &given.pipe, NULL);
-    sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL); /* one that waits is forgotten */
-    sigaction(SIGXFSZ, &given.size, NULL);
-    sigprocmask(SIG_SETMASK, &given.mask, NULL);
-}
 
 int runner_enlarge(int fd, off_t bytes) {
     struct rlimit limit, most;
@@ -86,7 +59,7 @@ int runner_enlarge(int fd, off_t bytes) {
 }
 
 int runner_prepare(struct runner *r) {
-    *r = (struct runner){.child = -1};
+    *r = (struct runner){.run = {.child = -1}};
     sigemptyset(&r->merged);
     inherited_note();
     sigset_t set;
@@ -101,24 +74,24 @@ int runner_prepare(struct runner *r) {
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     sigprocmask(SIG_BLOCK, &set, NULL);
     r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    r->record_fd = memfd_create("hangdog", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (r->signal_fd < 0 || r->record_fd < 0) {
+    r->run.record_fd = memfd_create("hangdog", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (r->signal_fd < 0 || r->run.record_fd < 0) {
         return -errno;
     }
-    int rc = runner_enlarge(r->record_fd, HD_RECORD_FILE_BYTES);
+    int rc = runner_enlarge(r->run.record_fd, HD_RECORD_FILE_BYTES);
     if (rc != 0) {
         return rc;
     }
     /* The program can reach the file: cut short, it would end us with SIGBUS. */
-    (void)fcntl(r->record_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-    r->record = mmap(NULL, HD_RECORD_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, r->record_fd, 0);
-    if (r->record == MAP_FAILED) {
+    (void)fcntl(r->run.record_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    r->run.record = mmap(NULL, HD_RECORD_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, r->run.record_fd, 0);
+    if (r->run.record == MAP_FAILED) {
         return -errno;
     }
-    r->record->magic = HD_RECORD_MAGIC;
-    r->record->bytes = sizeof *r->record;
-    snprintf(r->record->options.link, sizeof r->record->options.link, "/proc/%d/fd/%d", (int)getpid(),
-             r->record_fd);
+    r->run.record->magic = HD_RECORD_MAGIC;
+    r->run.record->bytes = sizeof *r->run.record;
+    snprintf(r->run.record->options.link, sizeof r->run.record->options.link, "/proc/%d/fd/%d", (int)getpid(),
+             r->run.record_fd);
     return 0;
 }
 
@@ -138,11 +111,11 @@ static void set_timers(const struct itimerval timers[TIMERS]) {
 /* In the child. What a launcher asked for exec keeps as well, and fork does not: the program would outlive
  * him where it is SIGKILL, of which we can pass on nothing. */
 static void end_with(pid_t runner) {
-    if (given.death != 0) {
-        prctl(PR_SET_PDEATHSIG, given.death);
+    if (parent_death_signal != 0) {
+        prctl(PR_SET_PDEATHSIG, parent_death_signal);
         pid_t parent = getppid();
         if (parent != runner && parent != 0) { /* 0: a namespace of processes lies between */
-            raise(given.death);                /* he has ended before, and so have we */
+            raise(parent_death_signal);        /* he has ended before, and so have we */
         }
     }
 }
@@ -152,12 +125,12 @@ static void end_with(pid_t runner) {
 static _Noreturn void become(const struct runner *r, pid_t runner, char *const argv[], const char *preload,
                              int tell_fd) {
     char number[16];
-    fcntl(r->record_fd, F_SETFD, 0); /* of the child alone */
-    snprintf(number, sizeof number, "%d", r->record_fd);
-    r->record->options.pid = getpid();
+    fcntl(r->run.record_fd, F_SETFD, 0); /* of the child alone */
+    snprintf(number, sizeof number, "%d", r->run.record_fd);
+    r->run.record->options.pid = getpid();
     setenv("HANGDOG_LINK", number, 1);
     setenv("LD_PRELOAD", preload, 1);
-    runner_as_before();
+    signal_state_restore();
     end_with(runner);
     execvp(argv[0], argv);
     int why = errno;
@@ -187,8 +160,8 @@ static bool under_valgrind(void) {
 }
 
 static void start_witness(struct runner *r) {
-    bool filtered = r->record->options.seccomp_filters != 0; /* the call may be our end */
-    int program = filtered || under_valgrind() ? -1 : (int)syscall(SYS_pidfd_open, r->child, 0);
+    bool filtered = r->run.record->options.seccomp_filters != 0; /* the call may be our end */
+    int program = filtered || under_valgrind() ? -1 : (int)syscall(SYS_pidfd_open, r->run.child, 0);
     witness_start(&r->witness, program);
     if (program >= 0) {
         close(program);
@@ -199,10 +172,10 @@ bool runner_stop_sharing(struct runner *r) {
     static struct hd_record none[HD_RECORDS];
     struct hd_record *copy = malloc(HD_RECORDS * sizeof *copy);
     for (unsigned i = 0; copy != NULL && i < HD_RECORDS; i++) {
-        record_copy(&copy[i], &r->record[i], &r->decided, i == 0);
+        record_copy(&copy[i], &r->run.record[i], &r->decided, i == 0);
     }
     none[0].options = r->decided;
-    r->record = copy != NULL ? copy : none;
+    r->run.record = copy != NULL ? copy : none;
     return copy != NULL;
 }
 
@@ -212,27 +185,27 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
     if (pipe2(tell, O_CLOEXEC) != 0) {
         return -errno;
     }
-    r->record->options.started_ns = hd_os_now_ns();
-    r->record->options.started_wall_ns = hd_os_wall_ns();
-    r->decided = r->record->options;
+    r->run.record->options.started_ns = hd_os_now_ns();
+    r->run.record->options.started_wall_ns = hd_os_wall_ns();
+    r->decided = r->run.record->options;
     struct itimerval timers[TIMERS];
     take_timers(timers);
-    if (r->record->options.seccomp_filters >= 0) { /* else the call may be our end */
-        prctl(PR_GET_PDEATHSIG, &given.death);
+    if (r->run.record->options.seccomp_filters >= 0) { /* else the call may be our end */
+        prctl(PR_GET_PDEATHSIG, &parent_death_signal);
     }
     pid_t runner = getpid();
-    r->child = fork();
-    *tried = r->child >= 0;
-    if (r->child == 0) {
+    r->run.child = fork();
+    *tried = r->run.child >= 0;
+    if (r->run.child == 0) {
         set_timers(timers);
         become(r, runner, argv, preload, tell[1]);
-    } else if (r->child < 0) {
+    } else if (r->run.child < 0) {
         set_timers(timers);
     }
-    int rc = r->child < 0 ? -errno : 0;
+    int rc = r->run.child < 0 ? -errno : 0;
     close(tell[1]);
     if (rc == 0 && (rc = -wait_for_exec(r, tell[0])) != 0) {
-        waitpid(r->child, NULL, 0);
+        waitpid(r->run.child, NULL, 0);
     }
     close(tell[0]);
     if (rc == 0) {
@@ -249,13 +222,13 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
 /* That of the program's image which runs; one that has none yet has the first. */
 static struct hd_record *record_of_image(const struct runner *r) {
     for (unsigned i = 1; i < HD_RECORDS; i++) {
-        struct hd_record *c = &r->record[i];
-        if (atomic_load(&c->owner) == (uint32_t)r->child && !c->options.of_child &&
+        struct hd_record *c = &r->run.record[i];
+        if (atomic_load(&c->owner) == (uint32_t)r->run.child && !c->options.of_child &&
             atomic_load(&c->superseded_ns) == 0) {
             return c;
         }
     }
-    return r->record;
+    return r->run.record;
 }
 
 static void note_continued(struct runner *r, uint64_t now_ns) {
@@ -299,7 +272,7 @@ static void stop_alike(const struct runner *r, int signal) {
 
 static void reap(struct runner *r, bool alike) {
     int status;
-    while (!r->ended && waitpid(r->child, &status, WNOHANG | WUNTRACED | WCONTINUED) > 0) {
+    while (!r->ended && waitpid(r->run.child, &status, WNOHANG | WUNTRACED | WCONTINUED) > 0) {
         if (WIFSTOPPED(status)) {
             r->stopped_at_ns = hd_os_now_ns();
             if (alike) {
@@ -310,9 +283,9 @@ static void reap(struct runner *r, bool alike) {
         } else {
             r->ended = true;
             say_in_haste();
-            r->ended_ns = end_of_program(r);
-            note_continued(r, r->ended_ns);
-            r->status = status;
+            r->run.ended_ns = end_of_program(r);
+            note_continued(r, r->run.ended_ns);
+            r->run.status = status;
         }
     }
 }
@@ -323,7 +296,7 @@ static void reap(struct runner *r, bool alike) {
 static void reap_others(struct runner *r) {
     siginfo_t gone = {0};
     while (!r->ended && waitid(P_ALL, 0, &gone, WEXITED | WNOHANG | WNOWAIT) == 0 && gone.si_pid != 0 &&
-           gone.si_pid != r->child) {
+           gone.si_pid != r->run.child) {
         if (gone.si_pid == r->witness.pid) {
             witness_end(&r->witness); /* somebody killed it */
         } else if (!names_reap(&r->names, &gone)) {
@@ -350,7 +323,7 @@ static bool programs_own(const struct runner *r, const struct signalfd_siginfo *
     if (info->ssi_code > 0 && signal == SIGBUS) {
         return true; /* memory of ours has failed */
     }
-    return (info->ssi_code != SI_KERNEL && (pid_t)info->ssi_pid == r->child) ||
+    return (info->ssi_code != SI_KERNEL && (pid_t)info->ssi_pid == r->run.child) ||
            sigismember(&r->merged, signal) == 1 || witness_has(&r->witness, signal);
 }
 
@@ -366,9 +339,9 @@ static void forget(struct runner *r, const sigset_t *seen) {
 static void pass_on(const struct runner *r, const struct signalfd_siginfo *info) {
     int signal = (int)info->ssi_signo;
     if (info->ssi_code == SI_QUEUE) {
-        sigqueue(r->child, signal, (union sigval){.sival_ptr = (void *)(uintptr_t)info->ssi_ptr});
+        sigqueue(r->run.child, signal, (union sigval){.sival_ptr = (void *)(uintptr_t)info->ssi_ptr});
     } else {
-        kill(r->child, signal);
+        kill(r->run.child, signal);
     }
 }
 
@@ -389,7 +362,7 @@ void runner_handle_signals(struct runner *r) {
         if (signal == SIGCONT) {
             reap(r, false); /* its stop may be as new as this, after which we do not stop */
         }
-        bool for_it = signal != SIGCONT || r->stopped_at_ns != 0 || is_stopping(r->child);
+        bool for_it = signal != SIGCONT || r->stopped_at_ns != 0 || is_stopping(r->run.child);
         if (!programs_own(r, &info) && for_it) {
             pass_on(r, &info);
         }

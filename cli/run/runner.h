@@ -12,18 +12,13 @@
 
 #include "cli/reporter/reporter_process.h"
 #include "cli/run/signal_probe.h"
-#include "record/record.h"
+#include "cli/settle/run_result.h"
 
 struct runner {
-    pid_t child;
-    int signal_fd;            /* SIGCHLD and what is forwarded */
-    int record_fd;            /* the memory file */
-    struct hd_record *record; /* HD_RECORDS, mapped, shared with the program; its first image has the first.
-                                 After runner_stop_sharing the runner's own copy */
+    struct run_result run;
+    int signal_fd;                    /* SIGCHLD and what is forwarded */
     struct hd_record_options decided; /* what the runner asks for; the program cannot change it here */
     bool ended;
-    int status;             /* as waitpid gives it, once ended */
-    uint64_t ended_ns;      /* CLOCK_MONOTONIC, once ended */
     bool asked_to_end;      /* since then */
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
     bool told_to_stop;      /* we got the terminal's signal to stop, too */
@@ -31,12 +26,6 @@ struct runner {
     struct names_process names;
     sigset_t merged; /* signals that came again before the witness had forgotten those of before */
 };
-
-/* To be called before anything is opened: the program's closed descriptors among 0 to 2 must not be ours, and
- * are closed again for it. What the program is to have of signals is noted, and set again by the second, for
- * exec, also of a command. */
-void runner_begin(void);
-void runner_as_before(void);
 
 /* ftruncate where a limit on the size of files may be in the way. 0 or a negative errno value. */
 int runner_enlarge(int fd, off_t bytes);

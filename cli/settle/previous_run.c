@@ -17,7 +17,6 @@
 
 #include "base/hash.h"
 #include "cli/base/memory_limit.h"
-#include "cli/run/program_check.h"
 #include "os/os.h"
 #include "report/spool_files.h"
 
@@ -36,10 +35,9 @@ static void boot_id(char boot[BOOT_BYTES]) {
     }
 }
 
-static struct program_state state_of(const char *program) {
-    char path[PATH_MAX];
+static struct program_state state_of(const char *path) {
     struct stat st;
-    if (!program_find(program, path, sizeof path) || stat(path, &st) != 0) {
+    if (path == NULL || stat(path, &st) != 0) {
         return (struct program_state){0};
     }
     return (struct program_state){(unsigned long long)st.st_size,
@@ -135,8 +133,8 @@ static void set_path(struct previous *p, const char *spool, const char *name) {
              (unsigned long long)hd_hash(HD_HASH_BEGIN, name, strlen(name)));
 }
 
-void previous_prepare(struct previous *p, const char *spool, const char *name, const char *program) {
-    *p = (struct previous){.fd = -1, .program = state_of(program), .oom_kills = memory_oom_kills()};
+void previous_prepare(struct previous *p, const char *spool, const char *name, const char *file) {
+    *p = (struct previous){.fd = -1, .program = state_of(file), .oom_kills = memory_oom_kills()};
     set_path(p, spool, name);
 }
 
@@ -162,7 +160,7 @@ void previous_forget(const char *spool, const char *name) {
 }
 
 /* The program's own record: that of its last image. NULL: it had none. */
-static const struct hd_record *last_of(const struct runner *r, bool *loop_seen) {
+static const struct hd_record *last_of(const struct run_result *r, bool *loop_seen) {
     const struct hd_record *last = NULL;
     *loop_seen = false;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
@@ -182,26 +180,25 @@ static bool is_crash(int by, bool hung) {
                          by == SIGSYS || by == SIGTRAP);
 }
 
-/* The kernel prefers our process that looks up names, where there is one. */
-static bool was_memory_short(const struct previous *p, const struct runner *r) {
-    bool names = atomic_load(&r->names.gone) && WIFSIGNALED(atomic_load(&r->names.status));
-    return memory_oom_kills() > p->oom_kills + names;
+static bool was_memory_short(const struct previous *p) {
+    return memory_oom_kills() > p->oom_kills + p->reporter_killed;
 }
 
 /* Who is killed for want of memory, and hung before for the same reason, was killed for that. */
-static const char *how(const struct previous *p, const struct runner *r, const struct hd_record *last) {
+static const char *how(const struct previous *p, const struct run_result *r, const struct hd_record *last) {
     if (!WIFSIGNALED(r->status)) {
         return "clean";
     }
     int by = WTERMSIG(r->status);
     bool hung = last != NULL && atomic_load(&last->hang_open) == HD_RECORD_HANG_FATAL;
-    if (by == SIGKILL && was_memory_short(p, r)) {
+    if (by == SIGKILL && was_memory_short(p)) {
         return "out-of-memory";
     }
     return is_crash(by, hung) ? "crash" : hung ? "fatal-hang" : by == SIGTERM ? TERMINATED : "killed";
 }
 
-void previous_note(struct previous *p, const struct runner *r) {
+void previous_note(struct previous *p, const struct run_result *r, bool reporter_killed) {
+    p->reporter_killed = reporter_killed;
     char line[LINE_BYTES];
     bool loop_seen;
     const struct hd_record *last = last_of(r, &loop_seen);

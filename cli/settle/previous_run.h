@@ -5,7 +5,7 @@
 #ifndef CLI_PREVIOUS_H
 #define CLI_PREVIOUS_H
 
-#include "cli/run/runner.h"
+#include "cli/settle/run_result.h"
 
 #define PREVIOUS_LINE_BYTES 256
 
@@ -20,16 +20,17 @@ struct previous {
         unsigned long long bytes, modified_ns;
     } program;
     uint64_t oom_kills;
+    bool reporter_killed; /* by a signal: the kernel prefers it where memory is short */
 };
 
-/* Before the program starts. `program`: as the runner was given it. Touches nothing of the spool. */
-void previous_prepare(struct previous *p, const char *spool, const char *name, const char *program);
+/* Before the program starts. `file`: the program's, NULL: not found. Touches nothing of the spool. */
+void previous_prepare(struct previous *p, const char *spool, const char *name, const char *file);
 
 /* When it runs: where there is a line, it says from now on that the run lasts. */
 void previous_begin(struct previous *p);
 
 /* When it has ended, and its books are closed: notes how for the run after. */
-void previous_note(struct previous *p, const struct runner *r);
+void previous_note(struct previous *p, const struct run_result *r, bool reporter_killed);
 
 /* Of a run that nobody sees the end of: the line would be that of an older one. */
 void previous_forget(const char *spool, const char *name);

@@ -289,7 +289,7 @@ static void note_what_it_became(struct hd_record *c, uint64_t ended_ns) {
     }
 }
 
-void afterwards(const struct runner *r, const char *previous_end) {
+void afterwards(const struct run_result *r, const char *previous_end) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
         uint32_t owner = atomic_load(&c->owner);

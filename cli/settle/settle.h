@@ -5,12 +5,12 @@
 #ifndef CLI_AFTERWARDS_H
 #define CLI_AFTERWARDS_H
 
-#include "cli/run/runner.h"
+#include "cli/settle/run_result.h"
 
 /* Reports that waited for their loop to be sure are shown when there was a loop, else withdrawn; a hang that
  * the program died in becomes a fatal hang; the session report is written. previous_end: how the run
  * before ended, in the form's words, or NULL. */
-void afterwards(const struct runner *r, const char *previous_end);
+void afterwards(const struct run_result *r, const char *previous_end);
 
 /* The same for a dead program that had no runner, in the folder where its record lies: the program may have
  * known that by another path. How it ended is not known: in mid-hang it was fatal, unless its monitor was

@@ -78,7 +78,7 @@ static pid_t find(const struct hd_record *table, const struct stat *record) {
     return pid;
 }
 
-pid_t left_behind(const struct runner *r) {
+pid_t left_behind(const struct run_result *r) {
     struct stat record;
     if (!proc_is_ours() || fstat(r->record_fd, &record) != 0 || find(r->record, &record) == 0) {
         return 0;

@@ -7,9 +7,9 @@
 
 #include <sys/types.h>
 
-#include "cli/run/runner.h"
+#include "cli/settle/run_result.h"
 
 /* A process that the program forked, that went on when it ended, and that has no record; 0: none is seen. */
-pid_t left_behind(const struct runner *r);
+pid_t left_behind(const struct run_result *r);
 
 #endif

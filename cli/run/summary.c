@@ -2,7 +2,7 @@
  *
  * What hangdog run says when the program has ended: how it was watched, and what was not. Ordinary code.
  */
-#include "cli/reporter/summary.h"
+#include "cli/run/summary.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "cli/base/proc.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
-#include "cli/commands.h"
 #include "cli/reader/reports.h"
 #include "cli/render/render.h"
 #include "cli/run/preload_path.h"
@@ -55,7 +54,8 @@ static const char *unwatched_why(const struct hd_record *c) {
 }
 
 static bool is_whole(const struct runner *r) {
-    return unwatched_why(r->record) == NULL && atomic_load(&r->record->loop_seen) != HD_RECORD_NO_LOOP;
+    return unwatched_why(r->run.record) == NULL &&
+           atomic_load(&r->run.record->loop_seen) != HD_RECORD_NO_LOOP;
 }
 
 static bool is_child(const struct hd_record *c) {
@@ -63,9 +63,11 @@ static bool is_child(const struct hd_record *c) {
 }
 
 static void tell_unwatched_children(const struct runner *r) {
-    unsigned count[HD_UNWATCHED_KINDS] = {[HD_UNWATCHED_EXEC] = atomic_load(&r->record->children_unwatched)};
+    unsigned count[HD_UNWATCHED_KINDS] = {[HD_UNWATCHED_EXEC] =
+                                              atomic_load(&r->run.record->children_unwatched)};
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        uint32_t why = is_child(&r->record[i]) ? atomic_load(&r->record[i].unwatched) : HD_UNWATCHED_NOT;
+        uint32_t why =
+            is_child(&r->run.record[i]) ? atomic_load(&r->run.record[i].unwatched) : HD_UNWATCHED_NOT;
         if (why < HD_UNWATCHED_KINDS) {
             count[why]++;
         }
@@ -85,14 +87,14 @@ static void tell_unwatched_children(const struct runner *r) {
 static uint32_t threads_seen(const struct runner *r) {
     uint32_t seen = 0;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        seen |= atomic_load(&r->record[i].threads_seen);
+        seen |= atomic_load(&r->run.record[i].threads_seen);
     }
     return seen;
 }
 
 /* What was asked for and is not there. */
 static void tell_what_is_missing(const struct runner *r, const struct run_options *o) {
-    struct hd_record *c = r->record;
+    struct hd_record *c = r->run.record;
     unsigned long long hangs = atomic_load(&c->hangs), failed = atomic_load(&c->spool_failed);
     unsigned long long dropped = atomic_load(&c->reports_dropped);
     int error = atomic_load(&c->spool_error);
@@ -178,10 +180,10 @@ static void say_no_hang(char *to, size_t size, const struct hd_record *c, const 
 }
 
 static void sum_up(const struct runner *r, const struct run_options *o, const char *last) {
-    struct hd_record *c = r->record;
+    struct hd_record *c = r->run.record;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[1024],
         spool[4 * sizeof c->options.spool];
-    uint64_t ran_ns = r->ended_ns - c->options.started_ns;
+    uint64_t ran_ns = r->run.ended_ns - c->options.started_ns;
     unsigned long long hangs = atomic_load(&c->hangs);
     render_duration(ran, (int64_t)ran_ns);
     render_duration(hung, (int64_t)atomic_load(&c->hang_ns));
@@ -213,7 +215,7 @@ static void tell_children(const struct runner *r) {
     unsigned all = 0, go_on = 0;
     char numbers[128] = "";
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        const struct hd_record *c = &r->record[i];
+        const struct hd_record *c = &r->run.record[i];
         size_t n = strlen(numbers);
         pid_t pid = is_child(c) ? owner_here(c) : 0;
         all += is_child(c);
@@ -230,7 +232,7 @@ static void tell_children(const struct runner *r) {
 }
 
 static void tell_left_behind(const struct runner *r, const struct run_options *o) {
-    pid_t pid = atomic_load(&r->record->attached) != 0 ? left_behind(r) : 0;
+    pid_t pid = atomic_load(&r->run.record->attached) != 0 ? left_behind(&r->run) : 0;
     if (pid != 0) {
         complain("%s has left process %d behind, which goes on and %s", o->name, (int)pid,
                  o->follow ? "is watched once it waits; its reports are kept, and told no more"

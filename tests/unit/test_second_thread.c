@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/base/deep_stack.h"
+#include "cli/run/second_thread.h"
 #include "os/os.h"
 
 #define MOMENT_NS (5 * HD_NS_PER_S)
@@ -54,7 +54,7 @@ static int fresh(void **state) {
     sigprocmask(SIG_BLOCK, &set, NULL);
     hd_os.clock = real.clock;
     r = (struct runner){.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ended = true};
-    r.ended_ns = hd_os_now_ns();
+    r.run.ended_ns = hd_os_now_ns();
     *state = &r;
     return sem_init(&may_end, 0, 0) | sem_init(&has_ended, 0, 0);
 }
@@ -71,29 +71,29 @@ static int clean(void **state) {
 static void it_is_left_when_somebody_wants_us_to_end(void **state) {
     struct runner *r = *state;
     assert_int_equal(kill(getpid(), SIGTERM), 0);
-    assert_false(beside(r, wait_for_it, NULL));
+    assert_false(on_second_thread(r, wait_for_it, NULL));
 }
 
 static void it_is_left_when_it_takes_too_long(void **state) {
     struct runner *r = *state;
     hd_os.clock = hasty_clock;
     assert_int_equal(kill(getpid(), SIGCHLD), 0); /* asks nothing of us */
-    assert_false(beside(r, wait_for_it, NULL));
+    assert_false(on_second_thread(r, wait_for_it, NULL));
 }
 
 /* What began long after the program's end has its own time. */
 static void it_is_not_left_for_what_was_before(void **state) {
     struct runner *r = *state;
-    r->ended_ns -= LONG_NS;
-    assert_true(beside(r, let_it_end, NULL));
+    r->run.ended_ns -= LONG_NS;
+    assert_true(on_second_thread(r, let_it_end, NULL));
 }
 
 /* A signal that comes with the program's end may be what ended it. */
 static void it_has_a_moment_all_the_same(void **state) {
     struct runner *r = *state;
-    r->ended_ns += MOMENT_NS; /* however slow we are */
+    r->run.ended_ns += MOMENT_NS; /* however slow we are */
     assert_int_equal(kill(getpid(), SIGTERM), 0);
-    assert_true(beside(r, let_it_end, NULL));
+    assert_true(on_second_thread(r, let_it_end, NULL));
 }
 
 int main(void) {

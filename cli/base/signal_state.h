@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the program is to have of signals, as this process was started with it. One thread.
+ */
+#ifndef CLI_SIGNAL_STATE_H
+#define CLI_SIGNAL_STATE_H
+
+/* Stores the state, and sets what the runner needs. To be called before anything is opened: the program's
+ * closed descriptors among 0 to 2 must not be ours, and are closed again for it. */
+void signal_state_save(void);
+
+/* Sets the stored state again, for exec, also of a command. */
+void signal_state_restore(void);
+
+#endif
