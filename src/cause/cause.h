@@ -5,7 +5,7 @@
 #ifndef HD_CAUSE_H
 #define HD_CAUSE_H
 
-#include "base/types.h"
+#include "cause/probe.h"
 
 enum hd_cause_kind {
     HD_CAUSE_CPU,
@@ -19,47 +19,6 @@ enum hd_cause_kind {
     HD_CAUSE_UI,
     HD_CAUSE_UNKNOWN,
     HD_CAUSE_KINDS,
-};
-
-/* What a descriptor is, as its link in /proc says. */
-enum hd_fd_kind {
-    HD_FD_NONE,
-    HD_FD_FILE,
-    HD_FD_INET,
-    HD_FD_UNIX,
-    HD_FD_PIPE,
-    HD_FD_EPOLL,
-    HD_FD_EVENT,
-    HD_FD_TTY,
-    HD_FD_OTHER,
-    HD_FD_PROCESS /* a pidfd, which is only waited for among others: it needs no name */
-};
-
-/* One sample's evidence, gathered by the worker. */
-struct hd_evidence {
-    uint64_t for_ns;        /* how long this sample stands for */
-    uint64_t cpu_ns;        /* growth of the thread's CPU time over it */
-    uint64_t delay_ns;      /* growth of its run-queue delay */
-    uint8_t state;          /* enum hd_run_state */
-    int32_t syscall_nr;     /* HD_SYSCALL_NONE */
-    uint8_t fd_kind;        /* of the descriptor in the call, or of those waited for (enum hd_fd_kind) */
-    uint64_t socket;        /* inode of the one socket or pipe that is waited for; 0: none, or several */
-    bool has_fds;           /* a poll, select or epoll that waits for any descriptor at all */
-    bool child_alive;       /* a child process started during this turn is alive, or has the pipe's end */
-    bool vforked;           /* a clone that waits until its child has memory of its own, or has ended */
-    bool excused;           /* no hang: a child has the terminal, or another thread serves the loop */
-    int32_t child_pid;      /* of it, or of a wait for one; 0 */
-    uint64_t child_ns;      /* when it was started, at the latest; UINT64_MAX: that does not matter */
-    char path[64];          /* base name of the file; empty */
-    char peer[64];          /* peer of the socket; empty */
-    uint64_t lock_address;  /* futex */
-    int32_t lock_owner_tid; /* 0: none is claimed */
-    int32_t joined_tid;     /* the thread whose end it waits for; 0 */
-    bool mutex;             /* it waits for what may be one, which tells its owner */
-    bool owned;             /* and has told one that lived: it is one */
-    bool several;           /* of summed ones: others owned it, or were the child, too */
-    const char *asked;      /* a function that asks another process, whose reply a thread waits for; NULL */
-    const char *awaited;    /* what that is */
 };
 
 #define HD_DEADLOCK_MAX 8 /* threads in a ring; a longer one is not told */

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cause/linux/peer.h"
 #include "os/linux/proc_files.h"
+#include "os/linux/proc_stat.h"
 #include "preload/interpose/real.h"
 
 #define PTS_MAJOR 136 /* UNIX98_PTY_SLAVE_MAJOR: of all /dev/pts/N since Linux 2.6 */
@@ -20,17 +21,17 @@ static const char of_eventfd[] = "anon_inode:[eventfd]";
 static const char by_any[] = "/dev/tty"; /* of whoever opens it */
 
 /* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
-static uint64_t eventfd_id(const struct hd_worker *k, int tid, int fd) {
+static uint64_t eventfd_id(int proc_fd, int tid, int fd) {
     char path[48], text[512];
     hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
-    hd_read_text(k->proc_fd, path, text, sizeof text);
+    hd_read_text(proc_fd, path, text, sizeof text);
     const char *id = hd_find_line(text, "eventfd-id:");
     return id != NULL ? hd_hash(1, id, strnlen(id, 32)) : 0;
 }
 
 /* The process's terminal has two names: /dev/tty, and its own. Of that one the kernel tells the number. */
-static long name_terminal(const struct hd_worker *k, char *link, size_t size) {
-    uint64_t device = hd_own_terminal(k);
+static long name_terminal(int proc_fd, char *link, size_t size) {
+    uint64_t device = hd_own_terminal(proc_fd);
     struct hd_text t = {.buf = link, .size = size, .used = strlen(by_any)};
     if ((device >> 8 & 0xfff) == PTS_MAJOR) {
         t.used = 0;
@@ -40,27 +41,26 @@ static long name_terminal(const struct hd_worker *k, char *link, size_t size) {
     return (long)t.used;
 }
 
-uint64_t hd_object_of(const struct hd_worker *k, int tid, int fd, bool *open) {
+uint64_t hd_object_of(int proc_fd, int tid, int fd, bool *open) {
     char path[48], link[128];
     hd_task_fd_path(path, sizeof path, tid, "fd", fd);
-    long n = hd_os.readlink_at(k->proc_fd, path, link, sizeof link);
+    long n = hd_os.readlink_at(proc_fd, path, link, sizeof link);
     if (n <= 0) {
         *open = false;
         return hd_hash(2, &fd, sizeof fd);
     }
     if (n == (long)sizeof by_any - 1 && memcmp(link, by_any, sizeof by_any - 1) == 0) {
-        n = name_terminal(k, link, sizeof link);
+        n = name_terminal(proc_fd, link, sizeof link);
     }
     uint64_t hash = hd_hash(HD_HASH_BEGIN, link, (size_t)n);
     if (n > 5 && memcmp(link, "anon_", 5) == 0) {
         bool event = n == sizeof of_eventfd - 1 && memcmp(link, of_eventfd, sizeof of_eventfd - 1) == 0;
-        hash = hd_hash(hash, &fd, sizeof fd) ^ (event ? eventfd_id(k, tid, fd) : 0);
+        hash = hd_hash(hash, &fd, sizeof fd) ^ (event ? eventfd_id(proc_fd, tid, fd) : 0);
     }
     return hash;
 }
 
-bool hd_objects_set(const struct hd_worker *k, int tid, const struct hd_wait_objects *id,
-                    struct hd_set *set) {
+bool hd_objects_set(int proc_fd, int tid, const struct hd_wait_objects *id, struct hd_set *set) {
     bool open = true;
     set->count = 0;
     if (id->epoll) {
@@ -70,7 +70,7 @@ bool hd_objects_set(const struct hd_worker *k, int tid, const struct hd_wait_obj
         return true;
     }
     for (uint32_t i = 0; i < id->fds && i < HD_WAIT_FDS; i++) {
-        uint64_t object = hd_object_of(k, tid, id->fd[i], &open);
+        uint64_t object = hd_object_of(proc_fd, tid, id->fd[i], &open);
         hd_set_add(set, object & ~HD_OBJECT_EPOLL);
     }
     return open;
@@ -92,18 +92,18 @@ enum kind {
     KINDS,
 };
 
-static bool link_of(const struct hd_worker *k, int tid, int fd, char *link, size_t size) {
+static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     char path[48];
     hd_task_fd_path(path, sizeof path, tid, "fd", fd);
-    long n = hd_os.readlink_at(k->proc_fd, path, link, size - 1);
+    long n = hd_os.readlink_at(proc_fd, path, link, size - 1);
     link[n > 0 ? n : 0] = '\0';
     return n > 0;
 }
 
-static bool is_open_as(const struct hd_worker *k, int tid, int but, const char *link) {
+static bool is_open_as(int proc_fd, int tid, int but, const char *link) {
     char other[64];
     for (int fd = 0; fd < ENDS_MAX; fd++) {
-        if (fd != but && link_of(k, tid, fd, other, sizeof other) && strcmp(link, other) == 0) {
+        if (fd != but && link_of(proc_fd, tid, fd, other, sizeof other) && strcmp(link, other) == 0) {
             return true;
         }
     }
@@ -116,7 +116,7 @@ static uint64_t inode_of(const char *link) {
     return inode;
 }
 
-static bool is_of_a_pair(const struct hd_worker *k, int tid, int fd, const char *link) {
+static bool is_of_a_pair(int proc_fd, int tid, int fd, const char *link) {
     char peer[32];
     struct hd_text t;
     uint32_t other = hd_peer_inode_of_unix(inode_of(link));
@@ -124,14 +124,14 @@ static bool is_of_a_pair(const struct hd_worker *k, int tid, int fd, const char 
     hd_text_str(&t, "socket:[");
     hd_text_u64(&t, other);
     hd_text_str(&t, "]");
-    return other != 0 && is_open_as(k, tid, fd, peer);
+    return other != 0 && is_open_as(proc_fd, tid, fd, peer);
 }
 
-static enum kind kind_of(const struct hd_worker *k, int tid, int fd) {
+static enum kind kind_of(int proc_fd, int tid, int fd) {
     static const char *const of_loops[] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]",
                                            "anon_inode:inotify", "anon_inode:[io_uring]"};
     char link[64];
-    if (!link_of(k, tid, fd, link, sizeof link)) {
+    if (!link_of(proc_fd, tid, fd, link, sizeof link)) {
         return GONE;
     }
     for (unsigned i = 0; i < sizeof of_loops / sizeof of_loops[0]; i++) {
@@ -143,19 +143,19 @@ static enum kind kind_of(const struct hd_worker *k, int tid, int fd) {
         return EVENTFD;
     }
     if (hd_starts_with(link, "pipe:[")) {
-        return is_open_as(k, tid, fd, link) ? OWN_PIPE : PIPE;
+        return is_open_as(proc_fd, tid, fd, link) ? OWN_PIPE : PIPE;
     }
     if (hd_starts_with(link, "socket:[")) {
-        return is_of_a_pair(k, tid, fd, link) ? OWN_SOCKET : SOCKET;
+        return is_of_a_pair(proc_fd, tid, fd, link) ? OWN_SOCKET : SOCKET;
     }
     return OTHER;
 }
 
-static uint32_t content_of(const struct hd_worker *k, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
+static uint32_t content_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
     char path[48], text[2048];
     uint32_t n = 0;
     hd_task_fd_path(path, sizeof path, tid, "fdinfo", epoll);
-    hd_read_text(k->proc_fd, path, text, sizeof text);
+    hd_read_text(proc_fd, path, text, sizeof text);
     for (const char *at = strstr(text, "tfd:"); at != NULL && n < HD_WAIT_FDS; at = strstr(at, "tfd:")) {
         uint64_t number;
         for (at += strlen("tfd:"); *at == ' ' || *at == '\t'; at++) {
@@ -166,46 +166,46 @@ static uint32_t content_of(const struct hd_worker *k, int tid, int epoll, int32_
     return n;
 }
 
-static bool is_connected(const struct hd_worker *k, int tid, int fd) {
+static bool is_connected(int proc_fd, int tid, int fd) {
     char link[64], peer[64];
-    if (!link_of(k, tid, fd, link, sizeof link)) {
+    if (!link_of(proc_fd, tid, fd, link, sizeof link)) {
         return false;
     }
     uint64_t inode = inode_of(link);
-    return hd_peer_inode_of_unix(inode) != 0 || hd_peer_of_inet(k->proc_fd, tid, inode, peer, sizeof peer);
+    return hd_peer_inode_of_unix(inode) != 0 || hd_peer_of_inet(proc_fd, tid, inode, peer, sizeof peer);
 }
 
 /* An instance that has nothing but pipes of others, or one connected socket, is a request of several calls.
  */
-static enum hd_wait_evidence evidence_of_epoll(const struct hd_worker *k, int tid, int epoll) {
+static enum hd_wait_evidence evidence_of_epoll(int proc_fd, int tid, int epoll) {
     int32_t fd[HD_WAIT_FDS];
     uint32_t count[KINDS] = {0}, n = HD_WAIT_FDS;
-    if (hd_may_read_epoll(k->proc_fd, tid)) {
-        n = content_of(k, tid, epoll, fd);
+    if (hd_may_read_epoll(proc_fd, tid)) {
+        n = content_of(proc_fd, tid, epoll, fd);
     }
     if (n == HD_WAIT_FDS) {
         return HD_EVIDENCE_BY_KIND;
     }
     for (uint32_t i = 0; i < n; i++) {
-        count[kind_of(k, tid, fd[i])]++;
+        count[kind_of(proc_fd, tid, fd[i])]++;
     }
     bool pipes = count[PIPE] > 0 && count[PIPE] + count[OWN_PIPE] == n;
-    bool request = n == 1 && count[SOCKET] == 1 && is_connected(k, tid, fd[0]);
+    bool request = n == 1 && count[SOCKET] == 1 && is_connected(proc_fd, tid, fd[0]);
     return pipes || request ? HD_EVIDENCE_CALL : HD_EVIDENCE_BY_KIND;
 }
 
-enum hd_wait_evidence hd_objects_evidence(const struct hd_worker *k, int tid,
-                                          const struct hd_wait_objects *id) {
+enum hd_wait_evidence hd_objects_evidence(int proc_fd, int tid, const struct hd_wait_objects *id) {
     if (id->epoll) {
-        return hd_wait_is_library(id->fd[0]) ? HD_EVIDENCE_BY_NAME : evidence_of_epoll(k, tid, id->fd[0]);
+        return hd_wait_is_library(id->fd[0]) ? HD_EVIDENCE_BY_NAME
+                                             : evidence_of_epoll(proc_fd, tid, id->fd[0]);
     }
     uint32_t n = id->fds < HD_WAIT_FDS ? id->fds : HD_WAIT_FDS, count[KINDS] = {0};
     for (uint32_t i = 0; i < n; i++) {
-        count[(id->listens >> i & 1) != 0 ? LOOPS : kind_of(k, tid, id->fd[i])]++;
+        count[(id->listens >> i & 1) != 0 ? LOOPS : kind_of(proc_fd, tid, id->fd[i])]++;
     }
     uint32_t pipes = count[PIPE] + count[OWN_PIPE], sockets = count[SOCKET] + count[OWN_SOCKET];
     if (count[GONE] == n && n > 0) { /* or /proc is of another namespace, and nothing is known */
-        return hd_open_count(k->proc_fd, tid) >= 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_PLAIN;
+        return hd_open_count(proc_fd, tid) >= 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_PLAIN;
     }
     if (n > 0 && (pipes == n || (n == 1 && sockets + count[EVENTFD] == 1))) {
         return HD_EVIDENCE_CALL; /* make waits for its job server by a pipe of which it has both ends */
@@ -218,14 +218,14 @@ enum hd_wait_evidence hd_objects_evidence(const struct hd_worker *k, int tid,
     return count[LOOPS] > 0 || wakes ? HD_EVIDENCE_BY_KIND : HD_EVIDENCE_PLAIN;
 }
 
-bool hd_objects_epoll_open(const struct hd_worker *k, int tid, const struct hd_wait_objects *id) {
+bool hd_objects_epoll_open(int proc_fd, int tid, const struct hd_wait_objects *id) {
     static const char epoll[] = "anon_inode:[eventpoll]";
     char path[48], link[sizeof epoll];
     if (hd_wait_is_library(id->fd[0])) {
         return true;
     }
     hd_task_fd_path(path, sizeof path, tid, "fd", id->fd[0]);
-    return hd_os.readlink_at(k->proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
+    return hd_os.readlink_at(proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
            memcmp(link, epoll, sizeof epoll - 1) == 0 &&
            hd_epoll_generation(id->fd[0]) == id->epoll_generation;
 }

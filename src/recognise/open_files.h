@@ -8,20 +8,18 @@
 
 #include "recognise/rule.h"
 #include "recognise/wait_table.h"
-#include "worker/worker.h"
 
 /* What the link of /proc says (an inode for sockets and pipes); for anonymous ones also the number, and what
  * counts their makers. *open: set to false when the thread has no such descriptor. */
-uint64_t hd_object_of(const struct hd_worker *k, int tid, int fd, bool *open);
+uint64_t hd_object_of(int proc_fd, int tid, int fd, bool *open);
 
 /* All of a wait. False: not all of them are open now. */
-bool hd_objects_set(const struct hd_worker *k, int tid, const struct hd_wait_objects *id, struct hd_set *set);
+bool hd_objects_set(int proc_fd, int tid, const struct hd_wait_objects *id, struct hd_set *set);
 
 /* What the kinds of a wait's descriptors say. Bounded: some hundred links of /proc at most. */
-enum hd_wait_evidence hd_objects_evidence(const struct hd_worker *k, int tid,
-                                          const struct hd_wait_objects *id);
+enum hd_wait_evidence hd_objects_evidence(int proc_fd, int tid, const struct hd_wait_objects *id);
 
 /* Of a wait on an epoll instance: whether it is still that one. */
-bool hd_objects_epoll_open(const struct hd_worker *k, int tid, const struct hd_wait_objects *id);
+bool hd_objects_epoll_open(int proc_fd, int tid, const struct hd_wait_objects *id);
 
 #endif

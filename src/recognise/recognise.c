@@ -93,7 +93,7 @@ static bool read_stack(struct hd_recognition *g, struct hd_worker *k, const stru
 static void judge_kinds(const struct hd_worker *k, int tid, const struct hd_wait_objects *objects,
                         struct hd_seen_wait *seen) {
     if (seen->evidence != HD_EVIDENCE_ASKS && seen->evidence != HD_EVIDENCE_BY_NAME) {
-        seen->evidence = (int8_t)hd_objects_evidence(k, tid, objects);
+        seen->evidence = (int8_t)hd_objects_evidence(k->probe.proc_fd, tid, objects);
     }
 }
 
@@ -106,7 +106,7 @@ static void resolve(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
     struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
     struct hd_seen_wait seen = {.at.sp = left->sp};
-    hd_objects_set(k, t->loop->tid, &left->objects, &seen.set);
+    hd_objects_set(k->probe.proc_fd, t->loop->tid, &left->objects, &seen.set);
     bool chosen = read_stack(t->recognition, k, left, &seen);
     judge_kinds(k, t->loop->tid, &left->objects, &seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
@@ -128,12 +128,12 @@ static void resolve(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
 static bool is_open(const struct hd_rule_state *r, const struct hd_worker *k, int tid,
                     const struct hd_wait_objects *objects) {
     if (objects->epoll) {
-        return hd_objects_epoll_open(k, tid, objects);
+        return hd_objects_epoll_open(k->probe.proc_fd, tid, objects);
     }
     for (uint32_t i = 0; i < objects->fds && i < HD_WAIT_FDS; i++) {
         bool open = true;
         struct hd_set one = {.count = 1};
-        one.object[0] = hd_object_of(k, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
+        one.object[0] = hd_object_of(k->probe.proc_fd, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
         if (open && hd_rule_shares(r, r->loop, &one)) {
             return true;
         }
@@ -168,7 +168,7 @@ static void look_again(struct hd_waits *t, const struct hd_worker *k) {
         struct hd_set now;
         if (known->known && !known->objects.epoll &&
             atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
-            hd_objects_set(k, t->loop->tid, &known->objects, &now)) {
+            hd_objects_set(k->probe.proc_fd, t->loop->tid, &known->objects, &now)) {
             bool call = known->seen.evidence == HD_EVIDENCE_CALL; /* and is none after its descriptors went */
             known->seen.set = now;
             judge_kinds(k, t->loop->tid, &known->objects, &known->seen);

@@ -40,7 +40,7 @@ static uint64_t number(const char *text) {
 
 void hd_process_figures(struct hd_worker *k) {
     char text[4096], value[32];
-    hd_read_text(k->proc_fd, "status", text, sizeof text);
+    hd_read_text(k->probe.proc_fd, "status", text, sizeof text);
     find_value(text, "VmRSS:\t", value, sizeof value);
     k->rss_bytes = number(value) * 1024;
     find_value(text, "TracerPid:\t", value, sizeof value);
@@ -86,15 +86,6 @@ static void fill_app(struct hd_monitor *m, struct hd_worker *k) {
     }
 }
 
-static void find_mutex_locks(struct hd_worker *k) {
-    static const char *const names[] = {"pthread_mutex_lock", "pthread_mutex_timedlock",
-                                        "pthread_mutex_clocklock"};
-    int index = hd_modules_at(&k->modules, (uint64_t)(uintptr_t)&getauxval);
-    for (unsigned i = 0; index >= 0 && i < sizeof names / sizeof names[0]; i++) {
-        k->mutex_lock[i] = hd_module_symbol(&k->modules, (uint32_t)index, names[i]);
-    }
-}
-
 static size_t round_up(size_t n) {
     return (n + 63) & ~(size_t)63;
 }
@@ -109,22 +100,19 @@ void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
     k->monitor = m;
     k->scratch = (struct hd_report_scratch *)(void *)more;
     k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
-    k->proc_fd = hd_os.open_at(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    k->mem_fd = hd_os_open(AT_FDCWD, "/proc/self/mem");
+    hd_probe_context_open(&k->probe);
     if (m->settings.kept_file[0] != '\0') {
         int kept = hd_os.open_at(AT_FDCWD, m->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
         atomic_store_explicit(&m->worker_tid, k->own_tid, memory_order_relaxed);
         atomic_store_explicit(&m->kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
     }
-    hd_modules_init_live(&k->modules, k->mem_fd);
+    hd_modules_init_live(&k->modules, k->probe.mem_fd);
     hd_unwinder_init(k->unwinder, &k->modules);
     hd_scripts_init(&k->scripts, &k->modules);
     hd_tree_pool_init(&k->pool);
     fill_host(k);
     fill_app(m, k);
-    find_mutex_locks(k);
-    hd_joined_init(k);
-    hd_throttled_init(k);
+    hd_probe_context_init(&k->probe, &k->modules, k->own_tid);
     k->runtime_fd = m->settings.runtime[0] != '/'
                         ? -1
                         : hd_os.open_at(AT_FDCWD, m->settings.runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);

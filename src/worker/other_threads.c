@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "capture/linux/target.h"
+#include "cause/linux/join.h"
 #include "monitor/look.h"
 #include "os/linux/proc_files.h"
 #include "worker/worker.h"
@@ -40,7 +41,7 @@ static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, in
     add_tid(k, first_tid, monitor_tid);
     add_tid(k, watched_tid, monitor_tid); /* it is another one to a hang that another loop has */
     struct hd_tasks tasks;
-    hd_tasks_begin(&tasks, k->proc_fd);
+    hd_tasks_begin(&tasks, k->probe.proc_fd);
     for (int tid; (tid = hd_tasks_next(&tasks)) != 0;) {
         add_tid(k, tid, monitor_tid);
     }
@@ -54,7 +55,7 @@ static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, in
 
 static void read_name(const struct hd_worker *k, struct hd_thread_record *r) {
     char comm[sizeof r->name + 1];
-    long n = hd_read_task(k->proc_fd, r->tid, "comm", comm, sizeof comm);
+    long n = hd_read_task(k->probe.proc_fd, r->tid, "comm", comm, sizeof comm);
     comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
     memcpy(r->name, comm, sizeof r->name);
 }
@@ -72,8 +73,8 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
     }
     hd_unwind(k->unwinder, &c->regs, k->thread_stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
               &walk);
-    r->waits_for_tid = hd_mutex_owner(k, c, k->frames, walk.count);
-    r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_joined_tid(k, c);
+    r->waits_for_tid = hd_mutex_owner(&k->probe, c, k->frames, walk.count);
+    r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_join_target(&k->probe, c);
     walk.count = hd_scripts_expand(
         &k->scripts, k->frames, walk.count, room < MIXED_PER_THREAD ? room : MIXED_PER_THREAD,
         walk.cut != 0 ? max - max / 2 : 0, k->thread_stack, c->stack_addr, c->stack_bytes);

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cause/linux/throttled.h"
+#include "os/linux/proc_stat.h"
 #include "record/uuid.h"
 #include "report/outbox_writer.h"
 #include "report/session.h"
@@ -231,9 +233,9 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
         hd_cause_forget_paths(&k->sums);
     }
     hd_cause_decide(&k->sums, &cause);
-    uint64_t faults = hd_major_faults(k, h->tid); /* the thread may be gone */
+    uint64_t faults = hd_major_faults(k->probe.proc_fd, h->tid); /* the thread may be gone */
     cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
-    uint64_t throttled_ns = hd_throttled_ns(k) - h->throttled_before_ns; /* of all its CPUs */
+    uint64_t throttled_ns = hd_throttled_ns(&k->probe) - h->throttled_before_ns; /* of all its CPUs */
     cause.throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
     fill_deadlock(m, h, complete, &cause);
     fill_cost(k, h, &cost);

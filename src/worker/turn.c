@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "cause/linux/throttled.h"
+#include "os/linux/proc_stat.h"
 #include "record/uuid.h"
 
 struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg) {
@@ -67,8 +69,8 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     h->begun_ns = msg->begun_ns;
     h->cost_before = msg->cost;
     h->cpu_before_ns = msg->cpu_ns;
-    h->throttled_before_ns = hd_throttled_ns(k);
-    h->faults_before = hd_major_faults(k, h->tid);
+    h->throttled_before_ns = hd_throttled_ns(&k->probe);
+    h->faults_before = hd_major_faults(k->probe.proc_fd, h->tid);
     h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
     h->tracked_age_ns = msg->duration_ns;
     h->process_cpu_before_ns = msg->process_cpu_ns;

@@ -3,6 +3,8 @@
  * The worker thread: unwinds what the monitor captured, merges it into the hang's call tree, writes reports.
  * It may wait for a disk. No allocation; nothing here is called by the watched thread.
  */
+#include "cause/linux/child.h"
+#include "os/linux/proc_stat.h"
 #include "worker/turn.h"
 
 #include <string.h>
@@ -58,7 +60,7 @@ static bool is_left_behind(const struct hd_monitor *m) {
 /* Who has the terminal is asked now: of a sample that is read late it tells only if the thread has not run
  * since. A shell's command may have come and gone, which has nothing to do with where the shell idles. */
 static bool is_of_now(const struct hd_worker *k, const struct hd_hang *h, const struct hd_capture *c) {
-    return hd_own_terminal(k) == 0 || hd_thread_stands_still(h->tid, &c->sched);
+    return hd_own_terminal(k->probe.proc_fd) == 0 || hd_thread_stands_still(h->tid, &c->sched);
 }
 
 /* Only a whole stack tells how far from the root it is. */
@@ -85,11 +87,11 @@ static bool another_waits_by(const struct hd_worker *k, int tid, int32_t epoll) 
     struct hd_capture call;
     struct hd_tasks tasks;
     bool waits = false;
-    hd_tasks_begin(&tasks, k->proc_fd);
+    hd_tasks_begin(&tasks, k->probe.proc_fd);
     for (int other, asked = 0; !waits && asked < SERVERS_MAX && (other = hd_tasks_next(&tasks)) != 0;
          asked++) {
-        waits = other != tid && hd_asked_call(k->proc_fd, other, &call) && is_epoll_wait(call.syscall_nr) &&
-                (int32_t)call.syscall_args[0] == epoll;
+        waits = other != tid && hd_asked_call(k->probe.proc_fd, other, &call) &&
+                is_epoll_wait(call.syscall_nr) && (int32_t)call.syscall_args[0] == epoll;
     }
     hd_tasks_end(&tasks);
     return waits;
@@ -98,7 +100,7 @@ static bool another_waits_by(const struct hd_worker *k, int tid, int32_t epoll) 
 /* It has not run, and was not woken to: such a one, without a processor, runs as far as its call tells. */
 static bool still_waits(const struct hd_worker *k, int tid, const struct hd_sched *since) {
     struct hd_capture call;
-    return hd_asked_call(k->proc_fd, tid, &call) && call.syscall_nr == SYS_futex &&
+    return hd_asked_call(k->probe.proc_fd, tid, &call) && call.syscall_nr == SYS_futex &&
            hd_thread_stands_still(tid, since);
 }
 
@@ -165,7 +167,7 @@ static void see_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_ca
                       struct hd_last_sample *now) {
     uint32_t count = place_stack(k, h, c, now);
     now->served = false;
-    hd_evidence_gather(k, h->tid, c, k->frames, count, h->start_ns, &now->evidence);
+    hd_probe_read(&k->probe, h->tid, c, k->frames, count, h->start_ns, &now->evidence);
 }
 
 /* The same stack again: what may have changed nevertheless. */
@@ -173,12 +175,12 @@ static void see_again(struct hd_worker *k, struct hd_hang *h, const struct hd_ca
                       struct hd_last_sample *now) {
     hd_tree_again(&h->tree, now->leaf, c->at_ns);
     if (now->evidence.mutex) { /* whose owner may be another one by now */
-        now->evidence.lock_owner_tid = hd_mutex_owner_now(k, c, now->evidence.owned);
+        now->evidence.lock_owner_tid = hd_mutex_owner_now(&k->probe, c, now->evidence.owned);
         now->evidence.owned |= now->evidence.lock_owner_tid != 0;
     }
     if (now->evidence.child_alive) { /* which may have come to the terminal by now */
         struct hd_evidence child = {.syscall_nr = now->evidence.syscall_nr, .vforked = now->evidence.vforked};
-        hd_evidence_child(k, h->tid, h->start_ns, &child);
+        hd_child_find(&k->probe, h->tid, h->start_ns, &child);
         now->evidence.excused |= child.excused;
     }
 }
@@ -351,7 +353,7 @@ static void on_dry(struct hd_worker *k, const struct hd_capture *c) {
     struct hd_walk walk;
     struct hd_evidence evidence;
     unwind_sample(k, c, &walk);
-    hd_evidence_gather(k, k->own_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
+    hd_probe_read(&k->probe, k->own_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
 }
 
 static void on_track(struct hd_worker *k, const struct hd_message *msg) {

@@ -87,9 +87,7 @@ struct hd_bucket {
 
 struct hd_worker {
     struct hd_monitor *monitor;
-    int proc_fd; /* /proc/self, kept */
-    int mem_fd;
-    int throttled_fd; /* hd_throttled_init's */
+    struct hd_probe_context probe;
     int own_tid;
     struct hd_spool spool;
     int runtime_fd; /* settings.runtime; less than zero: there is none */
@@ -99,10 +97,6 @@ struct hd_worker {
     uint64_t rss_bytes; /* when the newest hang opened */
     bool debugger;
     struct hd_hang hang[HD_HANGS_MAX];
-    uint32_t descriptor_tid;   /* where libc's descriptor of a thread has its number; 0: not known */
-    uint32_t descriptor_self;  /* which of its first words point to itself, by bit */
-    uint64_t mutex_lock[3];    /* starts of glibc's mutex locks, 0: none */
-    struct hd_functions asked; /* which functions ask other processes */
     /* reports written but not shown before their loop is sure */
     uint8_t held[HD_HELD_MAX][HD_UUID_BYTES];
     uint8_t held_loop[HD_HELD_MAX];
@@ -143,37 +137,6 @@ struct hd_worker {
 static inline uint8_t hd_stop_of(const struct hd_walk *walk, const struct hd_capture *c) {
     return walk->stop == HD_STOP_UNREADABLE && c->truncated ? HD_STOP_LIMIT : walk->stop;
 }
-
-/* Evidence of one capture: what the call waits for. Reads /proc of this process only. */
-void hd_evidence_gather(struct hd_worker *k, int tid, const struct hd_capture *c,
-                        const struct hd_frame *frames, uint32_t count, uint64_t turn_ns,
-                        struct hd_evidence *out);
-
-/* The part of it that may change while the call goes on: a child, and whether the person talks to that. */
-void hd_evidence_child(struct hd_worker *k, int tid, uint64_t since_ns, struct hd_evidence *out);
-
-/* The pages that a thread has had to wait for, ever; 0: that is not known. */
-uint64_t hd_major_faults(const struct hd_worker *k, int tid);
-
-/* The device number of the process's terminal, as the kernel tells it; 0: it has none, or it is not known. */
-uint64_t hd_own_terminal(const struct hd_worker *k);
-
-/* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
-int hd_mutex_owner(const struct hd_worker *k, const struct hd_capture *c, const struct hd_frame *frames,
-                   uint32_t count);
-/* The same where it is known that it waits in a mutex's lock. `is_one`: and for a mutex, whose owner then may
- * have ended since the capture. */
-int hd_mutex_owner_now(const struct hd_worker *k, const struct hd_capture *c, bool is_one);
-
-/* The thread whose end is waited for, 0: for none's, or it is not known. After hd_joined_init, on the worker.
- */
-void hd_joined_init(struct hd_worker *k);
-int hd_joined_tid(const struct hd_worker *k, const struct hd_capture *c);
-
-/* How long the quota of the process's control group has kept it from the CPUs, ever; 0 where that is not
- * known. A system call or two, of a file that is kept. */
-void hd_throttled_init(struct hd_worker *k);
-uint64_t hd_throttled_ns(const struct hd_worker *k);
 
 /* Resident memory, and whether a debugger is attached. */
 void hd_process_figures(struct hd_worker *k);

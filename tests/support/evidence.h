@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the tests of what a blocked call waits for: a worker without threads, and evidence of calls that this
+ * For the tests of what a blocked call waits for: a context without a worker, and evidence of calls that this
  * process is taken to be in, or is.
  */
 #ifndef TEST_EVIDENCE_H
@@ -22,9 +22,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "worker/worker.h"
+#include "cause/cause.h"
+#include "cause/probe.h"
+#include "os/os.h"
 
-static struct hd_worker *worker;
+static struct hd_probe_context *ctx;
 static struct hd_os_calls real;
 static struct hd_evidence evidence;
 static uint64_t began_ns;
@@ -35,11 +37,11 @@ static inline int set_up(void **state) {
     (void)state;
     hd_os_clock_init();
     real = hd_os;
-    worker = calloc(1, sizeof *worker);
-    assert_non_null(worker);
-    worker->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    worker->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    assert_true(worker->proc_fd >= 0 && worker->mem_fd >= 0);
+    ctx = calloc(1, sizeof *ctx);
+    assert_non_null(ctx);
+    ctx->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ctx->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    assert_true(ctx->proc_fd >= 0 && ctx->mem_fd >= 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     began_ns = hd_os_now_ns();
     caller = (int)syscall(SYS_gettid);
@@ -51,16 +53,16 @@ static inline int tear_down(void **state) {
     hd_os = real;
     close(pair[0]);
     close(pair[1]);
-    close(worker->proc_fd);
-    close(worker->mem_fd);
-    free(worker);
+    close(ctx->proc_fd);
+    close(ctx->mem_fd);
+    free(ctx);
     return 0;
 }
 
 /* The cause of a call with these first three arguments, which the thread is taken to be blocked in. */
 static inline const char *cause_of(enum hd_run_state state, int32_t nr, uint64_t a, uint64_t b, uint64_t c) {
     struct hd_capture call = {.state = (uint8_t)state, .syscall_nr = nr, .syscall_args = {a, b, c}};
-    hd_evidence_gather(worker, caller, &call, NULL, 0, began_ns, &evidence);
+    hd_probe_read(ctx, caller, &call, NULL, 0, began_ns, &evidence);
     return hd_cause_name(hd_cause_of_block(&evidence));
 }
 

@@ -20,7 +20,7 @@
 
 #define NO_TERMINALS 77
 
-static struct hd_worker worker;
+static int proc_fd;
 static const char *link_text, *stat_text;
 static struct hd_os_calls real;
 
@@ -28,19 +28,19 @@ static int start(void **state) {
     (void)state;
     hd_os_clock_init();
     real = hd_os;
-    worker.proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return worker.proc_fd < 0;
+    proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return proc_fd < 0;
 }
 
 static int end(void **state) {
     (void)state;
     hd_os = real;
-    return close(worker.proc_fd);
+    return close(proc_fd);
 }
 
 static uint64_t object(int fd) {
     bool open = true;
-    uint64_t of = hd_object_of(&worker, getpid(), fd, &open);
+    uint64_t of = hd_object_of(proc_fd, getpid(), fd, &open);
     return open ? of : 0;
 }
 

@@ -29,6 +29,8 @@
 
 #include "evidence.h"
 #include "os/linux/proc_files.h"
+#include "os/linux/proc_stat.h"
+#include "os/os.h"
 
 static uint64_t address_of(const void *what) {
     return (uint64_t)(uintptr_t)what;
@@ -243,7 +245,7 @@ static const char *cause_in_open(bool with_child) {
     assert_int_equal(pthread_create(&other, NULL, open_fifo, with_child ? fifo : NULL), 0);
     for (unsigned tries = 0; strcmp(place, "wait_for_partner") != 0 && tries < 10000; tries++) {
         usleep(1000);
-        hd_read_task(worker->proc_fd, opener, "wchan", place, sizeof place);
+        hd_read_task(ctx->proc_fd, opener, "wchan", place, sizeof place);
     }
     caller = opener;
     const char *cause = cause_blocked(SYS_openat, (uint64_t)AT_FDCWD, address_of(fifo), O_RDONLY);
@@ -505,8 +507,8 @@ static long tell_stat(int fd, void *buf, size_t n) {
 static void pages_that_were_waited_for_are_counted(void **state) {
     (void)state;
     hd_os.read = tell_stat;
-    assert_int_equal(hd_major_faults(worker, (int)syscall(SYS_gettid)), 1234);
-    assert_int_equal(hd_major_faults(worker, 0), 0); /* none such */
+    assert_int_equal(hd_major_faults(ctx->proc_fd, (int)syscall(SYS_gettid)), 1234);
+    assert_int_equal(hd_major_faults(ctx->proc_fd, 0), 0); /* none such */
 }
 
 int main(void) {

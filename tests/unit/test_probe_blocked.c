@@ -22,6 +22,7 @@
 
 #include "evidence.h"
 #include "os/linux/proc_files.h"
+#include "os/os.h"
 
 /* A thread in one call. */
 struct blocked {
@@ -46,7 +47,7 @@ static bool block(struct blocked *b, const char *name) {
     assert_int_equal(pthread_create(&b->thread, NULL, make_call, b), 0);
     for (unsigned tries = 0; strstr(place, name) == NULL && tries < 10000; tries++) {
         usleep(1000);
-        hd_read_task(worker->proc_fd, b->tid, "wchan", place, sizeof place);
+        hd_read_task(ctx->proc_fd, b->tid, "wchan", place, sizeof place);
     }
     caller = b->tid;
     return strstr(place, name) != NULL;

@@ -1,14 +1,12 @@
-/* SPDX-License-Identifier: MIT
- *
- * Worker: how long the process's control group was kept from the CPUs by its quota. The file is opened once:
- * where the program changes its root it stays readable. No allocation.
- */
+/* SPDX-License-Identifier: MIT */
+#include "cause/linux/throttled.h"
+
 #include <fcntl.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "os/linux/proc_files.h"
-#include "worker/worker.h"
+#include "os/os.h"
 
 /* The group's path behind `list`, of controllers: "4:cpu,cpuacct:/a" or "0::/a". NULL: there is none. */
 static const char *group_of(const char *groups, const char *list) {
@@ -34,10 +32,10 @@ static int open_stat(const char *mount, const char *group) {
     return hd_os_open(AT_FDCWD, path);
 }
 
-void hd_throttled_init(struct hd_worker *k) {
+void hd_throttled_init(struct hd_probe_context *ctx) {
     char groups[1024];
-    k->throttled_fd = -1;
-    if (hd_read_text(k->proc_fd, "cgroup", groups, sizeof groups) <= 0) {
+    ctx->throttled_fd = -1;
+    if (hd_read_text(ctx->proc_fd, "cgroup", groups, sizeof groups) <= 0) {
         return;
     }
     static const struct {
@@ -45,20 +43,20 @@ void hd_throttled_init(struct hd_worker *k) {
     } of[] = {{":cpu:", "/sys/fs/cgroup/cpu"},
               {":cpu,cpuacct:", "/sys/fs/cgroup/cpu,cpuacct"},
               {"0::", "/sys/fs/cgroup"}};
-    for (unsigned i = 0; i < sizeof of / sizeof of[0] && k->throttled_fd < 0; i++) {
+    for (unsigned i = 0; i < sizeof of / sizeof of[0] && ctx->throttled_fd < 0; i++) {
         const char *group = group_of(groups, of[i].line);
         if (group != NULL) {
-            k->throttled_fd = open_stat(of[i].mount, group);
-            if (k->throttled_fd < 0) { /* a container sees its own group as the root */
-                k->throttled_fd = open_stat(of[i].mount, "/");
+            ctx->throttled_fd = open_stat(of[i].mount, group);
+            if (ctx->throttled_fd < 0) { /* a container sees its own group as the root */
+                ctx->throttled_fd = open_stat(of[i].mount, "/");
             }
         }
     }
 }
 
-uint64_t hd_throttled_ns(const struct hd_worker *k) {
+uint64_t hd_throttled_ns(const struct hd_probe_context *ctx) {
     char text[1024];
-    long n = k->throttled_fd >= 0 ? hd_os.pread(k->throttled_fd, text, sizeof text - 1, 0) : -1;
+    long n = ctx->throttled_fd >= 0 ? hd_os.pread(ctx->throttled_fd, text, sizeof text - 1, 0) : -1;
     if (n <= 0) {
         return 0;
     }

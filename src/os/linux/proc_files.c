@@ -31,6 +31,15 @@ void hd_task_fd_path(char *path, size_t size, int tid, const char *folder, int f
     hd_task_path(path, size, tid, file);
 }
 
+void hd_other_process_path(char *path, size_t size, uint64_t pid, const char *file) {
+    struct hd_text t;
+    hd_text_init(&t, path, size);
+    hd_text_str(&t, "../");
+    hd_text_u64(&t, pid);
+    hd_text_str(&t, "/");
+    hd_text_str(&t, file);
+}
+
 int hd_open_own_task(int tid, const char *file, int flags) {
     static const char own[] = "/proc/self/";
     char path[64];

@@ -12,6 +12,9 @@
 void hd_task_path(char *path, size_t size, int tid, const char *file);
 void hd_task_fd_path(char *path, size_t size, int tid, const char *folder, int fd);
 
+/* "../PID/FILE", below /proc/self. */
+void hd_other_process_path(char *path, size_t size, uint64_t pid, const char *file);
+
 /* The first, opened by its whole path: on a thread that keeps no /proc/self. A descriptor, or a negative
  * errno value. */
 int hd_open_own_task(int tid, const char *file, int flags);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "cause/linux/child.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "cause/linux/descriptor.h"
+#include "cause/linux/descriptor_set.h"
+#include "cause/linux/reply_thread.h"
+#include "os/linux/proc_files.h"
+#include "os/linux/proc_stat.h"
+#include "os/os.h"
+#include "os/syscall_table.h"
+
+#define LENT_DEPTH 4 /* processes between us and the one that a person talks to, and it */
+#define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* start times in /proc count in hundredths of a second */
+
+static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64_t pid) {
+    char path[32];
+    hd_other_process_path(path, sizeof path, pid, "stat");
+    return hd_proc_stat_read(ctx->proc_fd, path);
+}
+
+/* The numbers of the thread's newest children, which are the last: some 80. */
+static void newest_children(const struct hd_probe_context *ctx, int tid, char *text, size_t size) {
+    char path[48];
+    size_t have = 0;
+    long n;
+    hd_task_path(path, sizeof path, tid, "children");
+    int fd = hd_os_open(ctx->proc_fd, path);
+    while (fd >= 0 && (n = hd_os.read(fd, text + have, size - 1 - have)) > 0) {
+        have += (size_t)n;
+        size_t drop = have > size / 2 ? have - size / 2 : 0;
+        for (; drop > 0 && drop < have && text[drop - 1] != ' '; drop++) { /* whole numbers stay */
+        }
+        have -= drop;
+        memmove(text, text + drop, have);
+    }
+    text[have] = '\0';
+    hd_os_close(fd);
+}
+
+int32_t hd_child_awaited(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+                         int32_t newest) {
+    int32_t first = (int32_t)c->syscall_args[0], second = (int32_t)c->syscall_args[1];
+    if (c->syscall_nr == SYS_waitid) {
+        return first == P_PID ? second : first == P_PIDFD ? hd_pidfd_process(ctx, tid, second) : newest;
+    }
+    return c->syscall_nr == SYS_wait4 && first > 0 ? first : newest;
+}
+
+bool hd_child_by_vfork(const struct hd_probe_context *ctx, const struct hd_capture *c) {
+    uint64_t flags = c->syscall_args[0];
+    if (c->syscall_nr == SYS_clone3 &&
+        hd_os.pread(ctx->mem_fd, &flags, sizeof flags, flags) != sizeof flags) {
+        return false;
+    }
+    return (c->syscall_nr == SYS_clone || c->syscall_nr == SYS_clone3) && (flags & CLONE_VFORK) != 0;
+}
+
+static bool has_terminal(const struct hd_proc_stat *own, const struct hd_proc_stat *p) {
+    return p->alive && own->terminal != 0 && p->terminal == own->terminal && p->group == own->terminal_group;
+}
+
+/* It reads the terminal, or waits for it among others. */
+static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
+    struct hd_capture c;
+    struct hd_evidence none;
+    int fds[HD_SET_DESCRIPTORS_MAX], count = 0;
+    bool found = false;
+    if (hd_asked_call(ctx->proc_fd, tid, &c)) {
+        fds[0] = (int)c.syscall_args[0];
+        count = hd_syscall_wait(c.syscall_nr) == HD_WAIT_ANY ? hd_set_members(ctx, tid, &c, fds)
+                                                             : c.syscall_nr == SYS_read;
+    }
+    for (int i = 0; i < count; i++) {
+        found |= hd_fd_kind_of(ctx->proc_fd, tid, fds[i], &none) == HD_FD_TTY;
+    }
+    return found;
+}
+
+/* Process `pid` does, or the newest child of it, and so on: a shell runs what the person talks to. They are
+ * asked as we ask ourselves, by their folders of /proc and their memory. */
+static bool talks_to_person(struct hd_probe_context *ctx, uint64_t pid, const struct hd_proc_stat *own) {
+    int proc_fd = ctx->proc_fd, mem_fd = ctx->mem_fd;
+    bool found = false;
+    for (unsigned depth = 0; depth < LENT_DEPTH && pid != 0 && !found; depth++) {
+        char path[32], text[1024];
+        hd_other_process_path(path, sizeof path, pid, "");
+        ctx->proc_fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+        ctx->mem_fd = hd_os_open(ctx->proc_fd, "mem");
+        struct hd_proc_stat p = hd_proc_stat_read(ctx->proc_fd, "stat");
+        found = has_terminal(own, &p) && waits_for_terminal(ctx, (int)pid);
+        newest_children(ctx, (int)pid, text, sizeof text);
+        pid = 0;
+        for (const char *at = text; *at >= '0' && *at <= '9'; at += *at == ' ') {
+            at = hd_take_number(at, &pid);
+        }
+        hd_os_close(ctx->mem_fd);
+        hd_os_close(ctx->proc_fd);
+    }
+    ctx->proc_fd = proc_fd;
+    ctx->mem_fd = mem_fd;
+    return found;
+}
+
+/* As its output; for who writes, as its input. The link takes the place of its path: those of files begin
+ * with a slash, and a pipe's ends with a bracket. */
+static bool has_pipe(const struct hd_probe_context *ctx, uint64_t pid, uint64_t pipe, bool input) {
+    char path[48];
+    uint64_t number;
+    hd_other_process_path(path, sizeof path, pid, input ? "fd/0" : "fd/1");
+    hd_os.readlink_at(ctx->proc_fd, path, path, sizeof path);
+    if (path[0] != PIPE_LINK[0]) {
+        return false;
+    }
+    hd_take_number(path + strlen(PIPE_LINK), &number);
+    return number == pipe;
+}
+
+void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, struct hd_evidence *out) {
+    char text[1024];
+    newest_children(ctx, tid, text, sizeof text);
+    if (text[0] == '\0') {
+        return;
+    }
+    uint64_t boot_ns = 0;
+    hd_os.boot_clock(&boot_ns);
+    uint64_t now_ns = hd_os_now_ns(), ago_ns = now_ns - since_ns + CHILD_SLACK_NS;
+    struct hd_proc_stat own = hd_proc_stat_read(ctx->proc_fd, "stat");
+    bool awaits = out->vforked || hd_syscall_wait(out->syscall_nr) == HD_WAIT_CHILD;
+    bool at_pipe = out->fd_kind == HD_FD_PIPE, found = false;
+    for (const char *p = text; *p >= '0' && *p <= '9';) {
+        uint64_t pid;
+        p = hd_take_number(p, &pid);
+        for (; *p == ' ' || *p == '\n'; p++) {
+        }
+        struct hd_proc_stat child = process_of(ctx, pid);
+        bool young = (child.alive || at_pipe) && child.started_boot_ns + ago_ns >= boot_ns;
+        bool has = at_pipe && has_pipe(ctx, pid, out->socket, out->syscall_nr == SYS_write);
+        found |= has;
+        if (has || (young && !found)) {
+            out->child_alive = true;
+            out->child_pid = (int32_t)pid;
+            out->child_ns = has ? UINT64_MAX : now_ns - (boot_ns - child.started_boot_ns) + CHILD_SLACK_NS;
+        }
+        out->excused |= has_terminal(&own, &child) &&
+                        (child.group != own.group || (young && awaits && talks_to_person(ctx, pid, &own)));
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "cause/linux/descriptor_set.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+
+#include "cause/linux/descriptor.h"
+#include "os/linux/proc_files.h"
+#include "os/linux/proc_stat.h"
+#include "os/os.h"
+
+/* Members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". Of this and of the other
+ * sets the first ones; -1: none is known, and there may be some. */
+static int epoll_members(const struct hd_probe_context *ctx, int tid, int epfd, int *fds) {
+    char path[48], text[2048];
+    if (!hd_may_read_epoll(ctx->proc_fd, tid)) {
+        return -1;
+    }
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", epfd);
+    int count = hd_read_text(ctx->proc_fd, path, text, sizeof text) > 0 ? 0 : -1;
+    for (const char *p = text; count < HD_SET_DESCRIPTORS_MAX && (p = hd_find_line(p, "tfd:")) != NULL;) {
+        uint64_t fd;
+        p = hd_take_number(p, &fd);
+        fds[count++] = (int)fd;
+    }
+    return count;
+}
+
+static int poll_members(const struct hd_probe_context *ctx, const struct hd_capture *c, int *fds) {
+    struct pollfd set[HD_SET_DESCRIPTORS_MAX];
+    uint64_t n = c->syscall_args[1] < HD_SET_DESCRIPTORS_MAX ? c->syscall_args[1] : HD_SET_DESCRIPTORS_MAX;
+    if (n != 0 &&
+        hd_os.pread(ctx->mem_fd, set, n * sizeof set[0], c->syscall_args[0]) != (long)(n * sizeof set[0])) {
+        return -1;
+    }
+    int count = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (set[i].fd >= 0) {
+            fds[count++] = set[i].fd;
+        }
+    }
+    return count == 0 && n < c->syscall_args[1] ? -1 : count;
+}
+
+static int select_members(const struct hd_probe_context *ctx, const struct hd_capture *c, int *fds) {
+    int count = 0;
+    bool unread = false;
+    for (unsigned set = 1; set <= 3; set++) {
+        uint8_t bits[128] = {0};
+        uint64_t n = (c->syscall_args[0] + 7) / 8;
+        n = n < sizeof bits ? n : sizeof bits;
+        if (c->syscall_args[set] == 0 || n == 0) {
+            continue;
+        }
+        unread |= hd_os.pread(ctx->mem_fd, bits, n, c->syscall_args[set]) != (long)n;
+        for (unsigned fd = 0; fd < n * 8 && count < HD_SET_DESCRIPTORS_MAX; fd++) {
+            if ((bits[fd / 8] >> (fd % 8) & 1) != 0) {
+                fds[count++] = (int)fd;
+            }
+        }
+    }
+    return count == 0 && unread ? -1 : count;
+}
+
+int hd_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+                   int fds[HD_SET_DESCRIPTORS_MAX]) {
+    switch (c->syscall_nr) {
+#ifdef SYS_poll
+    case SYS_poll:
+#endif
+    case SYS_ppoll:
+        return poll_members(ctx, c, fds);
+#ifdef SYS_select
+    case SYS_select:
+#endif
+    case SYS_pselect6:
+        return select_members(ctx, c, fds);
+    default:
+        return epoll_members(ctx, tid, (int)c->syscall_args[0], fds);
+    }
+}
+
+int32_t hd_pidfd_process(const struct hd_probe_context *ctx, int tid, int fd) {
+    char path[48], text[256];
+    uint64_t pid = 0;
+    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
+    hd_read_text(ctx->proc_fd, path, text, sizeof text);
+    const char *said = hd_find_line(text, "Pid:");
+    if (said != NULL) {
+        hd_take_number(said, &pid);
+    }
+    return (int32_t)pid;
+}
+
+static uint64_t parent_of(const struct hd_probe_context *ctx, uint64_t pid) {
+    char path[32];
+    hd_other_process_path(path, sizeof path, pid, "stat");
+    return hd_proc_stat_read(ctx->proc_fd, path).parent;
+}
+
+/* One word for a set of descriptors: a peer over the network before a local one, that before a child, which
+ * is told too, and that before a pipe; no child where an event is waited for beside it. */
+void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+                 struct hd_evidence *out) {
+    static const uint8_t rank[] = {
+        [HD_FD_INET] = 6, [HD_FD_UNIX] = 5,  [HD_FD_PROCESS] = 4, [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2,
+        [HD_FD_TTY] = 2,  [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1,   [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
+    int fds[HD_SET_DESCRIPTORS_MAX];
+    int count = hd_set_members(ctx, tid, c, fds);
+    uint64_t socket = 0; /* or the process */
+    bool events = false;
+    out->has_fds = count != 0;
+    for (int i = 0; i < count; i++) {
+        enum hd_fd_kind kind = hd_fd_kind_of(ctx->proc_fd, tid, fds[i], out);
+        events |= kind == HD_FD_EVENT;
+        if (kind == HD_FD_PROCESS) {
+            out->socket = (uint64_t)hd_pidfd_process(ctx, tid, fds[i]);
+            kind = parent_of(ctx, out->socket) == (uint64_t)hd_os.get_pid() ? kind : HD_FD_OTHER;
+        }
+        if (rank[kind] > rank[out->fd_kind]) {
+            out->fd_kind = (uint8_t)kind;
+            socket = out->socket;
+        } else if (kind == out->fd_kind && out->socket != socket) {
+            socket = 0; /* several of them: no one peer is the cause */
+        }
+    }
+    if (events && out->fd_kind == HD_FD_PROCESS) {
+        out->fd_kind = HD_FD_EVENT;
+        socket = 0;
+    }
+    out->child_pid = out->fd_kind == HD_FD_PROCESS ? (int32_t)socket : 0;
+    out->socket = socket;
+    out->path[0] = '\0'; /* nor is one file */
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: the descriptors that a poll, select or epoll waits for. No allocation.
+ */
+#ifndef HD_DESCRIPTOR_SET_H
+#define HD_DESCRIPTOR_SET_H
+
+#include "cause/probe.h"
+
+#define HD_SET_DESCRIPTORS_MAX 16
+
+/* The first ones of the set that thread `tid` waits for in `c`. Their count; -1: none is known, and there may
+ * be some. */
+int hd_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+                   int fds[HD_SET_DESCRIPTORS_MAX]);
+
+/* Fills fd_kind, has_fds, socket and child_pid with one word for the set. */
+void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+                 struct hd_evidence *out);
+
+/* The process that a descriptor is of; 0: it is gone, or not known. */
+int32_t hd_pidfd_process(const struct hd_probe_context *ctx, int tid, int fd);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The `stat` file of a process or a thread. Any thread; no allocation, no lock.
+ */
+#ifndef HD_PROC_STAT_H
+#define HD_PROC_STAT_H
+
+#include "base/types.h"
+
+struct hd_proc_stat {
+    bool alive; /* not a zombie, of which the rest is known, too */
+    uint64_t major_faults;
+    uint64_t parent, group, terminal, terminal_group;
+    uint64_t started_boot_ns; /* CLOCK_BOOTTIME, 10 ms steps */
+};
+
+/* `path`: below the folder `proc_fd`. All zero where the file cannot be read. */
+struct hd_proc_stat hd_proc_stat_read(int proc_fd, const char *path);
+
+/* The device number of the process's terminal, as the kernel tells it; 0: it has none, or it is not known. */
+static inline uint64_t hd_own_terminal(int proc_fd) {
+    return hd_proc_stat_read(proc_fd, "stat").terminal;
+}
+
+/* The pages that a thread has had to wait for, ever; 0: that is not known. */
+uint64_t hd_major_faults(int proc_fd, int tid);
+
+#endif
