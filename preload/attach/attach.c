@@ -13,9 +13,10 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
+#include "capture/mailbox.h"
+#include "control/instance.h"
 #include "preload/attach/named_threads.h"
 #include "preload/attach/record_file.h"
-#include "preload/interpose/real.h"
 #include "recognise/recognise.h"
 #include "recognise/wait_table.h"
 
@@ -46,6 +47,8 @@ static struct {
     unsigned strays;
     bool was_filtered; /* a thread, before the filter that is being installed */
 } self;
+
+void *hd_attach_alt_stack;
 
 /* Not in a forked child, whose memory is its own. */
 static bool has_our_memory(void) {
@@ -111,14 +114,14 @@ static uint64_t main_stack_top(void) {
     return getauxval(AT_EXECFN); /* the path that was executed: the last string on the stack but one */
 }
 
-static void watch_main_thread(struct hd_monitor *m, struct hd_waits *t, uint64_t start_ns) {
+static void watch_main_thread(struct hd_run *run, struct hd_waits *t, uint64_t start_ns) {
     hd_left_stacks_init(&t->left);
     t->stack_top = main_stack_top() & ~7ULL;
-    struct hd_watch *watch = hd_watch_add(m, "main", 0, start_ns);
+    struct hd_watch *watch = hd_watch_add(run, "main", 0, start_ns);
     t->loop = watch != NULL ? &watch->loop : NULL;
     t->watch = watch;
     if (t->watch != NULL) {
-        hd_interpose_hide(t->watch->mailbox);
+        hd_attach_alt_stack = t->watch->mailbox->alt_stack;
     }
     hd_waits_self = t;
 }
@@ -129,7 +132,7 @@ static void watch_main_thread(struct hd_monitor *m, struct hd_waits *t, uint64_t
 static void main_thread_ends(void *unused) {
     (void)unused;
     hd_waits_self = NULL;
-    hd_monitor_leave(true);
+    hd_instance_leave(true);
 }
 
 static void leave_with_the_main_thread(void) {
@@ -153,13 +156,13 @@ static void tell_standing(const struct hd_waits *t) {
                           memory_order_relaxed);
 }
 
-static void recognise(void *main_waits, struct hd_worker *k) {
+static void recognise(void *main_waits, const struct hd_stack_tools *tools) {
     struct hd_waits *t = main_waits;
-    hd_recognise(main_waits, k);
+    hd_recognise_judge(main_waits, tools);
     atomic_store_explicit(&self.record->waits, atomic_load_explicit(&t->order, memory_order_relaxed),
                           memory_order_relaxed);
     atomic_store_explicit(&self.record->waited_ns, hd_recognise_waited_ns(t), memory_order_relaxed);
-    named_standing = hd_named_recognise(k, NULL, NULL);
+    named_standing = hd_named_recognise(tools, NULL, NULL);
     tell_standing(t);
 }
 
@@ -186,9 +189,9 @@ static bool has_the_same_root(void) {
 
 /* The worker, if it is still there afterwards, ends when its disk answers. */
 static void stop(void) {
-    const struct hd_monitor *m = hd_monitor_current();
-    int worker = m != NULL ? atomic_load(&m->worker_tid) : 0;
-    hd_monitor_stop();
+    const struct hd_run *run = hd_run_current();
+    int worker = run != NULL ? atomic_load(&run->channel.worker_tid) : 0;
+    hd_instance_stop();
     if (worker != 0 && self.strays < STARTS_MAX && hd_os.signal_thread(self.pid, worker, 0, 0) == 0) {
         self.stray[self.strays++] = worker;
     }
@@ -198,8 +201,9 @@ static void stop(void) {
 static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
     settings_of(&r->options);
-    struct hd_monitor *m;
-    settings.recogniser = (struct hd_recogniser){.due = due, .run = recognise, .blocked = blocked, .ctx = t};
+    struct hd_run *run;
+    settings.recogniser =
+        (struct hd_recogniser){.due = due, .judge = recognise, .blocked = blocked, .ctx = t};
     hd_recognition_init(t->recognition, r);
     if (!has_the_same_root()) { /* what a path means now is not what the user said */
         atomic_store(&self.phase, NEVER);
@@ -207,7 +211,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
         hd_record_file_keep_no_longer();
         return;
     }
-    int rc = self.starts < STARTS_MAX ? hd_monitor_start(&settings, r, &m) : -ENOMEM;
+    int rc = self.starts < STARTS_MAX ? hd_instance_start(&settings, r, &run) : -ENOMEM;
     if (rc != 0) {
         atomic_store(&self.phase, NEVER);
         bool none_left = rc == -ENOMEM || rc == -EAGAIN || rc == -EBUSY;
@@ -223,10 +227,10 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
         leave_with_the_main_thread();
     }
     atomic_store(&r->attached, 2);
-    watch_main_thread(m, t, start_ns);
-    hd_monitor_wait_ready(m, UINT64_MAX);
+    watch_main_thread(run, t, start_ns);
+    hd_run_wait_ready(run, UINT64_MAX);
     if (t->watch != NULL) {
-        hd_watch_wait_open(m, t->watch);
+        hd_watch_wait_open(run, t->watch);
     }
     hd_record_file_keep_no_longer();
     atomic_store(&r->unwatched, HD_UNWATCHED_NOT);
@@ -276,6 +280,8 @@ static bool under_an_unknown_filter(const struct hd_record_options *o) {
            (o->seccomp_filters < 0 || status_number("\nSeccomp_filters:") != o->seccomp_filters);
 }
 
+static struct hd_waits *first_wait(void);
+
 void hd_process_begin(struct hd_record *r, bool to_be_alone) {
     static const char *const alone[] = {"unshare", "setns"};
     this_process_is_own();
@@ -289,6 +295,7 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
     }
     self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     struct hd_waits *t = hd_waits_new();
+    hd_wait_hooks = (struct hd_wait_hooks){.first_wait = first_wait, .is_filtered = hd_process_is_filtered};
     hd_waits_self = t;
     hd_named_init(r);
     (void)has_the_same_root();
@@ -338,7 +345,7 @@ static bool in_vforked_child(void) {
            (atomic_load(&self.phase) == AT_FIRST_WAIT && has_our_memory() && hd_os.get_pid() != self.pid);
 }
 
-struct hd_waits *hd_process_first_wait(void) {
+static struct hd_waits *first_wait(void) {
     struct hd_waits *t = hd_waits_self;
     uint32_t phase = AT_FIRST_WAIT;
     if (t->named) {
@@ -394,9 +401,9 @@ int hd_process_own_thread(void) {
     if (atomic_load(&self.phase) != WATCHED || hd_process_is_filtered() || !hd_process_is_own()) {
         return 0;
     }
-    const struct hd_monitor *m = hd_monitor_current();
-    int tid = m != NULL ? atomic_load(&m->tid) : 0;
-    return m != NULL && tid == 0 ? -1 : tid; /* just born: it has not said yet */
+    const struct hd_run *run = hd_run_current();
+    int tid = run != NULL ? atomic_load(&run->channel.tid) : 0;
+    return run != NULL && tid == 0 ? -1 : tid; /* just born: it has not said yet */
 }
 
 int hd_process_securebits(void) {
@@ -410,9 +417,9 @@ bool hd_process_alone(void) {
     }
     hd_record_file_keep();
     hd_waits_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
-    struct hd_monitor *m = hd_monitor_current();
-    if (m != NULL && t->watch != NULL) { /* else another thread's filter was quicker, or no memory there */
-        hd_watch_remove(m, t->watch);
+    struct hd_run *run = hd_run_current();
+    if (run != NULL && t->watch != NULL) { /* else another thread's filter was quicker, or no memory there */
+        hd_watch_remove(run, t->watch);
     }
     stop();
     hd_named_forget(); /* not before: until then others may begin to be watched */
@@ -463,7 +470,7 @@ static bool comes_in_vforked_child(void) {
 static void ends_under_a_filter(void) {
     if (has_our_memory() && atomic_exchange(&self.phase, NEVER) == WATCHED) {
         hd_waits_self = NULL;
-        hd_monitor_leave(true);
+        hd_instance_leave(true);
         atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
     }
 }
@@ -497,7 +504,7 @@ void hd_process_filter_comes(bool all_threads) {
         }
         atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
     } else if (ours && phase == WATCHED) {
-        hd_monitor_filtered();
+        hd_instance_filtered();
     } else if (ours) {
         atomic_store(&self.phase, NEVER); /* a thread that is made from now on has the filter too */
     }
@@ -512,6 +519,6 @@ void hd_process_filter_refused(bool all_threads) {
     hd_any_is_filtered = self.was_filtered;
     if (undone && atomic_load(&self.phase) == WATCHED && hd_process_is_own()) {
         hd_capture_signal_init(HD_SIGNAL);
-        hd_monitor_unfiltered();
+        hd_instance_unfiltered();
     }
 }

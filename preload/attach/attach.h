@@ -12,6 +12,10 @@
  * alone is known, or is seen from what it imports. */
 void hd_process_begin(struct hd_record *r, bool to_be_alone);
 
+/* The main thread's alternate stack, which the program does not see; NULL: none of ours. Written once, before
+ * the program's own code runs; not wiped in a forked child, which has it still. */
+extern void *hd_attach_alt_stack;
+
 /* Called in the process that the watch is of: not in a child. */
 bool hd_process_is_own(void);
 

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "monitor/monitor.h"
+#include "control/instance.h"
 #include "os/linux/proc_files.h"
 #include "preload/attach/attach.h"
 
@@ -94,8 +94,8 @@ static bool is_at_a_disk(int tid) {
 
 /* Our worker is there, and does not come back within moments. */
 static bool worker_is_stuck(void) {
-    const struct hd_monitor *m = hd_monitor_current();
-    int tid = m != NULL ? atomic_load(&m->worker_tid) : 0;
+    const struct hd_run *run = hd_run_current();
+    int tid = run != NULL ? atomic_load(&run->channel.worker_tid) : 0;
     uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
     while (tid != 0 && is_at_a_disk(tid)) {
         if (hd_os_now_ns() >= until_ns) {

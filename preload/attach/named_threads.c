@@ -64,13 +64,13 @@ static void leave(void *of) {
         hd_capture_thread_hide(); /* no system call may be made: the watch stays, as one that is idle */
         return;
     }
-    struct hd_monitor *m = hd_monitor_current();
+    struct hd_run *run = hd_run_current();
     uint64_t until_ns = hd_os_now_ns() + LEAVE_NS;
     while (atomic_load(&p->working) != 0 &&
            hd_os.futex_wait((uint32_t *)&p->working, 1, until_ns, false) != -ETIMEDOUT) {
     }
-    if (m != NULL && watch != NULL && atomic_load(&p->working) == 0) {
-        hd_watch_remove(m, watch);
+    if (run != NULL && watch != NULL && atomic_load(&p->working) == 0) {
+        hd_watch_remove(run, watch);
     } else {
         hd_watch_leave_stopped(); /* or the watch stays */
     }
@@ -111,12 +111,12 @@ static bool watch(const char *name, uint64_t now_ns) {
     if (p == NULL) {
         return false;
     }
-    struct hd_monitor *m = hd_monitor_current(); /* after the claim: who ends this one forgets it */
-    struct hd_watch *w = m != NULL && clear(p) ? hd_watch_add(m, name, 0, now_ns) : NULL;
+    struct hd_run *run = hd_run_current(); /* after the claim: who ends this one forgets it */
+    struct hd_watch *w = run != NULL && clear(p) ? hd_watch_add(run, name, 0, now_ns) : NULL;
     uint32_t claimed = CLAIMED;
     if (w == NULL || pthread_setspecific(at_exit, p) != 0) {
         if (w != NULL) {
-            hd_watch_remove(m, w);
+            hd_watch_remove(run, w);
         }
         atomic_store(&p->use, FREE);
         return false;
@@ -125,7 +125,7 @@ static bool watch(const char *name, uint64_t now_ns) {
     p->waits->watch = w;
     if (!atomic_compare_exchange_strong(&p->use, &claimed, ON)) {
         p->waits->watch = NULL; /* of a run that is over, or, where this took long, of the next one */
-        hd_watch_remove(m, w);
+        hd_watch_remove(run, w);
         return false;
     }
     hd_waits_self = p->waits;
@@ -191,7 +191,8 @@ bool hd_named_due(uint64_t now_ns) {
     return false;
 }
 
-uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, struct hd_blocked *how) {
+uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_loop *blocked,
+                            struct hd_blocked *how) {
     uint32_t best = hd_named != NULL ? hd_named->past : 0;
     for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
         struct place *p = &hd_named->place[i];
@@ -203,14 +204,14 @@ uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, 
         uint32_t use = atomic_load(&p->use);
         if (use == ON) {
             if (blocked == NULL) {
-                hd_recognise(p->waits, k);
+                hd_recognise_judge(p->waits, tools);
             } else if (p->waits->loop == blocked) {
                 hd_recognise_blocked(p->waits, how);
             }
             known = p->waits->recognition->standing;
         } else if (use == LEFT && blocked == NULL) {
-            hd_recognise(p->waits, k); /* its last waits */
-            hd_recognise_end(p->waits, k);
+            hd_recognise_judge(p->waits, tools); /* its last waits */
+            hd_recognise_end(p->waits, tools);
             known = p->waits->recognition->standing;
             hd_named->past = known > hd_named->past ? known : hd_named->past;
             atomic_store(&p->use, FREE);

@@ -24,8 +24,9 @@ void hd_named_forget(void);
 
 /* As the recogniser's of one thread: the monitor's, and the worker's. The latter tells how well the best
  * known loop is known, as hd_recognise does. `blocked`: only its thread was found so, as with
- * hd_recognise_blocked; the worker is not needed. */
+ * hd_recognise_blocked; no tools are needed. */
 bool hd_named_due(uint64_t now_ns);
-uint32_t hd_named_recognise(struct hd_worker *k, const struct hd_loop *blocked, struct hd_blocked *how);
+uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_loop *blocked,
+                            struct hd_blocked *how);
 
 #endif

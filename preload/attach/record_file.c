@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "monitor/monitor.h"
+#include "control/instance.h"
 #include "os/linux/proc_files.h"
 #include "record/uuid.h"
 
@@ -211,8 +211,8 @@ static bool is_the_file(int fd) {
 }
 
 static int open_workers(void) {
-    const struct hd_monitor *m = hd_monitor_current();
-    int kept = m != NULL ? atomic_load(&m->kept_fd) : 0;
+    const struct hd_run *run = hd_run_current();
+    int kept = run != NULL ? atomic_load(&run->channel.kept_fd) : 0;
     char name[16];
     struct hd_text t;
     if (kept == 0) {
@@ -221,7 +221,7 @@ static int open_workers(void) {
     hd_text_init(&t, name, sizeof name);
     hd_text_str(&t, "fd/");
     hd_text_i64(&t, kept - 1);
-    return hd_open_own_task(atomic_load(&m->worker_tid), name, O_RDWR);
+    return hd_open_own_task(atomic_load(&run->channel.worker_tid), name, O_RDWR);
 }
 
 int hd_record_file_open(void) {

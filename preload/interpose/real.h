@@ -18,14 +18,6 @@ void hd_interpose_resolve_ids(void);     /* those of interpose_ids.c */
 void hd_interpose_resolve_signals(void); /* those of interpose_signals.c */
 void hd_interpose_resolve_shell(void);   /* those of interpose_shell.c */
 
-/* From now on our handler of `signal` and the watched thread's alternate stack, if it is ours, are not seen.
- */
-struct hd_mailbox;
-void hd_interpose_hide(const struct hd_mailbox *m);
-
-/* How many epoll instances have had this number. */
-uint32_t hd_epoll_generation(int epfd);
-
 /* The next definition of a function behind ours. errno is kept. */
 void *hd_interpose_look_up(const char *name);
 /* Those of several: `functions` holds pointers to them and nothing else, `names` has theirs in the same

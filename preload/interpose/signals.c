@@ -24,9 +24,6 @@ static struct {
     handler (*sysv_signal)(int, handler);
 } real;
 
-/* Written once, before the program's own code runs; not wiped in a forked child, which has both still. */
-static struct { void *alt_stack; } own;
-
 EARLY void hd_interpose_resolve_signals(void) {
     _Static_assert(sizeof real == 4 * sizeof(void *), "a name for each");
     hd_interpose_look_up_all(&real, "sigaction\0sigaltstack\0signal\0__sysv_signal\0");
@@ -36,10 +33,6 @@ EARLY void hd_interpose_resolve_signals(void) {
 
 EARLY static bool is_own_handler(handler h) {
     return h == (handler)(uintptr_t)hd_capture_on_signal;
-}
-
-void hd_interpose_hide(const struct hd_mailbox *m) {
-    own.alt_stack = m->alt_stack;
 }
 
 /* Whether `signal` is ours, and the program has not taken it. */
@@ -62,8 +55,8 @@ EARLY static void note_alt_stack(void) {
  * filter, which may forbid to ask. */
 EARLY static void give_way(void) {
     stack_t now, none = {.ss_flags = SS_DISABLE};
-    if (own.alt_stack != NULL && !hd_process_is_filtered() && REAL(sigaltstack)(NULL, &now) == 0 &&
-        now.ss_sp == own.alt_stack) {
+    if (hd_attach_alt_stack != NULL && !hd_process_is_filtered() && REAL(sigaltstack)(NULL, &now) == 0 &&
+        now.ss_sp == hd_attach_alt_stack) {
         REAL(sigaltstack)(&none, NULL);
         note_alt_stack();
     }
@@ -103,7 +96,7 @@ EARLY EXPORT int sigaltstack(const stack_t *stack, stack_t *old) {
     if (rc == 0 && stack != NULL) {
         note_alt_stack();
     }
-    if (rc == 0 && old != NULL && own.alt_stack != NULL && old->ss_sp == own.alt_stack) {
+    if (rc == 0 && old != NULL && hd_attach_alt_stack != NULL && old->ss_sp == hd_attach_alt_stack) {
         *old = (stack_t){.ss_flags = SS_DISABLE};
     }
     return rc;

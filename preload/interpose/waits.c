@@ -18,6 +18,7 @@
 #include "preload/attach/named_threads.h"
 #include "preload/interpose/real.h"
 #include "preload/recorder.h"
+#include "recognise/epoll_generation.h"
 #include "recognise/wait_table.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -153,14 +154,8 @@ __attribute__((noinline, cold)) static struct hd_wait_set set_of_select(int n, c
                                 .epoll = -1};
 }
 
-/* Numbers are reused at once, and the kernel shows no identity of an epoll instance: each creation counts.
- * Numbers above share counters, which can only make one instance look like two. */
-static _Atomic uint32_t epoll_generation[1024];
-
 static inline uint64_t hash_of_epoll(int epfd) {
-    uint32_t generation =
-        atomic_load_explicit(&epoll_generation[(uint32_t)epfd % 1024], memory_order_relaxed);
-    return (uint64_t)(uint32_t)epfd << 32 | generation;
+    return (uint64_t)(uint32_t)epfd << 32 | hd_epoll_generation(epfd);
 }
 
 __attribute__((noinline, cold)) static struct hd_wait_set set_of_epoll(int epfd) {
@@ -168,13 +163,9 @@ __attribute__((noinline, cold)) static struct hd_wait_set set_of_epoll(int epfd)
     return (struct hd_wait_set){.hash = hash, .epoll = epfd, .epoll_generation = (uint32_t)hash};
 }
 
-uint32_t hd_epoll_generation(int epfd) {
-    return atomic_load_explicit(&epoll_generation[(uint32_t)epfd % 1024], memory_order_relaxed);
-}
-
 static int created(int epfd) {
     if (epfd >= 0) {
-        atomic_fetch_add_explicit(&epoll_generation[epfd % 1024], 1, memory_order_relaxed);
+        hd_epoll_created(epfd);
     }
     return epfd;
 }

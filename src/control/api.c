@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "monitor/monitor.h"
+#include "control/instance.h"
+#include "image/modules.h"
+#include "worker/worker.h"
 
 struct hangdog_loop {
     struct hd_watch watch;
@@ -112,7 +114,7 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
 
 int hangdog_start(const hangdog_options *options) {
     struct hd_settings settings;
-    struct hd_monitor *m;
+    struct hd_run *r;
     int rc = settings_of(options, &settings);
     settings.note = hd_note_hang;
     const char *runtime = hd_environment("XDG_RUNTIME_DIR");
@@ -120,31 +122,31 @@ int hangdog_start(const hangdog_options *options) {
     if (strlen(runtime) < sizeof settings.runtime) {
         memcpy(settings.runtime, runtime, strlen(runtime) + 1);
     }
-    return rc != 0 ? rc : hd_monitor_start(&settings, NULL, &m);
+    return rc != 0 ? rc : hd_instance_start(&settings, NULL, &r);
 }
 
 int hangdog_stop(void) {
-    return hd_monitor_stop();
+    return hd_instance_stop();
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */
 
 hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
-    struct hd_monitor *m = hd_monitor_current();
-    if (m == NULL) {
+    struct hd_run *r = hd_run_current();
+    if (r == NULL) {
         return NULL;
     }
-    struct hd_watch *w = hd_watch_add(m, name != NULL ? name : "loop", threshold_ns, HD_SINCE_LAUNCH);
+    struct hd_watch *w = hd_watch_add(r, name != NULL ? name : "loop", threshold_ns, HD_SINCE_LAUNCH);
     if (w != NULL) {
-        hd_watch_wait_open(m, w);
+        hd_watch_wait_open(r, w);
     }
     return (hangdog_loop *)(void *)w;
 }
 
 void hangdog_loop_unwatch(hangdog_loop *loop) {
-    struct hd_monitor *m = hd_monitor_current();
-    if (loop != NULL && m != NULL) {
-        hd_watch_remove(m, watch_of(loop));
+    struct hd_run *r = hd_run_current();
+    if (loop != NULL && r != NULL) {
+        hd_watch_remove(r, watch_of(loop));
     } else if (loop != NULL) {
         hd_watch_leave_stopped();
     }
@@ -198,32 +200,32 @@ void hangdog_expect_block_end(hangdog_loop *loop) {
 }
 
 void hangdog_pause(void) {
-    struct hd_monitor *m = hd_monitor_current();
-    if (m != NULL) {
-        atomic_fetch_add(&m->paused, 1);
-        hd_monitor_wake(m);
+    struct hd_run *r = hd_run_current();
+    if (r != NULL) {
+        atomic_fetch_add(&r->channel.paused, 1);
+        hd_run_wake(r);
     }
 }
 
 void hangdog_resume(void) {
-    struct hd_monitor *m = hd_monitor_current();
-    uint32_t depth = m != NULL ? atomic_load(&m->paused) : 0;
-    while (depth > 0 && !atomic_compare_exchange_weak(&m->paused, &depth, depth - 1)) {
+    struct hd_run *r = hd_run_current();
+    uint32_t depth = r != NULL ? atomic_load(&r->channel.paused) : 0;
+    while (depth > 0 && !atomic_compare_exchange_weak(&r->channel.paused, &depth, depth - 1)) {
     }
     if (depth > 0) {
-        hd_monitor_wake(m);
+        hd_run_wake(r);
     }
 }
 
 void hangdog_set_state(hangdog_state state) {
-    struct hd_monitor *m = hd_monitor_current();
-    if (m != NULL && (unsigned)state < HANGDOG_STATES) {
-        atomic_store(&m->state, state);
+    struct hd_run *r = hd_run_current();
+    if (r != NULL && (unsigned)state < HANGDOG_STATES) {
+        atomic_store(&r->channel.state, state);
         do { /* another thread, or a handler here, may have told another one meanwhile */
-            state = (hangdog_state)atomic_load(&m->state);
-            hd_record_foreground(m->record,
+            state = (hangdog_state)atomic_load(&r->channel.state);
+            hd_record_foreground(r->record,
                                  state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH,
                                  hd_os_now_ns());
-        } while ((hangdog_state)atomic_load(&m->state) != state);
+        } while ((hangdog_state)atomic_load(&r->channel.state) != state);
     }
 }

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "monitor/monitor.h"
+#include "control/instance.h"
 #include "os/linux/proc_files.h"
 #include "report/spool.h"
 

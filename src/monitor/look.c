@@ -12,7 +12,8 @@
  * outlives the process. */
 static void keep_note(const struct hd_watch *w, uint64_t duration_ns) {
     _Atomic uint64_t *note = atomic_load_explicit(&w->note, memory_order_acquire);
-    if (note != NULL && atomic_load_explicit(&w->note_start_ns, memory_order_relaxed) == w->life.turn_ns) {
+    if (note != NULL &&
+        atomic_load_explicit(&w->note_start_ns, memory_order_relaxed) == w->look.life.turn_ns) {
         atomic_store_explicit(note, duration_ns, memory_order_relaxed);
     }
 }
@@ -20,20 +21,21 @@ static void keep_note(const struct hd_watch *w, uint64_t duration_ns) {
 /* ---- one loop, one look --------------------------------------------------------------------- */
 
 static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch *w) {
-    if (!w->launched) {
+    if (!w->look.launched) {
         return HANGDOG_STATE_LAUNCH;
     }
-    uint32_t told = atomic_load_explicit(&m->state, memory_order_relaxed);
+    uint32_t told = atomic_load_explicit(&m->run->channel.state, memory_order_relaxed);
     return told == HANGDOG_STATE_LAUNCH || told >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND
                                                                   : (hangdog_state)told;
 }
 
 static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_watch *w, hangdog_state state) {
-    struct hd_limits limits = {.interval_ns = m->settings.interval_ns,
-                               .sample_ns = m->settings.interval_ns * (m->budget.over ? HD_BUDGET_SPREAD : 1),
-                               .threshold_ns = hd_threshold_of(m, w, state)};
+    struct hd_limits limits = {.interval_ns = m->run->settings.interval_ns,
+                               .sample_ns =
+                                   m->run->settings.interval_ns * (m->budget.over ? HD_BUDGET_SPREAD : 1),
+                               .threshold_ns = hd_threshold_of(&m->run->settings, w, state)};
     if (state == HANGDOG_STATE_LAUNCH) {
-        limits.sample_until_ns = m->settings.sample_launch_ns;
+        limits.sample_until_ns = m->run->settings.sample_launch_ns;
     }
     return limits;
 }
@@ -41,7 +43,7 @@ static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_wa
 /* Asks the loop to tell when this turn ends. False when it has ended meanwhile. */
 static bool track(const struct hd_monitor *m, struct hd_watch *w, uint64_t turn) {
     struct hd_loop_view view;
-    w->tracked_turn = turn;
+    w->look.tracked_turn = turn;
     if (hd_is_filtered(m)) {
         return true;
     }
@@ -75,28 +77,29 @@ static bool is_excused(const struct hd_watch *w, const struct hd_loop_view *view
 static bool counts_as_idle(const struct hd_monitor *m, const struct hd_watch *w,
                            const struct hd_loop_view *view) {
     return !view->running || atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
-           atomic_load_explicit(&m->paused, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&m->run->channel.paused, memory_order_relaxed) != 0 ||
            atomic_load_explicit(&w->loop.lost, memory_order_relaxed) || is_excused(w, view);
 }
 
 static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_ns) {
     uint64_t none = 0;
-    w->launched = true;
-    atomic_compare_exchange_strong(&m->record->launch_ns, &none, idle_ns - m->record->options.started_ns);
+    w->look.launched = true;
+    atomic_compare_exchange_strong(&m->run->record->launch_ns, &none,
+                                   idle_ns - m->run->record->options.started_ns);
 }
 
 /* The loop was in a wait that was known for its own only afterwards: the turn that goes on began when that
  * ended, and the one that is followed ended when it began. */
 static void note_wait(const struct hd_monitor *m, struct hd_watch *w, struct hd_look *look) {
     uint64_t to = atomic_load_explicit(&w->loop.waited_to, memory_order_acquire);
-    if (to == w->waited) {
+    if (to == w->look.waited) {
         return;
     }
-    w->waited = to;
+    w->look.waited = to;
     uint64_t to_ns = hd_ticks_to_clock(m, to);
     uint64_t from_ns = hd_ticks_to_clock(m, atomic_load_explicit(&w->loop.waited_from, memory_order_relaxed));
-    w->floor_ns = to_ns > w->floor_ns ? to_ns : w->floor_ns;
-    if (w->life.state != HD_LIFE_IDLE && from_ns >= w->life.turn_ns && !look->ended_known) {
+    w->look.floor_ns = to_ns > w->look.floor_ns ? to_ns : w->look.floor_ns;
+    if (w->look.life.state != HD_LIFE_IDLE && from_ns >= w->look.life.turn_ns && !look->ended_known) {
         look->ended_known = true;
         look->ended_ns = from_ns;
     }
@@ -108,12 +111,12 @@ static void look_back(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     uint64_t launched = atomic_load_explicit(&w->loop.launched, memory_order_acquire);
     uint32_t changes = atomic_load_explicit(&w->loop.changes, memory_order_acquire);
     uint64_t resumed = atomic_load_explicit(&w->loop.resumed, memory_order_acquire);
-    bool launches = !w->launched && launched != 0;
-    if (launches || changes != w->changes || resumed != w->resumed) {
-        w->floor_ns = resumed != 0 ? hd_ticks_to_clock(m, resumed) : now_ns;
+    bool launches = !w->look.launched && launched != 0;
+    if (launches || changes != w->look.changes || resumed != w->look.resumed) {
+        w->look.floor_ns = resumed != 0 ? hd_ticks_to_clock(m, resumed) : now_ns;
         look->void_turn |= !launches;
-        w->resumed = resumed;
-        w->changes = changes;
+        w->look.resumed = resumed;
+        w->look.changes = changes;
     }
     if (launches) {
         look->ended_known = true;
@@ -145,31 +148,31 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     look->void_turn = is_excused(w, &view);
     look_back(m, w, now_ns, look);
     look->turn_ns = look->turn_ns > m->resumed_ns ? look->turn_ns : m->resumed_ns;
-    look->turn_ns = look->turn_ns > w->floor_ns ? look->turn_ns : w->floor_ns;
+    look->turn_ns = look->turn_ns > w->look.floor_ns ? look->turn_ns : w->look.floor_ns;
     bool meant =
         atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0; /* no wait of the loop's */
-    if (!w->launched && !meant && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
+    if (!w->look.launched && !meant && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
         note_launch(m, w, hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS));
     }
-    if (w->tracked_turn != 0 && hd_is_filtered(m)) {
-        bool over = !view.running || view.turn_ticks != w->tracked_turn;
+    if (w->look.tracked_turn != 0 && hd_is_filtered(m)) {
+        bool over = !view.running || view.turn_ticks != w->look.tracked_turn;
         look->ended_known =
             look->ended_known || over; /* if the next has begun: at its begin, at the latest */
         look->ended_ns =
             over ? hd_ticks_to_clock(m, view.running ? view.turn_ticks : view.word >> HD_ACTIVITY_BITS)
                  : look->ended_ns;
-        w->tracked_turn = over ? 0 : w->tracked_turn;
-    } else if (w->tracked_turn != 0 &&
+        w->look.tracked_turn = over ? 0 : w->look.tracked_turn;
+    } else if (w->look.tracked_turn != 0 &&
                (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
         uint64_t end_ns =
             hd_ticks_to_clock(m, atomic_load_explicit(&w->loop.tracked_end, memory_order_relaxed));
         look->ended_ns = look->ended_known && look->ended_ns < end_ns ? look->ended_ns : end_ns;
         look->ended_known = true;
-        w->tracked_turn = 0;
-    } else if (w->tracked_turn != 0 && !view.running) {
+        w->look.tracked_turn = 0;
+    } else if (w->look.tracked_turn != 0 && !view.running) {
         look->ended_known = true; /* it ended in the instant in which it was asked to tell: its word does */
         look->ended_ns = hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS);
-    } else if (w->life.state == HD_LIFE_RUNNING && !view.running && turn == w->life.turn) {
+    } else if (w->look.life.state == HD_LIFE_RUNNING && !view.running && turn == w->look.life.turn) {
         look->ended_known = true; /* so late are we that it was to be tracked, and is over */
     } else if (waits && view.running && !look->ended_known) {
         look->ended_known = true; /* its turn ended when it began to wait */
@@ -189,9 +192,9 @@ uint64_t hd_own_delay(struct hd_monitor *m) {
 }
 
 static void read_sched(struct hd_watch *w) {
-    w->sched_valid = hd_capture_sched(&w->target, &w->sched) == 0;
-    if (w->sched_valid) {
-        hd_capture_sched_now(&w->target, &w->sched);
+    w->look.sched_valid = hd_capture_sched(&w->look.target, &w->look.sched) == 0;
+    if (w->look.sched_valid) {
+        hd_capture_sched_now(&w->look.target, &w->look.sched);
     }
 }
 
@@ -200,20 +203,21 @@ static void read_sched(struct hd_watch *w) {
  * is known where the last look found it running; of a turn that began since then, ours is what there is. */
 static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint64_t late_ns,
                          uint64_t own_delay_ns) {
-    struct hd_sched before = w->sched;
-    bool known = w->sched_valid;
-    bool followed = w->life.state != HD_LIFE_IDLE;
-    bool rests = known && w->blocked && late_ns <= HD_LATE_NS && hd_capture_rests(&w->target, &w->sched);
+    struct hd_sched before = w->look.sched;
+    bool known = w->look.sched_valid;
+    bool followed = w->look.life.state != HD_LIFE_IDLE;
+    bool rests = known && w->look.blocked && late_ns <= HD_LATE_NS &&
+                 hd_capture_rests(&w->look.target, &w->look.sched);
     if (!rests) {
         read_sched(w);
     }
-    if (late_ns <= own_delay_ns + HD_LATE_NS || !w->sched_valid || (followed && !known)) {
+    if (late_ns <= own_delay_ns + HD_LATE_NS || !w->look.sched_valid || (followed && !known)) {
         return 0;
     }
     if (!followed) {
         return late_ns - own_delay_ns;
     }
-    uint64_t ran_ns = (w->sched.cpu_ns - before.cpu_ns) + (w->sched.delay_ns - before.delay_ns);
+    uint64_t ran_ns = (w->look.sched.cpu_ns - before.cpu_ns) + (w->look.sched.delay_ns - before.delay_ns);
     uint64_t window_ns = now_ns - m->looked_ns;
     uint64_t explained_ns = own_delay_ns > ran_ns ? own_delay_ns : ran_ns;
     if (window_ns <= explained_ns || window_ns - explained_ns <= HD_LATE_NS) {
@@ -229,14 +233,14 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
 
 /* What is the most is told of one turn, where sums are told by their growth. */
 static void begin_turn(struct hd_watch *w, uint64_t now_ns, uint64_t late_ns) {
-    uint64_t *most = &w->target.cost.pause_max_ns;
-    w->pause_max_ns = *most > w->pause_max_ns ? *most : w->pause_max_ns;
+    uint64_t *most = &w->look.target.cost.pause_max_ns;
+    w->look.pause_max_ns = *most > w->look.pause_max_ns ? *most : w->look.pause_max_ns;
     *most = 0;
-    w->late_max_ns = late_ns;
-    w->begun_turn = w->life.turn;
-    w->begun = w->sched;
-    w->begun_ns = now_ns;
-    w->begun_valid = w->sched_valid;
+    w->look.late_max_ns = late_ns;
+    w->look.begun_turn = w->look.life.turn;
+    w->look.begun = w->look.sched;
+    w->look.begun_ns = now_ns;
+    w->look.begun_valid = w->look.sched_valid;
 }
 
 /* A turn has begun and ended since the last look, and was a hang: nobody sampled it, and it is only counted.
@@ -244,10 +248,10 @@ static void begin_turn(struct hd_watch *w, uint64_t now_ns, uint64_t late_ns) {
 static void count_missed(struct hd_monitor *m, const struct hd_watch *w, const struct hd_look *look,
                          uint64_t threshold_ns, uint64_t own_delay_ns) {
     uint64_t took_ns = look->ended_ns - look->turn_ns;
-    bool sure = !m->settings.held || atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
+    bool sure = !m->run->settings.held || atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
     if (sure && !m->was_paused && look->turn_ns > m->looked_ns &&
         look->ended_ns >= look->turn_ns + threshold_ns && own_delay_ns + hd_own_delay(m) > took_ns / 2) {
-        hd_record_add_untold(m->record, took_ns);
+        hd_record_add_untold(m->run->record, took_ns);
     }
 }
 
@@ -257,52 +261,52 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
     struct hd_limits limits;
     uint64_t excluded_ns = 0; /* also from a turn that the next one in this look finds begun */
     bool first = true;
-    w->late_max_ns = late_ns > w->late_max_ns ? late_ns : w->late_max_ns;
+    w->look.late_max_ns = late_ns > w->look.late_max_ns ? late_ns : w->look.late_max_ns;
     do {
         hangdog_state state =
             state_of(m, w); /* of the turn that is looked at: before the look may end its launch */
         limits = limits_of(m, w, state);
         fill_look(m, w, now_ns, &look);
-        if (!look.running && w->life.state == HD_LIFE_IDLE) {
+        if (!look.running && w->look.life.state == HD_LIFE_IDLE) {
             if (first) {
                 count_missed(m, w, &look, limits.threshold_ns, own_delay_ns);
             }
             return false;
         }
         if (first) {
-            struct hd_sched before = w->sched;
-            bool known = w->sched_valid;
+            struct hd_sched before = w->look.sched;
+            bool known = w->look.sched_valid;
             excluded_ns = excluded(m, w, now_ns, late_ns, own_delay_ns);
-            look.moved = w->blocked && known && w->sched.slices != before.slices;
+            look.moved = w->look.blocked && known && w->look.sched.slices != before.slices;
         }
         first = false;
         look.excluded_ns = excluded_ns;
-        bool anew = w->life.state == HD_LIFE_IDLE; /* also a turn that was looked at before a pause */
-        unsigned actions = hd_life_look(&w->life, &look, &limits);
-        if (w->life.state != HD_LIFE_IDLE && (anew || w->begun_turn != w->life.turn)) {
+        bool anew = w->look.life.state == HD_LIFE_IDLE; /* also a turn that was looked at before a pause */
+        unsigned actions = hd_life_look(&w->look.life, &look, &limits);
+        if (w->look.life.state != HD_LIFE_IDLE && (anew || w->look.begun_turn != w->look.life.turn)) {
             begin_turn(w, hd_os_now_ns(), late_ns);
         }
         if ((actions & HD_ACT_TRACK) != 0 && !track(m, w, look.turn)) {
-            w->life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
+            w->look.life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
             continue;
         }
-        w->state = w->life.state != HD_LIFE_IDLE ? state : w->state;
+        w->look.state = w->look.life.state != HD_LIFE_IDLE ? state : w->look.state;
         hd_act(m, w, &look, actions);
-    } while (w->life.state == HD_LIFE_IDLE && look.running);
-    if (w->life.state == HD_LIFE_HANGING && m->record != NULL &&
-        atomic_load_explicit(&m->open_loop, memory_order_relaxed) == w->index &&
-        atomic_load_explicit(&m->open_start_ns, memory_order_relaxed) == w->life.turn_ns) {
-        atomic_store_explicit(&m->record->open_since_ns, w->life.turn_ns + w->life.excluded_ns,
+    } while (w->look.life.state == HD_LIFE_IDLE && look.running);
+    if (w->look.life.state == HD_LIFE_HANGING && m->run->record != NULL &&
+        atomic_load_explicit(&m->run->channel.open_loop, memory_order_relaxed) == w->index &&
+        atomic_load_explicit(&m->run->channel.open_start_ns, memory_order_relaxed) == w->look.life.turn_ns) {
+        atomic_store_explicit(&m->run->record->open_since_ns, w->look.life.turn_ns + w->look.life.excluded_ns,
                               memory_order_relaxed);
-        atomic_store_explicit(&m->record->open_duration_ns, hd_life_age(&w->life, now_ns),
+        atomic_store_explicit(&m->run->record->open_duration_ns, hd_life_age(&w->look.life, now_ns),
                               memory_order_relaxed);
-        atomic_store_explicit(&m->record->alive_ns, now_ns, memory_order_relaxed);
+        atomic_store_explicit(&m->run->record->alive_ns, now_ns, memory_order_relaxed);
     }
-    if (w->life.state == HD_LIFE_HANGING) {
-        keep_note(w, hd_life_age(&w->life, now_ns));
+    if (w->look.life.state == HD_LIFE_HANGING) {
+        keep_note(w, hd_life_age(&w->look.life, now_ns));
     }
-    w->next_ns = hd_life_next_ns(&w->life, hd_os_now_ns(), m->look_ns, &limits);
-    return w->life.state != HD_LIFE_IDLE;
+    w->look.next_ns = hd_life_next_ns(&w->look.life, hd_os_now_ns(), m->look_ns, &limits);
+    return w->look.life.state != HD_LIFE_IDLE;
 }
 
 /* ---- coming and going ----------------------------------------------------------------------- */
@@ -311,59 +315,60 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
 static void look_often_enough(struct hd_monitor *m, const struct hd_watch *w) {
     uint64_t least_ns = w->threshold_ns - 1; /* more than any, where it has none of its own */
     for (unsigned state = 0; state < HANGDOG_STATES; state++) {
-        uint64_t ns = m->settings.threshold_ns[state];
+        uint64_t ns = m->run->settings.threshold_ns[state];
         least_ns = ns < least_ns ? ns : least_ns;
     }
-    least_ns = least_ns < m->settings.threshold_max_ns ? least_ns : m->settings.threshold_max_ns;
+    least_ns = least_ns < m->run->settings.threshold_max_ns ? least_ns : m->run->settings.threshold_max_ns;
     least_ns = least_ns > 2 * HD_NS_PER_MS ? least_ns / 2 : HD_NS_PER_MS;
     m->look_ns = least_ns < m->look_ns ? least_ns : m->look_ns;
 }
 
 void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
-    w->target = (struct hd_target){.mailbox = w->mailbox, .watched = true};
-    w->target.only_read = hd_is_filtered(m);
-    w->target.signal = w->target.only_read ? 0 : m->settings.signal;
-    w->life = (struct hd_life){0};
-    w->sched_valid = w->blocked = w->sure_told = w->told = false;
+    w->look.target = (struct hd_target){.mailbox = w->mailbox, .watched = true};
+    w->look.target.only_read = hd_is_filtered(m);
+    w->look.target.signal = w->look.target.only_read ? 0 : m->run->settings.signal;
+    w->look.life = (struct hd_life){0};
+    w->look.sched_valid = w->look.blocked = w->look.sure_told = w->look.told = false;
     /* a loop that is watched when the program has launched is not its launch; which loop that is, the preload
      * finds out */
-    w->launched = !m->settings.held && atomic_load_explicit(&m->record->launch_ns, memory_order_relaxed) != 0;
+    w->look.launched =
+        !m->run->settings.held && atomic_load_explicit(&m->run->record->launch_ns, memory_order_relaxed) != 0;
     look_often_enough(m, w);
-    w->stack_bytes = 0;
-    w->pause_max_ns = 0;
-    w->tracked_turn = w->floor_ns = w->resumed = w->waited = w->changes = 0;
-    w->busy_ns = w->idle_ns = w->summed_ticks = w->told_ns = 0;
-    w->stopped_ns = atomic_load_explicit(&m->record->stopped_ns, memory_order_relaxed);
-    w->summed_ns = hd_ticks_to_clock(m, w->loop.started_ticks);
-    atomic_store_explicit(&w->loop.ns_per_tick_32, m->clock.ns_per_tick_32, memory_order_relaxed);
+    w->look.stack_bytes = 0;
+    w->look.pause_max_ns = 0;
+    w->look.tracked_turn = w->look.floor_ns = w->look.resumed = w->look.waited = w->look.changes = 0;
+    w->look.busy_ns = w->look.idle_ns = w->look.summed_ticks = w->look.told_ns = 0;
+    w->look.stopped_ns = atomic_load_explicit(&m->run->record->stopped_ns, memory_order_relaxed);
+    w->look.summed_ns = hd_ticks_to_clock(m, w->loop.started_ticks);
+    atomic_store_explicit(&w->loop.ns_per_tick_32, m->run->clock.ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
-    hd_target_open(&w->target, w->loop.tid); /* what could not be opened shows in the captures */
+    hd_target_open(&w->look.target, w->loop.tid); /* what could not be opened shows in the captures */
     uint32_t still_new = HD_WATCH_NEW; /* else its thread leaves already, and waits for that to be seen */
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
         hd_tell_sample(m, w, HD_MSG_DRY);
-        hd_capture_late_forget(&w->target);
+        hd_capture_late_forget(&w->look.target);
     }
 }
 
 void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
-    if (w->life.state == HD_LIFE_HANGING || w->life.state == HD_LIFE_TRACKED) {
+    if (w->look.life.state == HD_LIFE_HANGING || w->look.life.state == HD_LIFE_TRACKED) {
         hangdog_state state = state_of(m, w);
         struct hd_limits limits = limits_of(m, w, state);
         struct hd_look look;
         fill_look(m, w, hd_os_now_ns(), &look);
         look.running = false;
-        struct hd_sched looked = w->sched;
-        bool known = w->sched_valid;
-        read_sched(w);         /* it ran on since the last look */
-        if (!w->sched_valid) { /* and has ended */
-            w->sched = looked;
-            w->sched_valid = known;
+        struct hd_sched looked = w->look.sched;
+        bool known = w->look.sched_valid;
+        read_sched(w);              /* it ran on since the last look */
+        if (!w->look.sched_valid) { /* and has ended */
+            w->look.sched = looked;
+            w->look.sched_valid = known;
         }
-        hd_act(m, w, &look, hd_life_look(&w->life, &look, &limits));
+        hd_act(m, w, &look, hd_life_look(&w->look.life, &look, &limits));
     }
-    if (w->target.watched) { /* else it goes before it was opened */
+    if (w->look.target.watched) { /* else it goes before it was opened */
         hd_figures_add(m, &m->past, w);
-        hd_target_close(&w->target);
+        hd_target_close(&w->look.target);
     }
     if (w->mailbox != NULL) {
         hd_capture_thread_closed(w->mailbox);
@@ -376,5 +381,5 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
 void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w) {
     bool sure = atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
     struct hd_message message = {.type = HD_MSG_SURE, .loop = w->index, .generation = w->generation};
-    w->sure_told = sure && (w->sure_told || hd_tell(m, &message));
+    w->look.sure_told = sure && (w->look.sure_told || hd_tell(m, &message));
 }

@@ -25,39 +25,31 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w);
 /* Once: that this is the program's loop beyond doubt. */
 void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w);
 
-/* Slots that have ever been in use: the others' memory is left cold. */
-static inline unsigned hd_slots(const struct hd_monitor *m) {
-    return atomic_load_explicit(&m->slots, memory_order_acquire);
-}
-
-/* The watch that is on at slot *i or behind it, with *i behind that one; NULL: no more. */
-static inline struct hd_watch *hd_next_on(const struct hd_monitor *m, unsigned *i) {
-    for (unsigned n = hd_slots(m); *i < n;) {
-        struct hd_watch *w = hd_watch_at(m, (*i)++);
-        if (atomic_load_explicit(&w->use, memory_order_acquire) == HD_WATCH_ON) {
-            return w;
-        }
-    }
-    return NULL;
-}
-
 /* Loops are not asked for anything: their threads' calls may kill. */
 static inline bool hd_is_filtered(const struct hd_monitor *m) {
-    return atomic_load_explicit(&m->filter, memory_order_relaxed) == HD_FILTER_THERE;
+    return atomic_load_explicit(&m->run->channel.filter, memory_order_relaxed) == HD_FILTER_THERE;
+}
+
+/* How long a turn of this loop may last in this state. */
+static inline uint64_t hd_threshold_of(const struct hd_settings *s, const struct hd_watch *w,
+                                       hangdog_state state) {
+    bool own = state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0;
+    uint64_t ns = own ? w->threshold_ns : s->threshold_ns[state];
+    return ns < s->threshold_max_ns ? ns : s->threshold_max_ns;
 }
 
 /* The loop need not tell any more when its turn ends. */
 static inline void hd_untrack(struct hd_watch *w) {
     atomic_fetch_and_explicit(&w->loop.flags, ~HD_FLAG_TRACKED, memory_order_seq_cst);
-    w->tracked_turn = 0;
+    w->look.tracked_turn = 0;
 }
 
 static inline uint64_t hd_ticks_now(const struct hd_monitor *m) {
-    return m->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
+    return m->run->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
 }
 
 static inline uint64_t hd_ticks_to_clock(const struct hd_monitor *m, uint64_t ticks) {
-    return hd_clock_at(&m->clock, ticks);
+    return hd_clock_at(&m->run->clock, ticks);
 }
 
 #endif

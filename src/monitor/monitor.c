@@ -22,23 +22,18 @@
 #define FILTERED_LOOK_NS (250 * HD_NS_PER_MS) /* of idle loops that may not wake us */
 #define FOR_EVER UINT64_MAX
 
-void hd_monitor_wake(struct hd_monitor *m) {
-    atomic_fetch_add_explicit(&m->wake, 1, memory_order_seq_cst);
-    hd_os.futex_wake((uint32_t *)&m->wake, 1, false);
-}
-
 /* ---- clock ---------------------------------------------------------------------------------- */
 
 /* Pairs the counter with the clock anew; a rate that is better is told to the loops. */
 static uint64_t anchor(struct hd_monitor *m) {
     uint64_t ticks, now_ns;
-    hd_clock_read(m->ticks_are_tsc, &ticks, &now_ns);
-    if (!hd_clock_pair(&m->clock, ticks, now_ns)) {
+    hd_clock_read(m->run->ticks_are_tsc, &ticks, &now_ns);
+    if (!hd_clock_pair(&m->run->clock, ticks, now_ns)) {
         return now_ns;
     }
     unsigned i = 0;
-    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
-        atomic_store_explicit(&w->loop.ns_per_tick_32, m->clock.ns_per_tick_32, memory_order_relaxed);
+    for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
+        atomic_store_explicit(&w->loop.ns_per_tick_32, m->run->clock.ns_per_tick_32, memory_order_relaxed);
     }
     return now_ns;
 }
@@ -46,12 +41,12 @@ static uint64_t anchor(struct hd_monitor *m) {
 /* ---- the thread ----------------------------------------------------------------------------- */
 
 static bool is_stopping(const struct hd_monitor *m) {
-    return atomic_load_explicit(&m->stopping, memory_order_acquire);
+    return atomic_load_explicit(&m->run->channel.stopping, memory_order_acquire);
 }
 
 /* Turns that were running when watching was resumed count from there. */
 static void note_pause(struct hd_monitor *m, uint64_t now_ns) {
-    bool paused = atomic_load_explicit(&m->paused, memory_order_relaxed) != 0;
+    bool paused = atomic_load_explicit(&m->run->channel.paused, memory_order_relaxed) != 0;
     if (m->was_paused && !paused) {
         m->resumed_ns = now_ns;
     }
@@ -60,12 +55,13 @@ static void note_pause(struct hd_monitor *m, uint64_t now_ns) {
 
 /* A launch that has lasted too long to be sampled any more: its waits wake us. */
 static bool given_up(const struct hd_monitor *m, const struct hd_watch *w) {
-    return m->settings.sample_launch_ns != 0 && !w->launched && w->life.state != HD_LIFE_IDLE &&
-           hd_life_age(&w->life, m->clock.ns) > m->settings.sample_launch_ns;
+    return m->run->settings.sample_launch_ns != 0 && !w->look.launched &&
+           w->look.life.state != HD_LIFE_IDLE &&
+           hd_life_age(&w->look.life, m->run->clock.ns) > m->run->settings.sample_launch_ns;
 }
 
 static void tell_waits(struct hd_monitor *m, uint64_t now_ns) {
-    const struct hd_recogniser *recogniser = &m->settings.recogniser;
+    const struct hd_recogniser *recogniser = &m->run->settings.recogniser;
     if (recogniser->due != NULL && recogniser->due(recogniser->ctx, now_ns)) {
         hd_tell(m, &(struct hd_message){.type = HD_MSG_WAITS});
     }
@@ -73,9 +69,10 @@ static void tell_waits(struct hd_monitor *m, uint64_t now_ns) {
 
 /* Whose thread waits for that: not until all the others were sampled, each of which may take 50 ms. */
 static void close_leaving(struct hd_monitor *m) {
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        if (atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire) == HD_WATCH_LEAVING) {
-            hd_watch_close(m, hd_watch_at(m, i));
+    for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
+        if (atomic_load_explicit(&hd_watch_at(&m->run->watches, i)->use, memory_order_acquire) ==
+            HD_WATCH_LEAVING) {
+            hd_watch_close(m, hd_watch_at(&m->run->watches, i));
         }
     }
 }
@@ -83,9 +80,9 @@ static void close_leaving(struct hd_monitor *m) {
 /* No loop yet, and the first will have been launching since the start: looked for stops all the same. */
 static bool launches_unseen(const struct hd_monitor *m, uint64_t now_ns) {
     unsigned i = 0;
-    return !m->settings.held && now_ns - m->record->options.started_ns < HD_LAUNCH_KNOWN_NS &&
-           atomic_load_explicit(&m->record->launch_ns, memory_order_relaxed) == 0 &&
-           hd_next_on(m, &i) == NULL;
+    return !m->run->settings.held && now_ns - m->run->record->options.started_ns < HD_LAUNCH_KNOWN_NS &&
+           atomic_load_explicit(&m->run->record->launch_ns, memory_order_relaxed) == 0 &&
+           hd_watch_next_on(&m->run->watches, &i) == NULL;
 }
 
 /* All loops, one pass. The time of the next look, FOR_EVER when every loop is idle. */
@@ -103,9 +100,9 @@ static uint64_t look(struct hd_monitor *m) {
         m->resumed_ns = now_ns;
     }
     hd_figures_weigh(m, now_ns);
-    for (unsigned i = 0, n = hd_slots(m); i < n && !is_stopping(m); i++) {
-        struct hd_watch *w = hd_watch_at(m, i);
-        if (atomic_load_explicit(&m->entering, memory_order_relaxed) != 0) {
+    for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !is_stopping(m); i++) {
+        struct hd_watch *w = hd_watch_at(&m->run->watches, i);
+        if (atomic_load_explicit(&m->run->watches.entering, memory_order_relaxed) != 0) {
             close_leaving(m);
         }
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
@@ -118,8 +115,8 @@ static uint64_t look(struct hd_monitor *m) {
             continue;
         }
         hd_tell_when_sure(m, w);
-        if (hd_look_at(m, w, now_ns, late_ns, delay_ns) && !given_up(m, w) && w->next_ns < next_ns) {
-            next_ns = w->next_ns;
+        if (hd_look_at(m, w, now_ns, late_ns, delay_ns) && !given_up(m, w) && w->look.next_ns < next_ns) {
+            next_ns = w->look.next_ns;
         }
         if (use == HD_WATCH_NEW) { /* its thread may wait for that: a launch that was slow is a hang by now */
             hd_os.futex_wake((uint32_t *)&w->use, 1, false);
@@ -151,7 +148,7 @@ static void ask_to_be_woken(struct hd_monitor *m) {
         return;
     }
     unsigned i = 0;
-    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
+    for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
         atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
     }
     m->asked_ns = hd_os_now_ns();
@@ -162,7 +159,7 @@ static void stop_asking(struct hd_monitor *m) {
         return;
     }
     unsigned i = 0;
-    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
+    for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
         atomic_fetch_and_explicit(&w->loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
     }
     m->asked_ns = 0;
@@ -170,34 +167,37 @@ static void stop_asking(struct hd_monitor *m) {
 
 /* What a thread that installs a filter waits for: no question to any loop, no signal. */
 static void note_filter(struct hd_monitor *m) {
-    uint32_t told = atomic_load_explicit(&m->filter, memory_order_acquire);
+    uint32_t told = atomic_load_explicit(&m->run->channel.filter, memory_order_acquire);
     if (told != HD_FILTER_COMES && told != HD_FILTER_FAILED) {
         return;
     }
     bool comes = told == HD_FILTER_COMES;
     unsigned i = 0;
-    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
+    for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
         atomic_fetch_and_explicit(&w->loop.flags, ~(HD_FLAG_PARKED | HD_FLAG_TRACKED), memory_order_seq_cst);
-        w->target.signal = comes ? 0 : m->settings.signal;
-        w->target.only_read = comes;
-        hd_capture_late_forget(&w->target);
-        w->tracked_turn = comes ? w->tracked_turn : 0; /* nobody was asked: its end shows in the word */
+        w->look.target.signal = comes ? 0 : m->run->settings.signal;
+        w->look.target.only_read = comes;
+        hd_capture_late_forget(&w->look.target);
+        w->look.tracked_turn =
+            comes ? w->look.tracked_turn : 0; /* nobody was asked: its end shows in the word */
     }
     m->asked_ns = 0;
     m->was_parked = false;
-    atomic_store_explicit(&m->record->filtered, comes, memory_order_relaxed);
-    atomic_store_explicit(&m->filter, comes ? HD_FILTER_THERE : HD_FILTER_NONE, memory_order_release);
-    hd_os.futex_wake((uint32_t *)&m->filter, 1, false);
+    atomic_store_explicit(&m->run->record->filtered, comes, memory_order_relaxed);
+    atomic_store_explicit(&m->run->channel.filter, comes ? HD_FILTER_THERE : HD_FILTER_NONE,
+                          memory_order_release);
+    hd_os.futex_wake((uint32_t *)&m->run->channel.filter, 1, false);
 }
 
 /* Whether every loop is still asked: one that has run since then took its flag off, and need not run any
  * more. */
 static bool still_asked(const struct hd_monitor *m) {
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        uint32_t use = atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire);
-        bool asked = use == HD_WATCH_ON &&
-                     (atomic_load_explicit(&hd_watch_at(m, i)->loop.flags, memory_order_seq_cst) &
-                      HD_FLAG_PARKED) != 0;
+    for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
+        uint32_t use = atomic_load_explicit(&hd_watch_at(&m->run->watches, i)->use, memory_order_acquire);
+        bool asked =
+            use == HD_WATCH_ON &&
+            (atomic_load_explicit(&hd_watch_at(&m->run->watches, i)->loop.flags, memory_order_seq_cst) &
+             HD_FLAG_PARKED) != 0;
         if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING || (use == HD_WATCH_ON && !asked)) {
             return false;
         }
@@ -210,7 +210,8 @@ static bool still_asked(const struct hd_monitor *m) {
 static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
     m->planned_ns = until_ns;
     /* `seen` is older: a flag that is taken off from now on changes the word */
-    if (still_asked(m) && hd_os.futex_wait((uint32_t *)&m->wake, seen, until_ns, false) == -ETIMEDOUT) {
+    if (still_asked(m) &&
+        hd_os.futex_wait((uint32_t *)&m->run->channel.wake, seen, until_ns, false) == -ETIMEDOUT) {
         return; /* they need not be asked again */
     }
     stop_asking(m);
@@ -249,7 +250,7 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
         } else {
             stop_asking(m);
         }
-        if (hd_os.futex_wait((uint32_t *)&m->wake, seen, until_ns, false) != -ETIMEDOUT) {
+        if (hd_os.futex_wait((uint32_t *)&m->run->channel.wake, seen, until_ns, false) != -ETIMEDOUT) {
             stop_asking(m);
             m->awake_until_ns = hd_os_now_ns() + m->look_ns;
         }
@@ -273,8 +274,9 @@ static void open_own(struct hd_monitor *m) {
     struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
     (void)hd_target_open(&own, hd_os.get_tid());
     (void)hd_target_status(&own, &status);
-    hd_capture_filters_are(
-        status.filters == 0 || (m->settings.held && may_read_memory()) ? status.filters : HD_FILTERS_UNKNOWN);
+    hd_capture_filters_are(status.filters == 0 || (m->run->settings.held && may_read_memory())
+                               ? status.filters
+                               : HD_FILTERS_UNKNOWN);
     m->own_schedstat_fd =
         own.schedstat_fd; /* kept; the others are closed with the table when the thread ends */
     own.schedstat_fd = -1;
@@ -284,25 +286,25 @@ static void open_own(struct hd_monitor *m) {
 void *hd_monitor_run(void *monitor) {
     struct hd_monitor *m = monitor;
     hd_os.set_thread_name("hangdog");
-    atomic_store_explicit(&m->tid, hd_os.get_tid(), memory_order_relaxed);
+    atomic_store_explicit(&m->run->channel.tid, hd_os.get_tid(), memory_order_relaxed);
     hd_capture_files_open();
     open_own(m);
-    hd_monitor_is_ready(m);
+    hd_run_is_ready(m->run);
     m->unread_late_ns = NOT_READ;
     while (!is_stopping(m)) {
-        uint32_t seen = atomic_load_explicit(&m->wake, memory_order_seq_cst);
+        uint32_t seen = atomic_load_explicit(&m->run->channel.wake, memory_order_seq_cst);
         note_filter(m);
         uint64_t next_ns = look(m);
         m->wakeups++;
         wait(m, seen, next_ns);
     }
     /* how long its exit takes from here: it became nothing else */
-    atomic_store_explicit(&m->record->filtered, 0, memory_order_relaxed);
+    atomic_store_explicit(&m->run->record->filtered, 0, memory_order_relaxed);
     /* before the launch ends: what waited last may be the loop's, and the launch several turns of it */
     tell_waits(m, hd_os_now_ns());
-    atomic_store(&m->closed, true);
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        struct hd_watch *w = hd_watch_at(m, i);
+    atomic_store(&m->run->channel.closed, true);
+    for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
+        struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = HD_WATCH_NEW;
         /* one that is too late its own thread ends, if it is quicker */
         if (atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING) || use >= HD_WATCH_NEW) {

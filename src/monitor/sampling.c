@@ -28,27 +28,28 @@ _Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(stru
                "every sample fits into an empty ring");
 
 static void tell_worker(struct hd_monitor *m) {
-    m->told_ns = m->clock.ns;
-    atomic_fetch_add_explicit(&m->worker_wake, 1, memory_order_seq_cst);
-    hd_os.futex_wake((uint32_t *)&m->worker_wake, 1, false);
+    m->told_ns = m->run->clock.ns;
+    atomic_fetch_add_explicit(&m->run->channel.worker_wake, 1, memory_order_seq_cst);
+    hd_os.futex_wake((uint32_t *)&m->run->channel.worker_wake, 1, false);
 }
 
 /* The worker reads nothing that the monitor writes but what it is told. */
 static void add_figures(const struct hd_monitor *m, struct hd_message *message) {
-    message->cost = hd_watch_at(m, message->loop)->target.cost;
+    message->cost = hd_watch_at(&m->run->watches, message->loop)->look.target.cost;
     message->cpu_ns = hd_os_thread_cpu_ns();
-    message->late_max_ns = hd_watch_at(m, message->loop)->late_max_ns;
+    message->late_max_ns = hd_watch_at(&m->run->watches, message->loop)->look.late_max_ns;
     message->degraded = m->budget.over;
 }
 
 bool hd_tell(struct hd_monitor *m, const struct hd_message *message) {
     bool comes_again =
         message->type == HD_MSG_TRACK || message->type == HD_MSG_WAITS || message->type == HD_MSG_SURE;
-    struct hd_message *room = hd_ring_reserve(&m->ring, sizeof *room, comes_again ? HD_RING_RESERVE : 0);
+    struct hd_message *room =
+        hd_ring_reserve(&m->run->channel.ring, sizeof *room, comes_again ? HD_RING_RESERVE : 0);
     if (room != NULL) {
         *room = *message;
         add_figures(m, room);
-        hd_ring_commit(&m->ring, sizeof *room);
+        hd_ring_commit(&m->run->channel.ring, sizeof *room);
     }
     tell_worker(m);
     return room != NULL;
@@ -62,11 +63,11 @@ static uint32_t sample_bytes(bool lent, uint32_t stack_bytes) {
  * the hangs after it have some too. */
 static uint32_t room_to_leave(struct hd_monitor *m, struct hd_watch *w, bool first) {
     if (first) {
-        uint32_t free = hd_ring_free(&m->ring);
-        w->sampled_turn = w->life.turn;
-        w->keep = HD_RING_RESERVE + (free > HD_RING_RESERVE ? (free - HD_RING_RESERVE) / 2 : 0);
+        uint32_t free = hd_ring_free(&m->run->channel.ring);
+        w->look.sampled_turn = w->look.life.turn;
+        w->look.keep = HD_RING_RESERVE + (free > HD_RING_RESERVE ? (free - HD_RING_RESERVE) / 2 : 0);
     }
-    return hd_ring_read_up_to(&m->ring, m->told_until) ? HD_RING_RESERVE : w->keep;
+    return hd_ring_read_up_to(&m->run->channel.ring, m->told_until) ? HD_RING_RESERVE : w->look.keep;
 }
 
 /* The first sample of a turn is cut until it fits: the inner frames tell which function is in the way. */
@@ -74,7 +75,7 @@ static struct hd_message *room_for(struct hd_monitor *m, struct hd_capture *take
                                    bool first) {
     for (;;) {
         struct hd_message *room =
-            hd_ring_reserve(&m->ring, sample_bytes(taken->lent, taken->stack_bytes), keep);
+            hd_ring_reserve(&m->run->channel.ring, sample_bytes(taken->lent, taken->stack_bytes), keep);
         if (room != NULL || !first || taken->lent || taken->stack_bytes < 2 * CUT_BYTES_MIN) {
             return room;
         }
@@ -94,16 +95,16 @@ static void tell_capture(struct hd_monitor *m, struct hd_watch *w, enum hd_messa
                                 .loop = w->index,
                                 .generation = w->generation,
                                 .at_ns = taken->at_ns,
-                                .turn = w->life.turn,
-                                .excluded_ns = w->life.excluded_ns};
+                                .turn = w->look.life.turn,
+                                .excluded_ns = w->look.life.excluded_ns};
     add_figures(m, head);
-    w->blocked = taken->way == HD_WAY_FROZEN;
-    w->sched = taken->sched;
-    w->sched_valid = hd_sched_known(&taken->sched);
-    hd_ring_commit(&m->ring, sample_bytes(taken->lent, taken->stack_bytes));
-    uint64_t until = atomic_load_explicit(&m->ring.head, memory_order_relaxed);
+    w->look.blocked = taken->way == HD_WAY_FROZEN;
+    w->look.sched = taken->sched;
+    w->look.sched_valid = hd_sched_known(&taken->sched);
+    hd_ring_commit(&m->run->channel.ring, sample_bytes(taken->lent, taken->stack_bytes));
+    uint64_t until = atomic_load_explicit(&m->run->channel.ring.head, memory_order_relaxed);
     m->lent_until = taken->lent ? until : m->lent_until;
-    if (!taken->same || m->clock.ns - m->told_ns >= TELL_SAME_NS ||
+    if (!taken->same || m->run->clock.ns - m->told_ns >= TELL_SAME_NS ||
         atomic_load_explicit(&w->asked_again, memory_order_relaxed)) {
         m->told_until = until;
         tell_worker(m);
@@ -114,10 +115,11 @@ static void tell_capture(struct hd_monitor *m, struct hd_watch *w, enum hd_messa
  * next sample follows at once, and where the buffer is lent nobody answers that one later. */
 static void tell_late(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_capture taken;
-    if (hd_capture_late(&w->target, &taken) == 0) {
-        taken.lent = hd_ring_free(&m->ring) < w->keep + 2 * sample_bytes(false, taken.stack_bytes);
+    if (hd_capture_late(&w->look.target, &taken) == 0) {
+        taken.lent =
+            hd_ring_free(&m->run->channel.ring) < w->look.keep + 2 * sample_bytes(false, taken.stack_bytes);
         uint32_t bytes = sample_bytes(taken.lent, taken.stack_bytes);
-        struct hd_message *head = hd_ring_reserve(&m->ring, bytes, HD_RING_RESERVE);
+        struct hd_message *head = hd_ring_reserve(&m->run->channel.ring, bytes, HD_RING_RESERVE);
         if (head != NULL) {
             tell_capture(m, w, HD_MSG_LATE, &taken, head);
         }
@@ -128,22 +130,24 @@ static void tell_late(struct hd_monitor *m, struct hd_watch *w) {
  * worker is behind, and its time goes to the one before. What it will need is known before, but for a stack
  * that has grown: nobody is interrupted for a sample that is lost. */
 void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type) {
-    bool first = w->sampled_turn != w->life.turn;
-    bool lend = hd_ring_read_up_to(&m->ring, m->lent_until) && hd_capture_may_lend(&w->target);
+    bool first = w->look.sampled_turn != w->look.life.turn;
+    bool lend =
+        hd_ring_read_up_to(&m->run->channel.ring, m->lent_until) && hd_capture_may_lend(&w->look.target);
     uint32_t keep = room_to_leave(m, w, first);
-    uint32_t needed = sample_bytes(lend || w->blocked, first ? 2 * CUT_BYTES_MIN : w->stack_bytes);
+    uint32_t needed = sample_bytes(lend || w->look.blocked, first ? 2 * CUT_BYTES_MIN : w->look.stack_bytes);
     struct hd_capture taken;
-    if (hd_ring_reserve(&m->ring, needed, keep) == NULL) {
+    if (hd_ring_reserve(&m->run->channel.ring, needed, keep) == NULL) {
         tell_worker(m);
         return;
     }
-    if (hd_capture_take(&w->target, lend, &taken) != 0) {
+    if (hd_capture_take(&w->look.target, lend, &taken) != 0) {
         return;
     }
-    w->stack_bytes = taken.stack_bytes != 0 ? taken.stack_bytes : w->stack_bytes; /* before it is cut */
+    w->look.stack_bytes =
+        taken.stack_bytes != 0 ? taken.stack_bytes : w->look.stack_bytes; /* before it is cut */
     struct hd_message *head = room_for(m, &taken, keep, first);
     if (head == NULL) {
-        w->target.last_valid = false; /* nobody saw what the next one may be the same as */
+        w->look.target.last_valid = false; /* nobody saw what the next one may be the same as */
         tell_worker(m);
         return;
     }
@@ -153,25 +157,26 @@ void hd_tell_sample(struct hd_monitor *m, struct hd_watch *w, enum hd_message_ty
 /* The worker need not know any more what becomes of this turn. */
 static void tell_no_more(struct hd_monitor *m, struct hd_watch *w, const struct hd_message *last) {
     hd_tell(m, last);
-    hd_capture_late_forget(&w->target);
-    w->told = false;
+    hd_capture_late_forget(&w->look.target);
+    w->look.told = false;
     m->followed--;
 }
 
 /* A thread whose loop is not known is launching for as long as it lives: it is followed while nobody else
  * needs the place. */
 static bool only_launches(const struct hd_monitor *m, const struct hd_watch *w) {
-    return m->settings.held && !w->launched && !atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
+    return m->run->settings.held && !w->look.launched &&
+           !atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
 }
 
 /* Who is followed no more when a turn comes for which there is no place: a thread without a loop, the main
  * one last; for a hang also a turn that is none yet. */
 static struct hd_watch *who_goes(const struct hd_monitor *m, const struct hd_watch *comes) {
     struct hd_watch *goes = NULL;
-    for (unsigned i = 0, n = hd_slots(m); i < n && !only_launches(m, comes); i++) {
-        struct hd_watch *w = hd_watch_at(m, i);
-        bool young = comes->life.state == HD_LIFE_HANGING && w->life.state == HD_LIFE_TRACKED;
-        if (w != comes && w->told &&
+    for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !only_launches(m, comes); i++) {
+        struct hd_watch *w = hd_watch_at(&m->run->watches, i);
+        bool young = comes->look.life.state == HD_LIFE_HANGING && w->look.life.state == HD_LIFE_TRACKED;
+        if (w != comes && w->look.told &&
             (only_launches(m, w) || (young && (goes == NULL || !only_launches(m, goes))))) {
             goes = w;
         }
@@ -181,7 +186,7 @@ static struct hd_watch *who_goes(const struct hd_monitor *m, const struct hd_wat
 
 static bool have_place(struct hd_monitor *m, const struct hd_watch *comes) {
     struct hd_watch *goes = m->followed < HD_FOLLOWED_MAX ? NULL : who_goes(m, comes);
-    if (goes != NULL && hd_ring_free(&m->ring) > 2 * HD_RING_RESERVE) {
+    if (goes != NULL && hd_ring_free(&m->run->channel.ring) > 2 * HD_RING_RESERVE) {
         tell_no_more(
             m, goes,
             &(struct hd_message){.type = HD_MSG_FORGET, .loop = goes->index, .generation = goes->generation});
@@ -192,43 +197,43 @@ static bool have_place(struct hd_monitor *m, const struct hd_watch *comes) {
 /* The worker follows the turn from here on, if there is a place, and room for what will be told of it. */
 static void tell_turn(struct hd_monitor *m, struct hd_watch *w, struct hd_message message) {
     message.type = HD_MSG_TRACK;
-    message.tid = w->target.tid;
-    message.at_ns = w->life.turn_ns;
-    message.sched = w->begun;
-    message.begun_ns = w->begun_ns;
-    message.sched_known = w->begun_valid;
-    w->told = have_place(m, w) && hd_tell(m, &message);
-    m->followed += w->told;
-    w->target.last_valid =
+    message.tid = w->look.target.tid;
+    message.at_ns = w->look.life.turn_ns;
+    message.sched = w->look.begun;
+    message.begun_ns = w->look.begun_ns;
+    message.sched_known = w->look.begun_valid;
+    w->look.told = have_place(m, w) && hd_tell(m, &message);
+    m->followed += w->look.told;
+    w->look.target.last_valid =
         false; /* its first sample is not to be proven by one that the worker has not got */
 }
 
 void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look, unsigned actions) {
     struct hd_message message = {.loop = w->index,
                                  .generation = w->generation,
-                                 .state = (uint8_t)w->state,
-                                 .threshold_ns = w->life.threshold_ns,
-                                 .turn = w->life.turn,
-                                 .excluded_ns = w->life.excluded_ns,
+                                 .state = (uint8_t)w->look.state,
+                                 .threshold_ns = w->look.life.threshold_ns,
+                                 .turn = w->look.life.turn,
+                                 .excluded_ns = w->look.life.excluded_ns,
                                  .activity = (uint8_t)hd_loop_activity(
                                      &w->loop, atomic_load_explicit(&w->loop.word, memory_order_relaxed))};
-    if (!w->told || (actions & ~(unsigned)HD_ACT_SAMPLE) != 0) {
-        message.duration_ns = hd_life_age(&w->life, look->now_ns);
+    if (!w->look.told || (actions & ~(unsigned)HD_ACT_SAMPLE) != 0) {
+        message.duration_ns = hd_life_age(&w->look.life, look->now_ns);
         message.process_cpu_ns = hd_os_process_cpu_ns();
     }
-    if (!w->told && (actions & (HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN)) != 0) {
+    if (!w->look.told && (actions & (HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN)) != 0) {
         tell_turn(m, w, message);
-        actions |= w->told && w->life.state == HD_LIFE_HANGING ? HD_ACT_OPEN : 0;
+        actions |= w->look.told && w->look.life.state == HD_LIFE_HANGING ? HD_ACT_OPEN : 0;
     }
-    if (w->told) {
+    if (w->look.told) {
         tell_late(m, w);
     }
-    if ((actions & HD_ACT_SAMPLE) != 0 && w->told) {
+    if ((actions & HD_ACT_SAMPLE) != 0 && w->look.told) {
         hd_tell_sample(m, w, HD_MSG_SAMPLE);
     }
-    if ((actions & HD_ACT_OPEN) != 0 && w->told) {
+    if ((actions & HD_ACT_OPEN) != 0 && w->look.told) {
         message.type = HD_MSG_OPEN;
-        if (w->life.state == HD_LIFE_IDLE) {
+        if (w->look.life.state == HD_LIFE_IDLE) {
             message.activity = HANGDOG_EXIT; /* it is over, and the word is perhaps the next turn's */
         }
         message.at_ns = look->now_ns;
@@ -236,21 +241,22 @@ void hd_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look
     }
     if ((actions & (HD_ACT_END | HD_ACT_FORGET)) != 0) {
         message.type = (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET;
-        message.at_ns = w->life.end_ns;
-        message.duration_ns = w->life.duration_ns;
-        uint64_t over_ns = look->now_ns > w->life.end_ns ? look->now_ns - w->life.end_ns : 0;
-        bool just = over_ns < OVER_NS || over_ns < w->life.duration_ns / 10;
+        message.at_ns = w->look.life.end_ns;
+        message.duration_ns = w->look.life.duration_ns;
+        uint64_t over_ns = look->now_ns > w->look.life.end_ns ? look->now_ns - w->look.life.end_ns : 0;
+        bool just = over_ns < OVER_NS || over_ns < w->look.life.duration_ns / 10;
         message.process_cpu_ns = just ? message.process_cpu_ns : 0;
-        message.sched = w->sched;
-        message.sched_known = w->sched_valid;
-        if (w->tracked_turn != 0) {
+        message.sched = w->look.sched;
+        message.sched_known = w->look.sched_valid;
+        if (w->look.tracked_turn != 0) {
             hd_untrack(w);
         }
-        if (w->told) {
+        if (w->look.told) {
             tell_no_more(m, w, &message);
         } else if ((actions & HD_ACT_END) != 0 &&
-                   !(m->settings.held && w->state == HANGDOG_STATE_LAUNCH)) { /* else perhaps it was none */
-            hd_record_add_untold(m->record, message.duration_ns);
+                   !(m->run->settings.held &&
+                     w->look.state == HANGDOG_STATE_LAUNCH)) { /* else perhaps it was none */
+            hd_record_add_untold(m->run->record, message.duration_ns);
         }
     }
 }

@@ -45,40 +45,41 @@ static void count(const struct hd_monitor *m, struct hd_watch *w, struct counted
     } while ((view.word != atomic_load_explicit(&w->loop.word, memory_order_acquire) ||
               c->busy_ticks != ended_ticks(&w->loop, &since)) &&
              tries++ < COUNT_TRIES);
-    c->turns[hd_turn_bucket(hd_ticks_to_ns(last, m->clock.ns_per_tick_32))]++;
+    c->turns[hd_turn_bucket(hd_ticks_to_ns(last, m->run->clock.ns_per_tick_32))]++;
 }
 
 /* The loop's time since the last sum. The turns that ended in it were no longer, whatever the counter says:
  * one in which the machine was suspended is none for the histogram, and busy for as long as the clock ran. So
  * is one in which the process was stopped, as the runner may note only after it was summed. */
 static void sum_up(struct hd_monitor *m, struct hd_watch *w, const struct counted *c) {
-    uint64_t span_ns = c->until_ns > w->summed_ns ? c->until_ns - w->summed_ns : 0;
-    uint64_t grew = c->busy_ticks - w->summed_ticks;
-    uint64_t stopped_ns = atomic_load_explicit(&m->record->stopped_ns, memory_order_relaxed) - w->stopped_ns;
-    if (c->until_ns + stopped_ns <= m->clock.ns) {
+    uint64_t span_ns = c->until_ns > w->look.summed_ns ? c->until_ns - w->look.summed_ns : 0;
+    uint64_t grew = c->busy_ticks - w->look.summed_ticks;
+    uint64_t stopped_ns =
+        atomic_load_explicit(&m->run->record->stopped_ns, memory_order_relaxed) - w->look.stopped_ns;
+    if (c->until_ns + stopped_ns <= m->run->clock.ns) {
         stopped_ns = 0; /* perhaps in the turn that runs: when that has ended */
     }
     if (grew > 0 - TWICE_TICKS) {
         grew = 0; /* the last turn had been seen twice, just as it was summed */
     }
-    uint64_t busy_ns = hd_ticks_to_ns(grew, m->clock.ns_per_tick_32);
-    w->told_ns = busy_ns != 0 ? busy_ns : w->told_ns;
-    bool in_turn = stopped_ns - 1 < w->told_ns; /* 0: none was stopped */
+    uint64_t busy_ns = hd_ticks_to_ns(grew, m->run->clock.ns_per_tick_32);
+    w->look.told_ns = busy_ns != 0 ? busy_ns : w->look.told_ns;
+    bool in_turn = stopped_ns - 1 < w->look.told_ns; /* 0: none was stopped */
     if (in_turn || busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
-        uint64_t bucket = hd_turn_bucket(w->told_ns);
+        uint64_t bucket = hd_turn_bucket(w->look.told_ns);
         while (bucket > 0 && c->turns[bucket] == 0) {
             bucket--;
         }
         m->past.histogram[bucket]--;
-        w->told_ns = 0;
+        w->look.told_ns = 0;
     }
     busy_ns = busy_ns < span_ns ? busy_ns : span_ns;
-    w->busy_ns += busy_ns;
-    w->idle_ns += span_ns - busy_ns;
-    w->summed_ns += span_ns;
-    w->summed_ticks += grew;
-    w->stopped_ns += stopped_ns;
-    uint64_t *from = in_turn || w->idle_ns < stopped_ns ? &w->busy_ns : &w->idle_ns;
+    w->look.busy_ns += busy_ns;
+    w->look.idle_ns += span_ns - busy_ns;
+    w->look.summed_ns += span_ns;
+    w->look.summed_ticks += grew;
+    w->look.stopped_ns += stopped_ns;
+    uint64_t *from = in_turn || w->look.idle_ns < stopped_ns ? &w->look.busy_ns : &w->look.idle_ns;
     *from = *from > stopped_ns ? *from - stopped_ns : 0;
 }
 
@@ -89,18 +90,18 @@ void hd_figures_add(struct hd_monitor *m, struct hd_figures *sum, struct hd_watc
     for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
         sum->histogram[b] += c.turns[b];
     }
-    sum->busy_ns += w->busy_ns;
-    sum->idle_ns += w->idle_ns;
-    add_cost(&sum->cost, &(struct hd_capture_cost){.pause_max_ns = w->pause_max_ns});
-    add_cost(&sum->cost, &w->target.cost);
+    sum->busy_ns += w->look.busy_ns;
+    sum->idle_ns += w->look.idle_ns;
+    add_cost(&sum->cost, &(struct hd_capture_cost){.pause_max_ns = w->look.pause_max_ns});
+    add_cost(&sum->cost, &w->look.target.cost);
 }
 
 static uint64_t cpu_so_far(const struct hd_monitor *m) {
-    return hd_os_thread_cpu_ns() + atomic_load_explicit(&m->worker_cpu_ns, memory_order_relaxed);
+    return hd_os_thread_cpu_ns() + atomic_load_explicit(&m->run->channel.worker_cpu_ns, memory_order_relaxed);
 }
 
 static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *cost) {
-    struct hd_record *r = m->record;
+    struct hd_record *r = m->run->record;
     atomic_store_explicit(&r->samples, cost->samples, memory_order_relaxed);
     atomic_store_explicit(&r->signals, cost->signals, memory_order_relaxed);
     atomic_store_explicit(&r->interrupted_syscalls, cost->interrupted_syscalls, memory_order_relaxed);
@@ -112,10 +113,10 @@ static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *co
 }
 
 void hd_figures_publish(struct hd_monitor *m) {
-    struct hd_record *r = m->record;
+    struct hd_record *r = m->run->record;
     struct hd_figures sum = m->past;
     unsigned i = 0;
-    for (struct hd_watch *w; (w = hd_next_on(m, &i)) != NULL;) {
+    for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
         hd_figures_add(m, &sum, w);
     }
     for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM; b++) { /* what lasted for days is one */
@@ -136,13 +137,13 @@ void hd_figures_weigh(struct hd_monitor *m, uint64_t now_ns) {
     if (m->budget.at_ns != 0 && now_ns - m->budget.at_ns < WEIGH_NS) {
         return;
     }
-    for (unsigned i = 0, n = hd_slots(m); i < n; i++) {
-        uint32_t use = atomic_load_explicit(&hd_watch_at(m, i)->use, memory_order_acquire);
+    for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
+        uint32_t use = atomic_load_explicit(&hd_watch_at(&m->run->watches, i)->use, memory_order_acquire);
         if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) { /* a leaving one is not among the past yet */
-            pause_ns += hd_watch_at(m, i)->target.cost.pause_total_ns;
+            pause_ns += hd_watch_at(&m->run->watches, i)->look.target.cost.pause_total_ns;
         }
     }
     if (hd_budget_look(&m->budget, now_ns, cpu_so_far(m), pause_ns)) {
-        atomic_store_explicit(&m->record->degraded, 1, memory_order_relaxed);
+        atomic_store_explicit(&m->run->record->degraded, 1, memory_order_relaxed);
     }
 }

@@ -13,7 +13,7 @@
 #include "cause/linux/peer.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
-#include "preload/interpose/real.h"
+#include "recognise/epoll_generation.h"
 
 #define PTS_MAJOR 136 /* UNIX98_PTY_SLAVE_MAJOR: of all /dev/pts/N since Linux 2.6 */
 

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "preload/interpose/real.h"
+#include "recognise/epoll_generation.h"
 #include "recognise/open_files.h"
-#include "worker/deferred.h"
 
 /* How often a certain loop is judged again: another one may succeed it. */
 #define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
@@ -62,42 +61,44 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
 /* ---- what an identity waits for --------------------------------------------------------------- */
 
 /* Of the interposed call, the innermost ones. */
-static uint32_t own_frames(const struct hd_worker *k, const struct hd_left_stack *left, uint32_t count) {
+static uint32_t own_frames(const struct hd_stack_tools *tools, const struct hd_left_stack *left,
+                           uint32_t count) {
     uint32_t own = 0;
-    while (own + 1 < count && left->regs.sp + k->frames[own].at <= left->sp) {
+    while (own + 1 < count && left->regs.sp + tools->frames[own].at <= left->sp) {
         own++;
     }
     return own;
 }
 
 /* The wait's place, and what its stack says. Returns whether the user says that it is the loop's. */
-static bool read_stack(struct hd_recognition *g, struct hd_worker *k, const struct hd_left_stack *left,
-                       struct hd_seen_wait *seen) {
+static bool read_stack(struct hd_recognition *g, const struct hd_stack_tools *tools,
+                       const struct hd_left_stack *left, struct hd_seen_wait *seen) {
     struct hd_walk walk;
-    hd_unwind(k->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, k->frames, HD_FRAMES_MAX,
-              &walk);
+    hd_unwind(tools->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, tools->frames,
+              tools->frames_max, &walk);
     uint64_t hash = hd_hash(4, &left->regs.sp, sizeof left->regs.sp);
     for (uint32_t i = 1; i < walk.count; i++) {
-        hash = hd_hash(hash, &k->frames[i].pc, sizeof k->frames[i].pc);
+        hash = hd_hash(hash, &tools->frames[i].pc, sizeof tools->frames[i].pc);
     }
     bool whole = walk.stop == HD_STOP_ROOT;
     seen->at.place = walk.count > 1 ? hash : 0;
-    seen->at.depth = whole ? walk.count + walk.cut - own_frames(k, left, walk.count) : 0;
+    seen->at.depth = whole ? walk.count + walk.cut - own_frames(tools, left, walk.count) : 0;
     if (left->elsewhere) {
-        seen->at.base = whole ? left->regs.sp + k->frames[walk.count - 1].at : HD_BASE_UNKNOWN;
+        seen->at.base = whole ? left->regs.sp + tools->frames[walk.count - 1].at : HD_BASE_UNKNOWN;
     }
-    seen->evidence = (int8_t)hd_known_function(&g->known_functions, &k->modules, k->frames, walk.count);
-    return hd_chosen_on(&g->chosen) && hd_chosen_waits(&g->chosen, &k->modules, k->frames, walk.count);
+    seen->evidence =
+        (int8_t)hd_known_function(&g->known_functions, tools->modules, tools->frames, walk.count);
+    return hd_chosen_on(&g->chosen) && hd_chosen_waits(&g->chosen, tools->modules, tools->frames, walk.count);
 }
 
-static void judge_kinds(const struct hd_worker *k, int tid, const struct hd_wait_objects *objects,
+static void judge_kinds(const struct hd_stack_tools *tools, int tid, const struct hd_wait_objects *objects,
                         struct hd_seen_wait *seen) {
     if (seen->evidence != HD_EVIDENCE_ASKS && seen->evidence != HD_EVIDENCE_BY_NAME) {
-        seen->evidence = (int8_t)hd_objects_evidence(k->probe.proc_fd, tid, objects);
+        seen->evidence = (int8_t)hd_objects_evidence(tools->proc_fd, tid, objects);
     }
 }
 
-static void resolve(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
+static void resolve(struct hd_waits *t, const struct hd_stack_tools *tools, uint64_t now_ns) {
     if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) == 0) {
         return;
     }
@@ -106,9 +107,9 @@ static void resolve(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
     struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
     struct hd_seen_wait seen = {.at.sp = left->sp};
-    hd_objects_set(k->probe.proc_fd, t->loop->tid, &left->objects, &seen.set);
-    bool chosen = read_stack(t->recognition, k, left, &seen);
-    judge_kinds(k, t->loop->tid, &left->objects, &seen);
+    hd_objects_set(tools->proc_fd, t->loop->tid, &left->objects, &seen.set);
+    bool chosen = read_stack(t->recognition, tools, left, &seen);
+    judge_kinds(tools, t->loop->tid, &left->objects, &seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
         *known = (struct hd_known_identity){
             .uses = left->uses, .known = true, .chosen = chosen, .objects = left->objects, .seen = seen};
@@ -125,15 +126,15 @@ static void resolve(struct hd_waits *t, struct hd_worker *k, uint64_t now_ns) {
 }
 
 /* Whether anything of these that all waits of the loop are for is open. */
-static bool is_open(const struct hd_rule_state *r, const struct hd_worker *k, int tid,
+static bool is_open(const struct hd_rule_state *r, const struct hd_stack_tools *tools, int tid,
                     const struct hd_wait_objects *objects) {
     if (objects->epoll) {
-        return hd_objects_epoll_open(k->probe.proc_fd, tid, objects);
+        return hd_objects_epoll_open(tools->proc_fd, tid, objects);
     }
     for (uint32_t i = 0; i < objects->fds && i < HD_WAIT_FDS; i++) {
         bool open = true;
         struct hd_set one = {.count = 1};
-        one.object[0] = hd_object_of(k->probe.proc_fd, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
+        one.object[0] = hd_object_of(tools->proc_fd, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
         if (open && hd_rule_shares(r, r->loop, &one)) {
             return true;
         }
@@ -142,7 +143,7 @@ static bool is_open(const struct hd_rule_state *r, const struct hd_worker *k, in
 }
 
 /* A loop whose descriptors are closed, all of them, was made anew, or is over. */
-static void note_gone(struct hd_waits *t, const struct hd_worker *k) {
+static void note_gone(struct hd_waits *t, const struct hd_stack_tools *tools) {
     struct hd_recognition *g = t->recognition;
     bool any = false;
     for (uint32_t i = 0; i < HD_IDENTITIES && g->rule.loop != HD_RULE_NONE; i++) {
@@ -150,7 +151,7 @@ static void note_gone(struct hd_waits *t, const struct hd_worker *k) {
         bool loops = known->known && known->seen.set.count > 0 &&
                      atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses &&
                      atomic_load_explicit(&t->identity[i].verdict, memory_order_relaxed) == HD_WAIT_IDLE;
-        if (loops && is_open(&g->rule, k, t->loop->tid, &known->objects)) {
+        if (loops && is_open(&g->rule, tools, t->loop->tid, &known->objects)) {
             return;
         }
         any |= loops;
@@ -162,16 +163,16 @@ static void note_gone(struct hd_waits *t, const struct hd_worker *k) {
 
 /* The thread compares numbers, and numbers are given anew: one connection after the other looks like one to
  * it. What waited since the last time is told of what its numbers mean now. */
-static void look_again(struct hd_waits *t, const struct hd_worker *k) {
+static void look_again(struct hd_waits *t, const struct hd_stack_tools *tools) {
     for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
         struct hd_known_identity *known = &t->recognition->identity[i];
         struct hd_set now;
         if (known->known && !known->objects.epoll &&
             atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
-            hd_objects_set(k->probe.proc_fd, t->loop->tid, &known->objects, &now)) {
+            hd_objects_set(tools->proc_fd, t->loop->tid, &known->objects, &now)) {
             bool call = known->seen.evidence == HD_EVIDENCE_CALL; /* and is none after its descriptors went */
             known->seen.set = now;
-            judge_kinds(k, t->loop->tid, &known->objects, &known->seen);
+            judge_kinds(tools, t->loop->tid, &known->objects, &known->seen);
             known->seen.evidence = call ? HD_EVIDENCE_CALL : known->seen.evidence;
         }
     }
@@ -296,7 +297,12 @@ static uint32_t standing_of(const struct hd_rule_state *r) {
                                      : HD_RECORD_NO_LOOP;
 }
 
-static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
+static void tell(const struct hd_stack_tools *tools, uint8_t loop, uint32_t generation,
+                 enum hd_loop_word word) {
+    tools->tell(tools->worker, &(struct hd_loop_verdict){loop, generation, word});
+}
+
+static void give_verdicts(struct hd_waits *t, const struct hd_stack_tools *tools) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
     bool changed = g->rule.changes != g->rule_changes;
@@ -306,7 +312,7 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
         tell_what_was(t);
         if (!first) {
             const struct hd_watch *w = (const struct hd_watch *)(const void *)loop;
-            hd_held_void(k, w->index, w->generation);
+            tell(tools, w->index, w->generation, HD_LOOP_ANOTHER);
             atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
         }
     }
@@ -333,7 +339,7 @@ static void give_verdicts(struct hd_waits *t, struct hd_worker *k) {
                           memory_order_relaxed);
     atomic_store_explicit(&loop->sure, hd_rule_certain(&g->rule), memory_order_relaxed);
     if (hd_rule_certain(&g->rule)) { /* the monitor may be parked by now */
-        hd_held_show(k, ((const struct hd_watch *)(const void *)loop)->index, g->generation);
+        tell(tools, ((const struct hd_watch *)(const void *)loop)->index, g->generation, HD_LOOP_CERTAIN);
     }
     atomic_store_explicit(&loop->has_evidence, hd_rule_has_evidence(&g->rule), memory_order_relaxed);
     g->standing = standing_of(&g->rule);
@@ -376,15 +382,15 @@ void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
     }
 }
 
-void hd_recognise_end(struct hd_waits *t, struct hd_worker *k) {
+void hd_recognise_end(struct hd_waits *t, const struct hd_stack_tools *tools) {
     const struct hd_recognition *g = t->recognition;
     const struct hd_watch *w = (const struct hd_watch *)(const void *)t->loop;
     if (g->looked_ns != 0 && g->standing < HD_RECORD_LOOP) {
-        hd_held_void(k, w->index, g->generation);
+        tell(tools, w->index, g->generation, HD_LOOP_ANOTHER);
     }
 }
 
-void hd_recognise(void *waits, struct hd_worker *k) {
+void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
     struct hd_waits *t = waits;
     struct hd_recognition *g = t->recognition;
     if (t->loop == NULL) {
@@ -392,14 +398,14 @@ void hd_recognise(void *waits, struct hd_worker *k) {
     }
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
-    resolve(t, k, now_ns);
+    resolve(t, tools, now_ns);
     if (hd_chosen_on(&g->chosen)) {
         if (g->chosen.seen) {
             hd_rule_overrule(&g->rule);
         }
     } else {
-        note_gone(t, k);
-        look_again(t, k);
+        note_gone(t, tools);
+        look_again(t, tools);
         tell_rule(t, now_ns, now);
         if (is_idle(t->loop)) {
             hd_rule_waits_again(&g->rule, now_ns);
@@ -407,10 +413,10 @@ void hd_recognise(void *waits, struct hd_worker *k) {
         }
     }
     g->generation = ((const struct hd_watch *)(const void *)t->loop)->generation;
-    give_verdicts(t, k);
+    give_verdicts(t, tools);
     atomic_store_explicit(&g->order, order, memory_order_relaxed);
     atomic_store_explicit(&g->looked_ns, now_ns, memory_order_relaxed);
-    if (atomic_load_explicit(&k->monitor->stopping, memory_order_relaxed)) {
-        hd_recognise_end(t, k);
+    if (tools->ending) {
+        hd_recognise_end(t, tools);
     }
 }

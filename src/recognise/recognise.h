@@ -6,10 +6,12 @@
 #ifndef HD_RECOGNISE_H
 #define HD_RECOGNISE_H
 
+#include "image/functions.h"
 #include "recognise/known_functions.h"
 #include "recognise/loop_option.h"
 #include "recognise/wait_table.h"
-#include "worker/worker.h"
+#include "unwind/unwind.h"
+#include "watch/recogniser.h"
 
 struct hd_known_identity {
     uint32_t uses; /* of the place in the table that this is about */
@@ -46,9 +48,9 @@ bool hd_recognise_due(void *waits, uint64_t now_ns);
 /* The worker: a sample found the thread blocked. Sets `standing`. */
 void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how);
 /* The worker: does it, and sets `standing`; in a program that ends, for the last time. */
-void hd_recognise(void *waits, struct hd_worker *k);
+void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools);
 /* The worker: the thread has ended. What is held of a loop that was none, or is in doubt, goes: another
  * thread's loop would have it shown at the end. */
-void hd_recognise_end(struct hd_waits *t, struct hd_worker *k);
+void hd_recognise_end(struct hd_waits *t, const struct hd_stack_tools *tools);
 
 #endif

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #include "capture/mailbox.h"
-#include "preload/attach/attach.h"
 #include "unwind/arch/caller_registers.h"
 
 /* The kernel keeps mappings at least 128 MiB below the main thread's stack (mmap_base): what is nearer to its
@@ -24,6 +23,7 @@
 /* Built small: the preload is in every watched process. */
 #define SELDOM __attribute__((noinline, cold))
 
+struct hd_wait_hooks hd_wait_hooks;
 _Thread_local struct hd_waits *hd_waits_self;
 
 /* Between these a signal handler's waits go by unseen: what is being written is not theirs to write. */
@@ -66,7 +66,7 @@ INSIDE_A_CALL static void note(struct hd_identity *id, int fd) {
 INSIDE_A_CALL SELDOM static void note_listening(struct hd_identity *id) {
     int saved = errno;
     id->objects.listens = 0;
-    for (uint32_t i = 0; i < id->objects.fds && !id->objects.epoll && !hd_process_is_filtered(); i++) {
+    for (uint32_t i = 0; i < id->objects.fds && !id->objects.epoll && !hd_wait_hooks.is_filtered(); i++) {
         int listens = 0;
         socklen_t size = sizeof listens;
         bool known = getsockopt(id->objects.fd[i], SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
@@ -153,7 +153,7 @@ INSIDE_A_CALL SELDOM static void leave_stack(struct hd_waits *t, struct hd_ident
     left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
     left->elsewhere = is_elsewhere(t, left->regs.sp, room);
     if (t->named || left->elsewhere) { /* nobody knows where it ends */
-        long n = hd_process_is_filtered()
+        long n = hd_wait_hooks.is_filtered()
                      ? 0
                      : hd_os.read_memory(hd_os.get_pid(), left->regs.sp, left->stack, HD_WAIT_STACK_BYTES);
         left->bytes = n > 0 ? (uint32_t)n & ~7U : 0;
@@ -190,7 +190,7 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
     struct hd_waits *t = hd_waits_self;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
     if (__builtin_expect(watch == NULL, 0)) {
-        t = t != NULL ? hd_process_first_wait() : NULL;
+        t = t != NULL ? hd_wait_hooks.first_wait() : NULL;
         watch = t != NULL ? t->watch : NULL;
     }
     if (watch == NULL || atomic_load_explicit(&t->seldom, memory_order_relaxed)) {

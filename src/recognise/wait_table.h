@@ -11,8 +11,8 @@
 #include <poll.h>
 #include <sys/select.h>
 
-#include "monitor/monitor.h"
 #include "recognise/rule.h"
+#include "watch/run.h"
 
 #define HD_IDENTITIES 96u
 #define HD_WAIT_FDS 16u
@@ -99,8 +99,13 @@ struct hd_waits {
 
 extern _Thread_local struct hd_waits *hd_waits_self;
 
-/* This thread waits and is not watched (process.c): NULL, or by what it is watched from now on. */
-struct hd_waits *hd_process_first_wait(void);
+/* Set before any thread waits, by the code that knows the process. */
+extern struct hd_wait_hooks {
+    /* The calling thread waits and is not watched: NULL, or by what it is watched from now on. */
+    struct hd_waits *(*first_wait)(void);
+    /* A filter is on some thread of the program: nothing of ours makes a system call on any of them. */
+    bool (*is_filtered)(void);
+} hd_wait_hooks;
 
 /* What a wait waits for, as the thread sees it. The numbers are only looked at when it is new. */
 struct hd_wait_set {

@@ -1,67 +1,69 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code: watching a loop, and no more. At any moment, from any thread; less than 100 ms. Nothing is
- * allocated but a block of watches where there are many, and what the watched thread answers by.
+ * At any moment, from any thread; less than 100 ms. Nothing is allocated but a block of watches where there
+ * are many, and what the watched thread answers by.
  */
+#include "watch/watch.h"
+
 #include <string.h>
 
 #include "capture/mailbox.h"
-#include "monitor/monitor.h"
 #include "watch/run.h"
 
 #define BLOCK_BYTES (HD_BLOCK_LOOPS * sizeof(struct hd_watch))
 _Static_assert(BLOCK_BYTES % 8 == 0, "hd_os_memory_clear()");
 
 /* What threads left in slots that had no next watch: the monitor that might have read it has ended. */
-static void give_what_is_left(struct hd_monitor *m) {
-    for (unsigned i = 0, n = atomic_load(&m->slots); i < n; i++) {
-        void *memory = atomic_load(&hd_watch_at(m, i)->left);
+static void give_what_is_left(struct hd_watch_table *t) {
+    for (unsigned i = 0, n = atomic_load(&t->slots); i < n; i++) {
+        void *memory = atomic_load(&hd_watch_at(t, i)->left);
         if (memory != NULL) {
             hd_os_memory_give(memory, hd_capture_thread_bytes());
         }
     }
 }
 
-void hd_watches_clear(struct hd_monitor *m) {
-    give_what_is_left(m);
-    for (unsigned i = 0; i < HD_BLOCKS - 1 && m->more[i] != NULL; i++) {
-        hd_os_memory_clear(m->more[i], BLOCK_BYTES);
+void hd_watches_clear(struct hd_watch_table *t) {
+    give_what_is_left(t);
+    for (unsigned i = 0; i < HD_BLOCKS - 1 && t->more[i] != NULL; i++) {
+        hd_os_memory_clear(t->more[i], BLOCK_BYTES);
     }
 }
 
 /* From here to leave_watches() the watches are not zeroed by a next start. False: a stop was quicker. */
-static bool enter_watches(struct hd_monitor *m) {
-    atomic_fetch_add(&m->entering, 1);
-    if (hd_run_has(m)) {
+static bool enter_watches(struct hd_run *r) {
+    atomic_fetch_add(&r->watches.entering, 1);
+    if (hd_run_has(r)) {
         return true;
     }
-    atomic_fetch_sub(&m->entering, 1);
+    atomic_fetch_sub(&r->watches.entering, 1);
     return false;
 }
 
-static void leave_watches(struct hd_monitor *m) {
-    atomic_fetch_sub(&m->entering, 1);
+static void leave_watches(struct hd_run *r) {
+    atomic_fetch_sub(&r->watches.entering, 1);
 }
 
 /* The block that slot `i` is in is there from now on; false: there is no memory for it. */
-static bool have_block(struct hd_monitor *m, unsigned i) {
-    if (i < HD_BLOCK_LOOPS || atomic_load(&m->more[i / HD_BLOCK_LOOPS - 1]) != NULL) {
+static bool have_block(struct hd_run *r, unsigned i) {
+    if (i < HD_BLOCK_LOOPS || atomic_load(&r->watches.more[i / HD_BLOCK_LOOPS - 1]) != NULL) {
         return true;
     }
     struct hd_watch *none = NULL, *made = hd_os_memory_take(BLOCK_BYTES);
-    if (made != NULL && !atomic_compare_exchange_strong(&m->more[i / HD_BLOCK_LOOPS - 1], &none, made)) {
+    if (made != NULL &&
+        !atomic_compare_exchange_strong(&r->watches.more[i / HD_BLOCK_LOOPS - 1], &none, made)) {
         hd_os_memory_give(made, BLOCK_BYTES); /* another thread was quicker */
     }
     return made != NULL;
 }
 
-static struct hd_watch *claim(struct hd_monitor *m) {
-    for (unsigned i = 0; i < HD_LOOPS_MAX && have_block(m, i); i++) {
-        struct hd_watch *w = hd_watch_at(m, i);
+static struct hd_watch *claim(struct hd_run *r) {
+    for (unsigned i = 0; i < HD_LOOPS_MAX && have_block(r, i); i++) {
+        struct hd_watch *w = hd_watch_at(&r->watches, i);
         uint32_t free = HD_WATCH_FREE;
         if (atomic_compare_exchange_strong(&w->use, &free, HD_WATCH_CLAIMED)) {
-            uint32_t slots = atomic_load(&m->slots);
-            while (slots <= i && !atomic_compare_exchange_weak(&m->slots, &slots, i + 1)) {
+            uint32_t slots = atomic_load(&r->watches.slots);
+            while (slots <= i && !atomic_compare_exchange_weak(&r->watches.slots, &slots, i + 1)) {
             }
             w->index = (uint8_t)i;
             return w;
@@ -90,15 +92,14 @@ void hd_watch_leave_stopped(void) {
 }
 
 /* What the main thread did since the start was the launch, if no loop was idle yet. */
-static uint64_t launched_ns(const struct hd_monitor *m, uint64_t now_ns) {
-    uint64_t started_ns = m->record->options.started_ns;
-    bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&m->record->launch_ns) == 0;
+static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
+    uint64_t started_ns = r->record->options.started_ns;
+    bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&r->record->launch_ns) == 0;
     return launches && now_ns - started_ns < HD_LAUNCH_KNOWN_NS ? started_ns : now_ns;
 }
 
-static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
-                            uint64_t start_ns) {
-    struct hd_watch *w = claim(m);
+static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t threshold_ns, uint64_t start_ns) {
+    struct hd_watch *w = claim(r);
     if (w == NULL) {
         return NULL;
     }
@@ -126,16 +127,16 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
         __atomic_store_n(&w->name[i], i < n ? name[i] : '\0', __ATOMIC_RELAXED);
     }
     uint64_t since_ns = hd_os_now_ns();
-    start_ns = start_ns == HD_SINCE_LAUNCH ? launched_ns(m, since_ns) : start_ns;
+    start_ns = start_ns == HD_SINCE_LAUNCH ? launched_ns(r, since_ns) : start_ns;
     atomic_store_explicit(&w->since_ns, since_ns, memory_order_relaxed);
-    uint64_t ticks = m->ticks_are_tsc ? hd_ticks_read() : since_ns;
+    uint64_t ticks = r->ticks_are_tsc ? hd_ticks_read() : since_ns;
     uint64_t ago_ns = since_ns > start_ns ? since_ns - start_ns : 0;
-    uint64_t rate = atomic_load_explicit(&m->clock.ns_per_tick_32, memory_order_relaxed);
-    hd_loop_init(&w->loop, &m->wake, hd_os.get_tid(), m->ticks_are_tsc, rate,
+    uint64_t rate = atomic_load_explicit(&r->clock.ns_per_tick_32, memory_order_relaxed);
+    hd_loop_init(&w->loop, &r->channel.wake, hd_os.get_tid(), r->ticks_are_tsc, rate,
                  ticks - hd_ratio_32(ago_ns, rate), true);
     uint32_t use = HD_WATCH_NEW;
     atomic_store(&w->use, HD_WATCH_NEW);
-    if (atomic_load(&m->closed) && atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_CLAIMED)) {
+    if (atomic_load(&r->channel.closed) && atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_CLAIMED)) {
         if (w->mailbox != NULL) { /* it came after a stop's last look: nobody else closes it */
             hd_capture_thread_closed(w->mailbox);
         }
@@ -143,28 +144,27 @@ static struct hd_watch *add(struct hd_monitor *m, const char *name, uint64_t thr
         give_left_over();
         return NULL;
     }
-    hd_monitor_wake(m);
+    hd_run_wake(r);
     return w;
 }
 
-struct hd_watch *hd_watch_add(struct hd_monitor *m, const char *name, uint64_t threshold_ns,
-                              uint64_t start_ns) {
+struct hd_watch *hd_watch_add(struct hd_run *r, const char *name, uint64_t threshold_ns, uint64_t start_ns) {
     struct hd_watch *w = NULL;
-    if (enter_watches(m)) {
-        w = add(m, name, threshold_ns, start_ns);
-        leave_watches(m);
+    if (enter_watches(r)) {
+        w = add(r, name, threshold_ns, start_ns);
+        leave_watches(r);
     }
     return w;
 }
 
-void hd_watch_wait_open(struct hd_monitor *m, struct hd_watch *w) {
-    if (enter_watches(m)) {
+void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w) {
+    if (enter_watches(r)) {
         hd_wait_while(&w->use, HD_WATCH_NEW, hd_os_now_ns() + HD_READY_NS);
-        leave_watches(m);
+        leave_watches(r);
     }
 }
 
-static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
+static void remove_watch(struct hd_run *r, struct hd_watch *w) {
     if (w->loop.tid != hd_os.get_tid()) { /* a handle of a run before: the slot is another thread's by now */
         give_left_over();
         return;
@@ -176,7 +176,7 @@ static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
         if (!atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING)) {
             continue;
         }
-        hd_monitor_wake(m);
+        hd_run_wake(r);
         uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
         hd_wait_while(&w->use, HD_WATCH_LEAVING, until_ns);
         late = atomic_load(&w->use) == HD_WATCH_LEAVING;
@@ -197,10 +197,10 @@ static void remove_watch(struct hd_monitor *m, struct hd_watch *w) {
     }
 }
 
-void hd_watch_remove(struct hd_monitor *m, struct hd_watch *w) {
-    if (enter_watches(m)) {
-        remove_watch(m, w);
-        leave_watches(m);
+void hd_watch_remove(struct hd_run *r, struct hd_watch *w) {
+    if (enter_watches(r)) {
+        remove_watch(r, w);
+        leave_watches(r);
     } else {
         hd_watch_leave_stopped();
     }

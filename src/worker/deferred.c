@@ -7,7 +7,7 @@
 #include <string.h>
 
 void hd_note_dropped(struct hd_worker *k) {
-    atomic_store_explicit(&k->monitor->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
+    atomic_store_explicit(&k->run->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
 }
 
 static void move_held(struct hd_worker *k, uint32_t to, uint32_t from) {
@@ -75,7 +75,7 @@ void hd_withdraw(struct hd_worker *k, const uint8_t *id) {
 }
 
 void hd_held_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
-    struct hd_record *r = k->monitor->record;
+    struct hd_record *r = k->run->record;
     uint32_t left = 0;
     for (uint32_t i = 0; i < k->held_count; i++) {
         if (!is_held_of(k, i, loop, generation) || lasts(k, k->held[i])) {
@@ -91,7 +91,7 @@ void hd_held_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
 }
 
 void hd_held_settle(struct hd_worker *k) {
-    bool stands = atomic_load(&k->monitor->record->loop_seen) >= HD_RECORD_LOOP;
+    bool stands = atomic_load(&k->run->record->loop_seen) >= HD_RECORD_LOOP;
     for (uint32_t i = 0; i < k->held_count; i++) {
         if (stands) {
             hd_spool_release(&k->spool, k->held[i]);

@@ -60,14 +60,14 @@ static void leave(struct hd_worker *k, struct hd_hang *h, const char *name) {
     }
 }
 
-static uint8_t *page_of(const struct hd_worker *k, const struct hd_hang *h) {
-    return k->monitor->notes[h - k->hang];
+static uint8_t *page_of(struct hd_worker *k, const struct hd_hang *h) {
+    return k->notes[h - k->hang];
 }
 
 /* From here on each look stores the duration there. Written before it is mapped: a page for which a file has
  * no room is the end of who touches it. */
 static void map_note(struct hd_worker *k, struct hd_hang *h, const char *name) {
-    struct hd_watch *w = hd_watch_at(k->monitor, h->loop);
+    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = k->runtime_fd >= 0 ? hd_os.open_at(k->runtime_fd, name, flags, 0600) : -1;
     h->mapped = fd >= 0 ? fd + 1 : h->note;
@@ -84,7 +84,7 @@ static void map_note(struct hd_worker *k, struct hd_hang *h, const char *name) {
 
 /* The monitor may be at it just now: memory takes the file's place. */
 static void unmap_note(struct hd_worker *k, const struct hd_hang *h) {
-    struct hd_watch *w = hd_watch_at(k->monitor, h->loop);
+    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(k, h);
     atomic_compare_exchange_strong(&w->note, &page, NULL);
     (void)hd_os_memory_of_file(page_of(k, h), HD_NOTE_BYTES, -1);

@@ -62,21 +62,22 @@ static void fill_host(struct hd_worker *k) {
     k->host.kernel = k->kernel[0] != '\0' ? k->kernel : NULL;
 }
 
-static void fill_app(struct hd_monitor *m, struct hd_worker *k) {
+static void fill_app(struct hd_worker *k) {
     char path[512];
     hd_program_path(path, sizeof path);
     hd_text_base_name(k->executable, sizeof k->executable, path);
-    const struct hd_settings *s = &m->settings;
+    const struct hd_settings *s = &k->run->settings;
     k->app = (struct hd_app){.name = s->app_name[0] != '\0' ? s->app_name : k->executable,
                              .version = s->app_version[0] != '\0' ? s->app_version : NULL,
                              .environment = s->environment[0] != '\0' ? s->environment : NULL,
                              .executable = k->executable,
                              .pid = hd_os.get_pid(),
-                             .started_wall_ns = m->record->options.started_wall_ns};
-    memcpy(k->app.session, m->record->options.session, HD_UUID_BYTES);
-    if (m->record->options.app_name[0] == '\0') { /* who closes the books of a dead process has only this */
+                             .started_wall_ns = k->run->record->options.started_wall_ns};
+    memcpy(k->app.session, k->run->record->options.session, HD_UUID_BYTES);
+    if (k->run->record->options.app_name[0] ==
+        '\0') { /* who closes the books of a dead process has only this */
         struct hd_text t;
-        hd_text_init(&t, m->record->options.app_name, sizeof m->record->options.app_name);
+        hd_text_init(&t, k->run->record->options.app_name, sizeof k->run->record->options.app_name);
         hd_text_str(&t, k->app.name);
     }
     int index = hd_modules_at(&k->modules, getauxval(AT_ENTRY));
@@ -95,30 +96,29 @@ size_t hd_worker_bytes(void) {
            round_up(hd_unwinder_bytes());
 }
 
-void hd_worker_init(struct hd_monitor *m, struct hd_worker *k) {
+void hd_worker_init(struct hd_worker *k) {
     uint8_t *more = (uint8_t *)k + round_up(sizeof *k);
-    k->monitor = m;
     k->scratch = (struct hd_report_scratch *)(void *)more;
     k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
     hd_probe_context_open(&k->probe);
-    if (m->settings.kept_file[0] != '\0') {
-        int kept = hd_os.open_at(AT_FDCWD, m->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
-        atomic_store_explicit(&m->worker_tid, k->own_tid, memory_order_relaxed);
-        atomic_store_explicit(&m->kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
+    if (k->run->settings.kept_file[0] != '\0') {
+        int kept = hd_os.open_at(AT_FDCWD, k->run->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
+        atomic_store_explicit(&k->run->channel.worker_tid, k->own_tid, memory_order_relaxed);
+        atomic_store_explicit(&k->run->channel.kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
     }
     hd_modules_init_live(&k->modules, k->probe.mem_fd);
     hd_unwinder_init(k->unwinder, &k->modules);
     hd_scripts_init(&k->scripts, &k->modules);
     hd_tree_pool_init(&k->pool);
     fill_host(k);
-    fill_app(m, k);
+    fill_app(k);
     hd_probe_context_init(&k->probe, &k->modules, k->own_tid);
-    k->runtime_fd = m->settings.runtime[0] != '/'
-                        ? -1
-                        : hd_os.open_at(AT_FDCWD, m->settings.runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    int rc = hd_spool_open(&k->spool, m->settings.spool);
-    k->spool.max_reports = m->settings.spool_reports == UINT32_MAX ? 0 : m->settings.spool_reports;
+    k->runtime_fd = k->run->settings.runtime[0] != '/' ? -1
+                                                       : hd_os.open_at(AT_FDCWD, k->run->settings.runtime,
+                                                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    int rc = hd_spool_open(&k->spool, k->run->settings.spool);
+    k->spool.max_reports = k->run->settings.spool_reports == UINT32_MAX ? 0 : k->run->settings.spool_reports;
     if (rc != 0) { /* noted once; the program goes on */
-        atomic_store_explicit(&m->record->spool_error, -rc, memory_order_relaxed);
+        atomic_store_explicit(&k->run->record->spool_error, -rc, memory_order_relaxed);
     }
 }

@@ -8,11 +8,11 @@
 #include "worker/worker.h"
 
 /* The record tells of this hang, as far as it is known, and the monitor keeps it current. */
-static void give_record(struct hd_monitor *m, const struct hd_hang *h) {
-    struct hd_record *r = m->record;
+static void give_record(struct hd_run *run, const struct hd_hang *h) {
+    struct hd_record *r = run->record;
     atomic_store_explicit(&r->hang_open, HD_RECORD_NO_HANG, memory_order_release);
-    atomic_store_explicit(&m->open_loop, h->loop, memory_order_relaxed);
-    atomic_store_explicit(&m->open_start_ns, h->start_ns, memory_order_relaxed);
+    atomic_store_explicit(&run->channel.open_loop, h->loop, memory_order_relaxed);
+    atomic_store_explicit(&run->channel.open_start_ns, h->start_ns, memory_order_relaxed);
     memcpy(r->open_id, h->id, sizeof r->open_id);
     atomic_store_explicit(&r->open_launch, h->state == HANGDOG_STATE_LAUNCH, memory_order_relaxed);
     atomic_store_explicit(&r->open_since_ns, h->start_ns + h->excluded_ns, memory_order_relaxed);
@@ -21,8 +21,8 @@ static void give_record(struct hd_monitor *m, const struct hd_hang *h) {
 }
 
 /* Before the report is written: a process that dies meanwhile leaves the truth in the record. */
-void hd_recorded_open(struct hd_monitor *m, const struct hd_hang *h, bool complete) {
-    struct hd_record *r = m->record;
+void hd_recorded_open(struct hd_run *run, const struct hd_hang *h, bool complete) {
+    struct hd_record *r = run->record;
     uint32_t open = atomic_load_explicit(&r->hang_open, memory_order_relaxed);
     if (complete) {
         if (open != HD_RECORD_NO_HANG && memcmp(r->open_id, h->id, sizeof r->open_id) == 0) {
@@ -34,14 +34,14 @@ void hd_recorded_open(struct hd_monitor *m, const struct hd_hang *h, bool comple
     } else if (open == HD_RECORD_NO_HANG ||
                (open == HD_RECORD_HANG_LASTS && h->state != HANGDOG_STATE_LAUNCH &&
                 atomic_load_explicit(&r->open_launch, memory_order_relaxed))) {
-        give_record(m, h); /* a hang takes the place of a launch, which may be none */
+        give_record(run, h); /* a hang takes the place of a launch, which may be none */
     }
 }
 
 /* Its last report is on disk, or is withheld: the longest of the others that are open has the record, and a
  * launch, which may be none, only where there is nothing else. */
-void hd_recorded_closed(struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h) {
-    struct hd_record *r = m->record;
+void hd_recorded_closed(const struct hd_worker *k, const struct hd_hang *h) {
+    struct hd_record *r = k->run->record;
     const struct hd_hang *next = NULL;
     if (memcmp(r->open_id, h->id, sizeof r->open_id) != 0) {
         return;
@@ -58,6 +58,6 @@ void hd_recorded_closed(struct hd_monitor *m, const struct hd_worker *k, const s
         }
     }
     if (next != NULL) {
-        give_record(m, next);
+        give_record(k->run, next);
     }
 }

@@ -9,7 +9,6 @@
 
 #include "capture/linux/target.h"
 #include "cause/linux/join.h"
-#include "monitor/look.h"
 #include "os/linux/proc_files.h"
 #include "worker/worker.h"
 
@@ -46,7 +45,7 @@ static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, in
         add_tid(k, tid, monitor_tid);
     }
     unsigned at = 0;
-    for (const struct hd_watch *w; (w = hd_next_on(k->monitor, &at)) != NULL;) {
+    for (const struct hd_watch *w; (w = hd_watch_next_on(&k->run->watches, &at)) != NULL;) {
         for (uint32_t i = 0; i < k->threads; i++) {
             k->thread[i].watched |= k->thread[i].tid == w->loop.tid;
         }

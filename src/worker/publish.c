@@ -27,8 +27,8 @@ static const char activity_name[][16] = {"entry",          "before-timers", "bef
 
 /* ---- caps ----------------------------------------------------------------------------------- */
 
-static bool bucket_allows(struct hd_monitor *m, struct hd_worker *k, uint64_t print) {
-    uint32_t burst = m->settings.reports_per_fingerprint;
+static bool bucket_allows(struct hd_worker *k, uint64_t print) {
+    uint32_t burst = k->run->settings.reports_per_fingerprint;
     uint64_t now_ns = hd_os_now_ns();
     if (burst == UINT32_MAX || print == 0) { /* hangs without a stack are not of one kind */
         return true;
@@ -58,8 +58,8 @@ static bool bucket_allows(struct hd_monitor *m, struct hd_worker *k, uint64_t pr
 }
 
 /* Counted in the spool by time, so that a restart loop cannot escape. */
-static bool day_allows(struct hd_monitor *m, struct hd_worker *k) {
-    if (m->settings.reports_per_day == UINT32_MAX) {
+static bool day_allows(struct hd_worker *k) {
+    if (k->run->settings.reports_per_day == UINT32_MAX) {
         return true;
     }
     uint64_t now_ns = hd_os_now_ns();
@@ -70,15 +70,15 @@ static bool day_allows(struct hd_monitor *m, struct hd_worker *k) {
         k->day_count += k->held_count; /* not yet by their names */
         k->day_checked_ns = now_ns;
     }
-    return k->day_count < m->settings.reports_per_day;
+    return k->day_count < k->run->settings.reports_per_day;
 }
 
 /* ---- the document --------------------------------------------------------------------------- */
 
 /* A hang that ends while the program goes on was in none after all: a lock with a time limit gave up. */
-static void fill_deadlock(const struct hd_monitor *m, const struct hd_hang *h, bool complete,
+static void fill_deadlock(const struct hd_run *r, const struct hd_hang *h, bool complete,
                           struct hd_cause *cause) {
-    bool ended = complete && !atomic_load_explicit(&m->stopping, memory_order_relaxed);
+    bool ended = complete && !atomic_load_explicit(&r->channel.stopping, memory_order_relaxed);
     if (h->deadlock_count != 0 && cause->kind == HD_CAUSE_LOCK && !ended) {
         memcpy(cause->deadlock, h->deadlock, sizeof cause->deadlock);
         cause->deadlock_count = h->deadlock_count;
@@ -134,7 +134,7 @@ static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h, const
     return NULL;
 }
 
-static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, const struct hd_hot_path *path,
+static void fill(struct hd_worker *k, struct hd_hang *h, const struct hd_hot_path *path,
                  struct hd_report *r) {
     const struct hd_timeline_entry *hot = hot_sample(h, path);
     *r = (struct hd_report){
@@ -149,7 +149,7 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, c
         .cpu_percent = process_percent(h),
         .rss_bytes = k->rss_bytes,
         .debugger = k->debugger,
-        .without_paths = m->settings.without_paths,
+        .without_paths = k->run->settings.without_paths,
         .thread_count = (int)h->threads,
         .loop_name = h->loop_name,
         .loop_tid = h->tid,
@@ -160,7 +160,7 @@ static void fill(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, c
         .hot_way = hot != NULL ? hot->way : h->last.way,
         .hot_stop = hot != NULL ? hot->stop : h->last.stop,
         .hot_cut = hot != NULL ? hot->cut : h->last.cut,
-        .interval_ns = m->settings.interval_ns,
+        .interval_ns = k->run->settings.interval_ns,
         .taken = h->taken,
         .timeline = h->timeline,
         .timeline_size = HD_TIMELINE,
@@ -182,11 +182,10 @@ static bool is_of_rights(int rc) {
 }
 
 /* False: it would be held, and so many are held that nobody would remember to release or withdraw it. */
-static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
-                      const struct hd_report *r) {
-    const struct hd_watch *w = hd_watch_at(m, h->loop); /* or, by now, another thread's */
+static bool write_out(struct hd_worker *k, struct hd_hang *h, const struct hd_report *r) {
+    const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop); /* or, by now, another thread's */
     bool sure = atomic_load_explicit(&w->loop.sure, memory_order_acquire);
-    h->shown |= !m->settings.held || (sure && w->generation == h->generation);
+    h->shown |= !k->run->settings.held || (sure && w->generation == h->generation);
     bool held = !h->shown, was = hd_unhold(k, h);
     if (!held && was) { /* sure since it was written last: one file, which is replaced */
         hd_spool_release(&k->spool, h->id);
@@ -195,41 +194,41 @@ static bool write_out(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
         return false;
     }
     int rc = hd_spool_write(&k->spool, r, k->scratch, held);
-    if (is_of_rights(rc) && !held && m->settings.outbox != NULL) {
-        rc = hd_outbox_write(m->settings.outbox, r, k->scratch);
+    if (is_of_rights(rc) && !held && k->run->settings.outbox != NULL) {
+        rc = hd_outbox_write(k->run->settings.outbox, r, k->scratch);
     }
-    atomic_fetch_add_explicit(&m->record->reports, rc == 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&k->run->record->reports, rc == 0, memory_order_relaxed);
     if (held && (rc == 0 || was)) {
         hd_hold(k, h);
     }
     if (rc != 0) {
-        atomic_fetch_add_explicit(&m->record->spool_failed, r->complete, memory_order_relaxed);
+        atomic_fetch_add_explicit(&k->run->record->spool_failed, r->complete, memory_order_relaxed);
         int32_t none = 0; /* the first failure says more than those that follow from it */
-        atomic_compare_exchange_strong(&m->record->spool_error, &none, -rc);
+        atomic_compare_exchange_strong(&k->run->record->spool_error, &none, -rc);
     }
     hd_note_dropped(k);
     return true;
 }
 
 /* A turn that ended while the program runs on ended in its loop's own wait: that was the loop. */
-static bool is_unsure(const struct hd_monitor *m, const struct hd_hang *h, bool complete) {
-    const struct hd_watch *w = hd_watch_at(m, h->loop);
+static bool is_unsure(const struct hd_run *r, const struct hd_hang *h, bool complete) {
+    const struct hd_watch *w = hd_watch_at(&r->watches, h->loop);
     bool certain =
         w->generation == h->generation && atomic_load_explicit(&w->loop.sure, memory_order_acquire);
-    return m->settings.held && !certain &&
-           (!complete || atomic_load_explicit(&m->stopping, memory_order_relaxed));
+    return r->settings.held && !certain &&
+           (!complete || atomic_load_explicit(&r->channel.stopping, memory_order_relaxed));
 }
 
-void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete) {
+void hd_publish(struct hd_worker *k, struct hd_hang *h, bool complete) {
     struct hd_report r;
     struct hd_cause cause;
     struct hd_monitor_cost cost;
     struct hd_hot_path hot;
     hot.count = hd_tree_hot_path(&h->tree, hot.node, HD_TREE_DEPTH_MAX);
-    fill(m, k, h, &hot, &r);
+    fill(k, h, &hot, &r);
     k->sums = h->sums;
     hd_cause_limit(&k->sums, h->duration_ns); /* a stop may be taken off later than its time was added */
-    if (m->settings.without_paths) {
+    if (k->run->settings.without_paths) {
         hd_cause_forget_paths(&k->sums);
     }
     hd_cause_decide(&k->sums, &cause);
@@ -237,16 +236,16 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
     uint64_t throttled_ns = hd_throttled_ns(&k->probe) - h->throttled_before_ns; /* of all its CPUs */
     cause.throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
-    fill_deadlock(m, h, complete, &cause);
+    fill_deadlock(k->run, h, complete, &cause);
     fill_cost(k, h, &cost);
     r.cause = &cause;
     r.monitor = &cost;
     r.complete = complete;
-    r.unsure = is_unsure(m, h, complete);
+    r.unsure = is_unsure(k->run, h, complete);
     r.fingerprint = hd_fingerprint(k, &hot, &cause);
     bool first = h->written_age_ns == 0;
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
-    hd_recorded_open(m, h, complete);
+    hd_recorded_open(k->run, h, complete);
     uint64_t made = hd_fingerprint_made(k, &hot);
     if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_made &&
         hd_spool_has(&k->spool, k->before_id)) {
@@ -254,14 +253,14 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
         memcpy(r.repeat_of, k->before_id, sizeof r.repeat_of);
     }
     if (first && !h->kept) {
-        h->kept = day_allows(m, k);
+        h->kept = day_allows(k);
         k->day_count += h->kept;
     }
-    if (complete && m->settings.note != NULL) {
-        m->settings.note(k, h,
-                         true); /* before the disk has the rest: who exits meanwhile did not die in it */
+    if (complete && k->run->settings.note != NULL) {
+        k->run->settings.note(k, h,
+                              true); /* before the disk has the rest: who exits meanwhile did not die in it */
     }
-    bool allowed = h->kept && (!complete || bucket_allows(m, k, r.fingerprint)) && write_out(m, k, h, &r);
+    bool allowed = h->kept && (!complete || bucket_allows(k, r.fingerprint)) && write_out(k, h, &r);
     if (allowed) {
         k->suppressed = complete ? 0 : k->suppressed; /* else what takes its place tells them too */
     } else if (complete) {
@@ -269,13 +268,13 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
             hd_withdraw(k, h->id);
         }
         k->suppressed++;
-        hd_record_add_suppressed(m->record, h->duration_ns);
+        hd_record_add_suppressed(k->run->record, h->duration_ns);
     }
     if (complete) {
-        hd_recorded_closed(m, k, h);
+        hd_recorded_closed(k, h);
     }
-    if (!complete && allowed && m->settings.note != NULL) {
-        m->settings.note(k, h, false);
+    if (!complete && allowed && k->run->settings.note != NULL) {
+        k->run->settings.note(k, h, false);
     }
     if (complete && allowed && !r.brief) { /* a repeat is of the whole report, not of the repeat before */
         k->before_fingerprint = r.fingerprint;
@@ -284,27 +283,27 @@ void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bo
     }
 }
 
-void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h) {
-    if (m->settings.note != NULL) {
-        m->settings.note(k, h, true);
+void hd_publish_withdraw(struct hd_worker *k, struct hd_hang *h) {
+    if (k->run->settings.note != NULL) {
+        k->run->settings.note(k, h, true);
     }
     hd_withdraw(k, h->id);
     hd_unhold(k, h);
-    atomic_fetch_add_explicit(&m->record->withdrawn, 1, memory_order_relaxed);
-    hd_recorded_closed(m, k, h);
+    atomic_fetch_add_explicit(&k->run->record->withdrawn, 1, memory_order_relaxed);
+    hd_recorded_closed(k, h);
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-void hd_publish_session(struct hd_monitor *m, struct hd_worker *k) {
-    struct hd_record *c = m->record;
-    if (m->settings.alone && atomic_load(&m->leaving)) {
+void hd_publish_session(struct hd_worker *k) {
+    struct hd_record *c = k->run->record;
+    if (k->run->settings.alone && atomic_load(&k->run->channel.leaving)) {
         hd_held_settle(k);
         if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP) {
             atomic_store(&c->told, 1);
             return;
         }
-    } else if (m->settings.held) {
+    } else if (k->run->settings.held) {
         return; /* the runner writes it, whatever ended the program */
     }
     struct hd_session s;

@@ -42,7 +42,7 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     }
     memset(h, 0, sizeof *h);
     hd_tree_init(&h->tree, &k->pool);
-    const struct hd_watch *w = hd_watch_at(k->monitor, msg->loop);
+    const struct hd_watch *w = hd_watch_at(&k->run->watches, msg->loop);
     if (w->generation == msg->generation) { /* else the slot is another loop's by now */
         for (size_t i = 0; i < sizeof h->loop_name; i++) {
             h->loop_name[i] = __atomic_load_n(&w->name[i], __ATOMIC_RELAXED);

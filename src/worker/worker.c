@@ -53,8 +53,8 @@ static void look_after_modules(struct hd_worker *k, bool keep) {
 }
 
 /* The program has stopped us and does not wait for us: what is recognised may be another worker's by now. */
-static bool is_left_behind(const struct hd_monitor *m) {
-    return atomic_load_explicit(&m->worker_left, memory_order_acquire);
+static bool is_left_behind(const struct hd_run *r) {
+    return atomic_load_explicit(&r->channel.worker_left, memory_order_acquire);
 }
 
 /* Who has the terminal is asked now: of a sample that is read late it tells only if the thread has not run
@@ -64,11 +64,11 @@ static bool is_of_now(const struct hd_worker *k, const struct hd_hang *h, const 
 }
 
 /* Only a whole stack tells how far from the root it is. */
-static void tell_where_blocked(const struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h,
-                               const struct hd_capture *c, uint32_t depth) {
-    const struct hd_recogniser *r = &m->settings.recogniser;
-    const struct hd_watch *w = hd_watch_at(m, h->loop);
-    if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && depth != 0 && !is_left_behind(m) &&
+static void tell_where_blocked(const struct hd_worker *k, const struct hd_hang *h, const struct hd_capture *c,
+                               uint32_t depth) {
+    const struct hd_recogniser *r = &k->run->settings.recogniser;
+    const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
+    if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && depth != 0 && !is_left_behind(k->run) &&
         is_of_now(k, h, c)) {
         r->blocked(r->ctx, &w->loop, &(struct hd_blocked){.sp = c->regs.sp, .depth = depth});
     }
@@ -109,13 +109,12 @@ static bool still_waits(const struct hd_worker *k, int tid, const struct hd_sche
  * serve may be busy, or without a processor, just now: then it is asked again at the next sample, also at one
  * that finds nothing new. However late we read that, the thread has not run since: it waited there when the
  * other one was seen to serve. */
-static bool is_served(const struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h,
-                      const struct hd_last_sample *s) {
-    const struct hd_recogniser *r = &m->settings.recogniser;
-    struct hd_watch *w = hd_watch_at(m, h->loop);
+static bool is_served(const struct hd_worker *k, const struct hd_hang *h, const struct hd_last_sample *s) {
+    const struct hd_recogniser *r = &k->run->settings.recogniser;
+    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     struct hd_blocked how = {.depth = s->depth, .in_turn = true, .epoll = -1};
     bool may = r->blocked != NULL && s->evidence.syscall_nr == SYS_futex && !s->evidence.mutex &&
-               s->depth != 0 && !is_left_behind(m);
+               s->depth != 0 && !is_left_behind(k->run);
     if (may) {
         r->blocked(r->ctx, &w->loop, &how);
     }
@@ -131,15 +130,15 @@ static bool is_served(const struct hd_monitor *m, const struct hd_worker *k, con
     return how.served;
 }
 
-static void excuse(const struct hd_monitor *m, struct hd_hang *h, uint64_t turn) {
-    atomic_store_explicit(&hd_watch_at(m, h->loop)->loop.excused, turn, memory_order_relaxed);
+static void excuse(const struct hd_run *r, struct hd_hang *h, uint64_t turn) {
+    atomic_store_explicit(&hd_watch_at(&r->watches, h->loop)->loop.excused, turn, memory_order_relaxed);
     h->excused = true;
 }
 
-static void look_at_threads(const struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h) {
+static void look_at_threads(struct hd_worker *k, struct hd_hang *h) {
     const struct hd_evidence *e = &h->last.evidence;
     int owner = !h->last.valid ? 0 : e->lock_owner_tid != 0 ? e->lock_owner_tid : e->joined_tid;
-    hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&m->tid, memory_order_relaxed));
+    hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed));
     h->threads = k->threads + k->threads_left_out;
     hd_threads_find_deadlock(k, h);
 }
@@ -185,9 +184,9 @@ static void see_again(struct hd_worker *k, struct hd_hang *h, const struct hd_ca
     }
 }
 
-static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
-                      const struct hd_message *msg, const struct hd_capture *c) {
-    struct hd_watch *w = hd_watch_at(m, h->loop);
+static void on_sample(struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg,
+                      const struct hd_capture *c) {
+    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     bool first = !h->last.valid, is_new = !c->same || first;
     struct hd_last_sample now = h->last;
     now.valid = true;
@@ -199,13 +198,13 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
     } else {
         see_again(k, h, c, &now);
     }
-    now.served = now.served || is_served(m, k, h, &now);
+    now.served = now.served || is_served(k, h, &now);
     now.evidence.excused |= now.served;
     if (is_new && !now.evidence.excused) {
-        tell_where_blocked(m, k, h, c, now.depth);
+        tell_where_blocked(k, h, c, now.depth);
     }
     if (now.evidence.excused && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
-        excuse(m, h, msg->turn); /* of a launch only the rests: it works in between */
+        excuse(k->run, h, msg->turn); /* of a launch only the rests: it works in between */
     }
     bool changed = hd_hang_differs(h, &now) || first;
     hd_hang_add(h, &now, msg->excluded_ns);
@@ -219,13 +218,13 @@ static void on_sample(struct hd_monitor *m, struct hd_worker *k, struct hd_hang 
 }
 
 /* Where the thread was when it gave no answer. */
-static void on_late(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
-                    const struct hd_capture *c) {
+static void on_late(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c) {
     struct hd_last_sample answer = {.at_ns = c->at_ns};
     bool news = !h->known;
     (void)place_stack(k, h, c, &answer);
     if (hd_hang_differs(h, &answer)) {
-        atomic_store_explicit(&hd_watch_at(m, h->loop)->changed_ns, hd_os_now_ns(), memory_order_relaxed);
+        atomic_store_explicit(&hd_watch_at(&k->run->watches, h->loop)->changed_ns, hd_os_now_ns(),
+                              memory_order_relaxed);
     }
     hd_hang_answer(h, &answer);
     h->written_age_ns /= news ? 2 : 1; /* what was written has no stack */
@@ -233,8 +232,8 @@ static void on_late(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
 
 /* A freeze that does not end: its loop may never wait again to be certain. A loop with evidence is believed.
  */
-static void show_freeze(const struct hd_monitor *m, struct hd_hang *h) {
-    const struct hd_watch *w = hd_watch_at(m, h->loop);
+static void show_freeze(const struct hd_run *r, struct hd_hang *h) {
+    const struct hd_watch *w = hd_watch_at(&r->watches, h->loop);
     bool known =
         w->generation == h->generation && atomic_load_explicit(&w->loop.has_evidence, memory_order_relaxed);
     if (known && !h->shown && h->seen_age_ns >= FREEZE_NS) {
@@ -244,13 +243,13 @@ static void show_freeze(const struct hd_monitor *m, struct hd_hang *h) {
 }
 
 /* When nothing more is known: what ended meanwhile is written once. */
-static void update_reports(struct hd_monitor *m, struct hd_worker *k) {
+static void update_reports(struct hd_worker *k) {
     for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
         struct hd_hang *h = &k->hang[i];
         if (!h->used || !h->opened) {
             continue;
         }
-        show_freeze(m, h);
+        show_freeze(k->run, h);
         if (h->seen_age_ns < 2 * h->written_age_ns) {
             continue;
         }
@@ -258,16 +257,15 @@ static void update_reports(struct hd_monitor *m, struct hd_worker *k) {
         h->process_cpu_ns = hd_os_process_cpu_ns();
         const struct hd_evidence *e = &h->last.evidence;
         if (h->seen_same && h->deadlock_count == 0 && (e->lock_owner_tid != 0 || e->joined_tid != 0)) {
-            look_at_threads(m, k, h); /* the ring may have closed since */
+            look_at_threads(k, h); /* the ring may have closed since */
         }
-        hd_publish(m, k, h, false);
+        hd_publish(k, h, false);
     }
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
-                    const struct hd_message *msg) {
+static void on_open(struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg) {
     h->state = msg->state;
     h->activity = hd_activity_is_idle(msg->activity) ? h->activity : msg->activity;
     h->threshold_ns = msg->threshold_ns;
@@ -275,31 +273,31 @@ static void on_open(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h
     h->process_cpu_ns = msg->process_cpu_ns;
     h->excluded_ns = msg->excluded_ns;
     bool launch = h->state == HANGDOG_STATE_LAUNCH;
-    if (h->last.valid && !launch && !h->excused && is_served(m, k, h, &h->last)) { /* by one that was busy */
-        excuse(m, h, msg->turn);
+    if (h->last.valid && !launch && !h->excused && is_served(k, h, &h->last)) { /* by one that was busy */
+        excuse(k->run, h, msg->turn);
     }
     if (h->excused) { /* which the monitor did not know yet */
         return;
     }
-    hd_hang_open(h, m->record->options.started_wall_ns);
+    hd_hang_open(h, k->run->record->options.started_wall_ns);
     hd_process_figures(k);
-    look_at_threads(m, k, h);
-    hd_publish(m, k, h, false);
+    look_at_threads(k, h);
+    hd_publish(k, h, false);
 }
 
 /* The program ended before its thread had a loop: what was taken for a launch is how it lives, while the
  * loops are other threads'. */
-static bool ends_without_loop(const struct hd_monitor *m, const struct hd_hang *h) {
-    const struct hd_loop *loop = &hd_watch_at(m, h->loop)->loop;
-    return m->settings.held && !h->shown && h->state == HANGDOG_STATE_LAUNCH &&
-           atomic_load_explicit(&m->stopping, memory_order_relaxed) &&
+static bool ends_without_loop(const struct hd_run *r, const struct hd_hang *h) {
+    const struct hd_loop *loop = &hd_watch_at(&r->watches, h->loop)->loop;
+    return r->settings.held && !h->shown && h->state == HANGDOG_STATE_LAUNCH &&
+           atomic_load_explicit(&r->channel.stopping, memory_order_relaxed) &&
            atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0 &&
            !atomic_load_explicit(&loop->has_evidence, memory_order_relaxed);
 }
 
 /* A program that worked for so long before it had a loop was not launching. */
-static bool known_too_late(const struct hd_monitor *m, const struct hd_hang *h) {
-    uint64_t limit_ns = m->settings.launch_known_ns;
+static bool known_too_late(const struct hd_run *r, const struct hd_hang *h) {
+    uint64_t limit_ns = r->settings.launch_known_ns;
     return limit_ns != 0 && h->state == HANGDOG_STATE_LAUNCH && hd_os_now_ns() - h->start_ns > limit_ns;
 }
 
@@ -314,8 +312,8 @@ static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
  * the program ends): the turn was over when a wait began that is the loop's after all, a launch when the
  * first one did. Where a hang may have followed that wait, or a stop is to be taken off, it stays as it was
  * told. */
-static uint64_t end_of(const struct hd_monitor *m, const struct hd_hang *h, const struct hd_message *msg) {
-    const struct hd_watch *w = hd_watch_at(m, h->loop);
+static uint64_t end_of(const struct hd_run *r, const struct hd_hang *h, const struct hd_message *msg) {
+    const struct hd_watch *w = hd_watch_at(&r->watches, h->loop);
     const struct hd_loop *loop = &w->loop;
     if (w->generation != h->generation) { /* the slot is another loop's by now */
         return msg->at_ns;
@@ -333,18 +331,17 @@ static uint64_t end_of(const struct hd_monitor *m, const struct hd_hang *h, cons
     return from_ns > h->start_ns && from_ns < msg->at_ns ? from_ns : msg->at_ns;
 }
 
-static void on_end(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h,
-                   const struct hd_message *msg) {
-    uint64_t end_ns = end_of(m, h, msg), early_ns = msg->at_ns - end_ns;
+static void on_end(struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg) {
+    uint64_t end_ns = end_of(k->run, h, msg), early_ns = msg->at_ns - end_ns;
     hd_hang_settle(h, end_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
     h->duration_ns = msg->duration_ns > early_ns ? msg->duration_ns - early_ns : 0;
     h->process_cpu_ns = early_ns == 0 ? msg->process_cpu_ns : 0;
     h->excluded_ns = msg->excluded_ns;
     bool none = h->excused || h->duration_ns < h->threshold_ns;
-    if (h->opened && (none || ends_without_loop(m, h) || known_too_late(m, h))) {
-        hd_publish_withdraw(m, k, h);
+    if (h->opened && (none || ends_without_loop(k->run, h) || known_too_late(k->run, h))) {
+        hd_publish_withdraw(k, h);
     } else if (h->opened) {
-        hd_publish(m, k, h, true);
+        hd_publish(k, h, true);
     }
     hd_hang_free(h);
 }
@@ -366,23 +363,41 @@ static void on_track(struct hd_worker *k, const struct hd_message *msg) {
     hd_hang_begin(k, msg);
 }
 
-static void recognise(struct hd_monitor *m, struct hd_worker *k) {
-    if (!is_left_behind(m)) {
-        m->settings.recogniser.run(m->settings.recogniser.ctx, k);
+static void take_verdict(void *worker, const struct hd_loop_verdict *verdict) {
+    struct hd_worker *k = worker;
+    if (verdict->word == HD_LOOP_CERTAIN) {
+        hd_held_show(k, verdict->loop, verdict->generation);
+    } else {
+        hd_held_void(k, verdict->loop, verdict->generation);
+    }
+}
+
+static void recognise(struct hd_worker *k) {
+    const struct hd_recogniser *r = &k->run->settings.recogniser;
+    if (!is_left_behind(k->run)) {
+        r->judge(r->ctx, &(struct hd_stack_tools){
+                             .unwinder = k->unwinder,
+                             .modules = &k->modules,
+                             .frames = k->frames,
+                             .frames_max = HD_FRAMES_MAX,
+                             .proc_fd = k->probe.proc_fd,
+                             .ending = atomic_load_explicit(&k->run->channel.stopping, memory_order_relaxed),
+                             .tell = take_verdict,
+                             .worker = k});
     }
 }
 
 /* What waited since the last time, or was blocked, may speak against the loop whose reports are held: one
  * that is not beyond doubt is due each second, and so a second on it is. */
-static void recognise_last(struct hd_monitor *m, struct hd_worker *k) {
-    const struct hd_recogniser *r = &m->settings.recogniser;
+static void recognise_last(struct hd_worker *k) {
+    const struct hd_recogniser *r = &k->run->settings.recogniser;
     if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {
-        recognise(m, k);
+        recognise(k);
     }
 }
 
 /* False: the last message was there. */
-static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_message *msg) {
+static bool handle(struct hd_worker *k, const struct hd_message *msg) {
     const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
     struct hd_hang *h = hd_hang_of(k, msg);
     if (h != NULL) {
@@ -393,7 +408,7 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
     }
     switch ((enum hd_message_type)msg->type) {
     case HD_MSG_STOP:
-        recognise_last(m, k);
+        recognise_last(k);
         return false;
     case HD_MSG_DRY:
         on_dry(k, capture);
@@ -406,31 +421,31 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
         break;
     case HD_MSG_SAMPLE:
         if (h != NULL) {
-            on_sample(m, k, h, msg, capture);
+            on_sample(k, h, msg, capture);
         }
         break;
     case HD_MSG_LATE:
         if (h != NULL) {
-            on_late(m, k, h, capture);
+            on_late(k, h, capture);
         }
         break;
     case HD_MSG_OPEN:
         if (h != NULL && !h->opened) {
-            on_open(m, k, h, msg);
+            on_open(k, h, msg);
         }
         break;
     case HD_MSG_END:
         if (h != NULL) {
-            on_end(m, k, h, msg);
+            on_end(k, h, msg);
         }
         break;
     case HD_MSG_WAITS:
-        recognise(m, k);
+        recognise(k);
         break;
     case HD_MSG_FORGET:
         if (h != NULL) {
             if (h->opened) {
-                hd_publish_withdraw(m, k, h);
+                hd_publish_withdraw(k, h);
             }
             hd_hang_free(h);
         }
@@ -439,33 +454,32 @@ static bool handle(struct hd_monitor *m, struct hd_worker *k, const struct hd_me
     return true;
 }
 
-void *hd_worker_run(void *monitor) {
-    struct hd_monitor *m = monitor;
-    struct hd_worker *k = m->worker;
+void *hd_worker_run(void *worker) {
+    struct hd_worker *k = worker;
     hd_os.set_thread_name("hangdog-worker");
     k->own_tid = hd_os.get_tid();
     hd_capture_files_open();
-    hd_worker_init(m, k);
-    hd_monitor_is_ready(m);
+    hd_worker_init(k);
+    hd_run_is_ready(k->run);
     for (bool on = true; on;) {
-        uint32_t seen = atomic_load_explicit(&m->worker_wake, memory_order_seq_cst);
+        uint32_t seen = atomic_load_explicit(&k->run->channel.worker_wake, memory_order_seq_cst);
         uint32_t bytes;
         const struct hd_message *msg;
-        while (on && (msg = hd_ring_peek(&m->ring, &bytes)) != NULL) {
-            on = handle(m, k, msg);
-            hd_ring_release(&m->ring);
+        while (on && (msg = hd_ring_peek(&k->run->channel.ring, &bytes)) != NULL) {
+            on = handle(k, msg);
+            hd_ring_release(&k->run->channel.ring);
         }
         if (on) {
-            update_reports(m, k);
+            update_reports(k);
         }
-        atomic_store_explicit(&m->worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);
+        atomic_store_explicit(&k->run->channel.worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);
         if (on) {
-            hd_os.futex_wait((uint32_t *)&m->worker_wake, seen, UINT64_MAX, false);
+            hd_os.futex_wait((uint32_t *)&k->run->channel.worker_wake, seen, UINT64_MAX, false);
         }
     }
-    hd_publish_session(m, k);
+    hd_publish_session(k);
     hd_spool_close(&k->spool);
-    atomic_store_explicit(&m->worker_done, 1, memory_order_release);
-    hd_os.futex_wake((uint32_t *)&m->worker_done, INT32_MAX, false);
+    atomic_store_explicit(&k->run->channel.worker_done, 1, memory_order_release);
+    hd_os.futex_wake((uint32_t *)&k->run->channel.worker_done, INT32_MAX, false);
     return NULL;
 }

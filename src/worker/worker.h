@@ -8,12 +8,14 @@
 
 #include "cause/cause.h"
 #include "image/functions.h"
-#include "monitor/monitor.h"
 #include "report/call_tree.h"
+#include "report/spool.h"
 #include "script/script.h"
 #include "unwind/unwind.h"
+#include "watch/run.h"
 
 #define HD_HANGS_MAX (HD_FOLLOWED_MAX + 1) /* and one that was over before it was known */
+#define HD_NOTE_BYTES 4096u                /* a page, which a file may be mapped over */
 #define HD_TIMELINE 100u
 #define HD_FRAMES_MAX 256
 #define HD_THREADS_MAX 256
@@ -86,7 +88,7 @@ struct hd_bucket {
 };
 
 struct hd_worker {
-    struct hd_monitor *monitor;
+    struct hd_run *run;
     struct hd_probe_context probe;
     int own_tid;
     struct hd_spool spool;
@@ -131,6 +133,8 @@ struct hd_worker {
     struct hd_scripts scripts;
     struct hd_report_scratch *scratch;
     struct hd_unwinder *unwinder;
+    /* hd_note_hang's, one for each open hang: a file, or memory of our own, but never nothing */
+    uint8_t notes[HD_HANGS_MAX][HD_NOTE_BYTES] __attribute__((aligned(HD_NOTE_BYTES)));
 };
 
 /* Where a walk ended: the rest of a stack is not unreadable where it is longer than what is copied of it. */
@@ -151,12 +155,20 @@ bool hd_thread_stands_still(int tid, const struct hd_sched *since);
 
 /* The record has hang h, or another one that matters more; then: it has ended. And its last report is on
  * disk, or is withheld: the record has another one. */
-void hd_recorded_open(struct hd_monitor *m, const struct hd_hang *h, bool complete);
-void hd_recorded_closed(struct hd_monitor *m, const struct hd_worker *k, const struct hd_hang *h);
+void hd_recorded_open(struct hd_run *run, const struct hd_hang *h, bool complete);
+void hd_recorded_closed(const struct hd_worker *k, const struct hd_hang *h);
 
 /* Writes what is known of hang h: as it stands, or complete. */
-void hd_publish(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h, bool complete);
-void hd_publish_withdraw(struct hd_monitor *m, struct hd_worker *k, struct hd_hang *h); /* it was none */
-void hd_publish_session(struct hd_monitor *m, struct hd_worker *k);
+void hd_publish(struct hd_worker *k, struct hd_hang *h, bool complete);
+void hd_publish_withdraw(struct hd_worker *k, struct hd_hang *h); /* it was none */
+void hd_publish_session(struct hd_worker *k);
+
+/* The thread. `worker`: a struct hd_worker, zeroed but for run. */
+void *hd_worker_run(void *worker);
+size_t hd_worker_bytes(void);
+void hd_worker_init(struct hd_worker *k); /* on the worker: its descriptors are of its table */
+
+/* The report of a hang that lasts was written, or the hang is over. For settings.note. */
+void hd_note_hang(struct hd_worker *k, struct hd_hang *h, bool over);
 
 #endif

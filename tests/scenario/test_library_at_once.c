@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 
 #include "capture/capture.h"
+#include "control/instance.h"
 #include "library.h"
-#include "monitor/monitor.h"
 
 static atomic_bool enough;
 
@@ -223,9 +223,9 @@ static void *watch_and_pause(void *wrong) {
 }
 
 static bool has_no_watch(void *monitor) {
-    const struct hd_monitor *m = monitor;
-    for (unsigned i = 0, n = atomic_load(&m->slots); i < n; i++) {
-        if (atomic_load(&hd_watch_at(m, i)->use) != HD_WATCH_FREE) {
+    const struct hd_run *m = monitor;
+    for (unsigned i = 0, n = hd_watch_slots(&m->watches); i < n; i++) {
+        if (atomic_load(&hd_watch_at(&m->watches, i)->use) != HD_WATCH_FREE) {
             return false;
         }
     }
@@ -236,8 +236,8 @@ static void a_start_that_finds_it_running_takes_nothing_from_others(void **state
     (void)state;
     library_start(&spool);
     do_at_once(start_again, watch_and_pause);
-    struct hd_monitor *m = hd_monitor_current();
-    assert_int_equal(atomic_load(&m->paused), 0);
+    struct hd_run *m = hd_run_current();
+    assert_int_equal(atomic_load(&m->channel.paused), 0);
     assert_true(wait_for(has_no_watch, m)); /* else one would hang for ever */
 }
 

@@ -17,8 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control/instance_private.h"
 #include "library.h"
-#include "monitor/monitor.h"
+#include "monitor/budget.h"
 
 #define T THRESHOLD_MS
 
@@ -185,9 +186,9 @@ static void a_launch_that_was_known_too_late_is_none(void **state) {
     settings.threshold_ns[HANGDOG_STATE_LAUNCH] = T * MS;
     memcpy(settings.spool, spool.path, sizeof spool.path);
     for (unsigned late = 0; late < 2; late++) {
-        struct hd_monitor *m;
+        struct hd_run *m;
         settings.launch_known_ns = late ? 8 * T * MS : 60 * SECOND;
-        assert_int_equal(hd_monitor_start(&settings, NULL, &m), 0);
+        assert_int_equal(hd_instance_start(&settings, NULL, &m), 0);
         hangdog_loop *loop = hangdog_loop_watch("main", 0);
         assert_non_null(loop);
         block_sleep(late ? 10 * T : 2 * T);
@@ -425,7 +426,7 @@ static bool is_degraded(const json_t *report) {
 }
 
 static void spend_the_budget(void) {
-    struct hd_budget *b = &hd_monitor_current()->budget;
+    struct hd_budget *b = &hd_instance_of(hd_run_current())->monitor.budget;
     b->cpu.left_ns = -(int64_t)(200 * MS); /* it takes 400 s to have enough again */
     b->over = true;
 }

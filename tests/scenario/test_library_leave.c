@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "control/instance_private.h"
 #include "library.h"
-#include "monitor/monitor.h"
 
 static struct hd_os_calls true_os;
 static atomic_int leaver;            /* whose calls are counted; 0: nobody's */
@@ -50,22 +50,23 @@ static int get_pid_counted(void) {
 static void leave(bool filtered) {
     library_start(&spool);
     hangdog_loop *loop = hangdog_loop_watch("main", 0);
-    struct hd_monitor *m = hd_monitor_current();
+    struct hd_run *m = hd_run_current();
     assert_non_null(loop);
     assert_non_null(m);
     if (filtered) {
-        hd_monitor_filtered();
+        hd_instance_filtered();
         atomic_store(&leaver, gettid());
     }
-    hd_monitor_leave(true);
+    hd_instance_leave(true);
     unsigned left = atomic_load(&under_way);
     atomic_store(&leaver, 0);
-    hd_monitor_unfiltered();
+    hd_instance_unfiltered();
     assert_int_equal(left, 0);
     assert_int_equal(atomic_load(&calls), 0);
-    assert_false(m->monitor_thread.started || m->worker_thread.started);
+    const struct hd_instance *i = hd_instance_of(m);
+    assert_false(i->monitor_thread.started || i->worker_thread.started);
     assert_int_equal(atomic_load(&m->record->clean), HD_RECORD_STOPPED);
-    assert_null(hd_monitor_current());
+    assert_null(hd_run_current());
     hangdog_loop_unwatch(loop);
 }
 

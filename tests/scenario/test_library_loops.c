@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/instance.h"
 #include "library.h"
-#include "monitor/monitor.h"
 
 #define T THRESHOLD_MS
 #define UNWATCHED 4
@@ -255,14 +255,14 @@ static atomic_uint unheard;
 /* Of these: those that the thread `first_tid` was to hear, and those for which somebody had to wait. */
 static atomic_int first_tid;
 static atomic_uint first_asked;
-static _Atomic(struct hd_monitor *) stopped;
+static _Atomic(struct hd_run *) stopped;
 static _Atomic(struct hd_watch *) fifth;
 static atomic_uint asked_meanwhile;
 
 static bool somebody_waits(void) {
-    const struct hd_monitor *m = atomic_load(&stopped);
+    const struct hd_run *m = atomic_load(&stopped);
     const struct hd_watch *w = atomic_load(&fifth);
-    return (m != NULL && atomic_load(&m->stopping)) ||
+    return (m != NULL && atomic_load(&m->channel.stopping)) ||
            (w != NULL && atomic_load(&w->use) == HD_WATCH_LEAVING);
 }
 
@@ -351,7 +351,7 @@ static void wait_for_a_look(void) {
 static void a_stop_waits_for_one_of_them_and_not_for_all(void **state) {
     (void)state;
     four_spin(10 * T);
-    atomic_store(&stopped, hd_monitor_current());
+    atomic_store(&stopped, hd_run_current());
     wait_for_a_look();
     assert_int_equal(hangdog_stop(), 0);
     atomic_store(&stopped, NULL);
@@ -385,10 +385,10 @@ static void so_does_a_loop_that_is_unwatched(void **state) {
 }
 
 static bool record_has(void *loop) {
-    const struct hd_monitor *m = hd_monitor_current();
+    const struct hd_run *m = hd_run_current();
     const struct hd_watch *w = loop;
     return atomic_load(&m->record->hang_open) == HD_RECORD_HANG_LASTS &&
-           atomic_load(&m->open_loop) == w->index;
+           atomic_load(&m->channel.open_loop) == w->index;
 }
 
 /* What the process would leave behind if it were killed. */
@@ -404,7 +404,7 @@ static void when_a_hang_ends_the_record_has_the_other_one(void **state) {
     uint64_t ended_ns = now_ns();
     assert_true(wait_for(record_has, other.loop)); /* at once: its report is written next at 16 T */
     assert_true(now_ns() - ended_ns > 4 * T * MS ||
-                atomic_load(&hd_monitor_current()->record->open_duration_ns) < 15 * T * MS);
+                atomic_load(&hd_run_current()->record->open_duration_ns) < 15 * T * MS);
     looper_wait(&other);
     looper_stop(&one);
     looper_stop(&other);

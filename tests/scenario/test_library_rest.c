@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/instance.h"
 #include "library.h"
-#include "monitor/monitor.h"
 
 #define T THRESHOLD_MS
 #define TRIES 5 /* a machine with too much to do makes a turn long, and is looked at more often */
@@ -116,10 +116,10 @@ static void a_launch_is_sampled_for_so_long_and_then_wakes_nobody(void **state) 
     settings.threshold_ns[HANGDOG_STATE_LAUNCH] = T * MS;
     memcpy(settings.spool, spool.path, sizeof spool.path);
     for (unsigned i = 0; i == 0 || (i < TRIES && most > 1); i++) {
-        struct hd_monitor *m;
+        struct hd_run *m;
         looper_stop(&looper);
         assert_int_equal(hangdog_stop(), 0);
-        assert_int_equal(hd_monitor_start(&settings, NULL, &m), 0);
+        assert_int_equal(hd_instance_start(&settings, NULL, &m), 0);
         hangdog_loop *loop = hangdog_loop_watch("launching", 0);
         looper_start(&looper, "main", 0);
         looper_call(&looper, block_sleep, 6 * T);

@@ -11,8 +11,8 @@
 
 #include <sys/resource.h>
 
+#include "control/instance.h"
 #include "library.h"
-#include "monitor/monitor.h"
 
 #define T THRESHOLD_MS
 

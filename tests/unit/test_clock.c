@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "monitor/clock.h"
+#include "watch/clock.h"
 
 #define MS HD_NS_PER_MS
 #define SECOND HD_NS_PER_S

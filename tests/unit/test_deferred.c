@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "folder.h"
+#include "monitor/monitor.h"
 #include "os/os.h"
 #include "record/uuid.h"
 #include "worker/deferred.h"
@@ -26,7 +27,7 @@
 
 static char folder[64];
 static struct hd_worker *k;
-static struct hd_monitor *m;
+static struct hd_run *run;
 static struct hd_record record;
 static int (*true_clock)(int, struct timespec *);
 static int (*true_wall_clock)(uint64_t *);
@@ -47,18 +48,17 @@ static unsigned files(const char *end) {
 static int fresh(void **state) {
     (void)state;
     strcpy(folder, "/tmp/hangdog-held-XXXXXX");
-    if (mkdtemp(folder) == NULL || (k = calloc(1, sizeof *k)) == NULL ||
-        (m = aligned_alloc(_Alignof(struct hd_monitor), sizeof *m)) == NULL) {
+    if (mkdtemp(folder) == NULL || (k = aligned_alloc(_Alignof(struct hd_worker), sizeof *k)) == NULL ||
+        (run = calloc(1, sizeof *run)) == NULL) {
         return -1;
     }
-    memset(m, 0, sizeof *m);
+    memset(k, 0, sizeof *k);
     memset(&record, 0, sizeof record);
-    k->monitor = m;
+    k->run = run;
     k->scratch = calloc(1, hd_report_scratch_bytes());
-    m->record = &record;
-    m->worker = k;
-    m->settings.held = true;
-    m->settings.reports_per_day = m->settings.reports_per_fingerprint = UINT32_MAX;
+    run->record = &record;
+    run->settings.held = true;
+    run->settings.reports_per_day = run->settings.reports_per_fingerprint = UINT32_MAX;
     hd_modules_init_live(&k->modules, -1);
     hd_tree_pool_init(&k->pool);
     assert_int_equal(hd_spool_open(&k->spool, folder), 0);
@@ -72,7 +72,7 @@ static int clean(void **state) {
     hd_spool_close(&k->spool);
     free(k->scratch);
     free(k);
-    free(m);
+    free(run);
     return folder_remove(folder);
 }
 
@@ -90,9 +90,9 @@ static struct hd_hang *begun(uint64_t number) {
 
 /* As long as any, told while it lasts and at its end. */
 static void run_to_end(struct hd_hang *h) {
-    hd_publish(m, k, h, false);
+    hd_publish(k, h, false);
     h->duration_ns = HANG_NS;
-    hd_publish(m, k, h, true);
+    hd_publish(k, h, true);
     hd_tree_free(&h->tree);
     h->used = false;
 }
@@ -160,8 +160,8 @@ static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **sta
     (void)state;
     clock_ns = 7 * HD_NS_PER_S;
     hd_os.clock = fake_clock;
-    m->settings.held = false;
-    m->settings.reports_per_fingerprint = BURST;
+    run->settings.held = false;
+    run->settings.reports_per_fingerprint = BURST;
     assert_int_equal(shown(BURST + 2), BURST);
     clock_ns += 600 * HD_NS_PER_S - 1;
     assert_int_equal(shown(1), 0);
@@ -178,9 +178,9 @@ static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **sta
 
 static void without_a_stack_none_is_of_anothers_kind(void **state) {
     (void)state;
-    m->settings.held = false;
-    m->settings.reports_per_fingerprint = 1;
-    m->settings.reports_per_day = 4;
+    run->settings.held = false;
+    run->settings.reports_per_fingerprint = 1;
+    run->settings.reports_per_day = 4;
     for (unsigned i = 0; i < 6; i++) {
         run_to_end(begun(i + 1));
     }
@@ -191,8 +191,8 @@ static void without_a_stack_none_is_of_anothers_kind(void **state) {
 /* What went for the spool's limit was written today all the same. */
 static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
     (void)state;
-    m->settings.held = false;
-    m->settings.reports_per_day = 3;
+    run->settings.held = false;
+    run->settings.reports_per_day = 3;
     k->spool.max_reports = 2;
     for (unsigned i = 0; i < 10; i++) {
         k->day_checked_ns = 0;
@@ -205,22 +205,22 @@ static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
 
 static void what_was_held_back_or_withdrawn_leaves_its_place_in_the_day(void **state) {
     (void)state;
-    m->settings.held = false;
-    m->settings.reports_per_day = 2;
-    m->settings.reports_per_fingerprint = 1;
+    run->settings.held = false;
+    run->settings.reports_per_day = 2;
+    run->settings.reports_per_fingerprint = 1;
     assert_int_equal(shown(4), 1);
-    hd_publish(m, k, begun(HANGS), false);
+    hd_publish(k, begun(HANGS), false);
     assert_int_equal(files(".json"), 2);
-    hd_publish_withdraw(m, k, &k->hang[0]);
+    hd_publish_withdraw(k, &k->hang[0]);
     assert_int_equal(files(".json"), 1);
-    m->settings.reports_per_fingerprint = UINT32_MAX;
+    run->settings.reports_per_fingerprint = UINT32_MAX;
     assert_int_equal(shown(2), 1);
     assert_int_equal(atomic_load(&record.suppressed), 3 + 1);
 }
 
 static void what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day(void **state) {
     (void)state;
-    m->settings.reports_per_day = 1;
+    run->settings.reports_per_day = 1;
     hang(1);
     hd_held_void(k, 0, 0);
     hang(2);
@@ -240,8 +240,8 @@ static void the_cap_of_a_day_is_over_when_the_day_is(void **state) {
     clock_ns = 1;
     hd_os.clock = fake_clock;
     hd_os.wall_clock = fake_wall_clock;
-    m->settings.held = false;
-    m->settings.reports_per_day = 2;
+    run->settings.held = false;
+    run->settings.reports_per_day = 2;
     for (unsigned i = 0; i < 3; i++) {
         hang(i + 1);
     }

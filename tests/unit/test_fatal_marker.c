@@ -17,10 +17,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "monitor/monitor.h"
 #include "report/spool_files.h"
 #include "worker/worker.h"
 
-static struct hd_monitor *monitor;
+static struct hd_run *run;
 static struct hd_worker *worker;
 static struct hd_hang *hang;
 static struct hd_os_calls real;
@@ -30,12 +31,12 @@ static int set_up(void **state) {
     (void)state;
     real = hd_os;
     memcpy(strrchr(folder, '-'), "-XXXXXX", sizeof "-XXXXXX");
-    worker = calloc(1, sizeof *worker);
+    worker = aligned_alloc(HD_NOTE_BYTES, (sizeof *worker + HD_NOTE_BYTES - 1) & ~(HD_NOTE_BYTES - 1));
     assert_true(worker != NULL && mkdtemp(folder) != NULL);
-    monitor = aligned_alloc(HD_NOTE_BYTES, (sizeof *monitor + HD_NOTE_BYTES - 1) & ~(HD_NOTE_BYTES - 1));
-    assert_non_null(monitor);
-    memset(monitor, 0, sizeof *monitor);
-    worker->monitor = monitor;
+    memset(worker, 0, sizeof *worker);
+    run = calloc(1, sizeof *run);
+    assert_non_null(run);
+    worker->run = run;
     worker->runtime_fd = -1;
     hang = worker->hang;
     worker->spool.dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -49,7 +50,7 @@ static int tear_down(void **state) {
     hd_os = real;
     close(worker->spool.dir_fd);
     free(worker);
-    free(monitor);
+    free(run);
     return rmdir(folder); /* nothing of ours is left */
 }
 

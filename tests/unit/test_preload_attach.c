@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "control/instance.h"
 #include "library.h"
 #include "preload/attach/attach.h"
 #include "recognise/recognise.h"
@@ -61,7 +62,7 @@ static int begin(void **state) {
 
 static int end(void **state) {
     (void)state;
-    hd_monitor_stop();
+    hd_instance_stop();
     spool_remove(&spool);
     return 0;
 }
@@ -236,7 +237,7 @@ static void *filter_comes_first(void *addr, size_t n, int prot, int flags, int f
 
 static void assert_not_watched(void) {
     assert_int_equal(filter_comes_before, 0);
-    assert_null(hd_monitor_current());
+    assert_null(hd_run_current());
     assert_null(hd_process_execs());
     assert_int_equal(record.unwatched, HD_UNWATCHED_FILTER);
 }

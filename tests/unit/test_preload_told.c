@@ -17,8 +17,11 @@
 
 #define MS HD_NS_PER_MS
 
-static struct hd_monitor monitor;
-static struct hd_worker worker = {.monitor = &monitor};
+static void take(void *worker, const struct hd_loop_verdict *verdict) {
+    (void)worker;
+    (void)verdict;
+}
+static struct hd_stack_tools tools = {.proc_fd = -1, .tell = take};
 static struct hd_watch watch;
 static struct hd_waits *waits;
 static struct hd_recognition *g;
@@ -48,11 +51,11 @@ static int start(void **state) {
 static void a_loop_is_judged_when_it_waited_and_seldom_when_it_is_certain(void **state) {
     (void)state;
     assert_true(hd_recognise_due(waits, hd_os_now_ns())); /* for the first time */
-    hd_recognise(waits, &worker);
+    hd_recognise_judge(waits, &tools);
     assert_false(hd_recognise_due(waits, g->looked_ns + 20000 * MS)); /* nothing has waited */
     hd_wait_sum(waits, &waits->identity[0], 1000 * MS, 1400 * MS);
     assert_true(hd_recognise_due(waits, g->looked_ns));
-    hd_recognise(waits, &worker);
+    hd_recognise_judge(waits, &tools);
     hd_wait_sum(waits, &waits->identity[0], 1500 * MS, 1600 * MS);
     watch.loop.sure = true;
     assert_false(hd_recognise_due(waits, g->looked_ns + 9000 * MS));

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/instance.h"
 #include "folder.h"
-#include "monitor/monitor.h"
 
 static char folder[] = "/tmp/hangdog-settings-XXXXXX";
 
@@ -34,7 +34,7 @@ static int end(void **state) {
 }
 
 static const struct hd_settings *settings(void) {
-    struct hd_monitor *m = hd_monitor_current();
+    struct hd_run *m = hd_run_current();
     assert_non_null(m);
     return &m->settings;
 }

@@ -20,12 +20,13 @@
 #define SECOND HD_NS_PER_S
 #define HOUR (3600 * SECOND)
 
-static struct hd_monitor m; /* a tick is a nanosecond */
+static struct hd_run run; /* a tick is a nanosecond */
+static struct hd_monitor m = {.run = &run};
 static struct hd_record record;
 static uint64_t counter, ns;
 
 static struct hd_loop *loop(void) {
-    return &m.watch[0].loop;
+    return &run.watches.watch[0].loop;
 }
 
 static void pass(uint64_t for_ns) {
@@ -36,7 +37,7 @@ static void pass(uint64_t for_ns) {
 /* A turn begins; the figures are summed as the monitor does when it wakes for it. */
 static void begin_turn(void) {
     hd_loop_mark_at(loop(), HANGDOG_AFTER_WAITING, counter);
-    hd_clock_pair(&m.clock, counter, ns);
+    hd_clock_pair(&run.clock, counter, ns);
     hd_figures_publish(&m);
 }
 
@@ -52,18 +53,19 @@ static void turn(uint64_t for_ns) {
 
 static int begin(void **state) {
     (void)state;
-    memset(&m, 0, sizeof m);
+    memset(&run, 0, sizeof run);
+    m = (struct hd_monitor){.run = &run};
     memset(&record, 0, sizeof record);
-    m.record = &record;
+    run.record = &record;
     counter = 100 * HOUR;
     ns = 7 * HOUR;
-    hd_clock_begin(&m.clock, counter, ns);
+    hd_clock_begin(&run.clock, counter, ns);
     pass(SECOND);
-    hd_clock_pair(&m.clock, counter, ns);
+    hd_clock_pair(&run.clock, counter, ns);
     hd_loop_init(loop(), NULL, 1, true, 1ULL << 32, counter, false);
-    m.watch[0].summed_ns = ns;
-    m.watch[0].use = HD_WATCH_ON;
-    m.slots = 1;
+    run.watches.watch[0].look.summed_ns = ns;
+    run.watches.watch[0].use = HD_WATCH_ON;
+    run.watches.slots = 1;
     return 0;
 }
 
@@ -166,7 +168,7 @@ static void a_stop_in_a_turn_is_not_busy_time(void **state) {
     pass(100 * MS);
     for (unsigned i = 0; i < 2; i++) {
         stop(3 * SECOND * !i, 3 * SECOND * i);
-        hd_clock_pair(&m.clock, counter, ns);
+        hd_clock_pair(&run.clock, counter, ns);
         hd_figures_publish(&m);
         pass(100 * MS);
     }
@@ -193,7 +195,7 @@ static int clock_with_a_turn(int clock, struct timespec *time) {
 static void a_turn_that_ends_while_it_is_summed_is_whole(void **state) {
     (void)state;
     live();
-    hd_clock_pair(&m.clock, counter, ns);
+    hd_clock_pair(&run.clock, counter, ns);
     hd_os.clock = clock_with_a_turn;
     hd_figures_publish(&m);
     hd_figures_publish(&m); /* a look soon after */
@@ -208,7 +210,7 @@ static void a_turn_that_lasts_is_not_summed_before_it_ends(void **state) {
     live();
     begin_turn();
     pass(HOUR);
-    hd_clock_pair(&m.clock, counter, ns);
+    hd_clock_pair(&run.clock, counter, ns);
     hd_figures_publish(&m);
     assert_in_range(record.busy_ns + record.idle_ns, 10 * SECOND - MS, 10 * SECOND + MS);
     end_turn();
@@ -229,12 +231,12 @@ static void a_turn_of_many_days_is_among_the_longest(void **state) {
 /* The loop has told its end, and is unwatched before the monitor looks. */
 static void a_hang_that_has_ended_is_no_longer_when_its_watch_is_closed(void **state) {
     (void)state;
-    struct hd_watch *w = &m.watch[0];
+    struct hd_watch *w = &run.watches.watch[0];
     begin_turn();
-    w->life =
+    w->look.life =
         (struct hd_life){.state = HD_LIFE_HANGING, .turn = counter, .turn_ns = ns, .threshold_ns = SECOND};
-    w->tracked_turn = counter;
-    w->launched = true;
+    w->look.tracked_turn = counter;
+    w->look.launched = true;
     atomic_store(&w->loop.flags, HD_FLAG_TRACKED);
     pass(3 * SECOND);
     end_turn();

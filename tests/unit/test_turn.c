@@ -12,25 +12,26 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "watch/run.h"
 #include "worker/turn.h"
 
 #define INTERVAL (50 * HD_NS_PER_MS)
 
 static struct hd_worker k;
-static struct hd_monitor m;
+static struct hd_run run;
 
 static int fresh(void **state) {
     (void)state;
     memset(&k, 0, sizeof k);
     hd_tree_pool_init(&k.pool);
-    k.monitor = &m;
+    k.run = &run;
     return 0;
 }
 
 /* The slot is another loop's when the worker hears of it. */
 static void a_hang_is_of_the_thread_that_had_the_loop_when_it_began(void **state) {
     (void)state;
-    struct hd_watch *w = hd_watch_at(&m, 0);
+    struct hd_watch *w = hd_watch_at(&run.watches, 0);
     struct hd_message message = {.type = HD_MSG_TRACK, .generation = 1, .tid = 1};
     *w = (struct hd_watch){.name = "another", .generation = 2, .loop = {.tid = 2}};
     const struct hd_hang *h = hd_hang_begin(&k, &message);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "watch/run.h"
 #include "worker/turn.h"
 
 #define INTERVAL (50 * HD_NS_PER_MS)
@@ -21,7 +22,7 @@
 #define HEAVY 3
 
 static struct hd_worker k;
-static struct hd_monitor m;
+static struct hd_run run;
 
 /* ---- the reference: a tree without bounds --------------------------------------------------------- */
 
@@ -88,7 +89,7 @@ static int fresh(void **state) {
     refs = 1;
     ref[0] = (struct ref){0};
     hd_tree_pool_init(&k.pool);
-    k.monitor = &m;
+    k.run = &run;
     return 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * Monitor. Pairs of counter and clock, and the rate between them. No allocation.
  */
-#include "monitor/clock.h"
+#include "watch/clock.h"
 
 #define JUMP_NS (1 * HD_NS_PER_MS)
 #define PAIR_NS (50 * HD_NS_PER_US) /* how far apart the two readings of a pair are, at most */

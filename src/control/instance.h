@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Starting and stopping a run: at any moment, in any order, from any thread; less than 100 ms. One run per
+ * process.
+ */
+#ifndef HD_INSTANCE_H
+#define HD_INSTANCE_H
+
+#include "watch/run.h"
+
+/* Starts with ready settings; the record may be NULL (memory of our own is used then). Internal half of
+ * hangdog_start, used by the preload too. *out: the run. 0 or a negative errno value. */
+int hd_instance_start(const struct hd_settings *settings, struct hd_record *record, struct hd_run **out);
+int hd_instance_stop(void);
+/* Stops it where malloc's locks may be held: what is left of the threads is never waited for. Does nothing
+ * when none runs. `goes_on`: the calling thread ends and others may go on, of which libc must see the last
+ * end after ours, which are joined; only a worker that is stuck at a disk is left there. */
+void hd_instance_leave(bool goes_on);
+/* The calling thread, watched, is about to come under a seccomp filter of its own. Returns when nothing of
+ * ours will make it do a system call: at once but for a sample that is being taken. `hd_instance_unfiltered`:
+ * it was refused. */
+void hd_instance_filtered(void);
+void hd_instance_unfiltered(void);
+/* The calling thread, watched or not, has one, as far as the preload knows. */
+extern _Thread_local bool hd_thread_is_filtered;
+extern bool hd_any_is_filtered; /* a thread of the program */
+
+void hd_settings_init(struct hd_settings *s);
+/* NULL: not set, or empty. */
+const char *hd_environment(const char *name);
+
+#endif

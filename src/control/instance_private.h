@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The mapping of a run: this, the worker behind it, and a record where the program has none.
+ */
+#ifndef HD_INSTANCE_PRIVATE_H
+#define HD_INSTANCE_PRIVATE_H
+
+#include <stddef.h>
+
+#include "control/instance.h"
+#include "monitor/monitor.h"
+
+#define HD_THREAD_STACK_BYTES (32u * 1024u + HD_OS_STACK_EXTRA)
+
+struct hd_instance {
+    struct hd_monitor monitor;
+    struct hd_worker *worker;
+    struct hd_os_thread monitor_thread, worker_thread;
+    struct hd_run run;
+    uint8_t monitor_stack[HD_THREAD_STACK_BYTES] __attribute__((aligned(4096)));
+    uint8_t worker_stack[HD_THREAD_STACK_BYTES] __attribute__((aligned(4096)));
+};
+
+static inline struct hd_instance *hd_instance_of(struct hd_run *r) {
+    return (struct hd_instance *)(void *)((uint8_t *)r - offsetof(struct hd_instance, run));
+}
+
+#endif

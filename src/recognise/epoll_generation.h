@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How many epoll instances have had a descriptor number. Numbers are reused at once, and the kernel shows no
+ * identity of an epoll instance: each creation counts. Any thread; wait-free.
+ */
+#ifndef HD_EPOLL_GENERATION_H
+#define HD_EPOLL_GENERATION_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Numbers above share counters, which can only make one instance look like two. */
+#define HD_EPOLL_COUNTERS 1024u
+extern _Atomic uint32_t hd_epoll_counter[HD_EPOLL_COUNTERS];
+
+static inline uint32_t hd_epoll_generation(int epfd) {
+    return atomic_load_explicit(&hd_epoll_counter[(uint32_t)epfd % HD_EPOLL_COUNTERS], memory_order_relaxed);
+}
+
+static inline void hd_epoll_created(int epfd) {
+    atomic_fetch_add_explicit(&hd_epoll_counter[(uint32_t)epfd % HD_EPOLL_COUNTERS], 1, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch/run.h"
+
+#include <errno.h>
+#include <limits.h>
+
+/* The only statics: a forked child finds them as they were. Whose the phase is stands beside it, and both
+ * change in one step: of two threads that make the first call in a process each finds another's. */
+static union {
+    _Atomic uint64_t both;
+    struct {
+        _Atomic uint32_t phase; /* a futex word */
+        _Atomic uint32_t pid;
+    } half;
+} change;
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the phase is the lower half");
+static struct hd_run *_Atomic run;
+
+static uint64_t ours(enum hd_run_phase phase) {
+    return (uint64_t)(uint32_t)hd_os.get_pid() << 32 | (uint64_t)phase;
+}
+
+bool hd_run_is_alive(void) {
+    return atomic_load_explicit(&atomic_load(&run)->alive, memory_order_relaxed) != 0;
+}
+
+struct hd_run *hd_run_current(void) {
+    /* first: from the first start's end on there is a run to look at */
+    uint64_t now = atomic_load_explicit(&change.both, memory_order_acquire);
+    bool on = (uint32_t)now == HD_PHASE_RUNNING && hd_run_is_alive() && now == ours(HD_PHASE_RUNNING);
+    return on ? atomic_load_explicit(&run, memory_order_acquire) : NULL;
+}
+
+struct hd_run *hd_run_last(void) {
+    return atomic_load(&run);
+}
+
+void hd_run_set(struct hd_run *r) {
+    atomic_store(&run, r);
+}
+
+void hd_run_end_change(enum hd_run_phase now) {
+    atomic_store_explicit(&change.both, ours(now), memory_order_release);
+    hd_os.futex_wake((uint32_t *)&change.half.phase, INT_MAX, false);
+}
+
+/* A start disturbs no run. A forked child starts from nothing: its number is another, or, in a namespace of
+ * processes of its own, the run's memory was wiped. What that memory says counts when no other thread changes
+ * it: a start has to zero it. */
+int hd_run_begin_change(bool starts, uint64_t until_ns) {
+    uint64_t mine = ours(HD_PHASE_CHANGING);
+    for (;;) {
+        uint64_t was = atomic_load(&change.both);
+        enum hd_run_phase phase =
+            was >> 32 == mine >> 32 ? (enum hd_run_phase)(uint32_t)was : HD_PHASE_STOPPED;
+        if (phase == HD_PHASE_CHANGING) {
+            if (hd_os.futex_wait((uint32_t *)&change.half.phase, HD_PHASE_CHANGING, until_ns, false) ==
+                -ETIMEDOUT) {
+                return -EBUSY;
+            }
+        } else if (starts && phase == HD_PHASE_RUNNING && hd_run_is_alive()) {
+            return -EALREADY;
+        } else if (atomic_compare_exchange_strong(&change.both, &was, mine)) {
+            if (phase != HD_PHASE_RUNNING || !hd_run_is_alive()) {
+                return HD_PHASE_STOPPED;
+            }
+            if (!starts) {
+                return HD_PHASE_RUNNING;
+            }
+            hd_run_end_change(HD_PHASE_RUNNING); /* what seemed wiped was a next run that began */
+        }
+    }
+}
+
+bool hd_run_begin_stop(void) {
+    uint64_t was = atomic_load(&change.both);
+    return hd_run_is_alive() && (uint32_t)was == HD_PHASE_RUNNING &&
+           atomic_compare_exchange_strong(&change.both, &was, was - HD_PHASE_RUNNING + HD_PHASE_CHANGING);
+}
+
+void hd_run_end_stop(void) {
+    atomic_store(&change.both, atomic_load(&change.both) - HD_PHASE_CHANGING + HD_PHASE_STOPPED);
+}
+
+bool hd_run_has(const struct hd_run *r) {
+    return atomic_load(&change.half.phase) == HD_PHASE_RUNNING && atomic_load(&run) == r;
+}
+
+void hd_wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns) {
+    while (atomic_load(word) == is && hd_os.futex_wait((uint32_t *)word, is, until_ns, false) != -ETIMEDOUT) {
+    }
+}
+
+void hd_run_wait_changed(uint64_t until_ns) {
+    hd_wait_while(&change.half.phase, HD_PHASE_CHANGING, until_ns);
+}
+
+void hd_run_wake(struct hd_run *r) {
+    atomic_fetch_add_explicit(&r->channel.wake, 1, memory_order_seq_cst);
+    hd_os.futex_wake((uint32_t *)&r->channel.wake, 1, false);
+}
+
+void hd_run_is_ready(struct hd_run *r) {
+    atomic_fetch_add(&r->channel.ready, 1);
+    hd_os.futex_wake((uint32_t *)&r->channel.ready, 1, false);
+}
+
+void hd_run_wait_ready(struct hd_run *r, uint64_t until_ns) {
+    uint64_t most_ns = hd_os_now_ns() + HD_READY_NS;
+    until_ns = until_ns < most_ns ? until_ns : most_ns;
+    for (uint32_t ready; (ready = atomic_load(&r->channel.ready)) < r->channel.threads;) {
+        if (hd_os.futex_wait((uint32_t *)&r->channel.ready, ready, until_ns, false) == -ETIMEDOUT) {
+            return;
+        }
+    }
+}

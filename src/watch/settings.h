@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a run is started with. Read only from then on.
+ */
+#ifndef HD_SETTINGS_H
+#define HD_SETTINGS_H
+
+#include "hangdog/hangdog.h"
+#include "record/record.h"
+#include "watch/recogniser.h"
+
+struct hd_worker; /* worker/worker.h */
+struct hd_hang;
+
+#define HD_SIGNAL 23 /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
+
+#define HD_LAUNCH_KNOWN_NS \
+    (300 * HD_NS_PER_S) /* the library: a program whose loop is known later was not launching */
+
+struct hd_settings {
+    uint64_t interval_ns;
+    uint64_t threshold_ns[HANGDOG_STATES];
+    uint64_t threshold_max_ns; /* of any state and loop: who ends the program for a hang shall not be first */
+    uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
+    int signal;
+    bool without_paths;        /* left out of reports, and peers */
+    bool held;                 /* reports wait until the loop is beyond doubt (preload) */
+    uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
+    uint64_t launch_known_ns;  /* what is known later than this to have been a launch was none; 0: never */
+    struct hd_recogniser recogniser;
+    struct hd_outbox *outbox; /* for reports that the process may not write; NULL: none */
+    /* the worker: hd_note_hang, where no runner has the record when the process dies; else NULL */
+    void (*note)(struct hd_worker *worker, struct hd_hang *h, bool over);
+    char runtime[HD_RECORD_STRING]; /* for note: a folder in memory; empty: none */
+    char app_name[HD_RECORD_STRING], app_version[64], environment[64];
+    char spool[4 * HD_RECORD_STRING];
+    bool alone;                           /* and nobody else settles them when the process ends */
+    char kept_file[5 * HD_RECORD_STRING]; /* that the worker keeps open for the program's exec; empty: none */
+};
+
+#endif
