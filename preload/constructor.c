@@ -12,7 +12,7 @@
 #include "preload/attach/record_file.h"
 #include "preload/interpose/exec.h"
 #include "preload/interpose/real.h"
-#include "preload/recorder.h"
+#include "preload/interpose/recorder.h"
 
 #define RECORD_VARIABLE "HANGDOG_RECORD="
 #define PRELOAD_NAME "libhangdog-preload.so"

@@ -17,7 +17,7 @@
 #include "preload/attach/attach.h"
 #include "preload/attach/named_threads.h"
 #include "preload/interpose/real.h"
-#include "preload/recorder.h"
+#include "preload/interpose/recorder.h"
 #include "recognise/epoll_generation.h"
 #include "recognise/wait_table.h"
 
