@@ -7,18 +7,49 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/base/signal_state.h"
 
-/* In the child: nothing of the terminal's, no descriptor but an empty input and our standard error. */
+#define COPY_FD (STDERR_FILENO + 1)
+#define COPY_PATH "/proc/self/fd/3"
+#define REPORT_BYTES_MAX (16 << 20)
+
+/* Another user's file may be exchanged while the command reads it: the command gets a copy. False: it is none
+ * of a report. */
+static bool copy_report(const char *report) {
+    struct stat st;
+    off_t at = 0;
+    int from = open(report, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is_file = from >= 0 && fstat(from, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+                   st.st_size <= REPORT_BYTES_MAX;
+    int copy = is_file ? memfd_create("report", 0) : -1;
+    while (copy >= 0 && at < st.st_size) {
+        if (sendfile(copy, from, &at, (size_t)(st.st_size - at)) <= 0) {
+            return false;
+        }
+    }
+    return copy >= 0 && lseek(copy, 0, SEEK_SET) == 0 && (copy == COPY_FD || dup2(copy, COPY_FD) == COPY_FD);
+}
+
+/* In the child: nothing of the terminal's, no descriptor but an empty input, our standard error and, of
+ * another user's report, a copy. */
 static _Noreturn void become(const struct on_hang *o, const char *report) {
+    struct stat st;
+    bool is_anothers = lstat(report, &st) == 0 && st.st_uid != geteuid();
+    if (is_anothers && !copy_report(report)) {
+        _exit(127);
+    }
+    report = is_anothers ? COPY_PATH : report;
     setpgid(0, 0); /* Ctrl-C is the program's */
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     fcntl(STDERR_FILENO, F_SETFD, 0);
-    closefrom(STDERR_FILENO + 1);
+    closefrom(is_anothers ? COPY_FD + 1 : COPY_FD);
     setenv("HANGDOG_REPORT", report, 1);
     signal_state_restore();
     execl("/bin/sh", "sh", "-c", o->command, "hangdog", report, (char *)NULL);

@@ -17,6 +17,7 @@
 
 #include "cli/base/output.h"
 #include "cli/base/shell_quote.h"
+#include "cli/base/spool_folder.h"
 #include "cli/reader/keep_names.h"
 #include "cli/render/render.h"
 #include "os/os.h"
@@ -42,7 +43,7 @@ void teller_open(struct teller *t, struct hd_record *records, const struct hd_re
     t->untold = false;
     t->colour = render_wants_colour(stderr);
     t->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (t->notify_fd >= 0 && inotify_add_watch(t->notify_fd, spool, IN_MOVED_TO) < 0) {
+    if (t->notify_fd >= 0 && inotify_add_watch(t->notify_fd, spool_folder(spool), IN_MOVED_TO) < 0) {
         close(t->notify_fd);
         t->notify_fd = -1;
     }
@@ -108,7 +109,7 @@ static const char *text_of(const json_t *object, const char *key) {
 }
 
 static void path_of(const struct teller *t, const char *id, char path[4096]) {
-    snprintf(path, 4096, "%s/%s.json", t->spool, id);
+    snprintf(path, 4096, "%s/%s.json", spool_folder(t->spool), id);
 }
 
 static json_t *load(const struct teller *t, const char *id) {
@@ -208,6 +209,9 @@ static void answer_all(void *teller) {
     size_t bytes = 0;
     struct symbolizer *s = symbolizer_create(&(struct symbolizer_options){0});
     t->spool = strdup(t->spool);
+    if (t->spool != NULL) {
+        (void)spool_folder_open(t->spool); /* the runner's descriptor is closed here */
+    }
     munmap(t->shared, HD_RECORD_FILE_BYTES); /* who has it is taken for one of the program's */
     while (names_next(&q, sizeof q)) {
         json_t *report = s != NULL && t->spool != NULL ? load(t, q.id) : NULL;
@@ -250,7 +254,7 @@ static void tell(struct teller *t, json_t *report, uint64_t age_ns) {
 
 static void run_command(const struct teller *t, const struct told_report *r) {
     char path[4096];
-    path_of(t, r->id, path);
+    snprintf(path, sizeof path, "%s/%s.json", t->spool, r->id); /* the command knows no descriptor of ours */
     on_hang_add(t->commands, path);
 }
 
@@ -401,7 +405,7 @@ static int by_name(const void *a, const void *b) {
 static void read_folder(struct teller *t, const char *from) {
     char **names = NULL;
     size_t count = 0;
-    DIR *dir = opendir(t->spool);
+    DIR *dir = opendir(spool_folder(t->spool));
     if (dir == NULL) {
         t->unread |= errno == ENOMEM;
         return;
@@ -499,7 +503,7 @@ uint64_t teller_tick(struct teller *t, uint64_t now) {
         }
         next = t->read_due_ns;
     } else if (t->lost) {
-        t->lost = inotify_add_watch(t->notify_fd, t->spool, IN_MOVED_TO) < 0;
+        t->lost = inotify_add_watch(t->notify_fd, spool_folder(t->spool), IN_MOVED_TO) < 0;
         if (!t->lost) {
             read_what_is_new(t); /* before it was there */
         }

@@ -20,6 +20,7 @@
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
 #include "cli/base/signal_state.h"
+#include "cli/base/spool_folder.h"
 #include "cli/commands.h"
 #include "cli/reader/reports.h"
 #include "cli/reporter/on_hang.h"
@@ -104,9 +105,18 @@ static int has_room(const char *path) {
 /* Said before the program starts: a spool that cannot be written would lose every report. */
 static int spool_ready(const char *path, struct problem *why) {
     struct hd_spool spool;
-    int rc = hd_spool_open(&spool, path);
+    int rc = spool_folder_open(path);
+    if (rc == -ELOOP) {
+        problem_set(why, "cannot use the spool '%.500s': another user's link leads there; name its folder",
+                    path);
+        return rc;
+    }
+    rc = hd_spool_open(&spool, path);
     if (rc == 0) {
         hd_spool_close(&spool);
+        rc = spool_folder_open(path);
+    }
+    if (rc == 0) {
         rc = access(path, W_OK | X_OK) == 0 ? 0 : -errno;
     }
     if (rc == 0) {

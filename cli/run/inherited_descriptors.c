@@ -39,7 +39,8 @@ void inherited_note(void) {
     }
     for (const struct dirent *e; added && (e = readdir(dir)) != NULL;) {
         int fd = (int)strtol(e->d_name, NULL, 10);
-        added = fd <= STDERR_FILENO || fd == dirfd(dir) || add(fd);
+        bool ours = fd == dirfd(dir) || (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0; /* it came through an exec */
+        added = fd <= STDERR_FILENO || ours || add(fd);
     }
     closedir(dir);
 }

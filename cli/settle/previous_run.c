@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "cli/base/memory_limit.h"
+#include "cli/base/spool_folder.h"
 #include "os/os.h"
 #include "report/spool_files.h"
 
@@ -129,7 +130,7 @@ static void take(struct previous *p, bool make) {
 /* ---- a run ------------------------------------------------------------------------------------ */
 
 static void set_path(struct previous *p, const char *spool, const char *name) {
-    snprintf(p->path, sizeof p->path, "%s/.%016llx.last", spool,
+    snprintf(p->path, sizeof p->path, "%s/.%016llx.last", spool_folder(spool),
              (unsigned long long)hd_hash(HD_HASH_BEGIN, name, strlen(name)));
 }
 

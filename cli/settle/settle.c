@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/spool_folder.h"
 #include "cli/reader/report_file.h"
 #include "cli/reader/reports.h"
 #include "cli/settle/liveness.h"
@@ -46,7 +47,7 @@ static void path_of(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES], 
                     char path[4096]) {
     char name[HD_SPOOL_NAME_BYTES];
     hd_spool_name(name, id, what);
-    snprintf(path, 4096, "%s/%s", c->options.spool, name);
+    snprintf(path, 4096, "%s/%s", spool_folder(c->options.spool), name);
 }
 
 /* Where the hang that was open at the end has its report. */
@@ -79,7 +80,7 @@ static void drop_what_is_no_hang(struct hd_record *c) {
 
 /* Held reports are files named .ID.held. 0 or the last negative errno value. */
 static int settle_held(struct hd_record *c, const char *session, bool loop_seen) {
-    const char *spool = c->options.spool;
+    const char *spool = spool_folder(c->options.spool);
     DIR *dir = opendir(spool);
     int rc = 0;
     if (dir == NULL) {
@@ -200,7 +201,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     struct hd_session s;
     struct hd_monitor_cost cost;
     struct hd_spool folder;
-    int rc = hd_spool_open(&folder, c->options.spool);
+    int rc = hd_spool_open(&folder, spool_folder(c->options.spool));
     if (rc != 0) {
         return note(c, rc);
     }

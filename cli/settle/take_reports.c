@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/spool_folder.h"
 #include "cli/reader/report_file.h"
 #include "cli/reader/reports.h"
 #include "os/os.h"
@@ -73,7 +74,7 @@ static void write_report(struct take_reports *t, const char *text, size_t bytes)
     const char *id = text_of(report, "id");
     if (strcmp(text_of(report, "format"), "hangdog-report/1") == 0 && is_id(id) &&
         is_hang(text_of(report, "kind")) && is_of_this_run(t, session_of(report))) {
-        snprintf(path, sizeof path, "%s/%s.json", t->decided->spool, id);
+        snprintf(path, sizeof path, "%s/%s.json", spool_folder(t->decided->spool), id);
         if (may_be_written(t, path, report)) {
             int rc = report_file_replace(path, report, NULL);
             t->failed += rc != 0 && json_is_true(json_object_get(report, "complete"));
