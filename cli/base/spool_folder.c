@@ -18,12 +18,17 @@ static struct {
     char by_fd[32];
 } spool = {.fd = -1};
 
-static int enter_path(int at, const char *path, unsigned *links);
+struct walk {
+    unsigned links;
+    bool exposed; /* another user may put a link in a folder's place */
+};
+
+static int enter_path(int at, const char *path, struct walk *w);
 
 /* By the link that was looked at, not by its name. */
-static int follow(int at, int link, const struct stat *st, unsigned *links) {
+static int follow(int at, int link, const struct stat *st, struct walk *w) {
     char target[PATH_MAX];
-    if ((geteuid() == 0 && st->st_uid != 0) || ++*links > LINKS_MAX) {
+    if ((geteuid() == 0 && st->st_uid != 0) || ++w->links > LINKS_MAX) {
         return -ELOOP;
     }
     ssize_t n = readlinkat(link, "", target, sizeof target - 1);
@@ -31,25 +36,26 @@ static int follow(int at, int link, const struct stat *st, unsigned *links) {
         return -errno;
     }
     target[n] = '\0';
-    return enter_path(at, target, links);
+    return enter_path(at, target, w);
 }
 
-static int enter(int at, const char *name, unsigned *links) {
+static int enter(int at, const char *name, struct walk *w) {
     struct stat st;
     int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0) {
         return -errno;
     }
     if (S_ISDIR(st.st_mode)) {
+        w->exposed |= st.st_uid != 0 || ((st.st_mode & 022) != 0 && (st.st_mode & S_ISVTX) == 0);
         return fd;
     }
-    int folder = S_ISLNK(st.st_mode) ? follow(at, fd, &st, links) : -ENOTDIR;
+    int folder = S_ISLNK(st.st_mode) ? follow(at, fd, &st, w) : -ENOTDIR;
     close(fd);
     return folder;
 }
 
 /* A descriptor of the folder, or a negative errno value. */
-static int enter_path(int at, const char *path, unsigned *links) {
+static int enter_path(int at, const char *path, struct walk *w) {
     char name[NAME_MAX + 1];
     int fd = openat(at, path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     for (size_t n; fd >= 0 && *(path += strspn(path, "/")) != '\0'; path += n) {
@@ -58,7 +64,7 @@ static int enter_path(int at, const char *path, unsigned *links) {
         if (n < sizeof name) {
             memcpy(name, path, n);
             name[n] = '\0';
-            next = enter(fd, name, links);
+            next = enter(fd, name, w);
         }
         close(fd);
         fd = next;
@@ -67,12 +73,16 @@ static int enter_path(int at, const char *path, unsigned *links) {
 }
 
 int spool_folder_open(const char *path) {
-    unsigned links = 0;
-    int fd = enter_path(AT_FDCWD, path, &links);
+    struct walk w = {0};
+    int fd = enter_path(AT_FDCWD, path, &w);
     if (fd < 0) {
         return fd;
     }
-    if (spool.fd >= 0) { /* the number stays: other threads have it in paths */
+    if (geteuid() != 0 || !w.exposed) { /* a descriptor would keep the removal of the folder from inotify */
+        close(fd);
+        return 0;
+    }
+    if (spool.fd >= 0 && spool.fd != fd) { /* the number stays: other threads have it in paths */
         int rc = dup3(fd, spool.fd, O_CLOEXEC) < 0 ? -errno : 0;
         close(fd);
         return rc;

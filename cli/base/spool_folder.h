@@ -6,8 +6,9 @@
 #ifndef CLI_SPOOL_FOLDER_H
 #define CLI_SPOOL_FOLDER_H
 
-/* Opens the folder, which spool_folder() gives from now on. Root follows a link only where root owns the
- * link. 0 or a negative errno value; -ELOOP: there is another user's link on the way. */
+/* Where this process is root's, and another user may exchange a folder of the path: opens the folder, which
+ * spool_folder() gives from now on. Root follows a link only where root owns the link. 0 or a negative errno
+ * value; -ELOOP: there is another user's link on the way. */
 int spool_folder_open(const char *path);
 
 /* A path of the open folder, if `path` is its, else `path`. One that was removed is opened anew. */
