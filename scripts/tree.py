@@ -116,7 +116,7 @@ class Allowed:
         for entry in stale:
             print(f"{self.path}: '{entry}' is not needed any more")
         if stale:
-            print(f"put right by: {os.path.relpath(sys.argv[0])} --shrink")
+            print(f"put right by: {os.path.relpath(sys.argv[0])} {sys.argv[1]} --shrink")
         print(f"{len(found)} known exceptions in {self.path}" if not new and not stale else
               f"{len(new)} new, {len(stale)} not needed any more")
         return 1 if new or stale or bare else 0
