@@ -12,9 +12,7 @@
 #include "preload/attach/record_file.h"
 #include "preload/interpose/exec.h"
 #include "preload/interpose/real.h"
-#include "preload/interpose/recorder.h"
 
-#define RECORD_VARIABLE "HANGDOG_RECORD="
 #define PRELOAD_NAME "libhangdog-preload.so"
 
 extern char **environ;
@@ -63,14 +61,6 @@ static struct hd_record *take_link(void) {
     return r;
 }
 
-static void start_recorder(void) {
-    char **e = hd_exec_find(environ, RECORD_VARIABLE);
-    if (e != NULL) {
-        hd_recorder_start(*e + strlen(RECORD_VARIABLE));
-        drop_variable(e);
-    }
-}
-
 /* Chromium's, and that of what is made with it: it ends the program where it finds a second thread before it
  * has its namespaces, and asks the kernel for these by number. */
 static bool is_zygote(char *const *argv) {
@@ -89,7 +79,6 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv) {
     hd_interpose_resolve_ids();
     hd_interpose_resolve_shell();
     struct hd_record *r = take_link();
-    start_recorder();
     clean_preload();
     if (r != NULL) {
         hd_process_begin(r, is_zygote(argv));

@@ -17,7 +17,6 @@
 #include "preload/attach/attach.h"
 #include "preload/attach/named_threads.h"
 #include "preload/interpose/real.h"
-#include "preload/interpose/recorder.h"
 #include "recognise/epoll_generation.h"
 #include "recognise/wait_table.h"
 
@@ -175,18 +174,7 @@ static inline bool blocks_for(const struct timespec *t) {
 }
 
 static inline bool watched(void) {
-    return hd_waits_self != NULL || hd_recorder_on || (hd_named != NULL && hd_named_look());
-}
-
-static int64_t ns_of_ms(int ms) {
-    return ms < 0 ? -1 : ms * (int64_t)HD_NS_PER_MS;
-}
-
-static int64_t ns_of(const struct timespec *t) {
-    if (t == NULL || !is_address(t)) {
-        return -1;
-    }
-    return (t->tv_sec < INT32_MAX ? t->tv_sec : INT32_MAX) * (int64_t)HD_NS_PER_S + t->tv_nsec;
+    return hd_waits_self != NULL || (hd_named != NULL && hd_named_look());
 }
 
 /* A cancelled thread, or an exception, unwinds through an interposer: what comes then is running. As the
@@ -207,24 +195,17 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
 
 #define UNWRAP(...) __VA_ARGS__
 
-/* Defines the interposer `name` of the real `member`. OF is what it waits for: both a hash_ and a set_; the
- * rest is what the recorder wants to know, in a debug mode. Nearly every wait is the last one again and the
- * loop's, so that comes first and needs no stack; any other wait is `any_name`, which takes care of all. */
-#define INTERPOSE(name, member, PARAMETERS, ARGUMENTS, OF, BLOCKS, ...)                          \
+/* Defines the interposer `name` of the real `member`. OF is what it waits for: both a hash_ and a set_.
+ * Nearly every wait is the last one again and the loop's, so that comes first and needs no stack; any other
+ * wait is `any_name`, which takes care of all. */
+#define INTERPOSE(name, member, PARAMETERS, ARGUMENTS, OF, BLOCKS)                               \
     static __attribute__((noinline, cold)) int any_##name(const void *caller, const void *frame, \
                                                           UNWRAP PARAMETERS) {                   \
         struct hd_wait_set hd_set = set_##OF;                                                    \
         struct hd_waiting hd_w;                                                                  \
         TELLS_WHEN_UNWOUND;                                                                      \
-        if (hd_recorder_on) {                                                                    \
-            hd_recorder_begin(&(struct hd_recorded_wait){.function = #name, __VA_ARGS__});       \
-        }                                                                                        \
         hd_wait_begin(&hd_w, &hd_set, BLOCKS, caller, frame);                                    \
         int hd_result = REAL(member) ARGUMENTS;                                                  \
-        if (hd_recorder_on) {                                                                    \
-            hd_recorder_end(hd_result);                                                          \
-            hd_wait_forget(hd_waits_self); /* the next one is recorded too */                    \
-        }                                                                                        \
         hd_wait_end(&hd_w);                                                                      \
         return hd_result;                                                                        \
     }                                                                                            \
@@ -251,7 +232,7 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
     }
 
 INTERPOSE(poll, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), of_poll(fds, n),
-          timeout != 0, .timeout_ns = ns_of_ms(timeout), .fds = fds, .count = n)
+          timeout != 0)
 
 /* Other names of the same. By ours, and as a jump: return address and frame are the caller's. */
 extern __typeof__(poll) own_poll __attribute__((alias("poll"), visibility("hidden")));
@@ -270,8 +251,7 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
 }
 
 INTERPOSE(ppoll, ppoll, (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
-          (fds, n, timeout, mask), of_poll(fds, n), blocks_for(timeout), .timeout_ns = ns_of(timeout),
-          .fds = fds, .count = n)
+          (fds, n, timeout, mask), of_poll(fds, n), blocks_for(timeout))
 
 extern __typeof__(ppoll) own_ppoll __attribute__((alias("ppoll"), visibility("hidden")));
 
@@ -287,11 +267,7 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time
 
 INTERPOSE(select, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *timeout),
           (n, r, w, e, timeout), of_select(n, r, w, e),
-          blocks_for((const struct timespec *)(const void *)timeout),
-          .timeout_ns = timeout == NULL || !is_address(timeout)
-                            ? -1
-                            : ns_of(&(struct timespec){timeout->tv_sec, timeout->tv_usec * 1000}),
-          .count = (uint64_t)n, .sets = {r, w, e})
+          blocks_for((const struct timespec *)(const void *)timeout))
 
 extern __typeof__(select) own_select __attribute__((alias("select"), visibility("hidden")));
 
@@ -302,38 +278,26 @@ EXPORT int __select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *time
 
 INTERPOSE(pselect, pselect,
           (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *timeout, const sigset_t *mask),
-          (n, r, w, e, timeout, mask), of_select(n, r, w, e), blocks_for(timeout),
-          .timeout_ns = ns_of(timeout), .count = (uint64_t)n, .sets = {r, w, e})
+          (n, r, w, e, timeout, mask), of_select(n, r, w, e), blocks_for(timeout))
 
 INTERPOSE(epoll_wait, epoll_wait, (int epfd, struct epoll_event *events, int max, int timeout),
-          (epfd, events, max, timeout), of_epoll(epfd), timeout != 0, .timeout_ns = ns_of_ms(timeout),
-          .epoll = &epfd)
+          (epfd, events, max, timeout), of_epoll(epfd), timeout != 0)
 
 INTERPOSE(epoll_pwait, epoll_pwait,
           (int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask),
-          (epfd, events, max, timeout, mask), of_epoll(epfd), timeout != 0, .timeout_ns = ns_of_ms(timeout),
-          .epoll = &epfd)
+          (epfd, events, max, timeout, mask), of_epoll(epfd), timeout != 0)
 
 INTERPOSE(epoll_pwait2, epoll_pwait2,
           (int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
            const sigset_t *mask),
-          (epfd, events, max, timeout, mask), of_epoll(epfd), blocks_for(timeout),
-          .timeout_ns = ns_of(timeout), .epoll = &epfd)
+          (epfd, events, max, timeout, mask), of_epoll(epfd), blocks_for(timeout))
 
 /* ---- a new instance's number may be an old one's ------------------------------------------------ */
 
 EXPORT int epoll_create(int size) {
-    int epfd = created(REAL(epoll_create)(size));
-    if (__builtin_expect(hd_recorder_on, 0)) {
-        hd_recorder_epoll(epfd);
-    }
-    return epfd;
+    return created(REAL(epoll_create)(size));
 }
 
 EXPORT int epoll_create1(int flags) {
-    int epfd = created(REAL(epoll_create1)(flags));
-    if (__builtin_expect(hd_recorder_on, 0)) {
-        hd_recorder_epoll(epfd);
-    }
-    return epfd;
+    return created(REAL(epoll_create1)(flags));
 }

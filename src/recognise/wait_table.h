@@ -154,12 +154,6 @@ static inline bool hd_wait_is_the_loops(const struct hd_waits *t, uint64_t hash,
            atomic_load_explicit(&t->last->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
 }
 
-static inline void hd_wait_forget(struct hd_waits *t) {
-    if (t != NULL) {
-        t->last_frame = NULL;
-    }
-}
-
 /* The watch may go meanwhile, its memory does not: hence the loop, which stays. */
 static inline uint64_t hd_wait_loop_begin(struct hd_waits *t) {
     return hd_loop_before_wait(t->loop);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes the recordings anew: runs real programs under the recorder, drives them, and reduces what they wrote.
 
-  tests/recognition/record.py --preload build/lib/libhangdog-preload.so [--list] [NAME...]
+  tests/recognition/record.py [--recorder build/tests/libhangdog-recorder.so] [--list] [NAME...]
 
 README.md says what a recording holds. The programs come from: scripts/install-dependencies recognition
 """
@@ -26,9 +26,9 @@ import plans  # noqa: E402
 class Run:
     """One recorded program, and the servers around it, in a folder of its own."""
 
-    def __init__(self, name, preload):
+    def __init__(self, name, recorder):
         self.name = name
-        self.preload = preload
+        self.recorder = recorder
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"recognition-{name}-"))
         self.log = self.folder / "log"
         self.marks = self.folder / "marks"
@@ -59,7 +59,7 @@ class Run:
 
     def record(self, argv, **options):
         """The program that is recorded."""
-        env = {"LD_PRELOAD": self.preload, "HANGDOG_RECORD": str(self.log)}
+        env = {"LD_PRELOAD": self.recorder, "HANGDOG_RECORD": str(self.log)}
         options["env"] = dict(env, **options.get("env", {}))
         command = " ".join(str(a).replace(str(self.folder), "DIR").replace(str(HERE), "HERE") for a in argv)
         with open(self.path("commands"), "a", encoding="utf-8") as f:
@@ -111,7 +111,7 @@ class Run:
 
 def main():
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("--preload", default="build/lib/libhangdog-preload.so")
+    arguments.add_argument("--recorder", default="build/tests/libhangdog-recorder.so")
     arguments.add_argument("--list", action="store_true")
     arguments.add_argument("--keep", action="store_true", help="keep the folder with the whole log")
     arguments.add_argument("--out", default=str(HERE / "recordings"))
@@ -124,7 +124,7 @@ def main():
     failed = []
     for name in names:
         plan = plans.PLANS[name]
-        run = Run(name, os.path.abspath(options.preload))
+        run = Run(name, os.path.abspath(options.recorder))
         try:
             plan.drive(run)
             for process in reversed(run.started):

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A debug mode: with HANGDOG_RECORD=FILE in the environment every wait of the main thread is written to FILE,
- * one line each (tests/recognition/README.md has the format), so that the rule can be replayed on it. It
- * works with and without the runner, and costs one predictable branch when it is off. Watched thread, which
- * it slows by some tenths of a millisecond a wait; no allocation, errno is kept.
+ * Writes every wait of the main thread to a file, a line each (tests/recognition/README.md has the format),
+ * so that the rule can be replayed on it. A library of its own for LD_PRELOAD, with the file's name in
+ * HANGDOG_RECORD; no part of the product. It slows a wait by some tenths of a millisecond.
  */
 #ifndef HD_RECORDER_H
 #define HD_RECORDER_H
@@ -12,8 +11,6 @@
 #include <sys/select.h>
 
 #include "base/types.h"
-
-extern bool hd_recorder_on;
 
 /* What a wait function was called with. */
 struct hd_recorded_wait {
@@ -25,14 +22,14 @@ struct hd_recorded_wait {
     const int *epoll; /* an epoll instance, or NULL */
 };
 
-/* The constructor's. Ordinary code. */
+/* From the constructor. */
 void hd_recorder_start(const char *file);
 
-/* Around the real call. begin does nothing on other threads. */
+/* Around the real call; errno is kept. Both do nothing on other threads, and before the start. */
 void hd_recorder_begin(const struct hd_recorded_wait *w);
 void hd_recorder_end(int result);
 
-/* An epoll instance was made: its number has a new generation. */
+/* The program made an epoll instance: its number has a new generation. */
 void hd_recorder_epoll(int epfd);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The recorder of waits: a debug mode. Runs on the main thread, around its waits; no allocation.
+ * The recorder of waits. Runs on the main thread, around its waits; no allocation.
  */
-#include "recorder.h"
+#include "recorder/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,6 @@
 #define OBJECTS_MAX 256u
 #define EPOLL_NUMBERS 4096u
 #define LOWEST_FD 900
-
-bool hd_recorder_on;
 
 /* Mapped wipe-on-fork: a forked child finds `file` 0 and is not recorded. */
 static struct recorder {
@@ -253,7 +251,7 @@ static void note_stack(const struct hd_regs *regs) {
 /* ---- waits --------------------------------------------------------------------------------------- */
 
 void hd_recorder_begin(const struct hd_recorded_wait *w) {
-    if (rec->file == 0 || hd_os.get_tid() != rec->tid) {
+    if (rec == NULL || rec->file == 0 || hd_os.get_tid() != rec->tid) {
         return;
     }
     int saved = errno;
@@ -276,10 +274,10 @@ void hd_recorder_begin(const struct hd_recorded_wait *w) {
 
 /* The times come first in the line: it is put together anew. */
 void hd_recorder_end(int result) {
-    uint64_t ended_ns = hd_os_now_ns();
-    if (rec->file == 0 || !rec->open || hd_os.get_tid() != rec->tid) {
+    if (rec == NULL || rec->file == 0 || !rec->open || hd_os.get_tid() != rec->tid) {
         return;
     }
+    uint64_t ended_ns = hd_os_now_ns();
     uint64_t cpu_ns = hd_os_thread_cpu_ns();
     uint32_t rest = rec->bytes;
     char times[160];
@@ -301,7 +299,7 @@ void hd_recorder_end(int result) {
 }
 
 void hd_recorder_epoll(int epfd) {
-    if (epfd >= 0 && rec->file != 0) {
+    if (rec != NULL && epfd >= 0 && rec->file != 0) {
         rec->generation[(unsigned)epfd % EPOLL_NUMBERS]++;
     }
 }
@@ -326,8 +324,6 @@ void hd_recorder_start(const char *file) {
     hd_modules_init_live(&rec->modules, -1);
     rec->modules.memory = (struct hd_memory){.read = read_own};
     hd_unwinder_init((void *)rec->unwinder, &rec->modules);
-    rec->file = open_high(file);
-    if (rec->file > 0) {
-        hd_recorder_on = true;
-    }
+    int fd = open_high(file);
+    rec->file = fd > 0 ? fd : 0;
 }
