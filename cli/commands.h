@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The subcommands.
+ * The commands. The file of each has its table of options.
  */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-/* One subcommand each: argv[0] is its name. Returns the exit status. */
-int cmd_run(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_show(int argc, char **argv);
+#include "cli/base/options.h"
+
+extern const struct command command_run, command_list, command_show;
+
+/* What a user may write before a command's name. */
+struct before_command {
+    bool json;
+    const char *spool;
+};
+
+/* hangdog itself: the options before a command's name, and in `commands` all of them. */
+extern const struct command command_hangdog;
 
 #endif

@@ -5,51 +5,63 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/base/output.h"
 #include "cli/base/sanitize.h"
-#include "cli/base/shell_quote.h"
 
 void problem_set(struct problem *p, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(p->text, sizeof p->text, format, args);
     va_end(args);
+    p->command[0] = '\0';
 }
 
-/* Names in it come from anywhere, and it stays one line. */
-static void say_line(char *text) {
-    char line[sizeof "hangdog: \n" + sizeof((struct problem *)0)->text];
-    plain_text(text);
-    say_whole(line, (size_t)snprintf(line, sizeof line, "hangdog: %s\n", text));
-}
-
-int complain(const char *format, ...) {
-    char text[sizeof((struct problem *)0)->text];
+void error_try(struct problem *p, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(p->command, sizeof p->command, format, args);
     va_end(args);
-    say_line(text);
+}
+
+int error_print(const struct problem *p) {
+    static const char own_line[] = "\n  try: ", same_line[] = "; try: ";
+    char line[sizeof "hangdog: " + sizeof own_line + 2 * PROBLEM_BYTES];
+    struct problem plain = *p;
+    /* Names in it come from anywhere, and each part stays one line. */
+    plain_text(plain.text);
+    plain_text(plain.command);
+    const char *between = plain.command[0] == '\0' ? "" : isatty(STDERR_FILENO) ? own_line : same_line;
+    int n = snprintf(line, sizeof line, "hangdog: %s%s%s\n", plain.text, between, plain.command);
+    say_whole(line, (size_t)n);
     return EXIT_ERROR;
 }
 
-int complain_usage(const char *command, const char *format, ...) {
-    char text[sizeof((struct problem *)0)->text];
+int print_error(const char *format, ...) {
+    struct problem p = {.command = ""};
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(p.text, sizeof p.text, format, args);
     va_end(args);
-    size_t n = strlen(text);
-    snprintf(text + n, sizeof text - n, "; see: %s%s%s --help", own_command(), command != NULL ? " " : "",
-             command != NULL ? command : "");
-    say_line(text);
-    return EXIT_USAGE;
+    return error_print(&p);
+}
+
+int print_error_try(const char *command, const char *format, ...) {
+    struct problem p;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p.text, sizeof p.text, format, args);
+    va_end(args);
+    snprintf(p.command, sizeof p.command, "%s", command != NULL ? command : "");
+    return error_print(&p);
 }
 
 int written(const char *what) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
-    return complain("writing %s: %s", what, errno != 0 ? strerror(errno) : "it was cut off");
+    if (errno == EPIPE)
+        return 0;
+    return print_error("cannot write %s: %s", what, errno != 0 ? strerror(errno) : "the output was cut off");
 }

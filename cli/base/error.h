@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * Errors for a person: one line each on stderr, and the exit status for it.
+ * Errors for a user, on stderr: "hangdog: cannot VERB OBJECT: REASON", then a command that helps. On a
+ * terminal "  try: COMMAND" has a line of its own; elsewhere it follows after a semicolon.
  */
 #ifndef CLI_ERROR_H
 #define CLI_ERROR_H
 
 enum { EXIT_ERROR = 1, EXIT_USAGE = 2 };
 
-/* Why something could not be done, as one line: what was being done: why; what to do. */
+#define PROBLEM_BYTES 2048
+
+/* Why something failed, as one line. */
 struct problem {
-    char text[2048];
+    char text[PROBLEM_BYTES];
+    char command[PROBLEM_BYTES]; /* one that helps; empty: none */
 };
 void problem_set(struct problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* After problem_set. */
+void error_try(struct problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "hangdog: TEXT" on stderr. Return the exit status for it: 1, and 2 for a wrong use, which points to --help.
- */
-int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int complain_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Each returns EXIT_ERROR. `command`: one that helps, or NULL. */
+int print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int print_error_try(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int error_print(const struct problem *p);
+#define complain print_error /* the name before */
 
-/* All that was printed is out: 0, or a complaint that names it, and its status. */
+/* Everything that was printed is written: 0. Else an error that names it, and its status; none where the
+ * reader of a pipe has gone. */
 int written(const char *what);
 
 #endif

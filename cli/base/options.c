@@ -1,142 +1,335 @@
-/* SPDX-License-Identifier: MIT
- *
- * Ordinary code: options of a command.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/base/options.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/duration.h"
 #include "cli/base/error.h"
+#include "cli/base/help.h"
+#include "cli/base/shell_quote.h"
+#include "cli/base/suggestion.h"
+#include "cli/base/terminal.h"
+#include "hangdog/hangdog.h"
 
-#define OPTIONS_MAX 32
-#define HELP 'h'
-#define FIRST 256 /* of an option of the table: beyond every character */
+#define NAMES_BYTES 1024
+#define OPERANDS_MAX 4096
 
-#define NAME_BYTES 64
+static struct common {
+    bool help, version, quiet;
+    const char *color;
+} common;
 
-/* "--name VALUE", and how long that is. */
-static int words_of(const struct command_option *o, char words[NAME_BYTES]) {
-    return snprintf(words, NAME_BYTES, "--%s%s%s", o->name, o->value != NULL ? " " : "",
-                    o->value != NULL ? o->value : "");
+const struct command_option options_common[] = {
+    {.name = "help",
+     .letter = 'h',
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct common, help),
+     .help = "print this help"},
+    {.name = "version",
+     .letter = 'V',
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct common, version),
+     .help = "print the version"},
+    {.name = "color",
+     .kind = OPTION_TEXT,
+     .to = offsetof(struct common, color),
+     .value = "WHEN",
+     .words = "auto|always|never",
+     .help = "colour: auto, always or never",
+     .more = "auto: on a terminal, unless NO_COLOR is set or TERM is dumb. CLICOLOR_FORCE means always."},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct common, quiet),
+     .help = "print errors only"},
+    {0},
+};
+
+bool options_quiet(void) {
+    return common.quiet;
 }
 
-/* Lines, each one from the second on behind `indent` spaces. */
-static void print_lines(const char *text, int indent) {
-    for (; *text != '\0'; text++) {
-        putchar(*text);
-        if (*text == '\n') {
-            printf("%*s", indent, "");
-        }
-    }
-    putchar('\n');
+int options_wrong_use(const struct command *c, const char *format, ...) {
+    char text[PROBLEM_BYTES], command[PROBLEM_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(command, sizeof command, "%s%s%s --help", own_command(), c->name[0] != '\0' ? " " : "", c->name);
+    print_error_try(command, "%s", text);
+    return c->wrong_use != 0 ? c->wrong_use : EXIT_USAGE;
 }
 
-static void print_help(const struct command *c) {
-    static const struct command_option help = {.name = "help", .help = "this text"};
-    char words[NAME_BYTES];
-    int width = words_of(&help, words);
-    for (const struct command_option *o = c->options; o->name != NULL; o++) {
-        int n = words_of(o, words);
-        width = n > width ? n : width;
+/* One option on the command line. */
+struct given {
+    const struct command_option *option;
+    void *to;          /* what its offset counts from */
+    const char *value; /* NULL: none */
+};
+
+/* The table's options, then the common ones. NULL at the end. */
+static const struct command_option *option_at(const struct command *c, size_t i, bool *is_common) {
+    size_t own = 0;
+    while (c->options != NULL && c->options[own].name != NULL) {
+        own++;
     }
-    printf("%s\n\nusage: hangdog %s %s\n\n", c->about, c->name, c->usage);
-    if (c->operands != NULL) {
-        printf("%s\n\n", c->operands);
-    }
-    for (const struct command_option *o = c->options;; o++) {
-        const struct command_option *one = o->name != NULL ? o : &help;
-        words_of(one, words);
-        printf("  %-*s   ", width, words);
-        print_lines(one->help, width + 5);
-        if (one == &help) {
+    *is_common = i >= own;
+    const struct command_option *o = i < own ? &c->options[i] : &options_common[i - own];
+    return o->name != NULL ? o : NULL;
+}
+
+/* The option of this name, or of which it is the only beginning. NULL, and in `names` those that it begins.
+ */
+static const struct command_option *find_long(const struct command *c, const char *name, size_t length,
+                                              bool *is_common, char names[NAMES_BYTES]) {
+    const struct command_option *found = NULL;
+    size_t matches = 0, n = 0;
+    bool common_one;
+    names[0] = '\0';
+    for (size_t i = 0;; i++) {
+        const struct command_option *o = option_at(c, i, &common_one);
+        if (o == NULL) {
             break;
         }
+        bool whole = (strlen(o->name) == length && strncmp(o->name, name, length) == 0) ||
+                     (o->alias != NULL && strlen(o->alias) == length && strncmp(o->alias, name, length) == 0);
+        if (!whole && (length == 0 || strncmp(o->name, name, length) != 0)) {
+            continue;
+        }
+        found = o;
+        *is_common = common_one;
+        if (whole) {
+            return o;
+        }
+        n += (size_t)snprintf(names + n, n < NAMES_BYTES ? NAMES_BYTES - n : 0, "%s--%s",
+                              matches++ == 0 ? "" : ", ", o->name);
     }
-    printf("\n%s\n", c->after);
+    return matches == 1 ? found : NULL;
 }
 
-static bool parse_number(const struct command_option *o, const char *text) {
+static int unknown_long(const struct command *c, const char *name, size_t length, const char *names) {
+    if (strchr(names, ',') != NULL) {
+        return options_wrong_use(c, "'--%.*s' is ambiguous: %s", (int)length, name, names);
+    }
+    char word[64];
+    struct suggestion nearest = {.word = word};
+    bool is_common;
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    for (size_t i = 0; i < sizeof c->instead / sizeof c->instead[0]; i++) {
+        if (c->instead[i].option != NULL && strcmp(c->instead[i].option, word) == 0) {
+            return options_wrong_use(c, "unknown option '--%s'; did you mean '%s'?", word,
+                                     c->instead[i].command);
+        }
+    }
+    for (size_t i = 0;; i++) {
+        const struct command_option *o = option_at(c, i, &is_common);
+        if (o == NULL) {
+            break;
+        }
+        suggestion_add(&nearest, o->name);
+    }
+    if (nearest.nearest != NULL) {
+        return options_wrong_use(c, "unknown option '--%.*s'; did you mean '--%s'?", (int)length, name,
+                                 nearest.nearest);
+    }
+    return options_wrong_use(c, "unknown option '--%.*s'", (int)length, name);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static int take_count(const struct command *c, const struct given *g, long *to) {
+    const struct command_option *o = g->option;
     char *end;
     errno = 0;
-    long v = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || v < o->number.min || v > o->number.max) {
-        return false;
+    long v = strtol(g->value, &end, 10);
+    if (errno != 0 || end == g->value || *end != '\0' || v < o->min || v > o->max) {
+        return options_wrong_use(c, "--%s '%s': want a number from %ld to %ld", o->name, g->value,
+                                 (long)o->min, (long)o->max);
     }
-    *o->number.to = v;
-    return true;
+    *to = v;
+    return 0;
+}
+
+static int take_duration(const struct command *c, const struct given *g, int64_t *to) {
+    const struct command_option *o = g->option;
+    char least[DURATION_BYTES], most[DURATION_BYTES];
+    int64_t ns = duration_parse(g->value);
+    if (ns < o->min || ns > o->max) {
+        return options_wrong_use(c, "--%s '%s': want %s to %s, as %s", o->name, g->value,
+                                 duration_write(least, o->min), duration_write(most, o->max),
+                                 o->max >= 2 * DURATION_S ? "2s" : "20ms");
+    }
+    *to = ns;
+    return 0;
+}
+
+/* True when the value is one of "a|b|c". */
+static bool is_one_of(const char *words, const char *value, struct suggestion *nearest, char *copy) {
+    char *rest = NULL;
+    for (char *word = strtok_r(copy, "|", &rest); word != NULL; word = strtok_r(NULL, "|", &rest)) {
+        if (strcmp(word, value) == 0) {
+            return true;
+        }
+        suggestion_add(nearest, word);
+    }
+    (void)words;
+    return false;
+}
+
+static int take_text(const struct command *c, const struct given *g, const char **to) {
+    const struct command_option *o = g->option;
+    char copy[512] = "", wanted[512] = "";
+    struct suggestion nearest = {.word = g->value};
+    *to = g->value;
+    if (o->words == NULL) {
+        return 0;
+    }
+    snprintf(copy, sizeof copy, "%s", o->words);
+    if (is_one_of(o->words, g->value, &nearest, copy)) {
+        return 0;
+    }
+    if (nearest.nearest != NULL) {
+        return options_wrong_use(c, "--%s '%s': did you mean '%s'?", o->name, g->value, nearest.nearest);
+    }
+    size_t n = 0;
+    for (const char *w = o->words; *w != '\0' && n + 3 < sizeof wanted; w++) {
+        n += (size_t)snprintf(wanted + n, sizeof wanted - n, *w == '|' ? ", " : "%c", *w);
+    }
+    return options_wrong_use(c, "--%s '%s': want one of %s", o->name, g->value, wanted);
 }
 
 /* 0, or the status of a wrong use. */
-static int take(const struct command *c, const struct command_option *o, const char *value) {
-    if (o->flag != NULL) {
-        *o->flag = true;
-    } else if (value[0] == '\0') {
-        return complain_usage(c->name, "'--%s' needs a value (%s), not an empty one", o->name, o->value);
-    } else if (o->text != NULL) {
-        *o->text = value;
-    } else if (o->list == NULL) {
-        return parse_number(o, value)
-                   ? 0
-                   : complain_usage(c->name, "--%s takes %s from %ld to %ld, not '%s'", o->name,
-                                    strcmp(o->value, "MS") == 0 ? "milliseconds" : "a number", o->number.min,
-                                    o->number.max, value);
-    } else if (o->list->count == TEXT_LIST_MAX) {
-        return complain_usage(c->name, "--%s can be given %d times", o->name, TEXT_LIST_MAX);
-    } else {
-        o->list->text[o->list->count++] = value;
+static int take(const struct command *c, const struct given *g) {
+    const struct command_option *o = g->option;
+    void *to = (char *)g->to + o->to;
+    if (o->kind != OPTION_FLAG && g->value[0] == '\0') {
+        return options_wrong_use(c, "--%s '': want %s", o->name, o->value);
+    }
+    switch (o->kind) {
+    case OPTION_FLAG:
+        *(bool *)to = true;
+        return 0;
+    case OPTION_TEXT:
+        return take_text(c, g, to);
+    case OPTION_COUNT:
+        return take_count(c, g, to);
+    case OPTION_DURATION:
+        return take_duration(c, g, to);
+    case OPTION_LIST: {
+        struct text_list *list = to;
+        if (list->count == TEXT_LIST_MAX) {
+            return options_wrong_use(c, "--%s is given more than %d times", o->name, TEXT_LIST_MAX);
+        }
+        list->text[list->count++] = g->value;
+        return 0;
+    }
     }
     return 0;
 }
 
-/* What getopt_long could not take; `word` is the one that it read last, which a cluster of letters is only
- * with its last. Returns the status. */
-static int refuse(const struct command *c, const struct option *options, int got, const char *word) {
-    char names[OPTIONS_MAX * NAME_BYTES] = "";
-    int known = 0;
-    if (got == ':') {
-        return complain_usage(c->name, "'%s' needs a value", word);
-    }
-    if (optopt >= FIRST || optopt == HELP) {
-        return complain_usage(c->name, "'%.*s' takes no value", (int)strcspn(word, "="), word);
-    }
-    if (optopt != 0) {
-        return complain_usage(c->name, "there is no option '-%c'", optopt);
-    }
-    for (const struct option *o = options; o->name != NULL; o++) {
-        if (strncmp(o->name, word + 2, strcspn(word + 2, "=")) == 0) {
-            size_t n = strlen(names);
-            snprintf(names + n, sizeof names - n, "%s--%s", known++ == 0 ? "" : " or ", o->name);
-        }
-    }
-    return known > 1 ? complain_usage(c->name, "'%s' may be %s", word, names)
-                     : complain_usage(c->name, "there is no option '%s'", word);
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* The command line as far as it is read. */
+struct words {
+    int argc, at;
+    char **argv;
+};
+
+static const char *next_word(struct words *w) {
+    return w->at < w->argc ? w->argv[w->at++] : NULL;
 }
 
-int options_parse(const struct command *c, int argc, char **argv, int *status) {
-    struct option options[OPTIONS_MAX + 1] = {{"help", no_argument, NULL, HELP}};
-    for (int i = 0; c->options[i].name != NULL && i + 1 < OPTIONS_MAX; i++) {
-        const struct command_option *o = &c->options[i];
-        options[i + 1] =
-            (struct option){o->name, o->flag != NULL ? no_argument : required_argument, NULL, FIRST + i};
+static int take_long(const struct command *c, void *to, struct words *w, const char *word) {
+    char names[NAMES_BYTES];
+    bool is_common = false;
+    size_t length = strcspn(word + 2, "=");
+    const char *equals = word[2 + length] == '=' ? word + 2 + length + 1 : NULL;
+    const struct command_option *o = find_long(c, word + 2, length, &is_common, names);
+    struct given g = {.option = o, .to = is_common ? (void *)&common : to, .value = equals};
+    if (o == NULL) {
+        return unknown_long(c, word + 2, length, names);
     }
-    opterr = 0;
-    optind = 0; /* from anew */
+    if (o->kind == OPTION_FLAG && equals != NULL) {
+        return options_wrong_use(c, "'--%s' takes no value", o->name);
+    }
+    if (o->kind != OPTION_FLAG && equals == NULL && (g.value = next_word(w)) == NULL) {
+        return options_wrong_use(c, "'--%s' lacks its value, %s", o->name, o->value);
+    }
+    return take(c, &g);
+}
+
+/* A cluster of letters; the last one may have a value. */
+static int take_letters(const struct command *c, void *to, struct words *w, const char *word) {
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        const struct command_option *o;
+        bool is_common;
+        for (size_t i = 0; (o = option_at(c, i, &is_common)) != NULL && o->letter != *letter; i++) {
+        }
+        if (o == NULL) {
+            return options_wrong_use(c, "unknown option '-%c'", *letter);
+        }
+        struct given g = {.option = o, .to = is_common ? (void *)&common : to};
+        bool last = o->kind != OPTION_FLAG;
+        if (last) {
+            g.value = letter[1] != '\0' ? letter + 1 : next_word(w);
+        }
+        if (last && g.value == NULL) {
+            return options_wrong_use(c, "'-%c' lacks its value, %s", *letter, o->value);
+        }
+        int status = take(c, &g);
+        if (status != 0 || last) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+/* True when the command has done what was asked for. */
+static bool help_or_version(const struct command *c, int *status) {
+    terminal_choose_colour(common.color);
+    if (common.help) {
+        help_print(stdout, c);
+        *status = written("the help");
+    } else if (common.version) {
+        puts("hangdog " HANGDOG_VERSION);
+        *status = written("the version");
+    }
+    return common.help || common.version;
+}
+
+int options_parse(const struct command *c, void *to, int argc, char **argv, int *status) {
+    struct words w = {.argc = argc, .at = 1, .argv = argv};
+    int operands = 0;
+    char **operand = malloc((size_t)(argc + 1) * sizeof *operand);
     *status = 0;
-    for (int got; (got = getopt_long(argc, argv, c->stops ? "+:h" : ":h", options, NULL)) != -1;) {
-        if (got == HELP) {
-            print_help(c);
-            *status = written("the help");
-            return -1;
+    while (operand != NULL && w.at < argc && *status == 0) {
+        char *word = argv[w.at++];
+        if (strcmp(word, "--") == 0) {
+            break;
         }
-        *status = got < FIRST ? refuse(c, options, got, argv[optind - 1])
-                              : take(c, &c->options[got - FIRST], optarg);
-        if (*status != 0) {
-            return -1;
+        if (word[0] != '-' || word[1] == '\0') {
+            if (c->stops) {
+                w.at--;
+                break;
+            }
+            operand[operands++] = word;
+        } else {
+            *status = word[1] == '-' ? take_long(c, to, &w, word) : take_letters(c, to, &w, word);
+        }
+        if (common.help && *status == 0) {
+            break;
         }
     }
-    return optind;
+    /* Operands go to the end of what was read, in their order. */
+    if (operand != NULL) {
+        memcpy(argv + w.at - operands, operand, (size_t)operands * sizeof *operand);
+    } else {
+        *status = print_error("cannot read the options: out of memory");
+    }
+    free(operand);
+    return *status != 0 || help_or_version(c, status) ? -1 : w.at - operands;
 }

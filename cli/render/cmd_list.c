@@ -9,6 +9,7 @@
 #include "cli/render/short_name.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,37 +19,44 @@
 #define ID_WIDTH_MIN 13 /* "01a1fb7d-045d": the time to the millisecond */
 enum { TIME_WIDTH = 19, DURATION_WIDTH = 9, FUNCTION_WIDTH_MIN = 28 };
 
+static int cmd_list(int argc, char **argv);
+
 struct options {
     const char *spool;
     bool json, no_symbols;
 };
 
+static const struct command_option list_options[] = {
+    {.name = "json", .kind = OPTION_FLAG, .to = offsetof(struct options, json), .help = "a JSON array"},
+    {.name = "no-symbols",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, no_symbols),
+     .help = "modules and offsets in place of functions: faster"},
+    {.name = "spool",
+     .kind = OPTION_TEXT,
+     .to = offsetof(struct options, spool),
+     .value = "DIR",
+     .help = "the reports in DIR, not those in every spool of yours",
+     .completion = COMPLETE_FOLDER},
+    {0},
+};
+
+const struct command command_list = {
+    .name = "list",
+    .group = "Look back",
+    .about = "List the reports, newest last",
+    .usage = "[OPTIONS]",
+    .example = {{"list", "all reports"}, {"list --json", "for programs"}},
+    .deep = true,
+    .options = list_options,
+    .run = cmd_list,
+};
+
 /* The operands' index, -1 with the exit status in *status. */
 static int parse_options(int argc, char **argv, struct options *o, int *status) {
-    const struct command_option options[] = {
-        {.name = "spool",
-         .value = "DIR",
-         .text = &o->spool,
-         .help = "the reports in DIR, not those in every spool of yours"},
-        {.name = "json", .flag = &o->json, .help = "as a JSON array"},
-        {.name = "no-symbols",
-         .flag = &o->no_symbols,
-         .help = "modules and offsets in place of functions: faster"},
-        {0},
-    };
-    const struct command list = {
-        .name = "list",
-        .about =
-            "Lists the reports, newest last: id, when, kind, duration, cause, the app's own function on top, app.",
-        .usage = "[OPTIONS]",
-        .options = options,
-        .after =
-            "Without --spool: the folders in $XDG_STATE_HOME/hangdog, else in ~/.local/state/hangdog.\n"
-            "On a terminal long names of functions are shortened; elsewhere (| grep) and by --json they are whole.",
-    };
-    int first = options_parse(&list, argc, argv, status);
+    int first = options_parse(&command_list, o, argc, argv, status);
     if (first >= 0 && first != argc) {
-        *status = complain_usage("list", "'%s' is too much", argv[first]);
+        *status = options_wrong_use(&command_list, "unexpected '%s'", argv[first]);
         return -1;
     }
     return first;
@@ -83,7 +91,7 @@ static json_t *read_all(const struct report_files *files, const struct options *
         json_t *report = report_load(files->file[i].path, &why);
         if (report == NULL) {
             if (!report_is_gone(files->file[i].path))
-                *status = complain("%s", why.text);
+                *status = error_print(&why);
             continue;
         }
         if (symbolizer != NULL)
@@ -191,7 +199,7 @@ static void print_table(const json_t *all, int id) {
         print_line(json_array_get(all, i), &w);
 }
 
-int cmd_list(int argc, char **argv) {
+static int cmd_list(int argc, char **argv) {
     struct options o = {0};
     struct report_files files;
     struct problem why;
@@ -199,7 +207,7 @@ int cmd_list(int argc, char **argv) {
     if (parse_options(argc, argv, &o, &status) < 0)
         return status;
     if (reports_find(o.spool, &files, &why) != 0)
-        return complain("%s", why.text);
+        return error_print(&why);
     if (files.unread)
         status = EXIT_ERROR;
     json_t *all = read_all(&files, &o, &status);

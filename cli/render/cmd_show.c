@@ -12,48 +12,70 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int cmd_show(int argc, char **argv);
 
 struct options {
     const char *spool; /* NULL: those of every app */
     bool json, threads, no_symbols;
 };
 
+static const struct command_option show_options[] = {
+    {.name = "threads",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, threads),
+     .help = "all threads with their stacks"},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, json),
+     .help = "the whole report as JSON, with functions, files and lines"},
+    {.name = "no-symbols",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, no_symbols),
+     .help = "modules and offsets in place of functions: faster"},
+    {.name = "spool",
+     .kind = OPTION_TEXT,
+     .to = offsetof(struct options, spool),
+     .value = "DIR",
+     .help = "look for the report in DIR, not in every spool of yours",
+     .completion = COMPLETE_FOLDER},
+    {0},
+};
+
+const struct command command_show = {
+    .name = "show",
+    .group = "Look back",
+    .about = "Show one report: what hung, for how long, and why",
+    .usage = "[OPTIONS] ID|FILE|latest",
+    .example = {{"show latest", "the last hang in full"},
+                {"show a7ac1f", "a hang by the id that hangdog list prints"},
+                {"show ./report.json", "a report of a file"},
+                {"show latest --json", "for programs: docs/report.schema.json"}},
+    .description =
+        "The report is the latest one that is not of a session, a file (a name with a slash in it, or that ends "
+        "with .json), or an id: a part is enough that no other report has.\n\n"
+        "Lines and inlined functions need debug information: that of the program's file, a file below "
+        "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. JavaScript functions need node "
+        "--perf-basic-prof --interpreted-frames-native-stack.\n\n",
+    .deep = true,
+    .operand = COMPLETE_REPORT,
+    .options = show_options,
+    .run = cmd_show,
+};
+
 /* The report's index in argv, -1 with the exit status in *status. */
 static int parse_options(int argc, char **argv, struct options *o, int *status) {
-    const struct command_option options[] = {
-        {.name = "spool",
-         .value = "DIR",
-         .text = &o->spool,
-         .help = "look for the report in DIR, not in every spool of yours"},
-        {.name = "json",
-         .flag = &o->json,
-         .help = "the whole report as JSON, with functions, files and lines"},
-        {.name = "threads", .flag = &o->threads, .help = "each thread with its stack, too"},
-        {.name = "no-symbols", .flag = &o->no_symbols, .help = "modules and offsets only: faster"},
-        {0},
-    };
-    const struct command show = {
-        .name = "show",
-        .about = "Shows one report: what hung, for how long, and why.",
-        .usage = "[OPTIONS] ID|FILE|latest",
-        .operands = "  ID        of the report, or the beginning of one: see hangdog list\n"
-                    "  FILE      a report's file (a name with a / in it, or that ends with .json)\n"
-                    "  latest    the newest report that is not of a session, else the newest session",
-        .options = options,
-        .after =
-            "Lines and inlined functions need debug information: that of the program's file, or a file of it below\n"
-            "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. JavaScript functions need\n"
-            "node --perf-basic-prof --interpreted-frames-native-stack.",
-    };
-    int first = options_parse(&show, argc, argv, status);
+    int first = options_parse(&command_show, o, argc, argv, status);
     if (first < 0 || argc - first == 1) {
         return first;
     }
-    *status = argc == first ? complain_usage("show", "which report? An ID, a FILE, or latest")
-                            : complain_usage("show", "one report at a time, not '%s' too", argv[first + 1]);
+    *status = argc == first ? options_wrong_use(&command_show, "which report? An ID, a FILE, or latest")
+                            : options_wrong_use(&command_show, "unexpected '%s': one report at a time",
+                                                argv[first + 1]);
     return -1;
 }
 
@@ -84,7 +106,7 @@ static int print_text(const json_t *report, const json_t *notes, const struct op
     return 0;
 }
 
-int cmd_show(int argc, char **argv) {
+static int cmd_show(int argc, char **argv) {
     struct options o = {0};
     struct problem why;
     int status = 0;
@@ -95,7 +117,7 @@ int cmd_show(int argc, char **argv) {
     json_t *report = reports_pick(o.spool, argv[which], &path, &why);
     if (report == NULL) {
         free(path);
-        return complain("%s", why.text);
+        return error_print(&why);
     }
     json_t *notes = NULL;
     struct symbolizer *symbolizer = NULL;

@@ -3,13 +3,13 @@
  * Durations, times and texts for a person. Ordinary code.
  */
 #include "cli/base/shell_quote.h"
+#include "cli/base/terminal.h"
 #include "cli/render/render_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 const char *render_duration(char text[RENDER_DURATION_BYTES], int64_t ns) {
     if (ns >= 3600 * INT64_C(1000000000))
@@ -36,10 +36,7 @@ const char *render_time(char text[RENDER_TIME_BYTES], const char *rfc3339) {
 }
 
 bool render_wants_colour(FILE *out) {
-    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    if (no_colour != NULL && no_colour[0] != 0)
-        return false;
-    return isatty(fileno(out)) && terminal != NULL && strcmp(terminal, "dumb") != 0;
+    return terminal_wants_colour(fileno(out));
 }
 
 struct style render_style(bool colour) {

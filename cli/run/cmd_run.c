@@ -298,8 +298,8 @@ static uint32_t or_no_limit(long asked) {
 }
 
 static void fill_options(struct hd_record_options *to, const struct run_options *o, const char *spool) {
-    to->threshold_ns = (uint64_t)o->threshold_ms * HD_NS_PER_MS;
-    to->interval_ns = (uint64_t)o->interval_ms * HD_NS_PER_MS;
+    to->threshold_ns = (uint64_t)o->threshold_ns;
+    to->interval_ns = (uint64_t)o->interval_ns;
     to->launch_threshold_ns = LAUNCH_THRESHOLD_NS;
     to->seccomp_filters = filters_tried();
     to->follow = o->follow;

@@ -6,13 +6,152 @@
 
 #include <string.h>
 
+#include "cli/base/duration.h"
 #include "cli/base/path.h"
+#include "cli/commands.h"
 #include "cli/run/program_check.h"
 #include "record/record.h"
 
-#define THRESHOLD_MS 500
-#define INTERVAL_MS 50
+#define THRESHOLD_NS (500 * DURATION_MS)
+#define INTERVAL_NS (50 * DURATION_MS)
 #define REPORTS_MAX 1000000
+
+#define TO(member) .to = offsetof(struct run_options, member)
+
+static const struct command_option run_options[] = {
+    {.name = "threshold",
+     .letter = 't',
+     .kind = OPTION_DURATION,
+     TO(threshold_ns),
+     .value = "TIME",
+     .group = "What is a hang",
+     .min = 10 * DURATION_MS,
+     .max = DURATION_H,
+     .help = "a turn of the loop this long is a hang (500ms)"},
+    {.name = "interval",
+     .kind = OPTION_DURATION,
+     TO(interval_ns),
+     .value = "TIME",
+     .min = DURATION_MS,
+     .max = DURATION_S,
+     .help = "time between two samples of the stack (50ms)"},
+    {.name = "loop",
+     .kind = OPTION_TEXT,
+     TO(loop),
+     .value = "MODULE[:FUNC]",
+     .group = "Where the loop is",
+     .help = "the loop waits in this library, program, function",
+     .more =
+         "Every other wait is part of a turn. Without this option Hangdog recognises the loop by what it does. "
+         "Examples: libuv, libglib-2.0:g_main_loop_run, my-server:wait_for_events."},
+    {.name = "thread",
+     .kind = OPTION_LIST,
+     TO(threads),
+     .value = "NAME",
+     .help = "watch threads of this name too; up to 16 times",
+     .more = "The name is that of /proc/PID/task/TID/comm. Each such thread has a loop of its own."},
+    {.name = "follow",
+     .letter = 'f',
+     .kind = OPTION_FLAG,
+     TO(follow),
+     .help = "watch child processes too",
+     .more =
+         "Each child has reports of its own, whether the program forks it or starts another program in it. "
+         "Hangdog names the children that still run when the program has ended, and keeps their reports."},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     TO(json),
+     .group = "Output",
+     .help = "print each report as a line of JSON",
+     .more =
+         "The lines are on standard error, between the program's own, and start with "
+         "{\"format\":\"hangdog-report/1\". All else that Hangdog prints starts with \"hangdog: \". For a stream "
+         "of its own: --on-hang 'cat \"$1\" >>FILE'."},
+    {.name = "name",
+     .kind = OPTION_TEXT,
+     TO(name),
+     .value = "NAME",
+     .group = "Reports",
+     .completion = COMPLETE_APP,
+     .help = "name of the app (the program's)"},
+    {.name = "spool",
+     .kind = OPTION_TEXT,
+     TO(spool),
+     .value = "DIR",
+     .completion = COMPLETE_FOLDER,
+     .help = "folder of the reports ($XDG_STATE_HOME/hangdog/NAME)"},
+    {.name = "without-paths",
+     .kind = OPTION_FLAG,
+     TO(without_paths),
+     .help = "no paths, peers or file names in reports",
+     .more =
+         "The report leaves out the peers and files that a call waited for, and the folders of code files "
+         "outside of /usr, /lib and /opt. Functions of such files have no names."},
+    {.name = "reports-per-day",
+     .kind = OPTION_COUNT,
+     TO(reports_per_day),
+     .value = "N",
+     .min = 1,
+     .max = REPORTS_MAX,
+     .help = "most reports of a day (all)",
+     .more = "The session's report counts the hangs without a report."},
+    {.name = "reports-per-fingerprint",
+     .kind = OPTION_COUNT,
+     TO(reports_per_fingerprint),
+     .value = "N",
+     .min = 1,
+     .max = REPORTS_MAX,
+     .help = "the same of hangs that are alike (all)",
+     .more = "One more report of such hangs is written every 10 minutes."},
+    {.name = "exec",
+     .kind = OPTION_FLAG,
+     TO(exec),
+     .group = "Services",
+     .help = "become the program: it keeps this process number",
+     .more = "Hangdog prints nothing then, and reports are in the spool only. The next start with this spool "
+             "reports a hang in which the program died."},
+    {.name = "on-hang",
+     .kind = OPTION_TEXT,
+     TO(on_hang),
+     .value = "COMMAND",
+     .completion = COMPLETE_PROGRAM,
+     .help = "run for each report, its file in $1",
+     .more =
+         "/bin/sh runs the command when a hang ends or has lasted for 5 s. The path of the report is $1 and "
+         "$HANGDOG_REPORT. One command runs at a time, its output goes to standard error, and when the program "
+         "has ended the rest have 5 s."},
+    {0},
+};
+
+const struct command command_run = {
+    .name = "run",
+    .group = "Watch",
+    .about = "Run a program, watch its event loop, and show each hang as it ends",
+    .usage = "[OPTIONS] [--] PROGRAM [ARGUMENT...]",
+    .example = {{"run -- ./server -p 80", "watch a program"},
+                {"run -t 100ms -f -- ./app", "short hangs too, and those of its children"}},
+    .description =
+        "Hangdog preloads a library into the program, which watches the event loop of the main thread. It prints "
+        "each hang on standard error as it ends, with the function that cost the time, and keeps a report in the "
+        "spool. The program's output, exit status and signals are its own.\n\n"
+        "A program that takes no library runs unwatched, and Hangdog says so: a static program, one of another "
+        "architecture or C library, a set-user-id one, and one written in Go.\n\n"
+        "A thread's loop is where it waits (poll, select, epoll_wait) for the third time, for 100 ms in all, and for "
+        "more than half of the time that it is blocked. Where Hangdog saw no event loop, the loop may be in another "
+        "thread (--thread), in a child (--follow), or at a wait that does not look like one (--loop). A loop that "
+        "waits by other means, a condition variable or io_uring, cannot be watched.\n\n",
+    .exit_status =
+        "N\tthe program's own; 128 and the number of the signal that ended it, where the signal does not "
+        "end hangdog too\n"
+        "125\twrong use, or Hangdog failed before the program started\n"
+        "126\tthe program cannot be run\n"
+        "127\tthe program was not found\n",
+    .stops = true,
+    .wrong_use = 125,
+    .operand = COMPLETE_PROGRAM,
+    .options = run_options,
+    .run = cmd_run,
+};
 
 /* Names on both sides of a colon that is there. */
 static bool is_loop(const char *text) {
@@ -30,124 +169,42 @@ static bool is_name(const char *text) {
 /* 0, or the status of a wrong use. */
 static int check(const struct run_options *o) {
     if (o->name != NULL && !is_name(o->name)) {
-        return complain_usage("run", "--name takes 1 to %d bytes without a slash, not '%.300s'",
-                              HD_RECORD_STRING - 1, o->name);
+        return options_wrong_use(&command_run, "--name '%.300s': want 1 to %d bytes without a slash", o->name,
+                                 HD_RECORD_STRING - 1);
     }
     if (o->loop != NULL && !is_loop(o->loop)) {
-        return complain_usage("run", "--loop takes MODULE or MODULE:FUNCTION, at most %d bytes, not '%s'",
-                              HD_RECORD_STRING - 1, o->loop);
+        return options_wrong_use(&command_run,
+                                 "--loop '%.300s': want MODULE or MODULE:FUNCTION, at most %d bytes", o->loop,
+                                 HD_RECORD_STRING - 1);
     }
     if (o->exec && (o->json || o->on_hang != NULL)) {
-        return complain_usage("run", "--exec leaves nobody who could do what --%s asks for",
-                              o->json ? "json" : "on-hang");
+        return options_wrong_use(&command_run, "--exec and --%s exclude each other",
+                                 o->json ? "json" : "on-hang");
     }
     for (size_t i = 0; i < o->threads.count; i++) {
-        size_t n = strlen(o->threads.text[i]);
-        if (n >= HD_THREAD_NAME_BYTES) {
-            return complain_usage("run", "--thread takes a name of 1 to %d bytes, not '%s'",
-                                  HD_THREAD_NAME_BYTES - 1, o->threads.text[i]);
+        if (strlen(o->threads.text[i]) >= HD_THREAD_NAME_BYTES) {
+            return options_wrong_use(&command_run, "--thread '%.300s': want a name of 1 to %d bytes",
+                                     o->threads.text[i], HD_THREAD_NAME_BYTES - 1);
         }
     }
     return 0;
 }
 
 bool run_options_parse(int argc, char **argv, struct run_options *o, int *status) {
-    const struct command_option options[] = {
-        {.name = "threshold",
-         .value = "MS",
-         .number = {&o->threshold_ms, 10, 3600000},
-         .help = "how long a turn of the loop may last before it is a hang (default 500)"},
-        {.name = "interval",
-         .value = "MS",
-         .number = {&o->interval_ms, 1, 1000},
-         .help = "between two looks at the stack (default 50)"},
-        {.name = "spool",
-         .value = "DIR",
-         .text = &o->spool,
-         .help = "where reports are kept (default $XDG_STATE_HOME/hangdog/NAME)"},
-        {.name = "name",
-         .value = "NAME",
-         .text = &o->name,
-         .help = "of the app in reports (default: the program's)"},
-        {.name = "reports-per-day",
-         .value = "N",
-         .number = {&o->reports_per_day, 1, REPORTS_MAX},
-         .help = "how many hangs of a day are told and have a report (default: all)"},
-        {.name = "reports-per-fingerprint",
-         .value = "N",
-         .number = {&o->reports_per_fingerprint, 1, REPORTS_MAX},
-         .help = "the same of hangs that are alike, and one more every 10 minutes (default: all). What\n"
-                 "either held back is counted in the session's report"},
-        {.name = "without-paths",
-         .flag = &o->without_paths,
-         .help = "leave out of reports the peers and files that a call waited for, and the folders of code\n"
-                 "files outside of /usr, /lib and /opt; functions of such files have no names"},
-        {.name = "loop",
-         .value = "MODULE[:FUNCTION]",
-         .text = &o->loop,
-         .help = "the loop's own waits are those made by this library or program, and in this function;\n"
-                 "all others are part of a turn. Without it the loop is recognised by what it does.\n"
-                 "Examples: libuv, libglib-2.0:g_main_loop_run, my-server:wait_for_events"},
-        {.name = "thread",
-         .value = "NAME",
-         .list = &o->threads,
-         .help = "watches the threads of this name too (as in /proc/PID/task/*/comm), each with a loop\n"
-                 "of its own; may be given up to 16 times"},
-        {.name = "on-hang",
-         .value = "COMMAND",
-         .text = &o->on_hang,
-         .help = "run by /bin/sh for each hang, when it ends or has lasted for 5 s, with the report's\n"
-                 "path as $1 and $HANGDOG_REPORT; one at a time, its output on standard error.\n"
-                 "The others wait; when the program has ended they have 5 s"},
-        {.name = "exec",
-         .flag = &o->exec,
-         .help = "the program takes the place of this command and keeps its process number, for services.\n"
-                 "Nothing is told then, reports are in the spool only, --on-hang and --json cannot be had,\n"
-                 "and a hang that the program died in is reported at the next start with this spool"},
-        {.name = "follow",
-         .flag = &o->follow,
-         .help =
-             "watch the program's children too, forked or started, each on its own; those that go on when\n"
-             "it has ended are named, and their reports kept"},
-        {.name = "json",
-         .flag = &o->json,
-         .help =
-             "tell each hang as one line of JSON, and at the end the session's. They are on standard error,\n"
-             "between what the program writes there, and begin with {\"format\":\"hangdog-report/1\"; what\n"
-             "else is said begins with \"hangdog: \". For a stream of its own: --on-hang 'cat \"$1\" >>FILE'"},
-        {.name = "quiet", .flag = &o->quiet, .help = "tell nothing"},
-        {0},
-    };
-    const struct command run = {
-        .name = "run",
-        .about =
-            "Runs PROGRAM and watches the event loop of its main thread. Each hang is told on standard error as it\n"
-            "ends, with the function that cost the time; its report is kept in the spool.",
-        .usage = "[OPTIONS] [--] PROGRAM [ARGS...]",
-        .stops = true,
-        .options = options,
-        .after =
-            "The program's output, exit status and signals are its own. One without an event loop runs unreported,\n"
-            "and one that takes no library (static, of another architecture or C library, set-user-id), or is of Go,\n"
-            "runs unwatched, which is said. See also: hangdog list, hangdog show.\n\n"
-            "\"No event loop was seen\": a thread's loop is where it waits (poll, select, epoll_wait) for the third\n"
-            "time, 100 ms in all, and more than half of the time that it is blocked. It may be in another thread\n"
-            "(--thread NAME), in a child (--follow), somewhere that does not look like one (--loop MODULE:FUNCTION),\n"
-            "or wait by other means (a condition variable, io_uring), which cannot be watched.",
-    };
-    *o = (struct run_options){.threshold_ms = THRESHOLD_MS, .interval_ms = INTERVAL_MS};
-    int first = options_parse(&run, argc, argv, status);
+    *o = (struct run_options){.threshold_ns = THRESHOLD_NS, .interval_ns = INTERVAL_NS};
+    int first = options_parse(&command_run, o, argc, argv, status);
     if (first < 0) {
         return false;
     }
     if (first == argc) {
-        *status = complain_usage("run", "no program was named");
+        *status = options_wrong_use(&command_run, "which program?");
         return false;
     }
     *status = check(o);
     if (*status != 0) {
         return false;
     }
+    o->quiet = options_quiet();
     o->program = argv + first;
     o->name = o->name != NULL ? o->name : base_name(program_named(o->program));
     return true;

@@ -10,7 +10,7 @@
 #include "cli/base/options.h"
 
 struct run_options {
-    long threshold_ms, interval_ms;
+    int64_t threshold_ns, interval_ns;
     long reports_per_day, reports_per_fingerprint; /* 0: any number */
     const char *spool, *name;                      /* spool: NULL, the default */
     const char *on_hang;
@@ -21,6 +21,9 @@ struct run_options {
     bool without_paths;
     char **program; /* and its arguments */
 };
+
+/* The command itself: its table is beside its options. */
+int cmd_run(int argc, char **argv);
 
 /* False: the command ends with *status. */
 bool run_options_parse(int argc, char **argv, struct run_options *o, int *status);

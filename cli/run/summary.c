@@ -163,14 +163,14 @@ static void say_no_hang(char *to, size_t size, const struct hd_record *c, const 
     char waits[96];
     unsigned long long withdrawn = atomic_load(&c->withdrawn);
     if (atomic_load(&c->loop_seen) != HD_RECORD_LOOP_UNSURE) {
-        snprintf(to, size, "no hang of %ld ms or more", o->threshold_ms);
+        snprintf(to, size, "no hang of %ld ms or more", (long)(o->threshold_ns / HD_NS_PER_MS));
         return;
     }
     say_waits(waits, sizeof waits, c);
     int n = snprintf(to, size,
                      "no event loop was seen for certain: the main thread waited %s, and no hang of %ld ms "
                      "or more",
-                     waits, o->threshold_ms);
+                     waits, (long)(o->threshold_ns / HD_NS_PER_MS));
     if (withdrawn != 0 && n > 0 && (size_t)n < size) {
         snprintf(to + n, size - (size_t)n,
                  " is sure (%llu possible one%s); run it for longer, or name the loop: %.400s run --loop "

@@ -21,6 +21,7 @@ BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = str(BUILD / "bin" / "hangdog")
 WRITE_REPORT = str(BUILD / "tests" / "programs" / "write-report")
 NEWEST = "ffffffff-ffff-7fff-bfff-ffffffffffff"  # an id
+COMMANDS = ["run", "list", "show"]
 KINDS = ["full", "session", "nasty", "deadlock", "brief"]
 
 
@@ -69,63 +70,112 @@ class Command(unittest.TestCase):
 
 class Help(Command):
     def test_version_and_help_are_no_errors(self):
-        self.assertRegex(run("--version").stdout, r"\Ahangdog \d+\.\d+\.\d+\n\Z")
-        for arguments in (["--help"], ["help"], ["-h"], ["help", "list"], ["help", "show"], ["help", "run"],
-                          ["list", "--help"], ["show", "--help"], ["run", "--help"]):
+        for arguments in (["--version"], ["-V"], ["list", "-V"]):
+            self.assertRegex(run(*arguments).stdout, r"\Ahangdog \d+\.\d+\.\d+\n\Z")
+        for arguments in (["--help"], ["help"], ["-h"], *([word, name] for word in ["help"] for name in COMMANDS),
+                          *([name, word] for word in ["--help", "-h"] for name in COMMANDS)):
             done = run(*arguments)
             self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
-            self.assertIn("usage: hangdog", done.stdout)
+            self.assertIn("\nUsage: hangdog ", done.stdout)
 
     def test_help_that_cannot_be_written(self):
         for arguments in (["--help"], ["--version"], ["run", "--help"]):
             with open("/dev/full", "w", encoding="ascii") as full:
                 self.assertIn("No space left", run(*arguments, stdout=full).stderr)
 
-    def test_help_fits_a_terminal(self):
-        for command in ("list", "show"):
-            for line in run(command, "--help").stdout.splitlines():
-                self.assertLessEqual(len(line), 110)
+    def test_help_fits_a_terminal_and_has_examples_first(self):
+        for command in ([], *([name] for name in COMMANDS)):
+            lines = run(*command, "--help").stdout.splitlines()
+            self.assertLessEqual(len(lines), 25, command)
+            self.assertLessEqual(max(map(len, lines)), 80, [line for line in lines if len(line) > 80])
+            usage = lines.index(next(line for line in lines if line.startswith("Usage: ")))
+            self.assertTrue(lines[usage + 1].startswith("  hangdog "), lines)
 
     def test_nothing_asked_is_a_usage_error_with_the_help(self):
         done = run()
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("usage: hangdog", done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("Usage: hangdog", done.stderr)
+
+    def test_a_reader_that_goes_ends_a_command_silently(self):
+        """Also where SIGPIPE is ignored, as under some supervisors."""
+        self.write(*["full"] * 3)
+        for ignored in False, True:
+            for arguments in (["list", "--spool", self.spool], ["--help"], ["list", "--spool", self.spool, "--json"]):
+                out, into = os.pipe()
+                os.close(out)
+                done = run(*arguments, stdout=into, restore_signals=not ignored)
+                os.close(into)
+                self.assertEqual("", done.stderr, arguments)
 
 
 class Usage(Command):
     def test_wrong_uses(self):
         for arguments, words in (
-            (["bogus"], ["no command 'bogus'"]),
-            (["--bogus"], ["no option '--bogus'"]),
-            (["--version", "extra"], ["'extra' is too much"]),
-            (["help", "run", "extra"], ["'extra' is too much"]),
-            (["help", "bogus"], ["no command 'bogus'"]),
+            (["bogus"], ["unknown command 'bogus'", "try: "]),
+            (["rnu"], ["unknown command 'rnu'; did you mean 'run'?"]),
+            (["--bogus"], ["unknown option '--bogus'"]),
+            (["--versoin"], ["unknown option '--versoin'; did you mean '--version'?"]),
+            (["help", "run", "extra"], ["unexpected 'extra'"]),
+            (["help", "bogus"], ["unknown command 'bogus'"]),
             (["show"], ["which report"]),
             (["show", "a", "b"], ["one report at a time", "'b'"]),
-            (["show", "--bogus", "latest"], ["no option '--bogus'", "hangdog show --help"]),
-            (["show", "latest", "--spool"], ["'--spool' needs a value"]),
-            (["show", "-x", "latest"], ["no option '-x'"]),
+            (["show", "--bogus", "latest"], ["unknown option '--bogus'", "hangdog show --help"]),
+            (["show", "latest", "--spool"], ["'--spool' lacks its value, DIR"]),
+            (["show", "-x", "latest"], ["unknown option '-x'"]),
             (["show", "--json=1", "latest"], ["'--json' takes no value"]),
             (["show", "--help=1"], ["'--help' takes no value"]),
-            (["run", "-xy", "true"], ["no option '-x'"]),
-            (["run", "--thr", "500", "true"], ["'--thr' may be --threshold or --thread"]),
-            (["run", "--thx=5", "true"], ["no option '--thx=5'"]),
-            (["list", "--spool", ""], ["'--spool' needs a value (DIR), not an empty one"]),
-            (["show", "--spool=", "latest"], ["'--spool' needs a value (DIR), not an empty one"]),
-            (["run", "--on-hang", "", "true"], ["'--on-hang' needs a value"]),
-            (["list", "x"], ["'x' is too much"]),
-            (["run"], ["no program was named"]),
-            (["run", "--spool", "", "true"], ["'--spool' needs a value"]),
-            (["run", "--name", "", "true"], ["'--name' needs a value"]),
-            (["run", "--name", "a/b", "true"], ["without a slash, not 'a/b'"]),
-            (["run", "--name", "..", "true"], ["--name takes"]),
-            (["run", "--name", "n" * 256, "true"], ["--name takes 1 to 255 bytes"]),
-            (["run", "--threshold", "9", "true"], ["takes milliseconds from 10 to 3600000, not '9'"]),
-            (["run", "--reports-per-day", "0", "true"], ["takes a number from 1 to 1000000, not '0'"]),
-            (["list", "--bogus"], ["no option '--bogus'", "hangdog list --help"]),
+            (["show", "--color", "alway", "latest"], ["--color 'alway': did you mean 'always'?"]),
+            (["show", "--color", "green", "latest"], ["--color 'green': want one of auto, always, never"]),
+            (["run", "-xy", "true"], ["unknown option '-x'"]),
+            (["run", "--thr", "500", "true"], ["'--thr' is ambiguous: --threshold, --thread"]),
+            (["run", "--thx=5", "true"], ["unknown option '--thx'"]),
+            (["run", "--thresold=5", "true"], ["unknown option '--thresold'; did you mean '--threshold'?"]),
+            (["list", "--spool", ""], ["--spool '': want DIR"]),
+            (["show", "--spool=", "latest"], ["--spool '': want DIR"]),
+            (["run", "--on-hang", "", "true"], ["--on-hang '': want COMMAND"]),
+            (["list", "x"], ["unexpected 'x'"]),
+            (["run"], ["which program?"]),
+            (["run", "--name", "a/b", "true"], ["--name 'a/b': want 1 to 255 bytes without a slash"]),
+            (["run", "--name", "..", "true"], ["--name '..'"]),
+            (["run", "--name", "n" * 256, "true"], ["want 1 to 255 bytes"]),
+            (["run", "--threshold", "9", "true"], ["--threshold '9': want 10ms to 1h, as 2s"]),
+            (["run", "--threshold", "2x", "true"], ["--threshold '2x': want 10ms to 1h, as 2s"]),
+            (["run", "-t2h", "true"], ["--threshold '2h': want 10ms to 1h, as 2s"]),
+            (["run", "--interval", "2s", "true"], ["--interval '2s': want 1ms to 1s, as 20ms"]),
+            (["run", "--exec", "--json", "true"], ["--exec and --json exclude each other"]),
+            (["run", "--reports-per-day", "0", "true"], ["--reports-per-day '0': want a number from 1 to 1000000"]),
+            (["list", "--bogus"], ["unknown option '--bogus'", "; try: ", "hangdog list --help\n"]),
         ):
             with self.subTest(arguments=arguments):
-                self.assert_error(run(*arguments), *words, "--help", status=2)
+                self.assert_error(run(*arguments), *words, "--help", status=125 if arguments[0] == "run" else 2)
+
+    def test_options_before_the_command_are_the_commands(self):
+        self.write("full")
+        for arguments in (["--spool", self.spool, "--json", "list"], ["list", "--json", "--spool", self.spool],
+                          ["--spool=%s" % self.spool, "list", "--js"]):
+            done = run(*arguments)
+            self.assertEqual((done.returncode, done.stderr, len(json.loads(done.stdout))), (0, "", 1))
+
+    def test_on_a_terminal_the_command_that_helps_has_a_line_of_its_own(self):
+        need_terminal()
+        main, terminal = pty.openpty()
+        subprocess.run([HANGDOG, "list", "x"], stderr=terminal, check=False, timeout=60)
+        os.close(terminal)
+        self.assertRegex(os.read(main, 4096).decode(),
+                         r"\Ahangdog: unexpected 'x'\r\n  try: [^\n]*hangdog list --help\r\n\Z")
+        os.close(main)
+
+    def test_colour(self):
+        """--color, NO_COLOR, CLICOLOR_FORCE, a terminal: the first that speaks decides."""
+        (id,) = self.write("full")
+        base = {"NO_COLOR": "", "CLICOLOR_FORCE": ""}
+        for options, env, coloured in (([], {}, False), (["--color", "always"], {}, True),
+                                       ([], {"CLICOLOR_FORCE": "1"}, True),
+                                       ([], {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, False),
+                                       (["--color=always"], {"NO_COLOR": "1"}, True),
+                                       (["--color", "never"], {"CLICOLOR_FORCE": "1"}, False)):
+            out = run("show", "--no-symbols", "--spool", self.spool, id, *options, env={**base, **env}).stdout
+            self.assertEqual(coloured, "\033" in out, (options, env))
 
 
 class Listing(Command):

@@ -150,9 +150,9 @@ class Usage(unittest.TestCase):
         for value in ("", ":", ":f", "m:", "m" * 256):
             done = subprocess.run([HANGDOG, "run", "--loop", value, "/bin/true"], env=environment(), capture_output=True,
                                   text=True, check=False)
-            self.assertEqual(2, done.returncode, value)
-            self.assertRegex(done.stderr, r"\Ahangdog: --loop takes MODULE or MODULE:FUNCTION[^\n]*\n\Z" if value else
-                             r"\Ahangdog: '--loop' needs a value \(MODULE\[:FUNCTION\]\)[^\n]*\n\Z")
+            self.assertEqual(125, done.returncode, value)
+            self.assertRegex(done.stderr, r"\Ahangdog: --loop '.*': want MODULE or MODULE:FUNCTION[^\n]*\n\Z" if value else
+                             r"\Ahangdog: --loop '': want MODULE\[:FUNC\][^\n]*\n\Z")
 
 
 if __name__ == "__main__":

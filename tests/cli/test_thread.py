@@ -237,11 +237,11 @@ class Threads(SideBySide):
 
 class Usage(unittest.TestCase):
     def test_wrong_values(self):
-        for values, words in ((["sixteen-letters-"], "1 to 15"), ([""], "needs a value (NAME)"), (["x"] * 17, "16 times")):
+        for values, words in ((["sixteen-letters-"], "1 to 15"), ([""], "--thread '': want NAME"), (["x"] * 17, "16 times")):
             options = [word for value in values for word in ("--thread", value)]
             done = subprocess.run([HANGDOG, "run", *options, "/bin/true"], env=environment(), capture_output=True,
                                   text=True, check=False)
-            self.assertEqual(2, done.returncode, values)
+            self.assertEqual(125, done.returncode, values)
             self.assertIn(words, done.stderr)
 
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/base/help.h"
+
+#include <string.h>
+
+#define WIDTH_MAX 24 /* of an option; longer ones push their own line */
+#define ALL "All: -h --help, -V --version, -q --quiet, --color WHEN"
+
+const char *help_words(char text[HELP_WORDS_BYTES], const struct command_option *o) {
+    char letter[] = "    ";
+    if (o->letter != '\0') {
+        snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    }
+    snprintf(text, HELP_WORDS_BYTES, "%s--%s%s%s", letter, o->name, o->value != NULL ? " " : "",
+             o->value != NULL ? o->value : "");
+    return text;
+}
+
+static void print_examples(FILE *out, const struct command *c) {
+    int width = 0;
+    for (size_t i = 0; i < EXAMPLES_MAX && c->example[i].arguments != NULL; i++) {
+        int n = (int)strlen(c->example[i].arguments);
+        width = n > width ? n : width;
+    }
+    for (size_t i = 0; i < EXAMPLES_MAX && c->example[i].arguments != NULL; i++) {
+        fprintf(out, "  hangdog %-*s   %s\n", width, c->example[i].arguments, c->example[i].what);
+    }
+}
+
+static void print_options(FILE *out, const struct command_option *options) {
+    char words[HELP_WORDS_BYTES];
+    int width = 0;
+    for (const struct command_option *o = options; o->name != NULL; o++) {
+        int n = (int)strlen(help_words(words, o));
+        width = n > width && n <= WIDTH_MAX ? n : width;
+    }
+    fputc('\n', out);
+    for (const struct command_option *o = options; o->name != NULL; o++) {
+        if (o->group != NULL) {
+            fprintf(out, "%s:\n", o->group);
+        }
+        fprintf(out, "  %-*s  %s\n", width, help_words(words, o), o->help);
+    }
+}
+
+static void print_commands(FILE *out, const struct command *const *commands) {
+    const char *group = "";
+    for (const struct command *const *c = commands; *c != NULL; c++) {
+        if (strcmp(group, (*c)->group) != 0) {
+            fprintf(out, "%s%s:", group[0] == '\0' ? "\n" : "   ", (*c)->group);
+            group = (*c)->group;
+        }
+        fprintf(out, " %s", (*c)->name);
+    }
+    fputs("\n" ALL ",\n     --json, --spool DIR   More: hangdog COMMAND --help, man hangdog\n", out);
+}
+
+void help_print(FILE *out, const struct command *c) {
+    fprintf(out, "%s.\n\nUsage: hangdog %s%s%s\n", c->about, c->name, c->name[0] != '\0' ? " " : "",
+            c->usage);
+    print_examples(out, c);
+    if (c->commands != NULL) {
+        print_commands(out, c->commands);
+        return;
+    }
+    if (c->options != NULL) {
+        print_options(out, c->options);
+    }
+    /* A help with groups is long: it has no empty line to spare. */
+    fputs(c->options == NULL || c->options[0].group == NULL ? "\n" ALL "\n" : ALL "\n", out);
+}

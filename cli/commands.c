@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/commands.h"
+
+/* Those of one group stand together. */
+static const struct command *const commands[] = {&command_run, &command_list, &command_show, NULL};
+
+static const struct command_option before_command[] = {
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct before_command, json),
+     .help = "print JSON, for programs"},
+    {.name = "spool",
+     .kind = OPTION_TEXT,
+     .to = offsetof(struct before_command, spool),
+     .value = "DIR",
+     .help = "reports of this folder",
+     .completion = COMPLETE_FOLDER},
+    {0},
+};
+
+const struct command command_hangdog = {
+    .name = "",
+    .about = "Find what freezes a program: which function, for how long, and why",
+    .usage = "COMMAND [OPTIONS]",
+    .example = {{"run -- ./server -p 80", "watch a program, show each hang"},
+                {"show", "the last hang in full"},
+                {"list --since yesterday", "what hung since yesterday"}},
+    .stops = true,
+    .options = before_command,
+    .commands = commands,
+};
