@@ -42,6 +42,7 @@ struct hd_target {
     int tid;
     bool watched;   /* only watched threads are ever signalled and copied by plain memory reads */
     bool only_read; /* a seccomp filter is there: clocks of threads are not asked for */
+    uint32_t room;  /* of the buffer for its stack; 0: HD_STACK_BYTES_MAX */
     int syscall_fd, schedstat_fd, status_fd; /* in the monitor's table; -1: not to be had */
     uint64_t stack_lo, stack_hi;             /* its own, for as long as it lives; 0 0 when not known */
     struct hd_sched last;                    /* at the last frozen capture */
@@ -73,6 +74,10 @@ struct hd_target {
  * or dropped privileges later do not matter. Without it (or where it fails) full paths and process_vm_readv
  * serve. For the calling thread only, since each has a descriptor table of its own. */
 int hd_capture_files_open(void);
+/* The same for another process, whose folder of /proc is `proc_fd`: the calling thread's targets are that
+ * one's threads from then on, and hd_capture_frozen is the one way to capture them. Set `only_read` in them.
+ */
+int hd_capture_process_open(int proc_fd, int pid);
 void hd_capture_files_close(void);
 
 /* Opens the files of thread `tid` of this process. Call on the monitor (its descriptor table holds the

@@ -51,8 +51,12 @@ struct hd_evidence {
 
 /* What the questions need of the process; made once, on the worker. */
 struct hd_probe_context {
-    int proc_fd; /* /proc/self, kept */
+    int proc_fd; /* /proc/self, kept; or another process's folder */
     int mem_fd;
+    int pid;
+    /* The thread that calls itself `tid` in its namespace of processes; NULL: that is its id here, too. */
+    int (*thread_called)(void *arg, int tid);
+    void *thread_arg;
     struct hd_modules *modules;
     uint64_t mutex_lock[3];      /* starts of glibc's mutex locks, 0: none */
     struct hd_functions replies; /* which functions ask other processes */
@@ -64,6 +68,10 @@ struct hd_probe_context {
 /* The descriptors first: the modules are read by one of them. */
 void hd_probe_context_open(struct hd_probe_context *ctx);
 void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid);
+/* The same for another process, with its proc_fd, mem_fd and pid set: `in_libc` is an address of its C
+ * library. */
+void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid,
+                                 uint64_t in_libc);
 
 /* Evidence of one capture of thread `tid`, with its frames, in a turn that began at `turn_ns`. */
 void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,

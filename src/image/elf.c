@@ -92,6 +92,17 @@ int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
     return 0;
 }
 
+int hd_elf_bias(const struct hd_memory *memory, struct hd_module *m) {
+    Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];
+    int n = program_headers(memory, m->header, ph);
+    for (int i = 0; i < n; i++)
+        if (ph[i].p_type == PT_LOAD && ph[i].p_offset < PAGE) { /* the segment that holds the header */
+            m->bias = m->header - (ph[i].p_vaddr - ph[i].p_offset);
+            return 0;
+        }
+    return n < 0 ? n : -EINVAL;
+}
+
 void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint64_t count,
                           struct hd_module *m) {
     Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What can be read of an ELF module in memory, through fallible reads only. Every figure in it may be
- * garbage: the module may be unloaded while it is read. Private to src/image. Worker: may run while a hang is
- * on, no allocation.
+ * garbage: the module may be unloaded while it is read. For what finds modules. Worker: may run while a hang
+ * is on, no allocation.
  */
 #ifndef HD_IMAGE_ELF_H
 #define HD_IMAGE_ELF_H
@@ -14,6 +14,10 @@
 /* Fills build_id and, if it is 0, eh_frame_hdr from the program headers of the ELF header at m->header. 0;
  * -EFAULT; -EINVAL: no ELF header there. */
 int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m);
+
+/* Fills bias, of a module whose ELF header is mapped at m->header. 0; -EFAULT; -EINVAL: there is no ELF
+ * header of this machine's width. */
+int hd_elf_bias(const struct hd_memory *memory, struct hd_module *m);
 
 /* The program that the kernel mapped, whose program headers are at `headers`: when the range [m->lo, m->hi)
  * is a part of it, its header is the program's, and the range becomes all of it unless the holes are large.

@@ -41,6 +41,7 @@ static inline int set_up(void **state) {
     assert_non_null(ctx);
     ctx->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ctx->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    ctx->pid = getpid();
     assert_true(ctx->proc_fd >= 0 && ctx->mem_fd >= 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     began_ns = hd_os_now_ns();

@@ -53,17 +53,17 @@ static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd
 }
 
 /* Any other stack: it may end anywhere, and a read that meets the end is short, or fails whole. */
-static void copy_other(uint64_t sp, uint8_t *stack, struct hd_capture *out) {
+static void copy_other(uint64_t sp, uint8_t *stack, uint32_t room, struct hd_capture *out) {
     uint64_t from = sp - HD_RED_ZONE;
-    uint64_t touched = hd_os_touched(sp, HD_STACK_BYTES_MAX - HD_RED_ZONE);
-    uint64_t n = touched != 0 ? HD_RED_ZONE + touched : HD_STACK_BYTES_MAX;
+    uint64_t touched = hd_os_touched(sp, room - HD_RED_ZONE);
+    uint64_t n = touched != 0 ? HD_RED_ZONE + touched : room;
 
     for (long got = 0; got <= 0 && n >= 64; n /= 4) {
         got = hd_target_read_memory(from, stack, n);
         if (got > 0) {
             out->stack_addr = from;
             out->stack_bytes = (uint32_t)got;
-            out->truncated = got == HD_STACK_BYTES_MAX;
+            out->truncated = got == (long)room;
         } else if (from != sp) {
             from = sp; /* the red zone may lie below the stack's end */
             n *= 4;
@@ -166,7 +166,7 @@ int hd_frozen_take(struct hd_target *t, uint8_t *stack, struct hd_capture *out) 
     out->syscall_nr = call.nr;
     memcpy(out->syscall_args, call.args, sizeof out->syscall_args);
     if (!copy_own(t, call.sp, stack, out)) {
-        copy_other(call.sp, stack, out);
+        copy_other(call.sp, stack, t->room != 0 ? t->room : HD_STACK_BYTES_MAX, out);
     }
     read_futex(out);
     long n_after = hd_target_syscall(t, after, &call_after);

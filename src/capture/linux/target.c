@@ -21,6 +21,7 @@
 static __thread struct {
     int task_dir; /* each is the descriptor + 1, so that zero says none */
     int mem;
+    int pid; /* of another process; 0: of this one */
 } kept;
 
 int hd_capture_files_open(void) {
@@ -36,11 +37,24 @@ int hd_capture_files_open(void) {
     return 0;
 }
 
+/* Its memory by number, not by its `mem`: that would read, and make, pages that the process may not touch. */
+int hd_capture_process_open(int proc_fd, int pid) {
+    int dir = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (dir < 0) {
+        return dir;
+    }
+    hd_capture_files_close();
+    kept.task_dir = dir + 1;
+    kept.pid = pid;
+    return 0;
+}
+
 void hd_capture_files_close(void) {
     hd_os_close(kept.task_dir - 1);
     hd_os_close(kept.mem - 1);
     kept.task_dir = 0;
     kept.mem = 0;
+    kept.pid = 0;
     hd_os_touched_close();
 }
 
@@ -49,7 +63,7 @@ long hd_target_read_memory(uint64_t addr, void *to, size_t n) {
     if (kept.mem > 0) {
         return hd_os.pread(kept.mem - 1, to, n, addr);
     }
-    return hd_os.read_memory(hd_os.get_pid(), addr, to, n);
+    return hd_os.read_memory(kept.pid != 0 ? kept.pid : hd_os.get_pid(), addr, to, n);
 }
 
 static int open_file(int tid, const char *name) {
@@ -199,7 +213,10 @@ int hd_target_sched(const struct hd_target *t, struct hd_sched *out, bool *count
         return 0;
     }
     *out = (struct hd_sched){0};
-    int rc = n == -ESRCH ? -ESRCH : hd_os.thread_cpu_clock(t->tid, &out->cpu_ns); /* or it said "0 0 0" */
+    int rc = n == -ESRCH ? -ESRCH : 0; /* or it said "0 0 0" */
+    if (rc == 0 && kept.pid == 0) {
+        rc = hd_os.thread_cpu_clock(t->tid, &out->cpu_ns);
+    }
     if (rc < 0) {
         return rc == -EINVAL ? -ESRCH : rc;
     }

@@ -31,7 +31,7 @@ bool hd_target_bounds(struct hd_target *t, uint64_t sp, uint64_t *lo, uint64_t *
 /* Puts what is known of the bounds into the mailbox. */
 void hd_target_tell_bounds(const struct hd_target *t);
 
-/* Memory of this process that may not be there: bytes read, may be short, or negative. */
+/* Memory of the process that may not be there: bytes read, may be short, or negative. */
 long hd_target_read_memory(uint64_t addr, void *to, size_t n);
 
 #endif

@@ -17,14 +17,16 @@
 
 /* By the name of its protocol, which is asked for by a whole path: without it (another root, no /proc there)
  * local sockets are known to the kernel's socket monitor, and most others are the network's. */
-static enum hd_fd_kind socket_kind(const char *path_in_self, uint64_t inode) {
+static enum hd_fd_kind socket_kind(int proc_fd, const char *path_in_proc, uint64_t inode) {
     static const char of_network[][5] = {"TCP",  "UDP",  "RAW", "MPTC",
                                          "SCTP", "PING", "AF_V"}; /* and TCPv6, UDP-Lite, AF_VSOCK … */
-    char path[64], name[16] = {0};
+    char path[96], name[16] = {0};
     struct hd_text t;
     hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "/proc/self/");
-    hd_text_str(&t, path_in_self);
+    hd_text_str(&t, "/proc/thread-self/fd/"); /* our threads have descriptor tables of their own */
+    hd_text_i64(&t, proc_fd);
+    hd_text_str(&t, "/");
+    hd_text_str(&t, path_in_proc);
     long n = hd_os.get_xattr(path, "system.sockprotoname", name, sizeof name - 1);
     if (n <= 0) {
         return hd_peer_of_unix(inode, NULL, 0) ? HD_FD_UNIX : HD_FD_INET;
@@ -57,9 +59,9 @@ static bool is_memory(const char *link) {
            hd_starts_with(link, "/SYSV");
 }
 
-static bool is_named_pipe(int proc_fd, const char *path_in_self) {
+static bool is_named_pipe(int proc_fd, const char *path_in_proc) {
     uint32_t type;
-    return hd_os.file_type_at(proc_fd, path_in_self, &type) == 0 && type == S_IFIFO;
+    return hd_os.file_type_at(proc_fd, path_in_proc, &type) == 0 && type == S_IFIFO;
 }
 
 enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *out) {
@@ -72,7 +74,7 @@ enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *
     link[n] = '\0';
     if (hd_starts_with(link, "socket:[")) {
         hd_take_number(link + strlen("socket:["), &out->socket);
-        return socket_kind(path, out->socket);
+        return socket_kind(proc_fd, path, out->socket);
     }
     if (hd_starts_with(link, PIPE_LINK)) {
         hd_take_number(link + strlen(PIPE_LINK), &out->socket);

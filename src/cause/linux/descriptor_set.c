@@ -115,7 +115,7 @@ void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_ca
         events |= kind == HD_FD_EVENT;
         if (kind == HD_FD_PROCESS) {
             out->socket = (uint64_t)hd_pidfd_process(ctx, tid, fds[i]);
-            kind = parent_of(ctx, out->socket) == (uint64_t)hd_os.get_pid() ? kind : HD_FD_OTHER;
+            kind = parent_of(ctx, out->socket) == (uint64_t)ctx->pid ? kind : HD_FD_OTHER;
         }
         if (rank[kind] > rank[out->fd_kind]) {
             out->fd_kind = (uint8_t)kind;

@@ -28,8 +28,7 @@ int hd_join_target(const struct hd_probe_context *ctx, const struct hd_capture *
     uint64_t base = c->syscall_args[0] - ctx->descriptor_tid, head[HEAD_WORDS];
     uint32_t tid = (uint32_t)c->syscall_args[2];
     if (!c->futex_read || c->futex_words[0] != tid || tid == 0 || ctx->descriptor_tid == 0 ||
-        ctx->descriptor_self == 0 ||
-        hd_os.read_memory(hd_os.get_pid(), base, head, sizeof head) != (long)sizeof head) {
+        ctx->descriptor_self == 0 || hd_os.pread(ctx->mem_fd, head, sizeof head, base) != (long)sizeof head) {
         return 0;
     }
     for (unsigned i = 0; i < HEAD_WORDS; i++) {
@@ -37,5 +36,5 @@ int hd_join_target(const struct hd_probe_context *ctx, const struct hd_capture *
             return 0;
         }
     }
-    return (int)tid;
+    return ctx->thread_called != NULL ? ctx->thread_called(ctx->thread_arg, (int)tid) : (int)tid;
 }

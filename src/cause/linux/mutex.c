@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cause/linux/mutex.h"
 
-#include <sys/auxv.h>
-
 #include "os/linux/proc_files.h"
 
-void hd_mutex_init(struct hd_probe_context *ctx) {
+void hd_mutex_init(struct hd_probe_context *ctx, uint64_t in_libc) {
     static const char *const names[] = {"pthread_mutex_lock", "pthread_mutex_timedlock",
                                         "pthread_mutex_clocklock"};
-    int index = hd_modules_at(ctx->modules, (uint64_t)(uintptr_t)&getauxval);
+    int index = hd_modules_at(ctx->modules, in_libc);
     for (unsigned i = 0; index >= 0 && i < sizeof names / sizeof names[0]; i++) {
         ctx->mutex_lock[i] = hd_module_symbol(ctx->modules, (uint32_t)index, names[i]);
     }
@@ -39,6 +37,9 @@ int hd_mutex_owner_now(const struct hd_probe_context *ctx, const struct hd_captu
         return 0;
     }
     uint32_t owner = c->futex_words[OWNER_WORD];
+    if (owner != 0 && ctx->thread_called != NULL) {
+        owner = (uint32_t)ctx->thread_called(ctx->thread_arg, (int)owner);
+    }
     return owner != 0 && (is_one || thread_lives(ctx, owner)) ? (int)owner : 0;
 }
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #include "base/text.h"
@@ -115,11 +116,17 @@ static void find_file(const struct hd_probe_context *ctx, int tid, const struct 
 void hd_probe_context_open(struct hd_probe_context *ctx) {
     ctx->proc_fd = hd_os.open_at(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     ctx->mem_fd = hd_os_open(AT_FDCWD, "/proc/self/mem");
+    ctx->pid = hd_os.get_pid();
 }
 
 void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid) {
+    hd_probe_context_init_other(ctx, modules, own_tid, (uint64_t)(uintptr_t)&getauxval);
+}
+
+void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid,
+                                 uint64_t in_libc) {
     ctx->modules = modules;
-    hd_mutex_init(ctx);
+    hd_mutex_init(ctx, in_libc);
     hd_join_init(ctx, own_tid);
     hd_throttled_init(ctx);
 }
