@@ -41,8 +41,8 @@ static int open_vdso(void) {
     return fd;
 }
 
-/* Opens the file when it is an ordinary one. */
-static int open_file(struct symbolizer *s, struct module *m) {
+/* Opens the file when it is an ordinary one. `which`: the first, second ... that it may be. */
+static int open_file(struct symbolizer *s, struct module *m, unsigned which) {
     struct stat st;
     if (strncmp(m->path, "linux-vdso.so", 13) == 0 || strcmp(m->path, "[vdso]") == 0) {
         int vdso = open_vdso();
@@ -52,6 +52,12 @@ static int open_file(struct symbolizer *s, struct module *m) {
     if (m->path[0] != '/') {
         m->reason = "it is no file";
         return -1;
+    }
+    if (s->open != NULL) {
+        int given = s->open(s->open_arg, m->path, which);
+        if (given < 0)
+            m->reason = "its file cannot be opened";
+        return given;
     }
     int fd = ordinary_file_open(m->path, &st);
     if (fd < 0) {
@@ -84,16 +90,18 @@ static bool is_same_build(Dwfl_Module *module, const char *wanted) {
     return true;
 }
 
-static void open_module(struct symbolizer *s, struct module *m) {
+/* False: there is no such file. */
+static bool open_which(struct symbolizer *s, struct module *m, unsigned which) {
     void **data;
-    int fd = open_file(s, m);
+    m->reason = NULL;
+    int fd = open_file(s, m, which);
     if (fd < 0)
-        return;
+        return false;
     m->dwfl = dwfl_begin(&s->callbacks);
     if (m->dwfl == NULL) {
         m->reason = "out of memory";
         close(fd);
-        return;
+        return true;
     }
     dwfl_report_begin(m->dwfl);
     m->module = dwfl_report_elf(m->dwfl, m->path, m->path, fd, 0, false); /* takes fd on success */
@@ -113,6 +121,16 @@ static void open_module(struct symbolizer *s, struct module *m) {
         dwfl_end(m->dwfl);
         m->dwfl = NULL;
     }
+    return true;
+}
+
+/* The first file that is the very one; else why the first is not. */
+static void open_module(struct symbolizer *s, struct module *m) {
+    bool more = open_which(s, m, 0) && s->open != NULL;
+    const char *first = m->reason;
+    for (unsigned which = 1; more && m->reason != NULL; which++)
+        more = open_which(s, m, which);
+    m->reason = m->reason != NULL ? first : NULL;
 }
 
 struct module *dw_module(struct symbolizer *s, const char *path, const char *build_id) {

@@ -36,6 +36,8 @@ struct symbolizer {
     struct module *modules;
     struct strings strings;
     char *debug_path;
+    int (*open)(void *arg, const char *path, unsigned which);
+    void *open_arg;
     Dwfl_Callbacks callbacks;
 };
 

@@ -183,6 +183,8 @@ struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
         free(s);
         return NULL;
     }
+    s->open = o->open;
+    s->open_arg = o->open_arg;
     s->callbacks = (Dwfl_Callbacks){
         .find_elf = find_no_elf,
         .find_debuginfo = o->debuginfod ? dw_find_debug_file : dw_find_debug_file_here,

@@ -19,6 +19,10 @@ struct symbolizer_options {
     const char *debug_path;
     /* Ask the servers of $DEBUGINFOD_URLS too. Can take as long as a network does. */
     bool debuginfod;
+    /* Opens a module's file by its path, as the report has it: the first, second ... that may be it, of which
+     * the build-id decides; -1: there is none left. NULL: the file of that name. */
+    int (*open)(void *arg, const char *path, unsigned which);
+    void *open_arg;
 };
 
 struct symbol_query {
