@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog dump: the stacks of all threads of a running process, now, without stopping it. Ordinary code.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/memory_limit.h"
+#include "cli/base/options.h"
+#include "cli/base/sanitize.h"
+#include "cli/base/terminal.h"
+#include "cli/commands.h"
+#include "cli/live/dump_text.h"
+#include "cli/live/live_report.h"
+#include "cli/live/process_find.h"
+
+static int cmd_dump(int argc, char **argv);
+
+struct options {
+    bool json, all_frames, no_symbols;
+};
+
+static const struct command_option dump_options[] = {
+    {.name = "all-frames",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, all_frames),
+     .help = "the frames of runtimes and libraries, too"},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, json),
+     .help = "a report of kind live as JSON"},
+    {.name = "no-symbols",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, no_symbols),
+     .help = "modules and offsets in place of functions: faster"},
+    {0},
+};
+
+const struct command command_dump = {
+    .name = "dump",
+    .group = "Watch",
+    .about = "Print the stacks of a running process, and what each thread waits for",
+    .usage = "[OPTIONS] PID|NAME",
+    .example = {{"dump 4711", "why does this process not answer now?"},
+                {"dump redis-server", "the one process of that name"},
+                {"sudo hangdog dump 4711", "a process of another user"}},
+    .description =
+        "The process needs no preparation. It is not stopped, not signalled and not traced: a thread that waits is read "
+        "where it is. A thread that runs has no stack; the line has its share of a CPU.\n\n"
+        "A name is that of the program, or of the script that it runs. Processes of another user, and where "
+        "kernel.yama.ptrace_scope is not 0 all processes, need root.\n\n",
+    .deep = true,
+    .operand = COMPLETE_PROCESS,
+    .options = dump_options,
+    .run = cmd_dump,
+};
+
+/* The process's index in argv, -1 with the exit status in *status. */
+static int parse_options(int argc, char **argv, struct options *o, int *status) {
+    int first = options_parse(&command_dump, o, argc, argv, status);
+    if (first < 0 || argc - first == 1) {
+        return first;
+    }
+    *status = argc == first ? options_wrong_use(&command_dump, "which process? A PID, or a NAME")
+                            : options_wrong_use(&command_dump, "unexpected '%s': one process at a time",
+                                                argv[first + 1]);
+    return -1;
+}
+
+static int print(const json_t *report, const json_t *notes, const struct options *o) {
+    int rc = o->json ? render_json(stdout, report, JSON_INDENT(2) | JSON_PRESERVE_ORDER)
+                     : dump_text(stdout, report,
+                                 &(struct dump_text_options){.colour = terminal_wants_colour(STDOUT_FILENO),
+                                                             .all_frames = o->all_frames,
+                                                             .notes = notes});
+    return rc != 0 && errno != EPIPE ? print_error("cannot write the stacks: %s", strerror(errno))
+                                     : written("the stacks");
+}
+
+static int dump(const struct live_process *p, const struct options *o) {
+    struct live_threads threads;
+    json_t *report = NULL, *notes = NULL;
+    int status = EXIT_ERROR, rc = live_threads_read(&threads, p);
+    if (rc == 0) {
+        report = live_report(&threads);
+        rc = report == NULL ? -ENOMEM : 0;
+    }
+    if (rc != 0) {
+        print_error("cannot dump process %d: %s", p->pid,
+                    live_process_lives(p) ? strerror(-rc) : "it has just ended");
+    } else {
+        if (!o->no_symbols) {
+            live_report_symbolicate(report, &threads, &notes);
+        }
+        live_report_add_waits(report, &threads);
+        status = print(report, notes, o);
+    }
+    json_decref(report);
+    json_decref(notes);
+    live_threads_free(&threads);
+    return status;
+}
+
+static int cmd_dump(int argc, char **argv) {
+    struct options o = {0};
+    struct live_process process;
+    struct problem why;
+    int status = 0, which = parse_options(argc, argv, &o, &status);
+    if (which < 0) {
+        return status;
+    }
+    int pid = process_find(argv[which], &why);
+    if (pid <= 0 || live_process_open(pid, &process, &why) != 0) {
+        return error_print(&why);
+    }
+    memory_keep_to_room(); /* it may stand in the program's own container */
+    status = dump(&process, &o);
+    live_process_close(&process);
+    return status;
+}

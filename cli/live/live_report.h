@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The report of kind `live`: the threads of a running process as JSON, with names. Ordinary code.
+ */
+#ifndef CLI_LIVE_REPORT_H
+#define CLI_LIVE_REPORT_H
+
+#include <jansson.h>
+
+#include "cli/live/threads.h"
+
+/* NULL: there is no memory. */
+json_t *live_report(const struct live_threads *t);
+
+/* Adds functions, files and lines, from the files that the process has mapped. `notes`: why some are missing;
+ * json_decref it. */
+void live_report_symbolicate(json_t *report, const struct live_threads *t, json_t **notes);
+
+/* Then adds what each thread waits for, as its "cause", and the rings of threads that wait for each other's
+ * locks, as "deadlocks". */
+void live_report_add_waits(json_t *report, const struct live_threads *t);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * By its name below the process's root, by the kernel's link to the mapped file (for root alone), by the link
+ * to the program, and last from memory, where its exported symbols are. Ordinary code.
+ */
+#include "cli/live/module_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "cli/live/threads.h"
+#include "symbolizer/regular_file.h"
+
+#define IMAGE_BYTES_MAX (256u << 20)
+
+static const struct mapped_file *file_of(const struct live_threads *t, const char *path) {
+    for (size_t i = 0; i < t->map.count; i++) {
+        if (t->map.file[i].is_code && strcmp(t->map.file[i].path, path) == 0) {
+            return &t->map.file[i];
+        }
+    }
+    return NULL;
+}
+
+/* No link below the process's root leads out of it: its names are not ours. */
+static int open_in_root(const struct live_process *p, const char *path) {
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+    char again[32];
+    struct stat st;
+    int root = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+    int place = root >= 0 ? (int)syscall(SYS_openat2, root, path, &how, sizeof how) : -1;
+    if (place >= 0 && fstat(place, &st) == 0 && S_ISREG(st.st_mode)) {
+        snprintf(again, sizeof again, "/proc/self/fd/%d", place);
+        fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    }
+    if (root >= 0) {
+        close(root);
+    }
+    if (place >= 0) {
+        close(place);
+    }
+    return fd;
+}
+
+static int open_mapped(const struct live_process *p, const struct mapped_file *f) {
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", p->pid, (unsigned long)f->lo,
+             (unsigned long)f->first_hi);
+    return ordinary_file_open(path, &st);
+}
+
+static int open_program(const struct live_threads *t, const struct mapped_file *f) {
+    char path[32];
+    struct stat st;
+    if (t->map.entry - f->lo >= f->hi - f->lo) {
+        return -1;
+    }
+    snprintf(path, sizeof path, "/proc/%d/exe", t->process->pid);
+    return ordinary_file_open(path, &st);
+}
+
+/* ---- from memory ------------------------------------------------------------------------------ */
+
+static bool copy_segment(const struct live_process *p, int fd, uint64_t from, uint64_t to, uint64_t bytes) {
+    static char page[65536];
+    while (bytes > 0) {
+        size_t n = bytes < sizeof page ? (size_t)bytes : sizeof page;
+        if (pread(p->mem_fd, page, n, (off_t)from) != (ssize_t)n ||
+            pwrite(fd, page, n, (off_t)to) != (ssize_t)n) {
+            return false;
+        }
+        from += n;
+        to += n;
+        bytes -= n;
+    }
+    return true;
+}
+
+/* An ELF file of what is loaded, without its sections: libelf finds the exported symbols by the dynamic
+ * section. */
+static int open_image(const struct live_process *p, const struct mapped_file *f) {
+    Elf64_Ehdr e;
+    Elf64_Phdr ph[64];
+    if (pread(p->mem_fd, &e, sizeof e, (off_t)f->lo) != (ssize_t)sizeof e ||
+        memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_phentsize != sizeof ph[0] ||
+        e.e_phnum > sizeof ph / sizeof ph[0] ||
+        pread(p->mem_fd, ph, e.e_phnum * sizeof ph[0], (off_t)(f->lo + e.e_phoff)) !=
+            (ssize_t)(e.e_phnum * sizeof ph[0])) {
+        return -1;
+    }
+    uint64_t bias = f->lo;
+    for (unsigned i = e.e_phnum; i-- > 0;) {
+        bias = ph[i].p_type == PT_LOAD && ph[i].p_offset < 4096 ? f->lo - (ph[i].p_vaddr - ph[i].p_offset)
+                                                                : bias;
+    }
+    int fd = memfd_create("module", MFD_CLOEXEC);
+    bool whole = fd >= 0;
+    for (unsigned i = 0; whole && i < e.e_phnum; i++) {
+        if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_W) == 0) {
+            whole = ph[i].p_filesz < IMAGE_BYTES_MAX && ph[i].p_offset < IMAGE_BYTES_MAX &&
+                    copy_segment(p, fd, bias + ph[i].p_vaddr, ph[i].p_offset, ph[i].p_filesz);
+        } else if (ph[i].p_type == PT_DYNAMIC && ph[i].p_filesz < 65536 && ph[i].p_offset < IMAGE_BYTES_MAX) {
+            (void)copy_segment(p, fd, bias + ph[i].p_vaddr, ph[i].p_offset, ph[i].p_filesz);
+        }
+    }
+    e.e_shoff = 0;
+    e.e_shnum = e.e_shstrndx = 0;
+    whole = whole && pwrite(fd, &e, sizeof e, 0) == (ssize_t)sizeof e;
+    if (!whole && fd >= 0) {
+        close(fd);
+    }
+    return whole ? fd : -1;
+}
+
+/* ---- in this order ---------------------------------------------------------------------------- */
+
+int module_file_open(void *arg, const char *path, unsigned which) {
+    const struct live_threads *t = arg;
+    const struct mapped_file *f = file_of(t, path);
+    int fd = -1;
+    unsigned found = 0;
+    for (unsigned way = 0; f != NULL && way < 4; way++) {
+        fd = way == 0   ? f->is_deleted ? -1 : open_in_root(t->process, path) /* else it is another one */
+             : way == 1 ? open_mapped(t->process, f)
+             : way == 2 ? open_program(t, f)
+                        : open_image(t->process, f);
+        if (fd >= 0 && found++ == which) {
+            return fd;
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opens the process by its folder of /proc, whose descriptor never means another process, whoever gets the
+ * number next. Ordinary code.
+ */
+#include "cli/live/process.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/types.h"
+#include "cli/base/path.h"
+#include "cli/base/proc.h"
+#include "cli/base/shell_quote.h"
+#include "os/linux/proc_files.h"
+
+static const char deleted[] = " (deleted)";
+
+/* The path of the program's file; empty: it has none, or it may not be read. */
+static void read_exe(int pid, char *path, size_t size) {
+    char link[32];
+    snprintf(link, sizeof link, "/proc/%d/exe", pid);
+    ssize_t n = readlink(link, path, size - 1);
+    path[n > 0 ? n : 0] = '\0';
+    size_t length = strlen(path), end = sizeof deleted - 1;
+    if (length > end && strcmp(path + length - end, deleted) == 0) {
+        path[length - end] = '\0';
+    }
+}
+
+/* The kernel keeps 15 characters of a name; the file has the rest. */
+void live_process_name(int pid, char *name, size_t size) {
+    char file[32], comm[64], path[4096];
+    snprintf(file, sizeof file, "/proc/%d/comm", pid);
+    long n = hd_read_text(AT_FDCWD, file, comm, sizeof comm);
+    comm[n > 0 ? n - 1 : 0] = '\0';
+    read_exe(pid, path, sizeof path);
+    const char *base = base_name(path);
+    bool longer = comm[0] == '\0' || (strlen(comm) == 15 && strncmp(base, comm, 15) == 0);
+    snprintf(name, size, "%.63s", longer ? base : comm);
+}
+
+/* ---- why it cannot be read ------------------------------------------------------------------ */
+
+static const char *number_in(const char *status, const char *key) {
+    const char *at = hd_find_line(status, key);
+    return at != NULL ? at + strspn(at, " \t") : "";
+}
+
+static int yama_scope(void) {
+    char text[16];
+    return hd_read_text(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof text) > 0 ? atoi(text)
+                                                                                               : 0;
+}
+
+static void say_denied(const struct live_process *p, struct problem *why) {
+    int scope = yama_scope();
+    if (geteuid() != 0) {
+        problem_set(why, "cannot dump process %d: %s", p->pid,
+                    p->uid != geteuid() ? "it needs root or the same user"
+                    : scope > 0         ? "kernel.yama.ptrace_scope allows only root"
+                                        : "its memory is closed to its own user");
+        error_try(why, "sudo %s dump %d", own_command(), p->pid);
+    } else if (scope == 3) {
+        problem_set(why, "cannot dump process %d: kernel.yama.ptrace_scope is 3 until the next boot", p->pid);
+    } else {
+        problem_set(why, "cannot dump process %d: CAP_SYS_PTRACE is missing here", p->pid);
+        error_try(why, "docker run --cap-add SYS_PTRACE ...");
+    }
+}
+
+/* A program of another width or machine, as its file says. */
+static bool is_foreign(int pid, struct problem *why) {
+    char path[32];
+    Elf64_Ehdr e;
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, &e, sizeof e, 0) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (n < (ssize_t)sizeof(Elf32_Ehdr) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0) {
+        return false;
+    }
+    if (e.e_ident[EI_CLASS] != ELFCLASS64) {
+        problem_set(why, "cannot dump process %d: it is a 32-bit program", pid);
+        error_try(why, "eu-stack -p %d", pid);
+        return true;
+    }
+    return false;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static uint64_t started_wall_ns(int pid) {
+    char text[PROC_STAT_BYTES];
+    struct timespec wall, boot;
+    const char *ticks = proc_field(pid, PROC_STARTED, text);
+    if (ticks == NULL) {
+        return 0;
+    }
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    uint64_t up_ns = (uint64_t)boot.tv_sec * HD_NS_PER_S + (uint64_t)boot.tv_nsec;
+    uint64_t now_ns = (uint64_t)wall.tv_sec * HD_NS_PER_S + (uint64_t)wall.tv_nsec;
+    return now_ns - up_ns + strtoull(ticks, NULL, 10) * (HD_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static int open_folder(int pid, struct live_process *p, struct problem *why) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d", pid);
+    p->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (p->proc_fd < 0) {
+        problem_set(why,
+                    errno == ENOENT ? "cannot dump process %d: there is no such process"
+                                    : "cannot dump process %d: its folder of /proc cannot be opened",
+                    pid);
+    }
+    return p->proc_fd;
+}
+
+bool live_process_lives(const struct live_process *p) {
+    char status[4096];
+    return hd_read_text(p->proc_fd, "status", status, sizeof status) > 0 &&
+           strchr("ZX", number_in(status, "State:")[0]) == NULL;
+}
+
+/* 0; -1: nothing of it can be read, whatever one's rights. */
+static int check(struct live_process *p, struct problem *why) {
+    char status[4096];
+    if (hd_read_text(p->proc_fd, "status", status, sizeof status) <= 0) {
+        problem_set(why, "cannot dump process %d: it has just ended", p->pid);
+        return -1;
+    }
+    p->uid = (uid_t)atol(number_in(status, "Uid:"));
+    if (number_in(status, "State:")[0] == 'Z') {
+        problem_set(
+            why,
+            "cannot dump process %d: it has ended, and its parent, process %d, has not waited for it yet",
+            p->pid, atoi(number_in(status, "PPid:")));
+        return -1;
+    }
+    if (hd_find_line(status, "VmSize:") == NULL) {
+        problem_set(why, "cannot dump process %d: it is a thread of the kernel; try: sudo cat /proc/%d/stack",
+                    p->pid, p->pid);
+        return -1;
+    }
+    return is_foreign(p->pid, why) ? -1 : 0;
+}
+
+int live_process_open(int pid, struct live_process *p, struct problem *why) {
+    char path[4096];
+    *p = (struct live_process){.pid = pid, .proc_fd = -1, .mem_fd = -1};
+    int leader = (int)proc_number(pid, "Tgid:", 10);
+    p->pid = leader != 0 ? leader : pid;
+    if (open_folder(p->pid, p, why) < 0 || check(p, why) != 0) {
+        live_process_close(p);
+        return -1;
+    }
+    p->mem_fd = openat(p->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+    if (p->mem_fd < 0) {
+        say_denied(p, why);
+        live_process_close(p);
+        return -1;
+    }
+    int own = (int)proc_number(p->pid, "NSpid:", 10);
+    p->own_pid = own != 0 ? own : p->pid;
+    p->started_wall_ns = started_wall_ns(p->pid);
+    live_process_name(p->pid, p->name, sizeof p->name);
+    read_exe(p->pid, path, sizeof path);
+    snprintf(p->executable, sizeof p->executable, "%.63s", base_name(path));
+    return 0;
+}
+
+void live_process_close(struct live_process *p) {
+    int *files[] = {&p->proc_fd, &p->mem_fd};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (*files[i] >= 0) {
+            close(*files[i]);
+        }
+        *files[i] = -1;
+    }
+}

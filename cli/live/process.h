@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Another process, opened to be read: its folder of /proc and its memory. Nothing is sent to it. Ordinary
+ * code.
+ */
+#ifndef CLI_LIVE_PROCESS_H
+#define CLI_LIVE_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/base/error.h"
+
+struct live_process {
+    int pid;     /* as /proc has it */
+    int own_pid; /* as the process knows itself, in its namespace */
+    int proc_fd, mem_fd;
+    uid_t uid;
+    char name[64];       /* for a person */
+    char executable[64]; /* base name of its file */
+    uint64_t started_wall_ns;
+};
+
+/* Opens the process, or that of a thread with this number. 0; -1: it cannot be read, and why. */
+int live_process_open(int pid, struct live_process *p, struct problem *why);
+void live_process_close(struct live_process *p);
+
+/* Whether it still is there. */
+bool live_process_lives(const struct live_process *p);
+
+/* "redis-server": the process's name for a person, from its `comm` and its program's file. */
+void live_process_name(int pid, char *name, size_t size);
+
+#endif

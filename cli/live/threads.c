@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A blocked thread is read in place; one that runs is looked at again for a tenth of a second, and has its
+ * share of a CPU then. Ordinary code.
+ */
+#include "cli/live/threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/capture.h"
+#include "cause/linux/join.h"
+#include "os/linux/proc_files.h"
+#include "os/os.h"
+#include "unwind/unwind.h"
+
+#define LOOK_NS (100 * HD_NS_PER_MS) /* for which a running thread may yet block */
+#define BETWEEN_NS (2 * HD_NS_PER_MS)
+#define STACK_ROOM (16u << 20) /* of one thread; more is not read */
+#define FRAMES_PER_THREAD 2048u
+#define MIXED_PER_THREAD 3072u /* with the functions of scripts among them */
+#define THREADS_MAX 100000u
+
+/* What reading needs, besides what it gives. */
+struct reading {
+    struct live_threads *t;
+    struct hd_unwinder *unwinder;
+    struct hd_probe_context probe;
+    uint8_t *stack;
+    struct hd_frame frames[MIXED_PER_THREAD];
+};
+
+/* ---- names and numbers ------------------------------------------------------------------------ */
+
+/* In a namespace of its own a process has other numbers for its threads. */
+static int thread_called(void *arg, int tid) {
+    struct live_threads *t = arg;
+    for (size_t i = 0; i < t->count; i++) {
+        char status[4096];
+        hd_read_task(t->process->proc_fd, t->record[i].tid, "status", status, sizeof status);
+        const char *line = hd_find_line(status, "NSpid:"), *last = line;
+        for (; line != NULL && *line != '\n' && *line != '\0'; line++) {
+            last = *line == '\t' ? line : last;
+        }
+        if (last != NULL && atoi(last) == tid) {
+            return t->record[i].tid;
+        }
+    }
+    return 0;
+}
+
+static void read_name(const struct live_threads *t, struct hd_thread_record *r) {
+    char comm[sizeof r->name + 1];
+    long n = hd_read_task(t->process->proc_fd, r->tid, "comm", comm, sizeof comm);
+    comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
+    memcpy(r->name, comm, sizeof r->name);
+}
+
+static int grow(void **items, size_t *room, size_t needed, size_t bytes) {
+    if (needed <= *room) {
+        return 0;
+    }
+    size_t more = *room != 0 ? *room : 64;
+    while (more < needed) {
+        more *= 2;
+    }
+    void *new = realloc(*items, more * bytes);
+    if (new == NULL) {
+        return -ENOMEM;
+    }
+    *items = new;
+    *room = more;
+    return 0;
+}
+
+static int list_threads(struct live_threads *t) {
+    struct hd_tasks tasks;
+    int rc = 0;
+    hd_tasks_begin(&tasks, t->process->proc_fd);
+    for (int tid; rc == 0 && t->count < THREADS_MAX && (tid = hd_tasks_next(&tasks)) != 0;) {
+        size_t room = t->room;
+        rc = grow((void **)&t->record, &room, t->count + 1, sizeof *t->record);
+        if (rc == 0) {
+            rc = grow((void **)&t->wait, &t->room, t->count + 1, sizeof *t->wait);
+        }
+        if (rc == 0) {
+            t->wait[t->count] = (struct live_wait){0};
+            t->record[t->count++] = (struct hd_thread_record){.tid = tid,
+                                                              .cpu_percent = -1,
+                                                              .syscall_nr = HD_SYSCALL_NONE,
+                                                              .error = EAGAIN,
+                                                              .state = HD_THREAD_STATE_UNKNOWN,
+                                                              .way = HD_WAY_FROZEN};
+        }
+    }
+    hd_tasks_end(&tasks);
+    return rc == 0 && t->count == 0 ? -ESRCH : rc;
+}
+
+/* ---- one thread ------------------------------------------------------------------------------- */
+
+static int keep_frames(struct reading *r, struct hd_thread_record *record, const struct hd_capture *c) {
+    struct live_threads *t = r->t;
+    struct hd_walk walk;
+    hd_unwind(r->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, r->frames, FRAMES_PER_THREAD,
+              &walk);
+    struct hd_evidence *evidence = &t->wait[record - t->record].evidence;
+    hd_probe_read(&r->probe, record->tid, c, r->frames, walk.count, 0, evidence);
+    record->waits_for_tid = evidence->lock_owner_tid != 0 ? evidence->lock_owner_tid : evidence->joined_tid;
+    uint32_t count =
+        hd_scripts_expand(t->scripts, r->frames, walk.count, MIXED_PER_THREAD,
+                          walk.cut != 0 ? FRAMES_PER_THREAD / 2 : 0, c->stack, c->stack_addr, c->stack_bytes);
+    int rc = grow((void **)&t->frame, &t->frames_room, t->frames + count, sizeof *t->frame);
+    if (rc != 0) {
+        return rc;
+    }
+    memcpy(t->frame + t->frames, r->frames, count * sizeof *t->frame);
+    record->first = (uint32_t)t->frames;
+    record->count = count;
+    record->cut = walk.cut;
+    record->stop = c->truncated && walk.stop == HD_STOP_UNREADABLE ? HD_STOP_LIMIT : walk.stop;
+    t->frames += count;
+    return 0;
+}
+
+/* The first copy is short, as nearly all stacks are. */
+static int capture(struct reading *r, int tid, struct hd_capture *c) {
+    struct hd_target target = {.only_read = true};
+    int rc = hd_target_open(&target, tid);
+    if (rc == 0) {
+        rc = hd_capture_frozen(&target, r->stack, c);
+    }
+    if (rc == 0 && c->truncated) {
+        target.last_valid = false;
+        target.room = STACK_ROOM;
+        rc = hd_capture_frozen(&target, r->stack, c);
+    }
+    hd_target_close(&target);
+    return rc;
+}
+
+static void note_share(struct hd_thread_record *record, struct live_wait *w, const struct hd_capture *c) {
+    uint64_t now_ns = hd_os_now_ns();
+    if (w->at_ns == 0) {
+        w->at_ns = now_ns;
+        w->cpu_ns = c->sched.cpu_ns;
+    } else if (now_ns > w->at_ns && c->sched.cpu_ns >= w->cpu_ns) {
+        double share = 100 * (double)(c->sched.cpu_ns - w->cpu_ns) / (double)(now_ns - w->at_ns);
+        record->cpu_percent = share < 100 ? share : 100;
+    }
+}
+
+/* 0: no more is to be had of it; -EAGAIN: it runs; else there is no memory. */
+static int read_thread(struct reading *r, size_t i) {
+    struct hd_thread_record *record = &r->t->record[i];
+    struct live_wait *w = &r->t->wait[i];
+    struct hd_capture c;
+    int rc = capture(r, record->tid, &c);
+    if (rc == -EAGAIN) {
+        record->state = HD_RUN_RUNNING;
+        note_share(record, w, &c);
+        return rc;
+    }
+    record->state = rc == 0 ? c.state : rc == -ESRCH || rc == -ENOENT ? HD_RUN_GONE : HD_THREAD_STATE_UNKNOWN;
+    record->error = -rc;
+    if (rc != 0) {
+        return 0;
+    }
+    record->syscall_nr = c.syscall_nr;
+    record->cpu_percent = -1;
+    w->sched = c.sched;
+    return keep_frames(r, record, &c);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+/* Threads that run are asked again until all are read, or the time is over. */
+static int read_all(struct reading *r) {
+    struct live_threads *t = r->t;
+    int rc = 0;
+    for (bool again = true; again && rc == 0;) {
+        uint64_t now_ns = hd_os_now_ns();
+        bool last = now_ns - t->began_ns > LOOK_NS;
+        again = false;
+        for (size_t i = 0; i < t->count && rc == 0; i++) {
+            if (t->record[i].error == EAGAIN) {
+                rc = read_thread(r, i);
+                again |= rc == -EAGAIN;
+                rc = rc == -EAGAIN ? 0 : rc;
+            }
+        }
+        again = again && !last;
+        if (again) {
+            hd_os_nap(BETWEEN_NS);
+        }
+    }
+    return rc;
+}
+
+static int read_with(struct reading *r) {
+    struct live_threads *t = r->t;
+    const struct live_process *p = t->process;
+    int rc = module_map_read(&t->map, p);
+    if (rc == 0) {
+        rc = list_threads(t);
+    }
+    if (rc == 0) {
+        rc = hd_capture_process_open(p->proc_fd, p->pid);
+    }
+    if (rc != 0) {
+        return rc;
+    }
+    module_map_begin(&t->map, t->modules);
+    hd_unwinder_init(r->unwinder, t->modules);
+    hd_scripts_init(t->scripts, t->modules);
+    r->probe = (struct hd_probe_context){.proc_fd = p->proc_fd,
+                                         .mem_fd = p->mem_fd,
+                                         .pid = p->pid,
+                                         .thread_called = p->own_pid != p->pid ? thread_called : NULL,
+                                         .thread_arg = t};
+    hd_probe_context_init_other(&r->probe, t->modules, gettid(), module_map_libc(&t->map));
+    for (size_t i = 0; i < t->count; i++) {
+        read_name(t, &t->record[i]);
+    }
+    rc = read_all(r);
+    hd_os_close(r->probe.throttled_fd);
+    hd_capture_files_close();
+    return rc;
+}
+
+int live_threads_read(struct live_threads *t, const struct live_process *p) {
+    *t = (struct live_threads){.process = p};
+    struct reading *r = calloc(1, sizeof *r);
+    hd_os_clock_init();
+    t->began_ns = hd_os_now_ns();
+    t->modules = calloc(1, sizeof *t->modules);
+    t->scripts = calloc(1, sizeof *t->scripts);
+    int rc = -ENOMEM;
+    if (r != NULL && t->modules != NULL && t->scripts != NULL) {
+        r->t = t;
+        r->unwinder = calloc(1, hd_unwinder_bytes());
+        r->stack = malloc(STACK_ROOM);
+        rc = r->unwinder != NULL && r->stack != NULL ? read_with(r) : -ENOMEM;
+        free(r->unwinder);
+        free(r->stack);
+    }
+    free(r);
+    t->ended_ns = hd_os_now_ns();
+    return rc;
+}
+
+void live_threads_free(struct live_threads *t) {
+    module_map_free(&t->map);
+    free(t->modules);
+    free(t->scripts);
+    free(t->record);
+    free(t->wait);
+    free(t->frame);
+    *t = (struct live_threads){0};
+}

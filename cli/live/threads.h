@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * All threads of another process with their stacks and what they wait for, read without stopping any.
+ * Ordinary code.
+ */
+#ifndef CLI_LIVE_THREADS_H
+#define CLI_LIVE_THREADS_H
+
+#include "cause/cause.h"
+#include "cli/live/module_map.h"
+#include "report/report.h"
+#include "script/script.h"
+
+struct live_threads {
+    const struct live_process *process;
+    struct module_map map;
+    struct hd_modules *modules;
+    struct hd_scripts *scripts;
+    size_t count, room;
+    struct hd_thread_record *record; /* as a report has them */
+    struct live_wait {
+        struct hd_evidence evidence;
+        struct hd_sched sched;  /* when its stack was read */
+        uint64_t at_ns, cpu_ns; /* of the first look, for its share of a CPU */
+    } * wait;                   /* of the same thread */
+    size_t frames, frames_room;
+    struct hd_frame *frame;
+    uint64_t began_ns, ended_ns;
+};
+
+/* Reads all of them. 0 or a negative errno value; free it in both cases. */
+int live_threads_read(struct live_threads *t, const struct live_process *p);
+void live_threads_free(struct live_threads *t);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/live/waits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "cli/base/path.h"
+#include "cli/reader/reports.h"
+#include "os/syscall_table.h"
+
+static const char *text_of(const json_t *object, const char *name) {
+    return json_string_value(json_object_get(object, name));
+}
+
+static const json_t *thread_of(const json_t *report, int tid) {
+    const json_t *threads = json_object_get(report, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *thread = json_array_get(threads, i);
+        if (json_integer_value(json_object_get(thread, "tid")) == tid) {
+            return thread;
+        }
+    }
+    return NULL;
+}
+
+static const json_t *frames_of(const json_t *thread) {
+    return json_object_get(json_object_get(thread, "stack"), "frames");
+}
+
+/* ---- locks ------------------------------------------------------------------------------------ */
+
+/* What libc's functions wait for, by the names that it exports. */
+static const struct {
+    const char *function, *what;
+} locks[] = {
+    {"pthread_cond_wait", "a condition variable"},
+    {"pthread_cond_timedwait", "a condition variable"},
+    {"pthread_cond_clockwait", "a condition variable"},
+    {"pthread_rwlock_rdlock", "a read-write lock, to read"},
+    {"pthread_rwlock_wrlock", "a read-write lock, to write"},
+    {"pthread_rwlock_timedrdlock", "a read-write lock, to read"},
+    {"pthread_rwlock_timedwrlock", "a read-write lock, to write"},
+    {"pthread_barrier_wait", "a barrier"},
+    {"sem_wait", "a semaphore"},
+    {"sem_timedwait", "a semaphore"},
+    {"sem_clockwait", "a semaphore"},
+    {"pthread_mutex_lock", "a mutex"},
+    {"pthread_join", "the end of a thread"},
+};
+
+/* Of the innermost frames alone: further out a callback may have been called. */
+static const char *lock_word(const json_t *frames) {
+    for (size_t i = 0; i < 4 && i < json_array_size(frames); i++) {
+        const char *name = text_of(json_array_get(frames, i), "function");
+        for (size_t k = 0; name != NULL && k < sizeof locks / sizeof locks[0]; k++) {
+            size_t n = strlen(locks[k].function);
+            const char *bare = name + strspn(name, "_");
+            if (strncmp(bare, locks[k].function, n) == 0 && (bare[n] == '\0' || bare[n] == '@')) {
+                return locks[k].what;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* "thread 8371 "db-writer", which is in compact_log (lock.c:11)". */
+static void say_owner(FILE *out, const json_t *report, int tid, bool with_place) {
+    const json_t *owner = thread_of(report, tid);
+    const char *name = text_of(owner, "name");
+    fprintf(out, "%d", tid);
+    if (name != NULL) {
+        fprintf(out, " \"%s\"", name);
+    }
+    const json_t *frame = with_place ? report_own_frame_of(report, frames_of(owner)) : NULL;
+    const char *function = text_of(frame, "function"), *file = text_of(frame, "file");
+    if (function != NULL) {
+        fprintf(out, ", which is in %s", function);
+        if (file != NULL) {
+            fprintf(out, " (%s:%d)", base_name(file),
+                    (int)json_integer_value(json_object_get(frame, "line")));
+        }
+    }
+}
+
+static void say_lock(FILE *out, const json_t *report, const struct live_threads *t, size_t i) {
+    const struct hd_evidence *e = &t->wait[i].evidence;
+    const json_t *frames = frames_of(thread_of(report, t->record[i].tid));
+    const char *word = lock_word(frames);
+    if (e->lock_address == 0) {
+        fprintf(out, "waits for a lock of %s", e->path[0] != '\0' ? e->path : "a file");
+    } else if (e->joined_tid != 0) {
+        fputs("waits for the end of thread ", out);
+        say_owner(out, report, e->joined_tid, true);
+    } else if (e->lock_owner_tid != 0) {
+        fputs("waits for a mutex held by thread ", out);
+        say_owner(out, report, e->lock_owner_tid, true);
+    } else {
+        fprintf(out, word != NULL ? "waits for %s" : "waits in futex", word);
+    }
+}
+
+/* ---- the rest --------------------------------------------------------------------------------- */
+
+static const char *object_word(const struct hd_evidence *e) {
+    static const char words[][24] = {
+        [HD_FD_FILE] = "a file", [HD_FD_INET] = "a socket",    [HD_FD_UNIX] = "a local socket",
+        [HD_FD_PIPE] = "a pipe", [HD_FD_TTY] = "the terminal", [HD_FD_OTHER] = "a device"};
+    return e->fd_kind < sizeof words / sizeof words[0] && words[e->fd_kind][0] != '\0' ? words[e->fd_kind]
+                                                                                       : NULL;
+}
+
+static void say_child(FILE *out, const struct hd_evidence *e, const char *call) {
+    char name[64] = "";
+    if (e->child_pid > 0) {
+        live_process_name(e->child_pid, name, sizeof name);
+        fprintf(out, "waits for child %d", e->child_pid);
+    } else {
+        fputs("waits for a child", out);
+    }
+    if (name[0] != '\0') {
+        fprintf(out, " (%s)", name);
+    }
+    fprintf(out, " in %s", call);
+}
+
+static void say_wait(FILE *out, const struct hd_evidence *e, enum hd_cause_kind kind, const char *call) {
+    const char *object = object_word(e);
+    if (kind == HD_CAUSE_CHILD) {
+        say_child(out, e, call);
+    } else if (kind == HD_CAUSE_PAGE_FAULT) {
+        fputs("waits for memory to come from disk", out);
+    } else if (kind == HD_CAUSE_DISK) {
+        fprintf(out, "waits for the disk: %s", call);
+        fprintf(out, e->path[0] != '\0' ? " of %s" : "", e->path);
+    } else if (kind == HD_CAUSE_SLEEP) {
+        fprintf(out, "sleeps in %s", call);
+    } else if (e->asked != NULL) {
+        fprintf(out, "waits for %s in %s", e->awaited, e->asked);
+    } else if (e->peer[0] != '\0' || e->path[0] != '\0') {
+        fprintf(out, "waits for %s in %s", e->peer[0] != '\0' ? e->peer : e->path, call);
+    } else if (object != NULL) {
+        fprintf(out, "waits for %s in %s", object, call);
+    } else {
+        fprintf(out, "waits in %s", call);
+    }
+}
+
+static char *detail_of(const json_t *report, const struct live_threads *t, size_t i,
+                       enum hd_cause_kind kind) {
+    const struct hd_evidence *e = &t->wait[i].evidence;
+    char number[32], *text = NULL;
+    size_t bytes;
+    const char *call = e->syscall_nr != HD_SYSCALL_NONE ? hd_syscall_name(e->syscall_nr) : "a page fault";
+    if (call == NULL) {
+        snprintf(number, sizeof number, "system call %d", e->syscall_nr);
+        call = number;
+    }
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL) {
+        return NULL;
+    }
+    if (kind == HD_CAUSE_LOCK) {
+        say_lock(out, report, t, i);
+    } else {
+        say_wait(out, e, kind, call);
+    }
+    fclose(out);
+    return text;
+}
+
+static void set_text(json_t *object, const char *name, const char *value) {
+    if (value[0] != '\0') {
+        json_object_set_new(object, name, json_string(value)); /* NULL, and not set, where it is no UTF-8 */
+    }
+}
+
+static void set_number(json_t *object, const char *name, int value) {
+    if (value != 0) {
+        json_object_set_new(object, name, json_integer(value));
+    }
+}
+
+json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i) {
+    const struct hd_thread_record *r = &t->record[i];
+    const struct hd_evidence *e = &t->wait[i].evidence;
+    if (r->error != 0 || (r->state != HD_RUN_BLOCKED && r->state != HD_RUN_UNINTERRUPTIBLE)) {
+        return NULL;
+    }
+    enum hd_cause_kind kind = hd_cause_of_block(e);
+    char *detail = detail_of(report, t, i, kind), address[32] = "";
+    json_t *cause = json_object();
+    json_object_set_new(cause, "kind", json_string(hd_cause_name(kind)));
+    if (detail != NULL) {
+        set_text(cause, "detail", detail);
+    }
+    free(detail);
+    set_text(cause, "path", e->path);
+    set_text(cause, "peer", e->peer);
+    set_number(cause, "child_pid", kind == HD_CAUSE_CHILD ? e->child_pid : 0);
+    set_number(cause, "lock_owner_tid", e->lock_owner_tid);
+    if (e->lock_address != 0) {
+        snprintf(address, sizeof address, "0x%lx", (unsigned long)e->lock_address);
+        set_text(cause, "lock_address", address);
+    }
+    return cause;
+}
+
+/* ---- rings ------------------------------------------------------------------------------------ */
+
+static int32_t owner_of(const struct live_threads *t, int32_t tid) {
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->record[i].tid == tid) {
+            return t->record[i].error == 0 ? t->wait[i].evidence.lock_owner_tid : 0;
+        }
+    }
+    return 0;
+}
+
+/* The ring that begins and ends at `tid`, told once: by its lowest number. NULL: there is none. */
+static json_t *ring_at(const struct live_threads *t, int32_t tid) {
+    json_t *ring = json_array();
+    int32_t at = tid;
+    for (size_t steps = 0; steps <= t->count; steps++) {
+        json_array_append_new(ring, json_integer(at));
+        at = owner_of(t, at);
+        if (at == tid) {
+            return ring;
+        }
+        if (at < tid) { /* none, or it is told at that one */
+            break;
+        }
+    }
+    json_decref(ring);
+    return NULL;
+}
+
+json_t *wait_rings(const struct live_threads *t) {
+    json_t *rings = json_array();
+    for (size_t i = 0; i < t->count; i++) {
+        json_t *ring = owner_of(t, t->record[i].tid) != 0 ? ring_at(t, t->record[i].tid) : NULL;
+        if (ring != NULL) {
+            json_array_append_new(rings, ring);
+        }
+    }
+    return rings;
+}
