@@ -153,6 +153,9 @@ int reports_find(const char *folder, struct report_files *out, struct problem *w
     if (out->where == NULL)
         return -1;
     int result = folder != NULL ? add_folder(out, folder) : add_apps(out, out->where);
+    if (folder != NULL && result == 0 && out->count == 0) {
+        result = add_apps(out, folder); /* it may be the folder of the apps' folders */
+    }
     if (result < 0) {
         problem_set(why, "reading the spool %s: %s; %s", out->where, strerror(-result), remedy(result));
         reports_free(out);
@@ -383,7 +386,9 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, ch
     const struct report_file *found = NULL;
     size_t matches = 0;
     for (size_t i = 0; i < files->count; i++) {
-        if (strncmp(files->file[i].id, name, strlen(name)) != 0)
+        const char *id = files->file[i].id;
+        size_t n = strlen(name), all = strlen(id);
+        if (strncmp(id, name, n) != 0 && (n > all || strcmp(id + all - n, name) != 0))
             continue;
         if (found == NULL || strcmp(found->id, files->file[i].id) != 0)
             matches++;
@@ -394,12 +399,13 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, ch
         return report_load(found->path, why);
     }
     if (matches == 0)
-        problem_set(why, "looking for the report %s: no id in %s begins with it; see: %s list", name,
+        problem_set(why, "looking for the report %s: no id in %s begins or ends with it; see: %s list", name,
                     files->where, own_command());
     else
-        problem_set(why,
-                    "looking for the report %s: %zu ids in %s begin with it; type more of the one you mean",
-                    name, matches, files->where);
+        problem_set(
+            why,
+            "looking for the report %s: %zu ids in %s begin or end with it; type more of the one you mean",
+            name, matches, files->where);
     return NULL;
 }
 

@@ -1,224 +1,242 @@
 /* SPDX-License-Identifier: MIT
  *
- * hangdog list: one line for each report, newest last. Ordinary code.
+ * hangdog list: a row for each hang, newest last; its repeats in one run are in the same row.
  */
+#include "cli/base/error.h"
 #include "cli/base/options.h"
+#include "cli/base/path.h"
+#include "cli/base/sanitize.h"
+#include "cli/base/shell_quote.h"
+#include "cli/base/terminal.h"
 #include "cli/commands.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/groups.h"
+#include "cli/reader/summaries.h"
 #include "cli/render/render.h"
-#include "cli/render/short_name.h"
+#include "cli/render/row_values.h"
+#include "cli/render/table.h"
 
-#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#define ID_WIDTH_MIN 13 /* "01a1fb7d-045d": the time to the millisecond */
-enum { TIME_WIDTH = 19, DURATION_WIDTH = 9, FUNCTION_WIDTH_MIN = 28 };
+#define REPORT_ID_BYTES 37
+#define ROWS 20
+#define ROWS_MAX 1000000
+
+struct options {
+    struct summary_options read;
+    long rows; /* -1: the usual number */
+    bool json, each;
+};
 
 static int cmd_list(int argc, char **argv);
 
-struct options {
-    const char *spool;
-    bool json, no_symbols;
-};
+#define TO(member) .to = offsetof(struct options, member)
 
 static const struct command_option list_options[] = {
-    {.name = "json", .kind = OPTION_FLAG, .to = offsetof(struct options, json), .help = "a JSON array"},
+    {.name = "rows",
+     .letter = 'n',
+     .kind = OPTION_COUNT,
+     TO(rows),
+     .value = "N",
+     .max = ROWS_MAX,
+     .help = "the last N rows (20; 0: all)",
+     .more = "With --json all rows are printed, unless this option is given."},
+    {.name = "since",
+     .kind = OPTION_TEXT,
+     TO(read.since),
+     .value = "WHEN",
+     .help = "no older ones: 2h, 3d, today, yesterday, 2026-11-20",
+     .more = "A date may have a time, as '2026-11-20 22:50'. Both are local."},
+    {.name = "app",
+     .kind = OPTION_TEXT,
+     TO(read.app),
+     .value = "NAME",
+     .help = "of this app",
+     .completion = COMPLETE_APP},
+    {.name = "cause",
+     .kind = OPTION_TEXT,
+     TO(read.cause),
+     .value = "CAUSE",
+     .words = SUMMARY_CAUSES,
+     .help = "of this cause: cpu, lock, disk, network, sleep, child ..."},
+    {.name = "kind",
+     .kind = OPTION_TEXT,
+     TO(read.kind),
+     .value = "KIND",
+     .words = SUMMARY_KINDS,
+     .help = "of this kind: hang, fatal, launch, session ...",
+     .more = "A session is one run of an app; only this option lists sessions."},
+    {.name = "each",
+     .kind = OPTION_FLAG,
+     TO(each),
+     .help = "a row for each report, repeats too",
+     .more =
+         "Else hangs of one run that are alike are one row, with their number in column N, the time of the last "
+         "one, and the longest duration."},
+    {.name = "json", .kind = OPTION_FLAG, TO(json), .help = "a JSON array, for programs"},
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
-     .to = offsetof(struct options, no_symbols),
+     TO(read.no_symbols),
      .help = "modules and offsets in place of functions: faster"},
     {.name = "spool",
      .kind = OPTION_TEXT,
-     .to = offsetof(struct options, spool),
+     TO(read.spool),
      .value = "DIR",
-     .help = "the reports in DIR, not those in every spool of yours",
+     .help = "the reports in DIR, not in every spool of yours",
      .completion = COMPLETE_FOLDER},
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = OPTION_FLAG,
+     TO(read.verbose),
+     .help = "an error for each file that is no report"},
     {0},
 };
 
 const struct command command_list = {
     .name = "list",
     .group = "Look back",
-    .about = "List the reports, newest last",
+    .about = "List the hangs on record, newest last",
     .usage = "[OPTIONS]",
-    .example = {{"list", "all reports"}, {"list --json", "for programs"}},
+    .example = {{"list", "the last 20"},
+                {"list --since yesterday", "what hung since yesterday's midnight"},
+                {"list --app nginx --cause disk", "an app's hangs that waited for a disk"},
+                {"list --kind session", "each run of an app"}},
+    .description =
+        "A row says when the last of these hangs began, in which app, of which kind it is, how long the longest one "
+        "lasted, why, how often it came, in which of the app's own functions, and how hangdog show calls its "
+        "report.\n\n"
+        "On a terminal long functions are shortened to the width, then apps. Elsewhere nothing is cut, there is no "
+        "header, and times have their dates.\n\n",
+    .instead = {{"group", "hangdog stats"}, {"limit", "hangdog list -n"}},
     .deep = true,
     .options = list_options,
     .run = cmd_list,
 };
 
-/* The operands' index, -1 with the exit status in *status. */
-static int parse_options(int argc, char **argv, struct options *o, int *status) {
-    int first = options_parse(&command_list, o, argc, argv, status);
-    if (first >= 0 && first != argc) {
-        *status = options_wrong_use(&command_list, "unexpected '%s'", argv[first]);
-        return -1;
-    }
-    return first;
-}
-
-/* What is listed of one report. */
-static json_t *summary_of(const json_t *report, const struct report_file *file) {
-    const json_t *app = json_object_get(report, "app"), *own = report_own_frame(report);
-    char *place = report_frame_place(report, own);
-    json_t *out = json_object();
-    json_object_set(out, "id", json_object_get(report, "id"));
-    json_object_set_new(out, "file", json_string(file->path));
-    json_object_set(out, "kind", json_object_get(report, "kind"));
-    json_object_set(out, "started_at", json_object_get(report, "started_at"));
-    json_object_set(out, "duration_ns", json_object_get(report, "duration_ns"));
-    json_object_set(out, "cause", json_object_get(json_object_get(report, "cause"), "kind"));
-    json_object_set(out, "function", json_object_get(own, "function"));
-    if (place != NULL)
-        json_object_set_new(out, "place", json_string(place));
-    free(place);
-    json_object_set(out, "app", json_object_get(app, "name"));
-    json_object_set(out, "pid", json_object_get(app, "pid"));
-    return out;
-}
-
-/* Summaries of all that can be read; what cannot is told on stderr and makes the status 1. */
-static json_t *read_all(const struct report_files *files, const struct options *o, int *status) {
-    struct symbolizer *symbolizer = o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){0});
-    json_t *all = json_array();
-    for (size_t i = 0; i < files->count; i++) {
-        struct problem why;
-        json_t *report = report_load(files->file[i].path, &why);
-        if (report == NULL) {
-            if (!report_is_gone(files->file[i].path))
-                *status = error_print(&why);
-            continue;
-        }
-        if (symbolizer != NULL)
-            report_symbolicate(report, symbolizer, report_owner(files->file[i].path), REPORT_HOT, NULL);
-        json_array_append_new(all, summary_of(report, &files->file[i]));
-        json_decref(report);
-    }
-    symbolizer_destroy(symbolizer);
-    return all;
-}
-
-/* As many characters of the ids as tell them apart: neighbours are the most alike, since they are sorted. */
-static int id_width(const struct report_files *files) {
-    int width = ID_WIDTH_MIN;
-    for (size_t i = 1; i < files->count; i++) {
-        const char *a = files->file[i - 1].id, *b = files->file[i].id;
-        int same = 0;
-        while (a[same] != 0 && a[same] == b[same])
-            same++;
-        if (a[same] != b[same] && same + 1 > width)
-            width = same + 1;
-    }
-    return width;
-}
-
-static const char *text_of(const json_t *summary, const char *name) {
-    const char *text = json_string_value(json_object_get(summary, name));
-    return text != NULL && text[0] != 0 ? text : "-";
-}
-
-/* A column: text without control characters, padded to `width` characters. */
-static void print_column(const char *text, int width) {
-    int used = width_of(text);
-    render_text(stdout, text);
-    printf("%*s", (used < width ? width - used : 0) + 2, "");
-}
-
-/* What is in each column, and how wide that is. */
-struct widths {
-    int id, kind, cause, function;
-    bool cut; /* longer names are shortened to their column */
+static const struct table_column columns[] = {
+    {.title = "WHEN"},
+    {.title = "APP", .gives_way = 2, .least = 8},
+    {.title = "KIND"},
+    {.title = "LONGEST", .right = true},
+    {.title = "CAUSE"},
+    {.title = "N", .right = true},
+    {.title = "FUNCTION", .gives_way = 1, .least = 12},
+    {.title = "REPORT"},
+    {0},
 };
 
-static const char *function_of(const json_t *summary) {
-    bool named = json_object_get(summary, "function") != NULL;
-    return text_of(summary, named ? "function" : "place");
+static char *key_of_id(const json_t *summary) {
+    return groups_key(summary, (const char *const[]){"id", "file", NULL});
 }
 
-static int widest(const json_t *all, const char *name, int width) {
-    for (size_t i = 0; i < json_array_size(all); i++) {
-        int w = width_of(text_of(json_array_get(all, i), name));
-        width = w > width ? w : width;
+/* A hang without a fingerprint is like no other. */
+static char *key_of_hang(const json_t *summary) {
+    if (json_object_get(summary, "fingerprint") == NULL || json_object_get(summary, "session") == NULL) {
+        return key_of_id(summary);
     }
-    return width;
+    return groups_key(summary, (const char *const[]){"session", "fingerprint", "kind", "app", NULL});
 }
 
-/* On a terminal the functions have what its width leaves them; elsewhere somebody may look for a name. */
-static struct widths measure(const json_t *all, int id) {
-    struct widths w = {.id = id, .kind = widest(all, "kind", 7), .cause = widest(all, "cause", 7)};
-    struct winsize terminal = {0};
-    w.function = FUNCTION_WIDTH_MIN;
-    w.cut = isatty(STDOUT_FILENO);
-    if (w.cut) {
-        bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &terminal) == 0 && terminal.ws_col != 0;
-        int left = (known ? terminal.ws_col : 80) -
-                   (w.id + TIME_WIDTH + w.kind + DURATION_WIDTH + w.cause + widest(all, "app", 0) + 6 * 2);
-        w.function = left > w.function ? left : w.function;
-    }
-    return w;
+static const char *text_of(const json_t *row, const char *name) {
+    return json_string_value(json_object_get(row, name));
 }
 
-/* The text with dots in place of what is beyond `width`. */
-static void cut(char *text, int width) {
-    int used = 0;
-    for (char *c = text; *c != 0; c++) {
-        bool begins = ((unsigned char)*c & 0xc0) != 0x80;
-        if (begins && used++ == width - 3 && width_of(c) > 3) {
-            memcpy(c, "...", 4);
-            return;
-        }
-    }
-}
-
-static void print_line(const json_t *summary, const struct widths *w) {
-    char time[RENDER_TIME_BYTES], duration[RENDER_DURATION_BYTES], id[40];
-    char *function = short_name(function_of(summary), w->cut ? w->function : INT_MAX);
-    snprintf(id, sizeof id, "%.*s", w->id, text_of(summary, "id"));
-    if (function != NULL && w->cut)
-        cut(function, w->function);
-    print_column(id, w->id);
-    print_column(render_time(time, text_of(summary, "started_at")), TIME_WIDTH);
-    print_column(text_of(summary, "kind"), w->kind);
-    print_column(render_duration(duration, json_integer_value(json_object_get(summary, "duration_ns"))),
-                 DURATION_WIDTH);
-    print_column(text_of(summary, "cause"), w->cause);
-    print_column(function != NULL ? function : "-", w->function);
+static void add_row(struct table *t, const json_t *row, const struct summaries *s, bool terminal) {
+    char when[ROW_BYTES], longest[RENDER_DURATION_BYTES], count[24];
+    char *function = row_function(row), id[REPORT_ID_BYTES] = "";
+    const char *file = base_name(text_of(row, "file"));
+    snprintf(id, sizeof id, "%s", file != NULL ? file : ""); /* hangdog show looks for files */
+    snprintf(count, sizeof count, "%lld", (long long)json_integer_value(json_object_get(row, "count")));
+    table_add(t, (const char *const[]){
+                     row_when(when, text_of(row, "last_at"), !terminal), text_of(row, "app"),
+                     row_kind(text_of(row, "kind")),
+                     render_duration(longest, json_integer_value(json_object_get(row, "max_ns"))),
+                     text_of(row, "cause"), count, function, id + strlen(id) - summaries_id_end(s, id)});
     free(function);
-    render_text(stdout, text_of(summary, "app"));
-    fputc('\n', stdout);
 }
 
-static void print_table(const json_t *all, int id) {
-    struct widths w = measure(all, id);
-    for (size_t i = 0; i < json_array_size(all); i++)
-        print_line(json_array_get(all, i), &w);
+static void add_word(char *command, size_t size, const char *option, const char *value) {
+    char word[1024];
+    size_t n = strlen(command);
+    if (value != NULL) {
+        quote_word(word, sizeof word, value);
+        snprintf(command + n, size - n, " --%s %s", option, word);
+    }
+}
+
+/* The same list with all rows. */
+static void say_older(size_t older, const struct options *o) {
+    char command[4 * 1024];
+    bool dim = terminal_wants_colour(STDOUT_FILENO);
+    snprintf(command, sizeof command, "%s list -n 0%s", own_command(), o->each ? " --each" : "");
+    add_word(command, sizeof command, "since", o->read.since);
+    add_word(command, sizeof command, "app", o->read.app);
+    add_word(command, sizeof command, "cause", o->read.cause);
+    add_word(command, sizeof command, "kind", o->read.kind);
+    add_word(command, sizeof command, "spool", o->read.spool);
+    fflush(stdout);
+    fprintf(stderr, "%s%zu older: %s%s\n", dim ? "\033[2m" : "", older, command, dim ? "\033[0m" : "");
+}
+
+static void print_rows(const json_t *rows, size_t first, const struct summaries *s) {
+    struct table t;
+    bool terminal = isatty(STDOUT_FILENO) != 0;
+    table_start(&t, columns);
+    for (size_t i = first; i < json_array_size(rows); i++) {
+        add_row(&t, json_array_get(rows, i), s, terminal);
+    }
+    table_print(stdout, &t, terminal ? terminal_columns(STDOUT_FILENO) : 0,
+                terminal_wants_colour(STDOUT_FILENO));
+    table_free(&t);
+}
+
+static void print_json(json_t *rows, size_t first) {
+    static const char *const inner[] = {"brief", "suppressed"};
+    json_t *out = json_array();
+    for (size_t i = first; i < json_array_size(rows); i++) {
+        json_t *row = json_array_get(rows, i);
+        for (size_t m = 0; m < sizeof inner / sizeof inner[0]; m++) {
+            json_object_del(row, inner[m]);
+        }
+        json_array_append(out, row);
+    }
+    render_json(stdout, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    json_decref(out);
 }
 
 static int cmd_list(int argc, char **argv) {
-    struct options o = {0};
-    struct report_files files;
-    struct problem why;
-    int status = 0;
-    if (parse_options(argc, argv, &o, &status) < 0)
+    struct options o = {.rows = -1};
+    struct summaries s;
+    int status, operand = options_parse(&command_list, &o, argc, argv, &status);
+    if (operand < 0) {
         return status;
-    if (reports_find(o.spool, &files, &why) != 0)
-        return error_print(&why);
-    if (files.unread)
-        status = EXIT_ERROR;
-    json_t *all = read_all(&files, &o, &status);
-    if (o.json) {
-        render_json(stdout, all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    } else if (files.count == 0) {
-        printf("no reports in %s%s\n", files.where, files.unread ? " that can be read" : "");
-    } else {
-        print_table(all, id_width(&files));
     }
-    json_decref(all);
-    reports_free(&files);
-    return written("the list") != 0 ? EXIT_ERROR : status;
+    if (operand != argc) {
+        return options_wrong_use(&command_list, "unexpected '%s'", argv[operand]);
+    }
+    status = summaries_read(&command_list, &o.read, &s);
+    if (status != 0) {
+        return status;
+    }
+    json_t *rows = groups_make(s.rows, o.each ? key_of_id : key_of_hang);
+    size_t count = json_array_size(rows), most = o.rows >= 0 ? (size_t)o.rows : o.json ? 0 : ROWS;
+    size_t older = most != 0 && count > most ? count - most : 0;
+    if (o.json) {
+        print_json(rows, older);
+    } else {
+        print_rows(rows, older, &s);
+    }
+    status = written("the list");
+    if (count == 0 && !o.json) {
+        summaries_say_none(&s, &o.read);
+    } else if (older > 0 && !o.json && !options_quiet()) {
+        say_older(older, &o);
+    }
+    status = s.failed > 0 || s.unread ? EXIT_ERROR : status;
+    json_decref(rows);
+    summaries_free(&s);
+    return status;
 }

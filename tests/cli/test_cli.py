@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The command's words, status and errors: good uses of list and show, and every bad use, one line each."""
 
+import datetime
 import fcntl
 import json
 import os
@@ -21,7 +22,7 @@ BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = str(BUILD / "bin" / "hangdog")
 WRITE_REPORT = str(BUILD / "tests" / "programs" / "write-report")
 NEWEST = "ffffffff-ffff-7fff-bfff-ffffffffffff"  # an id
-COMMANDS = ["run", "list", "show"]
+COMMANDS = ["run", "list", "stats", "show"]
 KINDS = ["full", "session", "nasty", "deadlock", "brief"]
 
 
@@ -179,35 +180,120 @@ class Usage(Command):
 
 
 class Listing(Command):
+    def lines(self, *options, **env):
+        done = run("list", "--spool", self.spool, *options, env=env)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout.splitlines()
+
+    def change(self, id, **members):
+        file = self.spool / f"{id}.json"
+        report = json.loads(file.read_text())
+        for name, value in members.items():
+            part, _, member = name.partition("__")
+            if member:
+                report[part][member] = value
+            else:
+                report[part] = value
+        file.write_text(json.dumps(report))
+
     def test_the_newest_is_last_and_every_column_is_there(self):
         ids = self.write("full", "session", "deadlock")
-        lines = run("list", "--spool", self.spool).stdout.splitlines()
-        self.assertEqual(len(lines), 3)
-        for line, id in zip(lines, ids):
-            self.assertTrue(id.startswith(line.split()[0]))
-        for word in ("hang", "2.003 s", "sleep", "inlined_step", "write-report"):
-            self.assertIn(word, lines[0])
+        lines = self.lines()
+        self.assertEqual([ids[0][-6:], ids[2][-6:]], [line.split()[-1] for line in lines])
+        self.assertRegex(lines[0], r"\A\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  write-report  hang  2.0\d* s  sleep  1  "
+                                   r"inlined_step \(write-report.c:\d+\)  [0-9a-f]{6}\Z")
+        (session,) = self.lines("--kind", "session")
+        self.assertIn("  session  12.0", session)
 
     def test_the_shown_part_of_an_id_is_enough_for_show(self):
-        for line in (self.write(*["full"] * 6), run("list", "--spool", self.spool).stdout.splitlines())[1]:
-            self.assertEqual(run("show", "--no-symbols", "--spool", self.spool, line.split()[0]).returncode, 0)
+        ids = self.write(*["full"] * 6)
+        (self.spool / f"{ids[0]}.json").rename(self.spool / f"{ids[0][:-8]}{ids[1][-8:]}.json")
+        lines = self.lines("--each")
+        self.assertEqual([6] * 4 + [9] * 2, sorted(len(line.split()[-1]) for line in lines))
+        for line in lines:
+            self.assertEqual(run("show", "--no-symbols", "--spool", self.spool, line.split()[-1]).returncode, 0, line)
 
-    def test_long_names_are_shortened_on_a_terminal_only(self):
+    def test_repeats_of_a_run_are_one_row(self):
+        """What differs in kind, fingerprint or run, or has no fingerprint, is not."""
+        ids = self.write(*["full"] * 7)
+        for i, id in enumerate(ids):
+            self.change(id, app__session="a", duration_ns=(i + 1) * 10**9)
+        self.change(ids[1], repeat_of=ids[0])
+        self.change(ids[2], kind="fatal-hang")
+        self.change(ids[3], app__session="b")
+        self.change(ids[4], fingerprint="f" * 16)
+        for id in ids[5:]:
+            file = self.spool / f"{id}.json"
+            file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != "fingerprint"}))
+        rows = json.loads(run("list", "--json", "--spool", self.spool).stdout)
+        self.assertEqual([2] + [1] * 5, [row["count"] for row in rows])
+        first = rows[0]
+        # The row stands for the report that has everything; its time is that of the last one.
+        self.assertEqual((ids[0], 10**9, 3 * 10**9, 2 * 10**9),
+                         tuple(first[name] for name in ("id", "duration_ns", "total_ns", "max_ns")))
+        self.assertGreater(first["last_at"], first["started_at"])
+        self.assertEqual({"function", "file", "line"}, set(first["own"]))
+        self.assertEqual(7, len(self.lines("--each")))
+        self.assertRegex(self.lines()[0], r" hang +2\.0\d* s +sleep +2 ")
+
+    def test_the_last_20_rows(self):
+        ids = self.write(*["full"] * 25)
+        for options, count in ([], 20), (["-n", "3"], 3), (["-n0"], 25), (["--rows=30"], 25):
+            done = run("list", "--spool", self.spool, "--each", *options)
+            self.assertEqual([id[-6:] for id in ids[25 - count:]], [line.split()[-1][-6:] for line in done.stdout.splitlines()])
+            older = "%d older: %s list -n 0 --each --spool %s\n" % (25 - count, HANGDOG, self.spool)
+            self.assertEqual(older if count < 25 else "", done.stderr)
+        self.assertEqual("", run("list", "--spool", self.spool, "--each", "-q").stderr)
+        self.assertEqual(25, len(json.loads(run("list", "--spool", self.spool, "--each", "--json").stdout)))
+        done = run("list", "--spool", self.spool, "--each", "--app", "write-report", "-n", "1")
+        again = subprocess.run(["sh", "-c", done.stderr.split(": ", 1)[1]], capture_output=True, text=True, check=True)
+        self.assertEqual(25, len(again.stdout.splitlines()))
+
+    def test_filters(self):
+        ids = self.write("full", "full", "full", "deadlock", "session")
+        now = datetime.datetime.now().replace(microsecond=0)
+        for id, age in zip(ids, (datetime.timedelta(days=9), datetime.timedelta(days=1), datetime.timedelta(hours=3))):
+            when = (now - age).astimezone(datetime.timezone.utc)
+            self.change(id, started_at=when.strftime("%Y-%m-%dT%H:%M:%S.000000000Z"))
+        self.change(ids[2], app__name="other", kind="fatal-hang")
+        day = (now - datetime.timedelta(days=2)).strftime("%Y-%m-%d")
+        for options, wanted in ((["--since", "2h"], ids[3:4]), (["--since", "200min"], ids[2:4]),
+                                (["--since", "yesterday"], ids[1:4]), (["--since", day], ids[1:4]),
+                                (["--since", day + " 12:30"], ids[1:4]), (["--since", "10d"], ids[:4]),
+                                (["--app", "other"], ids[2:3]), (["--cause", "lock"], ids[3:4]),
+                                (["--kind", "fatal"], ids[2:3]), (["--kind", "fatal-hang"], ids[2:3]),
+                                (["--kind", "session"], ids[4:]), (["--cause", "lock", "--app", "other"], [])):
+            listed = json.loads(run("list", "--json", "--each", "--spool", self.spool, *options).stdout)
+            self.assertEqual(sorted(wanted), sorted(row["id"] for row in listed), options)
+        self.assertIn("none of 5 reports matches", run("list", "--spool", self.spool, "--cause", "disk").stderr)
+        done = run("list", "--spool", self.spool, "--app", "ohter")
+        self.assertEqual((0, "hangdog: no report of 'ohter'; did you mean 'other'?\n"), (done.returncode, done.stderr))
+        for words, error in ((["--since", "2026"], "--since '2026': want"), (["--cause", "lokc"], "did you mean 'lock'?"),
+                             (["--group"], "did you mean 'hangdog stats'?"), (["-n", "x"], "--rows 'x': want a number")):
+            self.assert_error(run("list", "--spool", self.spool, *words), error, status=2)
+
+    def test_names_are_shortened_on_a_terminal_only(self):
         long = "app::Vector<%s>::at(unsigned long)" % ", ".join(["company::Document"] * 50)
         for id, kind, name in zip(self.write("full", "full", "full"), ("hang", "too-many-threads", "hang"),
                                   (long, "f_" * 400, "main")):
+            self.change(id, kind=kind)
             file = self.spool / f"{id}.json"
             report = json.loads(file.read_text())
             report["hot_stack"]["frames"][0]["function"] = name
-            file.write_text(json.dumps({**report, "kind": kind}))
-        for columns in 0, 80, 140:
-            lines = self.on_a_terminal("list", "--no-symbols", columns=columns).splitlines()
-            self.assertEqual(1, len({line.index("write-report") for line in lines}), lines)
-            self.assertIn("  app::Vector<...>::at(...)  ", lines[0])
-            name = re.search(r" too-many-threads +2\.003 s +sleep +([f_]+\.\.\.)  write", lines[1])[1]
-            self.assertEqual((28, 140) if columns < 140 else (len(name), max(map(len, lines))), (len(name), 140))
-        lines = run("list", "--no-symbols", "--spool", self.spool).stdout.splitlines()
-        self.assertIn("  %s  write-report" % long, lines[0])
+            file.write_text(json.dumps(report))
+        self.change(self.write("full")[0], app__name="an-app-of-a-name-that-fills-half-of-a-terminal")
+        for columns in 0, 60, 80, 140:
+            lines = self.on_a_terminal("list", "--no-symbols", "--each", columns=columns, LC_ALL="C").splitlines()
+            self.assertTrue(lines[0].startswith("\033[2mWHEN "), lines[0])
+            lines = lines[1:]
+            self.assertLessEqual(max(map(len, lines)), columns or 80, lines)
+            self.assertEqual(1, len({line.index("  hang  ") for line in lines if "  hang  " in line}), lines)
+            if columns >= 80 or columns == 0:
+                self.assertIn("...::at(...)" if columns < 140 else "  app::Vector<...>::at(...)", lines[0])
+                self.assertRegex(lines[1], r" threads +2\.0\d* s +sleep +1  [f_]+~  [0-9a-f]{6}")
+        lines = run("list", "--no-symbols", "--each", "--spool", self.spool).stdout.splitlines()
+        self.assertIn("  %s  " % long, lines[0])
+        self.assertIn("an-app-of-a-name-that-fills-half-of-a-terminal", lines[3])
 
     def test_the_default_folder_holds_every_app(self):
         self.write("full")
@@ -217,19 +303,23 @@ class Listing(Command):
             if "HOME" in env:
                 (self.path / ".local").mkdir()
                 (self.path / "state").rename(self.path / ".local" / "state")
-            done = run("list", env=env)
+            done = run("list", "--each", env=env)
             self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, 2), done.stderr)
 
     def test_without_home_the_folder_is_that_of_the_service_or_of_the_users_entry(self):
         done = run("list", env={"HOME": "", "STATE_DIRECTORY": f"{self.path}:/none"})
-        self.assertEqual((done.returncode, done.stdout), (0, f"no reports in {self.path}/hangdog\n"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn(f"no reports yet in {self.path}/hangdog; try: {HANGDOG} run -- PROGRAM\n", done.stderr)
         home = pwd.getpwuid(os.geteuid()).pw_dir
         self.assert_error(run("show", "zzz", env={"HOME": ""}), f"no id in {home}/.local/state/hangdog begins")
 
     def test_no_reports_yet_is_no_error(self):
         done = run("list", env={"XDG_STATE_HOME": str(self.path)})
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("no reports in", done.stdout)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertRegex(done.stderr, r"\Ahangdog: no reports yet in [^\n]*; try: [^\n]* run -- PROGRAM\n\Z")
+        self.assertEqual("", run("list", "-q", env={"XDG_STATE_HOME": str(self.path)}).stderr)
+        done = run("list", "--json", env={"XDG_STATE_HOME": str(self.path)})
+        self.assertEqual((0, [], ""), (done.returncode, json.loads(done.stdout), done.stderr))
 
     def test_what_cannot_be_read_is_told_beside_the_rest(self):
         self.write("full")
@@ -237,6 +327,15 @@ class Listing(Command):
         done = run("list", "--spool", self.spool)
         self.assertEqual((done.returncode, len(done.stdout.splitlines())), (1, 1))
         self.assertIn("torn", done.stderr)
+        (self.spool / f"{NEWEST[:-1]}e.json").write_text("{")
+        done = run("list", "--spool", self.spool)
+        self.assertEqual("hangdog: 2 of 3 files are not reports (-v)\n", done.stderr)
+        self.assertEqual((1, 2), (done.returncode, len(run("list", "-v", "--spool", self.spool).stderr.splitlines())))
+
+    def test_the_folder_of_the_apps_folders_is_a_spool_too(self):
+        self.write("full")
+        done = run("list", "--spool", self.spool.parent)
+        self.assertEqual((0, 1, ""), (done.returncode, len(done.stdout.splitlines()), done.stderr))
 
     def test_files_of_others_are_no_reports(self):
         self.write("full")
@@ -252,7 +351,7 @@ class Listing(Command):
     def test_hidden_files_are_not_listed(self):
         (id,) = self.write("full")
         (self.spool / f"{id}.json").rename(self.spool / f".{id}.held")
-        self.assertIn("no reports in", run("list", "--spool", self.spool).stdout)
+        self.assertIn("no reports yet", run("list", "--spool", self.spool).stderr)
 
     def test_a_spool_that_cannot_be_read(self):
         file = self.path / "file"

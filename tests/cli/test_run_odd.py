@@ -292,14 +292,14 @@ class Odd(unittest.TestCase):
         script = """mkdir spool && mount -t tmpfs -o size=2m none spool || exit 77
                     "$@"; "$0" run --spool spool /bin/true; rm spool/zeros
                     "$0" run --quiet --spool spool /bin/true; "$0" run --quiet --spool spool /bin/true
-                    "$0" list --no-symbols --spool spool; ls -A spool"""
+                    "$0" list --no-symbols --spool spool; "$0" list --kind session --spool spool; ls -A spool"""
         done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, HANGDOG, HANGDOG,
                                "run", "--exec", "--spool", "spool", "--loop", "python3", "--", *loop(1.6, fill, "hang60")],
                               cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False)
         if done.returncode == 77 or "unshare" in done.stderr:
             self.skipTest("a user namespace, in which a disk can be mounted, is not allowed here")
         self.assertRegex(done.stderr, "hangdog: what a program left in '.*spool' could not be told: No space left on device; the next")
-        self.assertEqual((1, 1), (done.stdout.count(" fatal-hang "), done.stdout.count(" session ")), done.stdout + done.stderr)
+        self.assertEqual((1, 1), (done.stdout.count(" fatal "), done.stdout.count(" session ")), done.stdout + done.stderr)
         self.assertEqual(3, done.stderr.count("hangdog: "), done.stderr)
         self.assertNotIn(".record", done.stdout)
 

@@ -149,9 +149,12 @@ class Schema(unittest.TestCase):
         path.unlink()
 
     def test_the_list_names_each_report(self):
-        out = subprocess.run([HANGDOG, "list", "--spool", self.folder.name, "--json"], check=True, capture_output=True)
-        listed = json.loads(out.stdout.decode("utf-8"))
-        self.assertEqual([r["id"] for r in listed], sorted(self.ids.values()))
+        listed = []
+        for options in ["--each"], ["--kind", "session"]:
+            out = subprocess.run([HANGDOG, "list", "--spool", self.folder.name, "--json", *options], check=True,
+                                 capture_output=True)
+            listed += json.loads(out.stdout.decode("utf-8"))
+        self.assertEqual(sorted(r["id"] for r in listed), sorted(self.ids.values()))
         full = next(r for r in listed if r["id"] == self.ids["full"])
         self.assertEqual((full["function"], full["kind"], full["cause"]), ("inlined_step", "hang", "sleep"))
         self.assertEqual(full["duration_ns"], 2003000000)

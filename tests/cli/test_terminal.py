@@ -126,9 +126,9 @@ class Folder(SideBySide):
             return ""
 
     def hangs(self):
-        done = subprocess.run([HANGDOG, "list", "--no-symbols", "--spool", self.path("spool")], capture_output=True,
+        done = subprocess.run([HANGDOG, "list", "--each", "-n0", "--no-symbols", "--spool", self.path("spool")], capture_output=True,
                               text=True, env=environment(), check=False)
-        return [line for line in done.stdout.splitlines() if " session " not in line]
+        return done.stdout.splitlines()
 
 
 class Shell:

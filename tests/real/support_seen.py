@@ -180,7 +180,7 @@ class SeenCase(RealCase):
         if not function:
             return
         self.assertIn(function, " ".join(hot_functions(symbolicated(program, report))))
-        listed = subprocess.run([HANGDOG, "list", "--json", "--spool", program.spool], env=environment(), check=True,
+        listed = subprocess.run([HANGDOG, "list", "--each", "--json", "--spool", program.spool], env=environment(), check=True,
                                 stdout=subprocess.PIPE, timeout=PATIENCE).stdout
         own = {row["id"]: row.get("function", "") for row in json.loads(listed)}
         self.assertIn(function, own[report["id"]])

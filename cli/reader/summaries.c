@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/reader/summaries.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/base/moment.h"
+#include "cli/base/sanitize.h"
+#include "cli/base/shell_quote.h"
+#include "cli/base/suggestion.h"
+#include "cli/reader/reports.h"
+
+#define END_MIN 6
+
+static const char *text_of(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
+static const char *kind_of(const char *typed) {
+    return typed != NULL && strcmp(typed, "fatal") == 0 ? "fatal-hang" : typed;
+}
+
+/* Before the report's names are looked up. */
+static bool passes(const json_t *report, const struct summary_options *o, const char *since) {
+    const char *kind = text_of(report, "kind");
+    bool session = strcmp(kind, "session") == 0;
+    if (o->kind != NULL ? strcmp(kind, kind_of(o->kind)) != 0 : session && !o->sessions) {
+        return false;
+    }
+    if (o->app != NULL && strcmp(text_of(json_object_get(report, "app"), "name"), o->app) != 0) {
+        return false;
+    }
+    if (o->cause != NULL && !session &&
+        strcmp(text_of(json_object_get(report, "cause"), "kind"), o->cause) != 0) {
+        return false;
+    }
+    return since[0] == '\0' || (session && o->sessions) || strcmp(text_of(report, "started_at"), since) >= 0;
+}
+
+static json_t *own_of(const json_t *frame) {
+    static const char *const members[] = {"function", "file", "line"};
+    json_t *own = json_object();
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        json_object_set(own, members[i], json_object_get(frame, members[i]));
+    }
+    return own;
+}
+
+static json_t *summary_of(const json_t *report, const char *path) {
+    const json_t *app = json_object_get(report, "app"), *own = report_own_frame(report);
+    char *place = report_frame_place(report, own);
+    json_t *out = json_object(), *version = json_object_get(app, "version");
+    json_object_set(out, "id", json_object_get(report, "id"));
+    json_object_set_new(out, "file", json_string(path));
+    json_object_set(out, "kind", json_object_get(report, "kind"));
+    json_object_set(out, "started_at", json_object_get(report, "started_at"));
+    json_object_set(out, "duration_ns", json_object_get(report, "duration_ns"));
+    json_object_set(out, "cause", json_object_get(json_object_get(report, "cause"), "kind"));
+    json_object_set(out, "function", json_object_get(own, "function"));
+    if (place != NULL) {
+        json_object_set_new(out, "place", json_string(place));
+    }
+    free(place);
+    json_object_set(out, "app", json_object_get(app, "name"));
+    json_object_set(out, "pid", json_object_get(app, "pid"));
+    if (own != NULL) {
+        json_object_set_new(out, "own", own_of(own));
+    }
+    json_object_set(out, "fingerprint", json_object_get(report, "fingerprint"));
+    json_object_set(out, "session", json_object_get(app, "session"));
+    json_object_set(out, "version", version != NULL ? version : json_object_get(app, "build_id"));
+    json_object_set_new(out, "brief", json_boolean(json_object_get(report, "repeat_of") != NULL));
+    json_object_set(out, "suppressed", json_object_get(json_object_get(report, "session"), "suppressed"));
+    return out;
+}
+
+static int parse_since(const struct command *c, const struct summary_options *o, char since[MOMENT_BYTES],
+                       time_t *from) {
+    since[0] = '\0';
+    if (o->since == NULL) {
+        return 0;
+    }
+    if (!moment_parse(o->since, time(NULL), from)) {
+        return options_wrong_use(c, "--since '%s': want 2h, 3d, today, yesterday or a date, as 2026-11-20",
+                                 o->since);
+    }
+    moment_write(since, *from);
+    return 0;
+}
+
+static void keep_ids(const struct report_files *files, struct summaries *out) {
+    out->id = calloc(files->count + 1, sizeof *out->id);
+    for (size_t i = 0; out->id != NULL && i < files->count; i++) {
+        out->id[i] = strdup(files->file[i].id);
+    }
+    out->count = files->count;
+}
+
+static void read_file(const char *path, const struct summary_options *o, const char *since,
+                      struct symbolizer *symbolizer, struct summaries *out, struct problem *first) {
+    struct problem why;
+    json_t *report = report_load(path, &why);
+    if (report == NULL) {
+        if (!report_is_gone(path)) {
+            *first = out->failed++ == 0 ? why : *first;
+            if (o->verbose) {
+                error_print(&why);
+            }
+        }
+        return;
+    }
+    json_object_set_new(out->apps, text_of(json_object_get(report, "app"), "name"), json_true());
+    if (passes(report, o, since)) {
+        if (symbolizer != NULL) {
+            report_symbolicate(report, symbolizer, report_owner(path), REPORT_HOT, NULL);
+        }
+        json_array_append_new(out->rows, summary_of(report, path));
+    }
+    json_decref(report);
+}
+
+int summaries_read(const struct command *c, const struct summary_options *o, struct summaries *out) {
+    struct report_files files;
+    struct problem why, first = {.command = ""};
+    char since[MOMENT_BYTES];
+    memset(out, 0, sizeof *out);
+    int status = parse_since(c, o, since, &out->from);
+    if (status != 0) {
+        return status;
+    }
+    if (reports_find(o->spool, &files, &why) != 0) {
+        return error_print(&why);
+    }
+    struct symbolizer *symbolizer = o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){0});
+    out->rows = json_array();
+    out->apps = json_object();
+    out->where = strdup(files.where);
+    out->unread = files.unread;
+    keep_ids(&files, out);
+    for (size_t i = 0; i < files.count; i++) {
+        read_file(files.file[i].path, o, since, symbolizer, out, &first);
+    }
+    if (out->failed == 1 && !o->verbose) {
+        error_print(&first);
+    } else if (out->failed > 1 && !o->verbose) {
+        print_error("%zu of %zu files are not reports (-v)", out->failed, files.count);
+    }
+    symbolizer_destroy(symbolizer);
+    reports_free(&files);
+    return 0;
+}
+
+void summaries_free(struct summaries *s) {
+    for (size_t i = 0; s->id != NULL && i < s->count; i++) {
+        free(s->id[i]);
+    }
+    free(s->id);
+    free(s->where);
+    json_decref(s->rows);
+    json_decref(s->apps);
+}
+
+size_t summaries_id_end(const struct summaries *s, const char *id) {
+    size_t all = strlen(id), end = all < END_MIN ? all : END_MIN;
+    for (size_t i = 0; s->id != NULL && i < s->count; i++) {
+        const char *other = s->id[i];
+        size_t n = strlen(other);
+        if (strcmp(other, id) == 0) {
+            continue;
+        }
+        while (end < all && (strcmp(other + (n < end ? 0 : n - end), id + all - end) == 0 ||
+                             strncmp(other, id + all - end, end) == 0)) {
+            end++;
+        }
+    }
+    return end;
+}
+
+void summaries_say_none(const struct summaries *s, const struct summary_options *o) {
+    struct suggestion nearest = {.word = o->app != NULL ? o->app : ""};
+    char command[PROBLEM_BYTES];
+    const char *name;
+    json_t *value;
+    snprintf(command, sizeof command, "%s run -- PROGRAM", own_command());
+    if (options_quiet()) {
+        return;
+    }
+    if (s->count == 0) {
+        print_error_try(command, "no reports yet in %s%s", s->where, s->unread ? " that can be read" : "");
+        return;
+    }
+    json_object_foreach(s->apps, name, value) {
+        suggestion_add(&nearest, name);
+    }
+    if (o->app != NULL && json_object_get(s->apps, o->app) == NULL && nearest.nearest != NULL) {
+        print_error("no report of '%s'; did you mean '%s'?", o->app, nearest.nearest);
+    } else {
+        print_error("none of %zu report%s matches", s->count, by_count((int64_t)s->count, "", "s"));
+    }
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reports of a spool, a small object each: what `list` and `stats` need of them.
+ */
+#ifndef CLI_SUMMARIES_H
+#define CLI_SUMMARIES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "cli/base/options.h"
+
+/* Options of `list` and `stats`; a member that is NULL lets every report pass. */
+struct summary_options {
+    const char *spool;
+    const char *app, *cause, *kind;
+    const char *since; /* as the user typed it */
+    bool sessions;     /* with those of kind session; else only by `kind` */
+    bool no_symbols, verbose;
+};
+
+/* The kinds and causes of docs/report.schema.json, "a|b|c"; the first list has `fatal` for fatal-hang too. */
+#define SUMMARY_KINDS \
+    "hang|launch|background-hang|too-many-threads|cpu|frame-drop|fatal-hang|crash|live|session|fatal"
+#define SUMMARY_CAUSES "cpu|lock|disk|network|sleep|child|page-fault|starved|ui|unknown"
+
+struct summaries {
+    /* By time, the newest last. Members: id file kind started_at duration_ns cause function place app pid own
+     * {function,file,line} fingerprint session version brief, and of a session `suppressed`. */
+    json_t *rows;
+    json_t *apps;  /* names of the apps that have reports, as keys */
+    size_t count;  /* reports in the spool, whatever the filter */
+    size_t failed; /* files that are no report: an error is printed for them */
+    char **id;     /* of all reports, `count` of them */
+    time_t from;   /* of --since; 0: not given. It lets all sessions pass: they may end later */
+    bool unread;   /* a folder could not be read */
+    char *where;   /* the folder */
+};
+
+/* 0, or the exit status after an error. The caller frees in both cases. */
+int summaries_read(const struct command *c, const struct summary_options *o, struct summaries *out);
+void summaries_free(struct summaries *s);
+
+/* How many last characters of this id no other report's id ends or starts with; at least 6. */
+size_t summaries_id_end(const struct summaries *s, const char *id);
+
+/* Prints that nothing passed the filter, and why that may be. */
+void summaries_say_none(const struct summaries *s, const struct summary_options *o);
+
+#endif

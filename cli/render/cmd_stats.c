@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog stats: what the hangs of a spool cost in sum, worst first.
+ */
+#include "cli/base/duration.h"
+#include "cli/base/error.h"
+#include "cli/base/options.h"
+#include "cli/base/sanitize.h"
+#include "cli/base/terminal.h"
+#include "cli/commands.h"
+#include "cli/reader/groups.h"
+#include "cli/reader/summaries.h"
+#include "cli/render/render.h"
+#include "cli/render/row_values.h"
+#include "cli/render/table.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROWS 20
+#define ROWS_MAX 1000000
+
+struct options {
+    struct summary_options read;
+    const char *by;
+    long rows;
+    bool json;
+};
+
+static int cmd_stats(int argc, char **argv);
+
+#define TO(member) .to = offsetof(struct options, member)
+
+static const struct command_option stats_options[] = {
+    {.name = "by",
+     .kind = OPTION_TEXT,
+     TO(by),
+     .value = "WHAT",
+     .words = "function|cause|version",
+     .help = "a row for each function (usual), cause or version",
+     .more = "Each row is of one app. The version is the app's own, else its build-id."},
+    {.name = "since",
+     .kind = OPTION_TEXT,
+     TO(read.since),
+     .value = "WHEN",
+     .help = "no older hangs: 2h, 3d, today, yesterday, 2026-11-20"},
+    {.name = "app",
+     .kind = OPTION_TEXT,
+     TO(read.app),
+     .value = "NAME",
+     .help = "of this app",
+     .completion = COMPLETE_APP},
+    {.name = "rows",
+     .letter = 'n',
+     .kind = OPTION_COUNT,
+     TO(rows),
+     .value = "N",
+     .max = ROWS_MAX,
+     .help = "the worst N rows (20; 0: all)"},
+    {.name = "json", .kind = OPTION_FLAG, TO(json), .help = "a JSON array of all rows, for programs"},
+    {.name = "no-symbols",
+     .kind = OPTION_FLAG,
+     TO(read.no_symbols),
+     .help = "modules and offsets in place of functions: faster"},
+    {.name = "spool",
+     .kind = OPTION_TEXT,
+     TO(read.spool),
+     .value = "DIR",
+     .help = "the reports in DIR, not in every spool of yours",
+     .completion = COMPLETE_FOLDER},
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = OPTION_FLAG,
+     TO(read.verbose),
+     .help = "an error for each file that is no report"},
+    {0},
+};
+
+const struct command command_stats = {
+    .name = "stats",
+    .group = "Look back",
+    .about = "Add up the hangs on record, worst first",
+    .usage = "[OPTIONS]",
+    .example = {{"stats", "which functions cost the most time"},
+                {"stats --since 7d --app nginx", "an app's last week"},
+                {"stats --by version", "did the new version make it better?"}},
+    .description =
+        "A row says how much time its hangs took in sum, how many they are, how long the worst one lasted, and when "
+        "the last one began. Hangs that have no report, for the limit of a day was reached, are counted too.\n\n"
+        "The last line has the time for which the apps were watched: that of the sessions on record.\n\n",
+    .deep = true,
+    .options = stats_options,
+    .run = cmd_stats,
+};
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static char *key_of_function(const json_t *summary) {
+    bool named = json_object_get(summary, "function") != NULL;
+    bool placed = json_object_get(summary, "place") != NULL;
+    return groups_key(summary, (const char *const[]){"app", "cause",
+                                                     named    ? "function"
+                                                     : placed ? "place"
+                                                              : "fingerprint",
+                                                     NULL});
+}
+
+static char *key_of_cause(const json_t *summary) {
+    return groups_key(summary, (const char *const[]){"app", "cause", NULL});
+}
+
+static char *key_of_version(const json_t *summary) {
+    return groups_key(summary, (const char *const[]){"app", "version", NULL});
+}
+
+static const char *text_of(const json_t *row, const char *name) {
+    return json_string_value(json_object_get(row, name));
+}
+
+static json_int_t number(const json_t *row, const char *name) {
+    return json_integer_value(json_object_get(row, name));
+}
+
+static bool is_hang(const json_t *summary) {
+    static const char *const kinds[] = {"hang", "launch", "background-hang", "fatal-hang"};
+    const char *kind = text_of(summary, "kind");
+    for (size_t i = 0; kind != NULL && i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kind, kinds[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A hang that has no report, as its session counted it: what a report with its fingerprint says of it. */
+static json_t *suppressed_summary(const json_t *hangs, const json_t *session, const json_t *one) {
+    static const char *const of_session[] = {"app", "version", "started_at", "id"};
+    const char *fingerprint = text_of(one, "fingerprint");
+    json_t *out = NULL, *hang;
+    size_t i;
+    json_array_foreach(hangs, i, hang) {
+        const char *other = text_of(hang, "fingerprint");
+        if (fingerprint != NULL && other != NULL && strcmp(other, fingerprint) == 0) {
+            out = json_copy(hang);
+            break;
+        }
+    }
+    out = out != NULL ? out : json_object();
+    for (i = 0; i < sizeof of_session / sizeof of_session[0]; i++) {
+        json_object_set(out, of_session[i], json_object_get(session, of_session[i]));
+    }
+    json_object_set(out, "fingerprint", json_object_get(one, "fingerprint"));
+    json_object_set_new(out, "brief", json_true());
+    return out;
+}
+
+static void add_to(json_t *row, const json_t *one) {
+    json_int_t max = number(row, "max_ns"), other = number(one, "max_ns");
+    json_object_set_new(row, "count",
+                        json_integer(groups_add_times(number(row, "count"), number(one, "count"))));
+    json_object_set_new(row, "total_ns",
+                        json_integer(groups_add_times(number(row, "total_ns"), number(one, "total_ns"))));
+    json_object_set_new(row, "max_ns", json_integer(other > max ? other : max));
+}
+
+/* The row that the summary belongs to. NULL: none. */
+static json_t *row_like(const json_t *rows, const json_t *summary, group_key *key) {
+    char *wanted = key(summary);
+    json_t *row, *found = NULL;
+    size_t i;
+    json_array_foreach(rows, i, row) {
+        char *has = key(row);
+        found = wanted != NULL && has != NULL && strcmp(wanted, has) == 0 ? row : NULL;
+        free(has);
+        if (found != NULL) {
+            break;
+        }
+    }
+    free(wanted);
+    return found;
+}
+
+static void add_suppressed(json_t *rows, const json_t *hangs, const json_t *session, group_key *key) {
+    json_t *one;
+    size_t i;
+    json_array_foreach(json_object_get(session, "suppressed"), i, one) {
+        json_t *summary = suppressed_summary(hangs, session, one), *row = row_like(rows, summary, key);
+        if (row == NULL) {
+            row = json_copy(summary);
+            json_object_set(row, "last_at", json_object_get(session, "started_at"));
+            json_array_append_new(rows, row);
+        }
+        add_to(row, one);
+        json_decref(summary);
+    }
+}
+
+/* The part of a session since that moment. */
+static json_int_t watched_since(const json_t *session, time_t from) {
+    struct tm start = {0};
+    const char *started = text_of(session, "started_at");
+    json_int_t ns = number(session, "duration_ns");
+    if (from == 0 || started == NULL || strptime(started, "%Y-%m-%dT%H:%M:%S", &start) == NULL) {
+        return ns;
+    }
+    time_t before = from - timegm(&start);
+    json_int_t less = before > 0 ? before * DURATION_S : 0;
+    return ns > less ? ns - less : 0;
+}
+
+static int worst_first(const void *a, const void *b) {
+    json_int_t x = number(*(json_t *const *)a, "total_ns"), y = number(*(json_t *const *)b, "total_ns");
+    return (x < y) - (x > y);
+}
+
+static json_t *sorted(const json_t *rows) {
+    size_t n = json_array_size(rows);
+    json_t **row = calloc(n + 1, sizeof(json_t *)), *out = json_array();
+    for (size_t i = 0; row != NULL && i < n; i++) {
+        row[i] = json_array_get(rows, i);
+    }
+    if (row != NULL) {
+        qsort(row, n, sizeof(json_t *), worst_first);
+    }
+    for (size_t i = 0; row != NULL && i < n; i++) {
+        json_array_append(out, row[i]);
+    }
+    free(row);
+    return out;
+}
+
+/* What the spool adds up to. */
+struct sums {
+    json_t *rows;
+    json_int_t lost_ns, watched_ns;
+};
+
+static struct sums add_up(const json_t *summaries, time_t from, group_key *key) {
+    struct sums sums = {0};
+    json_t *hangs = json_array(), *summary, *row;
+    size_t i;
+    json_array_foreach(summaries, i, summary) {
+        if (is_hang(summary)) {
+            json_array_append(hangs, summary);
+        }
+    }
+    json_t *rows = groups_make(hangs, key);
+    json_array_foreach(summaries, i, summary) {
+        const char *kind = text_of(summary, "kind");
+        if (kind != NULL && strcmp(kind, "session") == 0) {
+            json_int_t watched = watched_since(summary, from);
+            sums.watched_ns = groups_add_times(sums.watched_ns, watched);
+            if (watched == number(summary, "duration_ns")) {
+                add_suppressed(rows, hangs, summary, key); /* else they may be older */
+            }
+        }
+    }
+    json_array_foreach(rows, i, row) {
+        sums.lost_ns = groups_add_times(sums.lost_ns, number(row, "total_ns"));
+    }
+    sums.rows = sorted(rows);
+    json_decref(rows);
+    json_decref(hangs);
+    return sums;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+#define COMMON                                          \
+    {.title = "LOST"}, {.title = "N", .right = true}, { \
+        .title = "WORST", .right = true                 \
+    }
+#define APP                                         \
+    {.title = "APP", .gives_way = 2, .least = 8}, { \
+        .title = "LAST"                             \
+    }
+
+static const struct table_column function_columns[] = {
+    COMMON, {.title = "CAUSE"}, {.title = "FUNCTION", .gives_way = 1, .least = 12}, APP, {0}};
+static const struct table_column cause_columns[] = {COMMON, {.title = "CAUSE"}, APP, {0}};
+static const struct table_column version_columns[] = {
+    COMMON, {.title = "VERSION", .gives_way = 1, .least = 12}, APP, {0}};
+
+static const struct {
+    const char *name;
+    group_key *key;
+    const struct table_column *columns;
+} ways[] = {{"function", key_of_function, function_columns},
+            {"cause", key_of_cause, cause_columns},
+            {"version", key_of_version, version_columns}};
+
+static void add_row(struct table *t, const json_t *row, size_t by, bool terminal) {
+    char lost[RENDER_DURATION_BYTES], worst[RENDER_DURATION_BYTES], count[24], when[ROW_BYTES];
+    const char *text[TABLE_COLUMNS_MAX];
+    char *function = row_function(row);
+    size_t n = 0;
+    snprintf(count, sizeof count, "%lld", (long long)number(row, "count"));
+    text[n++] = render_duration(lost, number(row, "total_ns"));
+    text[n++] = count;
+    text[n++] = render_duration(worst, number(row, "max_ns"));
+    text[n++] = text_of(row, by == 2 ? "version" : "cause");
+    if (by == 0) {
+        text[n++] = function;
+    }
+    text[n++] = text_of(row, "app");
+    text[n++] = row_when(when, text_of(row, "last_at"), !terminal);
+    table_add(t, text);
+    free(function);
+}
+
+/* "206 s an hour" */
+static const char *rate(char text[ROW_BYTES], const struct sums *s) {
+    double per_hour = (double)s->lost_ns / (double)s->watched_ns * 3600;
+    if (per_hour < 1) {
+        snprintf(text, ROW_BYTES, "%.0f ms", 1e3 * per_hour);
+    } else {
+        snprintf(text, ROW_BYTES, "%.*f s", per_hour < 10 ? 1 : 0, per_hour);
+    }
+    return text;
+}
+
+static void print_sum(const struct sums *s) {
+    char lost[RENDER_DURATION_BYTES], watched[ROW_BYTES], per_hour[ROW_BYTES];
+    printf("%s lost", render_duration(lost, s->lost_ns));
+    if (s->watched_ns > 0) {
+        printf(" in %s watched: %s an hour", row_span(watched, s->watched_ns), rate(per_hour, s));
+    }
+    fputc('\n', stdout);
+}
+
+static void print_table(const struct sums *s, size_t by, size_t rows) {
+    struct table t;
+    bool terminal = isatty(STDOUT_FILENO) != 0;
+    size_t count = json_array_size(s->rows), first = rows != 0 && rows < count ? rows : count;
+    table_start(&t, ways[by].columns);
+    for (size_t i = 0; i < first; i++) {
+        add_row(&t, json_array_get(s->rows, i), by, terminal);
+    }
+    table_print(stdout, &t, terminal ? terminal_columns(STDOUT_FILENO) : 0,
+                terminal_wants_colour(STDOUT_FILENO));
+    if (count > 0 || s->watched_ns > 0) {
+        print_sum(s);
+    }
+    table_free(&t);
+}
+
+static void print_json(const json_t *rows) {
+    static const char *const members[] = {"fingerprint", "own",      "cause",  "app",    "version",
+                                          "count",       "total_ns", "max_ns", "last_at"};
+    json_t *all = json_array(), *row;
+    size_t i;
+    json_array_foreach(rows, i, row) {
+        json_t *out = json_object();
+        for (size_t m = 0; m < sizeof members / sizeof members[0]; m++) {
+            json_object_set(out, members[m], json_object_get(row, members[m]));
+        }
+        json_array_append_new(all, out);
+    }
+    render_json(stdout, all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    json_decref(all);
+}
+
+static int cmd_stats(int argc, char **argv) {
+    struct options o = {.rows = ROWS, .by = ways[0].name, .read.sessions = true};
+    struct summaries s;
+    size_t by = 0;
+    int status, operand = options_parse(&command_stats, &o, argc, argv, &status);
+    if (operand < 0) {
+        return status;
+    }
+    if (operand != argc) {
+        return options_wrong_use(&command_stats, "unexpected '%s'", argv[operand]);
+    }
+    while (strcmp(ways[by].name, o.by) != 0) {
+        by++; /* the option takes these words alone */
+    }
+    status = summaries_read(&command_stats, &o.read, &s);
+    if (status != 0) {
+        return status;
+    }
+    struct sums sums = add_up(s.rows, s.from, ways[by].key);
+    if (o.json) {
+        print_json(sums.rows);
+    } else {
+        print_table(&sums, by, (size_t)o.rows);
+    }
+    status = written("the sums");
+    if (json_array_size(sums.rows) == 0 && sums.watched_ns == 0 && !o.json) {
+        summaries_say_none(&s, &o.read);
+    }
+    status = s.failed > 0 || s.unread ? EXIT_ERROR : status;
+    json_decref(sums.rows);
+    summaries_free(&s);
+    return status;
+}

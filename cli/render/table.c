@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/render/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/sanitize.h"
+#include "cli/base/terminal.h"
+#include "cli/render/short_name.h"
+
+#define GAP 2   /* between columns */
+#define TURNS 2 /* in which columns give way */
+#define LEAST 3 /* columns of what gives way */
+
+void table_start(struct table *t, const struct table_column *columns) {
+    memset(t, 0, sizeof *t);
+    t->column = columns;
+    while (columns[t->columns].title != NULL) {
+        t->columns++;
+    }
+}
+
+void table_add(struct table *t, const char *const *texts) {
+    char **more = realloc(t->cell, (t->rows + 1) * t->columns * sizeof *more);
+    if (more == NULL) {
+        return;
+    }
+    t->cell = more;
+    for (size_t i = 0; i < t->columns; i++) {
+        const char *text = texts[i] != NULL && texts[i][0] != '\0' ? texts[i] : "-";
+        more[t->rows * t->columns + i] = strdup(text);
+    }
+    t->rows++;
+}
+
+void table_free(struct table *t) {
+    for (size_t i = 0; i < t->rows * t->columns; i++) {
+        free(t->cell[i]);
+    }
+    free(t->cell);
+}
+
+static const char *cell_of(const struct table *t, size_t row, size_t column) {
+    const char *text = t->cell[row * t->columns + column];
+    return text != NULL ? text : "-";
+}
+
+/* What each column needs; on a terminal the ones that give way lose what is too much. */
+static void measure(const struct table *t, int terminal, int width[TABLE_COLUMNS_MAX]) {
+    int all = 0;
+    for (size_t c = 0; c < t->columns; c++) {
+        width[c] = terminal > 0 ? width_of(t->column[c].title) : 0;
+        for (size_t r = 0; r < t->rows; r++) {
+            int n = width_of(cell_of(t, r, c));
+            width[c] = n > width[c] ? n : width[c];
+        }
+        all += width[c] + (c > 0 ? GAP : 0);
+    }
+    /* In a narrow terminal they give way twice. */
+    for (int turn = 1; terminal > 0 && all > terminal && turn <= 2 * TURNS; turn++) {
+        for (size_t c = 0; c < t->columns; c++) {
+            int spare = width[c] - (turn <= TURNS ? t->column[c].least : LEAST);
+            int less = all - terminal < spare ? all - terminal : spare;
+            if (t->column[c].gives_way == (turn - 1) % TURNS + 1 && less > 0) {
+                width[c] -= less;
+                all -= less;
+            }
+        }
+    }
+}
+
+/* "void app::Rows<int>::update(int)" is "update": what is left of a name in a narrow column. */
+static void keep_bare_name(char *name) {
+    char *start = name;
+    int depth = 0;
+    for (char *at = name; *at != '\0'; at++) {
+        depth += (*at == '<') - (*at == '>');
+        if (depth == 0 && *at == '(' && at > start && strstr(start, "operator") != start) {
+            *at = '\0';
+            break;
+        }
+        if (depth == 0 && (*at == ' ' || (at > name && at[-1] == ':' && *at == ':')) && at[1] != '\0') {
+            start = at + 1;
+        }
+    }
+    memmove(name, start, strlen(start) + 1);
+}
+
+/* "function (file.c:12)": the function loses parameters and namespaces first. */
+static char *shortened(const char *text, int width) {
+    const char *place = strrchr(text, '(');
+    bool has_place = place != NULL && place > text && place[-1] == ' ' && strchr(place, ':') != NULL;
+    size_t n = has_place ? (size_t)(place - text - 1) : strlen(text);
+    char *name = strndup(text, n), *all = NULL;
+    int rest = has_place ? width_of(place) + 1 : 0;
+    char *shorter = name != NULL ? short_name(name, width > rest ? width - rest : 1) : NULL;
+    free(name);
+    if (shorter != NULL && width_of(shorter) + rest > width) {
+        keep_bare_name(shorter);
+    }
+    if (shorter == NULL || asprintf(&all, "%s%s", shorter, has_place ? text + n : "") < 0) {
+        all = NULL;
+    }
+    free(shorter);
+    return all;
+}
+
+/* At most `width` columns; the last one is an ellipsis where something is cut. */
+static void print_cut(FILE *out, const char *text, int width) {
+    char *cut = width_of(text) > width ? shortened(text, width) : strdup(text);
+    int used = 0;
+    if (cut != NULL && width_of(cut) > width) {
+        for (char *at = cut; *at != '\0'; at++) {
+            bool starts = ((unsigned char)*at & 0xc0) != 0x80;
+            if (starts && used++ == width - 1) {
+                *at = '\0';
+                break;
+            }
+        }
+        render_text(out, cut);
+        fputs(terminal_ellipsis(), out);
+    } else {
+        render_text(out, cut);
+    }
+    free(cut);
+}
+
+/* The last column has no spaces behind it. */
+static void print_cell(FILE *out, const struct table *t, size_t column, const char *text, int width) {
+    int used = width_of(text) < width ? width_of(text) : width, pad = width - used;
+    bool last = column + 1 == t->columns;
+    if (t->column[column].right) {
+        fprintf(out, "%*s", pad, "");
+    }
+    print_cut(out, text, width);
+    if (!t->column[column].right && !last) {
+        fprintf(out, "%*s", pad, "");
+    }
+    fprintf(out, "%*s", last ? 0 : GAP, "");
+}
+
+void table_print(FILE *out, const struct table *t, int width, bool colour) {
+    int widths[TABLE_COLUMNS_MAX] = {0};
+    measure(t, width, widths);
+    if (width > 0 && t->rows > 0) {
+        fputs(colour ? "\033[2m" : "", out);
+        for (size_t c = 0; c < t->columns; c++) {
+            print_cell(out, t, c, t->column[c].title, widths[c]);
+        }
+        fputs(colour ? "\033[0m\n" : "\n", out);
+    }
+    for (size_t r = 0; r < t->rows; r++) {
+        for (size_t c = 0; c < t->columns; c++) {
+            print_cell(out, t, c, cell_of(t, r, c), widths[c]);
+        }
+        fputc('\n', out);
+    }
+}
