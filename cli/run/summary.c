@@ -24,11 +24,10 @@
 static const char *unwatched_words(enum hd_unwatched why, bool ever) {
     switch (why) {
     case HD_UNWATCHED_FILTER:
-        return ever
-                   ? "could no longer be watched: a seccomp filter is on all threads, and could end them for "
-                     "what ours do"
-                   : "could not be watched: a seccomp filter is on all threads, and could end them for what "
-                     "ours do";
+        return ever ? "could no longer be watched: it installs a seccomp filter, which could end it for what "
+                      "ours do"
+                    : "could not be watched: a seccomp filter is on all threads, and could end them for what "
+                      "ours do";
     case HD_UNWATCHED_EXEC:
         return "became a program that could not be watched (a static one, of another architecture or C library, with privileges, under a seccomp filter, or by a user who may not read our library)";
     case HD_UNWATCHED_ALONE:

@@ -21,8 +21,6 @@
 #include "report/session.h"
 #include "report/spool_files.h"
 
-#define GONE_NS (3 * HD_NS_PER_S)
-
 /* A report that could not be written, for the closing line: the first error says more than those that follow
  * from it. */
 static int note(struct hd_record *c, int rc) {
@@ -280,16 +278,6 @@ static uint64_t told_ns(struct hd_record *c) {
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
-/* A thread under a filter cannot say that it becomes another program. Its monitor, which looks several times
- * a second there, was gone for long without having come to its end. */
-static void note_what_it_became(struct hd_record *c, uint64_t ended_ns) {
-    uint64_t alive_ns = atomic_load(&c->alive_ns) + atomic_load(&c->stopped_ns);
-    if (atomic_load(&c->filtered) != 0 && atomic_load(&c->clean) == HD_RECORD_RUNS &&
-        ended_ns > alive_ns + GONE_NS) {
-        atomic_store(&c->unwatched, HD_UNWATCHED_EXEC);
-    }
-}
-
 void afterwards(const struct run_result *r, const char *previous_end) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
@@ -303,10 +291,6 @@ void afterwards(const struct run_result *r, const char *previous_end) {
         int death = !superseded && of_child          ? NOBODY_KNOWS
                     : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
                                                      : BY_ITSELF;
-        if (last &&
-            !WCOREDUMP(r->status)) { /* its monitor ends before a core is written, which may take long */
-            note_what_it_became(c, r->ended_ns);
-        }
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
                last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c),
                of_child ? NULL : previous_end);

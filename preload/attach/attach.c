@@ -23,8 +23,6 @@
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
 #define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
 #define STATUS_BYTES_MAX (1024u * 1024u)
-#define OWN_THREADS 3 /* the caller, monitor and worker */
-#define COUNTED_NS (10 * HD_NS_PER_MS)
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
 
 enum phase {
@@ -45,7 +43,8 @@ static struct {
     uint64_t root[2];      /* device and inode of what was / at first */
     int stray[STARTS_MAX]; /* workers that a stop left at a disk */
     unsigned strays;
-    bool was_filtered; /* a thread, before the filter that is being installed */
+    _Atomic bool filtered;
+    struct hd_waits *waits; /* the main thread's, while it is watched */
 } self;
 
 void *hd_attach_alt_stack;
@@ -61,13 +60,8 @@ bool hd_process_is_own(void) {
     return has_our_memory() && hd_os.get_pid() == self.pid;
 }
 
-/* Of the calling thread: its vforked child, which has our memory until it execs or ends, is under a filter.
- * The kernel makes it zero then. */
-static _Thread_local _Atomic int vforked_filtered;
-
-/* On a thread of the program: no system call but the program's own. */
 bool hd_process_is_filtered(void) {
-    return hd_any_is_filtered || atomic_load_explicit(&vforked_filtered, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&self.filtered, memory_order_relaxed);
 }
 
 static void this_process_is_own(void) {
@@ -123,7 +117,7 @@ static void watch_main_thread(struct hd_run *run, struct hd_waits *t, uint64_t s
     if (t->watch != NULL) {
         hd_attach_alt_stack = t->watch->mailbox->alt_stack;
     }
-    hd_waits_self = t;
+    hd_waits_self = self.waits = t;
 }
 
 /* The main thread ends by pthread_exit, and others go on, which are not watched any more, and libc ends a
@@ -288,14 +282,14 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
     self.record = r;
     atomic_store(&r->attached, 1);
     if (under_an_unknown_filter(&r->options)) {
-        hd_any_is_filtered = true;
+        atomic_store(&self.filtered, true);
         atomic_store(&self.phase, NEVER);
         atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
         return;
     }
     self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     struct hd_waits *t = hd_waits_new();
-    hd_wait_hooks = (struct hd_wait_hooks){.first_wait = first_wait, .is_filtered = hd_process_is_filtered};
+    hd_wait_hooks = (struct hd_wait_hooks){.first_wait = first_wait};
     hd_waits_self = t;
     hd_named_init(r);
     (void)has_the_same_root();
@@ -341,8 +335,7 @@ static struct hd_waits *first_wait_of_child(void) {
 
 /* Before the program's first wait: what such a child finds, the thread's too, is its parent's. */
 static bool in_vforked_child(void) {
-    return atomic_load(&vforked_filtered) != 0 ||
-           (atomic_load(&self.phase) == AT_FIRST_WAIT && has_our_memory() && hd_os.get_pid() != self.pid);
+    return atomic_load(&self.phase) == AT_FIRST_WAIT && has_our_memory() && hd_os.get_pid() != self.pid;
 }
 
 static struct hd_waits *first_wait(void) {
@@ -391,12 +384,6 @@ bool hd_process_has_stray(void) {
 
 /* ---- alone, or filtered ----------------------------------------------------------------------- */
 
-/* In this process, on a thread that is watched: not in a child, and not in one that shares our memory until
- * exec. */
-static bool on_the_watched_thread(void) {
-    return hd_waits_self != NULL && hd_process_is_own();
-}
-
 int hd_process_own_thread(void) {
     if (atomic_load(&self.phase) != WATCHED || hd_process_is_filtered() || !hd_process_is_own()) {
         return 0;
@@ -438,87 +425,18 @@ void hd_process_ends_watch(enum hd_unwatched why) {
     }
 }
 
-/* Threads that are not ours are the caller only. One that was joined may still be counted, for an instant. */
-bool hd_process_alone_with_ours(void) {
-    uint64_t until_ns = hd_os_now_ns() + COUNTED_NS;
-    do {
-        if (status_number("\nThreads:") <= OWN_THREADS + (long)self.strays) {
-            return true;
-        }
-        hd_os_nap(HD_NS_PER_MS / 5);
-    } while (hd_os_now_ns() < until_ns);
-    return false;
-}
-
-/* Of the calling thread: it had a filter before the one that is being installed. */
-static _Thread_local bool had_filter;
-
-/* What is ours in memory is our process's, and so is the thread: only the filter is the vforked child's. */
-static bool comes_in_vforked_child(void) {
-    if (atomic_load(&vforked_filtered) == 0) {
-        if (hd_thread_is_filtered || !has_our_memory() || hd_os.get_pid() == self.pid) {
-            return false;
-        }
-        atomic_store(&vforked_filtered, 1);
-        hd_os.set_tid_address(&vforked_filtered);
-        hd_capture_signal_end(); /* its own */
-    }
-    return true;
-}
-
-/* Makes no call. A vforked child with its parent's filter ends the parent's watch, and does no other harm. */
-static void ends_under_a_filter(void) {
-    if (has_our_memory() && atomic_exchange(&self.phase, NEVER) == WATCHED) {
-        hd_waits_self = NULL;
-        hd_instance_leave(true);
-        atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
-    }
-}
-
-void hd_process_filter_comes(bool all_threads) {
-    if (comes_in_vforked_child()) {
+void hd_process_filter_comes(void) {
+    if (hd_process_is_filtered() || (has_our_memory() && hd_os.get_pid() != self.pid)) {
         return;
     }
-    self.was_filtered = hd_any_is_filtered;
-    had_filter = hd_thread_is_filtered;
-    hd_thread_is_filtered = hd_any_is_filtered = true;
-    if (had_filter || (all_threads && self.was_filtered && hd_waits_self == NULL)) { /* or may have one */
-        if (all_threads) {
-            ends_under_a_filter();
-        }
-        return; /* all is done, and the filter that is there may forbid each of our calls */
-    }
-    bool ours = on_the_watched_thread();
-    uint32_t phase = atomic_load(&self.phase);
     hd_capture_signal_end(); /* in a child too: a signal of its own would find our handler */
-    if (!hd_process_is_own()) {
-        return;
-    }
-    const struct hd_watch *watch = ours ? hd_waits_self->watch : NULL; /* may be forgotten meanwhile */
-    bool by_clock = !all_threads && watch != NULL && !watch->loop.ticks_are_tsc && hd_os_clock_may_call();
-    bool keeps_ids = !all_threads && phase == WATCHED && hd_process_may_change_ids(ours);
-    if (all_threads || by_clock || keeps_ids) {
-        if (atomic_exchange(&self.phase, NEVER) == WATCHED) { /* it may have begun meanwhile */
-            hd_waits_self = NULL;
+    if (has_our_memory()) {
+        if (atomic_exchange(&self.phase, NEVER) == WATCHED) {
             stop();
+            hd_named_forget();
+            self.waits->watch = NULL;
         }
         atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
-    } else if (ours && phase == WATCHED) {
-        hd_instance_filtered();
-    } else if (ours) {
-        atomic_store(&self.phase, NEVER); /* a thread that is made from now on has the filter too */
     }
-}
-
-void hd_process_filter_refused(bool all_threads) {
-    if (atomic_load(&vforked_filtered) != 0) {
-        return; /* the child keeps still all the same */
-    }
-    bool undone = !had_filter && !self.was_filtered && !all_threads;
-    hd_thread_is_filtered = had_filter;
-    hd_any_is_filtered = self.was_filtered;
-    if (undone && atomic_load(&self.phase) == WATCHED && hd_process_is_own()) {
-        hd_capture_signal_init(HD_SIGNAL);
-        hd_instance_unfiltered();
-    }
+    atomic_store(&self.filtered, true);
 }

@@ -26,10 +26,10 @@ bool hd_process_is_child(void);
  */
 struct hd_record *hd_process_execs(void);
 
-/* The calling thread is about to install a seccomp filter, for itself or for all threads. `refused`: it could
- * not. */
-void hd_process_filter_comes(bool all_threads);
-void hd_process_filter_refused(bool all_threads);
+/* The calling thread is about to install a seccomp filter, which may end the program for any call of ours:
+ * the watch ends before, also where the kernel then refuses the filter. A vforked child's filter is its own.
+ */
+void hd_process_filter_comes(void);
 
 /* A filter is on some thread of the program: nothing of ours makes a system call on any of them. */
 bool hd_process_is_filtered(void);
@@ -40,11 +40,6 @@ bool hd_process_alone(void);
 /* The calling thread is about to change its ids, and libc those of ours. */
 void hd_process_changes_ids(void);
 void hd_process_changed_ids(void); /* afterwards */
-/* Whether it could, where libc knows of one thread and so none of ours would change with it; or where ours
- * are the only ones that libc would have change. */
-bool hd_process_may_change_ids(bool watched);
-/* The caller, who is watched, is the program's only thread. */
-bool hd_process_alone_with_ours(void);
 /* Ours have the caller's ids now. */
 void hd_process_notes_ids(void);
 

@@ -106,22 +106,6 @@ static bool worker_is_stuck(void) {
     return false;
 }
 
-/* Asked before a filter comes: under it nothing of ours could have our threads change with the caller. Where
- * the program has threads of its own libc has all of them change. Where it had some, and has none any more,
- * libc would send signals to ours alone, which the filter need not allow, also when nothing changes. */
-bool hd_process_may_change_ids(bool watched) {
-    struct __user_cap_header_struct caller = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3];
-    const uid_t *u = ours.user;
-    const gid_t *g = ours.group;
-    memset(own, 0, sizeof own);
-    if (!libc_sees_one()) {
-        return watched && hd_process_alone_with_ours();
-    }
-    return capget(&caller, own) != 0 || (own[0].permitted & (1U << CAP_SETUID | 1U << CAP_SETGID)) != 0 ||
-           u[0] != u[1] || u[1] != u[2] || g[0] != g[1] || g[1] != g[2];
-}
-
 void hd_process_changes_ids(void) {
     int saved = errno;
     atomic_fetch_add(&changing, 1);

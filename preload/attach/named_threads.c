@@ -61,8 +61,7 @@ static void leave(void *of) {
     }
     atomic_compare_exchange_strong(&p->use, &on, LEFT);
     if (hd_process_is_filtered()) {
-        hd_capture_thread_hide(); /* no system call may be made: the watch stays, as one that is idle */
-        return;
+        return; /* no system call may be made, and the watch is over */
     }
     struct hd_run *run = hd_run_current();
     uint64_t until_ns = hd_os_now_ns() + LEAVE_NS;

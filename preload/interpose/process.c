@@ -57,17 +57,10 @@ EXPORT int prctl(int option, ...) {
         a[i] = va_arg(list, unsigned long);
     }
     va_end(list);
-    bool comes = by_prctl((unsigned)option, a[0], (const void *)a[1]); // NOLINT(performance-no-int-to-ptr)
-    if (comes) {
-        hd_process_filter_comes(false);
+    if (by_prctl((unsigned)option, a[0], (const void *)a[1])) { // NOLINT(performance-no-int-to-ptr)
+        hd_process_filter_comes();
     }
-    int result = REAL_PRCTL(option, a[0], a[1], a[2], a[3]);
-    if (comes && result != 0) {
-        int saved = errno;
-        hd_process_filter_refused(false);
-        errno = saved;
-    }
-    return result;
+    return REAL_PRCTL(option, a[0], a[1], a[2], a[3]);
 }
 
 extern __typeof__(prctl) hd_own_prctl __attribute__((alias("prctl"), leaf, nothrow));
@@ -117,17 +110,6 @@ EXPORT int setns(int fd, int kind) {
 
 /* ---- any of them by number --------------------------------------------------------------------- */
 
-static long filtered(long n, const long *a, bool all_threads) {
-    hd_process_filter_comes(all_threads);
-    long result = REAL_SYSCALL(n, a[0], a[1], a[2], a[3], a[4], 0);
-    if (result < 0) {
-        int saved = errno;
-        hd_process_filter_refused(all_threads);
-        errno = saved;
-    }
-    return result;
-}
-
 long hd_syscall_looked_at(long n, long a, long b, long c, long d, long e) {
     const void *third = (const void *)c; // NOLINT(performance-no-int-to-ptr)
     switch (n) {
@@ -137,12 +119,12 @@ long hd_syscall_looked_at(long n, long a, long b, long c, long d, long e) {
         return joined((int)a, (int)b);
     case SYS_seccomp:
         if (by_seccomp((unsigned)a, third)) {
-            return filtered(n, (long[]){a, b, c, d, e}, (b & SECCOMP_FILTER_FLAG_TSYNC) != 0);
+            hd_process_filter_comes();
         }
         break;
     default:
         if (by_prctl((unsigned)a, (unsigned long)b, third)) {
-            return filtered(n, (long[]){a, b, c, d, e}, false);
+            hd_process_filter_comes();
         }
         break;
     }

@@ -47,8 +47,7 @@ static int by_kernel(struct hd_target *t, struct hd_capture *out) {
     }
     /* R is both; a thread that got no time since the look before was waiting for a processor. The figures of
      * one that runs may be as old as the kernel's last tick, its clock is not. */
-    bool rests = t->only_read ? out->sched.cpu_ns == before.cpu_ns : hd_capture_rests(t, &before);
-    bool ran = out->sched.slices != before.slices || !rests;
+    bool ran = out->sched.slices != before.slices || !hd_capture_rests(t, &before);
     if (state == HD_RUN_RUNNABLE) { /* or not to be had */
         state = ran ? HD_RUN_RUNNING : rc < 0 ? HD_RUN_BLOCKED : state;
     }
@@ -110,8 +109,8 @@ static bool switches_often(struct hd_target *t, const struct hd_capture *now) {
     bool known = t->taken_slices != 0 && now->sched.slices > t->taken_slices;
     t->taken_ns = now->at_ns;
     t->taken_slices = now->sched.slices;
-    return known && !t->only_read && t->syscall_fd >= 0 && hd_signalled_spare() != NULL &&
-           switches > passed_ns / BETWEEN_NS && switches < passed_ns / BRIEFEST_NS;
+    return known && t->syscall_fd >= 0 && hd_signalled_spare() != NULL && switches > passed_ns / BETWEEN_NS &&
+           switches < passed_ns / BRIEFEST_NS;
 }
 
 /* Rung 1 again and again, for as long as a nap would be: for a thread whose waits are short, and often. Not

@@ -41,7 +41,7 @@ struct hd_instant {
 struct hd_target {
     int tid;
     bool watched;   /* only watched threads are ever signalled and copied by plain memory reads */
-    bool only_read; /* a seccomp filter is there: clocks of threads are not asked for */
+    bool only_read; /* another process's: the clocks of its threads are not to be had */
     uint32_t room;  /* of the buffer for its stack; 0: HD_STACK_BYTES_MAX */
     int syscall_fd, schedstat_fd, status_fd; /* in the monitor's table; -1: not to be had */
     uint64_t stack_lo, stack_hi;             /* its own, for as long as it lives; 0 0 when not known */
@@ -111,8 +111,6 @@ void hd_capture_filters_are(uint64_t filters);
 size_t hd_capture_thread_bytes(void);
 int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
 int hd_capture_thread_leave(struct hd_mailbox *m);
-/* The same on a thread that may make no system call, and ends: the mailbox stays. */
-void hd_capture_thread_hide(void);
 /* The monitor has seen the last of it. */
 void hd_capture_thread_closed(struct hd_mailbox *m);
 /* The memory of a watch on the calling thread that the monitor has closed and the thread has not left, or

@@ -10,16 +10,10 @@
 #include "record/uuid.h"
 #include "worker/worker.h"
 
-/* How long the monitor is waited for that cannot be woken, or whose late signal may kill: who is under a
- * filter ends, or gets one. */
-#define FILTER_NS (1 * HD_NS_PER_S)
 /* Threads look at the rest that do not know yet of a stop. */
 #define ZEROED_BYTES offsetof(struct hd_instance, run.watches.entering)
 _Static_assert(ZEROED_BYTES % 8 == 0, "hd_os_memory_clear()");
 
-static _Atomic bool filtered; /* a seccomp filter is on a watched thread: it makes no system call for us */
-_Thread_local bool hd_thread_is_filtered;
-bool hd_any_is_filtered;
 static bool abandoned; /* the worker of the last run may still be at work: its memory is never used again */
 static bool astray;    /* a worker was left at work: it may still read the stack that was lent to it */
 
@@ -191,53 +185,9 @@ int hd_instance_stop(void) {
     return stop(true, false);
 }
 
-/* The same under a filter, which may forbid each system call: it is seen at the next look, nobody is woken.
- */
-static void stop_without_calls(struct hd_run *r, bool join) {
-    struct hd_instance *i = hd_instance_of(r);
-    uint64_t until_ns = hd_os_now_ns() + FILTER_NS;
-    atomic_store(&r->channel.stopping, true);
-    if (!join || !hd_run_begin_stop()) {
-        return;
-    }
-    bool gone = false;
-    while (!gone && hd_os_now_ns() < until_ns) {
-        gone = hd_os_thread_gone(&i->monitor_thread) && hd_os_thread_gone(&i->worker_thread);
-    }
-    note_end(r, gone, gone);
-    hd_run_end_stop();
-}
-
 void hd_instance_leave(bool goes_on) {
-    struct hd_run *r = hd_run_last();
-    /* A thread that one under a filter has made has that too: only a watched one is known to have none. */
-    bool may_be = hd_thread_is_filtered || (hd_any_is_filtered && hd_capture_own_mailbox() == NULL);
-    if (atomic_load(&filtered) || may_be) {
-        if (r != NULL) {
-            stop_without_calls(r, goes_on);
-        }
-    } else if (hd_run_current() != NULL) {
+    if (hd_run_current() != NULL) {
         stop(goes_on, true);
-    }
-}
-
-void hd_instance_filtered(void) {
-    struct hd_run *r = hd_run_current();
-    if (r != NULL) {
-        uint64_t until_ns = hd_os_now_ns() + FILTER_NS;
-        atomic_store(&r->channel.filter, HD_FILTER_COMES);
-        hd_run_wake(r);
-        hd_wait_while(&r->channel.filter, HD_FILTER_COMES, until_ns);
-    }
-    atomic_store(&filtered, true);
-}
-
-void hd_instance_unfiltered(void) {
-    atomic_store(&filtered, false);
-    struct hd_run *r = hd_run_current();
-    if (r != NULL) {
-        atomic_store(&r->channel.filter, HD_FILTER_FAILED);
-        hd_run_wake(r);
     }
 }
 

@@ -16,15 +16,6 @@ int hd_instance_stop(void);
  * when none runs. `goes_on`: the calling thread ends and others may go on, of which libc must see the last
  * end after ours, which are joined; only a worker that is stuck at a disk is left there. */
 void hd_instance_leave(bool goes_on);
-/* The calling thread, watched, is about to come under a seccomp filter of its own. Returns when nothing of
- * ours will make it do a system call: at once but for a sample that is being taken. `hd_instance_unfiltered`:
- * it was refused. */
-void hd_instance_filtered(void);
-void hd_instance_unfiltered(void);
-/* The calling thread, watched or not, has one, as far as the preload knows. */
-extern _Thread_local bool hd_thread_is_filtered;
-extern bool hd_any_is_filtered; /* a thread of the program */
-
 void hd_settings_init(struct hd_settings *s);
 /* NULL: not set, or empty. */
 const char *hd_environment(const char *name);

@@ -41,12 +41,9 @@ static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_wa
 }
 
 /* Asks the loop to tell when this turn ends. False when it has ended meanwhile. */
-static bool track(const struct hd_monitor *m, struct hd_watch *w, uint64_t turn) {
+static bool track(struct hd_watch *w, uint64_t turn) {
     struct hd_loop_view view;
     w->look.tracked_turn = turn;
-    if (hd_is_filtered(m)) {
-        return true;
-    }
     atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_TRACKED, memory_order_seq_cst);
     hd_loop_view(&w->loop, &view);
     if (view.running && view.turn_ticks == turn) {
@@ -154,16 +151,8 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     if (!w->look.launched && !meant && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
         note_launch(m, w, hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS));
     }
-    if (w->look.tracked_turn != 0 && hd_is_filtered(m)) {
-        bool over = !view.running || view.turn_ticks != w->look.tracked_turn;
-        look->ended_known =
-            look->ended_known || over; /* if the next has begun: at its begin, at the latest */
-        look->ended_ns =
-            over ? hd_ticks_to_clock(m, view.running ? view.turn_ticks : view.word >> HD_ACTIVITY_BITS)
-                 : look->ended_ns;
-        w->look.tracked_turn = over ? 0 : w->look.tracked_turn;
-    } else if (w->look.tracked_turn != 0 &&
-               (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
+    if (w->look.tracked_turn != 0 &&
+        (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
         uint64_t end_ns =
             hd_ticks_to_clock(m, atomic_load_explicit(&w->loop.tracked_end, memory_order_relaxed));
         look->ended_ns = look->ended_known && look->ended_ns < end_ns ? look->ended_ns : end_ns;
@@ -286,7 +275,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         if (w->look.life.state != HD_LIFE_IDLE && (anew || w->look.begun_turn != w->look.life.turn)) {
             begin_turn(w, hd_os_now_ns(), late_ns);
         }
-        if ((actions & HD_ACT_TRACK) != 0 && !track(m, w, look.turn)) {
+        if ((actions & HD_ACT_TRACK) != 0 && !track(w, look.turn)) {
             w->look.life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
             continue;
         }
@@ -324,9 +313,8 @@ static void look_often_enough(struct hd_monitor *m, const struct hd_watch *w) {
 }
 
 void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
-    w->look.target = (struct hd_target){.mailbox = w->mailbox, .watched = true};
-    w->look.target.only_read = hd_is_filtered(m);
-    w->look.target.signal = w->look.target.only_read ? 0 : m->run->settings.signal;
+    w->look.target =
+        (struct hd_target){.mailbox = w->mailbox, .watched = true, .signal = m->run->settings.signal};
     w->look.life = (struct hd_life){0};
     w->look.sched_valid = w->look.blocked = w->look.sure_told = w->look.told = false;
     /* a loop that is watched when the program has launched is not its launch; which loop that is, the preload
@@ -366,7 +354,9 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
         }
         hd_act(m, w, &look, hd_life_look(&w->look.life, &look, &limits));
     }
-    if (w->look.target.watched) { /* else it goes before it was opened */
+    atomic_store_explicit(&w->loop.flags, 0,
+                          memory_order_seq_cst); /* its thread makes no call for us any more */
+    if (w->look.target.watched) {                /* else it goes before it was opened */
         hd_figures_add(m, &m->past, w);
         hd_target_close(&w->look.target);
     }

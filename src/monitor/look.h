@@ -25,11 +25,6 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w);
 /* Once: that this is the program's loop beyond doubt. */
 void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w);
 
-/* Loops are not asked for anything: their threads' calls may kill. */
-static inline bool hd_is_filtered(const struct hd_monitor *m) {
-    return atomic_load_explicit(&m->run->channel.filter, memory_order_relaxed) == HD_FILTER_THERE;
-}
-
 /* How long a turn of this loop may last in this state. */
 static inline uint64_t hd_threshold_of(const struct hd_settings *s, const struct hd_watch *w,
                                        hangdog_state state) {

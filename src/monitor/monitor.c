@@ -19,7 +19,6 @@
 #define PUBLISH_NS \
     (1 * HD_NS_PER_S) /* how old the record's figures may be: each time touches much cold memory */
 #define NOT_READ (UINT64_MAX / 2)
-#define FILTERED_LOOK_NS (250 * HD_NS_PER_MS) /* of idle loops that may not wake us */
 #define FOR_EVER UINT64_MAX
 
 /* ---- clock ---------------------------------------------------------------------------------- */
@@ -165,30 +164,6 @@ static void stop_asking(struct hd_monitor *m) {
     m->asked_ns = 0;
 }
 
-/* What a thread that installs a filter waits for: no question to any loop, no signal. */
-static void note_filter(struct hd_monitor *m) {
-    uint32_t told = atomic_load_explicit(&m->run->channel.filter, memory_order_acquire);
-    if (told != HD_FILTER_COMES && told != HD_FILTER_FAILED) {
-        return;
-    }
-    bool comes = told == HD_FILTER_COMES;
-    unsigned i = 0;
-    for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
-        atomic_fetch_and_explicit(&w->loop.flags, ~(HD_FLAG_PARKED | HD_FLAG_TRACKED), memory_order_seq_cst);
-        w->look.target.signal = comes ? 0 : m->run->settings.signal;
-        w->look.target.only_read = comes;
-        hd_capture_late_forget(&w->look.target);
-        w->look.tracked_turn =
-            comes ? w->look.tracked_turn : 0; /* nobody was asked: its end shows in the word */
-    }
-    m->asked_ns = 0;
-    m->was_parked = false;
-    atomic_store_explicit(&m->run->record->filtered, comes, memory_order_relaxed);
-    atomic_store_explicit(&m->run->channel.filter, comes ? HD_FILTER_THERE : HD_FILTER_NONE,
-                          memory_order_release);
-    hd_os.futex_wake((uint32_t *)&m->run->channel.filter, 1, false);
-}
-
 /* Whether every loop is still asked: one that has run since then took its flag off, and need not run any
  * more. */
 static bool still_asked(const struct hd_monitor *m) {
@@ -237,15 +212,13 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
     } else {
         if (rests && m->looked_ns < m->awake_until_ns) {
             until_ns = m->awake_until_ns;
-        } else if (rests && hd_is_filtered(m)) {
-            until_ns = m->looked_ns + FILTERED_LOOK_NS;
         } else if (rests) {
             until_ns = hd_os_now_ns() + HD_SETTLE_NS + HD_SETTLE_NS / 4;
             ask = true;
         }
         until_ns = until_ns < next_ns ? until_ns : next_ns;
         m->was_parked = false;
-        if (ask && !hd_is_filtered(m)) {
+        if (ask) {
             ask_to_be_woken(m);
         } else {
             stop_asking(m);
@@ -293,13 +266,10 @@ void *hd_monitor_run(void *monitor) {
     m->unread_late_ns = NOT_READ;
     while (!is_stopping(m)) {
         uint32_t seen = atomic_load_explicit(&m->run->channel.wake, memory_order_seq_cst);
-        note_filter(m);
         uint64_t next_ns = look(m);
         m->wakeups++;
         wait(m, seen, next_ns);
     }
-    /* how long its exit takes from here: it became nothing else */
-    atomic_store_explicit(&m->run->record->filtered, 0, memory_order_relaxed);
     /* before the launch ends: what waited last may be the loop's, and the launch several turns of it */
     tell_waits(m, hd_os_now_ns());
     atomic_store(&m->run->channel.closed, true);

@@ -57,7 +57,6 @@ struct hd_os_calls {
     int (*get_pid)(void);
     int (*get_tid)(void);
     /* The kernel makes it zero when the calling thread leaves memory that others use too. */
-    int (*set_tid_address)(_Atomic int *zero_at_end);
     long (*get_random)(void *buf, size_t n);
     int (*wall_clock)(uint64_t *ns); /* CLOCK_REALTIME */
     int (*boot_clock)(uint64_t *ns); /* CLOCK_BOOTTIME: goes on while suspended */
@@ -101,11 +100,6 @@ void hd_os_clock_init(void);
 
 /* True when the time-stamp counter is the kernel's own clock source: only then may it stamp marks. */
 bool hd_os_ticks_usable(void);
-
-/* True where reading the clock may be a system call: the vDSO has no clock source that it can read, or there
- * is no vDSO. Told by the time that it takes, since no list of names is complete and /sys need not be there;
- * some 50 us. Makes the call itself: ask before a filter comes that may forbid it. */
-bool hd_os_clock_may_call(void);
 
 /* ---- what only the set-up file may do (src/os/linux/setup.c) -------------------------------- */
 
@@ -154,8 +148,6 @@ struct hd_os_thread {
 int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
                        void *arg);
 void hd_os_thread_join(struct hd_os_thread *t);
-/* Without a system call: whether it is gone, and then joined. */
-bool hd_os_thread_gone(struct hd_os_thread *t);
 /* Nobody will join it, and a sanitizer's runtime that counts threads is told so. Before it is told to end. */
 void hd_os_thread_detach(struct hd_os_thread *t);
 

@@ -66,7 +66,7 @@ INSIDE_A_CALL static void note(struct hd_identity *id, int fd) {
 INSIDE_A_CALL SELDOM static void note_listening(struct hd_identity *id) {
     int saved = errno;
     id->objects.listens = 0;
-    for (uint32_t i = 0; i < id->objects.fds && !id->objects.epoll && !hd_wait_hooks.is_filtered(); i++) {
+    for (uint32_t i = 0; i < id->objects.fds && !id->objects.epoll; i++) {
         int listens = 0;
         socklen_t size = sizeof listens;
         bool known = getsockopt(id->objects.fd[i], SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
@@ -153,9 +153,7 @@ INSIDE_A_CALL SELDOM static void leave_stack(struct hd_waits *t, struct hd_ident
     left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
     left->elsewhere = is_elsewhere(t, left->regs.sp, room);
     if (t->named || left->elsewhere) { /* nobody knows where it ends */
-        long n = hd_wait_hooks.is_filtered()
-                     ? 0
-                     : hd_os.read_memory(hd_os.get_pid(), left->regs.sp, left->stack, HD_WAIT_STACK_BYTES);
+        long n = hd_os.read_memory(hd_os.get_pid(), left->regs.sp, left->stack, HD_WAIT_STACK_BYTES);
         left->bytes = n > 0 ? (uint32_t)n & ~7U : 0;
     } else {
         copy(left->stack, left->regs.sp, left->bytes);

@@ -103,8 +103,6 @@ extern _Thread_local struct hd_waits *hd_waits_self;
 extern struct hd_wait_hooks {
     /* The calling thread waits and is not watched: NULL, or by what it is watched from now on. */
     struct hd_waits *(*first_wait)(void);
-    /* A filter is on some thread of the program: nothing of ours makes a system call on any of them. */
-    bool (*is_filtered)(void);
 } hd_wait_hooks;
 
 /* What a wait waits for, as the thread sees it. The numbers are only looked at when it is new. */

@@ -106,7 +106,6 @@ struct hd_record {
         cpu_ns, late_max_ns;
     _Atomic uint64_t spool_failed, reports_dropped, suppressed, suppressed_ns, suppressed_max_ns;
     _Atomic uint64_t withdrawn;
-    _Atomic uint32_t filtered;   /* the watched thread is: should it become another program, nobody can say */
     _Atomic uint32_t degraded;   /* the budget was exceeded, and samples were fewer */
     _Atomic int32_t spool_error; /* errno value of the first failure */
     /* written by the runner */

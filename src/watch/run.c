@@ -72,16 +72,6 @@ int hd_run_begin_change(bool starts, uint64_t until_ns) {
     }
 }
 
-bool hd_run_begin_stop(void) {
-    uint64_t was = atomic_load(&change.both);
-    return hd_run_is_alive() && (uint32_t)was == HD_PHASE_RUNNING &&
-           atomic_compare_exchange_strong(&change.both, &was, was - HD_PHASE_RUNNING + HD_PHASE_CHANGING);
-}
-
-void hd_run_end_stop(void) {
-    atomic_store(&change.both, atomic_load(&change.both) - HD_PHASE_CHANGING + HD_PHASE_STOPPED);
-}
-
 bool hd_run_has(const struct hd_run *r) {
     return atomic_load(&change.half.phase) == HD_PHASE_RUNNING && atomic_load(&run) == r;
 }

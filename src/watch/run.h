@@ -18,15 +18,6 @@
 #define HD_CALL_NS (90 * HD_NS_PER_MS)
 #define HD_READY_NS (20 * HD_NS_PER_MS)
 
-/* A seccomp filter on watched threads: a system call of theirs may be the end of the program. They get no
- * signal and wake nobody any more; the monitor looks by the clock. */
-enum hd_filter {
-    HD_FILTER_NONE,
-    HD_FILTER_COMES,  /* a thread is about to install it, and waits for */
-    HD_FILTER_THERE,  /* the monitor to keep to it */
-    HD_FILTER_FAILED, /* it was refused: the monitor makes it NONE */
-};
-
 /* The words by which threads wake each other, and the ring from monitor to worker. */
 struct hd_channel {
     _Atomic uint32_t wake;        /* the monitor's futex word: any thread adds one and wakes */
@@ -38,7 +29,6 @@ struct hd_channel {
     _Atomic bool worker_left;     /* it had not, and is not waited for */
     _Atomic uint32_t state;       /* hangdog_state as the program told it */
     _Atomic uint32_t paused;      /* depth */
-    _Atomic uint32_t filter;      /* enum hd_filter; a futex word for the thread that installs one */
     uint32_t threads;             /* of ours that start */
     _Atomic uint32_t ready;       /* and have opened what they keep; a futex word */
     _Atomic uint64_t worker_cpu_ns;
@@ -72,11 +62,9 @@ void hd_run_set(struct hd_run *r);
 bool hd_run_is_alive(void);
 
 /* Becomes the thread that starts or stops. The phase that was, or -EBUSY; -EALREADY where a start finds a
- * run. `hd_run_begin_stop`: without a system call; false: there is no run. */
+ * run. */
 int hd_run_begin_change(bool starts, uint64_t until_ns);
-bool hd_run_begin_stop(void);
 void hd_run_end_change(enum hd_run_phase now);
-void hd_run_end_stop(void);
 
 /* It runs, and no stop goes on. */
 bool hd_run_has(const struct hd_run *r);

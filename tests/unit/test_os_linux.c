@@ -85,24 +85,6 @@ static void the_vdso_is_found_so_the_clock_is_no_system_call(void **state) {
     assert_true(best < calls); /* a raw system call costs several times as much */
 }
 
-static int ask_kernel(int clock, struct timespec *time) {
-    return (int)syscall(SYS_clock_gettime, clock, time);
-}
-
-static void a_clock_that_asks_the_kernel_is_known_by_what_it_takes(void **state) {
-    (void)state;
-    hd_os_clock_init();
-    int (*found)(int, struct timespec *) = hd_os.clock;
-    if (clock_is_read_without_the_kernel()) {
-        assert_false(hd_os_clock_may_call());
-    }
-    hd_os.clock = ask_kernel;
-    assert_true(hd_os_clock_may_call());
-    hd_os.clock = NULL; /* there is no vDSO */
-    assert_true(hd_os_clock_may_call());
-    hd_os.clock = found;
-}
-
 static void thread_cpu_time_grows_with_work_only(void **state) {
     (void)state;
     uint64_t begin = hd_os_thread_cpu_ns();
@@ -281,7 +263,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_clock_agrees_with_libc_before_and_after_init),
         cmocka_unit_test(the_vdso_is_found_so_the_clock_is_no_system_call),
-        cmocka_unit_test(a_clock_that_asks_the_kernel_is_known_by_what_it_takes),
         cmocka_unit_test(thread_cpu_time_grows_with_work_only),
         cmocka_unit_test(failures_are_negative_errno_values_and_errno_stays),
         cmocka_unit_test(files_are_made_written_renamed_and_removed),

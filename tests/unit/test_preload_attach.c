@@ -214,11 +214,11 @@ static void a_thread_that_begins_to_be_watched_while_the_watch_ends_is_not_of_th
     named_end(&next);
 }
 
-/* ---- a filter for all threads -------------------------------------------------------------------- */
+/* ---- a filter of another thread ------------------------------------------------------------------ */
 
 static void *install_filter(void *unused) {
     (void)unused;
-    hd_process_filter_comes(true);
+    hd_process_filter_comes();
     return NULL;
 }
 

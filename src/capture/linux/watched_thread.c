@@ -19,10 +19,9 @@
 #define SA_RESTORER 0x04000000
 #endif
 
-#define FRAME_BYTES 3632u           /* of a signal with AVX-512, where the kernel does not say */
-#define HANDLER_BYTES 2048u         /* what the handler and its calls use: 800 by -fstack-usage */
-#define HIDE_NS (10 * HD_NS_PER_MS) /* how long the monitor may take to copy a stack */
-#define PAGE_BYTES 4096u /* a guard of at least a page of the smallest kind; rounded up to the system's */
+#define FRAME_BYTES 3632u   /* of a signal with AVX-512, where the kernel does not say */
+#define HANDLER_BYTES 2048u /* what the handler and its calls use: 800 by -fstack-usage */
+#define PAGE_BYTES 4096u    /* a guard of at least a page of the smallest kind; rounded up to the system's */
 
 _Static_assert(sizeof(struct hd_mailbox) <= PAGE_BYTES, "the mailbox fits its page");
 
@@ -231,17 +230,6 @@ void *hd_capture_thread_left_over(void) {
     bool over = m != NULL && m->tid == hd_os.get_tid() && __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) != 0;
     return over && hd_capture_thread_leave(m) == 0 ? (uint8_t *)m - hd_capture_thread_bytes() + page_bytes()
                                                    : NULL;
-}
-
-void hd_capture_thread_hide(void) {
-    struct hd_mailbox *m = hd_capture_own_mailbox();
-    hd_capture_set_mailbox(NULL);
-    if (m != NULL) {
-        __atomic_store_n(&m->left, 1, __ATOMIC_SEQ_CST);
-    }
-    for (uint64_t until_ns = hd_os_now_ns() + HIDE_NS;
-         m != NULL && hd_os_now_ns() < until_ns && __atomic_load_n(&m->reading, __ATOMIC_SEQ_CST) != 0;) {
-    }
 }
 
 int hd_capture_thread_leave(struct hd_mailbox *m) {

@@ -155,10 +155,6 @@ static int sys_get_pid(void) {
     return (int)hd_syscall0(SYS_getpid);
 }
 
-static int sys_set_tid_address(_Atomic int *zero_at_end) {
-    return (int)hd_syscall1(SYS_set_tid_address, zero_at_end);
-}
-
 static int sys_get_tid(void) {
     return (int)hd_syscall0(SYS_gettid);
 }
@@ -232,7 +228,6 @@ struct hd_os_calls hd_os = {
     .get_thread_name = sys_get_thread_name,
     .get_pid = sys_get_pid,
     .get_tid = sys_get_tid,
-    .set_tid_address = sys_set_tid_address,
     .get_random = sys_get_random,
     .wall_clock = sys_wall_clock,
     .boot_clock = sys_boot_clock,

@@ -174,16 +174,3 @@ bool hd_os_ticks_usable(void) {
     hd_os_close(fd);
     return n == (long)sizeof wanted - 1 && memcmp(name, wanted, (size_t)n) == 0;
 }
-
-/* Both in turn, of several tries the shortest each: a clock of jiffies says 0 of both. */
-bool hd_os_clock_may_call(void) {
-    uint64_t least_ns[2] = {UINT64_MAX, UINT64_MAX};
-    for (unsigned try = 0; try < 16; try++) {
-        uint64_t begin_ns = hd_os_now_ns(), took_ns = 0;
-        for (unsigned i = 0; i < 16; i++) {
-            took_ns = ((try & 1) != 0 ? asked_kernel_ns(CLOCK_MONOTONIC) : hd_os_now_ns()) - begin_ns;
-        }
-        least_ns[try & 1] = took_ns < least_ns[try & 1] ? took_ns : least_ns[try & 1];
-    }
-    return least_ns[0] >= least_ns[1] / 2;
-}

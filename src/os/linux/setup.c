@@ -116,14 +116,13 @@ INSIDE_A_CALL static void *be_born(void *of) {
 }
 
 /* A thread of the program's that is cancelled ends after it, and not in it: a start, or a stop, is not left
- * half done. False: it goes on, beyond `until`. */
-static bool join(pthread_t thread, const struct timespec *until) {
+ * half done. */
+static void join(pthread_t thread) {
     int cancellable;
 
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
-    bool joined = pthread_timedjoin_np(thread, NULL, until) == 0;
+    (void)pthread_join(thread, NULL);
     (void)pthread_setcancelstate(cancellable, NULL);
-    return joined;
 }
 
 /* libc lays what it keeps of a thread on top of its stack, from where the handle points, and links it into
@@ -173,7 +172,7 @@ INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pt
     }
     uint32_t verdict = atomic_load(&b->verdict);
     if (verdict != BORN) {
-        join(*handle, NULL);
+        join(*handle);
     }
     return verdict == CRAMPED ? -1 : b->error;
 }
@@ -210,23 +209,14 @@ INSIDE_A_CALL int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t
     return -rc;
 }
 
-static bool join_until(struct hd_os_thread *t, const struct timespec *until) {
+void hd_os_thread_join(struct hd_os_thread *t) {
     pthread_t handle;
 
     if (t->started) {
         memcpy(&handle, t->handle, sizeof handle);
-        t->started = !join(handle, until);
+        join(handle);
+        t->started = false;
     }
-    return !t->started;
-}
-
-void hd_os_thread_join(struct hd_os_thread *t) {
-    (void)join_until(t, NULL);
-}
-
-bool hd_os_thread_gone(struct hd_os_thread *t) {
-    static const struct timespec never = {.tv_sec = -1}; /* libc does not ask the kernel then */
-    return join_until(t, &never);
 }
 
 void hd_os_thread_detach(struct hd_os_thread *t) {
