@@ -7,7 +7,8 @@
 
 #include "cli/base/options.h"
 
-extern const struct command command_run, command_dump, command_list, command_stats, command_show;
+extern const struct command command_run, command_dump, command_list, command_stats, command_show,
+    command_doctor;
 
 /* What a user may write before a command's name. */
 struct before_command {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog doctor: what works here, each with a fix.
+ */
+#include "cli/base/error.h"
+#include "cli/base/options.h"
+#include "cli/base/sanitize.h"
+#include "cli/commands.h"
+#include "cli/doctor/system_checks.h"
+#include "cli/doctor/target_checks.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PID_DIGITS 9
+
+struct options {
+    const char *spool;
+    bool json;
+};
+
+static int cmd_doctor(int argc, char **argv);
+
+static const struct command_option doctor_options[] = {
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, json),
+     .help = "a JSON array of {check, status, detail, fix}"},
+    {.name = "spool",
+     .kind = OPTION_TEXT,
+     .to = offsetof(struct options, spool),
+     .value = "DIR",
+     .help = "check this folder, not the usual one",
+     .completion = COMPLETE_FOLDER},
+    {0},
+};
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .group = "Check",
+    .about = "Check what works here, and say how to fix what does not",
+    .usage = "[OPTIONS] [PID | -- PROGRAM [ARGUMENT...]]",
+    .example = {{"doctor", "this installation and system"},
+                {"doctor -- ./server", "can this program be watched?"},
+                {"doctor 4711", "what of this process can be read?"}},
+    .description =
+        "A line of ok, warn or fail for each check. Below a warn or fail is a command that fixes it, where there is "
+        "one. Nothing is changed, and no program is started.\n\n"
+        "The checks: the library that is preloaded; the spool; /proc; the right to read other processes; seccomp "
+        "filters; names of functions. Of a program: whether it can be watched. Of a process: whether it can be read, "
+        "and whether it is watched.\n\n",
+    .exit_status = "0\tno check fails\n1\ta check fails\n2\twrong use\n",
+    .stops = true,
+    .operand = COMPLETE_PROCESS,
+    .options = doctor_options,
+    .run = cmd_doctor,
+};
+
+static bool is_pid(const char *word) {
+    size_t n = strlen(word);
+    return n > 0 && n <= PID_DIGITS && strspn(word, "0123456789") == n && atoi(word) > 0;
+}
+
+static int cmd_doctor(int argc, char **argv) {
+    struct options o = {0};
+    struct checks checks;
+    int status, first = options_parse(&command_doctor, &o, argc, argv, &status);
+    if (first < 0) {
+        return status;
+    }
+    bool program = strcmp(argv[first - 1], "--") == 0;
+    if (program && first == argc) {
+        return options_wrong_use(&command_doctor, "which program?");
+    }
+    if (!program && first < argc && !is_pid(argv[first])) {
+        return options_wrong_use(&command_doctor, "'%s' is no PID; for a program: hangdog doctor -- %s",
+                                 argv[first], argv[first]);
+    }
+    if (!program && first + 1 < argc) {
+        return options_wrong_use(&command_doctor, "unexpected '%s'", argv[first + 1]);
+    }
+    checks_start(&checks);
+    system_checks_run(&checks, o.spool);
+    if (program) {
+        target_checks_program(&checks, argv + first);
+    } else if (first < argc) {
+        target_checks_process(&checks, (pid_t)atoi(argv[first]));
+    }
+    if (o.json) {
+        render_json(stdout, checks.all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    } else {
+        checks_print(&checks, options_quiet());
+    }
+    status = written("the checks");
+    status = checks.failed ? EXIT_ERROR : status;
+    checks_end(&checks);
+    return status;
+}
