@@ -4,7 +4,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: build demo test bench lint format install clean
+.PHONY: build demo test bench lint api format install clean
 
 build:
 	scripts/install-dependencies build
@@ -22,11 +22,15 @@ test:
 bench:
 	scripts/install-dependencies bench
 	scripts/build release -DHANGDOG_BUILD_BENCH=ON
-	build/bin/hangdog-bench --table || [ $$? -eq 1 ] # 1: a target was missed
+	scripts/bench
 
 lint:
 	scripts/install-dependencies lint test bench
 	scripts/lint
+
+api:
+	scripts/install-dependencies lint
+	scripts/api
 
 format:
 	scripts/install-dependencies lint

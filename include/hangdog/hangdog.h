@@ -1,20 +1,27 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * Hangdog: a watchdog for hangs.
  *
- * Hangdog: a watchdog for hangs. It watches the event loops of this process and, when a thread that should be
- * answering stops answering, writes a report that says which code was in the way, for how long and why.
+ * It watches the event loops of this process. When a thread stops answering, Hangdog writes a report: which
+ * code was in the way, for how long, and why.
  *
- *     hangdog_start(NULL);
- *     hangdog_loop *loop = hangdog_loop_watch("main", 0);
- *     for (;;) {
- *         hangdog_before_wait(loop);
- *         int n = epoll_wait(...);
- *         hangdog_after_wait(loop);
- *         dispatch(n);
- *     }
+ * @code
+ * hangdog_start(NULL);
+ * hangdog_loop *loop = hangdog_loop_watch("main", 0);
+ * for (;;) {
+ *     hangdog_before_wait(loop);
+ *     int n = epoll_wait(...);
+ *     hangdog_after_wait(loop);
+ *     dispatch(n);
+ * }
+ * @endcode
  *
- * Functions return 0 or a negative errno value unless they say otherwise; they never abort, print or exit,
- * and a failure changes nothing. Times are nanoseconds. Unless a line says so, a function may be called from
- * any thread and not from a signal handler.
+ * - **Units**: times are nanoseconds.
+ * - **Errors**: a function returns 0 or a negative errno value unless it says otherwise. A failure changes
+ *   nothing. No function aborts, prints or exits.
+ * - **Threads**: any thread may call a function unless it says otherwise.
+ * - **Signals**: no function may be called from a signal handler unless it says that it is async-signal-safe.
  */
 #ifndef HANGDOG_H
 #define HANGDOG_H
@@ -26,121 +33,158 @@
 extern "C" {
 #endif
 
-#define HANGDOG_VERSION_MAJOR 0
-#define HANGDOG_VERSION_MINOR 1
-#define HANGDOG_VERSION_PATCH 0
-#define HANGDOG_VERSION "0.1.0"
+#define HANGDOG_VERSION_MAJOR 0 /**< Grows with a change that old callers notice. */
+#define HANGDOG_VERSION_MINOR 1 /**< Grows with a new function. */
+#define HANGDOG_VERSION_PATCH 0 /**< Grows with a repair. */
+#define HANGDOG_VERSION "0.1.0" /**< The version of this header, as text. */
 
+/** @cond */
 #if defined(__GNUC__)
 #define HANGDOG_API __attribute__((visibility("default")))
 #else
 #define HANGDOG_API
 #endif
+/** @endcond */
 
-/* The version of the library in use, as "0.1.0". */
+/** The version of the library in use, as "0.1.0". Async-signal-safe. */
 HANGDOG_API const char *hangdog_version(void);
 
-/* The points of a turn, in the order of CFRunLoopActivity. */
+/** The points of a turn, in the order of CFRunLoopActivity. */
 typedef enum hangdog_activity {
-    HANGDOG_ENTRY = 0,          /* running: the loop was entered; a turn starts */
-    HANGDOG_BEFORE_TIMERS = 1,  /* running; a turn starts when the loop came round without waiting */
-    HANGDOG_BEFORE_SOURCES = 2, /* running */
-    HANGDOG_BEFORE_WAITING = 3, /* idle: the turn ends */
-    HANGDOG_AFTER_WAITING = 4,  /* running: a turn starts */
-    HANGDOG_EXIT = 5,           /* idle: the loop was left. Who told its entry, or that it works, tells this
-                                   too: else a later entry is a nested loop's */
+    HANGDOG_ENTRY = 0,          /**< Running: the loop was entered, and a turn starts. */
+    HANGDOG_BEFORE_TIMERS = 1,  /**< Running. A turn starts where the loop came round without waiting. */
+    HANGDOG_BEFORE_SOURCES = 2, /**< Running. */
+    HANGDOG_BEFORE_WAITING = 3, /**< Idle: the turn ends. */
+    HANGDOG_AFTER_WAITING = 4,  /**< Running: a turn starts. */
+    HANGDOG_EXIT = 5, /**< Idle: the loop was left. A loop that marks its entry marks its exit too, or a
+                           later entry counts as a nested loop's. */
 } hangdog_activity;
 
-/* What the program is doing for its user; each has a threshold of its own. */
+/** The program's state for its user. Each state has a threshold of its own. */
 typedef enum hangdog_state {
-    HANGDOG_STATE_LAUNCH = 0, /* from hangdog_start to the loop's first idle; left by itself. From its watch,
-                                 for a loop that is not the main thread's, or is watched more than 5 minutes
-                                 later. A loop that is watched when another was idle has none */
-    HANGDOG_STATE_FOREGROUND = 1,
-    HANGDOG_STATE_BACKGROUND = 2,
-    HANGDOG_STATE_RESUME = 3,
-    HANGDOG_STATE_SUSPEND = 4,
-    HANGDOG_STATE_QUIT = 5,
+    HANGDOG_STATE_LAUNCH = 0,     /**< From hangdog_start() to the loop's first idle. The library leaves it by
+                                       itself. A loop of another thread than the main one launches from its watch
+                                       on, and so does one that is watched more than 5 minutes later. A loop that
+                                       is watched when another was idle has no launch. */
+    HANGDOG_STATE_FOREGROUND = 1, /**< A user waits for the program. */
+    HANGDOG_STATE_BACKGROUND = 2, /**< No user waits. */
+    HANGDOG_STATE_RESUME = 3,     /**< The program returns to the foreground. */
+    HANGDOG_STATE_SUSPEND = 4,    /**< The program leaves the foreground. */
+    HANGDOG_STATE_QUIT = 5,       /**< The program ends. */
 } hangdog_state;
-#define HANGDOG_STATES 6
+#define HANGDOG_STATES 6 /**< The number of states. */
 
-/* Set `size`, leave at zero what should be as usual. Strings are copied. */
+/** Options of hangdog_start(). Set `size`; zero in any other member means its default. Strings are copied. */
 typedef struct hangdog_options {
-    size_t size;                           /* sizeof(hangdog_options) */
-    const char *app_name;                  /* default: the program's base name */
-    const char *app_version;               /* default: none */
-    const char *environment;               /* "production", "beta" ...; default: none */
-    const char *spool;                     /* folder of reports; default: hangdog/APP in $XDG_STATE_HOME, else
-                                              in $HOME/.local/state, else in $STATE_DIRECTORY (of a systemd
-                                              service), where `hangdog list` looks; a slash in APP is a _ there.
-                                              Where none is set to a path from the root: no reports */
-    uint64_t interval_ns;                  /* between samples; default 50 ms; 1 ms to 1 s */
-    uint64_t threshold_ns[HANGDOG_STATES]; /* by hangdog_state; defaults 10, 2, 3, 3, 3, 3 s */
-    uint32_t reports_per_day;              /* default 100, sessions apart; UINT32_MAX: no limit */
-    uint32_t reports_per_fingerprint; /* burst, one more every 10 minutes; default 5; UINT32_MAX: no limit */
-    uint32_t spool_reports; /* most files kept, of 256 MiB in all; default 500; UINT32_MAX: any number */
-    int signal;             /* that samples a running thread; default SIGURG; only a signal whose
-                               default action is to be ignored: SIGURG, SIGCHLD, SIGWINCH */
-    int without_paths;      /* not 0: no peers and no files that a call waited for are in reports; code files
-                               outside of /usr, /lib and /opt have their base names only */
+    size_t size;             /**< sizeof(hangdog_options). */
+    const char *app_name;    /**< Default: the program's base name. */
+    const char *app_version; /**< Default: none. */
+    const char *environment; /**< "production", "beta" ...; default: none. */
+    const char *spool;       /**< Folder of reports. Default: hangdog/APP in $XDG_STATE_HOME, else in
+                                  $HOME/.local/state, else in $STATE_DIRECTORY (of a systemd service). `hangdog
+                                list`       reads there. A slash in APP becomes a _. Where none of these is an
+                                absolute       path,       there are no reports. */
+    uint64_t interval_ns;    /**< Between samples: 1 ms to 1 s; default 50 ms. */
+    uint64_t threshold_ns[HANGDOG_STATES]; /**< By hangdog_state; defaults 10, 2, 3, 3, 3, 3 s. */
+    uint32_t reports_per_day;              /**< Without sessions; default 100. UINT32_MAX: no limit. */
+    uint32_t reports_per_fingerprint; /**< At once, and one more every 10 minutes; default 5. UINT32_MAX: no
+                                         limit. */
+    uint32_t spool_reports; /**< Files kept, of 256 MiB in all; default 500. UINT32_MAX: any number. */
+    int signal;        /**< Samples a running thread; default SIGURG. Only SIGURG, SIGCHLD and SIGWINCH: their
+                          default        action is to be ignored. */
+    int without_paths; /**< Not 0: reports have no peers and no files that a call waited for. Code files
+                          outside of /usr, /lib and /opt have their base names only. */
 } hangdog_options;
 
-/* Starts the monitor of this process: two threads, at most 1 MiB of memory. NULL: all defaults.
- * -EALREADY: it runs already. -EBUSY: another thread starts or stops it. -EINVAL, -ENAMETOOLONG (a string
- * that has no room), -ENOMEM, -EAGAIN: not started. -EPERM, -ENOSYS: not started, for our threads may have no
- * descriptor table of their own (close_range, and before Linux 5.9 unshare, must be allowed in a container's
- * seccomp profile), and theirs would be among the program's numbers. A spool that cannot be written is no
- * error here: there are no reports then, and nobody is told. Less than 100 ms.
+/**
+ * Starts the monitor of this process: two threads, at most 1 MiB of memory. Takes less than 100 ms.
  *
- * A forked child is not watched, and marks by the handles that it has of its parent's do nothing. It may
- * start a monitor of its own and watch its loops anew.
+ * A forked child is not watched, and marks by its parent's handles do nothing. The child may start a monitor
+ * of its own and watch its loops anew.
  *
- * A signal handler of ours stays from then on, also after a stop: the code may not be unloaded. libhangdog.so
- * never is; a plug-in that is linked with libhangdog.a must be linked with -Wl,-z,nodelete. */
+ * A signal handler of ours stays from then on, also after a stop, so the code may not be unloaded.
+ * libhangdog.so never is. Link a plug-in that contains libhangdog.a with -Wl,-z,nodelete.
+ *
+ * A spool that cannot be written is no error: there are no reports then.
+ *
+ * @param options NULL: all defaults.
+ * @retval 0 It runs.
+ * @retval -EALREADY It ran already.
+ * @retval -EBUSY Another thread starts or stops it.
+ * @retval -EINVAL An option is out of its range.
+ * @retval -ENAMETOOLONG A string has no room.
+ * @retval -ENOMEM No memory.
+ * @retval -EAGAIN No thread could be made.
+ * @retval -EPERM Our threads may have no descriptor table of their own, or
+ * @retval -ENOSYS the kernel lacks it: a container's seccomp profile must allow close_range, and before
+ * Linux 5.9 unshare. Else our descriptors would be among the program's.
+ */
 HANGDOG_API int hangdog_start(const hangdog_options *options);
 
-/* Stops it and writes the session report. A worker stuck on a disk is abandoned: less than 100 ms. Watched
- * loops become unwatched; their handles stay valid for marks, which then do nothing, until the next start. 0
- * also when it was not running. -EBUSY: another thread starts or stops it. */
+/**
+ * Stops the monitor and writes the session report. Takes less than 100 ms: a worker that is stuck at a disk
+ * is abandoned. Watched loops become unwatched. Their handles stay valid until the next start, and their
+ * marks do nothing.
+ *
+ * @retval 0 It is stopped, also where it did not run.
+ * @retval -EBUSY Another thread starts or stops it.
+ */
 HANGDOG_API int hangdog_stop(void);
 
+/** A watched loop. Every function below accepts NULL for it, and does nothing then. */
 typedef struct hangdog_loop hangdog_loop;
 
-/* Watches the event loop of the calling thread, which must unwatch it before it ends. A loop that runs inside
- * another one's callback is told by entry and exit on the same handle (hangdog_mark); where a thread has two
- * watches, only the first has stacks of the thread while it runs. `name` is copied.
- * `threshold_ns`: for the foreground state, 0 for the option's. The loop counts as running from here on,
- * and in the launch from hangdog_start on (HANGDOG_STATE_LAUNCH): watched before all that is slow, that has
- * samples. It waits until the monitor has opened what it keeps of the thread, 20 ms at most: rights may be
- * given up afterwards. NULL when no monitor runs, 256 loops are watched already, or there is no memory. A
- * NULL loop may be given to every function below. */
+/**
+ * Watches the event loop of the calling thread, which must unwatch it before the thread ends. Waits 20 ms at
+ * most, until the monitor has opened what it keeps of the thread: the program may give up rights afterwards.
+ *
+ * The loop counts as running from here on, and its launch as running since hangdog_start(). Watch the loop
+ * before all that is slow: samples begin here. A loop inside another loop's callback marks entry and exit on
+ * the same handle. Where a thread has two watches, only the first one has stacks of the running thread.
+ *
+ * @param name In reports; copied.
+ * @param threshold_ns For the foreground state; 0: the option's.
+ * @return The handle. NULL: no monitor runs, 256 loops are watched already, or there is no memory.
+ */
 HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns);
-/* By the thread that watches it, once, also after a stop. */
+
+/** Ends the watch. Only the thread that watches may call it, once, also after a stop. */
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);
 
-/* Tells the point that the loop has reached. Only on the loop's own thread. Wait-free: one read of the clock,
- * one store; and a call of futex where the monitor sleeps or waits for this turn's end, to wake it, which a
- * seccomp filter on the thread must allow. Async-signal-safe. */
+/**
+ * Marks the point that the loop has reached. Only on the loop's own thread. Async-signal-safe and wait-free:
+ * one read of the counter and one store. Where the monitor sleeps or waits for this turn's end, a futex call
+ * wakes it; a seccomp filter on the thread must allow that call.
+ */
 HANGDOG_API void hangdog_mark(hangdog_loop *loop, hangdog_activity activity);
 
-/* The two calls that a hand-written loop needs, around its wait. As hangdog_mark. */
+/** The loop is about to wait: its turn ends. Otherwise as hangdog_mark(). */
 HANGDOG_API void hangdog_before_wait(hangdog_loop *loop);
+
+/** The loop's wait has returned: a turn starts. Otherwise as hangdog_mark(). */
 HANGDOG_API void hangdog_after_wait(hangdog_loop *loop);
 
-/* Instead of those two, for a wait with zero timeout: one turn ends and the next starts. As hangdog_mark. */
+/** Takes the place of these two for a wait with zero timeout: a turn ends and the next starts. As
+ * hangdog_mark(). */
 HANGDOG_API void hangdog_turn(hangdog_loop *loop);
 
-/* A block that is meant (a modal system dialog, a long load): the turn ends, and nothing is a hang until the
- * end, where the next turn starts. Nests. The loop's own thread. */
+/**
+ * Announces a block that is meant (a modal system dialog, a long load). The turn ends, and there is no hang
+ * until hangdog_expect_block_end(). Nests. Only on the loop's own thread.
+ */
 HANGDOG_API void hangdog_expect_block(hangdog_loop *loop);
+
+/** Ends what hangdog_expect_block() began; with the outermost one the next turn starts. On the loop's own
+ * thread. */
 HANGDOG_API void hangdog_expect_block_end(hangdog_loop *loop);
 
-/* Stops watching all loops for a while. Nests. A hang that lasts at resume counts from there. Turns go on to
- * be counted in the session's sums, however long they are. */
+/** Pauses the watch of all loops. Nests. The session's sums still count turns, however long they are. */
 HANGDOG_API void hangdog_pause(void);
+
+/** Ends a pause. A hang that lasts at that time counts from there. */
 HANGDOG_API void hangdog_resume(void);
 
-/* Tells what the program does for its user. Async-signal-safe. */
+/** Sets the program's state. Async-signal-safe. */
 HANGDOG_API void hangdog_set_state(hangdog_state state);
 
 #ifdef __cplusplus

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""What the README tells users to paste works: its library example and its recipes, as they are written there."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import tempfile
+import textwrap
+import unittest
+
+from support_run import BUILD, HANGDOG, environment, main, wait_until
+
+SOURCE = pathlib.Path(os.environ["HANGDOG_SOURCE"])
+README = (SOURCE / "README.md").read_text()
+PYTHON_SERVER = """\
+    #!/usr/bin/python3
+    import asyncio, time
+
+    async def main():
+        for _ in range(8):
+            await asyncio.sleep(0.05)
+        time.sleep(0.9)
+        for _ in range(8):
+            await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+    """
+NODE_SERVER = """\
+    const server = require('net').createServer().listen(0);
+    function blocks() { for (const end = Date.now() + 900; Date.now() < end;); }
+    setTimeout(blocks, 500);
+    setTimeout(() => server.close(), 2000);
+    """
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def recipe(start):
+    """The one line of a shell recipe that begins so."""
+    (line,) = [line for block in blocks("sh") for line in block.splitlines() if line.startswith(start)]
+    return line
+
+
+class Readme(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hangdog-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "bin").mkdir()
+        self.env = environment({"XDG_STATE_HOME": str(self.folder / "state"),
+                                "PATH": f"{self.folder}/bin:{os.path.dirname(HANGDOG)}:{os.environ['PATH']}"})
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.write_text(textwrap.dedent(text))
+        path.chmod(0o755)
+
+    def paste(self, line):
+        return subprocess.run(line, shell=True, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=60)
+
+    def hangs(self):
+        """Reports of hangs in any spool of the test's folder, with names."""
+        shown = [subprocess.run([HANGDOG, "show", path, "--json"], env=self.env, capture_output=True, text=True, timeout=60,
+                                check=True).stdout for path in self.folder.glob("**/*.json")]
+        return [report for report in map(json.loads, shown) if report["kind"] == "hang"]
+
+    def test_is_short(self):
+        self.assertLessEqual(len(README.splitlines()), 150)
+
+    def test_the_library_example_compiles_and_reports_its_hang(self):
+        (text,) = blocks("c")
+        (self.folder / "app.c").write_text(text)
+        subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", SOURCE / "include", "app.c", "-o", "app",
+                        os.path.join(BUILD, "lib/libhangdog.a"), "-pthread"], cwd=self.folder, check=True, timeout=60)
+        with subprocess.Popen([self.folder / "app"], stdin=subprocess.PIPE, env=self.env) as app:
+            wait_until(lambda: "hangdog" in self.threads(app.pid), "the watch")
+            app.stdin.write(b"x")
+            app.stdin.flush()
+            wait_until(lambda: any(3e9 <= hang["duration_ns"] < 3.5e9 for hang in self.hangs()), "the report", 10)
+            app.stdin.close()
+            self.assertEqual(0, app.wait(10))
+
+    @staticmethod
+    def threads(pid):
+        names = [pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip() for tid in os.listdir(f"/proc/{pid}/task")]
+        return names
+
+    def test_a_desktop_program_notifies(self):
+        self.script("bin/gedit", PYTHON_SERVER)
+        self.script("bin/notify-send", f'#!/bin/sh\nprintf "%s\\n" "$@" >{self.folder}/notified\n')
+        self.paste(recipe("hangdog run --on-hang"))
+        self.assertRegex((self.folder / "notified").read_text(), r"\AIt hung\nhang .*gedit")
+        self.assertIn("gedit", self.paste(recipe("hangdog list")).stdout)
+        self.assertIn("gedit", self.paste(recipe("hangdog show latest")).stdout)
+
+    def test_a_python_server_is_reported(self):
+        self.script("server.py", PYTHON_SERVER)
+        said = self.paste([line for block in blocks("sh") for line in block.splitlines() if "server.py" in line][0])
+        self.assertEqual(0, said.returncode, said.stderr)
+        (hang,) = self.hangs()
+        self.assertTrue(0.9e9 <= hang["duration_ns"] < 1.4e9, hang)
+
+    @unittest.skipUnless(shutil.which("node"), "node is not installed")
+    def test_a_node_server_is_reported_with_its_function(self):
+        self.script("server.js", NODE_SERVER)
+        said = self.paste([line for block in blocks("sh") for line in block.splitlines() if "server.js" in line][0])
+        self.assertEqual(0, said.returncode, said.stderr)
+        names = [frame.get("function") for hang in self.hangs() for frame in hang["hot_stack"]["frames"]]
+        self.assertIn("blocks", names, said.stderr)
+
+    @unittest.skipUnless(shutil.which("redis-server") and shutil.which("redis-cli"), "redis-server is not installed")
+    def test_the_services_line_keeps_its_process(self):
+        (unit,) = blocks("ini")
+        state = re.search(r"^StateDirectory=(.*)$", unit, re.MULTILINE).group(1)
+        command = shlex.split(re.findall(r"^ExecStart=(.+)$", unit, re.MULTILINE)[0])
+        self.assertEqual("/usr/local/bin/hangdog", command[0])
+        spool = command[command.index("--spool") + 1]
+        self.assertTrue(spool.startswith(f"/var/lib/{state}/"), spool)
+        self.assertIn(spool, recipe("sudo hangdog list"))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        (self.folder / "redis.conf").write_text(f"port {port}\nbind 127.0.0.1\nsave \"\"\nenable-debug-command yes\n")
+        own = {spool: str(self.folder / "spool"), "/usr/local/bin/hangdog": HANGDOG,
+               "/etc/redis/redis.conf": str(self.folder / "redis.conf")}
+        redis = ["redis-cli", "-p", port]
+        with subprocess.Popen([own.get(word, word) for word in command], env=self.env, stdout=subprocess.DEVNULL,
+                              cwd=self.folder) as service:
+            wait_until(lambda: subprocess.run([*redis, "PING"], capture_output=True, check=False).stdout == b"PONG\n", "redis")
+            program = os.path.basename(os.readlink(f"/proc/{service.pid}/exe"))
+            subprocess.run([*redis, "DEBUG", "SLEEP", "1"], check=False, timeout=20, stdout=subprocess.DEVNULL)
+            subprocess.run([*redis, "SHUTDOWN", "NOSAVE"], check=False, timeout=20, stdout=subprocess.DEVNULL)
+            service.wait(20)
+        self.assertIn(program, ("redis-server", "redis-check-rdb"))  # Debian's are one file
+        self.assertTrue(any(hang["duration_ns"] >= 1e9 for hang in self.hangs()))
+
+    @unittest.skipUnless(shutil.which("dpkg-query"), "no dpkg here")
+    def test_the_container_has_the_commands_libraries(self):
+        (text,) = blocks("dockerfile")
+        named = set(re.search(r"install -y ([\w .-]+)", text).group(1).split())
+        self.assertIn('"run", "--spool", "/reports", "--"', text)
+        there = named | {"libc6"}
+        for package in named:
+            depends = subprocess.run(["dpkg-query", "-W", "-f", "${Depends}", package], capture_output=True, text=True,
+                                     check=True).stdout
+            there |= {depend.split()[0] for depend in depends.split(",")}
+        needed = re.findall(r"NEEDED.*\[(.*?)\]", subprocess.run(["readelf", "-d", HANGDOG], capture_output=True, text=True,
+                                                                 check=True).stdout)
+        for library in needed:
+            owners = subprocess.run(["dpkg-query", "-S", f"*/{library}"], capture_output=True, text=True, check=True).stdout
+            self.assertTrue(there & {line.split(":")[0] for line in owners.splitlines()}, library)
+
+
+if __name__ == "__main__":
+    main()
