@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two tables. Names are as the libraries of Debian 12 export them; a static copy with hidden names has
+ * The tables. Names are as the libraries of Debian 12 export them; a static copy with hidden names has
  * none, and is known by what it waits for. No allocation, no lock; may run while a hang is on.
  */
 #include "recognise/known_functions.h"
@@ -63,16 +63,18 @@ static const char *const requests[] = {
     "rb_thread_sleep_forever",
 };
 
-static const char *const loops[] = {
-    "uv_run",
-    "g_main_loop_run",
+/* These run a loop to its end, and call the program back within. */
+static const char *const whole_loops[] = {
+    "uv_run", "g_main_loop_run", "g_application_run", /* calls the one before, which waits: not the innermost
+                                                       */
+    "ev_run", "event_base_loop", "sd_event_loop",     "ecore_main_loop_begin",
+};
+
+/* These run one turn, or wait for one event: the program calls them in a loop of its own. */
+static const char *const loop_turns[] = {
     "g_main_context_iteration",
-    "g_application_run", /* calls the one before, which waits: not the innermost */
-    "ev_run",
-    "event_base_loop",
     "sd_event_wait",
     "sd_event_run",
-    "sd_event_loop",
     "_ZN20QEventDispatcherUNIX13processEventsE6QFlagsIN10QEventLoop17ProcessEventsFlagEE",
     "Tcl_WaitForEvent",
     "Tcl_DoOneEvent",
@@ -87,17 +89,20 @@ static const char *const loops[] = {
     "wl_event_loop_dispatch",
     "glfwWaitEvents",
     "glfwWaitEventsTimeout",
-    "ecore_main_loop_begin",
     "_ZN2Fl4waitEd",
     "dbus_connection_read_write_dispatch",
 };
 
 #define REQUESTS (sizeof requests / sizeof requests[0])
-#define LOOPS (sizeof loops / sizeof loops[0])
-_Static_assert(REQUESTS + LOOPS <= HD_FUNCTIONS_MAX, "each may be found");
+#define WHOLE_LOOPS (sizeof whole_loops / sizeof whole_loops[0])
+#define LOOP_TURNS (sizeof loop_turns / sizeof loop_turns[0])
+_Static_assert(REQUESTS + WHOLE_LOOPS + LOOP_TURNS <= HD_FUNCTIONS_MAX, "each may be found");
 
 static const char *name(uint32_t index) {
-    return index < REQUESTS ? requests[index] : index < REQUESTS + LOOPS ? loops[index - REQUESTS] : NULL;
+    return index < REQUESTS                              ? requests[index]
+           : index < REQUESTS + WHOLE_LOOPS              ? whole_loops[index - REQUESTS]
+           : index < REQUESTS + WHOLE_LOOPS + LOOP_TURNS ? loop_turns[index - REQUESTS - WHOLE_LOOPS]
+                                                         : NULL;
 }
 
 static bool is_request(int index) {
@@ -177,4 +182,15 @@ enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_mo
         return HD_EVIDENCE_PLAIN;
     }
     return is_synchronous(known, m, frames, count, i) ? HD_EVIDENCE_ASKS : HD_EVIDENCE_BY_NAME;
+}
+
+bool hd_known_loop_encloses(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
+                            uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        int at = hd_functions_at(known, m, name, frames[i].start);
+        if (at >= (int)REQUESTS && at < (int)(REQUESTS + WHOLE_LOOPS)) {
+            return true;
+        }
+    }
+    return false;
 }

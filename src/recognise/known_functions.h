@@ -17,4 +17,9 @@
 enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_modules *m,
                                         const struct hd_frame *frames, uint32_t count);
 
+/* A function that runs a loop to its end calls these frames: the wait, or the callback that waits, is within
+ * it. Functions that run one turn are none of these, since the program works between two calls. */
+bool hd_known_loop_encloses(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
+                            uint32_t count);
+
 #endif

@@ -204,17 +204,17 @@ enum hd_wait_evidence hd_objects_evidence(int proc_fd, int tid, const struct hd_
         count[(id->listens >> i & 1) != 0 ? LOOPS : kind_of(proc_fd, tid, id->fd[i])]++;
     }
     uint32_t pipes = count[PIPE] + count[OWN_PIPE], sockets = count[SOCKET] + count[OWN_SOCKET];
-    if (count[GONE] == n && n > 0) { /* or /proc is of another namespace, and nothing is known */
+    uint32_t wakers = count[EVENTFD] + count[OWN_PIPE], open = n - count[GONE];
+    if (open == 0 && n > 0) { /* or /proc is of another namespace, and nothing is known */
         return hd_open_count(proc_fd, tid) >= 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_PLAIN;
     }
-    if (n > 0 && (pipes == n || (n == 1 && sockets + count[EVENTFD] == 1))) {
+    if (n > 0 && (pipes == open || (n == 1 && sockets + count[EVENTFD] == 1))) {
         return HD_EVIDENCE_CALL; /* make waits for its job server by a pipe of which it has both ends */
     }
-    uint32_t wakers = count[EVENTFD] + count[OWN_PIPE];
-    if (count[PIPE] > 0 && count[PIPE] + wakers == n) {
+    if (count[PIPE] > 0 && count[PIPE] + wakers == open) {
         return HD_EVIDENCE_CALL; /* Ruby reads a child's output so, beside a waker of its own */
     }
-    bool wakes = wakers > 0 && wakers < n && !(sockets == 1 && wakers == n - 1);
+    bool wakes = wakers > 0 && wakers < open && !(sockets == 1 && wakers == open - 1);
     return count[LOOPS] > 0 || wakes ? HD_EVIDENCE_BY_KIND : HD_EVIDENCE_PLAIN;
 }
 

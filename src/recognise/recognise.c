@@ -10,8 +10,9 @@
 #include "recognise/epoll_generation.h"
 #include "recognise/open_files.h"
 
-/* How often a certain loop is judged again: another one may succeed it. */
+/* How often a certain loop is judged again: another one may succeed it; and in a turn of its. */
 #define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
+#define TURN_EVERY_NS (1 * HD_NS_PER_S)
 /* A condition variable is waited for in two or three functions of libc, below the loop's own or in it. */
 #define SAME_TURN_FRAMES 4
 
@@ -50,6 +51,9 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
     }
     bool sure = atomic_load_explicit(&loop->sure, memory_order_relaxed);
     uint64_t looked_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
+    if (sure && !is_idle(loop)) { /* where it waits now may show that the program has left the loop */
+        return now_ns - looked_ns >= TURN_EVERY_NS;
+    }
     if (sure) {
         return waited && now_ns - looked_ns >= CERTAIN_EVERY_NS;
     }
@@ -88,6 +92,9 @@ static bool read_stack(struct hd_recognition *g, const struct hd_stack_tools *to
     }
     seen->evidence =
         (int8_t)hd_known_function(&g->known_functions, tools->modules, tools->frames, walk.count);
+    bool encloses = hd_known_loop_encloses(&g->known_functions, tools->modules, tools->frames, walk.count);
+    bool known = encloses || (whole && walk.cut == 0 && !left->elsewhere);
+    seen->enclosed = !known ? HD_ENCLOSED_UNKNOWN : encloses ? HD_ENCLOSED : HD_NOT_ENCLOSED;
     return hd_chosen_on(&g->chosen) && hd_chosen_waits(&g->chosen, tools->modules, tools->frames, walk.count);
 }
 
@@ -382,6 +389,15 @@ void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
     }
 }
 
+/* The turn that goes on is none once the program has left the loop. One that began after `now` is another. */
+static void excuse_turn(struct hd_waits *t, uint64_t now) {
+    struct hd_loop_view view;
+    hd_loop_view(t->loop, &view);
+    if (hd_rule_is_over(&t->recognition->rule) && view.running && view.turn_ticks < now) {
+        atomic_store_explicit(&t->loop->excused, view.turn_ticks, memory_order_relaxed);
+    }
+}
+
 void hd_recognise_end(struct hd_waits *t, const struct hd_stack_tools *tools) {
     const struct hd_recognition *g = t->recognition;
     const struct hd_watch *w = (const struct hd_watch *)(const void *)t->loop;
@@ -407,6 +423,7 @@ void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
         note_gone(t, tools);
         look_again(t, tools);
         tell_rule(t, now_ns, now);
+        excuse_turn(t, now);
         if (is_idle(t->loop)) {
             hd_rule_waits_again(&g->rule, now_ns);
             atomic_store_explicit(&g->idle_order, order, memory_order_relaxed);

@@ -84,8 +84,12 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
             lightest = i;
         }
     }
-    r->group[lightest] = (struct hd_rule_group){
-        .used = true, .evidence = w->evidence, .common = w->set, .least = w->set.count, .own = w->at};
+    r->group[lightest] = (struct hd_rule_group){.used = true,
+                                                .evidence = w->evidence,
+                                                .enclosed = w->enclosed,
+                                                .common = w->set,
+                                                .least = w->set.count,
+                                                .own = w->at};
     return lightest;
 }
 
@@ -186,7 +190,7 @@ static void become(struct hd_rule_state *r, uint32_t loop, uint64_t now_ns) {
     r->loop = loop;
     r->certain = false;
     r->since_ns = now_ns;
-    r->left = r->was_left = false;
+    r->left = r->was_left = r->outside = false;
     r->changes++;
 }
 
@@ -274,6 +278,22 @@ void hd_rule_gone(struct hd_rule_state *r) {
 
 static void add_evidence(struct hd_rule_group *g, const struct hd_seen_wait *w) {
     g->evidence = w->evidence > g->evidence ? w->evidence : g->evidence;
+    g->enclosed = w->enclosed == g->enclosed ? w->enclosed : HD_ENCLOSED_UNKNOWN;
+}
+
+/* A loop that a known function runs to its end is left once the thread waits where that function is not on
+ * the stack. A callback's wait has it there. */
+static void note_outside(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w) {
+    if (r->loop == HD_RULE_NONE || group == r->loop) {
+        r->outside = false;
+    } else if (w->enclosed == HD_NOT_ENCLOSED) {
+        const struct hd_rule_group *g = &r->group[r->loop];
+        r->outside |= g->enclosed == HD_ENCLOSED && g->waits > 0;
+    }
+}
+
+bool hd_rule_is_over(const struct hd_rule_state *r) {
+    return r->loop != HD_RULE_NONE && (r->outside || r->group[r->loop].gone);
 }
 
 void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, bool blocks,
@@ -285,6 +305,7 @@ void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_seen_
         add_evidence(g, w);
         choose(r, now_ns);
     }
+    note_outside(r, group, w);
 }
 
 void hd_rule_waits_again(struct hd_rule_state *r, uint64_t now_ns) {
@@ -307,6 +328,7 @@ static void move_set(struct hd_rule_group *g, const struct hd_set *set) {
 
 void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
                     uint64_t waits, uint64_t order, uint64_t now_ns) {
+    note_outside(r, group, w);
     if (group == HD_RULE_NONE) {
         return;
     }

@@ -44,23 +44,28 @@ enum hd_wait_evidence {
     HD_EVIDENCE_BY_NAME, /* a known loop function calls it */
 };
 
+/* Whether a function that runs a loop to its end is on a wait's stack. */
+enum hd_wait_enclosed { HD_ENCLOSED_UNKNOWN, HD_ENCLOSED, HD_NOT_ENCLOSED };
+
 /* A wait as the rule sees it. */
 struct hd_seen_wait {
     struct hd_set set;
     struct hd_where at;
-    uint64_t first;  /* when the first one of these began; 0: not known */
-    int8_t evidence; /* enum hd_wait_evidence */
+    uint8_t enclosed; /* enum hd_wait_enclosed */
+    uint64_t first;   /* when the first one of these began; 0: not known */
+    int8_t evidence;  /* enum hd_wait_evidence */
 };
 
 /* Waits that belong together. */
 struct hd_rule_group {
     bool used;
-    bool seen;       /* a wait of it was, and not only a look with zero timeout */
-    bool inner;      /* it waited inside another group's turn: a blocking call, for good */
-    bool returned;   /* its own place waited again, and its turn was not left in between */
-    bool turned;     /* it waited again after a turn that was long */
-    bool gone;       /* nothing that all its waits were for is open any more */
-    int8_t evidence; /* the best of its waits */
+    bool seen;        /* a wait of it was, and not only a look with zero timeout */
+    bool inner;       /* it waited inside another group's turn: a blocking call, for good */
+    bool returned;    /* its own place waited again, and its turn was not left in between */
+    bool turned;      /* it waited again after a turn that was long */
+    bool gone;        /* nothing that all its waits were for is open any more */
+    int8_t evidence;  /* the best of its waits */
+    uint8_t enclosed; /* what all of its waits are, else HD_ENCLOSED_UNKNOWN */
     struct hd_set common;
     uint32_t least;      /* objects that a wait of it had */
     struct hd_where own; /* the outermost place, of several the latest */
@@ -80,6 +85,7 @@ struct hd_rule_state {
     uint64_t since_ns; /* since when it has been the loop, and the thread has not left its turn */
     bool left;         /* the loop's turn: the thread has been blocked outside of it since */
     bool was_left;     /* and it has not been the loop for 10 s since then */
+    bool outside;      /* since the loop waited, the thread has waited where the loop's function is not */
     uint64_t changes;  /* of `loop`: verdicts that were given before are void */
 };
 
@@ -104,6 +110,10 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_see
 
 /* What the loop's waits have in common is closed, all of it: it cannot wait again but for something else. */
 void hd_rule_gone(struct hd_rule_state *r);
+
+/* The program has left the loop since that waited: it waits outside of the loop's function, or what the loop
+ * waits for is closed. The turn that goes on is no hang, however long it is. */
+bool hd_rule_is_over(const struct hd_rule_state *r);
 
 /* The thread idles now outside of the loop's turn. */
 void hd_rule_left(struct hd_rule_state *r);

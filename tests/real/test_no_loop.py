@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Programs without an event loop that wait in loops all the same: they sleep and compute, ask one server again and again, read the
-# pipe of one child, run commands one after the other. What they do between two waits takes 0.7 s, longer than the threshold.
-# None of it is reported.
+# pipe of one child, run commands one after the other. Two have a loop at first, leave it and do the same. What they do between two
+# waits takes 0.7 s, longer than the threshold. None of it is reported.
 
 import contextlib
 import os
@@ -117,6 +117,27 @@ if __name__ == "__main__":
             list(pool.map(time.sleep, [0.2, 0.3]))
             time.sleep(0.7)
 """
+COMMANDS_PY = """
+import subprocess, time
+for _ in range(8):
+    subprocess.run("sleep 0.2; echo out; echo err >&2", shell=True, input=b"in", capture_output=True, timeout=10)
+    time.sleep(0.7)
+"""
+ASYNCIO_FIRST = """
+import asyncio
+async def main():
+    for _ in range(5):
+        await asyncio.sleep(0.1)
+asyncio.run(main())
+""" + COMMANDS_PY
+GLIB_FIRST = """
+from gi.repository import GLib
+loop = GLib.MainLoop()
+for ms in (100, 200, 300):
+    GLib.timeout_add(ms, lambda: False)
+GLib.timeout_add(500, loop.quit)
+loop.run()
+""" + COMMANDS_PY
 PERL_SLEEPER = """
 for (1..5) {
     select(undef, undef, undef, 0.2);
@@ -158,6 +179,17 @@ for {set i 0} {$i < 4} {incr i} {
     exec sleep 0.7
 }
 """
+# Starts children one after the other, and is busy between them.
+CMAKE_PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(tiny C)
+execute_process(COMMAND sh -c "for i in 1 2 3; do echo $i; sleep 0.1; done" OUTPUT_VARIABLE said)
+include(CheckCSourceCompiles)
+foreach(n RANGE 8)
+  check_c_source_compiles("int main(void) { return ${n}; }" works_${n})
+endforeach()
+execute_process(COMMAND sh -c "sleep 0.7; echo said; sleep 0.7" OUTPUT_VARIABLE said)
+"""
 MAKEFILE = "all: 1 2 3 4 5 6 7 8\n%:\n\t@sleep 0.7\n"
 C_SOURCE = "".join("int f%d(int a) { for (int i = 0; i < a; i++) a += i * a; return a; }\n" % i for i in range(3000))
 
@@ -175,12 +207,15 @@ SCRIPTS = {
     "python_communicate": ("/usr/bin/python3 script", PYTHON_COMMUNICATE),
     "python_processes": ("/usr/bin/python3 script", PYTHON_PROCESSES),
     "python_pool": ("/usr/bin/python3 script", PYTHON_POOL),
+    "asyncio_first": ("/usr/bin/python3 script", ASYNCIO_FIRST),
+    "glib_first": ("/usr/bin/python3 script", GLIB_FIRST),
     "perl_sleeper": ("perl script", PERL_SLEEPER),
     "perl_child": ("perl script", PERL_CHILD),
     "perl_client": ("perl script PORT", PERL_CLIENT),
     "node_script": ("node script", NODE_SCRIPT),
     "tcl_script": ("tclsh script", TCL_SCRIPT),
     "make": ("make -s -j4 -f script", MAKEFILE),
+    "cmake": ("cmake -S . -B build", CMAKE_PROJECT),
     "gcc": ("gcc -O2 -c -x c script -o object", C_SOURCE),
 }
 COMMANDS = {
@@ -233,7 +268,7 @@ def fill(folder, text=None):
     with open(os.path.join(folder, "growing"), "w", encoding="ascii") as file:
         file.write("".join("%d\n" % tenths for tenths in range(1, 8)))
     if text:
-        with open(os.path.join(folder, "script"), "w", encoding="ascii") as file:
+        with open(os.path.join(folder, "CMakeLists.txt" if text == CMAKE_PROJECT else "script"), "w", encoding="ascii") as file:
             file.write(text)
 
 

@@ -18,7 +18,7 @@ def table(name):
     return set(re.findall(r'"(\w+)"', re.search(name + r"\[\] = \{(.*?)\};", SOURCE, re.S)[1]))
 
 
-REQUESTS, LOOPS = table("requests"), table("loops")
+REQUESTS, LOOPS = table("requests"), table("whole_loops") | table("loop_turns")
 CACHE = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
 PATHS = {m[1]: m[2] for m in re.finditer(r"^\s+(\S+) \(.*x86-64.*\) => (\S+)$", CACHE, re.M)}
 SYMBOLS = {}

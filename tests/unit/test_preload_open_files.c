@@ -127,11 +127,29 @@ static void the_terminal_of_the_process_is_one_object_by_both_names(void **state
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* cmake waits for a child's output beside a pipe of its own. Where the worker comes late the child's pipes
+ * are closed, and what is left of the set is no loop's. */
+static void closed_descriptors_are_nothing_that_a_loop_waits_for(void **state) {
+    int own[2], child[2];
+    (void)state;
+    assert_int_equal(pipe(own), 0);
+    assert_int_equal(pipe(child), 0);
+    struct hd_wait_objects waits = {.fds = 2, .fd = {own[0], child[0]}};
+    assert_int_equal(hd_objects_evidence(proc_fd, getpid(), &waits), HD_EVIDENCE_CALL);
+    close(child[0]);
+    close(child[1]);
+    assert_int_equal(hd_objects_evidence(proc_fd, getpid(), &waits), HD_EVIDENCE_CALL);
+    close(own[0]);
+    close(own[1]);
+    assert_int_equal(hd_objects_evidence(proc_fd, getpid(), &waits), HD_EVIDENCE_CALL);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, start, end)
     const struct CMUnitTest tests[] = {
         CASE(its_number_names_the_terminal),
         CASE(the_terminal_of_the_process_is_one_object_by_both_names),
+        CASE(closed_descriptors_are_nothing_that_a_loop_waits_for),
     };
     return cmocka_run_group_tests_name("objects", tests, NULL, NULL);
 }

@@ -281,6 +281,72 @@ static void a_plain_loop_that_waits_again_after_10_s_is_certain(void **state) {
     assert_true(hd_rule_certain(&rule));
 }
 
+/* ---- a loop that the program has left -------------------------------------------------------------- */
+
+static struct hd_seen_wait enclosed(uint64_t object, uint64_t sp, enum hd_wait_evidence e,
+                                    enum hd_wait_enclosed in) {
+    struct hd_seen_wait w = evident(object, sp, sp, e);
+    w.enclosed = (uint8_t)in;
+    return w;
+}
+
+/* asyncio.run, g_main_loop_run, and then work with children. */
+static void a_wait_where_the_loops_function_is_not_says_that_it_is_over(void **state) {
+    (void)state;
+    struct hd_seen_wait own = enclosed(1, MAIN_SP, HD_EVIDENCE_BY_NAME, HD_ENCLOSED);
+    struct hd_seen_wait before = enclosed(2, MAIN_SP - 10, HD_EVIDENCE_CALL, HD_NOT_ENCLOSED);
+    struct hd_seen_wait callback = enclosed(3, MAIN_SP - 900, HD_EVIDENCE_ASKS, HD_ENCLOSED);
+    struct hd_seen_wait after = enclosed(4, MAIN_SP - 20, HD_EVIDENCE_ASKS, HD_NOT_ENCLOSED);
+    see(&own); /* of what waited before it the rule hears later */
+    wait_seen(&before, 10);
+    assert_false(hd_rule_is_over(&rule));
+    wait_seen(&own, 10);
+    wait_seen(&own, 10);
+    wait_seen(&callback, 1000);
+    assert_false(hd_rule_is_over(&rule));
+    see(&after);
+    assert_true(hd_rule_is_over(&rule));
+    assert_true(hd_rule_certain(&rule)); /* what it did before stays */
+    wait_seen(&own, 10);
+    assert_false(hd_rule_is_over(&rule));
+    wait_seen(&after, 10);
+    assert_true(hd_rule_is_over(&rule));
+}
+
+/* A program that calls one turn after the other works in between. A stack that is not whole says nothing. */
+static void a_loop_that_no_function_encloses_is_not_over(void **state) {
+    (void)state;
+    struct hd_seen_wait own = enclosed(1, MAIN_SP, HD_EVIDENCE_BY_NAME, HD_NOT_ENCLOSED);
+    struct hd_seen_wait call = enclosed(4, MAIN_SP - 20, HD_EVIDENCE_CALL, HD_NOT_ENCLOSED);
+    wait_seen(&own, 10);
+    wait_seen(&own, 10);
+    wait_seen(&call, 1000);
+    assert_false(hd_rule_is_over(&rule));
+    own.enclosed = HD_ENCLOSED; /* by another of its places */
+    wait_seen(&own, 10);
+    wait_seen(&call, 1000);
+    assert_false(hd_rule_is_over(&rule));
+    start(NULL);
+    call.enclosed = HD_ENCLOSED_UNKNOWN;
+    wait_seen(&own, 10);
+    wait_seen(&own, 10);
+    wait_seen(&call, 1000);
+    assert_false(hd_rule_is_over(&rule));
+}
+
+static void a_loop_whose_descriptors_are_closed_is_over_until_it_waits_for_others(void **state) {
+    (void)state;
+    struct hd_seen_wait own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    wait_seen(&own, 10);
+    wait_seen(&own, 10);
+    assert_false(hd_rule_is_over(&rule));
+    hd_rule_gone(&rule);
+    assert_true(hd_rule_is_over(&rule));
+    own = evident(EPOLL + 2, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    wait_seen(&own, 10);
+    assert_false(hd_rule_is_over(&rule));
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup(f, start)
     const struct CMUnitTest tests[] = {
@@ -306,6 +372,9 @@ int main(void) {
         CASE(one_connection_after_the_other_is_closed_and_is_no_loop),
         CASE(a_loop_that_is_gone_is_succeeded_by_one_that_is_not_inside_of_it),
         CASE(a_plain_loop_that_waits_again_after_10_s_is_certain),
+        CASE(a_wait_where_the_loops_function_is_not_says_that_it_is_over),
+        CASE(a_loop_that_no_function_encloses_is_not_over),
+        CASE(a_loop_whose_descriptors_are_closed_is_over_until_it_waits_for_others),
     };
     return cmocka_run_group_tests_name("rule_loop", tests, NULL, NULL);
 }

@@ -57,7 +57,10 @@ static void a_loop_is_judged_when_it_waited_and_seldom_when_it_is_certain(void *
     assert_true(hd_recognise_due(waits, g->looked_ns));
     hd_recognise_judge(waits, &tools);
     hd_wait_sum(waits, &waits->identity[0], 1500 * MS, 1600 * MS);
-    watch.loop.sure = true;
+    watch.loop.sure = true; /* in a turn, in which the program may have left it */
+    assert_false(hd_recognise_due(waits, g->looked_ns + 900 * MS));
+    assert_true(hd_recognise_due(waits, g->looked_ns + 1000 * MS));
+    hd_loop_mark(&watch.loop, HANGDOG_BEFORE_WAITING);
     assert_false(hd_recognise_due(waits, g->looked_ns + 9000 * MS));
     assert_true(hd_recognise_due(waits, g->looked_ns + 10000 * MS));
 }
