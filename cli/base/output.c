@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,18 +11,11 @@
 #define HASTE_S 5
 #define PIECE_BYTES 4096 /* PIPE_BUF: a pipe takes it whole */
 
-static atomic_bool in_haste;
+static struct output_state own;
+static struct output_state *state = &own;
 
-void say_in_haste(void) {
-    atomic_store(&in_haste, true);
-}
-
-static _Atomic uint64_t last_said_ns; /* when the reader took the last piece */
-static atomic_bool saying;
-
-uint64_t say_last_ns(bool *now) {
-    *now = atomic_load(&saying);
-    return atomic_load(&last_said_ns);
+void output_share(struct output_state *shared) {
+    state = shared;
 }
 
 bool say_has_room(void) {
@@ -32,13 +24,13 @@ bool say_has_room(void) {
 }
 
 static bool wait_for_room(void) {
-    static atomic_uint waited_s; /* in haste, for all that was said */
+    static atomic_uint waited_s; /* in haste, for all that was written */
     struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
     while (waited_s < HASTE_S) {
         if (poll(&fd, 1, 1000) != 0) {
             return true;
         }
-        waited_s += atomic_load(&in_haste);
+        waited_s += atomic_load(&state->in_haste);
     }
     return say_has_room();
 }
@@ -46,20 +38,20 @@ static bool wait_for_room(void) {
 static size_t piece_of(const char *text, size_t bytes) {
     const char *end = bytes > PIECE_BYTES ? memrchr(text, '\n', PIECE_BYTES) : NULL;
     size_t most = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-    if (!atomic_load(&in_haste)) {
-        return bytes; /* what a program writes that runs does not come in between */
+    if (!atomic_load(&state->in_haste)) {
+        return bytes; /* output of a running program does not come in between */
     }
     return end != NULL ? (size_t)(end - text) + 1 : most;
 }
 
-/* When the program has ended by pieces: each one that the reader takes shows that he reads. */
+/* Pieces in haste: each one that the reader takes shows that it reads. */
 static void write_whole(const char *text, size_t bytes) {
     while (bytes > 0) {
         ssize_t n = write(STDERR_FILENO, text, piece_of(text, bytes));
         if (n > 0) {
             text += n;
             bytes -= (size_t)n;
-            atomic_store(&last_said_ns, hd_os_now_ns());
+            atomic_store(&state->taken_ns, hd_os_now_ns());
         } else if (n == 0 || (errno == EAGAIN ? !wait_for_room() : errno != EINTR)) {
             return;
         }
@@ -67,8 +59,8 @@ static void write_whole(const char *text, size_t bytes) {
 }
 
 void say_whole(const char *text, size_t bytes) {
-    atomic_store(&last_said_ns, hd_os_now_ns());
-    atomic_store(&saying, true);
+    atomic_store(&state->taken_ns, hd_os_now_ns());
+    atomic_store(&state->writing, true);
     write_whole(text, bytes);
-    atomic_store(&saying, false);
+    atomic_store(&state->writing, false);
 }

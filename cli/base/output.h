@@ -5,20 +5,26 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* All of it on stderr, also where the program has made that non-blocking, and by one write where that can be:
- * what the program writes there does not come in between. */
+/* What a process writes now. In shared memory, another process sees whether a reader takes it. */
+struct output_state {
+    atomic_bool writing;  /* and may wait for the reader */
+    atomic_bool in_haste; /* the program has ended: write pieces, wait for free space some seconds in all */
+    _Atomic uint64_t taken_ns; /* when the reader took the last piece (CLOCK_MONOTONIC), 0: never */
+};
+
+/* Uses this state from now on, instead of the process's own. */
+void output_share(struct output_state *state);
+
+/* Writes all of it, also where the program has made stderr non-blocking. One write where possible: output of
+ * the program does not come in between. */
 void say_whole(const char *text, size_t bytes);
-/* The program has ended: for room in such a pipe is now waited for some seconds in all. Whoever is to read it
- * may be waiting for our end first. */
-void say_in_haste(void);
-/* When a reader took something last that we said (CLOCK_MONOTONIC), 0: never. `now`: something is being said,
- * and may wait for its reader. */
-uint64_t say_last_ns(bool *now);
-/* Whether a line can be said without waiting for him. */
+
+/* Whether a line can be written without waiting for the reader. */
 bool say_has_room(void);
 
 #endif

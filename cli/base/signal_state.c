@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 static struct {
     sigset_t mask;
     struct sigaction child, pipe, size;
+    sigset_t ignored; /* before signal_state_ignore_all */
+    bool ignores_all;
 } given;
 
 void signal_state_save(void) {
@@ -26,7 +29,29 @@ void signal_state_save(void) {
     }
 }
 
+void signal_state_ignore_all(void) {
+    static const int faults[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGCHLD};
+    sigset_t none;
+    sigemptyset(&given.ignored);
+    given.ignores_all = true;
+    for (int number = 1; number <= SIGRTMAX; number++) {
+        struct sigaction before;
+        if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) {
+            sigaddset(&given.ignored, number);
+        }
+        (void)signal(number, SIG_IGN); /* the kernel refuses some */
+    }
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        (void)signal(faults[i], SIG_DFL);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 void signal_state_restore(void) {
+    for (int number = 1; given.ignores_all && number <= SIGRTMAX; number++) {
+        (void)signal(number, sigismember(&given.ignored, number) == 1 ? SIG_IGN : SIG_DFL);
+    }
     sigaction(SIGCHLD, &given.child, NULL);
     sigaction(SIGPIPE, &given.pipe, NULL);
     sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL); /* one that waits is forgotten */

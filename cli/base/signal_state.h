@@ -9,6 +9,10 @@
  * closed descriptors among 0 to 2 must not be ours, and are closed again for it. */
 void signal_state_save(void);
 
+/* For a process beside the program: signals of the process group are the program's. Faults keep their
+ * meaning. Blocked instead, they would stay queued. */
+void signal_state_ignore_all(void);
+
 /* Sets the stored state again, for exec, also of a command. */
 void signal_state_restore(void);
 

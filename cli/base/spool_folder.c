@@ -101,3 +101,7 @@ const char *spool_folder(const char *path) {
     bool removed = fstat(spool.fd, &st) == 0 && st.st_nlink == 0;
     return removed && spool_folder_open(path) != 0 ? path : spool.by_fd;
 }
+
+int spool_folder_fd(void) {
+    return spool.fd;
+}

@@ -14,4 +14,7 @@ int spool_folder_open(const char *path);
 /* A path of the open folder, if `path` is its, else `path`. One that was removed is opened anew. */
 const char *spool_folder(const char *path);
 
+/* The descriptor of the open folder, which a child must keep; -1: there is none. */
+int spool_folder_fd(void);
+
 #endif

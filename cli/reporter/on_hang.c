@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: MIT
- *
- * Ordinary code: running the command of --on-hang.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/reporter/on_hang.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,88 +55,68 @@ static _Noreturn void become(const struct on_hang *o, const char *report) {
 }
 
 static void start_next(struct on_hang *o) {
-    while (o->running == 0 && o->begun < o->given_count) {
-        const char *report = o->given[o->begun++];
+    while (o->running == 0 && o->started < o->given_count) {
+        const char *report = o->given[o->started++];
         pid_t child = fork();
         if (child == 0) {
             become(o, report);
         }
         if (child > 0) {
-            setpgid(child, child); /* whoever comes first */
+            setpgid(child, child); /* the first of both sets it */
             o->running = child;
         }
-        o->left_out += child < 0;
+        o->skipped += child < 0;
     }
 }
 
-/* The newest are looked at first. */
-static bool is_new(const struct on_hang *o, const char *report) {
-    for (size_t i = o->given_count; i > 0; i--) {
-        if (strcmp(o->given[i - 1], report) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool keep(struct on_hang *o, const char *report) {
-    if (o->given_count == o->given_room) {
-        size_t room = o->given_room != 0 ? 2 * o->given_room : 64;
-        char **more = realloc(o->given, room * sizeof *more);
+/* False: no memory. */
+static bool enqueue(struct on_hang *o, const char *report) {
+    if (o->given_count == o->given_capacity) {
+        size_t capacity = o->given_capacity != 0 ? 2 * o->given_capacity : 64;
+        char **more = realloc(o->given, capacity * sizeof *more);
         if (more == NULL) {
             return false;
         }
         o->given = more;
-        o->given_room = room;
+        o->given_capacity = capacity;
     }
     o->given[o->given_count] = strdup(report);
     return o->given[o->given_count] != NULL && ++o->given_count;
 }
 
-/* Nobody waits for what has not begun. */
-static void leave_out(struct on_hang *o) {
-    o->left_out += o->given_count - o->begun;
-    o->begun = o->given_count;
+static void skip_waiting(struct on_hang *o) {
+    o->skipped += o->given_count - o->started;
+    o->started = o->given_count;
 }
 
 void on_hang_add(struct on_hang *o, const char *report) {
-    pthread_mutex_lock(&o->lock);
-    if (o->command != NULL && is_new(o, report)) {
-        o->left_out += !keep(o, report);
+    if (o->command != NULL) {
+        o->skipped += !enqueue(o, report);
         if (o->stopped) {
-            leave_out(o);
+            skip_waiting(o);
         }
         start_next(o);
     }
-    pthread_mutex_unlock(&o->lock);
 }
 
 void on_hang_reap(struct on_hang *o) {
-    pthread_mutex_lock(&o->lock);
     if (o->running != 0 && waitpid(o->running, NULL, WNOHANG) != 0) {
         o->running = 0;
         start_next(o);
     }
-    pthread_mutex_unlock(&o->lock);
 }
 
-bool on_hang_busy(struct on_hang *o) {
-    pthread_mutex_lock(&o->lock);
-    bool busy = o->running != 0;
-    pthread_mutex_unlock(&o->lock);
-    return busy;
+bool on_hang_busy(const struct on_hang *o) {
+    return o->running != 0;
 }
 
 unsigned long on_hang_stop(struct on_hang *o) {
-    pthread_mutex_lock(&o->lock);
     o->stopped = true;
-    leave_out(o);
+    skip_waiting(o);
     if (o->running != 0) {
         kill(-o->running, SIGTERM);
         o->running = 0;
-        o->left_out++;
+        o->skipped++;
     }
-    unsigned long left_out = o->left_out;
-    pthread_mutex_unlock(&o->lock);
-    return left_out;
+    return o->skipped;
 }

@@ -1,67 +1,53 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tells a person of each hang of one run: watches the spool folder for reports of the run's session. Ordinary
- * code.
+ * The reporter: the process beside the runner. It reads new reports, adds symbols, prints, and runs
+ * --on-hang; at the end it prints the summary. No other process writes to stderr while it runs.
  */
-#ifndef CLI_TELLER_H
-#define CLI_TELLER_H
+#ifndef CLI_REPORTER_H
+#define CLI_REPORTER_H
 
-#include "cli/reader/reports.h"
+#include "cli/base/options.h"
 #include "cli/reporter/on_hang.h"
-#include "cli/reporter/reporter_process.h"
-#include "record/record.h"
+#include "cli/reporter/reporter_shared.h"
+#include "cli/reporter/spool_view.h"
 
-#include <pthread.h>
-#include <stdint.h>
+#define REPORTER_WHY_BYTES 64
 
-struct teller {
-    const char *spool;
-    struct hd_record *records; /* HD_RECORDS: whose reports are told; the program can write them */
-    struct hd_record *shared;  /* the same, while the runner has no copy of its own yet */
-    const struct hd_record_options *decided;
-    const char *spool_words; /* as render_options has them */
-    bool json, quiet, colour;
-    bool not_kept;            /* the spool goes with the run */
-    bool sessions_told;       /* the program's session report was, as JSON */
-    struct on_hang *commands; /* what is run for each hang */
-    bool lost;                /* the folder was removed: looked for from time to time */
-    int notify_fd;            /* inotify; -1: it cannot be had, and the folder is read from time to time */
-    uint64_t read_due_ns;     /* when it is, then */
-    struct names_process *names;
-    bool unread, untold; /* for want of memory: when the folder was read, and in the end */
-    struct told_report {
-        char id[37];
-        uint64_t begin_due_ns;       /* when to tell that it goes on, 0: told, or not due */
-        uint64_t lasted_ns, seen_ns; /* what its report said, and when that was read */
-        bool told, ended;
-    } * seen;
-    size_t seen_count, seen_room;
-    pthread_mutex_t lock; /* of what is kept: a thread that tells may be left (cli/run/second_thread.h) */
-    char *kept;           /* that a program which draws on the screen would lose; NULL: nothing */
-    size_t kept_bytes;
+/* What a run asks of its reporter; all outlives it. */
+struct reporter_options {
+    const char *name, *loop, *on_hang; /* loop, on_hang: NULL, none */
+    const char *spool_words;           /* " --spool DIR" for printed commands; empty: the default spool */
+    char *const *program;              /* the words that were run, for printed commands */
+    const struct text_list *threads;
+    long threshold_ms;
+    bool json, quiet, follow;
+    bool not_kept;                           /* the spool goes with the run */
+    int json_fd;                             /* of --json=FILE; -1: stderr */
+    const struct hd_record_options *decided; /* the runner's own copy */
+    struct hd_record *records;               /* shared with the program, which can write all of it */
 };
 
-/* `decided`: the runner's own copy of what it asked for, which outlives the teller. */
-void teller_open(struct teller *t, struct hd_record *records, const struct hd_record_options *decided);
-void teller_close(struct teller *t);
+struct symbolizer;
+struct reporter {
+    const struct reporter_options *options;
+    struct reporter_shared *shared;
+    pid_t runner;
+    int wake_fd;                  /* an eventfd: read `shared` again */
+    bool names;                   /* symbols are looked up */
+    char why[REPORTER_WHY_BYTES]; /* why not */
+    /* the reporter's own */
+    struct hd_record *records; /* the program's, then the copy */
+    struct spool_view view;
+    struct on_hang commands;
+    struct symbolizer *symbolizer; /* made when it is first needed */
+    bool colour;
+    unsigned unprinted; /* hangs, for want of memory */
+    char *pending;      /* text, while the program draws on the screen; NULL: none */
+    size_t pending_bytes;
+    uint64_t loop_due_ns; /* when to look again for the loop, 0: never */
+};
 
-/* Before each of the calls below that tell, on the first thread: what they need, once there is something to
- * tell. */
-void teller_start_names(struct teller *t);
-
-/* Reads what notify_fd has and tells what is new. */
-void teller_handle(struct teller *t);
-/* Tells of hangs that have lasted for 5 s, and without notify_fd of what is new; when to be called again at
- * the latest, UINT64_MAX: never. */
-uint64_t teller_tick(struct teller *t, uint64_t now_ns);
-/* Tells what came at last, when the program has ended. */
-void teller_finish(struct teller *t);
-/* These two also where a thread was left that tells, and has the teller. Runs the command for all that came.
- */
-void teller_run_commands(const struct teller *of);
-/* Says what was kept while the program drew on the screen. */
-void teller_say_kept(struct teller *t);
-/* The newest report of this run that is in the spool, with --json a session's too; empty: none. */
-void teller_last_left(const struct teller *t, char id[37]);
+/* In the reporter's process: all of it, until the run has ended and its summary is printed. */
+void reporter_run(struct reporter *r);
 
 #endif

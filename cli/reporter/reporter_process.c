@@ -1,57 +1,40 @@
-/* SPDX-License-Identifier: MIT
- *
- * Ordinary code: the process that looks up names, and how it is asked.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/reporter/reporter_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/base/deep_stack.h"
-#include "cli/base/memory_limit.h"
+#include "cli/base/signal_state.h"
+#include "cli/base/spool_folder.h"
 
-#define LATE_S 1
-#define END_MS_MAX 100 /* at a sick disk it may be there for ever */
+#define STARTS 2
+#define END_MS_MAX 100 /* a sick disk may hold it for ever */
 
-static bool send_whole(int fd, const void *bytes, size_t count) {
-    for (const char *at = bytes; count > 0;) {
-        ssize_t n = send(fd, at, count, MSG_NOSIGNAL);
-        if (n < 0 && errno != EINTR) {
-            return false;
-        }
-        at += n > 0 ? n : 0;
-        count -= n > 0 ? (size_t)n : 0;
+int reporter_prepare(struct reporter_process *p) {
+    void *shared =
+        mmap(NULL, sizeof *p->reporter.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    *p = (struct reporter_process){.reporter = {.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}};
+    if (shared == MAP_FAILED || p->reporter.wake_fd < 0) {
+        return -errno;
     }
-    return true;
+    p->reporter.shared = shared;
+    return 0;
 }
 
-/* `late`: what is done each time that nothing came for LATE_S. */
-static bool receive_whole(int fd, void *bytes, size_t count, void (*late)(struct names_process *),
-                          struct names_process *of) {
-    for (char *at = bytes; count > 0;) {
-        ssize_t n = recv(fd, at, count, 0);
-        if (n < 0 && errno == EAGAIN && late != NULL) {
-            late(of);
-        } else if (n == 0 || (n < 0 && errno != EINTR)) {
-            return false;
-        }
-        at += n > 0 ? n : 0;
-        count -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
+/* ---- in the child ----------------------------------------------------------------------------- */
 
-/* ---- in it ------------------------------------------------------------------------------------ */
-
-/* Where memory is short it goes before all others; and the program's core file is the one that is wanted. */
+/* Where memory is short the kernel takes it first; and the program's core file is the one that is wanted. */
 static void be_dispensable(void) {
     struct rlimit none = {1, 1}; /* less than any: neither a file, nor what a program that takes them gets */
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -62,161 +45,137 @@ static void be_dispensable(void) {
     setrlimit(RLIMIT_CORE, &none);
 }
 
-/* Signals of the group's are the program's; where they stayed blocked they would be queued for good. */
-static void be_deaf(void) {
-    static const int faults[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGCHLD};
-    sigset_t none;
-    for (int signal_number = 1; signal_number <= SIGRTMAX; signal_number++) {
-        (void)signal(signal_number, SIG_IGN); /* not all can be */
-    }
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        (void)signal(faults[i], SIG_DFL);
-    }
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+static int by_number(const void *a, const void *b) {
+    return *(const int *)a - *(const int *)b;
 }
 
-/* Nothing else stays open: pipes end when those who use them do. What libdw says when it ends us is told in
- * our own words. */
-static void keep_only(int talk) {
-    dup2(talk, STDIN_FILENO);
-    int nowhere = open("/dev/null", O_RDWR);
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(nowhere, STDERR_FILENO);
-    closefrom(nowhere >= 0 ? STDERR_FILENO + 1 : STDOUT_FILENO);
-}
-
-bool names_next(void *question, size_t bytes) {
-    bool there_is = receive_whole(STDIN_FILENO, question, bytes, NULL, NULL);
-    memory_keep_to_room(); /* the program's use of it grows */
-    return there_is;
-}
-
-void names_answer(const char *text, size_t bytes) {
-    if (!send_whole(STDIN_FILENO, &bytes, sizeof bytes) || !send_whole(STDIN_FILENO, text, bytes)) {
-        _exit(0); /* nobody waits for it */
+/* Closes all but stderr and these: pipes end when those who use them do. */
+static void keep_open(int *fds, size_t count) {
+    int next = STDERR_FILENO + 1, nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere >= 0) {
+        dup2(nowhere, STDIN_FILENO);
+        dup2(nowhere, STDOUT_FILENO);
     }
+    qsort(fds, count, sizeof *fds, by_number);
+    for (size_t i = 0; i < count; i++) {
+        if (fds[i] >= next) {
+            if (fds[i] > next) {
+                close_range((unsigned)next, (unsigned)fds[i] - 1, 0);
+            }
+            next = fds[i] + 1;
+        }
+    }
+    closefrom(next);
+}
+
+static void serve(void *reporter) {
+    reporter_run(reporter);
+}
+
+static _Noreturn void become_reporter(struct reporter *r) {
+    int fds[] = {r->wake_fd, r->options->json_fd, spool_folder_fd()};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "hangdog-report");
+    be_dispensable();
+    signal_state_ignore_all();
+    keep_open(fds, sizeof fds / sizeof fds[0]);
+    if (getppid() == r->runner) {
+        output_share(&r->shared->output);
+        on_a_deep_stack(serve, r);
+    }
+    _exit(EXIT_SUCCESS);
 }
 
 /* ---- in the runner ---------------------------------------------------------------------------- */
 
-/* It does not matter which of the two threads waits for it. */
-static bool is_gone(struct names_process *n, int how) {
+static void start(struct reporter_process *p) {
+    p->starts++;
+    p->reporter.runner = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        become_reporter(&p->reporter);
+    }
+    p->pid = pid > 0 ? pid : 0;
+}
+
+void reporter_start(struct reporter_process *p, const struct reporter_options *options) {
+    p->reporter.options = options;
+    p->reporter.names = true;
+    start(p);
+}
+
+static void say_why(struct reporter_process *p, int status) {
+    char *why = p->reporter.why;
+    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+    if (p->stuck) {
+        snprintf(why, REPORTER_WHY_BYTES, "symbol look-up took too long");
+    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        snprintf(why, REPORTER_WHY_BYTES, "symbol look-up was killed (out of memory?)");
+    } else if (WIFSIGNALED(status)) {
+        snprintf(why, REPORTER_WHY_BYTES, "symbol look-up was ended by SIG%s", name != NULL ? name : "?");
+    } else {
+        snprintf(why, REPORTER_WHY_BYTES, "out of memory");
+    }
+}
+
+static void ended(struct reporter_process *p, int status) {
+    p->pid = 0;
+    p->done = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+    p->killed += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !p->stuck;
+    if (!p->done && p->starts < STARTS) {
+        p->reporter.names = false;
+        say_why(p, status);
+        start(p);
+    }
+    p->stuck = false;
+}
+
+bool reporter_reap(struct reporter_process *p, pid_t pid) {
     int status;
-    if (!atomic_load(&n->gone) && waitpid(n->pid, &status, how) == n->pid) {
-        atomic_store(&n->status, status);
-        atomic_store(&n->gone, true);
-    }
-    return atomic_load(&n->gone);
-}
-
-/* Its number may be another process's once it was waited for. */
-static void end_it(struct names_process *n) {
-    if (!is_gone(n, WNOHANG)) {
-        kill(n->pid, SIGKILL);
-    }
-}
-
-/* It was stopped with the runner, and that alone was told to go on. */
-static void go_on(struct names_process *n) {
-    if (!atomic_load(&n->gone)) {
-        kill(n->pid, SIGCONT);
-    }
-}
-
-bool names_reap(struct names_process *n, const siginfo_t *gone) {
-    if (n->pid <= 0 || gone->si_pid != n->pid) {
+    if (p->pid == 0 || p->pid != pid) {
         return false;
     }
-    /* told before it is done: the other thread may find that there is no such child */
-    atomic_store(&n->status, gone->si_code == CLD_EXITED ? gone->si_status << 8 : gone->si_status);
-    atomic_store(&n->gone, true);
-    waitpid(n->pid, NULL, 0);
+    if (waitpid(p->pid, &status, WNOHANG) == p->pid) {
+        ended(p, status);
+    }
     return true;
 }
 
-void names_start(struct names_process *n, void (*serve)(void *), void *argument) {
-    int pair[2];
-    if (n->pid > 0 && !is_gone(n, WNOHANG)) {
-        return;
-    }
-    if (n->pid > 0) {
-        close(n->talk);
-    }
-    n->pid = -1;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        n->error = errno;
-        return;
-    }
-    pid_t runner = getpid();
-    n->pid = fork();
-    if (n->pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        prctl(PR_SET_NAME, "hangdog-names");
-        be_dispensable();
-        be_deaf();
-        keep_only(pair[1]);
-        if (getppid() == runner) {
-            on_a_deep_stack(serve, argument);
-        }
-        _exit(0);
-    }
-    n->error = errno;
-    close(pair[1]);
-    n->talk = pair[0];
-    setsockopt(n->talk, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = LATE_S}, sizeof(struct timeval));
-    atomic_store(&n->gone, false);
-    if (n->pid < 0) {
-        close(n->talk);
+static void wake(const struct reporter_process *p) {
+    (void)eventfd_write(p->reporter.wake_fd, 1);
+}
+
+void reporter_continue(const struct reporter_process *p) {
+    if (p->pid != 0) {
+        kill(p->pid, SIGCONT);
     }
 }
 
-static void say_why(struct names_process *n, char why[NAMES_WHY_BYTES]) {
-    int status = is_gone(n, 0) ? atomic_load(&n->status) : 0;
-    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
-    if (WIFSIGNALED(status)) {
-        snprintf(why, NAMES_WHY_BYTES, "the process that does was ended by SIG%s%s",
-                 name != NULL ? name : "?",
-                 WTERMSIG(status) == SIGKILL ? ", as the kernel does where memory is short" : "");
-    } else {
-        snprintf(why, NAMES_WHY_BYTES, "%s", strerror(ENOMEM));
+void reporter_finish(struct reporter_process *p) {
+    atomic_store(&p->reporter.shared->finish, true);
+    reporter_continue(p);
+    wake(p);
+}
+
+void reporter_hurry(struct reporter_process *p) {
+    if (!atomic_exchange(&p->reporter.shared->hurry, true)) {
+        wake(p);
     }
 }
 
-char *names_ask(struct names_process *n, const void *question, size_t bytes, size_t *text_bytes,
-                char why[NAMES_WHY_BYTES]) {
-    if (n->pid <= 0) {
-        snprintf(why, NAMES_WHY_BYTES, "no process for it: %s", strerror(n->error));
-        return NULL;
+void reporter_kill(struct reporter_process *p, bool again) {
+    int status = 0;
+    pid_t pid = p->pid;
+    p->stuck = true;
+    p->starts = again ? p->starts : STARTS;
+    kill(pid, SIGKILL);
+    for (unsigned ms = 0; ms < END_MS_MAX && waitpid(pid, &status, WNOHANG) == 0; ms++) {
+        usleep(1000);
     }
-    char *text = NULL;
-    if (!atomic_load(&n->gone) && send_whole(n->talk, question, bytes) &&
-        receive_whole(n->talk, text_bytes, sizeof *text_bytes, go_on, n)) {
-        text = malloc(*text_bytes + 1);
-        if (text == NULL) {
-            end_it(n); /* what it still says would be taken for the next answer */
-            snprintf(why, NAMES_WHY_BYTES, "%s", strerror(ENOMEM));
-            return NULL;
-        }
-        if (receive_whole(n->talk, text, *text_bytes, go_on, n)) {
-            return text;
-        }
-    }
-    free(text);
-    say_why(n, why);
-    return NULL;
+    ended(p, SIGKILL); /* or the disk keeps it: nothing more is printed by that one */
 }
 
-bool names_were_killed(const struct names_process *n) {
-    return atomic_load(&n->gone) && WIFSIGNALED(atomic_load(&n->status));
-}
-
-void names_end(struct names_process *n) {
-    if (n->pid > 0) {
-        end_it(n);
-        for (unsigned ms = 0; ms < END_MS_MAX && !is_gone(n, WNOHANG); ms++) {
-            usleep(1000);
-        }
-        close(n->talk);
-    }
+bool reporter_is_writing(const struct reporter_process *p, uint64_t *taken_ns) {
+    *taken_ns = atomic_load(&p->reporter.shared->output.taken_ns);
+    return atomic_load(&p->reporter.shared->output.writing);
 }

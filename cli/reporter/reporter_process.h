@@ -1,44 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process that looks up names. Debug information takes memory without bound, and where there is none
- * libdw ends its process, or the kernel does: that must not be the one that has the program's exit status.
- * Ordinary code.
+ * The reporter's process, as the runner sees it: started, started once more without symbols when it dies, and
+ * ended. Debug information takes memory without bound, and libdw may end its process: that must not be the
+ * one that has the program's exit status.
  */
-#ifndef HD_NAMES_PROCESS_H
-#define HD_NAMES_PROCESS_H
+#ifndef CLI_REPORTER_PROCESS_H
+#define CLI_REPORTER_PROCESS_H
 
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
+#include "cli/reporter/reporter.h"
 
-#define NAMES_WHY_BYTES 128
-
-struct names_process {
-    pid_t pid; /* 0: none was made yet; -1: it could not be */
-    int talk;
-    int error;         /* why not */
-    atomic_bool gone;  /* it has ended, and was waited for */
-    atomic_int status; /* as waitpid gives it, then */
+struct reporter_process {
+    struct reporter reporter;
+    pid_t pid;       /* 0: none runs */
+    unsigned starts; /* 2 at most */
+    bool done;       /* it has come to its end */
+    bool stuck;      /* the runner killed it: it took too long */
+    unsigned killed; /* reporters that SIGKILL ended, and not the runner: memory was short */
 };
 
-/* Makes one, where there is none or it has ended: it calls `serve`, which is to answer until names_next says
- * that there is no more. It ends with the thread that made it, at the latest. */
-void names_start(struct names_process *n, void (*serve)(void *), void *argument);
+/* Maps what is shared. 0 or a negative errno value. */
+int reporter_prepare(struct reporter_process *p);
+/* After the program's start. Without a process nothing is printed while the program runs. */
+void reporter_start(struct reporter_process *p, const struct reporter_options *options);
 
-/* In it: the next question; false: there is none. And the answer. */
-bool names_next(void *question, size_t bytes);
-void names_answer(const char *text, size_t bytes);
+/* This child of the runner has ended: true where it was the reporter. A first one that died is followed by
+ * another. */
+bool reporter_reap(struct reporter_process *p, pid_t pid);
 
-/* What it answers; caller frees. NULL, and why: it has ended, or there is no memory for the answer. Waits. */
-char *names_ask(struct names_process *n, const void *question, size_t bytes, size_t *text_bytes,
-                char why[NAMES_WHY_BYTES]);
-
-/* Another thread may have asked: this child, which has ended, is it, and is waited for. */
-bool names_reap(struct names_process *n, const siginfo_t *gone);
-/* It has ended, by a signal. */
-bool names_were_killed(const struct names_process *n);
-void names_end(struct names_process *n);
+/* The program has ended and `shared` is filled: the reporter prints the rest. */
+void reporter_finish(struct reporter_process *p);
+/* A signal asks the runner to end: the reporter waits for no command. */
+void reporter_hurry(struct reporter_process *p);
+/* It takes too long. `again`: another one prints what is left, without symbols. */
+void reporter_kill(struct reporter_process *p, bool again);
+/* It may have been stopped together with the runner. */
+void reporter_continue(const struct reporter_process *p);
+/* What it writes waits for its reader. */
+bool reporter_is_writing(const struct reporter_process *p, uint64_t *taken_ns);
 
 #endif

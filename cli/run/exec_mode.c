@@ -1,71 +1,57 @@
-/* SPDX-License-Identifier: MIT
- *
- * Ordinary code: a program that is watched without a runner.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/run/exec_mode.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cli/base/error.h"
 #include "cli/base/signal_state.h"
 #include "cli/base/temp_file.h"
 #include "cli/run/runner.h"
-#include "cli/settle/liveness.h"
-#include "cli/settle/settle.h"
+#include "cli/settle/orphans.h"
 #include "os/os.h"
 #include "record/uuid.h"
-#include "report/spool_files.h"
-
-#define TABLE_BYTES (HD_RECORDS * sizeof(struct hd_record))
-#define SUFFIX ".record"
-#define SECONDS_PER_DAY 86400
-#define HELD_DAYS 30
 
 static struct hd_record *map_table(int fd) {
-    void *table = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *table = mmap(NULL, ORPHAN_TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return table != MAP_FAILED ? table : NULL;
 }
 
 /* All of it: on a disk that fills up later the program would end at the first touch of a page that has none.
  */
-static int have_room(int fd) {
-    int rc = runner_enlarge(fd, (off_t)TABLE_BYTES);
-    return rc == 0 && fallocate(fd, 0, 0, (off_t)TABLE_BYTES) != 0 && errno != EOPNOTSUPP ? -errno : rc;
+static int reserve_space(int fd) {
+    int rc = runner_enlarge(fd, (off_t)ORPHAN_TABLE_BYTES);
+    return rc == 0 && fallocate(fd, 0, 0, (off_t)ORPHAN_TABLE_BYTES) != 0 && errno != EOPNOTSUPP ? -errno
+                                                                                                 : rc;
 }
 
-int alone_prepare(struct alone *a, const struct hd_record_options *options) {
-    char id[37], made[sizeof a->path];
+int exec_mode_prepare(struct exec_mode *e, const struct hd_record_options *options) {
+    char id[37], made[sizeof e->path];
     hd_uuid_text(options->session, id);
-    snprintf(made, sizeof made, "%s/.%s.tmp", options->spool, id); /* nobody takes it for a dead program's */
-    snprintf(a->path, sizeof a->path, "%s/.%s" SUFFIX, options->spool, id);
-    a->fd = temp_file_open(made);
-    a->record = NULL;
-    int rc = a->fd < 0 ? a->fd : 0;
-    /* It is locked by now, if it can be: without a lock nobody would know when the program is dead. */
-    if (rc == 0 && flock(a->fd, LOCK_EX | LOCK_NB) == 0 && (rc = have_room(a->fd)) == 0) {
-        a->record = map_table(a->fd);
+    snprintf(made, sizeof made, "%s/.%s.tmp", options->spool, id); /* no run takes it for a dead program's */
+    snprintf(e->path, sizeof e->path, "%s/.%s" ORPHAN_SUFFIX, options->spool, id);
+    e->fd = temp_file_open(made);
+    e->record = NULL;
+    int rc = e->fd < 0 ? e->fd : 0;
+    /* It is locked by now, if it can be: without a lock no run knows when the program is dead. */
+    if (rc == 0 && flock(e->fd, LOCK_EX | LOCK_NB) == 0 && (rc = reserve_space(e->fd)) == 0) {
+        e->record = map_table(e->fd);
     }
-    if (a->record == NULL) {
+    if (e->record == NULL) {
         rc = rc != 0 ? rc : -errno;
         unlink(made);
         return rc;
     }
-    a->record->magic = HD_RECORD_MAGIC;
-    a->record->bytes = sizeof *a->record;
-    a->record->options = *options;
-    a->record->options.alone = 1;
-    snprintf(a->record->options.link, sizeof a->record->options.link, "%s", a->path);
-    if (rename(made, a->path) != 0) {
+    e->record->magic = HD_RECORD_MAGIC;
+    e->record->bytes = sizeof *e->record;
+    e->record->options = *options;
+    e->record->options.alone = 1;
+    snprintf(e->record->options.link, sizeof e->record->options.link, "%s", e->path);
+    if (rename(made, e->path) != 0) {
         rc = -errno;
         unlink(made);
         return rc;
@@ -73,156 +59,17 @@ int alone_prepare(struct alone *a, const struct hd_record_options *options) {
     return 0;
 }
 
-int alone_become(struct alone *a, char *const argv[], const char *preload) {
+int exec_mode_become(struct exec_mode *e, char *const argv[], const char *preload) {
     char number[16];
-    snprintf(number, sizeof number, "%d", fcntl(a->fd, F_DUPFD, STDERR_FILENO + 1)); /* no close-on-exec */
-    a->record->options.pid = getpid();
+    snprintf(number, sizeof number, "%d", fcntl(e->fd, F_DUPFD, STDERR_FILENO + 1)); /* no close-on-exec */
+    e->record->options.pid = getpid();
     setenv("HANGDOG_LINK", number, 1);
     setenv("LD_PRELOAD", preload, 1);
-    a->record->options.started_ns = hd_os_now_ns();
-    a->record->options.started_wall_ns = hd_os_wall_ns();
+    e->record->options.started_ns = hd_os_now_ns();
+    e->record->options.started_wall_ns = hd_os_wall_ns();
     signal_state_restore();
     execvp(argv[0], argv);
     int rc = -errno;
-    unlink(a->path);
+    unlink(e->path);
     return rc;
-}
-
-/* Of ours, but of a version whose record has another form. */
-static bool is_of_another_version(int fd) {
-    struct {
-        uint64_t magic, bytes;
-    } head;
-    const uint64_t version = 0xff; /* the magic's last byte */
-    return pread(fd, &head, sizeof head, 0) == sizeof head &&
-           (head.magic & ~version) == (HD_RECORD_MAGIC & ~version);
-}
-
-static bool is_ours(const struct hd_record *table) {
-    return table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table;
-}
-
-/* A program that lives becomes another one: nobody has the lock until that one takes the record. (A process
- * that became us is no such program.) */
-static bool is_between(const struct hd_record *table) {
-    for (unsigned i = 0; is_ours(table) && i < HD_RECORDS; i++) {
-        const struct hd_record *c = &table[i];
-        if (atomic_load(&c->owner) != 0 && atomic_load(&c->superseded_ns) == 0 &&
-            atomic_load(&c->unwatched) == HD_UNWATCHED_EXEC) {
-            pid_t owner = owner_here(c);
-            if (owner != 0 && owner != getpid()) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Its program is dead: the lock is ours. */
-static int settle_locked(int fd, struct hd_record *table, const char *path, const char *spool, bool quiet) {
-    int rc = 0;
-    if (is_ours(table)) {
-        rc = afterwards_alone(table, spool);
-    } else if (!quiet && is_of_another_version(fd)) {
-        complain(
-            "'%.500s' is of another version of hangdog and cannot be read: whether its program died in a "
-            "hang is not known",
-            path);
-    }
-    if (rc == 0) {
-        unlink(path);
-    }
-    return rc;
-}
-
-/* A file of ours, there: some file systems give all files one owner, or root's another. */
-static bool is_own(const struct stat *st, const char *spool) {
-    char made[5 * HD_RECORD_STRING], name[HD_SPOOL_NAME_BYTES];
-    uint8_t id[HD_UUID_BYTES];
-    struct stat own = {0};
-    if (st->st_uid == geteuid()) {
-        return true;
-    }
-    hd_uuid_make(id, (uint64_t)time(NULL) * HD_NS_PER_S);
-    hd_spool_name(name, id, HD_SPOOL_TEMP);
-    snprintf(made, sizeof made, "%s/%s", spool, name);
-    int fd = temp_file_open(made);
-    bool asked = fd >= 0 && fstat(fd, &own) == 0;
-    if (fd >= 0) {
-        unlink(made);
-        close(fd);
-    }
-    return asked && own.st_uid == st->st_uid;
-}
-
-/* Not what another user put there. */
-static int settle_one(const char *path, const char *spool, bool quiet) {
-    struct stat st;
-    int rc = 0;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, &st) != 0 || !is_own(&st, spool)) {
-        close(fd);
-        return 0;
-    }
-    bool fits = (size_t)st.st_size == TABLE_BYTES;
-    struct hd_record *table = fits ? map_table(fd) : NULL;
-    if (fits && table == NULL) {
-        rc = -ENOMEM;
-    } else if (!is_between(table) /* else it could not get the lock that we have */ &&
-               flock(fd, LOCK_EX | LOCK_NB) == 0 && !is_between(table)) {
-        rc = settle_locked(fd, table, path, spool, quiet);
-    }
-    if (table != NULL) {
-        munmap(table, TABLE_BYTES);
-    }
-    close(fd);
-    return rc;
-}
-
-static bool is_held(const char *name) {
-    return hd_spool_what(name) == HD_SPOOL_HELD;
-}
-
-static bool is_record(const char *name) {
-    size_t n = strlen(name), suffix = strlen(SUFFIX);
-    return n == 1 + 36 + suffix && name[0] == '.' && strcmp(name + n - suffix, SUFFIX) == 0;
-}
-
-/* Held reports that nobody will release: of runners that were killed. A program that lives may come to be
- * sure of its loop days later; but a spool that fills up with them is not kept waiting. */
-static void sweep_held(DIR *dir) {
-    const struct dirent *e;
-    struct stat st;
-    unsigned count = 0;
-    for (rewinddir(dir); (e = readdir(dir)) != NULL;) {
-        count += is_held(e->d_name);
-    }
-    time_t since = time(NULL) - (count > HD_SPOOL_REPORTS ? 1 : HELD_DAYS) * SECONDS_PER_DAY;
-    for (rewinddir(dir); (e = readdir(dir)) != NULL;) {
-        if (is_held(e->d_name) && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            st.st_mtime < since) {
-            unlinkat(dirfd(dir), e->d_name, 0);
-        }
-    }
-}
-
-int alone_settle_dead(const char *spool, bool quiet) {
-    DIR *dir = opendir(spool);
-    int failed = 0;
-    if (dir == NULL) {
-        return 0;
-    }
-    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        char path[5 * HD_RECORD_STRING];
-        if (is_record(e->d_name) &&
-            (size_t)snprintf(path, sizeof path, "%s/%s", spool, e->d_name) < sizeof path) {
-            int rc = settle_one(path, spool, quiet);
-            failed = rc != 0 ? rc : failed;
-        }
-    }
-    if (failed == 0) { /* else what a dead program held is still to be settled */
-        sweep_held(dir);
-    }
-    closedir(dir);
-    return failed;
 }

@@ -31,7 +31,7 @@ static bool add(int fd) {
     return true;
 }
 
-void inherited_note(void) {
+void inherited_find(void) {
     bool added = add(STDIN_FILENO) && add(STDOUT_FILENO) && add(STDERR_FILENO);
     DIR *dir = opendir("/proc/self/fd");
     if (dir == NULL) {
@@ -71,7 +71,7 @@ static bool keeps_a_lock(int fd, const struct stat *locked, size_t locks) {
     return keeps;
 }
 
-void inherited_let_go(void) {
+void inherited_close(void) {
     struct stat *locked = calloc(count + 1, sizeof *locked);
     size_t locks = 0;
     if (locked == NULL) {

@@ -7,8 +7,8 @@
 #define HD_INHERITED_H
 
 /* Before we open any of our own. */
-void inherited_note(void);
+void inherited_find(void);
 /* When the program has its own copies. Standard error stays, and what a lock hangs on. */
-void inherited_let_go(void);
+void inherited_close(void);
 
 #endif

@@ -30,7 +30,7 @@ static void keep_open(int talk, int program) {
 
 static _Noreturn void stand_by(int talk, int program, _Atomic uint64_t *ended_ns) {
     sigset_t set;
-    prctl(PR_SET_NAME, "hangdog-witness");
+    prctl(PR_SET_NAME, "hangdog-probe");
     keep_open(talk, program);
     struct pollfd fds[] = {{.fd = program >= 0 ? STDOUT_FILENO : -1, .events = POLLIN},
                            {.fd = STDIN_FILENO, .events = POLLIN}};
@@ -54,61 +54,61 @@ static _Noreturn void stand_by(int talk, int program, _Atomic uint64_t *ended_ns
     _exit(0);
 }
 
-void witness_start(struct witness *w, int program) {
+void signal_probe_start(struct signal_probe *p, int program) {
     int pair[2];
     sigset_t all, before;
-    *w = (struct witness){.talk = -1};
+    *p = (struct signal_probe){.talk = -1};
     if (!proc_is_ours() || /* it could not be asked what is pending there */
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         return;
     }
-    void *page = mmap(NULL, sizeof *w->ended_ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    w->ended_ns = page != MAP_FAILED ? page : NULL;
+    void *page = mmap(NULL, sizeof *p->ended_ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    p->ended_ns = page != MAP_FAILED ? page : NULL;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
-    w->pid = fork();
-    if (w->pid == 0) {
+    p->pid = fork();
+    if (p->pid == 0) {
         close(pair[0]);
-        stand_by(pair[1], w->ended_ns != NULL ? program : -1, w->ended_ns);
+        stand_by(pair[1], p->ended_ns != NULL ? program : -1, p->ended_ns);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     close(pair[1]);
-    w->talk = pair[0];
-    w->pid = w->pid < 0 ? 0 : w->pid;
+    p->talk = pair[0];
+    p->pid = p->pid < 0 ? 0 : p->pid;
 }
 
-uint64_t witness_saw_end(const struct witness *w) {
-    return w->ended_ns != NULL ? atomic_load(w->ended_ns) : 0;
+uint64_t signal_probe_saw_end(const struct signal_probe *p) {
+    return p->ended_ns != NULL ? atomic_load(p->ended_ns) : 0;
 }
 
 static bool is_pending(pid_t pid, int signal) {
     return (proc_number(pid, "ShdPnd:", 16) >> (signal - 1) & 1) != 0;
 }
 
-bool witness_has(const struct witness *w, int signal) {
-    if (w->pid == 0 || is_pending(w->pid, signal)) {
-        return w->pid != 0;
+bool signal_probe_has(const struct signal_probe *p, int signal) {
+    if (p->pid == 0 || is_pending(p->pid, signal)) {
+        return p->pid != 0;
     }
     nanosleep(&(struct timespec){.tv_nsec = LATER_NS}, NULL);
-    return is_pending(w->pid, signal);
+    return is_pending(p->pid, signal);
 }
 
-void witness_forget(const struct witness *w, const sigset_t *set) {
-    struct pollfd answer = {.fd = w->talk, .events = POLLIN};
+void signal_probe_forget(const struct signal_probe *p, const sigset_t *set) {
+    struct pollfd answer = {.fd = p->talk, .events = POLLIN};
     char byte;
-    while (w->pid != 0 && recv(w->talk, &byte, 1, MSG_DONTWAIT) == 1) {
+    while (p->pid != 0 && recv(p->talk, &byte, 1, MSG_DONTWAIT) == 1) {
     } /* an answer that came too late is not this one's */
-    if (w->pid != 0 && send(w->talk, set, sizeof *set, MSG_NOSIGNAL) == sizeof *set &&
+    if (p->pid != 0 && send(p->talk, set, sizeof *set, MSG_NOSIGNAL) == sizeof *set &&
         poll(&answer, 1, ANSWER_MS) == 1) {
-        (void)(recv(w->talk, &byte, 1, 0) == 1);
+        (void)(recv(p->talk, &byte, 1, 0) == 1);
     }
 }
 
-void witness_end(struct witness *w) {
-    if (w->pid != 0) {
-        kill(w->pid, SIGKILL);
-        waitpid(w->pid, NULL, 0);
-        close(w->talk);
-        w->pid = 0;
+void signal_probe_end(struct signal_probe *p) {
+    if (p->pid != 0) {
+        kill(p->pid, SIGKILL);
+        waitpid(p->pid, NULL, 0);
+        close(p->talk);
+        p->pid = 0;
     }
 }

@@ -63,7 +63,7 @@ static pid_t find(const struct hd_record *c) {
     return found;
 }
 
-pid_t owner_here(const struct hd_record *c) {
+pid_t liveness_pid(const struct hd_record *c) {
     pid_t owner = (pid_t)atomic_load(&c->owner), found = 0;
     uint64_t space = atomic_load(&c->owner_space);
     if (space == 0 || space == space_of("self", "pid")) {

@@ -11,6 +11,6 @@
 
 /* The number here of the process that took the record, which may be in a namespace of its own; 0: it is gone.
  */
-pid_t owner_here(const struct hd_record *c);
+pid_t liveness_pid(const struct hd_record *c);
 
 #endif

@@ -182,7 +182,7 @@ static bool is_crash(int by, bool hung) {
 }
 
 static bool was_memory_short(const struct previous *p) {
-    return memory_oom_kills() > p->oom_kills + p->reporter_killed;
+    return memory_oom_kills() > p->oom_kills + p->reporters_killed;
 }
 
 /* Who is killed for want of memory, and hung before for the same reason, was killed for that. */
@@ -198,8 +198,8 @@ static const char *how(const struct previous *p, const struct run_result *r, con
     return is_crash(by, hung) ? "crash" : hung ? "fatal-hang" : by == SIGTERM ? TERMINATED : "killed";
 }
 
-void previous_note(struct previous *p, const struct run_result *r, bool reporter_killed) {
-    p->reporter_killed = reporter_killed;
+void previous_note(struct previous *p, const struct run_result *r, unsigned reporters_killed) {
+    p->reporters_killed = reporters_killed;
     char line[LINE_BYTES];
     bool loop_seen;
     const struct hd_record *last = last_of(r, &loop_seen);

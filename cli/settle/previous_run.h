@@ -20,7 +20,7 @@ struct previous {
         unsigned long long bytes, modified_ns;
     } program;
     uint64_t oom_kills;
-    bool reporter_killed; /* by a signal: the kernel prefers it where memory is short */
+    unsigned reporters_killed; /* by SIGKILL: the kernel prefers them where memory is short */
 };
 
 /* Before the program starts. `file`: the program's, NULL: not found. Touches nothing of the spool. */
@@ -30,7 +30,7 @@ void previous_prepare(struct previous *p, const char *spool, const char *name, c
 void previous_begin(struct previous *p);
 
 /* When it has ended, and its books are closed: notes how for the run after. */
-void previous_note(struct previous *p, const struct run_result *r, bool reporter_killed);
+void previous_note(struct previous *p, const struct run_result *r, unsigned reporters_killed);
 
 /* Of a run that nobody sees the end of: the line would be that of an older one. */
 void previous_forget(const char *spool, const char *name);

@@ -278,13 +278,13 @@ static uint64_t told_ns(struct hd_record *c) {
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
-void afterwards(const struct run_result *r, const char *previous_end) {
+void settle_run(const struct run_result *r, const char *previous_end) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
         uint32_t owner = atomic_load(&c->owner);
         bool of_child = c->options.of_child, superseded = atomic_load(&c->superseded_ns) != 0;
         bool last = owner == (uint32_t)r->child && !of_child && !superseded;
-        if (owner == 0 || (of_child && !superseded && owner_here(c) != 0)) {
+        if (owner == 0 || (of_child && !superseded && liveness_pid(c) != 0)) {
             continue; /* who lives settles its reports itself */
         }
         /* how a child ended only its parent knows; it has not ended by exit */
@@ -303,7 +303,7 @@ void afterwards(const struct run_result *r, const char *previous_end) {
     }
 }
 
-int afterwards_alone(struct hd_record *table, const char *spool) {
+int settle_orphan(struct hd_record *table, const char *spool) {
     int failed = 0;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &table[i];

@@ -53,7 +53,7 @@ static bool maps(pid_t pid, const struct stat *record) {
 
 static bool is_told(const struct hd_record *table, pid_t pid) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        if (atomic_load(&table[i].owner) != 0 && owner_here(&table[i]) == pid) {
+        if (atomic_load(&table[i].owner) != 0 && liveness_pid(&table[i]) == pid) {
             return true;
         }
     }
@@ -61,14 +61,15 @@ static bool is_told(const struct hd_record *table, pid_t pid) {
 }
 
 /* The first that is found, 0 where there is none. */
-static pid_t find(const struct hd_record *table, const struct stat *record) {
+static pid_t find(const struct hd_record *table, const struct stat *record, pid_t reporter) {
     DIR *dir = opendir("/proc");
     pid_t own = getpid(), pid = 0;
     unsigned long long started = start_of(own);
     for (const struct dirent *e; dir != NULL && pid == 0 && (e = readdir(dir)) != NULL;) {
         pid_t at = (pid_t)strtol(e->d_name, NULL, 10);
         /* to look at the memory of those that are older would only cost them time */
-        if (at > 0 && at != own && start_of(at) >= started && maps(at, record) && !is_told(table, at)) {
+        if (at > 0 && at != own && at != reporter && start_of(at) >= started && maps(at, record) &&
+            !is_told(table, at)) {
             pid = at;
         }
     }
@@ -78,12 +79,12 @@ static pid_t find(const struct hd_record *table, const struct stat *record) {
     return pid;
 }
 
-pid_t left_behind(const struct run_result *r) {
+pid_t survivors_find(const struct run_result *r, pid_t reporter) {
     struct stat record;
-    if (!proc_is_ours() || fstat(r->record_fd, &record) != 0 || find(r->record, &record) == 0) {
+    if (!proc_is_ours() || fstat(r->record_fd, &record) != 0 || find(r->record, &record, reporter) == 0) {
         return 0;
     }
     usleep(ENDS_WITHIN_MS *
            1000); /* many end when they see that their parent has, as one that forks twice does */
-    return find(r->record, &record);
+    return find(r->record, &record, reporter);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a program that has ended left running. Ordinary code.
+ * What a program that has ended left running.
  */
 #ifndef HD_LEFT_BEHIND_H
 #define HD_LEFT_BEHIND_H
@@ -9,7 +9,8 @@
 
 #include "cli/settle/run_result.h"
 
-/* A process that the program forked, that went on when it ended, and that has no record; 0: none is seen. */
-pid_t left_behind(const struct run_result *r);
+/* A process that the program forked, that still runs, and that has no record; 0: none is seen. The reporter
+ * has the records, and is none. */
+pid_t survivors_find(const struct run_result *r, pid_t reporter);
 
 #endif

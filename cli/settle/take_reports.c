@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/deep_stack.h"
 #include "cli/base/spool_folder.h"
 #include "cli/reader/report_file.h"
 #include "cli/reader/reports.h"
@@ -16,7 +17,8 @@
 #include "report/spool.h"
 
 #define PAUSE_NS (10 * HD_NS_PER_MS) /* after each: a program that sends garbage does not keep us busy */
-#define JOIN_S 2
+#define PATIENCE_NS (2 * HD_NS_PER_S)
+#define STACK_BYTES (2u * 1024 * 1024)
 
 static const char *text_of(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
@@ -59,7 +61,7 @@ static bool is_hang(const char *kind) {
 /* A hang that goes on is written again. Another run's report stays as it is. */
 static bool may_be_written(struct take_reports *t, const char *path, const json_t *report) {
     if (access(path, F_OK) != 0) {
-        return t->taken++ < TAKE_REPORTS_MAX;
+        return atomic_fetch_add(&t->counts->taken, 1) < TAKE_REPORTS_MAX;
     }
     struct problem why;
     json_t *there = report_load(path, &why);
@@ -77,8 +79,10 @@ static void write_report(struct take_reports *t, const char *text, size_t bytes)
         snprintf(path, sizeof path, "%s/%s.json", spool_folder(t->decided->spool), id);
         if (may_be_written(t, path, report)) {
             int rc = report_file_replace(path, report, NULL);
-            t->failed += rc != 0 && json_is_true(json_object_get(report, "complete"));
-            t->error = t->error == 0 ? -rc : t->error;
+            int none = 0;
+            atomic_fetch_add(&t->counts->failed,
+                             rc != 0 && json_is_true(json_object_get(report, "complete")));
+            atomic_compare_exchange_strong(&t->counts->error, &none, -rc);
         }
     }
     json_decref(report);
@@ -97,48 +101,47 @@ static void take_one(struct take_reports *t) {
     hd_os.futex_wake((uint32_t *)&t->outbox->state, 1, true);
 }
 
-static void *take_all(void *taker) {
+static void take_all(void *taker) {
     struct take_reports *t = taker;
     for (;;) {
-        bool ends = atomic_load(&t->ends);
         uint32_t state = atomic_load(&t->outbox->state);
         if (state == HD_OUTBOX_FULL) {
             take_one(t);
             nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-        } else if (ends) {
-            return NULL;
         } else {
             hd_os.futex_wait((uint32_t *)&t->outbox->state, state, UINT64_MAX, true);
         }
     }
 }
 
-void take_reports_start(struct take_reports *t, struct hd_record *records,
-                        const struct hd_record_options *decided) {
-    *t = (struct take_reports){.records = records, .outbox = hd_record_outbox(records), .decided = decided};
-    t->started = pthread_create(&t->thread, NULL, take_all, t) == 0;
+void take_reports_init(struct take_reports *t, struct hd_record *records,
+                       const struct hd_record_options *decided, struct take_counts *counts) {
+    *t = (struct take_reports){records, hd_record_outbox(records), decided, counts};
+}
+
+void take_reports_start(struct take_reports *t) {
+    pthread_t thread;
+    if (thread_start(&thread, STACK_BYTES, take_all, t)) {
+        pthread_detach(thread);
+    }
 }
 
 void take_reports_end(struct take_reports *t) {
-    struct timespec until;
-    if (!t->started) {
-        return;
+    uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
+    while (atomic_load(&t->outbox->state) == HD_OUTBOX_FULL && hd_os_now_ns() < until_ns) {
+        hd_os.futex_wait((uint32_t *)&t->outbox->state, HD_OUTBOX_FULL, until_ns, true);
     }
-    atomic_store(&t->ends, true);
-    uint32_t empty = HD_OUTBOX_EMPTY; /* no report comes any more; the word differs, so nobody sleeps on */
+    if (atomic_load(&t->outbox->state) == HD_OUTBOX_FULL) {
+        take_one(t);
+    }
+    uint32_t empty = HD_OUTBOX_EMPTY; /* children that still run find it in use */
     atomic_compare_exchange_strong(&t->outbox->state, &empty, HD_OUTBOX_FILLING);
-    hd_os.futex_wake((uint32_t *)&t->outbox->state, INT32_MAX, true);
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += JOIN_S;
-    if (pthread_timedjoin_np(t->thread, NULL, &until) != 0) { /* children that still run write on */
-        pthread_detach(t->thread);
-    }
 }
 
-void take_reports_count(const struct take_reports *t, struct hd_record *record) {
+void take_reports_count(const struct take_counts *counts, struct hd_record *record) {
     int32_t none = 0;
-    if (t->failed != 0) {
-        atomic_fetch_add(&record->spool_failed, t->failed);
-        atomic_compare_exchange_strong(&record->spool_error, &none, t->error);
+    if (atomic_load(&counts->failed) != 0) {
+        atomic_fetch_add(&record->spool_failed, atomic_load(&counts->failed));
+        atomic_compare_exchange_strong(&record->spool_error, &none, atomic_load(&counts->error));
     }
 }

@@ -377,7 +377,7 @@ class Exec(SideBySide):
                     done = subprocess.run([HANGDOG, "run", *quiet, "--spool", program.spool, "--", "/bin/true"],
                                           env=environment(), capture_output=True, text=True, timeout=60, check=False)
                     self.assertEqual(0, done.returncode)
-                    self.assertEqual(times, done.stderr.count("'%s' is of another version" % file), done.stderr)
+                    self.assertEqual(times, done.stderr.count("skipped '%s': of another version" % file), done.stderr)
                 self.assertEqual([], program.names())
 
 

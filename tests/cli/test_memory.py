@@ -10,7 +10,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from support_beside import SideBySide, group_of_memory, loop, run_in_group, write
-from support_run import HANGDOG, SANITIZER, children_of, environment, main, name_of, wait_until
+from support_run import HANGDOG, SANITIZER, children_of, environment, hangs_printed, main, name_of, wait_until
 
 # Hangs twice, and ends with 7.
 HANGS = """
@@ -89,8 +89,8 @@ class Memory(SideBySide):
         run = subprocess.run(["prlimit", "--as=%d" % (megabytes * 1000000), HANGDOG, "run", "--spool", spool, "--", program],
                              env=environment(), capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual((7, "done\n"), (run.returncode, run.stdout), "%d MB: %s" % (megabytes, run.stderr))
-        if "2 hangs" in run.stderr and "not all reports could be told: there was no memory" not in run.stderr:
-            self.assertEqual(2, run.stderr.count("hung for"), "%d MB: %s" % (megabytes, run.stderr))
+        if "2 hangs" in run.stderr and "not shown: out of memory" not in run.stderr:
+            self.assertEqual(2, hangs_printed(run.stderr), "%d MB: %s" % (megabytes, run.stderr))
         return run.stderr
 
     @unittest.skipIf(SANITIZER, "its runtime takes more addresses than any limit leaves")
@@ -106,23 +106,23 @@ class Memory(SideBySide):
         library = compiled(folder, "ends.so", ENDS % how, "-shared", "-fPIC")
         program = self.start(loop(1.5, "hang0.8", 0.5, "hang0.9", 0.5, "execsys.exit(7)"), env={"LD_PRELOAD": library})
         self.assertEqual(7, program.wait(), program.errors)
-        self.assertEqual(2, program.errors.count("hung for"), program.errors)
-        found = re.findall(r"^hangdog: the functions of this hang could not be looked up: (.*); see: \S+ show \S+ --spool "
+        self.assertEqual(2, hangs_printed(program.errors), program.errors)
+        found = re.findall(r"^hangdog: names missing: (.*); later: \S+ show \S+ --spool "
                            + re.escape(program.spool) + "$", program.errors, re.MULTILINE)
         self.assertEqual([words] * 2, found, program.errors)
         self.assertRegex(program.errors, r"python3 ran for .*; 2 hangs, ")
 
     @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
     def beside_libdw_ends_its_process(self):
-        self.ended("exit(1)", "Cannot allocate memory")
+        self.ended("exit(1)", "out of memory")
 
     @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
     def beside_the_kernel_ends_it(self):
-        self.ended("raise(SIGKILL)", "the process that does was ended by SIGKILL, as the kernel does where memory is short")
+        self.ended("raise(SIGKILL)", "symbol look-up was killed (out of memory?)")
 
     @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
     def beside_a_fault_ends_it(self):
-        self.ended("*(volatile int *)8 = 0", "the process that does was ended by SIGSEGV")
+        self.ended("*(volatile int *)8 = 0", "symbol look-up was ended by SIGSEGV")
 
     @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
     def beside_a_control_group_is_not_filled(self):
@@ -136,28 +136,32 @@ class Memory(SideBySide):
         run = run_in_group(group, [HANGDOG, "run", "--spool", spool, "--",
                                    *loop(1.5, "hang0.8", 0.5, "hang0.9", 0.5, "execsys.exit(7)")], LD_PRELOAD=library)
         self.assertEqual(7, run.returncode, run.stderr)
-        self.assertEqual(2, run.stderr.count("could not be looked up: Cannot allocate memory"), run.stderr)
+        self.assertEqual(2, run.stderr.count("names missing: out of memory"), run.stderr)
         with open(os.path.join(group, "memory.max_usage_in_bytes"), encoding="ascii") as file:
             self.assertLess(int(file.read()), 195 << 20)
 
     def meets(self, what):
-        """What comes to the one who looks names up, between two hangs."""
+        """A signal comes to the reporter, between two hangs."""
         program = self.start(loop("serves", 1.5, "hang0.8", "execwhile not os.path.exists('go'): select.select(r, [], [], 0.1)",
                                   "hang0.8", 0.5))
         wait_until(lambda: "hung for" in program.errors, "the first hang")
-        (names,) = [pid for pid in children_of(program.process.pid) if name_of(pid) == "hangdog-names"]
-        os.kill(names, what)
+        (reporter,) = [pid for pid in children_of(program.process.pid) if name_of(pid) == "hangdog-report"]
+        os.kill(reporter, what)
         with open(os.path.join(program.folder, "go"), "w", encoding="ascii"):
             pass
         self.assertEqual(0, program.wait(), program.errors)
-        self.assertEqual(2, program.errors.count("hung for"), program.errors)
-        self.assertEqual(2, program.errors.count("in clock_nanosleep, called by "), program.errors)
+        self.assertEqual(2, hangs_printed(program.errors), program.errors)
+        return program.errors
 
-    def beside_who_looks_names_up_is_made_again(self):
-        self.meets(signal.SIGKILL)
+    def beside_a_reporter_that_is_killed_is_started_once_more(self):
+        errors = self.meets(signal.SIGKILL)
+        self.assertEqual(1, errors.count("in clock_nanosleep, called by "), errors)
+        self.assertEqual(1, errors.count("hangdog: names missing: symbol look-up was killed (out of memory?); later: "), errors)
 
-    def beside_who_looks_names_up_goes_on_where_only_we_were_told_to(self):
-        self.meets(signal.SIGSTOP)
+    def beside_a_reporter_that_is_stopped_goes_on_at_the_end(self):
+        errors = self.meets(signal.SIGSTOP)
+        self.assertEqual(2, hangs_printed(errors), errors)
+        self.assertNotIn("names missing", errors)
 
     def beside_nobody_gets_a_child_of_ours(self):
         done = subprocess.run(["/usr/bin/python3", "-c", REAPER, HANGDOG, "run", "--spool", os.path.join(self.make_folder(), "spool"),

@@ -14,7 +14,8 @@ import time
 import unittest
 
 from support_beside import PYTHON, loop
-from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, arguments_of, children_of, environment, full_pipe, name_of,
+from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, arguments_of, children_of, environment, full_pipe, hangs_printed, name_of,
+                         reporter_of, reporter_writes,
                          main_side_by_side, may_trace, state_of, wait_until)
 
 # What a launcher has asked to be sent at its end is its child's, also over exec.
@@ -110,7 +111,7 @@ class Odd(unittest.TestCase):
         os.mkdir(self.folder + "/gone")
         gone = 'cd gone && rmdir "$PWD";'
         done = self.run_it("--spool", "spool", "/bin/true", before=gone)
-        self.assertEqual(1, done.returncode)
+        self.assertEqual(125, done.returncode)
         self.assertRegex(done.stderr, r"\Ahangdog: cannot use the spool 'spool': .*No such file.*from the root on\n\Z")
         os.mkdir(self.folder + "/gone")
         done = self.run_it("--spool", self.folder + "/spool", "/bin/true", before=gone)
@@ -156,7 +157,7 @@ class Odd(unittest.TestCase):
         program, small = self.folder + "/lines", "ulimit -s 64;"
         subprocess.run(["gcc", "-g", "-x", "c", "-", "-o", program], input=LINES, text=True, check=True)
         done = self.run_it("--spool", "spool", program, before=small)
-        self.assertEqual((3, 2), (done.returncode, done.stderr.count("called by main")), done.stderr)
+        self.assertEqual((3, 2), (done.returncode, hangs_printed(done.stderr)), done.stderr)
         for command in ["list", "show latest", "show latest --json"]:
             done = subprocess.run(["/bin/sh", "-c", "%s exec '%s' %s --spool spool" % (small, HANGDOG, command)],
                                   env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE,
@@ -235,11 +236,11 @@ class Odd(unittest.TestCase):
                 [*before, HANGDOG, "run", "--spool", spool, "--loop", "waits:wait_for_events", WAITS,
                  "w6 s7 w12 s8 w600"], stdin=subprocess.DEVNULL, stderr=err, env=environment()) as process:
             self.addCleanup(process.kill)
-            wait_until(lambda: pathlib.Path(errors).read_text(encoding="utf-8").count("hung for") == 2, "both hangs")
+            wait_until(lambda: hangs_printed(pathlib.Path(errors).read_text(encoding="utf-8")) == 2, "both hangs")
             self.assertIsNone(process.poll(), "told at its end only")
             process.terminate()
             process.wait(60)
-        self.assertEqual(2, pathlib.Path(errors).read_text(encoding="utf-8").count("hung for"))
+        self.assertEqual(2, hangs_printed(pathlib.Path(errors).read_text(encoding="utf-8")))
 
     def test_reports_that_the_end_of_the_run_cannot_write_are_told(self):
         """The program is killed when it has a report, or has none: the runner finds a disk that is full, or read-only."""
@@ -298,7 +299,7 @@ class Odd(unittest.TestCase):
                               cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False)
         if done.returncode == 77 or "unshare" in done.stderr:
             self.skipTest("a user namespace, in which a disk can be mounted, is not allowed here")
-        self.assertRegex(done.stderr, "hangdog: what a program left in '.*spool' could not be told: No space left on device; the next")
+        self.assertRegex(done.stderr, "hangdog: cannot finish a dead run's report in '.*spool': No space left on device; the next")
         self.assertEqual((1, 1), (done.stdout.count(" fatal "), done.stdout.count(" session ")), done.stdout + done.stderr)
         self.assertEqual(3, done.stderr.count("hangdog: "), done.stderr)
         self.assertNotIn(".record", done.stdout)
@@ -355,7 +356,7 @@ class Odd(unittest.TestCase):
                            "import os, time\nwhile os.path.exists('lock'): time.sleep(0.01)"],
                           watched=False, folder=self.folder)
         self.addCleanup(program.close)
-        wait_until(lambda: len(children_of(program.process.pid)) == 2, "the witness, for which the runner has let go")
+        wait_until(lambda: len(children_of(program.process.pid)) == 3, "the probe and the reporter, for which the runner has let go")
         with open(lock, "r+", encoding="ascii") as file:
             with self.assertRaises(BlockingIOError):
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -419,8 +420,8 @@ class Odd(unittest.TestCase):
     def test_the_last_line_waits_for_room_where_the_program_has_made_a_pipe_non_blocking(self):
         process, ours = self.start_and_fill(0)
         with open(ours, encoding="ascii") as told:
-            wait_until(lambda: process.poll() is not None or "0x1" in arguments_of(process.pid, 1),
-                       "the runner's poll of one descriptor")
+            wait_until(lambda: process.poll() is not None or "0x1" in arguments_of(reporter_of(process.pid) or 0, 1),
+                       "the reporter's poll of one descriptor")
             self.assertRegex(told.read().replace("full", ""), r"\Ahangdog: python3 ran for .*\n\Z")
         self.assertEqual(0, process.wait(PATIENCE))
 
@@ -431,8 +432,8 @@ class Odd(unittest.TestCase):
                                    stdin=subprocess.DEVNULL, stderr=its)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        wait_until(lambda: all(name_of(child) == "hangdog-names" for child in children_of(process.pid)) and "0x2" in arguments_of(process.pid),
-                   "the runner's write to descriptor 2, after its program's end")
+        wait_until(lambda: all(name_of(child) == "hangdog-report" for child in children_of(process.pid)) and reporter_writes(process.pid),
+                   "the reporter's write to descriptor 2, after its program's end")
         return process
 
     def test_who_wants_us_to_end_when_the_program_has_is_not_kept_waiting(self):

@@ -188,7 +188,7 @@ class Kernels(Case):
         for call in ("socketpair", "memfd_create", "eventfd2", "signalfd4", "inotify_init1", "setitimer", *alone):
             before = [FILTERED, "launch", call]
             done = self.run_program("/bin/sh", "-c", "echo out; exit 7", before=before)
-            self.assert_unwatched(done, "a seccomp filter ends who calls " + call, status=7, output="out\n")
+            self.assert_unwatched(done, "its seccomp filter kills on " + call, status=7, output="out\n")
             done = self.run_program("/bin/sh", "-c", "exit 7", before=before, options=["--exec"])
             self.assertEqual((7, call in alone), (done.returncode, done.stderr != ""), done.stderr)
 

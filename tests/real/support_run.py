@@ -120,6 +120,22 @@ def arguments_of(pid, which=0):
     return [text.split()[1 + which] for text in texts if len(text.split()) > 3]
 
 
+def reporter_of(runner):
+    """The process that prints, None when there is none."""
+    return next((pid for pid in children_of(runner) if name_of(pid) == "hangdog-report"), None)
+
+
+def reporter_writes(runner):
+    """Whether the reporter is in a call with standard error, as one that waits for a reader."""
+    reporter = reporter_of(runner)
+    return reporter is not None and "0x2" in arguments_of(reporter)
+
+
+def hangs_printed(text):
+    """How many hangs have lines in what `hangdog run` printed: in full, or as a repeat."""
+    return text.count("hung for") + text.count("same hang again")
+
+
 class Between(typing.NamedTuple):
     """A time that lies between two: what goes on between two calls of ours is not known."""
     least: int

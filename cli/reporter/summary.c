@@ -1,21 +1,18 @@
-/* SPDX-License-Identifier: MIT
- *
- * What hangdog run says when the program has ended: how it was watched, and what was not. Ordinary code.
- */
-#include "cli/run/summary.h"
+/* SPDX-License-Identifier: MIT */
+#include "cli/reporter/summary.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/base/proc.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
+#include "cli/base/spool_folder.h"
 #include "cli/reader/reports.h"
 #include "cli/render/render.h"
-#include "cli/run/preload_path.h"
 #include "cli/settle/liveness.h"
-#include "cli/settle/survivors.h"
 #include "report/spool.h"
 
 /* ---- what was not watched -------------------------------------------------------------------- */
@@ -52,21 +49,18 @@ static const char *unwatched_why(const struct hd_record *c) {
     return unwatched_words((enum hd_unwatched)atomic_load(&c->unwatched), atomic_load(&c->attached) != 1);
 }
 
-static bool is_whole(const struct runner *r) {
-    return unwatched_why(r->run.record) == NULL &&
-           atomic_load(&r->run.record->loop_seen) != HD_RECORD_NO_LOOP;
+static bool is_whole(const struct reporter *r) {
+    return unwatched_why(r->records) == NULL && atomic_load(&r->records->loop_seen) != HD_RECORD_NO_LOOP;
 }
 
 static bool is_child(const struct hd_record *c) {
     return atomic_load(&c->owner) != 0 && atomic_load(&c->superseded_ns) == 0 && c->options.of_child;
 }
 
-static void tell_unwatched_children(const struct runner *r) {
-    unsigned count[HD_UNWATCHED_KINDS] = {[HD_UNWATCHED_EXEC] =
-                                              atomic_load(&r->run.record->children_unwatched)};
+static void tell_unwatched_children(const struct reporter *r) {
+    unsigned count[HD_UNWATCHED_KINDS] = {[HD_UNWATCHED_EXEC] = atomic_load(&r->records->children_unwatched)};
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        uint32_t why =
-            is_child(&r->run.record[i]) ? atomic_load(&r->run.record[i].unwatched) : HD_UNWATCHED_NOT;
+        uint32_t why = is_child(&r->records[i]) ? atomic_load(&r->records[i].unwatched) : HD_UNWATCHED_NOT;
         if (why < HD_UNWATCHED_KINDS) {
             count[why]++;
         }
@@ -83,17 +77,17 @@ static void tell_unwatched_children(const struct runner *r) {
 /* ---- the closing lines ------------------------------------------------------------------------ */
 
 /* A bit for each name of --thread: such a thread waited, in any image of the program or child of it. */
-static uint32_t threads_seen(const struct runner *r) {
+static uint32_t threads_seen(const struct reporter *r) {
     uint32_t seen = 0;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        seen |= atomic_load(&r->run.record[i].threads_seen);
+        seen |= atomic_load(&r->records[i].threads_seen);
     }
     return seen;
 }
 
 /* What was asked for and is not there. */
-static void tell_what_is_missing(const struct runner *r, const struct run_options *o) {
-    struct hd_record *c = r->run.record;
+static void tell_what_is_missing(const struct reporter *r, const struct reporter_options *o) {
+    struct hd_record *c = r->records;
     unsigned long long hangs = atomic_load(&c->hangs), failed = atomic_load(&c->spool_failed);
     unsigned long long dropped = atomic_load(&c->reports_dropped);
     int error = atomic_load(&c->spool_error);
@@ -110,9 +104,9 @@ static void tell_what_is_missing(const struct runner *r, const struct run_option
             "/proc is of another namespace of processes: hangs have no stack, and those that wait no cause; "
             "mount its own (mount -t proc proc /proc, or unshare --mount-proc)");
     }
-    for (size_t i = 0; i < o->threads.count && atomic_load(&c->attached) != 0; i++) {
+    for (size_t i = 0; i < o->threads->count && atomic_load(&c->attached) != 0; i++) {
         if ((threads_seen(r) >> i & 1) == 0) {
-            complain("--thread %s: no such thread waited in a loop", o->threads.text[i]);
+            complain("--thread %s: no such thread waited in a loop", o->threads->text[i]);
         }
     }
 }
@@ -137,7 +131,7 @@ static void say_waits(char *to, size_t size, const struct hd_record *c) {
 }
 
 /* Why, in figures, and what fits. */
-static void say_no_loop(char *to, size_t size, const struct hd_record *c, const struct run_options *o) {
+static void say_no_loop(char *to, size_t size, const struct hd_record *c, const struct reporter_options *o) {
     char waits[96];
     say_waits(waits, sizeof waits, c);
     if (atomic_load(&c->waits) != 0) {
@@ -158,7 +152,7 @@ static void say_no_loop(char *to, size_t size, const struct hd_record *c, const 
     }
 }
 
-static void say_no_hang(char *to, size_t size, const struct hd_record *c, const struct run_options *o) {
+static void say_no_hang(char *to, size_t size, const struct hd_record *c, const struct reporter_options *o) {
     char waits[96];
     unsigned long long withdrawn = atomic_load(&c->withdrawn);
     if (atomic_load(&c->loop_seen) != HD_RECORD_LOOP_UNSURE) {
@@ -178,11 +172,11 @@ static void say_no_hang(char *to, size_t size, const struct hd_record *c, const 
     }
 }
 
-static void sum_up(const struct runner *r, const struct run_options *o, const char *last) {
-    struct hd_record *c = r->run.record;
+static void sum_up(const struct reporter *r, const struct reporter_options *o, const char *last) {
+    struct hd_record *c = r->records;
     char ran[RENDER_DURATION_BYTES], hung[RENDER_DURATION_BYTES], how[1024],
         spool[4 * sizeof c->options.spool];
-    uint64_t ran_ns = r->run.ended_ns - c->options.started_ns;
+    uint64_t ran_ns = r->shared->end.ended_ns - c->options.started_ns;
     unsigned long long hangs = atomic_load(&c->hangs);
     render_duration(ran, (int64_t)ran_ns);
     render_duration(hung, (int64_t)atomic_load(&c->hang_ns));
@@ -190,7 +184,7 @@ static void sum_up(const struct runner *r, const struct run_options *o, const ch
     const char *why = unwatched_why(c);
     uint32_t seen = atomic_load(&c->loop_seen);
     if (atomic_load(&c->attached) == 0) {
-        snprintf(how, sizeof how, "it could not be watched: it did not load %s", PRELOAD_FILE);
+        snprintf(how, sizeof how, "it could not be watched: it did not load libhangdog-preload.so");
     } else if (why != NULL) {
         snprintf(how, sizeof how, "it %s", why);
     } else if (seen == HD_RECORD_NO_LOOP && o->loop != NULL) {
@@ -207,16 +201,17 @@ static void sum_up(const struct runner *r, const struct run_options *o, const ch
                       : shown                                        ? "; see: "
                                                                      : "";
     complain("%.255s ran for %s; %s%s%s%s%s%s%s", o->name, ran, how, see, shown ? own_command() : "",
-             shown ? " show " : "", shown ? last : "", shown ? " --spool " : "", shown ? spool : "");
+             shown ? " show " : "", shown ? last : "", shown && o->spool_words[0] != '\0' ? " --spool " : "",
+             shown && o->spool_words[0] != '\0' ? spool : "");
 }
 
-static void tell_children(const struct runner *r) {
+static void tell_children(const struct reporter *r) {
     unsigned all = 0, go_on = 0;
     char numbers[128] = "";
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        const struct hd_record *c = &r->run.record[i];
+        const struct hd_record *c = &r->records[i];
         size_t n = strlen(numbers);
-        pid_t pid = is_child(c) ? owner_here(c) : 0;
+        pid_t pid = is_child(c) ? liveness_pid(c) : 0;
         all += is_child(c);
         if (pid != 0) {
             go_on++;
@@ -230,8 +225,8 @@ static void tell_children(const struct runner *r) {
     }
 }
 
-static void tell_left_behind(const struct runner *r, const struct run_options *o) {
-    pid_t pid = atomic_load(&r->run.record->attached) != 0 ? left_behind(&r->run) : 0;
+static void tell_survivors_find(const struct reporter *r, const struct reporter_options *o) {
+    pid_t pid = r->shared->survivor;
     if (pid != 0) {
         complain("%s has left process %d behind, which goes on and %s", o->name, (int)pid,
                  o->follow ? "is watched once it waits; its reports are kept, and told no more"
@@ -239,10 +234,39 @@ static void tell_left_behind(const struct runner *r, const struct run_options *o
     }
 }
 
-void closing_lines(const struct runner *r, const struct run_options *o, bool session_told, const char *last) {
-    tell_left_behind(r, o);
+/* The newest report of this run that is still in the spool; empty: none. */
+static void find_last(const struct reporter *r, char id[37]) {
+    id[0] = '\0';
+    for (unsigned i = 0; i < printed_count(&r->shared->printed) && !r->options->not_kept; i++) {
+        char path[4096];
+        const char *one = r->shared->printed.report[i].id;
+        snprintf(path, sizeof path, "%s/%s.json", spool_folder(r->options->decided->spool), one);
+        if (strcmp(one, id) > 0 && access(path, F_OK) == 0) {
+            snprintf(id, 37, "%s", one);
+        }
+    }
+}
+
+static void print_skipped(const struct reporter *r, unsigned long skipped) {
+    if (skipped > 0) {
+        complain("--on-hang skipped %lu report%s: %s", skipped, by_count((int64_t)skipped, "", "s"),
+                 atomic_load(&r->shared->hurry) ? "a signal came" : "5 s were over");
+    }
+    if (r->unprinted > 0) {
+        complain("%u hang%s not shown: out of memory; try: %s list --no-symbols%s", r->unprinted,
+                 by_count(r->unprinted, "", "s"), own_command(), r->options->spool_words);
+    }
+}
+
+void summary_print(const struct reporter *r, unsigned long skipped) {
+    const struct reporter_options *o = r->options;
+    char last[37];
+    print_skipped(r, skipped);
+    tell_survivors_find(r, o);
     tell_what_is_missing(r, o);
-    if (!session_told || !is_whole(r)) { /* a session of an image before says nothing of the last one */
+    /* a session of an image before says nothing of the last one */
+    if (!atomic_load(&r->shared->session_printed) || !is_whole(r)) {
+        find_last(r, last);
         sum_up(r, o, last);
     }
     if (o->follow) {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory that the runner and its reporters share. The watched program has none of it.
+ */
+#ifndef CLI_REPORTER_SHARED_H
+#define CLI_REPORTER_SHARED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "cli/base/output.h"
+#include "cli/reporter/hang_table.h"
+#include "cli/reporter/printed.h"
+#include "cli/settle/run_result.h"
+#include "cli/settle/take_reports.h"
+#include "record/record.h"
+
+struct reporter_shared {
+    /* the runner writes */
+    atomic_bool finish; /* the program has ended and is settled: `end` and `record` are valid */
+    atomic_bool hurry;  /* a signal asks the runner to end, too */
+    struct run_result end;
+    pid_t survivor;                      /* a process that the program left running, unwatched; 0: none */
+    struct hd_record record[HD_RECORDS]; /* the checked copy */
+    /* the reporter writes; a second one goes on with it */
+    struct output_state output;
+    struct take_counts taken;
+    struct printed printed;
+    struct hang_table table;
+    atomic_bool session_printed; /* with --json */
+};
+
+#endif

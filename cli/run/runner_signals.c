@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/run/runner.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/base/proc.h"
+#include "os/os.h"
+
+/* That of the program's image which runs; one that has none yet has the first. */
+static struct hd_record *record_of_image(const struct runner *r) {
+    for (unsigned i = 1; i < HD_RECORDS; i++) {
+        struct hd_record *c = &r->run.record[i];
+        if (atomic_load(&c->owner) == (uint32_t)r->run.child && !c->options.of_child &&
+            atomic_load(&c->superseded_ns) == 0) {
+            return c;
+        }
+    }
+    return r->run.record;
+}
+
+static void note_continued(struct runner *r, uint64_t now_ns) {
+    if (r->stopped_at_ns != 0 && r->stopped_at_ns < now_ns) {
+        atomic_fetch_add(&record_of_image(r)->stopped_ns, now_ns - r->stopped_at_ns);
+    }
+    r->stopped_at_ns = 0;
+}
+
+/* It may be long ago: we were stopped, and the program not. */
+static uint64_t end_of_program(const struct runner *r) {
+    uint64_t now_ns = hd_os_now_ns(), seen_ns = signal_probe_saw_end(&r->probe);
+    return seen_ns != 0 && seen_ns < now_ns ? seen_ns : now_ns;
+}
+
+/* A shell that looks after our process group is at the terminal. */
+static bool in_foreground(void) {
+    int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+    if (terminal >= 0) {
+        close(terminal);
+    }
+    return ours;
+}
+
+/* The shell must see us stop when the program was stopped from the terminal; with SIGCONT both go on. Not so
+ * when somebody stopped the program alone: he would let it alone go on. */
+static void stop_alike(const struct runner *r, int signal) {
+    sigset_t set, before;
+    bool terminals =
+        signal == SIGTTIN || signal == SIGTTOU || (signal == SIGTSTP && (r->told_to_stop || in_foreground()));
+    if (!terminals) {
+        return;
+    }
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    raise(signal);
+    sigprocmask(SIG_UNBLOCK, &set, &before); /* here we stop, unless nobody could let us go on */
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void reap(struct runner *r, bool alike) {
+    int status;
+    while (!r->ended && waitpid(r->run.child, &status, WNOHANG | WUNTRACED | WCONTINUED) > 0) {
+        if (WIFSTOPPED(status)) {
+            r->stopped_at_ns = hd_os_now_ns();
+            if (alike) {
+                stop_alike(r, WSTOPSIG(status));
+            }
+        } else if (WIFCONTINUED(status)) {
+            note_continued(r, hd_os_now_ns());
+        } else {
+            r->ended = true;
+            atomic_store(&r->reporter.reporter.shared->output.in_haste, true);
+            r->run.ended_ns = end_of_program(r);
+            note_continued(r, r->run.ended_ns);
+            r->run.status = status;
+        }
+    }
+}
+
+/* As the first process of a container, or as a reaper, the runner gets every process whose parent has ended,
+ * and waits for it as another first process does. */
+static void reap_others(struct runner *r) {
+    siginfo_t gone = {0};
+    while (!r->ended && waitid(P_ALL, 0, &gone, WEXITED | WNOHANG | WNOWAIT) == 0 && gone.si_pid != 0 &&
+           gone.si_pid != r->run.child) {
+        if (gone.si_pid == r->probe.pid) {
+            signal_probe_end(&r->probe); /* another process killed it */
+        } else if (!reporter_reap(&r->reporter, gone.si_pid)) {
+            waitpid(gone.si_pid, NULL, 0);
+        }
+        gone.si_pid = 0;
+    }
+}
+
+/* A stop is told when the last thread of the program has come to it; the first one shows it before. */
+static bool is_stopping(pid_t child) {
+    char text[PROC_STAT_BYTES];
+    const char *state = proc_is_ours() ? proc_field(child, PROC_STATE, text) : NULL;
+    return state != NULL && *state == 'T';
+}
+
+/* Whether it is not to be passed on. The program got it too: from the terminal, as one of a group, or because
+ * it sent it. Or it is for us: we are over a limit. */
+static bool programs_own(const struct runner *r, const struct signalfd_siginfo *info) {
+    int signal = (int)info->ssi_signo;
+    if (info->ssi_code == SI_KERNEL && (signal == SIGXCPU || signal == SIGXFSZ || r->probe.pid == 0)) {
+        return true; /* without a witness: most of what the kernel sends is for the group */
+    }
+    if (info->ssi_code > 0 && signal == SIGBUS) {
+        return true; /* memory of ours has failed */
+    }
+    return (info->ssi_code != SI_KERNEL && (pid_t)info->ssi_pid == r->run.child) ||
+           sigismember(&r->merged, signal) == 1 || signal_probe_has(&r->probe, signal);
+}
+
+/* What came again meanwhile, and the witness may have forgotten as well: one with the one before it, as the
+ * kernel does it where a signal is pending. */
+static void forget(struct runner *r, const sigset_t *seen) {
+    sigset_t pending;
+    signal_probe_forget(&r->probe, seen);
+    sigpending(&pending);
+    sigandset(&r->merged, &pending, seen);
+}
+
+static void pass_on(const struct runner *r, const struct signalfd_siginfo *info) {
+    int signal = (int)info->ssi_signo;
+    if (info->ssi_code == SI_QUEUE) {
+        sigqueue(r->run.child, signal, (union sigval){.sival_ptr = (void *)(uintptr_t)info->ssi_ptr});
+    } else {
+        kill(r->run.child, signal);
+    }
+}
+
+void runner_handle_signals(struct runner *r) {
+    struct signalfd_siginfo info;
+    sigset_t seen;
+    if (r->ended) {
+        return; /* what comes now is for us: runner_asked_to_end */
+    }
+    sigemptyset(&seen);
+    while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
+        int signal = (int)info.ssi_signo;
+        if (signal == SIGCHLD) {
+            continue; /* reaped below: signals of one kind merge */
+        }
+        sigaddset(&seen, signal);
+        r->told_to_stop = signal == SIGTSTP || (signal != SIGCONT && r->told_to_stop);
+        if (signal == SIGCONT) {
+            reporter_continue(&r->reporter);
+            reap(r, false); /* its stop may be as new as this, after which we do not stop */
+        }
+        bool for_it = signal != SIGCONT || r->stopped_at_ns != 0 || is_stopping(r->run.child);
+        if (!programs_own(r, &info) && for_it) {
+            pass_on(r, &info);
+        }
+    }
+    if (!sigisemptyset(&seen)) {
+        forget(r, &seen);
+    }
+    reap(r, true);
+    reap_others(r);
+    if (r->ended) {
+        signal_probe_end(&r->probe);
+    }
+}
+
+bool runner_asked_to_end(struct runner *r) {
+    struct signalfd_siginfo info;
+    while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
+        r->asked_to_end |= info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
+                           info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT;
+    }
+    return r->asked_to_end;
+}
