@@ -306,7 +306,7 @@ static int child_signals(void) {
 static void finish(struct reporter *r, int signal_fd) {
     r->records = r->shared->record;
     if (atomic_load(&r->shared->hurry)) {
-        on_hang_stop(&r->commands); /* what comes is counted */
+        on_hang_stop(&r->commands);
     }
     spool_view_read(&r->view);
     r->unprinted += r->view.unread;
@@ -326,6 +326,9 @@ void reporter_run(struct reporter *r) {
     if (!atomic_load(&r->shared->finish)) {
         take_reports_init(&taker, r->options->records, r->options->decided, &r->shared->taken);
         take_reports_start(&taker);
+    }
+    if (atomic_load(&r->shared->hurry)) {
+        on_hang_stop(&r->commands); /* it counts what comes */
     }
     spool_view_open(&r->view, r->options->decided, on_file, r);
     follow(r, signal_fd);

@@ -19,7 +19,7 @@ struct reporter_options {
     const char *spool_words;           /* " --spool DIR" for printed commands; empty: the default spool */
     char *const *program;              /* the words that were run, for printed commands */
     const struct text_list *threads;
-    long threshold_ms;
+    int64_t threshold_ns;
     bool json, quiet, follow;
     bool not_kept;                           /* the spool goes with the run */
     int json_fd;                             /* of --json=FILE; -1: stderr */

@@ -118,7 +118,7 @@ static void choose_reporting(struct watched *w, const char *spool) {
                                             .spool_words = words,
                                             .program = o->program,
                                             .threads = &o->threads,
-                                            .threshold_ms = o->threshold_ms,
+                                            .threshold_ns = o->threshold_ns,
                                             .json = o->json,
                                             .quiet = o->quiet,
                                             .follow = o->follow,

@@ -386,7 +386,7 @@ class Usage(unittest.TestCase):
         for options in (["--json"], ["--on-hang", "true"]):
             done = subprocess.run([HANGDOG, "run", "--exec", *options, "/bin/true"], env=environment(),
                                   capture_output=True, text=True, check=False)
-            self.assertEqual(2, done.returncode)
+            self.assertEqual(125, done.returncode)
             self.assertIn(options[0], done.stderr)
 
 

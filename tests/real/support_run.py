@@ -133,7 +133,7 @@ def reporter_writes(runner):
 
 def hangs_printed(text):
     """How many hangs have lines in what `hangdog run` printed: in full, or as a repeat."""
-    return text.count("hung for") + text.count("same hang again")
+    return text.count("hung for") + text.count("hangdog: same hang again")
 
 
 class Between(typing.NamedTuple):
