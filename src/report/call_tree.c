@@ -218,7 +218,8 @@ struct hd_frame hd_tree_frame(const struct hd_tree_pool *pool, uint32_t at, uint
         }
     }
     const struct hd_frame *native = &node[at].frame;
-    frame.pc = called && native->start != 0 ? native->start + node[callee].call : native->pc;
+    frame.pc = called && native->start != 0 ? native->start + (uint64_t)(int64_t)(int32_t)node[callee].call
+                                            : native->pc;
     frame.trust = called ? node[callee].call_trust : native->trust;
     return frame;
 }

@@ -91,11 +91,12 @@ void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, cons
     }
     if (f->script != 0 && r->scripts != NULL) { /* to readers of modules it is a part of the interpreter */
         hd_json_str(j, "function", hd_script_name(r->scripts, f));
-        hd_json_str(j, "file", hd_written_path(r, hd_script_file(r->scripts, f)));
+        if (hd_script_file(r->scripts, f)[0] != '\0')
+            hd_json_str(j, "file", hd_written_path(r, hd_script_file(r->scripts, f)));
         if (f->at != 0)
             hd_json_u64(j, "line", f->at);
         hd_json_bool(j, "inlined", true);
-        hd_json_str(j, "language", "python");
+        hd_json_str(j, "language", hd_script_language_name(r->scripts, f));
     }
     if (share >= 0)
         hd_json_fixed(j, "share", share, 4);

@@ -7,38 +7,18 @@
 
 #include "base/reader.h"
 #include "script/cpython_offsets.h"
-#include "script/script.h"
+#include "script/functions.h"
 
-#define NAME_CHARACTERS 120u
-#define FILE_CHARACTERS 240u
-#define STRINGS_ROOM ((NAME_CHARACTERS + FILE_CHARACTERS) * 4u + 2u)
 #define LENGTH_MAX (1 << 24) /* of a string or of code: more is garbage */
 #define LINE_MAX (1 << 24)
 #define TABLE_BYTES_MAX (256u * 1024u)
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-static uint32_t character(const uint8_t *at, unsigned kind) {
-    uint32_t c = 0;
-    memcpy(&c, at, kind);
-    return c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || c == 0 ? 0xfffd : c;
-}
-
-/* One character as UTF-8; its bytes. */
-static unsigned put(char *to, uint32_t c) {
-    unsigned n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (unsigned i = n; i-- > 1; c >>= 6) {
-        to[i] = (char)(0x80 | (c & 0x3f));
-    }
-    to[0] = (char)(n == 1 ? c : lead[n] | c);
-    return n;
-}
-
-/* Keeps a str of the interpreter, for which there is room: its first characters, or its last ones. Where it
- * is kept; UINT32_MAX: it is none. */
-static uint32_t keep(struct hd_scripts *s, uint64_t object, unsigned max, bool last) {
-    uint8_t head[PY_STR_DATA], data[FILE_CHARACTERS * 4];
+/* Keeps a str of the interpreter, for which there is room: its first characters, or the last ones of a file.
+ * Where it is kept; UINT32_MAX: it is none. */
+static uint32_t keep(struct hd_scripts *s, uint64_t object, unsigned max, bool file) {
+    uint8_t head[PY_STR_DATA], data[HD_SCRIPT_FILE_CHARACTERS * 4];
     if (!hd_script_read(s, object, head, sizeof head) || hd_script_u64(head + PY_TYPE) != s->str_type) {
         return UINT32_MAX;
     }
@@ -49,22 +29,9 @@ static uint32_t keep(struct hd_scripts *s, uint64_t object, unsigned max, bool l
         return UINT32_MAX;
     }
     uint32_t n = length < max ? (uint32_t)length : max;
-    uint64_t from = object + (ascii ? PY_STR_ASCII_DATA : PY_STR_DATA) + (last ? (length - n) * kind : 0);
-    if (!hd_script_read(s, from, data, (size_t)n * kind)) {
-        return UINT32_MAX;
-    }
-    uint32_t start = s->string_bytes, at = start;
-    for (uint32_t i = 0; i < n; i++) {
-        at += put(s->string + at, character(data + i * kind, kind));
-    }
-    s->string[at++] = 0;
-    for (uint32_t k = 0; k < s->count; k++) { /* most functions share their file with others */
-        if (last && strcmp(s->string + s->script[k].file, s->string + start) == 0) {
-            return s->script[k].file;
-        }
-    }
-    s->string_bytes = at;
-    return start;
+    uint64_t from = object + (ascii ? PY_STR_ASCII_DATA : PY_STR_DATA) + (file ? (length - n) * kind : 0);
+    return hd_script_read(s, from, data, (size_t)n * kind) ? hd_functions_keep(s, data, n, kind, file)
+                                                           : UINT32_MAX;
 }
 
 /* ---- functions ------------------------------------------------------------------------------ */
@@ -85,16 +52,16 @@ static bool function_of(struct hd_scripts *s, uint64_t code, const uint8_t *byte
         }
     }
     *out = 0;
-    if (s->count == HD_SCRIPTS_MAX || HD_SCRIPT_STRINGS_BYTES - s->string_bytes < STRINGS_ROOM) {
+    if (!hd_functions_room(s)) {
         return true;
     }
-    new.file = keep(s, new.file_object, FILE_CHARACTERS, true);
-    new.name = new.file == UINT32_MAX ? UINT32_MAX : keep(s, new.name_object, NAME_CHARACTERS, false);
+    new.file = keep(s, new.file_object, HD_SCRIPT_FILE_CHARACTERS, true);
+    new.name =
+        new.file == UINT32_MAX ? UINT32_MAX : keep(s, new.name_object, HD_SCRIPT_NAME_CHARACTERS, false);
     if (new.name == UINT32_MAX || new.first_line > LINE_MAX) {
         return false;
     }
-    s->script[s->count++] = new;
-    *out = (uint16_t)s->count;
+    *out = hd_functions_add(s, &new);
     return true;
 }
 

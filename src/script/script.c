@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "script/cpython_offsets.h"
+#include "script/v8.h"
 
 void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules) {
     memset(s, 0, offsetof(struct hd_scripts, frame)); /* the rest is not touched before it is needed */
@@ -16,16 +17,17 @@ void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules) {
 }
 
 void hd_scripts_begin(struct hd_scripts *s, bool sole) {
-    if (s->eval == 0) {
+    if (s->eval == 0 && s->v8.smi_shift == 0) {
         return;
     }
     memset(s->place, 0, sizeof s->place); /* code objects come and go */
+    s->v8_function_map = s->v8_shared_map = 0;
     if (sole && (s->count > HD_SCRIPTS_MAX / 2 || s->string_bytes > HD_SCRIPT_STRINGS_BYTES / 2)) {
         s->count = s->string_bytes = 0;
     }
 }
 
-static void look_at(struct hd_scripts *s, uint32_t index) {
+static void find_cpython(struct hd_scripts *s, uint32_t index) {
     uint64_t eval = hd_module_symbol(s->modules, index, "_PyEval_EvalFrameDefault");
     if (eval == 0) {
         return;
@@ -39,6 +41,13 @@ static void look_at(struct hd_scripts *s, uint32_t index) {
     }
 }
 
+static void find_v8(struct hd_scripts *s, uint32_t index) {
+    struct hd_v8_offsets offsets;
+    if (hd_v8_offsets_read(s->modules, index, &offsets)) {
+        s->v8 = offsets;
+    }
+}
+
 uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t max,
                            uint32_t cut_at, const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes) {
     if (s->resets != s->modules->resets) {
@@ -46,13 +55,17 @@ uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32
         s->modules_seen = 0;
         s->eval = 0;
         s->cframe = 0;
+        s->v8.smi_shift = 0;
     }
-    for (; s->modules_seen < s->modules->count && s->eval == 0; s->modules_seen++) {
-        look_at(s, s->modules_seen);
+    for (; s->modules_seen < s->modules->count && s->eval == 0 && s->v8.smi_shift == 0; s->modules_seen++) {
+        find_cpython(s, s->modules_seen);
+        find_v8(s, s->modules_seen);
     }
     s->frames = 0;
     if (s->eval != 0 && count < max) {
         hd_cpython_frames(s, frames, count, cut_at, stack, stack_addr, stack_bytes);
+    } else if (s->v8.smi_shift != 0 && count < max) {
+        hd_v8_frames(s, frames, count, cut_at, stack, stack_addr, stack_bytes);
     }
     uint32_t left = s->frames < max - count ? s->frames : max - count, to = count + left, sum = to;
     for (uint32_t i = count; i-- > 0;) {

@@ -5,14 +5,16 @@
  * are read from memory while the thread may run on. Every read can fail and every figure be garbage: what
  * does not fit together is no frame. No allocation, no lock, no call into the interpreter. Worker only.
  *
- * Known: CPython 3.11. A thread that is blocked is read exactly; one that runs, a few microseconds after its
- * stack was copied: the outer functions are those of the copy, the innermost and its line may be newer.
+ * Known: CPython 3.11, and V8 as in node 18 to 24. A thread that is blocked is read exactly; one that runs, a
+ * few microseconds after its stack was copied: the outer functions are those of the copy, the innermost and
+ * its line may be newer.
  */
 #ifndef HD_SCRIPT_H
 #define HD_SCRIPT_H
 
 #include "base/types.h"
 #include "image/modules.h"
+#include "script/v8_offsets.h"
 
 #define HD_SCRIPTS_MAX 384u /* functions that are known at a time */
 #define HD_SCRIPT_STRINGS_BYTES (24u * 1024u)
@@ -20,11 +22,16 @@
 #define HD_SCRIPT_FRAMES_PER_CALL 64u /* of one call of the interpreter */
 #define HD_SCRIPT_CACHE 128u          /* a power of two */
 
+enum hd_script_language { HD_SCRIPT_PYTHON, HD_SCRIPT_JAVASCRIPT };
+
 struct hd_script { /* one function */
-    uint64_t code; /* the interpreter's object, and what it consists of: another one may take its place */
+    /* The interpreter's object, and what it consists of: another one may take its place. Of JavaScript, whose
+     * objects move, a hash of name, file and place. */
+    uint64_t code;
     uint64_t name_object, file_object;
     uint32_t first_line;
-    uint32_t name, file; /* offsets into the strings */
+    uint32_t name, file; /* offsets into the strings; an empty file: a function of the interpreter itself */
+    uint8_t language;    /* enum hd_script_language */
 };
 
 struct hd_script_place { /* an instruction that was met */
@@ -45,6 +52,9 @@ struct hd_scripts {
     /* CPython, once it is among the modules; eval 0: it is not */
     uint64_t eval, code_type, str_type;
     int64_t cframe; /* where its record is, from the end of eval's frame; 0: not known yet */
+    /* V8, once it is among the modules; smi_shift 0: it is not. Maps of its heap that were looked at. */
+    struct hd_v8_offsets v8;
+    uint64_t v8_function_map, v8_shared_map;
     uint32_t count, string_bytes, frames;
     struct hd_script_place place[HD_SCRIPT_CACHE];
     /* from here on not touched before there is a function */
@@ -69,6 +79,10 @@ static inline const char *hd_script_name(const struct hd_scripts *s, const struc
 }
 static inline const char *hd_script_file(const struct hd_scripts *s, const struct hd_frame *f) {
     return s->string + s->script[f->script - 1].file;
+}
+
+static inline const char *hd_script_language_name(const struct hd_scripts *s, const struct hd_frame *f) {
+    return s->script[f->script - 1].language == HD_SCRIPT_JAVASCRIPT ? "javascript" : "python";
 }
 
 /* ---- private to src/script ------------------------------------------------------------------ */

@@ -16,7 +16,8 @@ static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_fr
     int index = hd_modules_at_or_gone(&k->modules, hd_frame_lookup_pc(f));
     if (f->script != 0) {
         const char *name = hd_script_name(&k->scripts, f), *file = hd_script_file(&k->scripts, f);
-        *used = !own_only || !(hd_path_is_the_systems(file) || file[0] == '<');
+        *used = !own_only || !(hd_path_is_the_systems(file) || file[0] == '<' || file[0] == '\0' ||
+                               strncmp(file, "node:", 5) == 0);
         return *used ? hd_hash(hd_hash(hash, name, strlen(name) + 1), file, strlen(file) + 1) : hash;
     }
     *used = false;
