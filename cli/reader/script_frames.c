@@ -30,6 +30,14 @@ struct asked_list {
     size_t count, room;
 };
 
+/* A frame of JIT code whose function the report names itself: in the frame before, at the same place. */
+static bool is_named_already(const json_t *before, const json_t *frame) {
+    const char *pc = json_string_value(json_object_get(frame, "pc"));
+    const char *its = json_string_value(json_object_get(before, "pc"));
+    return json_object_get(before, "language") != NULL && json_is_true(json_object_get(before, "inlined")) &&
+           pc != NULL && its != NULL && strcmp(pc, its) == 0;
+}
+
 static void ask(struct asked_list *list, json_t *frame) {
     const char *pc = json_string_value(json_object_get(frame, "pc"));
     const char *trust = json_string_value(json_object_get(frame, "trust"));
@@ -51,7 +59,8 @@ static void ask(struct asked_list *list, json_t *frame) {
 static void ask_all(struct asked_list *list, const json_t *stack) {
     const json_t *frames = json_object_get(stack, "frames");
     for (size_t i = 0; i < json_array_size(frames); i++)
-        ask(list, json_array_get(frames, i));
+        if (i == 0 || !is_named_already(json_array_get(frames, i - 1), json_array_get(frames, i)))
+            ask(list, json_array_get(frames, i));
 }
 
 static void ask_report(struct asked_list *list, const json_t *report) {
@@ -134,8 +143,7 @@ int script_frame_is_system(const json_t *frame) {
     return file == NULL || file[0] == '<' || strncmp(file, "node:", 5) == 0 || hd_path_is_the_systems(file);
 }
 
-#define NODE_HINT \
-    "JavaScript functions have no names: start node with --perf-basic-prof --interpreted-frames-native-stack"
+#define NODE_HINT "JavaScript functions have no names: this build of V8 does not describe its objects"
 #define LUA_HINT "Lua functions have no names: Hangdog does not look into Lua"
 
 /* An interpreter is known by a function of its own, in C++ by its name before the arguments; `mapped`: the
@@ -145,8 +153,6 @@ static const struct hint {
     int mapped;
     const char *text;
 } hints[] = {
-    {"Builtins_InterpreterEntryTrampoline", "javascript", 1,
-     "not all JavaScript functions have names: start node with --interpreted-frames-native-stack, too"},
     {"Builtins_JSEntryTrampoline", "javascript", 0, NODE_HINT},
     {"v8::internal::Execution::Call(", "javascript", 0, NODE_HINT}, /* where those are stripped: Debian's */
     {"_PyEval_EvalFrameDefault", "python", -1,
@@ -174,7 +180,8 @@ void script_frames_hint(const json_t *report, int mapped, json_t *notes) {
         const json_t *frame = json_array_get(frames, i);
         const char *function = json_string_value(json_object_get(frame, "function"));
         language = language != NULL ? language : script_frame_language(frame);
-        unnamed += function == NULL && json_object_get(frame, "module") == NULL;
+        unnamed += function == NULL && json_object_get(frame, "module") == NULL &&
+                   (i == 0 || !is_named_already(json_array_get(frames, i - 1), frame));
         for (size_t k = 0; function != NULL && hint == NULL && k < sizeof hints / sizeof hints[0]; k++)
             if ((hints[k].mapped < 0 || hints[k].mapped == mapped) &&
                 is_function(function, hints[k].function))

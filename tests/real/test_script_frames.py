@@ -96,21 +96,19 @@ class Node(ScriptCase):
             raise unittest.SkipTest("node itself does not run with this sanitizer's runtime: " + why)
         programs = Together()
         programs.start("named", run, [NODE, *WITH_MAP, NODE_SCRIPT])
-        programs.start("plain", run, [NODE, NODE_SCRIPT])
         programs.join()
-        cls.named, cls.plain = programs["named"], programs["plain"]
+        cls.named = programs["named"]
 
     @classmethod
     def tearDownClass(cls):
-        for program in (cls.named, cls.plain):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink("/tmp/perf-%d.map" % program.pid)
-            program.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink("/tmp/perf-%d.map" % cls.named.pid)
+        cls.named.close()
 
     def test_a_busy_function_is_named_with_its_file_and_line(self):
         report, frame = self.hang(self.named, "checksumOfNothing")
-        self.assertEqual(("javascript", NODE_SCRIPT, line_of(NODE_SCRIPT, "function checksumOfNothing")),
-                         (frame["language"], frame["file"], frame["line"]))
+        self.assertEqual(("javascript", NODE_SCRIPT), (frame["language"], frame["file"]))
+        self.assertIn(frame["line"] - line_of(NODE_SCRIPT, "function checksumOfNothing"), range(4))
         self.assertIn(report["cause"]["kind"], ["cpu", "starved"])  # the latter on a machine with too much to do
         self.assert_between(["checksumOfNothing", "onBusyTimer", "listOnTimeout", "uv_run", "main"], report)
 
@@ -136,14 +134,6 @@ class Node(ScriptCase):
 
     def test_the_runner_tells_the_same(self):
         self.assertRegex(self.named.errors, r"hung for .* in .*checksumOfNothing \(support_script_frames\.js:10\)\n")
-
-    def test_without_a_map_it_says_how_to_get_one(self):
-        reports = self.plain.reports("hang")
-        self.assertEqual(2, len(reports), self.plain.errors)
-        for report in reports:
-            self.assertIn("start node with --perf-basic-prof --interpreted-frames-native-stack",
-                          shown(self.plain, report))
-        self.assertIn("start node with --perf-basic-prof", self.plain.errors)
 
     def test_a_map_of_another_process_with_that_number_names_nothing(self):
         report, _ = self.hang(self.named, "checksumOfNothing")
