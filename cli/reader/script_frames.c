@@ -18,6 +18,8 @@
 #include "symbolizer/jit_name.h"
 #include "symbolizer/perf_map.h"
 
+#define NAMED_MAX 512u
+
 /* ---- frames without a module -------------------------------------------------------------- */
 
 struct asked {
@@ -25,24 +27,42 @@ struct asked {
     uint64_t pc;
 };
 
+/* The places of JIT code whose functions the report names itself: a frame of a script stands beside each. */
+struct named_places {
+    const char *pc[NAMED_MAX]; /* borrowed */
+    size_t count;
+};
+
+static bool is_named(const struct named_places *named, const char *pc) {
+    size_t i = 0;
+    while (i < named->count && pc != NULL && strcmp(named->pc[i], pc) != 0) {
+        i++;
+    }
+    return i < named->count && pc != NULL;
+}
+
+static void find_named(struct named_places *named, const json_t *stack) {
+    const json_t *frames = json_object_get(stack, "frames");
+    for (size_t i = 0; i < json_array_size(frames) && named->count < NAMED_MAX; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *pc = json_string_value(json_object_get(frame, "pc"));
+        if (pc != NULL && json_object_get(frame, "language") != NULL &&
+            json_is_true(json_object_get(frame, "inlined")) && !is_named(named, pc))
+            named->pc[named->count++] = pc;
+    }
+}
+
 struct asked_list {
     struct asked *item;
     size_t count, room;
+    struct named_places named;
 };
-
-/* A frame of JIT code whose function the report names itself: in the frame before, at the same place. */
-static bool is_named_already(const json_t *before, const json_t *frame) {
-    const char *pc = json_string_value(json_object_get(frame, "pc"));
-    const char *its = json_string_value(json_object_get(before, "pc"));
-    return json_object_get(before, "language") != NULL && json_is_true(json_object_get(before, "inlined")) &&
-           pc != NULL && its != NULL && strcmp(pc, its) == 0;
-}
 
 static void ask(struct asked_list *list, json_t *frame) {
     const char *pc = json_string_value(json_object_get(frame, "pc"));
     const char *trust = json_string_value(json_object_get(frame, "trust"));
     if (pc == NULL || strncmp(pc, "0x", 2) != 0 || json_object_get(frame, "module") != NULL ||
-        json_object_get(frame, "function") != NULL)
+        json_object_get(frame, "function") != NULL || is_named(&list->named, pc))
         return;
     if (list->count == list->room) {
         size_t room = list->room != 0 ? 2 * list->room : 256;
@@ -59,13 +79,16 @@ static void ask(struct asked_list *list, json_t *frame) {
 static void ask_all(struct asked_list *list, const json_t *stack) {
     const json_t *frames = json_object_get(stack, "frames");
     for (size_t i = 0; i < json_array_size(frames); i++)
-        if (i == 0 || !is_named_already(json_array_get(frames, i - 1), json_array_get(frames, i)))
-            ask(list, json_array_get(frames, i));
+        ask(list, json_array_get(frames, i));
 }
 
 static void ask_report(struct asked_list *list, const json_t *report) {
     const json_t *samples = json_object_get(report, "samples");
     const json_t *stacks = json_object_get(samples, "stacks"), *threads = json_object_get(report, "threads");
+    find_named(&list->named, json_object_get(report, "hot_stack"));
+    find_named(&list->named, json_object_get(samples, "tree"));
+    for (size_t i = 0; i < json_array_size(stacks); i++)
+        find_named(&list->named, json_array_get(stacks, i));
     ask_all(list, json_object_get(report, "hot_stack"));
     ask_all(list, json_object_get(samples, "tree"));
     for (size_t i = 0; i < json_array_size(stacks); i++)
@@ -111,7 +134,7 @@ static int name_from(int fd, struct asked_list *list, int *cut) {
 }
 
 int script_frames_name(json_t *report, uid_t owner, json_t *notes) {
-    struct asked_list list = {0};
+    struct asked_list list = {.count = 0};
     struct process_map map;
     int cut = 0, error = -ENOENT;
     ask_report(&list, report);
@@ -175,13 +198,15 @@ void script_frames_hint(const json_t *report, int mapped, json_t *notes) {
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
     const char *language = NULL;
     size_t unnamed = 0;
+    struct named_places named = {.count = 0};
+    find_named(&named, json_object_get(report, "hot_stack"));
     const struct hint *hint = NULL;
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
         const char *function = json_string_value(json_object_get(frame, "function"));
         language = language != NULL ? language : script_frame_language(frame);
         unnamed += function == NULL && json_object_get(frame, "module") == NULL &&
-                   (i == 0 || !is_named_already(json_array_get(frames, i - 1), frame));
+                   !is_named(&named, json_string_value(json_object_get(frame, "pc")));
         for (size_t k = 0; function != NULL && hint == NULL && k < sizeof hints / sizeof hints[0]; k++)
             if ((hints[k].mapped < 0 || hints[k].mapped == mapped) &&
                 is_function(function, hints[k].function))

@@ -11,7 +11,7 @@ Error.stackTraceLimit = 50;
 
 function block(kind) {
   const frames = new Error().stack.split('\n').slice(1).map((line) => line.trim());
-  fs.writeSync(1, JSON.stringify({ kind, frames }) + '\n');
+  fs.writeSync(1, JSON.stringify({ kind, at: Date.now(), frames }) + '\n');
   execSync('sleep 0.8'); // one line below the Error: the test knows
 }
 
@@ -70,7 +70,7 @@ function compute(rounds) {
 function optimized() {
   compute(1e6);
   compute(1e6);
-  fs.writeSync(1, JSON.stringify({ kind: 'optimized', frames: [] }) + '\n');
+  fs.writeSync(1, JSON.stringify({ kind: 'optimized', at: Date.now(), frames: [] }) + '\n');
   const end = Date.now() + 900;
   while (Date.now() < end) {
     compute(1e6);
