@@ -5,11 +5,9 @@
  */
 #include "cli/run/program_check.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +19,11 @@
 
 #include "cli/base/path.h"
 #include "cli/base/proc.h"
+#include "image/elf_file.h"
 #include "image/libc_version.h"
 
-#define SCRIPTS_MAX 5    /* interpreters of interpreters: more the kernel does not follow */
-#define HEAD_BYTES 256   /* of a file: what the kernel looks at */
-#define SEGMENTS_MAX 128 /* of a program */
+#define SCRIPTS_MAX 5  /* interpreters of interpreters: more the kernel does not follow */
+#define HEAD_BYTES 256 /* of a file: what the kernel looks at */
 #define SECTIONS_MAX 256
 #define SHELL "/bin/sh" /* which runs what the kernel does not know */
 
@@ -65,41 +63,13 @@ bool program_find(const char *program, char *path, size_t size) {
 
 /* ---- the file's words ------------------------------------------------------------------------ */
 
-/* The interpreter of a script, as the kernel reads it. False: no script. */
-static bool interpreter_of_script(const char *head, char *path) {
-    if (strncmp(head, "#!", 2) != 0) {
-        return false;
-    }
-    head += 2 + strspn(head + 2, " \t");
-    size_t n = strcspn(head, " \t\n");
-    snprintf(path, PATH_MAX, "%.*s", (int)n, head);
-    return n > 0;
-}
-
-/* The loader that the program asks for; empty: none. False: the file is broken. */
-static bool loader_of(int fd, const ElfW(Ehdr) * e, char loader[PATH_MAX]) {
-    loader[0] = '\0';
-    for (unsigned i = 0; i < e->e_phnum && i < SEGMENTS_MAX; i++) {
-        ElfW(Phdr) ph;
-        if (pread(fd, &ph, sizeof ph, (off_t)(e->e_phoff + i * sizeof ph)) != sizeof ph) {
-            return false;
-        }
-        if (ph.p_type == PT_INTERP) {
-            ssize_t n = ph.p_filesz < PATH_MAX ? pread(fd, loader, ph.p_filesz, (off_t)ph.p_offset) : -1;
-            loader[n > 0 ? n : 0] = '\0';
-            return n > 0;
-        }
-    }
-    return true;
-}
-
 /* This command's own loader is that of the C library which the preload library needs. */
-static void own_loader(char loader[PATH_MAX], ElfW(Ehdr) * e) {
+static void own_loader(char loader[PATH_MAX], struct hd_elf_file *f) {
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     loader[0] = '\0';
-    memset(e, 0, sizeof *e);
-    if (fd >= 0 && pread(fd, e, sizeof *e, 0) == sizeof *e) {
-        loader_of(fd, e, loader);
+    memset(f, 0, sizeof *f);
+    if (fd >= 0 && hd_elf_file_read(f, fd)) {
+        (void)hd_elf_file_loader(f, loader, PATH_MAX);
     }
     close(fd);
 }
@@ -120,17 +90,15 @@ static bool is_new_enough(int fd, const char *loader) {
 }
 
 /* Of a section that the Go linker makes, also when the program is stripped. */
-static bool is_of_go(int fd, const ElfW(Ehdr) * e) {
+static bool is_of_go(const struct hd_elf_file *f) {
     static const char wanted[] = ".go.buildinfo";
     char name[sizeof wanted];
     ElfW(Shdr) names, one;
-    if (e->e_shentsize != sizeof one ||
-        pread(fd, &names, sizeof names, (off_t)(e->e_shoff + e->e_shstrndx * sizeof names)) != sizeof names) {
+    if (!hd_elf_file_section(f, f->head.e_shstrndx, &names)) {
         return false;
     }
-    for (unsigned i = 0; i < e->e_shnum && i < SECTIONS_MAX; i++) {
-        if (pread(fd, &one, sizeof one, (off_t)(e->e_shoff + i * sizeof one)) == sizeof one &&
-            pread(fd, name, sizeof name, (off_t)(names.sh_offset + one.sh_name)) == sizeof name &&
+    for (unsigned i = 0; i < SECTIONS_MAX && hd_elf_file_section(f, i, &one); i++) {
+        if (pread(f->fd, name, sizeof name, (off_t)(names.sh_offset + one.sh_name)) == sizeof name &&
             memcmp(name, wanted, sizeof name) == 0) {
             return true;
         }
@@ -138,34 +106,34 @@ static bool is_of_go(int fd, const ElfW(Ehdr) * e) {
     return false;
 }
 
-static bool elf_loads(int fd, const char *path, const char *head, struct problem *why) {
+static bool elf_loads(const struct hd_elf_file *f, const char *path, struct problem *why) {
     char own[PATH_MAX], loader[PATH_MAX];
-    ElfW(Ehdr) ours, e;
-    own_loader(own, &ours);
-    memcpy(&e, head, sizeof e);
+    struct hd_elf_file this;
+    own_loader(own, &this);
+    const ElfW(Ehdr) *ours = &this.head, *e = &f->head;
     if (own[0] == '\0') {
         return true; /* nothing to compare with */
     }
-    if (e.e_ident[EI_CLASS] != ours.e_ident[EI_CLASS]) {
+    if (e->e_ident[EI_CLASS] != ours->e_ident[EI_CLASS]) {
         problem_set(why, "%s is a %s program, and only %s ones can be watched", path,
-                    e.e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit",
-                    ours.e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit");
+                    e->e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit",
+                    ours->e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit");
         return false;
     }
-    if (e.e_machine != ours.e_machine || e.e_ident[EI_DATA] != ours.e_ident[EI_DATA]) {
+    if (e->e_machine != ours->e_machine || e->e_ident[EI_DATA] != ours->e_ident[EI_DATA]) {
         problem_set(why, "%s is for another processor (ELF machine %d); use the hangdog built for that one",
-                    path, e.e_machine);
+                    path, e->e_machine);
         return false;
     }
-    if (!loader_of(fd, &e, loader)) {
+    if (!hd_elf_file_loader(f, loader, sizeof loader)) {
         return true; /* broken: it will not run */
     }
-    if (is_of_go(fd, &e)) {
+    if (is_of_go(f)) {
         problem_set(why, "%s is a Go program, whose waits go past the C library, where they could be seen",
                     path);
         return false;
     }
-    bool is_loader = strcmp(base_name(path), base_name(own)) == 0 || is_same_file(fd, own);
+    bool is_loader = strcmp(base_name(path), base_name(own)) == 0 || is_same_file(f->fd, own);
     if (loader[0] == '\0' && !is_loader) {
         problem_set(why,
                     "%s is a static program, which loads no library; link it dynamically, or with libhangdog",
@@ -177,7 +145,7 @@ static bool elf_loads(int fd, const char *path, const char *head, struct problem
                     path, loader);
         return false;
     }
-    if (!is_new_enough(fd, loader)) {
+    if (!is_new_enough(f->fd, loader)) {
         problem_set(why, "%s has a C library that is too old (its loader%s%s is without " HD_GLIBC_NEEDED ")",
                     path, loader[0] != '\0' ? ", " : "", loader[0] != '\0' ? loader : "");
         return false;
@@ -218,11 +186,11 @@ static bool gains_privileges(const char *path, const char **what) {
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Its head too, as a text; a negative number: it cannot be read. */
-static int open_program(const char *path, char head[HEAD_BYTES + 1], bool *elf) {
+static int open_program(const char *path, char head[HEAD_BYTES + 1], struct hd_elf_file *f, bool *elf) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ssize_t n = fd >= 0 ? pread(fd, head, HEAD_BYTES, 0) : -1;
     head[n > 0 ? n : 0] = '\0';
-    *elf = n >= (ssize_t)sizeof(ElfW(Ehdr)) && memcmp(head, ELFMAG, SELFMAG) == 0;
+    *elf = n > 0 && hd_elf_file_read(f, fd);
     if (fd >= 0 && n < 0) {
         close(fd);
     }
@@ -231,13 +199,14 @@ static int open_program(const char *path, char head[HEAD_BYTES + 1], bool *elf) 
 
 bool program_executed(const char *program, char path[PATH_MAX]) {
     char head[HEAD_BYTES + 1], next[PATH_MAX];
+    struct hd_elf_file file;
     bool elf = false, there = program_find(program, path, PATH_MAX);
     for (int i = 0; there && !elf && i < SCRIPTS_MAX && is_program(path); i++) {
-        int fd = open_program(path, head, &elf);
+        int fd = open_program(path, head, &file, &elf);
         there = fd >= 0;
         close(fd);
         if (there && !elf) {
-            snprintf(path, PATH_MAX, "%s", interpreter_of_script(head, next) ? next : SHELL);
+            snprintf(path, PATH_MAX, "%s", hd_script_interpreter(head, next, sizeof next) ? next : SHELL);
         }
     }
     return there && elf;
@@ -245,15 +214,16 @@ bool program_executed(const char *program, char path[PATH_MAX]) {
 
 bool program_can_be_watched(const char *program, struct problem *why) {
     char path[PATH_MAX], head[HEAD_BYTES + 1], next[PATH_MAX];
+    struct hd_elf_file file;
     const char *what;
     bool elf;
     if (!program_find(program, path, sizeof path)) {
         return true;
     }
     for (int i = 0; i < SCRIPTS_MAX && is_program(path); i++) {
-        int fd = open_program(path, head, &elf);
+        int fd = open_program(path, head, &file, &elf);
         bool unreadable = fd < 0;
-        bool loads = !elf || elf_loads(fd, path, head, why);
+        bool loads = !elf || elf_loads(&file, path, why);
         if (fd >= 0) {
             close(fd);
         }
@@ -267,7 +237,7 @@ bool program_can_be_watched(const char *program, struct problem *why) {
         if (elf || unreadable || !loads) {
             return loads;
         }
-        snprintf(path, sizeof path, "%s", interpreter_of_script(head, next) ? next : SHELL);
+        snprintf(path, sizeof path, "%s", hd_script_interpreter(head, next, sizeof next) ? next : SHELL);
     }
     return true;
 }
@@ -278,9 +248,9 @@ const char *program_named(char *const *words) {
         "--library-path",         "--inhibit-rpath",    "--audit", "--preload", "--argv0",
         "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"};
     char own[PATH_MAX];
-    ElfW(Ehdr) e;
+    struct hd_elf_file this;
     size_t at = 1;
-    own_loader(own, &e);
+    own_loader(own, &this);
     if (own[0] == '\0' || strcmp(base_name(words[0]), base_name(own)) != 0) {
         return words[0];
     }
@@ -301,13 +271,13 @@ bool program_lacks(const char *program, struct problem *what) {
         return false;
     }
     for (int i = 0; i < SCRIPTS_MAX && !elf && is_program(path); i++) {
-        ElfW(Ehdr) e;
-        int fd = open_program(path, head, &elf);
+        struct hd_elf_file file;
+        int fd = open_program(path, head, &file, &elf);
         if (fd < 0) {
             return false;
         }
-        memcpy(&e, head, sizeof e);
-        bool asks = elf ? loader_of(fd, &e, next) && next[0] != '\0' : interpreter_of_script(head, next);
+        bool asks = elf ? hd_elf_file_loader(&file, next, sizeof next) && next[0] != '\0'
+                        : hd_script_interpreter(head, next, sizeof next);
         close(fd);
         if (asks && access(next, F_OK) != 0 && errno == ENOENT) {
             problem_set(what, "'%.500s', %s '%.500s', is not there; %s", next,

@@ -5,19 +5,17 @@
  */
 #include "preload/attach/exec_target.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "image/elf_file.h"
 #include "image/libc_version.h"
 #include "os/os.h"
 #include "preload/attach/posix_locks.h"
 
 #define INTERPRETERS_MAX 4 /* of scripts, as the kernel has it */
-#define SEGMENTS_MAX 64    /* of a program */
 #define HEAD_BYTES 256     /* that are read of a file first, as the kernel does */
 
 #if defined(__x86_64__)
@@ -34,19 +32,14 @@ bool hd_next_comes_first(const char *list) {
     return strstr(list, "libasan.so") != NULL || strstr(list, "libclang_rt.asan") != NULL;
 }
 
-static bool segment(int fd, const ElfW(Ehdr) * e, unsigned i, ElfW(Phdr) * p) {
-    return i < e->e_phnum && i < SEGMENTS_MAX &&
-           hd_os.pread(fd, p, sizeof *p, e->e_phoff + i * sizeof *p) == (long)sizeof *p;
-}
-
 /* What the program's first library is, if that must be the first of all; else empty. */
-static void find_first(int fd, const ElfW(Ehdr) * e, char first[HD_NEXT_NAME_BYTES]) {
+static void find_first(const struct hd_elf_file *f, char first[HD_NEXT_NAME_BYTES]) {
     uint64_t strings = 0, name = 0;
     ElfW(Phdr) p;
     ElfW(Dyn) d;
-    for (unsigned i = 0; segment(fd, e, i, &p); i++) {
+    for (unsigned i = 0; hd_elf_file_segment(f, i, &p); i++) {
         for (uint64_t at = p.p_offset;
-             p.p_type == PT_DYNAMIC && hd_os.pread(fd, &d, sizeof d, at) == (long)sizeof d &&
+             p.p_type == PT_DYNAMIC && hd_os.pread(f->fd, &d, sizeof d, at) == (long)sizeof d &&
              d.d_tag != DT_NULL;
              at += sizeof d) {
             strings = d.d_tag == DT_STRTAB ? d.d_un.d_ptr : strings;
@@ -54,9 +47,9 @@ static void find_first(int fd, const ElfW(Ehdr) * e, char first[HD_NEXT_NAME_BYT
         }
     }
     memset(first, 0, HD_NEXT_NAME_BYTES);
-    for (unsigned i = 0; segment(fd, e, i, &p); i++) {
+    for (unsigned i = 0; hd_elf_file_segment(f, i, &p); i++) {
         if (p.p_type == PT_LOAD && strings - p.p_vaddr < p.p_filesz) {
-            (void)hd_os.pread(fd, first, HD_NEXT_NAME_BYTES - 1, strings - p.p_vaddr + p.p_offset + name);
+            (void)hd_os.pread(f->fd, first, HD_NEXT_NAME_BYTES - 1, strings - p.p_vaddr + p.p_offset + name);
         }
     }
     first[hd_next_comes_first(first) ? HD_NEXT_NAME_BYTES - 1 : 0] = '\0';
@@ -88,24 +81,20 @@ static const char *run_by(const char *loader, char *const *argv) {
 }
 
 /* Of the program, or the program itself, which has none then: `*program` is what it runs. */
-static bool has_our_loader(int fd, const ElfW(Ehdr) * e, const char **program, char *const *argv,
+static bool has_our_loader(const struct hd_elf_file *f, const char **program, char *const *argv,
                            char first[HD_NEXT_NAME_BYTES]) {
-    ElfW(Phdr) p;
-    if (e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != MACHINE) {
+    char path[HEAD_BYTES];
+    if (f->head.e_ident[EI_CLASS] != ELFCLASS64 || f->head.e_machine != MACHINE ||
+        !hd_elf_file_loader(f, path, sizeof path)) {
         return false;
     }
-    for (unsigned i = 0; segment(fd, e, i, &p); i++) {
-        char path[256];
-        if (p.p_type == PT_INTERP) {
-            size_t n = p.p_filesz < sizeof path ? p.p_filesz : 0;
-            long got = hd_os.pread(fd, path, n, p.p_offset);
-            find_first(fd, e, first);
-            return got == (long)n && n > sizeof LOADER && path[n - 1] == '\0' &&
-                   strcmp(path + n - sizeof LOADER, LOADER) == 0 && takes_us(path);
-        }
+    if (path[0] != '\0') {
+        size_t n = strlen(path) + 1;
+        find_first(f, first);
+        return n > sizeof LOADER && strcmp(path + n - sizeof LOADER, LOADER) == 0 && takes_us(path);
     }
     *program = run_by(*program, argv);
-    return *program != NULL && hd_loader_takes_us(fd);
+    return *program != NULL && hd_loader_takes_us(f->fd);
 }
 
 /* With privileges of its file's the loader takes no library from us, and our variables would stay in the
@@ -125,41 +114,27 @@ static int open_program(int dir, const char *path) {
     return good ? hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0) : -EACCES;
 }
 
-static bool interpreter_of(const char *head, char *path, size_t size) {
-    const char *p = head + 2;
-    size_t n = 0;
-    for (; *p == ' ' || *p == '\t'; p++) {
-    }
-    for (; *p != '\0' && *p != ' ' && *p != '\t' && *p != '\n' && n + 1 < size; p++) {
-        path[n++] = *p;
-    }
-    path[n] = '\0';
-    return n > 0;
-}
-
 bool hd_next_loads_us(int dir, const char *path, char *const *argv, char first[HD_NEXT_NAME_BYTES]) {
     char interpreter[HEAD_BYTES];
     for (unsigned i = 0; i < INTERPRETERS_MAX; i++) {
-        union {
-            ElfW(Ehdr) elf;
-            char text[HEAD_BYTES];
-        } head;
-        memset(&head, 0, sizeof head);
+        struct hd_elf_file file;
+        char head[HEAD_BYTES];
         int fd = open_program(dir, path);
-        long n = fd < 0 ? fd : hd_os.pread(fd, head.text, sizeof head.text - 1, 0);
-        bool elf = n >= (long)sizeof head.elf && memcmp(head.text, ELFMAG, SELFMAG) == 0;
+        long n = fd < 0 ? fd : hd_os.pread(fd, head, sizeof head - 1, 0);
+        head[n > 0 ? n : 0] = '\0';
+        bool elf = n > 0 && hd_elf_file_read(&file, fd);
         bool good = n > 2;
         const char *next = path;
-        bool loads = elf && has_our_loader(fd, &head.elf, &next, argv, first);
+        bool loads = elf && has_our_loader(&file, &next, argv, first);
         hd_os_close(fd);
         if (!good || (elf && (!loads || next == path))) {
             return loads;
         }
         if (elf) {
             path = next;
-        } else if (memcmp(head.text, "#!", 2) != 0) {
+        } else if (strncmp(head, "#!", 2) != 0) {
             path = "/bin/sh"; /* which libc gives what the kernel does not know */
-        } else if (interpreter_of(head.text, interpreter, sizeof interpreter)) {
+        } else if (hd_script_interpreter(head, interpreter, sizeof interpreter)) {
             path = interpreter;
         } else {
             return false;

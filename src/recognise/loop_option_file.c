@@ -6,13 +6,12 @@
  */
 #include "recognise/loop_option.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
 
+#include "image/elf_file.h"
 #include "os/os.h"
 
-#define SECTIONS_MAX 65536u
 #define PLACES_MAX 16u /* where a name occurs among the names: those of others may end with it */
 
 struct places {
@@ -24,19 +23,13 @@ static bool read_at(int fd, uint64_t at, void *to, size_t n) {
     return hd_os.pread(fd, to, n, at) == (long)n;
 }
 
-/* The first section of that type, and its strings. */
+/* The table of symbols, and their names. */
 static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
-    Elf64_Ehdr e;
-    if (!read_at(fd, 0, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 ||
-        e.e_shentsize != sizeof *symbols) {
-        return false;
-    }
-    for (uint32_t i = 0; i < e.e_shnum && i < SECTIONS_MAX; i++) {
-        if (!read_at(fd, e.e_shoff + i * sizeof *symbols, symbols, sizeof *symbols)) {
-            return false;
-        }
+    struct hd_elf_file f;
+    bool elf = hd_elf_file_read(&f, fd);
+    for (uint32_t i = 0; elf && hd_elf_file_section(&f, i, symbols); i++) {
         if (symbols->sh_type == SHT_SYMTAB) {
-            return read_at(fd, e.e_shoff + symbols->sh_link * sizeof *names, names, sizeof *names);
+            return hd_elf_file_section(&f, symbols->sh_link, names);
         }
     }
     return false;
