@@ -51,49 +51,71 @@ HANGDOG_API const char *hangdog_version(void);
 
 /** The points of a turn, in the order of CFRunLoopActivity. */
 typedef enum hangdog_activity {
-    HANGDOG_ENTRY = 0,          /**< Running: the loop was entered, and a turn starts. */
-    HANGDOG_BEFORE_TIMERS = 1,  /**< Running. A turn starts where the loop came round without waiting. */
-    HANGDOG_BEFORE_SOURCES = 2, /**< Running. */
-    HANGDOG_BEFORE_WAITING = 3, /**< Idle: the turn ends. */
-    HANGDOG_AFTER_WAITING = 4,  /**< Running: a turn starts. */
-    HANGDOG_EXIT = 5, /**< Idle: the loop was left. A loop that marks its entry marks its exit too, or a
-                           later entry counts as a nested loop's. */
+    /** Running: the loop was entered, and a turn starts. */
+    HANGDOG_ENTRY = 0,
+    /** Running. A turn starts where the loop came round without waiting. */
+    HANGDOG_BEFORE_TIMERS = 1,
+    /** Running. */
+    HANGDOG_BEFORE_SOURCES = 2,
+    /** Idle: the turn ends. */
+    HANGDOG_BEFORE_WAITING = 3,
+    /** Running: a turn starts. */
+    HANGDOG_AFTER_WAITING = 4,
+    /** Idle: the loop was left. A loop that marks its entry marks its exit too, or a later entry counts as a
+     * nested loop's. */
+    HANGDOG_EXIT = 5,
 } hangdog_activity;
 
 /** The program's state for its user. Each state has a threshold of its own. */
 typedef enum hangdog_state {
-    HANGDOG_STATE_LAUNCH = 0,     /**< From hangdog_start() to the loop's first idle. The library leaves it by
-                                       itself. A loop of another thread than the main one launches from its watch
-                                       on, and so does one that is watched more than 5 minutes later. A loop that
-                                       is watched when another was idle has no launch. */
-    HANGDOG_STATE_FOREGROUND = 1, /**< A user waits for the program. */
-    HANGDOG_STATE_BACKGROUND = 2, /**< No user waits. */
-    HANGDOG_STATE_RESUME = 3,     /**< The program returns to the foreground. */
-    HANGDOG_STATE_SUSPEND = 4,    /**< The program leaves the foreground. */
-    HANGDOG_STATE_QUIT = 5,       /**< The program ends. */
+    /** From hangdog_start() to the loop's first idle. The library leaves it by itself. A loop of another
+     * thread than the main one launches from its watch on. So does one that is watched more than 5 minutes
+     * later. A loop that is watched when another was idle has no launch. */
+    HANGDOG_STATE_LAUNCH = 0,
+    /** A user waits for the program. */
+    HANGDOG_STATE_FOREGROUND = 1,
+    /** No user waits. */
+    HANGDOG_STATE_BACKGROUND = 2,
+    /** The program returns to the foreground. */
+    HANGDOG_STATE_RESUME = 3,
+    /** The program leaves the foreground. */
+    HANGDOG_STATE_SUSPEND = 4,
+    /** The program ends. */
+    HANGDOG_STATE_QUIT = 5,
 } hangdog_state;
-#define HANGDOG_STATES 6 /**< The number of states. */
+/** The number of states. */
+#define HANGDOG_STATES 6
 
 /** Options of hangdog_start(). Set `size`; zero in any other member means its default. Strings are copied. */
 typedef struct hangdog_options {
-    size_t size;             /**< sizeof(hangdog_options). */
-    const char *app_name;    /**< Default: the program's base name. */
-    const char *app_version; /**< Default: none. */
-    const char *environment; /**< "production", "beta" ...; default: none. */
-    const char *spool;       /**< Folder of reports. Default: hangdog/APP in $XDG_STATE_HOME, else in
-                                  $HOME/.local/state, else in $STATE_DIRECTORY (of a systemd service). `hangdog
-                                list`       reads there. A slash in APP becomes a _. Where none of these is an
-                                absolute       path,       there are no reports. */
-    uint64_t interval_ns;    /**< Between samples: 1 ms to 1 s; default 50 ms. */
-    uint64_t threshold_ns[HANGDOG_STATES]; /**< By hangdog_state; defaults 10, 2, 3, 3, 3, 3 s. */
-    uint32_t reports_per_day;              /**< Without sessions; default 100. UINT32_MAX: no limit. */
-    uint32_t reports_per_fingerprint; /**< At once, and one more every 10 minutes; default 5. UINT32_MAX: no
-                                         limit. */
-    uint32_t spool_reports; /**< Files kept, of 256 MiB in all; default 500. UINT32_MAX: any number. */
-    int signal;        /**< Samples a running thread; default SIGURG. Only SIGURG, SIGCHLD and SIGWINCH: their
-                          default        action is to be ignored. */
-    int without_paths; /**< Not 0: reports have no peers and no files that a call waited for. Code files
-                          outside of /usr, /lib and /opt have their base names only. */
+    /** sizeof(hangdog_options). */
+    size_t size;
+    /** Default: the program's base name. */
+    const char *app_name;
+    /** Default: none. */
+    const char *app_version;
+    /** "production", "beta" ...; default: none. */
+    const char *environment;
+    /** Folder of reports. Default: hangdog/APP in $XDG_STATE_HOME, else in $HOME/.local/state, else in
+     * $STATE_DIRECTORY (of a systemd service). `hangdog list` reads there. A slash in APP becomes a _. Where
+     * none of these is an absolute path, there are no reports. */
+    const char *spool;
+    /** Between samples: 1 ms to 1 s; default 50 ms. */
+    uint64_t interval_ns;
+    /** By hangdog_state; defaults 10, 2, 3, 3, 3, 3 s. */
+    uint64_t threshold_ns[HANGDOG_STATES];
+    /** Without sessions; default 100. UINT32_MAX: no limit. */
+    uint32_t reports_per_day;
+    /** At once, and one more every 10 minutes; default 5. UINT32_MAX: no limit. */
+    uint32_t reports_per_fingerprint;
+    /** Files kept, of 256 MiB in all; default 500. UINT32_MAX: any number. */
+    uint32_t spool_reports;
+    /** Samples a running thread; default SIGURG. Only SIGURG, SIGCHLD and SIGWINCH: the default action of
+     * each is to be ignored. */
+    int signal;
+    /** Not 0: reports have no peers and no files that a call waited for. Code files outside of /usr, /lib and
+     * /opt have their base names only. */
+    int without_paths;
 } hangdog_options;
 
 /**
@@ -115,9 +137,9 @@ typedef struct hangdog_options {
  * @retval -ENAMETOOLONG A string has no room.
  * @retval -ENOMEM No memory.
  * @retval -EAGAIN No thread could be made.
- * @retval -EPERM Our threads may have no descriptor table of their own, or
- * @retval -ENOSYS the kernel lacks it: a container's seccomp profile must allow close_range, and before
- * Linux 5.9 unshare. Else our descriptors would be among the program's.
+ * @retval -EPERM Our threads may have no descriptor table of their own, which would keep ours apart from the
+ * program's: a container's seccomp profile must allow close_range, and before Linux 5.9 unshare.
+ * @retval -ENOSYS The same: the kernel lacks the call.
  */
 HANGDOG_API int hangdog_start(const hangdog_options *options);
 
