@@ -225,7 +225,7 @@ static void tell_children(const struct reporter *r) {
     }
 }
 
-static void tell_survivors_find(const struct reporter *r, const struct reporter_options *o) {
+static void print_survivors(const struct reporter *r, const struct reporter_options *o) {
     pid_t pid = r->shared->survivor;
     if (pid != 0) {
         complain("%s has left process %d behind, which goes on and %s", o->name, (int)pid,
@@ -262,7 +262,7 @@ void summary_print(const struct reporter *r, unsigned long skipped) {
     const struct reporter_options *o = r->options;
     char last[37];
     print_skipped(r, skipped);
-    tell_survivors_find(r, o);
+    print_survivors(r, o);
     tell_what_is_missing(r, o);
     /* a session of an image before says nothing of the last one */
     if (!atomic_load(&r->shared->session_printed) || !is_whole(r)) {
