@@ -19,17 +19,17 @@ int perf_map_open(const char *path, uid_t owner, uint64_t since_ns, const char *
     *why = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-        *why = errno == ELOOP ? "it is a link" : strerror(errno);
+        *why = errno == ELOOP ? "a link" : strerror(errno);
         return -errno;
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        *why = "it is no ordinary file";
+        *why = "not a regular file";
     else if (st.st_uid != owner && st.st_uid != 0)
-        *why = "it belongs to somebody else";
+        *why = "other owner";
     else if ((st.st_mode & S_IWOTH) != 0)
-        *why = "everybody can write to it";
+        *why = "writable by all";
     else if ((uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec < since_ns)
-        *why = "it is older than the process";
+        *why = "older than the process";
     if (*why == NULL)
         return fd;
     close(fd);

@@ -56,7 +56,7 @@ int process_map_open(const json_t *report, uid_t owner, struct process_map *map)
     uint64_t lives_since = began(pid);
     snprintf(map->path, sizeof map->path, "/tmp/perf-%d.map", pid);
     if (lives_since > hang + NS_PER_S + SLACK_NS) { /* the report's times are cut to whole seconds */
-        map->why = access(map->path, F_OK) == 0 ? "another process has that number now" : NULL;
+        map->why = access(map->path, F_OK) == 0 ? "another process has that id now" : NULL;
         return map->fd;
     }
     if (lives_since != 0) {

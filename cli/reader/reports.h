@@ -6,6 +6,8 @@
 #define CLI_REPORTS_H
 
 #include "cli/base/error.h"
+#include "cli/reader/frame_origin.h"
+#include "cli/reader/own_frame.h"
 #include "symbolizer/symbolizer.h"
 
 #include <jansson.h>
@@ -62,20 +64,6 @@ enum report_part { REPORT_HOT, REPORT_TREE, REPORT_ALL };
 void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, enum report_part part,
                         json_t **notes);
 
-/* Whose code a frame is, in the order in which it stands for a hang. What is made at run time and named, but
- * by nobody that is known, is taken for a script's of the system. */
-enum frame_origin { OF_SYSTEM, OF_HEADER, OF_LIBRARY, OF_PROGRAM, OF_SYSTEM_SCRIPT, OF_SCRIPT };
-enum frame_origin report_frame_origin(const json_t *report, const json_t *frame);
-
-/* The frame of the hot stack that stands for the hang: of a script, else of the program's own code, else
- * outside of the system's libraries and headers, else any; one with a name, if there is one, and with half of
- * the time; of those the innermost. Where nothing but a main without a name is the program's, a library's
- * that has one; what starts a program is nobody's. NULL: no hot stack. Borrowed. */
-json_t *report_own_frame(const json_t *report);
-/* The same among the frames of another stack of the report. */
-json_t *report_own_frame_of(const json_t *report, const json_t *frames);
-/* True for a frame of the library that hangdog run preloads: it passes the program's waits on. */
-bool report_frame_is_ours(const json_t *report, const json_t *frame);
 /* The part of the hang's time for which there is a stack, above 0 to 1: the frames' shares are of all of it.
  * Less than STACK_TIME_ALL is told. */
 #define STACK_TIME_ALL 0.95
@@ -85,8 +73,5 @@ struct stack_time {
     bool no_answer; /* the rest is for the most of a thread that ran */
 };
 struct stack_time report_stack_time(const json_t *report);
-/* "module+offset", the module by its file's name, or by the app's where that is a link to it. NULL when it
- * has none. Caller frees. */
-char *report_frame_place(const json_t *report, const json_t *frame);
 
 #endif

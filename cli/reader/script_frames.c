@@ -145,11 +145,11 @@ int script_frames_name(json_t *report, uid_t owner, json_t *notes) {
         if (error != 0)
             json_array_append_new(notes, json_sprintf("reading %s: %s", map.path, strerror(-error)));
         else if (cut)
-            json_array_append_new(notes, json_sprintf("of %s the last %d MiB were read", map.path,
+            json_array_append_new(notes, json_sprintf("read only the end of %s (%d MiB)", map.path,
                                                       (int)(PERF_MAP_BYTES_MAX >> 20)));
         jit_tree_merge(report);
     } else if (list.count != 0 && map.why != NULL) {
-        json_array_append_new(notes, json_sprintf("%s is not read: %s", map.path, map.why));
+        json_array_append_new(notes, json_sprintf("ignored %s: %s", map.path, map.why));
     }
     free(list.item);
     return error == 0;
@@ -161,13 +161,27 @@ const char *script_frame_language(const json_t *frame) {
     return json_string_value(json_object_get(frame, "language"));
 }
 
-int script_frame_is_system(const json_t *frame) {
-    const char *file = json_string_value(json_object_get(frame, "file"));
-    return file == NULL || file[0] == '<' || strncmp(file, "node:", 5) == 0 || hd_path_is_the_systems(file);
+/* "<string>" is python -c, and "<stdin>" is what it reads; "<frozen importlib>" is its own. */
+static int is_made_up(const char *file) {
+    return file[0] == '<' && strcmp(file, "<string>") != 0 && strcmp(file, "<stdin>") != 0;
 }
 
-#define NODE_HINT "JavaScript functions have no names: this build of V8 does not describe its objects"
-#define LUA_HINT "Lua functions have no names: Hangdog does not look into Lua"
+/* Below lib/pythonX.Y of any prefix: pyenv's, or a virtual environment's. */
+static int is_of_python(const char *file) {
+    static const char folder[] = "/lib/python";
+    const char *at = strstr(file, folder);
+    return at != NULL && at[sizeof folder - 1] >= '0' && at[sizeof folder - 1] <= '9';
+}
+
+int script_frame_is_system(const json_t *frame) {
+    const char *file = json_string_value(json_object_get(frame, "file"));
+    return file == NULL || is_made_up(file) || strncmp(file, "node:", 5) == 0 ||
+           hd_path_is_the_systems(file) || is_of_python(file) || strstr(file, "/site-packages/") != NULL ||
+           strstr(file, "/dist-packages/") != NULL || strstr(file, "/node_modules/") != NULL;
+}
+
+#define NODE_HINT "no JavaScript names: this build of V8 does not describe its objects"
+#define NO_NAMES(language) "no " language " names: Hangdog does not read " language "'s stacks"
 
 /* An interpreter is known by a function of its own, in C++ by its name before the arguments; `mapped`: the
  * hint is for a report whose map was read. */
@@ -179,14 +193,14 @@ static const struct hint {
     {"Builtins_JSEntryTrampoline", "javascript", 0, NODE_HINT},
     {"v8::internal::Execution::Call(", "javascript", 0, NODE_HINT}, /* where those are stripped: Debian's */
     {"_PyEval_EvalFrameDefault", "python", -1,
-     "Python functions have no names: of CPython only 3.11 is understood; from 3.12 on start python with -X perf"},
-    {"lua_pcall", "lua", -1, LUA_HINT},
-    {"lua_pcallk", "lua", -1, LUA_HINT},
-    {"lua_call", "lua", -1, LUA_HINT},
-    {"lua_callk", "lua", -1, LUA_HINT},
-    {"Perl_runops_standard", "perl", -1, "Perl functions have no names: Hangdog does not look into Perl"},
-    {"rb_vm_exec", "ruby", -1, "Ruby functions have no names: Hangdog does not look into Ruby"},
-    {"execute_ex", "php", -1, "PHP functions have no names: Hangdog does not look into PHP"},
+     "Python names: python3 -X perf (3.12 and later; without it 3.11 alone)"},
+    {"lua_pcall", "lua", -1, NO_NAMES("Lua")},
+    {"lua_pcallk", "lua", -1, NO_NAMES("Lua")},
+    {"lua_call", "lua", -1, NO_NAMES("Lua")},
+    {"lua_callk", "lua", -1, NO_NAMES("Lua")},
+    {"Perl_runops_standard", "perl", -1, NO_NAMES("Perl")},
+    {"rb_vm_exec", "ruby", -1, NO_NAMES("Ruby")},
+    {"execute_ex", "php", -1, NO_NAMES("PHP")},
 };
 
 static int is_function(const char *name, const char *wanted) {
@@ -215,8 +229,7 @@ void script_frames_hint(const json_t *report, int mapped, json_t *notes) {
     if (hint != NULL && (hint->mapped == 1 || language == NULL || strcmp(language, hint->language) != 0))
         json_array_append_new(notes, json_string(hint->text));
     else if (hint == NULL && unnamed != 0 && !mapped)
-        json_array_append_new(notes, json_sprintf("%d frame%s code that was made at run time, and no "
-                                                  "/tmp/perf-PID.map names %s",
-                                                  (int)unnamed, by_count((int64_t)unnamed, " is", "s are"),
-                                                  by_count((int64_t)unnamed, "it", "them")));
+        json_array_append_new(notes, json_sprintf("no names for %d frame%s: JIT code without a "
+                                                  "/tmp/perf-PID.map",
+                                                  (int)unnamed, by_count((int64_t)unnamed, "", "s")));
 }

@@ -21,10 +21,14 @@ static int cmd_show(int argc, char **argv);
 
 struct options {
     const char *spool; /* NULL: those of every app */
-    bool json, threads, no_symbols;
+    bool json, threads, all_frames, no_symbols;
 };
 
 static const struct command_option show_options[] = {
+    {.name = "all-frames",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, all_frames),
+     .help = "frames of interpreters and libraries too, with their modules"},
     {.name = "threads",
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, threads),
@@ -86,21 +90,26 @@ static int print_json(const json_t *report) {
     return 0;
 }
 
-static int print_text(const json_t *report, const json_t *notes, const struct options *o, const char *name) {
+static int print_text(const json_t *report, const json_t *notes, const struct options *o, const char *name,
+                      const char *path) {
     char words[4 * PATH_MAX] = "", called[4 * PATH_MAX], repeated[4 * PATH_MAX];
-    char *beside = reports_beside(name, json_string_value(json_object_get(report, "repeat_of")));
+    char *near = reports_beside(name, json_string_value(json_object_get(report, "repeat_of")));
     quote_word(called, sizeof called, name);
-    if (beside != NULL)
-        quote_word(repeated, sizeof repeated, beside);
+    if (near != NULL)
+        quote_word(repeated, sizeof repeated, near);
     if (o->spool != NULL)
         quote_spool(words, sizeof words, o->spool);
     struct render_options render = {.colour = render_wants_colour(stdout),
+                                    .width = render_width(stdout),
+                                    .all_frames = o->all_frames,
                                     .threads = o->threads,
+                                    .dated = true,
                                     .notes = notes,
+                                    .file = path,
                                     .called = called,
-                                    .repeated = beside != NULL ? repeated : NULL,
+                                    .repeated = near != NULL ? repeated : NULL,
                                     .spool_words = words};
-    free(beside);
+    free(near);
     if (render_report(stdout, report, &render) != 0)
         return complain("writing the report: %s", strerror(errno));
     return 0;
@@ -129,11 +138,10 @@ static int cmd_show(int argc, char **argv) {
             free(path);
             return complain("adding symbols: out of memory; try --no-symbols");
         }
-        report_symbolicate(report, symbolizer, report_owner(path),
-                           o.json || o.threads ? REPORT_ALL : REPORT_TREE, &notes);
+        report_symbolicate(report, symbolizer, report_owner(path), REPORT_ALL, &notes);
         keep_names(path, report);
     }
-    status = o.json ? print_json(report) : print_text(report, notes, &o, argv[which]);
+    status = o.json ? print_json(report) : print_text(report, notes, &o, argv[which], path);
     symbolizer_destroy(symbolizer);
     json_decref(notes);
     json_decref(report);

@@ -11,21 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MAX = 8192 /* four times what is written */, DEPTH_MAX = 512, TOLD_MAX = 3, NAME_WIDTH = 32 };
-#define SHARE_TOLD 0.1
+enum { NODES_MAX = 8192 /* four times what is written */, DEPTH_MAX = 512, SHOWN_MAX = 3, NAME_WIDTH = 32 };
+#define SHARE_MIN 0.1
 
-struct fans {
+struct branches {
     const json_t *frames, *nodes; /* of the tree */
     size_t count;
     double all_ns; /* of the hang, as the hot stack's shares have it */
     size_t *node;  /* of each frame of the hot stack; SIZE_MAX: inlined, or not found */
 };
 
-static json_int_t node_int(const struct fans *f, size_t i, const char *name) {
+static json_int_t node_int(const struct branches *f, size_t i, const char *name) {
     return member_int(json_array_get(f->nodes, i), name);
 }
 
-static const json_t *node_frame(const struct fans *f, size_t i) {
+static const json_t *node_frame(const struct branches *f, size_t i) {
     json_int_t frame = node_int(f, i, "frame");
     return frame < 0 ? NULL : json_array_get(f->frames, (size_t)frame);
 }
@@ -41,12 +41,12 @@ static bool is_same_function(const json_t *a, const json_t *b) {
     return is_equal(a, b, "pc") || (is_equal(a, b, "function") && is_equal(a, b, "file"));
 }
 
-static bool is_child(const struct fans *f, size_t i, size_t parent) {
+static bool is_child(const struct branches *f, size_t i, size_t parent) {
     return node_int(f, i, "parent") == (parent == SIZE_MAX ? -1 : (json_int_t)parent);
 }
 
 /* The heaviest of this function below `parent` (SIZE_MAX: an outermost one), which comes before it. */
-static size_t find_node(const struct fans *f, const json_t *frame, size_t parent) {
+static size_t find_node(const struct branches *f, const json_t *frame, size_t parent) {
     size_t best = SIZE_MAX;
     for (size_t i = parent + 1; i < f->count; i++)
         if (is_child(f, i, parent) && is_same_function(node_frame(f, i), frame) &&
@@ -55,16 +55,15 @@ static size_t find_node(const struct fans *f, const json_t *frame, size_t parent
     return best;
 }
 
-/* Follows the hot stack down the tree. Free it. */
-struct fans *render_fans(const json_t *report, const json_t *hot) {
+struct branches *render_branches(const json_t *report, const json_t *hot) {
     const json_t *tree = json_object_get(json_object_get(report, "samples"), "tree");
     size_t depth = json_array_size(hot), at = SIZE_MAX;
-    struct fans *f = calloc(1, sizeof *f + depth * sizeof *f->node);
+    struct branches *f = calloc(1, sizeof *f + depth * sizeof *f->node);
     if (f == NULL)
         return NULL;
-    *f = (struct fans){.frames = json_object_get(tree, "frames"),
-                       .nodes = json_object_get(tree, "nodes"),
-                       .node = (size_t *)(f + 1)};
+    *f = (struct branches){.frames = json_object_get(tree, "frames"),
+                           .nodes = json_object_get(tree, "nodes"),
+                           .node = (size_t *)(f + 1)};
     f->count = json_array_size(f->nodes);
     if (f->count > NODES_MAX || depth > DEPTH_MAX)
         f->count = 0;
@@ -83,14 +82,14 @@ struct fans *render_fans(const json_t *report, const json_t *hot) {
     return f;
 }
 
-/* The heaviest node beside `from` that comes after `last` in this order, of those that are to be told. */
-static size_t next_beside(const struct fans *f, size_t from, size_t last) {
+/* The heaviest node other `from` that comes after `last` in this order, of those worth a line. */
+static size_t next_sibling(const struct branches *f, size_t from, size_t last) {
     json_int_t parent = node_int(f, from, "parent");
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < f->count; i++) {
         json_int_t ns = node_int(f, i, "time_ns"),
                    last_ns = last == SIZE_MAX ? 0 : node_int(f, last, "time_ns");
-        if (i == from || node_int(f, i, "parent") != parent || (double)ns < SHARE_TOLD * f->all_ns)
+        if (i == from || node_int(f, i, "parent") != parent || (double)ns < SHARE_MIN * f->all_ns)
             continue;
         if (last != SIZE_MAX && (ns > last_ns || (ns == last_ns && i <= last)))
             continue;
@@ -110,22 +109,22 @@ static void put_name(const struct page *p, const json_t *frame) {
 }
 
 /* "also: layout 31 %, parse 20 %" */
-void render_fan(const struct page *p, const struct fans *f, size_t frame, int indent) {
-    size_t node = f != NULL ? f->node[frame] : SIZE_MAX, beside = SIZE_MAX;
+void render_branch(const struct page *p, const struct branches *f, size_t frame, int indent) {
+    size_t node = f != NULL ? f->node[frame] : SIZE_MAX, other = SIZE_MAX;
     if (node == SIZE_MAX || !(f->all_ns > 0))
         return;
-    int told = 0;
-    for (; told <= TOLD_MAX && (beside = next_beside(f, node, beside)) != SIZE_MAX; told++) {
-        if (told == 0)
+    int shown = 0;
+    for (; shown <= SHOWN_MAX && (other = next_sibling(f, node, other)) != SIZE_MAX; shown++) {
+        if (shown == 0)
             fprintf(p->out, "%*s%salso: ", indent, "", p->style.dim);
-        if (told == TOLD_MAX) {
+        if (shown == SHOWN_MAX) {
             fputs(", ...", p->out);
             continue;
         }
-        fputs(told != 0 ? ", " : "", p->out);
-        put_name(p, node_frame(f, beside));
-        fprintf(p->out, " %.0f %%", 100 * (double)node_int(f, beside, "time_ns") / f->all_ns);
+        fputs(shown != 0 ? ", " : "", p->out);
+        put_name(p, node_frame(f, other));
+        fprintf(p->out, " %.0f%%", 100 * (double)node_int(f, other, "time_ns") / f->all_ns);
     }
-    if (told != 0)
+    if (shown != 0)
         fprintf(p->out, "%s\n", p->style.end);
 }

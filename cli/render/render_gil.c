@@ -9,11 +9,10 @@
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* CALLERS_MAX: scripts' functions stand between, too */
-enum { CALLERS_MAX = 64, UNNAMED_MAX = 4, THREADS_TOLD = 3 };
+enum { CALLERS_MAX = 64, UNNAMED_MAX = 4, THREADS_SHOWN = 3 };
 #define MOST 0.9 /* of the time in locks: then no other lock is what was waited for */
 #define RAN_PERCENT 10.0
 
@@ -112,44 +111,37 @@ static double share_in_stack(const json_t *report, const json_t *frames) {
                : 0;
 }
 
-/* What is waited for with an owner or in a ring is told as that; no lock of Python's has an owner. */
-const char *render_after_gil(const json_t *report) {
-    static const char blocked[] = "blocked in futex at 0x";
+/* No lock of Python's has an owner. */
+bool render_is_gil(const json_t *report) {
     const json_t *cause = json_object_get(report, "cause"),
                  *tree = json_object_get(json_object_get(report, "samples"), "tree"),
                  *nodes = json_object_get(tree, "nodes");
-    const char *kind = member_text(cause, "kind"), *detail = member_text(cause, "detail");
-    if (kind == NULL || strcmp(kind, "lock") != 0 || detail == NULL ||
-        strncmp(detail, blocked, strlen(blocked)) != 0)
-        return NULL;
+    const char *kind = member_text(cause, "kind");
+    if (kind == NULL || strcmp(kind, "lock") != 0 || member_int(cause, "lock_owner_tid") != 0 ||
+        json_object_get(cause, "deadlock") != NULL || member_text(cause, "syscall") == NULL ||
+        strcmp(member_text(cause, "syscall"), "futex") != 0)
+        return false;
     double share =
         json_array_size(nodes) > 0
             ? share_in_tree(report, nodes, json_object_get(tree, "frames"))
             : share_in_stack(report, json_object_get(json_object_get(report, "hot_stack"), "frames"));
-    if (!(share > 0 && share >= MOST * json_number_value(json_object_get(cause, "share"))))
-        return NULL;
-    detail += strlen(blocked);
-    return detail + strspn(detail, "0123456789abcdef");
+    return share > 0 && share >= MOST * json_number_value(json_object_get(cause, "share"));
 }
 
-/* ---- who ran meanwhile ---------------------------------------------------------------------- */
+/* ---- which threads ran meanwhile ------------------------------------------------------------ */
 
-/* Which of them had the lock nobody knows: one that computes may have let go of it. */
-void render_who_ran(const struct page *p) {
-    const json_t *threads = json_object_get(p->report, "threads");
-    size_t told = 0;
-    for (size_t i = 0; i < json_array_size(threads) && told < THREADS_TOLD; i++) {
+/* Which of them had the lock is not known: a thread that runs may have released it. */
+void render_who_ran(FILE *out, const json_t *report) {
+    const json_t *threads = json_object_get(report, "threads");
+    size_t shown = 0;
+    for (size_t i = 0; i < json_array_size(threads) && shown < THREADS_SHOWN; i++) {
         const json_t *thread = json_array_get(threads, i);
         double percent = json_number_value(json_object_get(thread, "cpu_percent"));
         if (percent < RAN_PERCENT || json_is_true(json_object_get(thread, "watched")))
             continue;
-        fprintf(p->out, "  meanwhile thread %" PRId64, member_int(thread, "tid"));
-        if (member_text(thread, "name") != NULL) {
-            fputs(" (", p->out);
-            render_text(p->out, member_text(thread, "name"));
-            fputc(')', p->out);
-        }
-        fprintf(p->out, " ran, with %.0f %% of a processor\n", percent);
-        told++;
+        fputs(shown == 0 ? "; " : ", ", out);
+        put_thread(out, member_int(thread, "tid"), thread);
+        fprintf(out, " used %.0f%% of a CPU", percent < 100 ? percent : 100);
+        shown++;
     }
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A wait for a mutex: which thread has it locked, and where that was. Ordinary code. Reports come from
- * anywhere: what is missing or of another type reads as NULL, 0 or empty.
+ * A wait for a mutex: which thread has it locked, and where that was. Reports come from anywhere: what is
+ * missing or of another type reads as NULL, 0 or empty.
  */
 #include "cli/reader/reports.h"
 #include "cli/render/render_parts.h"
-#include "cli/render/short_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 
 enum { NAME_WIDTH_MAX = 60 };
 
-static const json_t *thread_of(const json_t *report, int64_t tid) {
+const json_t *render_thread(const json_t *report, int64_t tid) {
     const json_t *threads = json_object_get(report, "threads");
     for (size_t i = 0; i < json_array_size(threads); i++)
         if (member_int(json_array_get(threads, i), "tid") == tid)
@@ -21,76 +20,75 @@ static const json_t *thread_of(const json_t *report, int64_t tid) {
     return NULL;
 }
 
-static void put_name(const struct page *p, const json_t *frame) {
-    const char *name = member_text(frame, "function");
-    char *text = name != NULL ? short_name(name, NAME_WIDTH_MAX) : report_frame_place(p->report, frame);
-    char *line = name != NULL ? render_place(frame) : NULL;
-    render_text(p->out, text);
-    if (line != NULL && line[0] != 0) {
-        fputs(" (", p->out);
-        render_text(p->out, line);
-        fputc(')', p->out);
-    }
-    free(line);
+void put_thread(FILE *out, int64_t tid, const json_t *thread) {
+    fprintf(out, "thread %" PRId64, tid);
+    if (member_text(thread, "name") != NULL)
+        fprintf(out, " \"%s\"", member_text(thread, "name"));
+}
+
+static void put_text(FILE *out, const char *before, char *text) {
+    if (text != NULL)
+        fprintf(out, "%s%s", before, text);
     free(text);
 }
 
 /* " compact_log (lock.c:11)"; then the library's function that it called. */
-static void put_place(const struct page *p, const json_t *thread, const char *verb, bool called) {
+static void put_place(FILE *out, const struct page *p, const json_t *thread, const char *verb, bool call) {
     const json_t *frames = json_object_get(json_object_get(thread, "stack"), "frames");
     const json_t *own = report_own_frame_of(p->report, frames);
+    size_t at = 0;
     if (own == NULL)
         return;
-    fputs(verb, p->out);
-    put_name(p, own);
-    size_t at = 0;
     while (json_array_get(frames, at) != own)
         at++;
-    const char *name = at > 0 ? member_text(json_array_get(frames, at - 1), "function") : NULL;
-    if (called && name != NULL) {
-        fputs(", in ", p->out);
-        render_text(p->out, name + strspn(name, "_"));
-    }
+    put_text(out, verb, render_function(p, own, NAME_WIDTH_MAX));
+    const json_t *called = call ? render_called(p->report, frames, at) : NULL;
+    if (called != NULL)
+        put_text(out, ", in ", render_call(p, called, NAME_WIDTH_MAX));
 }
 
-/* ` "compactor"` */
-static void put_thread(const struct page *p, int64_t tid, const json_t *thread) {
-    fprintf(p->out, "thread %" PRId64, tid);
-    if (member_text(thread, "name") != NULL) {
-        fputs(" \"", p->out);
-        render_text(p->out, member_text(thread, "name"));
-        fputc('"', p->out);
-    }
+/* "waited for a mutex held by ": the part of the cause's sentence before the thread's id. */
+static size_t before_owner(const char *detail, int64_t owner, size_t *after) {
+    char tid[24];
+    snprintf(tid, sizeof tid, "%" PRId64, owner);
+    const char *at = detail;
+    while ((at = strstr(at, tid)) != NULL && strspn(at, "0123456789") != strlen(tid))
+        at++;
+    if (at == NULL)
+        return 0;
+    *after = (size_t)(at - detail) + strlen(tid);
+    size_t before = (size_t)(at - detail);
+    static const char word[] = "thread ";
+    const size_t n = sizeof word - 1;
+    return before >= n && strncmp(detail + before - n, word, n) == 0 ? before - n : before;
 }
 
-bool render_lock(const struct page *p) {
+char *render_lock(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause"), *ring = json_object_get(cause, "deadlock");
     const char *kind = member_text(cause, "kind"), *detail = member_text(cause, "detail");
     int64_t owner = member_int(cause, "lock_owner_tid");
-    const json_t *thread = thread_of(p->report, owner);
-    if (kind == NULL || strcmp(kind, "lock") != 0 || detail == NULL || owner == 0 || thread == NULL ||
-        json_array_size(ring) == 1 || json_array_size(ring) > 2)
-        return false;
-    if (json_array_size(ring) == 2) {
-        fputs("deadlock: waits for a mutex held by ", p->out);
-        put_thread(p, owner, thread);
-        fputs(", which waits", p->out);
-        put_place(p, thread, " in ", false);
-        fputs(" for one held by this thread", p->out);
-        return true;
+    const json_t *thread = render_thread(p->report, owner);
+    char *text = NULL;
+    size_t bytes, after = 0;
+    bool two = json_array_size(ring) == 2;
+    size_t before = detail != NULL && owner != 0 ? before_owner(detail, owner, &after) : 0;
+    if (kind == NULL || strcmp(kind, "lock") != 0 || owner == 0 || thread == NULL || before == 0 ||
+        (json_array_size(ring) != 0 && !two))
+        return NULL;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return NULL;
+    if (two)
+        fputs("deadlock: waits for a mutex held by ", out);
+    else
+        fprintf(out, "%.*s", (int)before, detail);
+    put_thread(out, owner, thread);
+    fputs(two ? ", which waits" : "", out);
+    put_place(out, p, thread, two ? " in " : ", which was in ", !two);
+    fputs(two ? " for one held by this thread" : detail + after, out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
     }
-    const char *part = strstr(detail, " for "), *next;
-    while (part != NULL && (next = strstr(part + 1, " for ")) != NULL)
-        part = next; /* "for 1.980 s of 2.000 s" */
-    bool some = part != NULL && strstr(part, " of ") != NULL;
-    fputs(some ? "waited" : "waited for a mutex held by ", p->out);
-    if (some) {
-        render_text(p->out, part);
-        fputs(" for a mutex held by ", p->out);
-    }
-    if (strstr(detail, "several threads") != NULL)
-        fputs("several threads, longest by ", p->out);
-    put_thread(p, owner, thread);
-    put_place(p, thread, ", which was in ", true);
-    return true;
+    return text;
 }

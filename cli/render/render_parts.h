@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the text rendering share; nobody else includes this.
+ * What the files of the text rendering share; no other room includes this.
  */
 #ifndef CLI_RENDER_PARTS_H
 #define CLI_RENDER_PARTS_H
@@ -24,30 +24,60 @@ struct page {
 const char *member_text(const json_t *object, const char *name);
 int64_t member_int(const json_t *object, const char *name); /* 0 when it is missing */
 
-/* The frames of a stack object {frames, stop, cut}, a line each. */
-void render_stack(const struct page *p, const json_t *stack, bool hot);
-/* "hangdog show CALLED --spool DIR", with an option; CALLED is a word for a shell, NULL: the id. */
-void render_command(const struct page *p, const char *called, const char *id, const char *option);
-/* "file.c:12", empty when it is not known. Caller frees. */
+/* ---- texts: the caller frees them; NULL: no memory ---------------------------------------- */
+
+/* A function in at most `width` columns where that is possible; 0: all of it. Without symbols its place in
+ * the module. */
+char *render_name(const struct page *p, const json_t *frame, int width);
+/* The same with file and line: "lookup (lock.c:13)". */
+char *render_function(const struct page *p, const json_t *frame, int width);
+/* A library's function as the user knows it: "subprocess.run", "pthread_join". */
+char *render_call(const struct page *p, const json_t *frame, int width);
+/* "file.c:12", empty when it is not known. */
 char *render_place(const json_t *frame);
+/* The cause as a sentence without a stop: "waited for a mutex held by thread 9131". NULL: none, too. */
+char *render_why(const struct page *p);
+/* The same for a thread that has the mutex, if that is the cause and the thread is in the report. NULL: not.
+ */
+char *render_lock(const struct page *p);
+/* "thread 9131 \"compactor\"" */
+void put_thread(FILE *out, int64_t tid, const json_t *thread);
+const json_t *render_thread(const json_t *report, int64_t tid); /* borrowed; NULL: it has none */
+
+/* ---- parts of a page ---------------------------------------------------------------------- */
+
+/* The text behind a label, wrapped at words; its further lines are indented. */
+void render_wrapped(const struct page *p, const char *style, const char *label, int indent, const char *text);
+/* The frames of the short form, and how many it hides. */
+void render_own_frames(const struct page *p, const json_t *frames, size_t *hidden);
+/* The outermost function of a library that this frame calls. NULL: it calls none. Borrowed. */
+const json_t *render_called(const json_t *report, const json_t *frames, size_t own);
+/* The frames of a stack object {frames, stop, cut}, a line each: share, function, file and line. */
+void render_stack(const struct page *p, const json_t *stack, bool hot);
+/* "(7 runtime frames hidden; --all-frames)", and `end` behind it; nothing where there is none. */
+void render_hidden(const struct page *p, size_t hidden, const char *end);
+/* Why a stack ends early, or is none. */
+void render_stop(const struct page *p, const json_t *stack);
+/* The short form; `more`: with the command that shows the rest. */
+void render_short(const struct page *p, bool more);
+/* A line that starts a part: "Stack". */
+void render_heading(const struct page *p, const char *text);
+/* "hangdog show CALLED --spool DIR", with an option; CALLED is a word for a shell, NULL: the id's end. */
+void render_command(FILE *out, const struct page *p, const char *called, const char *id, const char *option);
 bool render_is_kind(const json_t *report, const char *kind);
-/* "hung for 2.003 s in poll, called by fetch (fetch.c:12)", and the thread, which goes without saying when it
- * is the main one. */
-void render_sentence(const struct page *p);
-void render_loop(const struct page *p);
-/* Where a hang waited for Python's interpreter lock: what its cause's detail says after that it waited ("for
- * 2 s"). NULL: it is not known for certain. And the other threads that ran when they were looked at. */
-const char *render_after_gil(const json_t *report);
-void render_who_ran(const struct page *p);
-/* Instead of the cause's detail, where a thread that is in the report has the mutex: `waited for a mutex held
- * by thread 9131 "compactor", which was in compact_log (lock.c:11), in usleep`. False: nothing is printed. */
-bool render_lock(const struct page *p);
+/* A wait for Python's interpreter lock. */
+bool render_is_gil(const json_t *report);
+/* `; thread 71 "resizer" used 97% of a CPU` */
+void render_who_ran(FILE *out, const json_t *report);
 /* What the call tree has beside a hot stack's frames; frees by free(). NULL: no memory. */
-struct fans;
-struct fans *render_fans(const json_t *report, const json_t *hot_frames);
+struct branches;
+struct branches *render_branches(const json_t *report, const json_t *hot_frames);
 /* The other callees of the function that called this frame, in a line if there are any. */
-void render_fan(const struct page *p, const struct fans *fans, size_t frame, int indent);
+void render_branch(const struct page *p, const struct branches *branches, size_t frame, int indent);
 void render_session(const struct page *p);
+void render_timeline(const struct page *p);
 void render_threads(const struct page *p);
+void render_run(const struct page *p);  /* version, host, file */
+void render_cost(const struct page *p); /* of watching */
 
 #endif

@@ -25,34 +25,33 @@ static void put_turns(const struct page *p, const json_t *session) {
     int64_t turns = member_int(session, "turns");
     fprintf(p->out, "  %" PRId64 " turn%s of the loop", turns, by_count(turns, "", "s"));
     if (turn_within(histogram, 0.5) != 0)
-        fprintf(p->out, ", half of them under %s, 99 %% under %s",
-                render_duration(half, turn_within(histogram, 0.5)),
+        fprintf(p->out, ", median %s, p99 %s", render_duration(half, turn_within(histogram, 0.5)),
                 render_duration(most, turn_within(histogram, 0.99)));
     fputc('\n', p->out);
 }
 
-/* Not among the hangs: held until the loop was sure, and then a wait of the loop's own, say. */
+/* Not among the hangs: deferred until the loop was certain, and then a wait of the loop's own, say. */
 static void put_withdrawn(const struct page *p, const json_t *session) {
     int64_t count = member_int(session, "withdrawn");
     if (count > 0)
-        fprintf(p->out, "  %" PRId64 " report%s after all\n", count,
-                by_count(count, " was withdrawn: it was no hang", "s were withdrawn: they were no hangs"));
+        fprintf(p->out, "  %" PRId64 " report%s dropped: %s\n", count, by_count(count, "", "s"),
+                by_count(count, "it was a wait of the loop's own", "they were waits of the loop's own"));
 }
 
 static void put_suppressed(const struct page *p, const json_t *session) {
     char longest[RENDER_DURATION_BYTES];
     const json_t *list = json_object_get(session, "suppressed");
+    int64_t removed = member_int(session, "reports_dropped");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         int64_t count = member_int(one, "count");
-        fprintf(p->out,
-                "  %" PRId64 " more hang%s held back by a cap or by a spool that did not answer, %s %s\n",
-                count, by_count(count, " was", "s were"), by_count(count, "of", "the longest"),
+        fprintf(p->out, "  %" PRId64 " more hang%s not reported: over a limit, or the disk was slow; %s %s\n",
+                count, by_count(count, "", "s"), by_count(count, "of", "the longest"),
                 render_duration(longest, member_int(one, "max_ns")));
     }
-    if (member_int(session, "reports_dropped") > 0)
-        fprintf(p->out, "  %" PRId64 " of the oldest reports removed for the spool's limits\n",
-                member_int(session, "reports_dropped"));
+    if (removed > 0)
+        fprintf(p->out, "  removed the %" PRId64 " oldest report%s: over the spool's limits\n", removed,
+                by_count(removed, "", "s"));
 }
 
 /* The loops' times are summed up: beyond that of the run they are of several, and no part of it. */
@@ -60,24 +59,37 @@ static void put_idle(const struct page *p, const json_t *session) {
     double used = (double)member_int(session, "used_ns"), idle = (double)member_int(session, "idle_ns");
     double watched = idle + (double)member_int(session, "busy_ns");
     if (watched > 0 && idle >= 0 && idle <= watched)
-        fprintf(p->out, ", %.0f %%%s idle", 100 * idle / watched, watched <= 1.01 * used ? " of it" : "");
+        fprintf(p->out, "  %.0f%%%s idle\n", 100 * idle / watched, watched <= 1.01 * used ? " of it" : "");
+}
+
+/* lockg[9123] ran for 18.1 s: 3 hangs, 2.7 s lost (15%), 22:54:56 */
+static void put_headline(const struct page *p, const json_t *session) {
+    char used[RENDER_DURATION_BYTES], lost[RENDER_DURATION_BYTES], time[RENDER_TIME_BYTES];
+    const json_t *app = json_object_get(p->report, "app");
+    int64_t hangs = member_int(session, "hangs"), used_ns = member_int(session, "used_ns"),
+            lost_ns = member_int(session, "hang_ns");
+    double share = used_ns > 0 && lost_ns < used_ns ? 100.0 * (double)lost_ns / (double)used_ns : 100;
+    fprintf(p->out, "%s%s", p->style.bold, p->options->head != NULL ? p->options->head : "");
+    render_text(p->out, member_text(app, "name"));
+    fprintf(p->out, "[%" PRId64 "] ran for %s: ", member_int(app, "pid"), render_duration(used, used_ns));
+    if (hangs == 0)
+        fputs("no hang", p->out);
+    else
+        fprintf(p->out, "%" PRId64 " hang%s, %s lost (%.0f%%)", hangs, by_count(hangs, "", "s"),
+                render_duration(lost, lost_ns), share);
+    fputs(", ", p->out);
+    render_text(p->out, p->options->dated ? render_time(time, member_text(p->report, "started_at"))
+                                          : render_clock(time, member_text(p->report, "started_at")));
+    fprintf(p->out, "%s\n", p->style.end);
 }
 
 void render_session(const struct page *p) {
-    char time[RENDER_DURATION_BYTES];
     const json_t *session = json_object_get(p->report, "session");
-    int64_t hangs = member_int(session, "hangs");
+    put_headline(p, session);
     if (session == NULL)
         return;
-    fprintf(p->out, "\n  ran for %s", render_duration(time, member_int(session, "used_ns")));
     put_idle(p, session);
-    fputc('\n', p->out);
     put_turns(p, session);
-    if (hangs == 0)
-        fputs("  no hang\n", p->out);
-    else
-        fprintf(p->out, "  %" PRId64 " hang%s, %s in all\n", hangs, by_count(hangs, "", "s"),
-                render_duration(time, member_int(session, "hang_ns")));
     put_withdrawn(p, session);
     put_suppressed(p, session);
     if (member_text(session, "previous_end") != NULL) {

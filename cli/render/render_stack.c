@@ -1,238 +1,188 @@
 /* SPDX-License-Identifier: MIT
  *
- * A stack as columns: share, function, file and line, module and offset. Ordinary code.
+ * A stack as columns: share, function, file and line, module and offset.
  */
-#include "cli/base/path.h"
 #include "cli/reader/reports.h"
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUNCTION_WIDTH_MAX = 44, PLACE_WIDTH_MAX = 40 };
+enum { FUNCTION_MIN = 16, PLACE_MAX = 40, SHARE_COLUMNS = 8, NO_SHARE_COLUMNS = 4 };
 
-/* "name", "name (inlined)"; without symbols where the function begins, as far as that is known. */
-static char *function_text(const json_t *frame) {
-    const char *name = member_text(frame, "function"), *trust = member_text(frame, "trust");
+struct columns {
+    int function, place, module;
+    bool share;
+};
+
+/* ---- which frames -------------------------------------------------------------------------- */
+
+struct choice {
+    const json_t *frames;
+    bool *shown; /* each of them */
+    size_t count;
+};
+
+/* The user's frames, and what the innermost one called; all where none is the user's. False: no memory. */
+static bool choose(const struct page *p, struct choice *c) {
+    const json_t *own = report_own_frame_of(p->report, c->frames);
+    bool any = p->options->all_frames;
+    c->count = json_array_size(c->frames);
+    c->shown = calloc(c->count + 1, sizeof *c->shown);
+    for (size_t i = 0; c->shown != NULL && !p->options->all_frames && i < c->count; i++) {
+        const json_t *frame = json_array_get(c->frames, i);
+        c->shown[i] = frame == own || report_frame_is_own(p->report, frame);
+        any |= report_frame_is_own(p->report, frame);
+        const json_t *called = frame == own ? render_called(p->report, c->frames, i) : NULL;
+        for (size_t k = 0; called != NULL && k < i; k++)
+            c->shown[k] |= json_array_get(c->frames, k) == called;
+    }
+    for (size_t i = 0; c->shown != NULL && i < c->count; i++)
+        c->shown[i] = (c->shown[i] || !any || p->options->all_frames) &&
+                      !report_frame_is_ours(p->report, json_array_get(c->frames, i));
+    return c->shown != NULL;
+}
+
+/* ---- their texts --------------------------------------------------------------------------- */
+
+/* "name", "name (inlined)". */
+static char *function_text(const struct page *p, const json_t *frame, int width) {
+    const char *trust = member_text(frame, "trust");
     const char *mark = script_frame_language(frame) != NULL              ? ""
                        : json_is_true(json_object_get(frame, "inlined")) ? " (inlined)"
                        : trust == NULL                                   ? ""
-                       : strcmp(trust, "scan") == 0                      ? " (found by scan)"
-                       : strcmp(trust, "inferred") == 0                  ? " (inferred)"
+                       : strcmp(trust, "scan") == 0                      ? " (guessed)"
+                       : strcmp(trust, "inferred") == 0                  ? " (tail call)"
                                                                          : "";
-    char *text = NULL, *shown = short_name(name != NULL ? name : "?", FUNCTION_WIDTH_MAX - width_of(mark));
-    if (shown != NULL && asprintf(&text, "%s%s", shown, mark) < 0)
+    char *text = NULL, *name = render_name(p, frame, width > 0 ? width - width_of(mark) : 0);
+    if (name != NULL && asprintf(&text, "%s%s", name, mark) < 0)
         text = NULL;
-    free(shown);
+    free(name);
     return text;
 }
 
-char *render_place(const json_t *frame) {
-    const char *file = member_text(frame, "file");
-    char *text;
-    if (file == NULL)
-        return strdup("");
-    if (member_int(frame, "line") <= 0)
-        return strdup(base_name(file));
-    return asprintf(&text, "%s:%d", base_name(file), (int)member_int(frame, "line")) < 0 ? NULL : text;
-}
-
-static char *module_text(const json_t *report, const json_t *frame) {
+static char *module_text(const struct page *p, const json_t *frame) {
     if (script_frame_language(frame) != NULL)
         return strdup(script_frame_language(frame));
-    char *place = report_frame_place(report, frame);
+    char *place = report_frame_place(p->report, frame);
     if (place != NULL)
         return place;
     return strdup(member_text(frame, "pc") != NULL ? member_text(frame, "pc") : "?");
 }
 
-struct columns {
-    int function, place;
-    bool share;
-};
-
-static void widen(int *width, char *text, int max) {
+static int widen(int width, char *text, int max) {
     int w = text == NULL ? 0 : width_of(text);
-    if (w > *width && w <= max)
-        *width = w;
     free(text);
+    return w > width && w <= max ? w : width;
 }
 
-/* ---- what of a stack is shown --------------------------------------------------------------- */
-
-enum { INNERMOST = 6, OUTERMOST = 4, AROUND = 2 }; /* shown at least */
-
-struct choice {
-    const json_t *frames;
-    bool *shown; /* each of them */
-    size_t count, left;
-};
-
-static void take(struct choice *c, size_t from, size_t to) {
-    for (size_t i = from; i < to && i < c->count && c->left != 0; i++)
-        if (!c->shown[i]) {
-            c->shown[i] = true;
-            c->left--;
-        }
-}
-
-/* Of a stack that is too long both ends and what is around the app's own frame, then its other frames that
- * are the app's, then the innermost. */
-static void take_some(struct choice *c, const json_t *report, const json_t *own) {
-    size_t at = 0;
-    while (at < c->count && json_array_get(c->frames, at) != own)
-        at++;
-    take(c, 0, INNERMOST);
-    take(c, c->count - OUTERMOST, c->count);
-    if (at < c->count)
-        take(c, at > AROUND ? at - AROUND : 0, at + AROUND + 1);
-    for (size_t i = 0; own != NULL && i < c->count; i++)
-        if (report_frame_origin(report, json_array_get(c->frames, i)) == report_frame_origin(report, own))
-            take(c, i, i + 1);
-    take(c, 0, c->count);
-}
-
-/* Frames of our own that stand between the program and its wait never are. False: no memory. */
-static bool choose(const struct page *p, struct choice *c, const json_t *own) {
-    size_t max = p->options->max_frames;
-    c->count = json_array_size(c->frames);
-    c->shown = calloc(c->count + 1, sizeof *c->shown);
-    if (c->shown == NULL)
-        return false;
-    c->left = max;
-    if (max <= INNERMOST + OUTERMOST || c->count <= max)
-        memset(c->shown, true, c->count);
-    else
-        take_some(c, p->report, own);
-    for (size_t i = 0; i < c->count; i++)
-        c->shown[i] &= !report_frame_is_ours(p->report, json_array_get(c->frames, i));
-    return true;
-}
-
-static struct columns measure(const struct choice *chosen) {
-    struct columns c = {.function = 16};
+/* The function gives way where the terminal is narrow. */
+static struct columns measure(const struct page *p, const struct choice *chosen) {
+    struct columns c = {.function = FUNCTION_MIN};
+    int width = p->options->width;
     for (size_t i = 0; i < chosen->count; i++) {
         const json_t *frame = json_array_get(chosen->frames, i);
         if (!chosen->shown[i])
             continue;
-        widen(&c.function, function_text(frame), FUNCTION_WIDTH_MAX);
-        widen(&c.place, render_place(frame), PLACE_WIDTH_MAX);
+        c.function = widen(c.function, function_text(p, frame, 0), INT_MAX);
+        c.place = widen(c.place, render_place(frame), PLACE_MAX);
+        if (p->options->all_frames)
+            c.module = widen(c.module, module_text(p, frame), INT_MAX);
         c.share |= json_object_get(frame, "share") != NULL;
     }
+    int room = width - (c.share ? SHARE_COLUMNS : NO_SHARE_COLUMNS) - (c.place > 0 ? c.place + 2 : 0) -
+               (c.module > 0 ? c.module + 2 : 0);
+    if (width > 0 && c.function > room)
+        c.function = room > FUNCTION_MIN ? room : FUNCTION_MIN;
     return c;
 }
 
-/* ---- its lines ------------------------------------------------------------------------------ */
+/* ---- their lines --------------------------------------------------------------------------- */
 
-/* True: it was too long for its column. */
-static bool put_column(const struct page *p, const char *style, char *text, int width) {
+static void put_column(const struct page *p, const char *style, char *text, int width) {
     int w = text == NULL ? 0 : width_of(text);
     fputs(style, p->out);
     render_text(p->out, text);
     fputs(style[0] != 0 ? p->style.end : "", p->out);
-    if (w <= width)
-        fprintf(p->out, "%*s", width - w + 2, "");
+    fprintf(p->out, "%*s", w < width ? width - w : 0, "");
     free(text);
-    return w > width;
 }
 
-/* A name that is too long all the same has a line of its own, so that what follows stays in its columns. */
 static void put_frame(const struct page *p, const json_t *frame, const struct columns *c, bool bold) {
     const json_t *share = json_object_get(frame, "share");
+    char *place = render_place(frame);
+    bool placed = place != NULL && place[0] != 0;
     if (share != NULL)
-        fprintf(p->out, "%6.0f %%  ", json_number_value(share) * 100);
+        fprintf(p->out, "%5.0f%%  ", json_number_value(share) * 100);
     else
-        fprintf(p->out, "%s", c->share ? "          " : "    ");
-    if (put_column(p, bold ? p->style.bold : "", function_text(frame), c->function))
-        fprintf(p->out, "\n%*s", (c->share ? 10 : 4) + c->function + 2, "");
-    if (c->place != 0)
-        put_column(p, "", render_place(frame), c->place);
-    char *module = module_text(p->report, frame);
-    fputs(p->style.dim, p->out);
-    render_text(p->out, module);
-    fprintf(p->out, "%s\n", p->style.end);
-    free(module);
+        fprintf(p->out, "%*s", c->share ? SHARE_COLUMNS : NO_SHARE_COLUMNS, "");
+    put_column(p, bold ? p->style.bold : "", function_text(p, frame, p->options->width > 0 ? c->function : 0),
+               placed || c->module > 0 ? c->function + 2 : 0);
+    if (placed || c->module > 0)
+        put_column(p, "", place, c->module > 0 && c->place > 0 ? c->place + 2 : 0);
+    else
+        free(place);
+    if (c->module > 0)
+        put_column(p, p->style.dim, module_text(p, frame), 0);
+    fputc('\n', p->out);
 }
 
-static void put_stop(const struct page *p, const json_t *stack) {
+void render_stop(const struct page *p, const json_t *stack) {
     static const struct {
         const char *word, *text;
     } stops[] = {
-        {"no-unwind-information", "there is no unwind information for the last frame"},
-        {"unreadable", "the stack could not be read any further"},
-        {"no-progress", "the stack is damaged, or the unwind information is wrong"},
-        {"limit", "there is more of it than the 64 KiB that are looked at"},
+        {"no-unwind-information", "no unwind information for the last frame"},
+        {"unreadable", "its memory cannot be read"},
+        {"no-progress", "it is damaged, or the unwind information is wrong"},
+        {"limit", "64 KiB of it were read"},
         {"no-answer",
-         "the thread gave no answer; it may be busy in the kernel still, block or ignore the signal that asks, have a "
-         "handler of its own for it, be under a filter, or see no /proc of its namespace of processes"},
+         "the thread did not answer; it may be busy in the kernel, block or ignore the signal, handle it, be "
+         "under a filter, or see no /proc of its PID namespace"},
         {"exited", "the thread ended"},
-        {"no-room", "its alternate signal stack is too small for the signal that asks"},
+        {"no-room", "its alternate signal stack is too small"},
     };
     const char *stop = member_text(stack, "stop");
-    long long cut = member_int(stack, "cut");
-    if (cut > 0)
-        fprintf(p->out, "    (%lld frame%s of the middle %s left out)\n", cut, by_count(cut, "", "s"),
-                by_count(cut, "was", "were"));
     const char *what =
-        json_array_size(json_object_get(stack, "frames")) == 0 ? "no stack" : "not a whole stack";
+        json_array_size(json_object_get(stack, "frames")) == 0 ? "no stack" : "stack ends here";
+    char text[256];
     for (size_t i = 0; stop != NULL && i < sizeof stops / sizeof stops[0]; i++)
-        if (strcmp(stop, stops[i].word) == 0)
-            fprintf(p->out, "    (%s: %s)\n", what, stops[i].text);
-}
-
-/* Its shares are of the whole hang, also where that has no stack. */
-static void put_unknown(const struct page *p) {
-    struct stack_time t = report_stack_time(p->report);
-    if (t.known >= STACK_TIME_ALL)
-        return;
-    fprintf(p->out, "    (no stack for %.0f %% of the time", 100 * (1 - t.known));
-    if (!t.is_exact)
-        fputs(", or one that begins elsewhere", p->out);
-    else if (t.no_answer)
-        fputs(
-            ": the thread ran and gave no answer, or could not be asked; it may block the signal, have a handler of its own for it, or "
-            "be under a filter",
-            p->out);
-    fputs(")\n", p->out);
-}
-
-/* How many are left out at `at`, those of our own not counted. */
-static size_t left_out_at(const struct page *p, const struct choice *c, size_t at) {
-    size_t left = 0;
-    for (size_t i = at; i < c->count && !c->shown[i]; i++)
-        left += !report_frame_is_ours(p->report, json_array_get(c->frames, i));
-    return left;
+        if (strcmp(stop, stops[i].word) == 0) {
+            snprintf(text, sizeof text, "(%s: %s)", what, stops[i].text);
+            render_wrapped(p, p->style.dim, "    ", NO_SHARE_COLUMNS, text);
+        }
 }
 
 void render_stack(const struct page *p, const json_t *stack, bool hot) {
-    const json_t *own = hot ? report_own_frame(p->report) : NULL;
     struct choice chosen = {.frames = json_object_get(stack, "frames")};
-    if (!choose(p, &chosen, own))
+    const json_t *own = report_own_frame_of(p->report, chosen.frames);
+    size_t hidden = 0;
+    if (!choose(p, &chosen))
         return;
-    struct columns c = measure(&chosen);
-    struct fans *fans = hot ? render_fans(p->report, chosen.frames) : NULL;
-    bool all = true;
+    struct columns c = measure(p, &chosen);
+    struct branches *branches = hot ? render_branches(p->report, chosen.frames) : NULL;
     for (size_t i = 0; i < chosen.count; i++) {
         const json_t *frame = json_array_get(chosen.frames, i);
-        size_t left = i == 0 || chosen.shown[i - 1] ? left_out_at(p, &chosen, i) : 0;
-        if (left != 0)
-            fprintf(p->out, "    (%zu frame%s left out)\n", left, by_count((int64_t)left, "", "s"));
-        all &= left == 0;
-        if (chosen.shown[i]) {
-            put_frame(p, frame, &c, frame == own);
-            render_fan(p, fans, i, c.share ? 10 : 4);
+        if (!chosen.shown[i]) {
+            hidden += !report_frame_is_ours(p->report, frame);
+            continue;
         }
+        put_frame(p, frame, &c, frame == own);
+        render_branch(p, branches, i, c.share ? SHARE_COLUMNS : NO_SHARE_COLUMNS);
     }
-    if (!all) {
-        fputs("    (all frames: ", p->out);
-        render_command(p, p->options->called, member_text(p->report, "id"), "");
-        fputs(")\n", p->out);
+    int64_t cut = member_int(stack, "cut");
+    if (cut > 0)
+        fprintf(p->out, "    (%" PRId64 " frame%s of the middle %s not in the report)\n", cut,
+                by_count(cut, "", "s"), by_count(cut, "is", "are"));
+    render_stop(p, stack);
+    if (hot && hidden != 0) {
+        fprintf(p->out, "%s  ", p->style.dim);
+        render_hidden(p, hidden, "");
+        fprintf(p->out, "%s\n", p->style.end);
     }
-    put_stop(p, stack);
-    if (hot)
-        put_unknown(p);
-    free(fans);
+    free(branches);
     free(chosen.shown);
 }

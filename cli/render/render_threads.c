@@ -1,59 +1,82 @@
 /* SPDX-License-Identifier: MIT
  *
- * The threads of a report as text. Ordinary code.
+ * The threads of a report: the one that has the lock first, with its frames; the others in a line each.
  */
+#include "cli/reader/reports.h"
 #include "cli/render/render_parts.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-static void put_thread(const struct page *p, const json_t *thread) {
-    const json_t *cpu = json_object_get(thread, "cpu_percent"), *stack = json_object_get(thread, "stack");
-    fprintf(p->out, "\n  %sthread %" PRId64, p->style.bold, member_int(thread, "tid"));
-    if (member_text(thread, "name") != NULL) {
-        fputs(" ", p->out);
-        render_text(p->out, member_text(thread, "name"));
+static void put_state(const struct page *p, const json_t *thread) {
+    const char *state = member_text(thread, "state"), *syscall = member_text(thread, "syscall");
+    bool waits = state != NULL && (strcmp(state, "blocked") == 0 || strcmp(state, "uninterruptible") == 0);
+    if (state != NULL) {
+        fputs(waits ? "waits" : strcmp(state, "running") == 0 ? "runs" : "", p->out);
+        if (!waits && strcmp(state, "running") != 0)
+            render_text(p->out, state);
     }
-    fputs(p->style.end, p->out);
-    if (json_is_true(json_object_get(thread, "watched")))
-        fputs("  watched", p->out);
-    if (member_text(thread, "state") != NULL) {
-        fputs("  ", p->out);
-        render_text(p->out, member_text(thread, "state"));
-    }
-    if (member_text(thread, "syscall") != NULL) {
+    if (waits && syscall != NULL) {
         fputs(" in ", p->out);
-        render_text(p->out, member_text(thread, "syscall"));
+        render_text(p->out, syscall);
     }
+}
+
+static void put_summary(const struct page *p, const json_t *thread, bool owner) {
+    const json_t *cpu = json_object_get(thread, "cpu_percent");
+    int64_t waits_for = member_int(thread, "waits_for_tid");
+    fprintf(p->out, "  %" PRId64, member_int(thread, "tid"));
+    if (member_text(thread, "name") != NULL) {
+        fputs(" \"", p->out);
+        render_text(p->out, member_text(thread, "name"));
+        fputc('"', p->out);
+    }
+    if (json_is_true(json_object_get(thread, "watched")))
+        fputs(" (watched)", p->out);
+    if (owner)
+        fputs(", has the mutex", p->out);
+    fputs("  ", p->out);
+    put_state(p, thread);
     if (cpu != NULL)
-        fprintf(p->out, "  %.0f %% of a processor", json_number_value(cpu));
-    if (member_int(thread, "waits_for_tid") != 0)
-        fprintf(p->out, "  waits for thread %" PRId64, member_int(thread, "waits_for_tid"));
-    if (stack == NULL && member_text(thread, "error") != NULL) {
-        fputs("  no stack: ", p->out);
+        fprintf(p->out, ", %.0f%% CPU", json_number_value(cpu));
+    if (waits_for != 0)
+        fprintf(p->out, ", waits for thread %" PRId64, waits_for);
+    if (json_object_get(thread, "stack") == NULL && member_text(thread, "error") != NULL) {
+        fputs(", no stack: ", p->out);
         render_text(p->out, member_text(thread, "error"));
     }
     fputc('\n', p->out);
-    if (stack != NULL)
+}
+
+static void put_stack(const struct page *p, const json_t *thread) {
+    const json_t *stack = json_object_get(thread, "stack");
+    size_t hidden = 0;
+    if (stack != NULL && p->options->threads)
         render_stack(p, stack, false);
+    else if (stack != NULL)
+        render_own_frames(p, json_object_get(stack, "frames"), &hidden);
 }
 
 void render_threads(const struct page *p) {
     const json_t *threads = json_object_get(p->report, "threads");
-    size_t count = json_array_size(threads);
-    if (count == 0)
+    const json_t *owner =
+        render_thread(p->report, member_int(json_object_get(p->report, "cause"), "lock_owner_tid"));
+    int64_t missing = member_int(p->report, "threads_left_out");
+    if (json_array_size(threads) == 0 && missing == 0)
         return;
-    if (!p->options->threads) {
-        if (p->options->not_kept)
-            return;
-        fprintf(p->out, "\n%s  %zu thread%s in the report: ", p->style.dim, count,
-                by_count((int64_t)count, "", "s"));
-        render_command(p, p->options->called, member_text(p->report, "id"), " --threads");
-        fprintf(p->out, "%s\n", p->style.end);
-        return;
+    render_heading(p, "Threads");
+    if (owner != NULL) {
+        put_summary(p, owner, true);
+        put_stack(p, owner);
     }
-    for (size_t i = 0; i < count; i++)
-        put_thread(p, json_array_get(threads, i));
-    int64_t left = member_int(p->report, "threads_left_out");
-    if (left > 0)
-        fprintf(p->out, "\n  %" PRId64 " more thread%s left out\n", left, by_count(left, " was", "s were"));
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *thread = json_array_get(threads, i);
+        if (thread == owner)
+            continue;
+        put_summary(p, thread, false);
+        if (p->options->threads)
+            put_stack(p, thread);
+    }
+    if (missing > 0)
+        fprintf(p->out, "  %" PRId64 " thread%s not captured\n", missing, by_count(missing, "", "s"));
 }

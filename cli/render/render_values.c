@@ -5,18 +5,27 @@
 #include "cli/base/shell_quote.h"
 #include "cli/base/terminal.h"
 #include "cli/render/render_parts.h"
+#include "cli/render/short_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_MIN (60 * NS_PER_S)
+#define ID_END_CHARS 6
 
 const char *render_duration(char text[RENDER_DURATION_BYTES], int64_t ns) {
-    if (ns >= 3600 * INT64_C(1000000000))
-        snprintf(text, RENDER_DURATION_BYTES, "%" PRId64 " h %" PRId64 " min", ns / 3600 / 1000000000,
-                 ns / 60 / 1000000000 % 60);
+    if (ns >= 60 * NS_PER_MIN - NS_PER_S / 2)
+        snprintf(text, RENDER_DURATION_BYTES, "%" PRId64 " h %02" PRId64 " min",
+                 (ns + NS_PER_MIN / 2) / NS_PER_MIN / 60, (ns + NS_PER_MIN / 2) / NS_PER_MIN % 60);
+    else if (ns >= 100 * NS_PER_S - NS_PER_S / 20)
+        snprintf(text, RENDER_DURATION_BYTES, "%" PRId64 " min %02" PRId64 " s",
+                 (ns + NS_PER_S / 2) / NS_PER_S / 60, (ns + NS_PER_S / 2) / NS_PER_S % 60);
     else if (ns >= 999500000)
-        snprintf(text, RENDER_DURATION_BYTES, "%.3f s", (double)ns / 1e9);
+        snprintf(text, RENDER_DURATION_BYTES, "%.1f s", (double)ns / 1e9);
     else if (ns >= 1000000)
         snprintf(text, RENDER_DURATION_BYTES, "%.0f ms", (double)ns / 1e6);
     else
@@ -24,19 +33,36 @@ const char *render_duration(char text[RENDER_DURATION_BYTES], int64_t ns) {
     return text;
 }
 
-const char *render_time(char text[RENDER_TIME_BYTES], const char *rfc3339) {
+static const char *local_time(char text[RENDER_TIME_BYTES], const char *rfc3339, const char *format) {
     struct tm utc = {0}, local;
     snprintf(text, RENDER_TIME_BYTES, "%s", rfc3339 != NULL ? rfc3339 : "");
     if (rfc3339 == NULL || strptime(rfc3339, "%Y-%m-%dT%H:%M:%S", &utc) == NULL)
         return text;
     time_t when = timegm(&utc);
     if (localtime_r(&when, &local) != NULL)
-        strftime(text, RENDER_TIME_BYTES, "%Y-%m-%d %H:%M:%S", &local);
+        strftime(text, RENDER_TIME_BYTES, format, &local);
     return text;
+}
+
+const char *render_time(char text[RENDER_TIME_BYTES], const char *rfc3339) {
+    return local_time(text, rfc3339, "%Y-%m-%d %H:%M:%S");
+}
+
+const char *render_clock(char text[RENDER_TIME_BYTES], const char *rfc3339) {
+    return local_time(text, rfc3339, "%H:%M:%S");
 }
 
 bool render_wants_colour(FILE *out) {
     return terminal_wants_colour(fileno(out));
+}
+
+int render_width(FILE *out) {
+    return isatty(fileno(out)) ? terminal_columns(fileno(out)) : 0;
+}
+
+const char *render_short_id(const char *id) {
+    size_t n = strlen(id);
+    return n > ID_END_CHARS ? id + n - ID_END_CHARS : id;
 }
 
 struct style render_style(bool colour) {
@@ -53,13 +79,39 @@ int64_t member_int(const json_t *object, const char *name) {
     return json_integer_value(json_object_get(object, name));
 }
 
-void render_command(const struct page *p, const char *called, const char *id, const char *option) {
+void render_command(FILE *out, const struct page *p, const char *called, const char *id, const char *option) {
     char word[256] = "";
     if (id != NULL)
-        quote_word(word, sizeof word, id); /* the report says it: it may be anything */
-    render_text(p->out, own_command());
-    fputs(" show ", p->out);
-    render_text(p->out, called != NULL ? called : word);
-    fputs(option, p->out);
-    render_text(p->out, p->options->spool_words);
+        quote_word(word, sizeof word, render_short_id(id)); /* the report says it: it may be anything */
+    render_text(out, own_command());
+    fputs(" show ", out);
+    render_text(out, called != NULL ? called : word);
+    fputs(option, out);
+    render_text(out, p->options->spool_words);
+}
+
+/* ---- wrapping ------------------------------------------------------------------------------ */
+
+void render_wrapped(const struct page *p, const char *style, const char *label, int indent,
+                    const char *text) {
+    int used = width_of(label);
+    bool first = true;
+    fprintf(p->out, "%s%s", style, label);
+    for (size_t n; *text != 0; text += n + (text[n] == ' ')) {
+        n = strcspn(text, " ");
+        char *word = strndup(text, n);
+        int width = word != NULL ? width_of(word) : 0;
+        if (!first && p->options->width > 0 && used + 1 + width > p->options->width) {
+            fprintf(p->out, "\n%*s", indent, "");
+            used = indent;
+        } else if (!first) {
+            fputc(' ', p->out);
+            used++;
+        }
+        render_text(p->out, word);
+        used += width;
+        first = false;
+        free(word);
+    }
+    fprintf(p->out, "%s\n", style[0] != 0 ? p->style.end : "");
 }

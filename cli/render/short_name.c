@@ -147,7 +147,7 @@ static char *called_by_handler(const char *name) {
 }
 
 char *short_name(const char *name, int width) {
-    char *text = width_of(name) > width ? called_by_handler(name) : NULL;
+    char *text = called_by_handler(name);
     if (text == NULL)
         text = strdup(name);
     if (text != NULL && width_of(text) > width)

@@ -15,8 +15,6 @@
 #include "cli/render/render.h"
 #include "os/os.h"
 
-#define FRAMES_SHOWN 24
-
 static const char *text_of(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
     return text != NULL ? text : "";
@@ -71,12 +69,12 @@ static void put_repeat(FILE *out, const json_t *report, const struct hang_row *r
 
 static void put_whole(const struct reporter *r, FILE *out, const json_t *report, const json_t *notes) {
     struct render_options o = {.colour = r->colour,
+                               .width = render_width(stderr),
                                .not_kept = r->options->not_kept,
+                               .head = "hangdog: ",
                                .notes = notes,
-                               .max_frames = r->options->not_kept ? 0 : FRAMES_SHOWN,
                                .spool_words = r->options->spool_words};
-    render_report(out, report, &o);
-    fputc('\n', out);
+    render_hang(out, report, &o);
 }
 
 static char *finish(FILE *out, char **text) {

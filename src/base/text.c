@@ -101,22 +101,6 @@ void hd_text_fixed(struct hd_text *t, double v, unsigned decimals) {
     hd_text_padded(t, scaled % scale, decimals);
 }
 
-void hd_text_duration(struct hd_text *t, uint64_t ns) {
-    if (ns >= HD_NS_PER_S - HD_NS_PER_MS / 2) {
-        uint64_t ms = (ns + HD_NS_PER_MS / 2) / HD_NS_PER_MS;
-        hd_text_u64(t, ms / 1000);
-        hd_text_mem(t, ".", 1);
-        hd_text_padded(t, ms % 1000, 3);
-        hd_text_str(t, " s");
-    } else if (ns >= HD_NS_PER_MS) {
-        hd_text_u64(t, (ns + HD_NS_PER_MS / 2) / HD_NS_PER_MS);
-        hd_text_str(t, " ms");
-    } else {
-        hd_text_u64(t, ns / HD_NS_PER_US);
-        hd_text_str(t, " us");
-    }
-}
-
 /* Days since 1970-01-01 to a date of the Gregorian calendar. Years begin on 1 March, so that the leap day is
  * the last of its year; 400 of them (an era) have 146,097 days. */
 static void date_of_days(uint64_t days, uint64_t *year, unsigned *month, unsigned *day) {

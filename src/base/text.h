@@ -26,8 +26,6 @@ void hd_text_hex(struct hd_text *t, uint64_t v);                     /* 0x… */
 void hd_text_hex_bytes(struct hd_text *t, const uint8_t *bytes, size_t n);
 /* With up to 9 decimals, rounded. What is no number, or too large for one, is written as 0. */
 void hd_text_fixed(struct hd_text *t, double v, unsigned decimals);
-/* A duration for a person: "2.003 s", "350 ms", "12 us". */
-void hd_text_duration(struct hd_text *t, uint64_t ns);
 /* RFC 3339, UTC, nanoseconds: "2026-01-31T12:00:00.000000001Z". */
 void hd_text_time(struct hd_text *t, uint64_t wall_ns);
 

@@ -6,6 +6,7 @@
 #include "cause/cause.h"
 
 #include "base/text.h"
+#include "cause/sentence.h"
 #include "os/syscall_table.h"
 
 #include <string.h>
@@ -117,16 +118,14 @@ static enum hd_cause_kind of_call(const struct hd_evidence *e) {
     return uninterruptible ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
 }
 
-/* It waits for the thread that waits for the reply: on a condition variable, or on nothing but an event
- * descriptor. */
-static bool waits_for_reply(const struct hd_evidence *e) {
+bool hd_cause_waits_for_reply(const struct hd_evidence *e) {
     return e->asked != NULL && e->lock_owner_tid == 0 &&
            (hd_syscall_wait(e->syscall_nr) == HD_WAIT_LOCK ||
             (hd_syscall_wait(e->syscall_nr) == HD_WAIT_ANY && e->fd_kind == HD_FD_EVENT));
 }
 
 enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
-    return waits_for_reply(e) ? HD_CAUSE_NETWORK : of_call(e);
+    return hd_cause_waits_for_reply(e) ? HD_CAUSE_NETWORK : of_call(e);
 }
 
 static bool same_wait(const struct hd_evidence *a, const struct hd_evidence *b) {
@@ -150,7 +149,8 @@ static void add_owner(uint64_t *lead_ns, struct hd_evidence *kept, uint64_t ns, 
     }
 }
 
-static void add_child(struct hd_cause_sums *s, uint64_t ns, int32_t pid) {
+static void add_child(struct hd_cause_sums *s, uint64_t ns, const struct hd_evidence *e) {
+    const int32_t pid = e->child_pid;
     struct hd_evidence *kept = &s->best[HD_CAUSE_CHILD].evidence;
     uint64_t *run_ns = &s->best[HD_CAUSE_CHILD].run_ns, *most_ns = &s->best[HD_CAUSE_CHILD].other_ns;
     if (pid == 0)
@@ -161,6 +161,7 @@ static void add_child(struct hd_cause_sums *s, uint64_t ns, int32_t pid) {
     if (kept->child_pid == 0 || *run_ns > *most_ns) {
         *most_ns = *run_ns;
         kept->child_pid = pid;
+        memcpy(kept->child_name, e->child_name, sizeof kept->child_name);
     }
 }
 
@@ -176,7 +177,7 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
     if (!first && same_wait(kept, e)) {
         s->best[kind].ns += ns;
         if (kind == HD_CAUSE_CHILD) {
-            add_child(s, ns, e->child_pid);
+            add_child(s, ns, e);
             return;
         }
         s->best[kind].run_ns += ns;
@@ -258,160 +259,6 @@ void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns) {
         s->ns[i] = least(s->ns[i], total_ns);
 }
 
-/* ---- the sentence ------------------------------------------------------------------------- */
-
-static const char *descriptor_name(uint8_t kind) {
-    static const char text[][24] = {
-        [HD_FD_FILE] = "a file",         [HD_FD_INET] = "a network socket",
-        [HD_FD_UNIX] = "a local socket", [HD_FD_PIPE] = "a pipe",
-        [HD_FD_EPOLL] = "an epoll set",  [HD_FD_EVENT] = "an event descriptor",
-        [HD_FD_TTY] = "the terminal",    [HD_FD_OTHER] = "a descriptor",
-    };
-    return kind != HD_FD_NONE && kind < sizeof text / sizeof text[0] ? text[kind] : NULL;
-}
-
-static void add_field(struct hd_text *t, const char *field, size_t size) {
-    hd_text_mem(t, field, strnlen(field, size));
-}
-
-static void say_call(struct hd_text *t, const char *verb, const struct hd_evidence *e) {
-    const char *call = e->syscall_nr == HD_SYSCALL_NONE ? NULL : hd_syscall_name(e->syscall_nr);
-    hd_text_str(t, verb);
-    if (call != NULL) {
-        hd_text_str(t, " in ");
-        hd_text_str(t, call);
-    } else if (e->syscall_nr != HD_SYSCALL_NONE) {
-        hd_text_str(t, " in system call ");
-        hd_text_i64(t, e->syscall_nr);
-    }
-}
-
-static void say_object(struct hd_text *t, const struct hd_evidence *e) {
-    const char *kind = descriptor_name(e->fd_kind);
-    if (e->path[0] != 0) {
-        hd_text_str(t, " on ");
-        add_field(t, e->path, sizeof e->path);
-    } else if (e->peer[0] != 0) {
-        hd_text_str(t, " with ");
-        add_field(t, e->peer, sizeof e->peer);
-    } else if (kind != NULL) {
-        hd_text_str(t, " on ");
-        hd_text_str(t, kind);
-    }
-}
-
-/* " for 1.980 s of 2.000 s" */
-static void say_time(struct hd_text *t, uint64_t ns, uint64_t total_ns) {
-    hd_text_str(t, " for ");
-    hd_text_duration(t, ns);
-    if (total_ns - ns < total_ns / 100)
-        return; /* as good as all of it */
-    hd_text_str(t, " of ");
-    hd_text_duration(t, total_ns);
-}
-
-static void say_lock(struct hd_text *t, const struct hd_evidence *e, bool several) {
-    if (e->lock_address == 0) {
-        say_call(t, "waited for a lock", e);
-        say_object(t, e);
-    } else if (e->joined_tid != 0) {
-        hd_text_str(t, several ? "waited for the end of several threads, among them "
-                               : "waited for the end of thread ");
-        hd_text_i64(t, e->joined_tid);
-        hd_text_str(t, several ? "," : "");
-    } else if (e->lock_owner_tid == 0) {
-        say_call(t, "blocked", e);
-        hd_text_str(t, " at ");
-        hd_text_hex(t, e->lock_address);
-    } else {
-        hd_text_str(t, "waited for the mutex at ");
-        hd_text_hex(t, e->lock_address);
-        hd_text_str(t, e->several ? ", held by several threads, longest by " : ", held by thread ");
-        hd_text_i64(t, e->lock_owner_tid);
-        hd_text_str(t, ",");
-    }
-}
-
-static void say_child(struct hd_text *t, const struct hd_evidence *e) {
-    hd_text_str(t, "waited for ");
-    if (e->child_pid > 0) {
-        hd_text_str(t, e->several ? "several child processes, longest for " : "child process ");
-        hd_text_i64(t, e->child_pid);
-        hd_text_str(t, e->several ? "," : "");
-    } else {
-        hd_text_str(t, "a child process");
-    }
-    say_call(t, "", e);
-}
-
-static void say_reply(struct hd_text *t, const struct hd_evidence *e) {
-    hd_text_str(t, "waited for ");
-    hd_text_str(t, e->awaited);
-    hd_text_str(t, " in ");
-    hd_text_str(t, e->asked);
-    if (e->peer[0] != 0) {
-        hd_text_str(t, ", by way of ");
-        add_field(t, e->peer, sizeof e->peer);
-        hd_text_str(t, ",");
-    }
-}
-
-/* "blocked in openat on f3", or where other waits took some of the time "blocked, longest in openat on f3,":
- * that is sure of one that has half of it. */
-static void say_blocked(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind,
-                        bool several) {
-    const struct hd_evidence *e = &s->best[kind].evidence;
-    uint64_t ns = s->ns[kind];
-    several &= e->syscall_nr != HD_SYSCALL_NONE;
-    say_call(t,
-             !several                         ? "blocked"
-             : s->best[kind].run_ns >= ns / 2 ? "blocked, longest"
-                                              : "blocked, among others",
-             e);
-    say_object(t, e);
-    if (several)
-        hd_text_str(t, ",");
-}
-
-static void say_detail(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
-    const struct hd_evidence *e = &s->best[kind].evidence;
-    bool several = s->best[kind].ns < s->ns[kind] - s->ns[kind] / 64; /* other waits took some of the time */
-    switch (kind) {
-    case HD_CAUSE_CPU:
-        hd_text_str(t, "ran");
-        break;
-    case HD_CAUSE_STARVED:
-        hd_text_str(t, "was ready to run and got no processor");
-        break;
-    case HD_CAUSE_LOCK:
-        say_lock(t, e, several);
-        break;
-    case HD_CAUSE_CHILD:
-        say_child(t, e);
-        break;
-    case HD_CAUSE_PAGE_FAULT:
-        if (hd_syscall_wait(e->syscall_nr) == HD_WAIT_MEMORY) {
-            say_call(t, "blocked", e);
-            hd_text_str(t, " on the memory map or a page of it");
-        } else {
-            hd_text_str(t, "waited for a page of memory to be read");
-        }
-        break;
-    case HD_CAUSE_NETWORK:
-        if (waits_for_reply(e)) {
-            say_reply(t, e);
-            break;
-        } /* fallthrough */
-    case HD_CAUSE_SLEEP:
-    case HD_CAUSE_DISK:
-    case HD_CAUSE_UI:
-    case HD_CAUSE_UNKNOWN:
-    case HD_CAUSE_KINDS:
-        say_blocked(t, s, kind, several);
-        break;
-    }
-}
-
 void hd_cause_forget_paths(struct hd_cause_sums *s) {
     for (int i = 0; i < HD_CAUSE_KINDS; i++)
         s->best[i].evidence.path[0] = s->best[i].evidence.peer[0] = '\0';
@@ -429,7 +276,7 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     out->kind = (uint8_t)kind;
     hd_text_init(&t, out->detail, sizeof out->detail);
     if (s->ns[kind] == 0) {
-        hd_text_str(&t, "nothing was seen of it");
+        hd_cause_say(&t, s, HD_CAUSE_KINDS);
         return;
     }
     const struct hd_evidence *e = &s->best[kind].evidence;
@@ -445,11 +292,7 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
         out->lock_address = e->lock_address;
         out->lock_owner_tid = e->lock_owner_tid;
     }
-    if (e->state == HD_RUN_GONE)
-        hd_text_str(&t, "nothing was seen of it");
-    else
-        say_detail(&t, s, kind);
-    say_time(&t, s->ns[kind], s->total_ns);
+    hd_cause_say(&t, s, e->state == HD_RUN_GONE ? HD_CAUSE_KINDS : kind);
 }
 
 /* ---- deadlocks ---------------------------------------------------------------------------- */
@@ -465,13 +308,13 @@ void hd_cause_say_ring(struct hd_cause *c) {
     struct hd_text t;
     hd_text_init(&t, c->detail, sizeof c->detail);
     if (c->deadlock_count == 1) {
-        hd_text_str(&t, "deadlock: the thread waits for a lock that it holds itself");
+        hd_text_str(&t, "deadlock: the thread waits for a mutex that it holds itself");
         return;
     }
-    hd_text_str(&t, "deadlock: thread ");
+    hd_text_str(&t, "deadlock: ");
     for (uint32_t i = 0; i < c->deadlock_count; i++) {
         hd_text_i64(&t, c->deadlock[i]);
-        hd_text_str(&t, " waits for ");
+        hd_text_str(&t, " -> ");
     }
     hd_text_i64(&t, c->deadlock[0]);
 }

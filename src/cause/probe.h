@@ -36,6 +36,7 @@ struct hd_evidence {
     bool vforked;           /* a clone that waits until its child has memory of its own, or has ended */
     bool excused;           /* no hang: a child has the terminal, or another thread serves the loop */
     int32_t child_pid;      /* of it, or of a wait for one; 0 */
+    char child_name[16];    /* its program's; empty: not known */
     uint64_t child_ns;      /* when it was started, at the latest; UINT64_MAX: that does not matter */
     char path[64];          /* base name of the file; empty */
     char peer[64];          /* peer of the socket; empty */

@@ -95,7 +95,7 @@ class Blame(unittest.TestCase):
         plugin = self.compile(PLUGIN, "extensions/resize.so", "-shared", "-fPIC")
         hang, text = self.run_it(self.compile(LOOP % (HOST % plugin), "app"))
         self.assertEqual("resize_image", hang["function"])
-        self.assertIn("called by resize_image (", text)
+        self.assertIn(" in resize_image (resize.c:", text)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class ManyExecs(Command):
 
     def test_images_that_only_wait(self):
         done, kinds, _ = self.watched(20)
-        self.assertRegex(done.stderr, r"hung for 8\d\d ms")
+        self.assertRegex(done.stderr, r"hang of 8\d\d ms")
         self.assertEqual(["hang", "session"], sorted(kinds), done.stderr)
 
     @unittest.skipIf(SANITIZER, "their runtimes start too slowly")

@@ -42,7 +42,7 @@ class OnHang(SideBySide):
             program = self.start(loop(1.6, "hang0.7", 0.5, told), ["--on-hang", "env >env"], env=env)
             self.assertEqual(0, program.wait(), program.errors)
             self.assertEqual((str(env) + "\n", 0), (program.output, server.asked), program.errors)
-            self.assertIn("hung for", program.errors)
+            self.assertIn("hang of ", program.errors)
             lines = (pathlib.Path(program.folder) / "env").read_text().splitlines()
             self.assertLessEqual({"%s=%s" % one for one in env.items()}, set(lines))
             with contextlib.suppress(OSError):
@@ -150,9 +150,9 @@ class Long(SideBySide):
         self.assertFalse(json.loads(copy.read_text())["complete"])
         (line,) = self.told_of(program)
         self.assertRegex(line, r"^hangdog: python3\[\d+\] frozen for [56]\.\d+ s, still going: <module>")
-        self.assertNotIn("hung for", program.errors)
+        self.assertNotIn("hang of ", program.errors)
         self.assertEqual(0, program.wait())
-        self.assertEqual((1, 1), (len(self.told_of(program)), program.errors.count("hung for")), program.errors)
+        self.assertEqual((1, 1), (len(self.told_of(program)), program.errors.count("hang of ")), program.errors)
 
     def beside_not_while_it_is_stopped(self):
         """It sleeps through its stop."""
@@ -161,7 +161,7 @@ class Long(SideBySide):
         program.stop_for(6.5)
         self.assertEqual(0, program.wait())
         self.assertEqual([], self.told_of(program))
-        self.assertEqual(1, program.errors.count("hung for"), program.errors)
+        self.assertEqual(1, program.errors.count("hang of "), program.errors)
         self.assertTrue(json.loads((pathlib.Path(program.folder) / "copy").read_text())["complete"])
 
     def beside_later_by_what_it_was_stopped(self):

@@ -37,7 +37,7 @@ class Spools(Command):
         closed.mkdir(mode=0)
         complaint = r"\Ahangdog: reading the spool %s: Permission denied; [^\n]+\n\Z" % closed
         for arguments, status, words in ((["list"], 1, "write-report"), (["list", "--json"], 1, id),
-                                         (["show", "latest"], 0, "hung for"), (["show", id], 0, "hung for")):
+                                         (["show", "latest"], 0, "hang of "), (["show", id], 0, "hang of ")):
             done = self.run_here(*arguments, "--no-symbols")
             self.assertRegex(done.stderr, complaint)
             self.assertEqual(status, done.returncode, arguments)
@@ -118,7 +118,7 @@ class Spools(Command):
             (self.spool / f"{first}.json").write_text("{")
             out, errors = self.run_while_it_goes(self.spool / f"{gone}.json", *arguments)
             self.assertRegex(errors, r"\Ahangdog: [^\n]*%s[^\n]*torn[^\n]*\n\Z" % first)
-            self.assertIn(last[-6:] if order == 1 else "hung for", out)
+            self.assertIn(last[-6:] if order == 1 else "hang of ", out)
             self.assertNotIn(gone, out)
             for id in (first, last):
                 (self.spool / f"{id}.json").unlink()

@@ -133,7 +133,7 @@ def reporter_writes(runner):
 
 def hangs_printed(text):
     """How many hangs have lines in what `hangdog run` printed: in full, or as a repeat."""
-    return text.count("hung for") + text.count("hangdog: same hang again")
+    return len(re.findall(r"(?m)^hangdog: (?:fatal hang|hang|slow launch) of ", text)) + text.count("hangdog: same hang again")
 
 
 class Between(typing.NamedTuple):
@@ -207,8 +207,8 @@ class Program:
 
     @property
     def told(self):
-        """The lines that `hangdog run` itself says at the end."""
-        return [line for line in self.errors.splitlines() if line.startswith("hangdog: ")]
+        """The lines that `hangdog run` itself says, without those of single hangs."""
+        return re.findall(r"(?m)^hangdog: (?!(?:fatal hang|hang|slow launch) of ).*", self.errors)
 
     def wait(self, limit=None):
         return self.process.wait(limit or PATIENCE)

@@ -153,7 +153,7 @@ class Redis(RealCase):
         report = self.assert_one_hang(server, "cpu")
         self.assert_in_hot_stack("lua_pcall", report)
         self.assertEqual("redis-check-rdb", hot_modules(report)[0])
-        self.assertIn("Hangdog does not look into Lua", server.errors)
+        self.assertIn("no Lua names: Hangdog does not read Lua's stacks", server.errors)
         self.assert_duration(report, server.slow_ns)
         self.assertEqual(0, report["excluded_ns"])
 

@@ -39,8 +39,8 @@ CAUSES = {
 }
 # GDBus and QtDBus wait for a thread of theirs that talks to the bus: by which function is said.
 ASKED = {
-    "dbus-call": "waited for a reply by D-Bus in g_dbus_connection_call_sync, by way of dbus-",
-    "QDBus": "waited for a reply by D-Bus in QDBusConnection::call, by way of dbus-",
+    "dbus-call": "waited for a reply by D-Bus in g_dbus_connection_call_sync, through dbus-",
+    "QDBus": "waited for a reply by D-Bus in QDBusConnection::call, through dbus-",
 }
 
 

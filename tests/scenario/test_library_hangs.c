@@ -321,7 +321,7 @@ static void a_named_pipe_is_no_file(void **state) {
     const json_t *by_path = json_object_get(json_array_get(hangs, 0), "cause");
     const json_t *by_descriptor = json_object_get(json_array_get(hangs, 1), "cause");
     assert_string_equal(report_text(by_path, "path"), "a pipe"); /* the call's path, without its folders */
-    assert_non_null(strstr(report_text(by_descriptor, "detail"), "blocked in read on a pipe"));
+    assert_non_null(strstr(report_text(by_descriptor, "detail"), "waited in read on a pipe"));
     assert_string_not_equal(report_cause(json_array_get(hangs, 1)), "disk");
     json_decref(hangs);
     looper_stop(&looper);

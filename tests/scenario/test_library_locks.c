@@ -266,8 +266,8 @@ static void behind_a_lock_of_a_file_the_file_is_told(void **state) {
     static const struct {
         void (*take)(uint64_t);
         const char *said;
-    } kinds[] = {{take_flock, "waited for a lock in flock on queue.lock for "},
-                 {take_fcntl, "waited for a lock in fcntl on queue.lock for "}};
+    } kinds[] = {{take_flock, "waited for a file lock in flock on queue.lock"},
+                 {take_fcntl, "waited for a file lock in fcntl on queue.lock"}};
     (void)state;
     snprintf(locked, sizeof locked, "%s/queue.lock", spool.path);
     int fd = open(locked, O_RDWR | O_CREAT, 0600);

@@ -156,25 +156,23 @@ static size_t load_all(const struct spool *s, json_t **reports, size_t most) {
     return count;
 }
 
-/* " for 1.980 s of 2.000 s" */
-static double second_figure(const char *detail) {
-    const char *of = detail != NULL ? strstr(detail, " of ") : NULL;
-    double value = 0;
-    char unit[4] = "";
-    for (const char *next; of != NULL && (next = strstr(of + 1, " of ")) != NULL; of = next) {
+/* "ran on a CPU for 98% of the time": the part in nanoseconds. */
+static double part_of(const char *detail, double ns) {
+    const char *percent = detail != NULL ? strstr(detail, "% of the time") : NULL;
+    size_t digits = 0;
+    while (percent != NULL && percent - detail > (ptrdiff_t)digits &&
+           percent[-1 - (ptrdiff_t)digits] >= '0' && percent[-1 - (ptrdiff_t)digits] <= '9') {
+        digits++;
     }
-    if (of == NULL || sscanf(of, " of %lf %3s", &value, unit) != 2) {
-        return 0;
-    }
-    return value * (strcmp(unit, "s") == 0 ? 1e9 : strcmp(unit, "ms") == 0 ? 1e6 : 0);
+    return digits > 0 ? strtod(percent - digits, NULL) / 100 * ns : 0;
 }
 
-/* No part of a hang exceeds it: the sentence rounds to a millisecond. */
+/* No part of a hang exceeds it. */
 static void assert_parts_fit(const json_t *report) {
     const json_t *cause = json_object_get(report, "cause");
     double ns = (double)report_ns(report, "duration_ns");
     double parts[] = {
-        second_figure(report_text(cause, "detail")),
+        part_of(report_text(cause, "detail"), ns),
         (double)json_integer_value(json_object_get(cause, "run_delay_ns")),
         (double)json_integer_value(json_object_get(cause, "throttled_ns")),
         (double)json_integer_value(json_object_get(json_object_get(report, "hot_stack"), "duration_ns"))};

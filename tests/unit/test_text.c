@@ -56,18 +56,6 @@ static void decimals_are_rounded(void **state) {
     assert_string_equal(buffer, "0.0");
 }
 
-static void durations_read_well(void **state) {
-    (void)state;
-    hd_text_duration(fresh(), 2003 * HD_NS_PER_MS);
-    assert_string_equal(buffer, "2.003 s");
-    hd_text_duration(fresh(), 999 * HD_NS_PER_MS);
-    assert_string_equal(buffer, "999 ms");
-    hd_text_duration(fresh(), 999999999);
-    assert_string_equal(buffer, "1.000 s");
-    hd_text_duration(fresh(), 12345);
-    assert_string_equal(buffer, "12 us");
-}
-
 /* The C library's calendar is the oracle: the first and last second of each day for 600 years, and beyond. */
 static void dates_agree_with_the_c_library(void **state) {
     (void)state;
@@ -121,7 +109,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_written_whole),
         cmocka_unit_test(decimals_are_rounded),
-        cmocka_unit_test(durations_read_well),
         cmocka_unit_test(dates_agree_with_the_c_library),
         cmocka_unit_test(what_does_not_fit_is_cut),
         cmocka_unit_test(a_name_is_cut_at_the_end_of_a_character_and_says_so),

@@ -97,20 +97,20 @@ static void assert_told(const struct hd_hang *h, enum hd_cause_kind kind, const 
 /* Every sample meets it while it computes: what it did in between tell its figures alone. */
 static void only_what_it_ran_for_is_told_as_running(void **state) {
     (void)state;
-    assert_told(a_turn(30 * HD_NS_PER_MS, 0, 5), HD_CAUSE_CPU, "ran for 900 ms of 1.500 s");
-    assert_told(a_turn(24 * HD_NS_PER_MS, 0, 2), HD_CAUSE_CPU, "ran for 720 ms of 1.500 s");
+    assert_told(a_turn(30 * HD_NS_PER_MS, 0, 5), HD_CAUSE_CPU, "ran on a CPU for 60% of the time");
+    assert_told(a_turn(24 * HD_NS_PER_MS, 0, 2), HD_CAUSE_CPU, "ran on a CPU for 48% of the time");
 }
 
 /* Interrupts and a hypervisor take time that its figures leave out. */
 static void one_that_never_left_its_processor_ran_all_the_time(void **state) {
     (void)state;
-    assert_told(a_turn(30 * HD_NS_PER_MS, 0, 0), HD_CAUSE_CPU, "ran for 1.500 s");
+    assert_told(a_turn(30 * HD_NS_PER_MS, 0, 0), HD_CAUSE_CPU, "ran on a CPU for 100% of the time");
 }
 
 static void what_it_waited_for_a_processor_is_not_its_blocking(void **state) {
     (void)state;
     assert_told(a_turn(10 * HD_NS_PER_MS, 40 * HD_NS_PER_MS, 5), HD_CAUSE_STARVED,
-                "was ready to run and got no processor for 1.200 s of 1.500 s");
+                "no CPU was free for 80% of the time (load or quota)");
 }
 
 static void what_it_did_in_between_is_what_a_later_sample_finds(void **state) {
@@ -119,7 +119,7 @@ static void what_it_did_in_between_is_what_a_later_sample_finds(void **state) {
     struct hd_hang *h = hd_hang_begin(&k, &message);
     running(h, INTERVAL, (struct hd_sched){10 * HD_NS_PER_MS, 0, 2});
     running(h, 2 * INTERVAL, (struct hd_sched){20 * HD_NS_PER_MS, 0, 3});
-    assert_told(h, HD_CAUSE_CPU, "ran for 20 ms of 100 ms"); /* so far */
+    assert_told(h, HD_CAUSE_CPU, "ran on a CPU for 20% of the time"); /* so far */
     struct hd_last_sample now = h->last;
     now.at_ns = 3 * INTERVAL;
     now.sched = (struct hd_sched){30 * HD_NS_PER_MS, 0, 4};
@@ -127,7 +127,7 @@ static void what_it_did_in_between_is_what_a_later_sample_finds(void **state) {
     now.evidence.syscall_nr = SYS_clock_nanosleep;
     hd_hang_add(h, &now, 0);
     hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){40 * HD_NS_PER_MS, 0, 5});
-    assert_told(h, HD_CAUSE_SLEEP, "blocked in clock_nanosleep for 160 ms of 200 ms");
+    assert_told(h, HD_CAUSE_SLEEP, "slept in clock_nanosleep (80% of the time)");
 }
 
 /* It has not been back since it left its processor. */
@@ -143,7 +143,7 @@ static void what_it_waits_for_at_the_next_sample_it_did_not_run_for(void **state
     now.evidence.syscall_nr = SYS_clock_nanosleep;
     hd_hang_add(h, &now, 0);
     hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){60 * HD_NS_PER_MS, 0, 1});
-    assert_told(h, HD_CAUSE_SLEEP, "blocked in clock_nanosleep for 140 ms of 200 ms");
+    assert_told(h, HD_CAUSE_SLEEP, "slept in clock_nanosleep (70% of the time)");
 }
 
 /* The turn is first looked at when it is an interval old: of that the figures tell nothing. */
@@ -154,12 +154,12 @@ static void before_its_first_figures_it_did_as_after_them(void **state) {
     struct hd_hang *h = hd_hang_begin(&k, &message);
     running(h, 2 * INTERVAL, (struct hd_sched){INTERVAL, 0, 2});
     hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){3 * INTERVAL, 0, 3});
-    assert_told(h, HD_CAUSE_CPU, "ran for 200 ms");
+    assert_told(h, HD_CAUSE_CPU, "ran on a CPU for 100% of the time");
 
     h = hd_hang_begin(&k, &message);
     running(h, 2 * INTERVAL, (struct hd_sched){INTERVAL / 5, 0, 2});
     hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){INTERVAL / 5 + 2 * INTERVAL, 0, 3});
-    assert_told(h, HD_CAUSE_CPU, "ran for 120 ms of 200 ms");
+    assert_told(h, HD_CAUSE_CPU, "ran on a CPU for 60% of the time");
 }
 
 /* One of a thread that is in the kernel, and gives no answer. */

@@ -52,6 +52,19 @@ int32_t hd_child_awaited(const struct hd_probe_context *ctx, int tid, const stru
     return c->syscall_nr == SYS_wait4 && first > 0 ? first : newest;
 }
 
+void hd_child_name(const struct hd_probe_context *ctx, int32_t pid, char name[16]) {
+    char path[32], comm[17];
+    long n = 0;
+    hd_other_process_path(path, sizeof path, (uint64_t)pid, "comm");
+    int fd = hd_os_open(ctx->proc_fd, path);
+    if (fd >= 0)
+        n = hd_os.read(fd, comm, sizeof comm);
+    hd_os_close(fd);
+    memset(name, 0, 16);
+    if (n > 1)
+        memcpy(name, comm, (size_t)n - 1 < 16 ? (size_t)n - 1 : 15); /* ends with a newline */
+}
+
 bool hd_child_by_vfork(const struct hd_probe_context *ctx, const struct hd_capture *c) {
     uint64_t flags = c->syscall_args[0];
     if (c->syscall_nr == SYS_clone3 &&

@@ -22,4 +22,7 @@ int32_t hd_child_awaited(const struct hd_probe_context *ctx, int tid, const stru
 /* The clone that a thread is in waits for its child. All other clones wait for nothing. */
 bool hd_child_by_vfork(const struct hd_probe_context *ctx, const struct hd_capture *c);
 
+/* Its program's name, empty where it has gone. */
+void hd_child_name(const struct hd_probe_context *ctx, int32_t pid, char name[16]);
+
 #endif

@@ -16,7 +16,7 @@ static const struct {
 } hows[] = {
     [GDBUS] = {"a reply by D-Bus", "gdbus"},
     [QDBUS] = {"a reply by D-Bus", "QDBusConnection"},
-    [RESOLVER] = {"a name to be resolved", NULL},
+    [RESOLVER] = {"DNS", NULL},
     [QXCB] = {"a reply of the X server", "QXcbEventQueue"}, /* it reads what comes for all threads */
 };
 

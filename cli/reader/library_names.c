@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/reader/library_names.h"
+
+#include <string.h>
+
+bool begins_with(const char *text, const char *beginning) {
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+bool begins_with_any(const char *text, const char *const *beginnings) {
+    while (*beginnings != NULL && !begins_with(text, *beginnings))
+        beginnings++;
+    return *beginnings != NULL;
+}
+
+/* Of "<app::Big as core::fmt::Display>::fmt" the trait; NULL: none. */
+static const char *trait_of(const char *name) {
+    int depth = 0;
+    for (const char *at = name; *at != 0; at++) {
+        depth += (*at == '<') - (*at == '>' && at[-1] != '-');
+        if (depth == 0)
+            return NULL;
+        if (depth == 1 && begins_with(at, " as "))
+            return at + 4;
+    }
+    return NULL;
+}
+
+/* "core::fmt::write", "core::ptr::drop_in_place::<(app::Big, u8)>", not core::App::run() of C++.
+ * "<alloc::vec::Vec<T> as core::clone::Clone>::clone", where both the type and the trait are the library's; a
+ * type that has no path, or is made of others ("[app::Big]"), is a parameter or built in, and only the
+ * library may give those functions. Of its traits an app's type may be the argument, and then the app may
+ * give them, too ("<u64 as core::convert::From<app::Big>>::from"): that the name does not tell. std's maps
+ * are hashbrown's, and what the compiler makes for the library is in __rustc. */
+static bool is_of_rusts_library(const char *name) {
+    static const char *const crates[] = {
+        "std::", "core::", "alloc::", "__rustc::", "panic_unwind::", "hashbrown::", NULL};
+    const char *arguments = strstr(name, "::<");
+    size_t before = arguments != NULL ? (size_t)(arguments - name) : strlen(name);
+    if (name[0] != '<')
+        return memchr(name, '(', before) == NULL && begins_with_any(name, crates);
+    const char *type = name + strspn(name, "<&"), *trait = trait_of(name);
+    type += begins_with(type, "mut ") || begins_with(type, "dyn ") ? 4 : 0;
+    bool path = begins_with(type + strcspn(type, " :<>,()[]*"), "::");
+    return (trait == NULL || begins_with_any(trait, crates)) && (!path || begins_with_any(type, crates));
+}
+
+/* A template's result is told before its name, and may have a type of the standard library: "std::vector<int>
+ * app::make<int>(int)". What follows "operator" may have one, too. */
+static const char *behind_result(const char *name) {
+    const char *word = name;
+    int depth = 0;
+    for (const char *at = name; *at != 0 && (depth > 0 || *at != '('); at++) {
+        depth += (*at == '<') - (*at == '>' && at > name && at[-1] != '-');
+        if (depth == 0 && *at == ' ')
+            word = at + 1;
+        if (depth == 0 && begins_with(at, "operator") && (at == word || at[-1] == ':'))
+            break;
+    }
+    return word;
+}
+
+/* "std::map<...>::clear()", "void std::__introsort<...>(...)". But std::function's call of a lambda is all
+ * that is left of the lambda, and has its name in it. */
+bool is_of_standard_library(const char *name) {
+    const char *word = behind_result(name);
+    return ((begins_with(word, "std::") || begins_with(word, "__gnu_cxx::")) &&
+            strstr(name, "lambda") == NULL) ||
+           is_of_rusts_library(name);
+}
+
+/* Of the system or of a language's library, wherever its compiler is. */
+bool is_library_header(const char *file) {
+    static const char *const folders[] = {"/usr/include/", "/usr/local/include/", "/usr/lib/", "/rustc/",
+                                          "/rust/deps/",   "/usr/src/rustc-",     NULL};
+    return begins_with_any(file, folders) || strstr(file, "/include/c++/") != NULL ||
+           strstr(file, "/lib/rustlib/src/rust/") != NULL;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/reader/own_frame.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "cli/base/path.h"
+#include "cli/reader/frame_origin.h"
+#include "cli/reader/library_names.h"
+#include "cli/reader/reports.h"
+
+/* A comprehension is a function of its own in Python, and a part of the one that has it to its author. */
+static bool is_comprehension(const char *name) {
+    static const char *const ends[] = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"};
+    size_t n = name != NULL ? strlen(name) : 0;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (n >= strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* How well a frame stands for the hang: whose code it is, then whether it has a name, then whether it is in
+ * at least half of the time that is known; the leaf of a path that fans out has little of it. */
+static int rank_of(const json_t *report, const json_t *frame, double half) {
+    const json_t *share = json_object_get(frame, "share");
+    if (report_frame_is_ours(report, frame) || report_frame_is_start(frame))
+        return 0;
+    const char *name = json_string_value(json_object_get(frame, "function"));
+    bool most = (share == NULL || json_number_value(share) >= half) && !is_comprehension(name);
+    return 4 * (int)report_frame_origin(report, frame) + 2 * (name != NULL) + most;
+}
+
+static bool is_of_c_library(const json_t *report, const json_t *frame) {
+    static const char *const names[] = {"libc.", "libc-", "libpthread", "libm.", "libm-",
+                                        "librt", "ld-",   "linux-vdso", NULL};
+    const json_t *module = report_frame_module(report, frame);
+    const char *name = base_name(json_string_value(json_object_get(module, "path")));
+    return name != NULL && begins_with_any(name, names);
+}
+
+/* True for the program's main, of which only its place is known, where nothing of the program is called by
+ * it: what it calls into tells more. */
+static bool is_bare_main(const json_t *report, const json_t *frames, size_t at) {
+    if (json_object_get(json_array_get(frames, at), "function") != NULL)
+        return false;
+    for (size_t i = 0; i <= at; i++)
+        if ((report_frame_origin(report, json_array_get(frames, i)) == OF_PROGRAM) != (i == at))
+            return false;
+    while (is_of_c_library(report, json_array_get(frames, ++at)))
+        if (report_frame_is_start(json_array_get(frames, at)))
+            return true;
+    return false;
+}
+
+static bool is_named_librarys(const json_t *report, const json_t *frame) {
+    return json_object_get(frame, "function") != NULL && !report_frame_is_ours(report, frame) &&
+           !is_of_c_library(report, frame) && !report_frame_is_of_header(frame);
+}
+
+/* The first of the best among the first `count` frames. */
+static size_t best_of(const json_t *report, const json_t *frames, size_t count, bool librarys) {
+    size_t best = SIZE_MAX;
+    int best_rank = -1;
+    double half = report_stack_time(report).known / 2;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        int rank = rank_of(report, frame, half);
+        if (rank > best_rank && (!librarys || is_named_librarys(report, frame))) {
+            best = i;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+/* A module that the program loads by its own choice: of its own folders any, of the system's one in a folder
+ * of plug-ins. Languages' packages and well-known runtimes are neither, wherever they are. */
+bool report_frame_is_plugin(const json_t *report, const json_t *frame, bool systems) {
+    static const char *const folders[] = {"/modules/", "/plugins/", "/plugin/", "/addons/", NULL};
+    const json_t *module = report_frame_module(report, frame);
+    const char *path = json_string_value(json_object_get(module, "path"));
+    bool in_folder = false;
+    if (path == NULL || path[0] != '/' || report_is_program(report, module) ||
+        report_frame_is_of_header(frame) || report_module_is_library(path) ||
+        json_object_get(frame, "function") == NULL)
+        return false;
+    for (size_t i = 0; folders[i] != NULL; i++)
+        in_folder |= strstr(path, folders[i]) != NULL;
+    return !report_path_is_system(path) || (systems && in_folder);
+}
+
+/* The innermost plug-in's frame that the program's frame `own` calls, with half of the known time. One of the
+ * system's only where the program is of the system, too (nginx), or it is called by main's loop (a module of
+ * GTK): else the program asked for what it does. SIZE_MAX: none. */
+static size_t plugin_of(const json_t *report, const json_t *frames, size_t own) {
+    static const char *const programs[] = {"/usr/bin/", "/usr/sbin/", "/usr/libexec/", "/usr/lib/", "/bin/",
+                                           "/sbin/",    NULL};
+    const json_t *frame = json_array_get(frames, own);
+    const char *name = json_string_value(json_object_get(frame, "function"));
+    const char *path = json_string_value(json_object_get(report_frame_module(report, frame), "path"));
+    double half = report_stack_time(report).known / 2;
+    if (name == NULL || path == NULL || report_frame_origin(report, frame) != OF_PROGRAM)
+        return SIZE_MAX;
+    bool systems = begins_with_any(path, programs) || strcmp(name, "main") == 0;
+    for (size_t i = 0; i < own; i++) {
+        const json_t *share = json_object_get(json_array_get(frames, i), "share");
+        if (report_frame_is_plugin(report, json_array_get(frames, i), systems) &&
+            (share == NULL || json_number_value(share) >= half))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+json_t *report_own_frame_of(const json_t *report, const json_t *frames) {
+    size_t best = best_of(report, frames, json_array_size(frames), false), library = SIZE_MAX;
+    if (best != SIZE_MAX && is_bare_main(report, frames, best))
+        library = best_of(report, frames, best, true);
+    size_t plugin = best != SIZE_MAX ? plugin_of(report, frames, best) : SIZE_MAX;
+    return json_array_get(frames, plugin != SIZE_MAX ? plugin : library != SIZE_MAX ? library : best);
+}
+
+json_t *report_own_frame(const json_t *report) {
+    return report_own_frame_of(report, json_object_get(json_object_get(report, "hot_stack"), "frames"));
+}

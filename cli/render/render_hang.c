@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A hang in short form: the headline, why, the user's own frames, and what shows more.
+ */
+#include "cli/reader/reports.h"
+#include "cli/reader/script_frames.h"
+#include "cli/render/render_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL = 7, HEADLINE_INDENT = 2 };
+#define DELAY_SHARE 10 /* a tenth of the hang is worth a line */
+
+bool render_is_kind(const json_t *report, const char *kind) {
+    const char *have = member_text(report, "kind");
+    return have != NULL && strcmp(have, kind) == 0;
+}
+
+/* It goes on, or its process died, or the disk was full: no report knows which. */
+bool render_is_open(const json_t *report) {
+    return json_is_false(json_object_get(report, "complete")) && !render_is_kind(report, "live") &&
+           !render_is_kind(report, "fatal-hang");
+}
+
+char *render_own_function(const json_t *report, int width) {
+    const struct render_options none = {0};
+    const json_t *own = report_own_frame(report);
+    return own != NULL ? render_function(&(struct page){.report = report, .options = &none}, own, width)
+                       : NULL;
+}
+
+/* ---- the headline -------------------------------------------------------------------------- */
+
+static const char *noun_of(const json_t *report) {
+    const char *kind = member_text(report, "kind");
+    return render_is_kind(report, "launch")       ? "slow launch"
+           : render_is_kind(report, "fatal-hang") ? "fatal hang"
+           : render_is_kind(report, "live")       ? "turn"
+           : kind != NULL                         ? kind
+                                                  : "hang";
+}
+
+/* The main thread's loop goes without saying. */
+static void put_loop(FILE *out, const json_t *report) {
+    const json_t *loop = json_object_get(report, "loop");
+    const char *name = member_text(loop, "name");
+    if (name != NULL && name[0] != 0 && strcmp(name, "main") != 0)
+        fprintf(out, ", thread %" PRId64 " \"%s\"", member_int(loop, "tid"), name);
+}
+
+/* hang of 901 ms in lookup (lock.c:13), lockg[9123], 22:54:56 */
+static void put_headline(const struct page *p) {
+    char duration[RENDER_DURATION_BYTES], time[RENDER_TIME_BYTES];
+    const json_t *app = json_object_get(p->report, "app");
+    const char *started = member_text(p->report, "started_at"), *name = member_text(app, "name");
+    char *text = NULL, *own = render_own_function(p->report, p->options->width);
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out != NULL) {
+        fprintf(out, "%s%s of %s%s", p->options->head != NULL ? p->options->head : "", noun_of(p->report),
+                render_is_open(p->report) ? "at least " : "",
+                render_duration(duration, member_int(p->report, "duration_ns")));
+        if (own != NULL)
+            fprintf(out, " in %s", own);
+        fprintf(out, ", %s[%" PRId64 "]", name != NULL ? name : "?", member_int(app, "pid"));
+        put_loop(out, p->report);
+        fprintf(out, ", %s", p->options->dated ? render_time(time, started) : render_clock(time, started));
+        if (fclose(out) == 0)
+            render_wrapped(p, p->style.alarm, "", HEADLINE_INDENT, text);
+    }
+    free(text);
+    free(own);
+}
+
+/* ---- why and what else --------------------------------------------------------------------- */
+
+static void put_part(const struct page *p, int64_t ns, const char *what) {
+    char duration[RENDER_DURATION_BYTES], text[160];
+    int64_t whole = member_int(p->report, "duration_ns");
+    if (ns <= whole / DELAY_SHARE)
+        return;
+    snprintf(text, sizeof text, "%s: %s", render_duration(duration, ns < whole ? ns : whole), what);
+    render_wrapped(p, "", "  and  ", LABEL, text);
+}
+
+static void put_why(const struct page *p) {
+    const json_t *cause = json_object_get(p->report, "cause");
+    const char *kind = member_text(cause, "kind");
+    char *why = render_why(p);
+    if (why != NULL)
+        render_wrapped(p, "", "  why  ", LABEL, why);
+    free(why);
+    if (kind == NULL || strcmp(kind, "starved") != 0)
+        put_part(p, member_int(cause, "run_delay_ns"), "no CPU was free");
+    put_part(p, member_int(cause, "throttled_ns"), "the CPU quota of its control group was used up");
+}
+
+/* "killed by SIGINT (Ctrl-C) while it hung" */
+static void put_end(const struct page *p) {
+    static const char *const reasons[][2] = {{"SIGINT", " (Ctrl-C)"},
+                                             {"SIGHUP", " (its terminal closed)"},
+                                             {"SIGABRT", " (abort, or a watchdog)"},
+                                             {"SIGKILL", " (kill -9, or out of memory)"}};
+    const char *signal = member_text(json_object_get(p->report, "crash"), "signal"), *reason = "";
+    char text[128];
+    if (!render_is_kind(p->report, "fatal-hang"))
+        return;
+    for (size_t i = 0; signal != NULL && i < sizeof reasons / sizeof reasons[0]; i++)
+        reason = strcmp(signal, reasons[i][0]) == 0 ? reasons[i][1] : reason;
+    snprintf(text, sizeof text, "%s%s%s while it hung", signal != NULL ? "killed by " : "the process ended",
+             signal != NULL ? signal : "", reason);
+    render_wrapped(p, "", "  end  ", LABEL, text);
+}
+
+static void put_unsampled(const struct page *p) {
+    struct stack_time t = report_stack_time(p->report);
+    const char *why = !t.is_exact ? ", or in stacks that start elsewhere"
+                      : t.no_answer
+                          ? ": the thread ran and did not answer; it may block the signal, handle it, "
+                            "or be under a filter"
+                          : "";
+    char text[200];
+    if (t.known >= STACK_TIME_ALL)
+        return;
+    snprintf(text, sizeof text, "%.0f%% not sampled%s", 100 * (1 - t.known), why);
+    render_wrapped(p, "", "  note ", LABEL, text);
+}
+
+static void put_repeat(const struct page *p) {
+    const char *of = member_text(p->report, "repeat_of");
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = of != NULL ? open_memstream(&text, &bytes) : NULL;
+    if (out == NULL)
+        return;
+    fprintf(out, "repeat of %s", render_short_id(of));
+    if (!p->options->not_kept) {
+        fputs(", which has all: ", out);
+        render_command(out, p, p->options->repeated, of, "");
+    }
+    if (fclose(out) == 0)
+        render_wrapped(p, "", "  note ", LABEL, text);
+    free(text);
+}
+
+static void put_remarks(const struct page *p) {
+    char duration[RENDER_DURATION_BYTES], text[80];
+    int64_t excluded_ns = member_int(p->report, "excluded_ns");
+    put_end(p);
+    put_unsampled(p);
+    if (render_is_open(p->report))
+        render_wrapped(p, "", "  note ", LABEL, "no end on record: frozen still, killed, or disk full");
+    if (excluded_ns > 0) {
+        snprintf(text, sizeof text, "not counted: %s stopped", render_duration(duration, excluded_ns));
+        render_wrapped(p, "", "  note ", LABEL, text);
+    }
+    if (json_is_true(json_object_get(json_object_get(p->report, "process"), "debugger")))
+        render_wrapped(p, "", "  note ", LABEL, "a debugger or tracer was attached");
+    put_repeat(p);
+}
+
+/* ---- the last lines ------------------------------------------------------------------------ */
+
+static bool has_scripts(const json_t *report) {
+    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+    for (size_t i = 0; i < json_array_size(frames); i++)
+        if (script_frame_language(json_array_get(frames, i)) != NULL ||
+            report_frame_is_of_interpreter(report, json_array_get(frames, i)))
+            return true;
+    return false;
+}
+
+void render_hidden(const struct page *p, size_t hidden, const char *end) {
+    if (hidden != 0)
+        fprintf(p->out, "(%zu %s frame%s hidden; --all-frames)%s", hidden,
+                has_scripts(p->report) ? "interpreter and library" : "runtime",
+                by_count((int64_t)hidden, "", "s"), end);
+}
+
+/* "(7 runtime frames hidden; --all-frames)  more: hangdog show a7ac1f" */
+static void put_more(const struct page *p, size_t hidden) {
+    bool more = !p->options->not_kept;
+    if (hidden == 0 && !more)
+        return;
+    fprintf(p->out, "%s  ", p->style.dim);
+    render_hidden(p, hidden, more ? "  " : "");
+    if (more) {
+        fputs("more: ", p->out);
+        render_command(p->out, p, p->options->called, member_text(p->report, "id"), "");
+    }
+    fprintf(p->out, "%s\n", p->style.end);
+}
+
+/* At most one: the last is the one that the user can do something about. */
+static void put_hint(const struct page *p) {
+    const json_t *notes = p->options->notes;
+    const char *hint = json_string_value(json_array_get(notes, json_array_size(notes) - 1));
+    if (hint != NULL)
+        render_wrapped(p, p->style.dim, "  ", HEADLINE_INDENT, hint);
+}
+
+void render_short(const struct page *p, bool more) {
+    const json_t *hot = json_object_get(p->report, "hot_stack"), *frames = json_object_get(hot, "frames");
+    size_t hidden = 0;
+    put_headline(p);
+    put_why(p);
+    render_own_frames(p, frames, &hidden);
+    if (hot != NULL && json_array_size(frames) == 0)
+        render_stop(p, hot);
+    put_remarks(p);
+    if (more) {
+        put_more(p, hidden);
+        put_hint(p);
+    }
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The frames of the short form: the user's own, innermost first, each with what it called. Reports come from
+ * anywhere: what is missing or of another type reads as NULL, 0 or empty.
+ */
+#include "cli/reader/reports.h"
+#include "cli/reader/script_frames.h"
+#include "cli/render/render_parts.h"
+#include "cli/render/short_name.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_MAX = 5, NAME_MIN = 14, NAME_MAX = 40, PLACE_MIN = 10, MARGIN = 4 };
+#define SHARE_OF_PART 0.1 /* of a callee's time: a smaller part is not worth a word */
+
+struct line {
+    const json_t *frame;
+    char *name, *place, *tail;
+};
+
+struct lines {
+    struct line line[SHOWN_MAX];
+    size_t count, hidden;
+    size_t first; /* index of the first one in the stack */
+    bool own;     /* the first one is the user's */
+};
+
+static double share_of(const json_t *frame) {
+    const json_t *share = json_object_get(frame, "share");
+    return share != NULL ? json_number_value(share) : 1;
+}
+
+static bool is_named(const json_t *frame) {
+    const char *name = member_text(frame, "function");
+    return name != NULL && name[0] != 0;
+}
+
+const json_t *render_called(const json_t *report, const json_t *frames, size_t own) {
+    const char *own_name = member_text(json_array_get(frames, own), "function");
+    for (size_t i = own; i-- > 0;) {
+        const json_t *frame = json_array_get(frames, i);
+        if (report_frame_is_ours(report, frame) || report_frame_is_of_interpreter(report, frame) ||
+            !is_named(frame))
+            continue;
+        bool wraps = own_name != NULL && strcmp(own_name, member_text(frame, "function")) == 0;
+        return wraps ? NULL : frame;
+    }
+    return NULL;
+}
+
+/* ---- which frames -------------------------------------------------------------------------- */
+
+static size_t index_of(const json_t *frames, const json_t *frame) {
+    size_t i = 0;
+    while (i < json_array_size(frames) && json_array_get(frames, i) != frame)
+        i++;
+    return i;
+}
+
+/* Recursion is one line. */
+static bool is_same_function(const json_t *a, const json_t *b) {
+    return is_named(a) && json_equal(json_object_get(a, "function"), json_object_get(b, "function")) &&
+           json_equal(json_object_get(a, "file"), json_object_get(b, "file")) &&
+           json_equal(json_object_get(a, "line"), json_object_get(b, "line"));
+}
+
+static void choose(const struct page *p, const json_t *frames, struct lines *l) {
+    const json_t *own = report_own_frame_of(p->report, frames);
+    l->own =
+        own != NULL && (report_frame_is_own(p->report, own) || report_frame_is_plugin(p->report, own, true));
+    l->first = l->own ? index_of(frames, own) : 0;
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i),
+                     *last = l->count > 0 ? l->line[l->count - 1].frame : NULL;
+        if (report_frame_is_ours(p->report, frame))
+            continue;
+        bool wanted = i >= l->first && (!l->own || frame == own || report_frame_is_own(p->report, frame));
+        if (wanted && l->count < SHOWN_MAX && !(last != NULL && is_same_function(last, frame)))
+            l->line[l->count++].frame = frame;
+        else
+            l->hidden++;
+    }
+}
+
+/* ---- their texts --------------------------------------------------------------------------- */
+
+/* The frame of the user's that the first one calls with a smaller part of the time. */
+static const json_t *own_part(const struct page *p, const json_t *frames, size_t first) {
+    for (size_t i = first; i-- > 0;) {
+        const json_t *frame = json_array_get(frames, i);
+        if (report_frame_is_own(p->report, frame) && is_named(frame))
+            return frame;
+    }
+    return NULL;
+}
+
+/* "in pthread_mutex_lock", "96%, of that 58% in <genexpr> (aio.py:6)", "80%". */
+static char *tail_of(const struct page *p, const json_t *frames, const struct lines *l, size_t i, int width) {
+    double share = share_of(l->line[i].frame), part = 0;
+    const json_t *own = i == 0 && l->own ? own_part(p, frames, l->first) : NULL;
+    const json_t *called = own == NULL && i == 0 && l->own ? render_called(p->report, frames, l->first) : own;
+    char *name = NULL, *text = NULL;
+    if (called != NULL && share > 0)
+        part = share_of(called) / share;
+    bool most = part >= STACK_TIME_ALL, some = !most && part >= SHARE_OF_PART;
+    int room = width > 0 ? width - (some ? 21 : share < STACK_TIME_ALL ? 8 : 3) : 0;
+    if (width > 0 && room < 12)
+        room = 12;
+    if (most || some)
+        name = own != NULL ? render_function(p, own, room) : render_call(p, called, room);
+    if (name != NULL && some)
+        (void)!asprintf(&text, "%.0f%%, of that %.0f%% in %s", 100 * share, 100 * part, name);
+    else if (name != NULL && share < STACK_TIME_ALL)
+        (void)!asprintf(&text, "%.0f%%, in %s", 100 * share, name);
+    else if (name != NULL)
+        (void)!asprintf(&text, "in %s", name);
+    else if (share < STACK_TIME_ALL)
+        (void)!asprintf(&text, "%.0f%%", 100 * share);
+    free(name);
+    return text;
+}
+
+static int width_or_0(const char *text) {
+    return text != NULL ? width_of(text) : 0;
+}
+
+static void put_padded(const struct page *p, const char *style, const char *text, int width) {
+    fputs(style, p->out);
+    render_text(p->out, text);
+    fputs(style[0] != 0 ? p->style.end : "", p->out);
+    fprintf(p->out, "%*s", width > width_or_0(text) ? width - width_or_0(text) : 0, "");
+}
+
+/* "  > lookup          lock.c:13   in pthread_mutex_lock" */
+static void put_line(const struct page *p, const struct line *line, bool first, int name, int place) {
+    bool more = line->tail != NULL, placed = line->place != NULL && line->place[0] != 0;
+    fputs(first ? "  > " : "    ", p->out);
+    put_padded(p, first ? p->style.bold : "", line->name, placed || more ? name + 2 : 0);
+    if (placed || more)
+        put_padded(p, "", line->place, more ? place + 2 : 0);
+    render_text(p->out, line->tail);
+    fputc('\n', p->out);
+}
+
+void render_own_frames(const struct page *p, const json_t *frames, size_t *hidden) {
+    struct lines l = {0};
+    int name = NAME_MIN, place = PLACE_MIN, width = p->options->width;
+    choose(p, frames, &l);
+    for (size_t i = 0; i < l.count; i++) {
+        l.line[i].name = render_name(p, l.line[i].frame, width > 0 ? NAME_MAX : 0);
+        l.line[i].place = is_named(l.line[i].frame) ? render_place(l.line[i].frame) : NULL;
+        int w = width_or_0(l.line[i].name);
+        name = w > name && w <= NAME_MAX ? w : name;
+        w = width_or_0(l.line[i].place);
+        place = w > place ? w : place;
+    }
+    for (size_t i = 0; i < l.count; i++) {
+        int left = width > 0 ? width - MARGIN - name - 2 - place - 2 : 0;
+        l.line[i].tail = tail_of(p, frames, &l, i, width > 0 && left < 12 ? 12 : left);
+        put_line(p, &l.line[i], i == 0, name, place);
+        free(l.line[i].name);
+        free(l.line[i].place);
+        free(l.line[i].tail);
+    }
+    *hidden = l.hidden;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The last parts of a report: in which run and on which host it was, and what watching cost.
+ */
+#include "cli/base/shell_quote.h"
+#include "cli/render/render_parts.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+
+static void put_app(const struct page *p, FILE *out) {
+    const json_t *app = json_object_get(p->report, "app");
+    char time[RENDER_TIME_BYTES];
+    fputs(member_text(app, "name") != NULL ? member_text(app, "name") : "?", out);
+    if (member_text(app, "version") != NULL)
+        fprintf(out, " %s", member_text(app, "version"));
+    fprintf(out, ", pid %" PRId64, member_int(app, "pid"));
+    if (member_text(app, "started_at") != NULL)
+        fprintf(out, ", started %s", render_time(time, member_text(app, "started_at")));
+}
+
+static void put_host(const struct page *p, FILE *out) {
+    static const char *const names[] = {"os", "os_version", "kernel", "arch"};
+    const json_t *host = json_object_get(p->report, "host");
+    int64_t cpus = member_int(host, "cpus"), bytes = member_int(host, "memory_bytes");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (member_text(host, names[i]) != NULL)
+            fprintf(out, "%s%s", i == 0 ? "" : i == 1 ? " " : ", ", member_text(host, names[i]));
+    if (cpus > 0)
+        fprintf(out, ", %" PRId64 " CPU%s", cpus, by_count(cpus, "", "s"));
+    if (bytes > 0)
+        fprintf(out, ", %.1f GiB", (double)bytes / (1 << 30));
+}
+
+static void put_file(const struct page *p, FILE *out) {
+    char word[4 * PATH_MAX];
+    quote_word(word, sizeof word, p->options->file);
+    fputs(word, out);
+}
+
+static void put_line(const struct page *p, const char *label, void (*put)(const struct page *p, FILE *out)) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out != NULL) {
+        put(p, out);
+        if (fclose(out) == 0)
+            render_wrapped(p, "", label, 10, text);
+    }
+    free(text);
+}
+
+void render_run(const struct page *p) {
+    render_heading(p, "Run");
+    put_line(p, "  program ", put_app);
+    put_line(p, "  host    ", put_host);
+    if (p->options->file != NULL)
+        put_line(p, "  file    ", put_file);
+}
+
+void render_cost(const struct page *p) {
+    char longest[RENDER_DURATION_BYTES], all[RENDER_DURATION_BYTES], text[256];
+    const json_t *monitor = json_object_get(p->report, "monitor");
+    if (monitor == NULL)
+        return;
+    int64_t samples = member_int(monitor, "samples"), calls = member_int(monitor, "interrupted_syscalls");
+    render_heading(p, "Cost");
+    snprintf(
+        text, sizeof text,
+        "%" PRId64 " sample%s, pauses of %s in all, the longest %s, %" PRId64 " system call%s interrupted%s",
+        samples, by_count(samples, "", "s"), render_duration(all, member_int(monitor, "pause_total_ns")),
+        render_duration(longest, member_int(monitor, "pause_max_ns")), calls, by_count(calls, "", "s"),
+        json_is_true(json_object_get(monitor, "degraded")) ? "; fewer samples than usual, to cost less" : "");
+    render_wrapped(p, "", "  ", 2, text);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the thread did over the time of the hang: samples that are alike are one row.
+ */
+#include "cli/reader/reports.h"
+#include "cli/render/render_parts.h"
+#include "cli/render/short_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MAX = 12, NAME_MIN = 20 };
+
+struct row {
+    int64_t at_ns, for_ns;
+    const char *state, *syscall;
+    const json_t *own; /* NULL: no stack */
+};
+
+static bool is_same(const char *a, const char *b) {
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool is_alike(const struct row *a, const struct row *b) {
+    return is_same(a->state, b->state) && is_same(a->syscall, b->syscall) &&
+           json_equal(json_object_get(a->own, "function"), json_object_get(b->own, "function")) &&
+           (a->own == NULL) == (b->own == NULL);
+}
+
+static struct row row_of(const struct page *p, const json_t *entry) {
+    const json_t *stacks = json_object_get(json_object_get(p->report, "samples"), "stacks"),
+                 *index = json_object_get(entry, "stack");
+    const json_t *frames =
+        json_object_get(json_array_get(stacks, (size_t)json_integer_value(index)), "frames");
+    return (struct row){.at_ns = member_int(entry, "at_ns"),
+                        .for_ns = member_int(entry, "for_ns"),
+                        .state = member_text(entry, "state"),
+                        .syscall = member_text(entry, "syscall"),
+                        .own = json_is_integer(index) ? report_own_frame_of(p->report, frames) : NULL};
+}
+
+/* "    0 ms    901 ms  waits in futex    lookup (lock.c:13)" */
+static void put_row(const struct page *p, const struct row *row) {
+    char at[RENDER_DURATION_BYTES], took[RENDER_DURATION_BYTES], state[80];
+    bool waits = row->state != NULL &&
+                 (strcmp(row->state, "blocked") == 0 || strcmp(row->state, "uninterruptible") == 0);
+    snprintf(state, sizeof state, "%s%s%.40s",
+             row->state == NULL                    ? "?"
+             : waits                               ? "waits"
+             : strcmp(row->state, "running") == 0  ? "runs"
+             : strcmp(row->state, "runnable") == 0 ? "wants a CPU"
+                                                   : "stopped",
+             waits && row->syscall != NULL ? " in " : "", waits && row->syscall != NULL ? row->syscall : "");
+    render_duration(at, row->at_ns);
+    render_duration(took, row->for_ns);
+    fprintf(p->out, "  at %8s  for %8s  ", row->at_ns == 0 ? "0 ms" : at, took);
+    render_text(p->out, state);
+    char *name = row->own != NULL
+                     ? render_function(p, row->own, p->options->width > 0 ? p->options->width - 55 : 0)
+                     : NULL;
+    if (name != NULL) {
+        fprintf(p->out, "%*s  ", width_of(state) < NAME_MIN ? NAME_MIN - width_of(state) : 0, "");
+        render_text(p->out, name);
+    }
+    fputc('\n', p->out);
+    free(name);
+}
+
+void render_timeline(const struct page *p) {
+    const json_t *timeline = json_object_get(json_object_get(p->report, "samples"), "timeline");
+    size_t rows = 0, count = json_array_size(timeline);
+    if (count == 0)
+        return;
+    render_heading(p, "Timeline");
+    for (size_t i = 0; i < count;) {
+        struct row row = row_of(p, json_array_get(timeline, i));
+        for (i++; i < count; i++) {
+            struct row next = row_of(p, json_array_get(timeline, i));
+            if (!is_alike(&row, &next))
+                break;
+            row.for_ns += next.for_ns;
+        }
+        if (rows++ < ROWS_MAX)
+            put_row(p, &row);
+    }
+    if (rows > ROWS_MAX)
+        fprintf(p->out, "  %s(%zu later rows; --json has all)%s\n", p->style.dim, rows - ROWS_MAX,
+                p->style.end);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why it hung, as a sentence. The report has one of its own; threads' names and places come from elsewhere in
+ * it. Reports come from anywhere: what is missing or of another type reads as NULL, 0 or empty.
+ */
+#include "cli/render/render_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The report's sentence, with the names of the threads that it mentions. */
+static void put_detail(FILE *out, const json_t *report, const char *detail) {
+    static const char word[] = "thread ";
+    const size_t n = sizeof word - 1;
+    for (const char *at; (at = strstr(detail, word)) != NULL;) {
+        char *end;
+        long long tid = strtoll(at + n, &end, 10);
+        const json_t *thread = tid > 0 ? render_thread(report, tid) : NULL;
+        fwrite(detail, 1, (size_t)((thread != NULL ? at : at + n) - detail), out);
+        if (thread != NULL)
+            put_thread(out, tid, thread);
+        detail = thread != NULL ? end : at + n;
+    }
+    fputs(detail, out);
+}
+
+/* A dead process wrote its report before the end. */
+static void put_as_of(FILE *out, const json_t *report) {
+    char time[RENDER_DURATION_BYTES];
+    const json_t *hot = json_object_get(report, "hot_stack");
+    double share = json_number_value(json_object_get(hot, "share"));
+    double ns = share > 0 ? (double)member_int(hot, "duration_ns") / share : 0;
+    if (ns > 0 && ns < 0.9 * (double)member_int(report, "duration_ns") && !render_is_open(report))
+        fprintf(out, "; %s into it", render_duration(time, (int64_t)ns));
+}
+
+static void put_gil(FILE *out, const json_t *report) {
+    double share = json_number_value(json_object_get(json_object_get(report, "cause"), "share"));
+    fputs("waited for Python's GIL", out);
+    if (share > 0 && share < 0.95)
+        fprintf(out, " (%.0f%% of the time)", 100 * share);
+    render_who_ran(out, report);
+}
+
+char *render_why(const struct page *p) {
+    const json_t *cause = json_object_get(p->report, "cause");
+    const char *detail = member_text(cause, "detail");
+    char *text = NULL, *lock = render_lock(p);
+    size_t bytes;
+    FILE *out = detail != NULL ? open_memstream(&text, &bytes) : NULL;
+    if (out == NULL) {
+        free(lock);
+        return NULL;
+    }
+    if (lock != NULL)
+        fputs(lock, out);
+    else if (render_is_gil(p->report))
+        put_gil(out, p->report);
+    else
+        put_detail(out, p->report, detail);
+    put_as_of(out, p->report);
+    free(lock);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+char *render_cause(const json_t *report) {
+    const struct render_options none = {0};
+    return render_why(&(struct page){.report = report, .options = &none});
+}
