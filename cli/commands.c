@@ -2,8 +2,9 @@
 #include "cli/commands.h"
 
 /* Those of one group stand together. */
-static const struct command *const commands[] = {
-    &command_run, &command_dump, &command_list, &command_stats, &command_show, &command_doctor, NULL};
+static const struct command *const commands[] = {&command_run,      &command_dump, &command_list,
+                                                 &command_stats,    &command_show, &command_doctor,
+                                                 &command_complete, NULL};
 
 static const struct command_option before_command[] = {
     {.name = "json",
@@ -26,6 +27,11 @@ const struct command command_hangdog = {
     .example = {{"run -- ./server -p 80", "watch a program, show each hang"},
                 {"show", "the last hang in full"},
                 {"list --since yesterday", "what hung since yesterday"}},
+    .description =
+        "Hangdog watches the event loops of programs. Where a turn of a loop takes longer than a threshold, half a second, "
+        "the program hangs: Hangdog samples its stack meanwhile, and writes a report with the function that cost the "
+        "time, for how long, and why.\n\n"
+        "Reports are files in a spool, a folder for each app. Options may stand before the command, too.\n\n",
     .stops = true,
     .options = before_command,
     .commands = commands,

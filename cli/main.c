@@ -31,7 +31,9 @@ static int run_command(const char *name, int argc, char **argv) {
     struct suggestion nearest = {.word = name};
     for (const struct command *const *c = command_hangdog.commands; *c != NULL; c++) {
         struct call call = {*c, argc, argv, EXIT_ERROR};
-        suggestion_add(&nearest, (*c)->name);
+        if ((*c)->group != NULL) {
+            suggestion_add(&nearest, (*c)->name);
+        }
         if (strcmp((*c)->name, name) != 0) {
             continue;
         }

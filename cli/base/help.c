@@ -46,6 +46,9 @@ static void print_options(FILE *out, const struct command_option *options) {
 static void print_commands(FILE *out, const struct command *const *commands) {
     const char *group = "";
     for (const struct command *const *c = commands; *c != NULL; c++) {
+        if ((*c)->group == NULL) {
+            continue;
+        }
         if (strcmp(group, (*c)->group) != 0) {
             fprintf(out, "%s%s:", group[0] == '\0' ? "\n" : "   ", (*c)->group);
             group = (*c)->group;

@@ -55,7 +55,7 @@ struct command_option {
 
 struct command {
     const char *name;
-    const char *group; /* heading in the help of all commands */
+    const char *group; /* heading in the help of all commands; NULL: not for users */
     const char *about; /* one sentence without a stop */
     const char *usage; /* what follows the command's name */
     struct {
