@@ -32,6 +32,8 @@ struct hd_modules {
     /* `path` may be NULL: only the rest is wanted then. */
     int (*find)(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes);
     void *find_ctx;
+    /* Whether code may be run there, also in no module; NULL: that is not known. */
+    bool (*is_code)(const struct hd_modules *m, uint64_t pc);
     uint32_t count;                 /* modules are appended and keep their index until hd_modules_reset */
     uint32_t gone;                  /* of these the loader has unloaded since */
     uint32_t resets;                /* how often some were forgotten, or went */

@@ -40,16 +40,23 @@ bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint6
     return true;
 }
 
+/* An interpreter pushes return addresses by hand: no call is before them. */
+static bool may_return_to(struct hd_walker *w, uint64_t ra) {
+    const struct hd_modules *m = w->u->modules;
+    uint64_t target;
+    return hd_return_is_plausible(w, ra, false, &target) || (m->is_code != NULL && m->is_code(m, ra));
+}
+
 /* To the caller by the frame record (caller's frame pointer, return address) at `record`. HD_STEP_ON,
  * HD_STOP_ROOT, or HD_STOP_NO_UNWIND_INFORMATION when there is none: then nothing has changed. */
 static uint8_t step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
-    uint64_t pair[2], target;
+    uint64_t pair[2];
     if (record % 8 != 0 || record < w->regs.sp || !hd_stack_read(&w->stack, record, pair, sizeof pair))
         return HD_STOP_NO_UNWIND_INFORMATION;
     uint64_t ra = hd_arch_strip(pair[1]);
     if (pair[0] == 0 && ra == 0)
         return HD_STOP_ROOT;
-    if ((pair[0] != 0 && pair[0] <= record) || !hd_return_is_plausible(w, ra, false, &target))
+    if ((pair[0] != 0 && pair[0] <= record) || !may_return_to(w, ra))
         return HD_STOP_NO_UNWIND_INFORMATION;
     w->regs.pc = ra;
     w->regs.sp = record + 16;

@@ -110,4 +110,5 @@ void hd_modules_init_live(struct hd_modules *m, int mem_fd) {
         (struct hd_memory){.read = read_live, .touched = touched_live, .ctx = (void *)(intptr_t)mem_fd};
     m->find = find_live;
     m->find_ctx = NULL;
+    m->is_code = NULL;
 }
