@@ -20,7 +20,7 @@
 static int cmd_dump(int argc, char **argv);
 
 struct options {
-    bool json, all_frames, no_symbols;
+    bool json, all_frames, running, no_symbols;
 };
 
 static const struct command_option dump_options[] = {
@@ -28,6 +28,10 @@ static const struct command_option dump_options[] = {
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, all_frames),
      .help = "the frames of runtimes and libraries, too"},
+    {.name = "running",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, running),
+     .help = "stop each running thread for one copy of its stack, by ptrace"},
     {.name = "json",
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, json),
@@ -46,10 +50,11 @@ const struct command command_dump = {
     .usage = "[OPTIONS] PID|NAME",
     .example = {{"dump 4711", "why does this process not answer now?"},
                 {"dump redis-server", "the one process of that name"},
-                {"sudo hangdog dump 4711", "a process of another user"}},
+                {"dump --running 4711", "also what a thread on a CPU runs"}},
     .description =
         "The process needs no preparation. It is not stopped, not signalled and not traced: a thread that waits is read "
-        "where it is. A thread that runs has no stack; the line has its share of a CPU.\n\n"
+        "where it is. A thread that runs has no stack; its line has its share of a CPU. "
+        "With --running it is stopped for some 50 us, and the pause is printed.\n\n"
         "A name is that of the program, or of the script that it runs. Processes of another user, and where "
         "kernel.yama.ptrace_scope is not 0 all processes, need root.\n\n",
     .deep = true,
@@ -83,7 +88,7 @@ static int print(const json_t *report, const json_t *notes, const struct options
 static int dump(const struct live_process *p, const struct options *o) {
     struct live_threads threads;
     json_t *report = NULL, *notes = NULL;
-    int status = EXIT_ERROR, rc = live_threads_read(&threads, p);
+    int status = EXIT_ERROR, rc = live_threads_read(&threads, p, o->running);
     if (rc == 0) {
         report = live_report(&threads);
         rc = report == NULL ? -ENOMEM : 0;

@@ -21,6 +21,7 @@ struct text_page {
     const json_t *report;
     const struct dump_text_options *options;
     const char *bold, *dim, *alarm, *end;
+    size_t *hidden; /* frames that the text leaves out */
 };
 
 static const char *text_of(const json_t *object, const char *name) {
@@ -99,6 +100,7 @@ static void put_stack(const struct text_page *p, const json_t *stack) {
     for (size_t i = 0; i < own.count; i++) {
         put_frame(p, own.frame[i], i == 0 ? own.library : NULL, width, i == 0);
     }
+    *p->hidden += json_array_size(json_object_get(stack, "frames")) - own.count;
     own_frames_free(&own);
     if (number_of(stack, "cut") > 0) {
         fprintf(p->out, "    %s(%lld frames of the middle are left out)%s\n", p->dim,
@@ -119,10 +121,11 @@ static void put_state(const struct text_page *p, const json_t *thread) {
     if (detail != NULL) {
         render_text(p->out, detail);
     } else if (cpu != NULL) {
-        fprintf(p->out, "runs, %.0f%% CPU; no stack", json_number_value(cpu));
+        fprintf(p->out, "runs, %.0f%% CPU%s", json_number_value(cpu),
+                json_object_get(thread, "stack") != NULL ? "" : "; its stack: --running");
     } else if (state != NULL && strcmp(state, "stopped") == 0) {
         fputs("is stopped", p->out);
-    } else if (error != NULL && state != NULL && strcmp(state, "gone") == 0) {
+    } else if (state != NULL && strcmp(state, "gone") == 0) {
         fputs("has ended", p->out);
     } else if (error != NULL) {
         fputs("no stack: ", p->out);
@@ -132,21 +135,125 @@ static void put_state(const struct text_page *p, const json_t *thread) {
     }
 }
 
-static void put_thread(const struct text_page *p, const json_t *thread) {
+static void put_name(const struct text_page *p, const json_t *thread) {
     const char *name = text_of(thread, "name");
-    fprintf(p->out, "thread %lld", (long long)number_of(thread, "tid"));
     if (name != NULL) {
         fputs(" \"", p->out);
         render_text(p->out, name);
         fputs("\"", p->out);
     }
-    if (number_of(thread, "tid") == number_of(json_object_get(p->report, "app"), "pid")) {
-        fputs(" (main)", p->out);
+}
+
+/* Threads that do the same, at the same place. */
+struct group {
+    char *body; /* their text behind the names */
+    size_t bytes;
+    size_t *member, count, room;
+};
+
+struct groups {
+    struct group *item;
+    size_t count, room;
+};
+
+static bool is_main(const struct text_page *p, const json_t *thread) {
+    return number_of(thread, "tid") == number_of(json_object_get(p->report, "app"), "pid");
+}
+
+static char *body_of(const struct text_page *p, const json_t *thread, size_t *bytes) {
+    struct text_page q = *p;
+    char *body = NULL;
+    q.out = open_memstream(&body, bytes);
+    if (q.out == NULL) {
+        return NULL;
     }
-    fputs("  ", p->out);
-    put_state(p, thread);
-    fputc('\n', p->out);
-    put_stack(p, json_object_get(thread, "stack"));
+    put_state(&q, thread);
+    fputc('\n', q.out);
+    put_stack(&q, json_object_get(thread, "stack"));
+    fclose(q.out);
+    return body;
+}
+
+/* The group of this text, made if there is none; NULL: no memory. Takes `body`. */
+static struct group *group_of(struct groups *groups, char *body, size_t bytes, bool alone) {
+    for (size_t i = 0; !alone && i < groups->count; i++) {
+        struct group *g = &groups->item[i];
+        if (g->bytes == bytes && memcmp(g->body, body, bytes) == 0 && i > 0) {
+            free(body);
+            return g;
+        }
+    }
+    if (groups->count == groups->room) {
+        size_t room = groups->room != 0 ? 2 * groups->room : 64;
+        struct group *more = realloc(groups->item, room * sizeof *more);
+        if (more == NULL) {
+            free(body);
+            return NULL;
+        }
+        groups->item = more;
+        groups->room = room;
+    }
+    groups->item[groups->count] = (struct group){.body = body, .bytes = bytes};
+    return &groups->item[groups->count++];
+}
+
+static void add_member(struct group *g, size_t thread) {
+    if (g->count == g->room) {
+        size_t room = g->room != 0 ? 2 * g->room : 4;
+        size_t *more = realloc(g->member, room * sizeof *more);
+        if (more == NULL) {
+            return;
+        }
+        g->member = more;
+        g->room = room;
+    }
+    g->member[g->count++] = thread;
+}
+
+/* `3 threads "worker" (4712 4713 4714)`, of more the first numbers. */
+static void put_members(const struct text_page *p, const struct group *g) {
+    enum { SHOWN = 3 };
+    const json_t *threads = json_object_get(p->report, "threads");
+    const json_t *first = json_array_get(threads, g->member[0]);
+    if (g->count == 1) {
+        fprintf(p->out, "thread %lld", (long long)number_of(first, "tid"));
+        put_name(p, first);
+        fputs(is_main(p, first) ? " (main)" : "", p->out);
+        return;
+    }
+    fprintf(p->out, "%zu threads", g->count);
+    put_name(p, first);
+    for (size_t i = 0; i < g->count && i < SHOWN; i++) {
+        fprintf(p->out, "%s%lld", i == 0 ? " (" : " ",
+                (long long)number_of(json_array_get(threads, g->member[i]), "tid"));
+    }
+    fputs(g->count > SHOWN ? " ...)  each" : ")  each", p->out);
+}
+
+/* The main thread comes first, and is in no group. */
+static void put_threads(const struct text_page *p) {
+    const json_t *threads = json_object_get(p->report, "threads");
+    struct groups groups = {0};
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *thread = json_array_get(threads, i);
+        size_t bytes = 0;
+        char *body = body_of(p, thread, &bytes);
+        struct group *g = body != NULL ? group_of(&groups, body, bytes, is_main(p, thread)) : NULL;
+        if (g != NULL) {
+            add_member(g, i);
+        }
+    }
+    for (size_t i = 0; i < groups.count; i++) {
+        const struct group *g = &groups.item[i];
+        if (g->count != 0) {
+            put_members(p, g);
+            fputs(g->count > 1 ? " " : "  ", p->out);
+            fputs(g->body, p->out);
+        }
+        free(groups.item[i].body);
+        free(groups.item[i].member);
+    }
+    free(groups.item);
 }
 
 /* "deadlock: 8354 -> 8371 -> 8354". */
@@ -168,9 +275,27 @@ static void put_head(const struct text_page *p, size_t threads) {
             by_count((int64_t)threads, "", "s"), day != NULL ? day + 1 : time, p->end);
 }
 
+/* What was done to the process, and what the text leaves out. */
+static void put_hidden(const struct text_page *p) {
+    double pause_us = (double)number_of(json_object_get(p->report, "monitor"), "pause_total_ns") / 1e3;
+    if (pause_us > 0) {
+        fprintf(p->out, "%s(stopped running threads for %.0f us in all)%s\n", p->dim, pause_us, p->end);
+    }
+    if (*p->hidden != 0) {
+        fprintf(p->out, "%s(%zu frames hidden; --all-frames)%s\n", p->dim, *p->hidden, p->end);
+    }
+}
+
 int dump_text(FILE *out, const json_t *report, const struct dump_text_options *o) {
-    struct text_page p = {
-        .out = out, .report = report, .options = o, .bold = "", .dim = "", .alarm = "", .end = ""};
+    size_t hidden = 0;
+    struct text_page p = {.out = out,
+                          .report = report,
+                          .options = o,
+                          .bold = "",
+                          .dim = "",
+                          .alarm = "",
+                          .end = "",
+                          .hidden = &hidden};
     const json_t *threads = json_object_get(report, "threads"), *rings = json_object_get(report, "deadlocks");
     if (o->colour) {
         p.bold = "\033[1m";
@@ -179,12 +304,11 @@ int dump_text(FILE *out, const json_t *report, const struct dump_text_options *o
         p.end = "\033[0m";
     }
     put_head(&p, json_array_size(threads));
-    for (size_t i = 0; i < json_array_size(threads); i++) {
-        put_thread(&p, json_array_get(threads, i));
-    }
+    put_threads(&p);
     for (size_t i = 0; i < json_array_size(rings); i++) {
         put_ring(&p, json_array_get(rings, i));
     }
+    put_hidden(&p);
     for (size_t i = 0; i < json_array_size(o->notes); i++) {
         fputs(p.dim, out);
         render_text(out, json_string_value(json_array_get(o->notes, i)));

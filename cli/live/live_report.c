@@ -89,7 +89,8 @@ json_t *live_report(const struct live_threads *t) {
                            .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
                            .memory_bytes =
                                (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE)};
-    struct hd_monitor_cost cost = {.samples = t->count, .pause_total_ns = 0};
+    struct hd_monitor_cost cost = {
+        .samples = t->count, .pause_max_ns = t->pause_max_ns, .pause_total_ns = t->pause_total_ns};
     uint64_t took_ns = t->ended_ns - t->began_ns;
     struct hd_report r = {.kind = HD_REPORT_LIVE,
                           .complete = true,

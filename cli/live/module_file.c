@@ -86,6 +86,30 @@ static bool copy_segment(const struct live_process *p, int fd, uint64_t from, ui
     return true;
 }
 
+/* The loader has made addresses in memory of the file's own. */
+static bool copy_dynamic(const struct live_process *p, const struct mapped_file *f, uint64_t bias, int fd,
+                         const Elf64_Phdr *ph) {
+    Elf64_Dyn entries[256];
+    size_t bytes = ph->p_filesz < sizeof entries ? ph->p_filesz : sizeof entries;
+    if (pread(p->mem_fd, entries, bytes, (off_t)(bias + ph->p_vaddr)) != (ssize_t)bytes) {
+        return false;
+    }
+    for (size_t i = 0; i < bytes / sizeof entries[0]; i++) {
+        uint64_t *value = &entries[i].d_un.d_ptr;
+        *value -= *value - f->lo < f->hi - f->lo ? bias : 0;
+    }
+    return pwrite(fd, entries, bytes, (off_t)ph->p_offset) == (ssize_t)bytes;
+}
+
+static bool copy_part(const struct live_process *p, const struct mapped_file *f, uint64_t bias, int fd,
+                      const Elf64_Phdr *ph) {
+    bool fits = ph->p_filesz < IMAGE_BYTES_MAX && ph->p_offset < IMAGE_BYTES_MAX;
+    if (ph->p_type == PT_LOAD && (ph->p_flags & PF_W) == 0) {
+        return fits && copy_segment(p, fd, bias + ph->p_vaddr, ph->p_offset, ph->p_filesz);
+    }
+    return ph->p_type != PT_DYNAMIC || (fits && copy_dynamic(p, f, bias, fd, ph));
+}
+
 /* An ELF file of what is loaded, without its sections: libelf finds the exported symbols by the dynamic
  * section. */
 static int open_image(const struct live_process *p, const struct mapped_file *f) {
@@ -103,18 +127,13 @@ static int open_image(const struct live_process *p, const struct mapped_file *f)
         bias = ph[i].p_type == PT_LOAD && ph[i].p_offset < 4096 ? f->lo - (ph[i].p_vaddr - ph[i].p_offset)
                                                                 : bias;
     }
+    e.e_shoff = 0;
+    e.e_shnum = e.e_shstrndx = 0;
     int fd = memfd_create("module", MFD_CLOEXEC);
     bool whole = fd >= 0;
     for (unsigned i = 0; whole && i < e.e_phnum; i++) {
-        if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_W) == 0) {
-            whole = ph[i].p_filesz < IMAGE_BYTES_MAX && ph[i].p_offset < IMAGE_BYTES_MAX &&
-                    copy_segment(p, fd, bias + ph[i].p_vaddr, ph[i].p_offset, ph[i].p_filesz);
-        } else if (ph[i].p_type == PT_DYNAMIC && ph[i].p_filesz < 65536 && ph[i].p_offset < IMAGE_BYTES_MAX) {
-            (void)copy_segment(p, fd, bias + ph[i].p_vaddr, ph[i].p_offset, ph[i].p_filesz);
-        }
+        whole = copy_part(p, f, bias, fd, &ph[i]);
     }
-    e.e_shoff = 0;
-    e.e_shnum = e.e_shstrndx = 0;
     whole = whole && pwrite(fd, &e, sizeof e, 0) == (ssize_t)sizeof e;
     if (!whole && fd >= 0) {
         close(fd);

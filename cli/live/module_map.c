@@ -75,10 +75,12 @@ static char *path_of(const char *path, bool *is_deleted) {
     return copy;
 }
 
+/* Small programs have the beginning of their file mapped twice, once to be executed. */
 static bool goes_on(const struct mapped_file *last, const struct line *l, const char *path, bool is_deleted) {
-    return last->hi <= l->lo && last->inode == l->inode && last->device_major == l->major &&
-           last->device_minor == l->minor && last->is_deleted == is_deleted && l->offset != 0 &&
-           strcmp(last->path, path) == 0;
+    bool again = l->offset == 0 && last->last_offset == 0 && last->hi == l->lo && !last->is_code;
+    return path[0] != '\0' && last->hi <= l->lo && last->inode == l->inode &&
+           last->device_major == l->major && last->device_minor == l->minor &&
+           last->is_deleted == is_deleted && (l->offset != 0 || again) && strcmp(last->path, path) == 0;
 }
 
 static int add(struct module_map *map, const struct line *l) {
@@ -90,6 +92,7 @@ static int add(struct module_map *map, const struct line *l) {
     struct mapped_file *last = map->count != 0 ? &map->file[map->count - 1] : NULL;
     if (last != NULL && goes_on(last, l, path, is_deleted)) {
         last->hi = l->hi;
+        last->last_offset = l->offset;
         last->is_code |= l->is_code;
         free(path);
         return 0;
@@ -146,9 +149,14 @@ int module_map_read(struct module_map *map, const struct live_process *p) {
     while (rc == 0 && getline(&text, &room, file) > 0) {
         text[strcspn(text, "\n")] = '\0';
         /* pieces that are read while it changes may repeat a mapping */
-        if (parse(text, &l) && l.lo >= above && (l.path[0] == '/' || strcmp(l.path, "[vdso]") == 0)) {
+        if (!parse(text, &l) || l.lo < above) {
+            continue;
+        }
+        bool is_file = l.path[0] == '/' || strcmp(l.path, "[vdso]") == 0;
+        above = l.hi;
+        if (is_file || l.is_code) {
+            l.path = is_file ? l.path : "";
             rc = add(map, &l);
-            above = l.hi;
         }
     }
     free(text);
@@ -195,7 +203,7 @@ uint64_t module_map_libc(const struct module_map *map) {
 static int find(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes) {
     const struct module_map *map = m->find_ctx;
     const struct mapped_file *f = module_map_at(map, pc);
-    if (f == NULL || !f->is_code) {
+    if (f == NULL || !f->is_code || f->path[0] == '\0') {
         return -ENOENT;
     }
     out->lo = out->header = f->lo;
@@ -212,6 +220,11 @@ static int find(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *
     return 0;
 }
 
+static bool is_code(const struct hd_modules *m, uint64_t pc) {
+    const struct mapped_file *f = module_map_at(m->find_ctx, pc);
+    return f != NULL && f->is_code;
+}
+
 void module_map_begin(struct module_map *map, struct hd_modules *m) {
     hd_modules_reset(m);
     m->lost = 0;
@@ -219,4 +232,5 @@ void module_map_begin(struct module_map *map, struct hd_modules *m) {
     m->memory = (struct hd_memory){.read = read_process, .ctx = (void *)(uintptr_t)map->process};
     m->find = find;
     m->find_ctx = map;
+    m->is_code = is_code;
 }

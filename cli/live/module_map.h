@@ -12,11 +12,12 @@
 struct mapped_file {
     uint64_t lo, hi;   /* of all its mappings in a row */
     uint64_t first_hi; /* of the first */
+    uint64_t last_offset;
     uint64_t inode;
     uint32_t device_major, device_minor;
     bool is_code;    /* one of them may be executed */
     bool is_deleted; /* its name is gone, or another file's now */
-    char *path;      /* without " (deleted)" */
+    char *path;      /* without " (deleted)"; empty: memory of no file, that may be executed */
 };
 
 struct module_map {

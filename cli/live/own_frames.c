@@ -17,26 +17,63 @@ static bool is_start(const json_t *frame) {
     return name != NULL && strcmp(name, "_start") == 0;
 }
 
-/* Of the program or its script; where neither is on the stack none is. */
-static bool is_own(const json_t *report, const json_t *frame, enum frame_origin least) {
-    enum frame_origin origin = report_frame_origin(report, frame);
-    return origin >= least && origin != OF_SYSTEM_SCRIPT && !is_start(frame);
+/* Where the C library has the call, its name says what the thread waits in. */
+static bool is_of_c_library(const json_t *report, const json_t *frame) {
+    static const char *const names[] = {"libc.", "libc-", "libpthread", "linux-vdso"};
+    char *place = report_frame_place(report, frame);
+    bool found = false;
+    for (size_t i = 0; place != NULL && i < sizeof names / sizeof names[0]; i++) {
+        found |= strncmp(place, names[i], strlen(names[i])) == 0;
+    }
+    free(place);
+    return found;
 }
 
-static enum frame_origin best_origin(const json_t *report, const json_t *frames) {
-    enum frame_origin best = OF_SYSTEM;
+/* Whose frames stand for the stack: the script's, else those of scripts of the system, else the program's
+ * with its own libraries, else all but the C library's. */
+enum choice { OF_ITS_SCRIPT, OF_ANY_SCRIPT, OF_ITS_CODE, OF_LIBRARIES };
+
+static enum choice choose(const json_t *report, const json_t *frames) {
+    bool script = false, any_script = false, code = false;
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
         enum frame_origin origin = report_frame_origin(report, frame);
-        best = origin > best && origin != OF_SYSTEM_SCRIPT && !is_start(frame) ? origin : best;
+        script |= origin == OF_SCRIPT;
+        any_script |= origin == OF_SYSTEM_SCRIPT && json_object_get(frame, "language") != NULL;
+        code |= (origin == OF_LIBRARY || origin == OF_PROGRAM) && !is_start(frame);
     }
-    return best;
+    return script ? OF_ITS_SCRIPT : any_script ? OF_ANY_SCRIPT : code ? OF_ITS_CODE : OF_LIBRARIES;
 }
 
-static void choose_all(struct own_frames *own, const json_t *frames, size_t max) {
-    for (size_t i = 0; i < json_array_size(frames) && own->count < max; i++) {
-        own->frame[own->count++] = json_array_get(frames, i);
+static bool fits_choice(enum choice choice, const json_t *report, const json_t *frame) {
+    enum frame_origin origin = report_frame_origin(report, frame);
+    switch (choice) {
+    case OF_ITS_SCRIPT:
+        return origin == OF_SCRIPT;
+    case OF_ANY_SCRIPT:
+        return origin == OF_SYSTEM_SCRIPT && json_object_get(frame, "language") != NULL;
+    case OF_ITS_CODE:
+        return (origin == OF_LIBRARY || origin == OF_PROGRAM) && !is_start(frame);
+    case OF_LIBRARIES:
+        break;
     }
+    return !is_of_c_library(report, frame);
+}
+
+/* What the first one called: of a script's function the outermost of the scripts' library, else the call
+ * itself. */
+static const json_t *called_by(enum choice choice, const json_t *report, const json_t *frames, size_t first) {
+    const json_t *library = NULL;
+    for (size_t i = 0; i < first; i++) {
+        const json_t *frame = json_array_get(frames, i);
+        bool of_script = report_frame_origin(report, frame) == OF_SYSTEM_SCRIPT;
+        bool fits = choice == OF_ITS_SCRIPT ? of_script || library == NULL
+                                            : choice != OF_ANY_SCRIPT || library == NULL;
+        if (is_named(frame) && fits) {
+            library = frame;
+        }
+    }
+    return library;
 }
 
 void own_frames_choose(struct own_frames *own, const json_t *report, const json_t *frames, size_t max) {
@@ -44,18 +81,19 @@ void own_frames_choose(struct own_frames *own, const json_t *report, const json_
     if (own->frame == NULL) {
         return;
     }
-    enum frame_origin best = best_origin(report, frames);
-    if (max == SIZE_MAX || best < OF_LIBRARY) {
-        choose_all(own, frames, max);
-        return;
-    }
+    enum choice choice = choose(report, frames);
     for (size_t i = 0; i < json_array_size(frames) && own->count < max; i++) {
         const json_t *frame = json_array_get(frames, i);
-        if (is_own(report, frame, best == OF_SCRIPT ? OF_SCRIPT : OF_LIBRARY)) {
-            own->frame[own->count++] = frame;
-        } else if (own->count == 0 && is_named(frame)) {
-            own->library = frame;
+        if (max != SIZE_MAX && !fits_choice(choice, report, frame)) {
+            continue;
         }
+        if (own->count == 0) {
+            own->library = called_by(choice, report, frames, i);
+        }
+        own->frame[own->count++] = frame;
+    }
+    for (size_t i = 0; own->count == 0 && i < json_array_size(frames) && i < max; i++) {
+        own->frame[own->count++] = json_array_get(frames, i); /* all of it is the C library's */
     }
 }
 

@@ -131,6 +131,13 @@ bool live_process_lives(const struct live_process *p) {
            strchr("ZX", number_in(status, "State:")[0]) == NULL;
 }
 
+static bool is_of_kernel(int pid) {
+    enum { FLAGS = 9, OF_KERNEL = 0x00200000 }; /* PF_KTHREAD in the kernel's sched.h */
+    char text[PROC_STAT_BYTES];
+    const char *flags = proc_field(pid, FLAGS, text);
+    return flags != NULL && (strtoul(flags, NULL, 10) & OF_KERNEL) != 0;
+}
+
 /* 0; -1: nothing of it can be read, whatever one's rights. */
 static int check(struct live_process *p, struct problem *why) {
     char status[4096];
@@ -146,9 +153,13 @@ static int check(struct live_process *p, struct problem *why) {
             p->pid, atoi(number_in(status, "PPid:")));
         return -1;
     }
-    if (hd_find_line(status, "VmSize:") == NULL) {
+    if (is_of_kernel(p->pid)) {
         problem_set(why, "cannot dump process %d: it is a thread of the kernel; try: sudo cat /proc/%d/stack",
                     p->pid, p->pid);
+        return -1;
+    }
+    if (hd_find_line(status, "VmSize:") == NULL) {
+        problem_set(why, "cannot dump process %d: it has just ended", p->pid);
         return -1;
     }
     return is_foreign(p->pid, why) ? -1 : 0;

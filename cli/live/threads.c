@@ -11,14 +11,15 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
-#include "cause/linux/join.h"
+#include "cli/live/stopped.h"
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 #include "unwind/unwind.h"
 
 #define LOOK_NS (100 * HD_NS_PER_MS) /* for which a running thread may yet block */
 #define BETWEEN_NS (2 * HD_NS_PER_MS)
-#define STACK_ROOM (16u << 20) /* of one thread; more is not read */
+#define STACK_ROOM (16u << 20)    /* of one thread; more is not read */
+#define STOPPED_ROOM (256u << 10) /* of one that is stopped for it: some 20 us */
 #define FRAMES_PER_THREAD 2048u
 #define MIXED_PER_THREAD 3072u /* with the functions of scripts among them */
 #define THREADS_MAX 100000u
@@ -29,6 +30,7 @@ struct reading {
     struct hd_unwinder *unwinder;
     struct hd_probe_context probe;
     uint8_t *stack;
+    bool stop;
     struct hd_frame frames[MIXED_PER_THREAD];
 };
 
@@ -199,6 +201,28 @@ static int read_all(struct reading *r) {
     return rc;
 }
 
+/* What still runs. 0, or there is no memory. */
+static int stop_threads(struct reading *r) {
+    struct live_threads *t = r->t;
+    int rc = 0;
+    for (size_t i = 0; i < t->count && rc == 0; i++) {
+        struct hd_capture c;
+        uint64_t pause_ns;
+        struct hd_thread_record *record = &t->record[i];
+        if (record->error != EAGAIN) {
+            continue;
+        }
+        record->error = -stopped_capture(t->process->pid, record->tid, r->stack, STOPPED_ROOM, &c, &pause_ns);
+        t->pause_total_ns += pause_ns;
+        t->pause_max_ns = pause_ns > t->pause_max_ns ? pause_ns : t->pause_max_ns;
+        if (record->error == 0) {
+            record->way = c.way;
+            rc = keep_frames(r, record, &c);
+        }
+    }
+    return rc;
+}
+
 static int read_with(struct reading *r) {
     struct live_threads *t = r->t;
     const struct live_process *p = t->process;
@@ -225,12 +249,15 @@ static int read_with(struct reading *r) {
         read_name(t, &t->record[i]);
     }
     rc = read_all(r);
+    if (rc == 0 && r->stop) {
+        rc = stop_threads(r);
+    }
     hd_os_close(r->probe.throttled_fd);
     hd_capture_files_close();
     return rc;
 }
 
-int live_threads_read(struct live_threads *t, const struct live_process *p) {
+int live_threads_read(struct live_threads *t, const struct live_process *p, bool stop) {
     *t = (struct live_threads){.process = p};
     struct reading *r = calloc(1, sizeof *r);
     hd_os_clock_init();
@@ -240,6 +267,7 @@ int live_threads_read(struct live_threads *t, const struct live_process *p) {
     int rc = -ENOMEM;
     if (r != NULL && t->modules != NULL && t->scripts != NULL) {
         r->t = t;
+        r->stop = stop;
         r->unwinder = calloc(1, hd_unwinder_bytes());
         r->stack = malloc(STACK_ROOM);
         rc = r->unwinder != NULL && r->stack != NULL ? read_with(r) : -ENOMEM;

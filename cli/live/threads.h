@@ -26,10 +26,12 @@ struct live_threads {
     size_t frames, frames_room;
     struct hd_frame *frame;
     uint64_t began_ns, ended_ns;
+    uint64_t pause_total_ns, pause_max_ns; /* for which threads stood still */
 };
 
-/* Reads all of them. 0 or a negative errno value; free it in both cases. */
-int live_threads_read(struct live_threads *t, const struct live_process *p);
+/* Reads all of them. `stop`: those that run are stopped, each for one copy. 0 or a negative errno value; free
+ * it in both cases. */
+int live_threads_read(struct live_threads *t, const struct live_process *p, bool stop);
 void live_threads_free(struct live_threads *t);
 
 #endif

@@ -55,9 +55,9 @@ static const char *lock_word(const json_t *frames) {
     for (size_t i = 0; i < 4 && i < json_array_size(frames); i++) {
         const char *name = text_of(json_array_get(frames, i), "function");
         for (size_t k = 0; name != NULL && k < sizeof locks / sizeof locks[0]; k++) {
-            size_t n = strlen(locks[k].function);
-            const char *bare = name + strspn(name, "_");
-            if (strncmp(bare, locks[k].function, n) == 0 && (bare[n] == '\0' || bare[n] == '@')) {
+            const char *bare = name + strspn(name, "_"); /* __new_sem_wait_slow64 is a part of sem_wait */
+            bare += strncmp(bare, "new_", 4) == 0 ? 4 : 0;
+            if (strncmp(bare, locks[k].function, strlen(locks[k].function)) == 0) {
                 return locks[k].what;
             }
         }
@@ -135,7 +135,8 @@ static void say_wait(FILE *out, const struct hd_evidence *e, enum hd_cause_kind 
         fprintf(out, "waits for the disk: %s", call);
         fprintf(out, e->path[0] != '\0' ? " of %s" : "", e->path);
     } else if (kind == HD_CAUSE_SLEEP) {
-        fprintf(out, "sleeps in %s", call);
+        bool signal = hd_syscall_wait(e->syscall_nr) == HD_WAIT_SIGNAL;
+        fprintf(out, signal ? "waits for a signal in %s" : "sleeps in %s", call);
     } else if (e->asked != NULL) {
         fprintf(out, "waits for %s in %s", e->awaited, e->asked);
     } else if (e->peer[0] != '\0' || e->path[0] != '\0') {
