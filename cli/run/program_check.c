@@ -206,7 +206,7 @@ bool program_executed(const char *program, char path[PATH_MAX]) {
         there = fd >= 0;
         close(fd);
         if (there && !elf) {
-            snprintf(path, PATH_MAX, "%s", hd_script_interpreter(head, next, sizeof next) ? next : SHELL);
+            snprintf(path, PATH_MAX, "%s", hd_elf_script_interpreter(head, next, sizeof next) ? next : SHELL);
         }
     }
     return there && elf;
@@ -237,7 +237,7 @@ bool program_can_be_watched(const char *program, struct problem *why) {
         if (elf || unreadable || !loads) {
             return loads;
         }
-        snprintf(path, sizeof path, "%s", hd_script_interpreter(head, next, sizeof next) ? next : SHELL);
+        snprintf(path, sizeof path, "%s", hd_elf_script_interpreter(head, next, sizeof next) ? next : SHELL);
     }
     return true;
 }
@@ -277,7 +277,7 @@ bool program_lacks(const char *program, struct problem *what) {
             return false;
         }
         bool asks = elf ? hd_elf_file_loader(&file, next, sizeof next) && next[0] != '\0'
-                        : hd_script_interpreter(head, next, sizeof next);
+                        : hd_elf_script_interpreter(head, next, sizeof next);
         close(fd);
         if (asks && access(next, F_OK) != 0 && errno == ENOENT) {
             problem_set(what, "'%.500s', %s '%.500s', is not there; %s", next,

@@ -134,7 +134,7 @@ bool hd_next_loads_us(int dir, const char *path, char *const *argv, char first[H
             path = next;
         } else if (strncmp(head, "#!", 2) != 0) {
             path = "/bin/sh"; /* which libc gives what the kernel does not know */
-        } else if (hd_script_interpreter(head, interpreter, sizeof interpreter)) {
+        } else if (hd_elf_script_interpreter(head, interpreter, sizeof interpreter)) {
             path = interpreter;
         } else {
             return false;

@@ -43,7 +43,7 @@ bool hd_elf_file_loader(const struct hd_elf_file *f, char *path, size_t size) {
     return true;
 }
 
-bool hd_script_interpreter(const char *head, char *path, size_t size) {
+bool hd_elf_script_interpreter(const char *head, char *path, size_t size) {
     if (strncmp(head, "#!", 2) != 0) {
         return false;
     }

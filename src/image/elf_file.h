@@ -30,6 +30,6 @@ bool hd_elf_file_loader(const struct hd_elf_file *f, char *path, size_t size);
 
 /* The interpreter in a script's first line, as the kernel reads it; `head` is terminated. False: no script.
  */
-bool hd_script_interpreter(const char *head, char *path, size_t size);
+bool hd_elf_script_interpreter(const char *head, char *path, size_t size);
 
 #endif

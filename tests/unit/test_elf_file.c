@@ -107,7 +107,7 @@ static void a_script_names_its_interpreter(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[16] = "";
-        bool found = hd_script_interpreter(cases[i].head, path, sizeof path);
+        bool found = hd_elf_script_interpreter(cases[i].head, path, sizeof path);
         assert_int_equal(found, cases[i].path != NULL && cases[i].path[0] != '\0');
         assert_string_equal(path, found ? cases[i].path : "");
     }
