@@ -87,6 +87,13 @@ static const struct command_option run_options[] = {
      .more =
          "The report leaves out the peers and files that a call waited for, and the folders of code files "
          "outside of /usr, /lib and /opt. Functions of such files have no names."},
+    {.name = "crash",
+     .kind = OPTION_FLAG,
+     TO(crash),
+     .help = "report crashes, too",
+     .more =
+         "A signal that the program handles itself keeps its handler: Python's faulthandler, a JVM. The core dump "
+         "still happens."},
     {.name = "reports-per-day",
      .kind = OPTION_COUNT,
      TO(reports_per_day),

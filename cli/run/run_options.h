@@ -19,6 +19,7 @@ struct run_options {
     bool json, quiet, exec;
     bool follow; /* children too */
     bool without_paths;
+    bool crash;
     char **program; /* and its arguments */
 };
 

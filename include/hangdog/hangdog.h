@@ -116,6 +116,10 @@ typedef struct hangdog_options {
     /** Not 0: reports have no peers and no files that a call waited for. Code files outside of /usr, /lib and
      * /opt have their base names only. */
     int without_paths;
+    /** Not 0: a crash (SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP) has a report. A signal that has a
+     * handler already keeps it. The crash then happens as it would have, core dump included, up to 3 s later.
+     */
+    int crash;
 } hangdog_options;
 
 /**

@@ -93,6 +93,7 @@ static void settings_of(const struct hd_record_options *o) {
     settings.threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
     settings.threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
     settings.without_paths = o->without_paths;
+    settings.crash = o->crash;
     settings.reports_per_day = o->reports_per_day;
     settings.reports_per_fingerprint = o->reports_per_fingerprint;
     settings.outbox = hd_record_file_outbox();

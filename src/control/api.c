@@ -102,6 +102,7 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
         given.reports_per_fingerprint != 0 ? given.reports_per_fingerprint : s->reports_per_fingerprint;
     s->spool_reports = given.spool_reports != 0 ? given.spool_reports : s->spool_reports;
     s->without_paths = given.without_paths != 0;
+    s->crash = given.crash != 0;
     if (s->app_name[0] == '\0') {
         program_name(s->app_name, sizeof s->app_name);
     }

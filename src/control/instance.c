@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "capture/mailbox.h"
+#include "crash/crash.h"
 #include "record/uuid.h"
 #include "worker/worker.h"
 
@@ -129,6 +130,9 @@ int hd_instance_start(const struct hd_settings *settings, struct hd_record *reco
     hd_capture_signal_init(settings->signal); /* where it fails, running threads give no answer */
     hd_run_set(r);
     rc = start_threads(i);
+    if (rc == 0 && settings->crash) {
+        hd_crash_begin(&r->channel.worker_wake);
+    }
     if (rc == 0 && record == NULL) { /* whose record it is waits later, when it has added its loop */
         hd_run_wait_ready(r, until_ns);
     }
@@ -161,6 +165,7 @@ static int stop(bool join, bool leaving) {
     }
     struct hd_run *r = hd_run_last();
     struct hd_instance *i = hd_instance_of(r);
+    hd_crash_end();
     if (!join) {
         hd_os_thread_detach(&i->monitor_thread);
         hd_os_thread_detach(&i->worker_thread);

@@ -35,6 +35,7 @@ struct hd_record_options {
     char link[5 * HD_RECORD_STRING]; /* the file itself, as the runner has it open, or in the spool */
     int32_t pid;                     /* of the program, as it sees itself; 0: the runner did not say */
     bool of_child;                   /* of the program, that is followed */
+    bool crash;                      /* crashes have a report */
     bool without_paths;              /* are left out of reports, and peers */
     bool follow;                     /* children are watched too, each with a record of its own */
 };

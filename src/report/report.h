@@ -8,6 +8,7 @@
 
 #include "base/types.h"
 #include "cause/cause.h"
+#include "crash/crash.h"
 #include "image/modules.h"
 #include "report/call_tree.h"
 #include "script/script.h"
@@ -119,6 +120,7 @@ struct hd_report {
     const struct hd_scripts *scripts;      /* NULL: no frame is a script's */
     const struct hd_monitor_cost *monitor; /* NULL */
     const struct hd_session *session;      /* NULL */
+    const struct hd_crash *crash;          /* NULL */
 };
 
 /* Where the JSON goes: called with each filled buffer. 0 or a negative errno value, which ends the writing.

@@ -6,6 +6,7 @@
 #include "report/writer.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -289,6 +290,23 @@ static void write_session(const struct hd_session *s, struct hd_json *j) {
     hd_json_end_object(j);
 }
 
+static void write_crash(const struct hd_crash *c, struct hd_json *j) {
+    static const struct {
+        int number;
+        char name[8];
+    } signals[] = {{SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+                   {SIGILL, "SIGILL"},   {SIGSEGV, "SIGSEGV"}, {SIGTRAP, "SIGTRAP"}};
+    hd_json_object(j, "crash");
+    for (unsigned i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (signals[i].number == c->signal)
+            hd_json_str(j, "signal", signals[i].name);
+    hd_json_i64(j, "code", c->code);
+    if (c->code > 0)
+        hd_json_hex(j, "address", c->address);
+    hd_json_u64(j, "tid", (uint64_t)c->tid);
+    hd_json_end_object(j);
+}
+
 /* ---- the document ------------------------------------------------------------------------- */
 
 int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, struct hd_sink sink) {
@@ -320,6 +338,8 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
         write_monitor(r->monitor, j);
     if (r->session != NULL)
         write_session(r->session, j);
+    if (r->crash != NULL)
+        write_crash(r->crash, j);
     hd_json_end_object(j);
     return hd_json_finish(j);
 }

@@ -23,6 +23,7 @@ struct hd_settings {
     uint64_t threshold_max_ns; /* of any state and loop: who ends the program for a hang shall not be first */
     uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
     int signal;
+    bool crash;                /* crashes have a report */
     bool without_paths;        /* left out of reports, and peers */
     bool held;                 /* reports wait until the loop is beyond doubt (preload) */
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */

@@ -12,6 +12,7 @@
 
 #include "cause/linux/reply_thread.h"
 #include "os/linux/proc_files.h"
+#include "worker/crash_report.h"
 #include "worker/deferred.h"
 
 /* A handler of the program's whose signal came before ours as the thread left the kernel: it has not begun.
@@ -470,6 +471,7 @@ void *hd_worker_run(void *worker) {
             hd_ring_release(&k->run->channel.ring);
         }
         if (on) {
+            hd_crash_report(k);
             update_reports(k);
         }
         atomic_store_explicit(&k->run->channel.worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);

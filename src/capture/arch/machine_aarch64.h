@@ -120,4 +120,10 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
 
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, pc)
 
+/* After a call to where nothing is: the caller's registers. */
+static inline void hd_machine_return(struct hd_regs *regs, const uint8_t *stack) {
+    (void)stack;
+    regs->pc = regs->r[30];
+}
+
 #endif

@@ -157,4 +157,10 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
 /* The word of it that, once changed, makes it another place's. */
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, r[REG_RIP])
 
+/* After a call to where nothing is: the caller's registers. `stack`: the bytes at the stack pointer. */
+static inline void hd_machine_return(struct hd_regs *regs, const uint8_t *stack) {
+    __builtin_memcpy(&regs->pc, stack, sizeof regs->pc);
+    regs->sp += sizeof regs->pc;
+}
+
 #endif

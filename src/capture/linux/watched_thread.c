@@ -100,12 +100,12 @@ size_t hd_capture_thread_bytes(void) {
 }
 
 /* A handler with SA_ONSTACK, where there is no such stack, has the thread's whole own: ours would take it
- * away. libc's (32 and 33, setuid among threads) needs little. */
+ * away. Ours have our restorer. libc's (32 and 33, setuid among threads) needs little. */
 static bool program_wants_none(void) {
     for (int signal = 1; signal <= 64; signal++) {
         struct hd_kernel_action action = {0};
         if (signal != 32 && signal != 33 && hd_os.signal_action(signal, NULL, &action) == 0 &&
-            (action.flags & SA_ONSTACK) != 0 && action.handler != (void *)hd_capture_on_signal &&
+            (action.flags & SA_ONSTACK) != 0 && action.restorer != (void *)hd_capture_restorer &&
             action.handler != (void *)SIG_DFL && action.handler != (void *)SIG_IGN) {
             return true;
         }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which signals are crashes, and who has them. At start and stop; the worker asks for a crash.
+ */
+#include "crash/crash.h"
+
+#include <signal.h>
+
+#include "capture/mailbox.h"
+#include "os/os.h"
+
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000
+#endif
+
+/* The spec's six. SIGSYS is left to sandboxes, which handle it. */
+static const int signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+enum { SIGNALS = sizeof signals / sizeof signals[0] };
+
+struct hd_crash hd_crash;
+_Atomic uint32_t *_Atomic hd_crash_wake;
+static struct hd_kernel_action before[SIGNALS];
+
+struct hd_kernel_action *hd_crash_before(int signal) {
+    for (unsigned i = 0; i < SIGNALS; i++) {
+        if (signals[i] == signal) {
+            return &before[i];
+        }
+    }
+    return NULL;
+}
+
+void hd_crash_begin(_Atomic uint32_t *wake) {
+    struct hd_kernel_action ours = {
+        .handler = (void *)hd_crash_on_signal,
+        .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
+        .restorer = (void *)hd_capture_restorer,
+    };
+    atomic_store(&hd_crash.phase, HD_CRASH_NONE);
+    atomic_store(&hd_crash_wake, wake);
+    for (unsigned i = 0; i < SIGNALS; i++) {
+        struct hd_kernel_action now = {.flags = 0};
+        /* A program that handles a signal keeps it: the JVM tests pointers so, Python has faulthandler. */
+        if (hd_os.signal_action(signals[i], NULL, &now) == 0 && now.handler == NULL) {
+            before[i] = now;
+            (void)hd_os.signal_action(signals[i], &ours, NULL);
+        }
+    }
+}
+
+void hd_crash_end(void) {
+    if (atomic_exchange(&hd_crash_wake, NULL) == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < SIGNALS; i++) {
+        struct hd_kernel_action now = {.flags = 0};
+        if (hd_os.signal_action(signals[i], NULL, &now) == 0 && now.handler == (void *)hd_crash_on_signal) {
+            (void)hd_os.signal_action(signals[i], &before[i], NULL);
+        }
+    }
+}
+
+const struct hd_crash *hd_crash_taken(void) {
+    return atomic_load_explicit(&hd_crash.phase, memory_order_acquire) == HD_CRASH_STORED ? &hd_crash : NULL;
+}
+
+void hd_crash_written(void) {
+    atomic_store_explicit(&hd_crash.phase, HD_CRASH_WRITTEN, memory_order_release);
+    hd_os.futex_wake((uint32_t *)&hd_crash.phase, INT32_MAX, false);
+}

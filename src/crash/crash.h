@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Crashes. The handler stores what is known, wakes the worker and waits for the report; the worker unwinds
+ * and writes as it does for a hang. So nothing is looked up in the handler, and a broken heap or a lock of
+ * malloc's does not matter. Off unless asked for.
+ */
+#ifndef HD_CRASH_H
+#define HD_CRASH_H
+
+#include <stdatomic.h>
+
+#include "base/types.h"
+
+#define HD_CRASH_WAIT_NS (3 * HD_NS_PER_S) /* the handler waits so long for the report */
+#define HD_CRASH_TYPE_BYTES 256u
+
+enum hd_crash_phase {
+    HD_CRASH_NONE,
+    HD_CRASH_STORING, /* by the thread that crashed first */
+    HD_CRASH_STORED,  /* for the worker */
+    HD_CRASH_WRITTEN, /* for the handler */
+};
+
+struct hd_crash {
+    _Atomic uint32_t phase; /* enum hd_crash_phase */
+    int tid, signal, code;
+    uint64_t address; /* that could not be accessed, or of the instruction; 0: the signal has none */
+    uint64_t at_ns;
+    struct hd_regs regs;
+};
+
+/* Installs the handlers. `wake`: the worker's word, which a crash adds one to. At start, on any thread. */
+void hd_crash_begin(_Atomic uint32_t *wake);
+
+/* Gives each signal back that still has our handler. */
+void hd_crash_end(void);
+
+/* A crash that waits for its report, NULL: none. Worker. */
+const struct hd_crash *hd_crash_taken(void);
+void hd_crash_written(void);
+
+/* ---- private to src/crash ------------------------------------------------------------------- */
+
+extern struct hd_crash hd_crash;
+extern _Atomic uint32_t *_Atomic hd_crash_wake;
+/* The action that a signal had before ours: the kernel's own struct. */
+struct hd_kernel_action *hd_crash_before(int signal);
+void hd_crash_on_signal(int signal, void *info, void *context);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What runs where a program crashes: stores signal and registers, wakes the worker, waits for the report, and
+ * lets the crash happen. Handler: async-signal-safe; calls no function of libc, touches no errno. Compiled
+ * without sanitizers.
+ */
+#include <signal.h>
+#include <time.h>
+
+#include "capture/arch/machine.h"
+#include "capture/mailbox.h"
+#include "crash/crash.h"
+#include "os/linux/syscall.h"
+
+#define FUTEX_WAIT_PRIVATE 128
+#define FUTEX_WAKE_PRIVATE 129
+
+static uint64_t now_ns(void) {
+    struct timespec t = {.tv_sec = 0};
+    (void)hd_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&t);
+    return (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void store(int signal, const siginfo_t *info, void *context) {
+    hd_crash.tid = (int)hd_syscall0(SYS_gettid);
+    hd_crash.signal = signal;
+    hd_crash.code = info->si_code;
+    hd_crash.address = info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
+    hd_crash.at_ns = now_ns();
+    hd_machine_context_regs(&hd_crash.regs, context);
+}
+
+static void wake_worker(void) {
+    _Atomic uint32_t *wake = atomic_load_explicit(&hd_crash_wake, memory_order_acquire);
+    if (wake != NULL) {
+        atomic_fetch_add_explicit(wake, 1, memory_order_seq_cst);
+        (void)hd_syscall4(SYS_futex, (long)wake, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+    }
+}
+
+/* Also where another thread crashed first: the process must not end before that one's report is written. */
+static void wait_for_report(uint64_t until_ns) {
+    uint32_t phase = HD_CRASH_NONE;
+    for (uint64_t now = now_ns(); now < until_ns; now = now_ns()) {
+        phase = atomic_load_explicit(&hd_crash.phase, memory_order_acquire);
+        if (phase == HD_CRASH_WRITTEN) {
+            return;
+        }
+        struct timespec left = {.tv_sec = (time_t)((until_ns - now) / HD_NS_PER_S),
+                                .tv_nsec = (long)((until_ns - now) % HD_NS_PER_S)};
+        (void)hd_syscall4(SYS_futex, (long)&hd_crash.phase, FUTEX_WAIT_PRIVATE, phase, (long)&left);
+    }
+}
+
+/* The instruction runs again and crashes as it would have; what was sent, and a breakpoint, which is over, is
+ * sent again, and arrives as the handler returns. */
+static void let_it_happen(int signal, const siginfo_t *info) {
+    const struct hd_kernel_action *before = hd_crash_before(signal);
+    if (before != NULL) {
+        (void)hd_syscall4(SYS_rt_sigaction, signal, (long)before, 0, sizeof before->mask);
+    }
+    if (info->si_code <= 0 || signal == SIGTRAP) {
+        (void)hd_syscall3(SYS_tgkill, hd_syscall0(SYS_getpid), hd_syscall0(SYS_gettid), signal);
+    }
+}
+
+void hd_crash_on_signal(int signal, void *info, void *context) {
+    uint32_t none = HD_CRASH_NONE;
+    bool child = hd_capture_alive != NULL && *hd_capture_alive == 0; /* forked: it has no worker */
+    bool first = !child && atomic_compare_exchange_strong(&hd_crash.phase, &none, HD_CRASH_STORING);
+    if (first) {
+        store(signal, info, context);
+        atomic_store_explicit(&hd_crash.phase, HD_CRASH_STORED, memory_order_release);
+        wake_worker();
+    }
+    bool again = !first && hd_crash.tid == (int)hd_syscall0(SYS_gettid);
+    if (!child && !again && atomic_load_explicit(&hd_crash_wake, memory_order_relaxed) != NULL) {
+        wait_for_report(now_ns() + HD_CRASH_WAIT_NS);
+    }
+    let_it_happen(signal, info);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A crash becomes a report: the stack of the thread that crashed, which waits in its handler meanwhile, the
+ * other threads, and the hang that was open. Worker: no allocation.
+ */
+#include "worker/crash_report.h"
+
+#include <string.h>
+
+#include "capture/arch/machine.h"
+#include "crash/crash.h"
+#include "record/uuid.h"
+#include "worker/deferred.h"
+
+#define PAGE 4096u
+
+/* The thread's stack from its stack pointer on, as far as it can be read. */
+static uint32_t copy_stack(struct hd_worker *k, uint64_t from) {
+    uint32_t bytes = 0;
+    while (bytes < sizeof k->thread_stack) {
+        uint32_t n = PAGE - (uint32_t)((from + bytes) % PAGE);
+        n = n < sizeof k->thread_stack - bytes ? n : (uint32_t)sizeof k->thread_stack - bytes;
+        if (!hd_memory_read(&k->modules.memory, from + bytes, k->thread_stack + bytes, n)) {
+            break;
+        }
+        bytes += n;
+    }
+    return bytes;
+}
+
+/* A call of a function that is not there (a null pointer): the caller is the one to name. */
+static void leave_bad_call(struct hd_worker *k, struct hd_regs *regs) {
+    uint8_t byte;
+    if (!hd_memory_read(&k->modules.memory, regs->pc, &byte, sizeof byte)) {
+        hd_machine_return(regs, k->thread_stack + HD_RED_ZONE);
+    }
+}
+
+static uint32_t unwind(struct hd_worker *k, const struct hd_crash *crash, struct hd_walk *walk) {
+    struct hd_regs regs = crash->regs;
+    uint64_t from = regs.sp - HD_RED_ZONE;
+    uint32_t bytes = copy_stack(k, from);
+    if (bytes < HD_RED_ZONE + sizeof(uint64_t)) {
+        *walk = (struct hd_walk){.stop = HD_STOP_UNREADABLE};
+        k->frames[0] = (struct hd_frame){.pc = regs.pc, .trust = HD_TRUST_CONTEXT};
+        return 1;
+    }
+    leave_bad_call(k, &regs);
+    hd_unwind(k->unwinder, &regs, k->thread_stack, from, bytes, 0, k->frames, HD_FRAMES_MAX, walk);
+    return hd_scripts_expand(&k->scripts, k->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
+                             walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0, k->thread_stack, from, bytes);
+}
+
+/* The hang that was open takes the crash's place: one report has both. */
+static void take_over(struct hd_worker *k, struct hd_report *r, uint64_t at_ns) {
+    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
+        struct hd_hang *h = &k->hang[i];
+        uint64_t age_ns = at_ns - h->start_ns;
+        if (!h->used || at_ns < h->start_ns || age_ns < h->threshold_ns) {
+            continue;
+        }
+        if (age_ns > r->duration_ns) {
+            r->duration_ns = age_ns;
+            r->threshold_ns = h->threshold_ns;
+            r->loop_name = h->loop_name;
+            r->loop_tid = h->tid;
+        }
+        if (h->opened) {
+            hd_publish_withdraw(k, h);
+            h->opened = false;
+        }
+    }
+}
+
+void hd_crash_report(struct hd_worker *k) {
+    const struct hd_crash *crash = hd_crash_taken();
+    struct hd_walk walk;
+    struct hd_tree tree;
+    if (crash == NULL) {
+        return;
+    }
+    int monitor_tid = atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed);
+    uint64_t ago_ns = hd_os_now_ns() - crash->at_ns;
+    hd_threads_capture(k, crash->tid, 0, monitor_tid);
+    uint32_t threads = k->threads;
+    uint32_t count = unwind(k, crash, &walk);
+    hd_tree_init(&tree, &k->pool);
+    hd_tree_add(&tree, k->frames, count, crash->at_ns);
+    struct hd_report r = {
+        .kind = HD_REPORT_CRASH,
+        .complete = true,
+        .started_wall_ns = hd_os_wall_ns() - ago_ns,
+        .started_ns = crash->at_ns,
+        .app = &k->app,
+        .host = &k->host,
+        .cpu_percent = -1,
+        .without_paths = k->run->settings.without_paths,
+        .thread_count = (int)threads + 1,
+        .tree = &tree,
+        .hot_way = HD_WAY_SIGNALLED,
+        .hot_stop = walk.stop,
+        .hot_cut = walk.cut,
+        .threads = k->thread,
+        .thread_records = threads,
+        .threads_left_out = k->threads_left_out,
+        .thread_frames = k->thread_frames,
+        .modules = &k->modules,
+        .scripts = &k->scripts,
+        .crash = crash,
+    };
+    take_over(k, &r, crash->at_ns);
+    hd_uuid_make(r.id, r.started_wall_ns);
+    int rc = hd_spool_write(&k->spool, &r, k->scratch, false);
+    atomic_fetch_add_explicit(&k->run->record->reports, rc == 0, memory_order_relaxed);
+    hd_tree_free(&tree);
+    hd_crash_written();
+}
