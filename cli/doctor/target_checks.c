@@ -156,9 +156,9 @@ static bool can_be_read(pid_t pid) {
 }
 
 void target_checks_process(struct checks *c, pid_t pid) {
-    char path[64], stat[PROC_STAT_BYTES], file[PATH_MAX], fix[FIX_BYTES];
+    char path[64], file[PATH_MAX], fix[FIX_BYTES];
     struct problem why;
-    if (proc_field(pid, PROC_STATE, stat) == NULL) {
+    if (proc_stat(pid).state == 0) {
         checks_add(c, "process", CHECK_FAIL, NULL, "no process %d", (int)pid);
         return;
     }

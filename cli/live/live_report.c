@@ -12,7 +12,7 @@
 #include "cli/live/module_file.h"
 #include "cli/live/waits.h"
 #include "cli/reader/reports.h"
-#include "os/linux/proc_files.h"
+#include "os/linux/proc_status.h"
 #include "record/uuid.h"
 
 /* ---- the document ----------------------------------------------------------------------------- */
@@ -40,14 +40,7 @@ static int put(void *ctx, const char *bytes, size_t n) {
 
 /* The number behind `key` in the process's status; 0: it is not told. */
 static uint64_t status_number(const struct live_process *p, const char *key) {
-    char status[4096];
-    uint64_t value = 0;
-    hd_read_text(p->proc_fd, "status", status, sizeof status);
-    const char *at = hd_find_line(status, key);
-    if (at != NULL) {
-        hd_take_number(at, &value);
-    }
-    return value;
+    return hd_proc_status_number(p->proc_fd, "status", key, 10);
 }
 
 static void fill_app(const struct live_threads *t, struct hd_app *app) {

@@ -99,17 +99,16 @@ static bool is_foreign(int pid, struct problem *why) {
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static uint64_t started_wall_ns(int pid) {
-    char text[PROC_STAT_BYTES];
     struct timespec wall, boot;
-    const char *ticks = proc_field(pid, PROC_STARTED, text);
-    if (ticks == NULL) {
+    uint64_t started_ns = proc_stat(pid).started_boot_ns;
+    if (started_ns == 0) {
         return 0;
     }
     clock_gettime(CLOCK_REALTIME, &wall);
     clock_gettime(CLOCK_BOOTTIME, &boot);
     uint64_t up_ns = (uint64_t)boot.tv_sec * HD_NS_PER_S + (uint64_t)boot.tv_nsec;
     uint64_t now_ns = (uint64_t)wall.tv_sec * HD_NS_PER_S + (uint64_t)wall.tv_nsec;
-    return now_ns - up_ns + strtoull(ticks, NULL, 10) * (HD_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+    return now_ns - up_ns + started_ns;
 }
 
 static int open_folder(int pid, struct live_process *p, struct problem *why) {
@@ -132,10 +131,8 @@ bool live_process_lives(const struct live_process *p) {
 }
 
 static bool is_of_kernel(int pid) {
-    enum { FLAGS = 9, OF_KERNEL = 0x00200000 }; /* PF_KTHREAD in the kernel's sched.h */
-    char text[PROC_STAT_BYTES];
-    const char *flags = proc_field(pid, FLAGS, text);
-    return flags != NULL && (strtoul(flags, NULL, 10) & OF_KERNEL) != 0;
+    enum { OF_KERNEL = 0x00200000 }; /* PF_KTHREAD in the kernel's sched.h */
+    return (proc_stat(pid).flags & OF_KERNEL) != 0;
 }
 
 /* 0; -1: nothing of it can be read, whatever one's rights. */

@@ -13,6 +13,7 @@
 #include "capture/capture.h"
 #include "cli/live/stopped.h"
 #include "os/linux/proc_files.h"
+#include "os/linux/proc_status.h"
 #include "os/os.h"
 #include "unwind/unwind.h"
 
@@ -40,13 +41,9 @@ struct reading {
 static int thread_called(void *arg, int tid) {
     struct live_threads *t = arg;
     for (size_t i = 0; i < t->count; i++) {
-        char status[4096];
-        hd_read_task(t->process->proc_fd, t->record[i].tid, "status", status, sizeof status);
-        const char *line = hd_find_line(status, "NSpid:"), *last = line;
-        for (; line != NULL && *line != '\n' && *line != '\0'; line++) {
-            last = *line == '\t' ? line : last;
-        }
-        if (last != NULL && atoi(last) == tid) {
+        char path[48];
+        hd_task_path(path, sizeof path, t->record[i].tid, "status");
+        if (hd_proc_status_number(t->process->proc_fd, path, "NSpid:", 10) == (uint64_t)tid) {
             return t->record[i].tid;
         }
     }

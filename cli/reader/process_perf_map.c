@@ -30,18 +30,15 @@ static uint64_t parse_time(const char *text) {
 
 /* When the process with this id began, by CLOCK_REALTIME; 0: there is none. */
 static uint64_t began(int pid) {
-    char text[PROC_STAT_BYTES];
     struct timespec wall, boot;
-    const char *started =
-        proc_is_ours() ? proc_field(pid, PROC_STARTED, text) : NULL; /* in ticks since boot */
-    if (started == NULL)
+    uint64_t started = proc_is_ours() ? proc_stat(pid).started_boot_ns : 0;
+    if (started == 0)
         return 0;
-    uint64_t ticks = strtoull(started, NULL, 10);
     clock_gettime(CLOCK_REALTIME, &wall);
     clock_gettime(CLOCK_BOOTTIME, &boot);
     uint64_t now = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
     uint64_t up = (uint64_t)boot.tv_sec * NS_PER_S + (uint64_t)boot.tv_nsec;
-    return now - up + ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+    return now - up + started;
 }
 
 int process_map_open(const json_t *report, uid_t owner, struct process_map *map) {

@@ -100,9 +100,7 @@ static void reap_others(struct runner *r) {
 
 /* A stop is told when the last thread of the program has come to it; the first one shows it before. */
 static bool is_stopping(pid_t child) {
-    char text[PROC_STAT_BYTES];
-    const char *state = proc_is_ours() ? proc_field(child, PROC_STATE, text) : NULL;
-    return state != NULL && *state == 'T';
+    return proc_is_ours() && proc_stat(child).state == 'T';
 }
 
 /* Whether it is not to be passed on. The program got it too: from the terminal, as one of a group, or because

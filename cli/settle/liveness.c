@@ -37,15 +37,14 @@ static bool is_numbered(const char *pid, const struct hd_record *c) {
 /* It began after the owner's last sign of life: the number was given again. False also where that cannot be
  * told. What the machine was suspended since is in one of the times only, in favour of the owner. */
 static bool is_another(pid_t here, const struct hd_record *c) {
-    char pid[16], text[PROC_STAT_BYTES];
+    char pid[16];
     uint64_t boot_ns, now_ns = hd_os_now_ns(), alive_ns = atomic_load(&c->alive_ns);
     uint64_t last_ns = alive_ns > c->options.started_ns ? alive_ns : c->options.started_ns;
     snprintf(pid, sizeof pid, "%d", (int)here);
-    const char *began = proc_field(here, PROC_STARTED, text);
-    return began != NULL && hd_os.boot_clock(&boot_ns) == 0 && is_numbered(pid, c) &&
+    uint64_t began_ns = proc_stat(here).started_boot_ns;
+    return began_ns != 0 && hd_os.boot_clock(&boot_ns) == 0 && is_numbered(pid, c) &&
            space_of(pid, "time") == space_of("self", "time") && /* else its clock may be another one */
-           strtoull(began, NULL, 10) * (HD_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK)) >
-               last_ns + (boot_ns - now_ns) + SLACK_NS;
+           began_ns > last_ns + (boot_ns - now_ns) + SLACK_NS;
 }
 
 static pid_t find(const struct hd_record *c) {

@@ -21,13 +21,6 @@
 
 #define ENDS_WITHIN_MS 200
 
-/* In ticks since the machine's start; 0: nobody knows. */
-static unsigned long long start_of(pid_t pid) {
-    char text[PROC_STAT_BYTES];
-    const char *started = proc_field(pid, PROC_STARTED, text);
-    return started != NULL ? strtoull(started, NULL, 10) : 0;
-}
-
 static bool maps(pid_t pid, const struct stat *record) {
     char path[64], *line = NULL, which[64];
     size_t room = 0;
@@ -64,12 +57,12 @@ static bool is_told(const struct hd_record *table, pid_t pid) {
 static pid_t find(const struct hd_record *table, const struct stat *record, pid_t reporter) {
     DIR *dir = opendir("/proc");
     pid_t own = getpid(), pid = 0;
-    unsigned long long started = start_of(own);
+    uint64_t started = proc_stat(own).started_boot_ns;
     for (const struct dirent *e; dir != NULL && pid == 0 && (e = readdir(dir)) != NULL;) {
         pid_t at = (pid_t)strtol(e->d_name, NULL, 10);
         /* to look at the memory of those that are older would only cost them time */
-        if (at > 0 && at != own && at != reporter && start_of(at) >= started && maps(at, record) &&
-            !is_told(table, at)) {
+        if (at > 0 && at != own && at != reporter && proc_stat(at).started_boot_ns >= started &&
+            maps(at, record) && !is_told(table, at)) {
             pid = at;
         }
     }

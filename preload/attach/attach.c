@@ -15,6 +15,7 @@
 
 #include "capture/mailbox.h"
 #include "control/instance.h"
+#include "os/linux/proc_status.h"
 #include "preload/attach/named_threads.h"
 #include "preload/attach/record_file.h"
 #include "recognise/recognise.h"
@@ -22,7 +23,6 @@
 
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
 #define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
-#define STATUS_BYTES_MAX (1024u * 1024u)
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
 
 enum phase {
@@ -238,41 +238,15 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
 
 /* ---- at the begin ----------------------------------------------------------------------------- */
 
-/* The number behind `key` in /proc/self/status; 0: it is not there; -1: nothing can be read. It stands behind
- * the line of the groups, of which there may be tens of thousands: the last piece that is read holds at least
- * half a buffer. */
-static long status_number(const char *key) {
-    static char text[1024];
-    const char *found = NULL;
-    int fd = hd_os_open(AT_FDCWD, "/proc/self/status");
-    long n = fd < 0 ? fd : (long)sizeof text - 1;
-    for (uint64_t at = 0; found == NULL && n == (long)sizeof text - 1 && at < STATUS_BYTES_MAX;
-         at += sizeof text / 2) {
-        n = hd_os.pread(fd, text, sizeof text - 1, at);
-        text[n > 0 ? n : 0] = '\0';
-        found = strstr(text, key);
-        if (n == (long)sizeof text - 1 && found != NULL && found >= text + sizeof text / 2) {
-            found = NULL; /* perhaps cut off: the next piece has it whole */
-        }
-    }
-    hd_os_close(fd);
-    if (found == NULL) {
-        return n < 0 ? -1 : 0;
-    }
-    long value = 0;
-    for (found += strlen(key); *found == ' ' || *found == '\t'; found++) {
-    }
-    for (; *found >= '0' && *found <= '9'; found++) {
-        value = value * 10 + (*found - '0');
-    }
-    return value;
-}
-
 /* A filter that came with exec is on our threads too. The runner has tried those that it has itself. What
  * cannot be said (-1) is taken for one; without /proc nothing could be seen of the program anyway. */
 static bool under_an_unknown_filter(const struct hd_record_options *o) {
-    return status_number("\nSeccomp:") != 0 &&
-           (o->seccomp_filters < 0 || status_number("\nSeccomp_filters:") != o->seccomp_filters);
+    static const char own[] = "/proc/self/status";
+    char mode[16];
+    int told = hd_proc_status_value(AT_FDCWD, own, "Seccomp:", mode, sizeof mode);
+    return (told < 0 || (told > 0 && mode[0] != '0')) &&
+           (o->seccomp_filters < 0 ||
+            hd_proc_status_number(AT_FDCWD, own, "Seccomp_filters:", 10) != (uint64_t)o->seccomp_filters);
 }
 
 static struct hd_waits *first_wait(void);

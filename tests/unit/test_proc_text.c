@@ -9,11 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "capture/linux/target.h"
+#include "os/linux/proc_stat.h"
+#include "os/linux/proc_status.h"
 #include "os/linux/proc_text.h"
 #include "os/os.h"
 
@@ -88,10 +91,7 @@ static void the_state_is_found_behind_any_name(void **state) {
         {"12 (x) ", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char found = 0;
-        assert_int_equal(hd_proc_parse_stat_state(rows[i].text, strlen(rows[i].text), &found),
-                         rows[i].state != 0);
-        assert_int_equal(found, rows[i].state);
+        assert_int_equal(hd_proc_stat_parse(rows[i].text).state, rows[i].state);
     }
     assert_int_equal(hd_proc_run_state('S'), HD_RUN_BLOCKED);
     assert_int_equal(hd_proc_run_state('D'), HD_RUN_UNINTERRUPTIBLE);
@@ -103,14 +103,43 @@ static void the_state_is_found_behind_any_name(void **state) {
 static void the_times_are_found_behind_any_name(void **state) {
     (void)state;
     static const char text[] = "12 (a) b) c)) R 1 12 12 34816 -1 4194304 153 0 0 0 377 4 0 0 20 0 1";
-    uint64_t outside = 1, inside = 2;
-    assert_true(hd_proc_parse_stat_times(text, sizeof text - 1, &outside, &inside));
-    assert_int_equal(outside, 377);
-    assert_int_equal(inside, 4);
+    struct hd_proc_stat p = hd_proc_stat_parse(text);
+    assert_int_equal(p.ticks_outside, 377);
+    assert_int_equal(p.ticks_inside, 4);
+    assert_int_equal(p.parent, 1);
+    assert_int_equal(p.terminal, 34816);
+    assert_int_equal(p.terminal_group, 0);
     for (size_t n = 0; n < (size_t)(strstr(text, " 0 0 20") - text); n++) { /* cut: perhaps in the number */
-        assert_false(hd_proc_parse_stat_times(text, n, &outside, &inside));
+        char piece[sizeof text] = "";
+        memcpy(piece, text, n);
+        assert_int_equal(hd_proc_stat_parse(piece).ticks_inside, 0);
     }
-    assert_int_equal(outside, 377);
+}
+
+static void a_line_of_status_is_found_behind_any_other(void **state) {
+    (void)state;
+    char path[] = "/tmp/hangdog-status-XXXXXX", value[16];
+    int fd = mkstemp(path);
+    FILE *f = fdopen(fd, "w");
+    fprintf(f, "Name:\tSeccomp:\t7\nGroups:\t");
+    for (unsigned i = 0; i < 20000; i++) {
+        fprintf(f, "%u ", 100000 + i);
+    }
+    fprintf(
+        f,
+        "\nNSpid:\t4711\t12\t3\nState:\tT (stopped)\nShdPnd:\t000000000000a004\nSeccomp:\t2\nSeccomp_filters:\t1\nLast:\t5");
+    fclose(f);
+    assert_int_equal(hd_proc_status_number(AT_FDCWD, path, "NSpid:", 10), 3);
+    assert_int_equal(hd_proc_status_number(AT_FDCWD, path, "ShdPnd:", 16), 0xa004);
+    assert_int_equal(hd_proc_status_number(AT_FDCWD, path, "Seccomp:", 10), 2);
+    assert_int_equal(hd_proc_status_number(AT_FDCWD, path, "Seccomp_filters:", 10), 1);
+    assert_int_equal(hd_proc_status_number(AT_FDCWD, path, "Last:", 10), 5);
+    assert_int_equal(hd_proc_status_value(AT_FDCWD, path, "State:", value, 4), 1);
+    assert_string_equal(value, "T (");
+    assert_int_equal(hd_proc_status_value(AT_FDCWD, path, "Seccom:", value, sizeof value), 0);
+    assert_int_equal(hd_proc_status_value(AT_FDCWD, "/nowhere", "State:", value, sizeof value), -ENOENT);
+    assert_string_equal(value, "");
+    unlink(path);
 }
 
 static const char status_text[] =
@@ -247,6 +276,7 @@ int main(void) {
         cmocka_unit_test(scheduling_figures_are_three_numbers),
         cmocka_unit_test(the_state_is_found_behind_any_name),
         cmocka_unit_test(the_times_are_found_behind_any_name),
+        cmocka_unit_test(a_line_of_status_is_found_behind_any_other),
         cmocka_unit_test(status_gives_masks_and_switches),
         cmocka_unit_test(status_of_a_thread_of_many_groups_is_read),
         cmocka_unit_test(status_without_a_line_that_is_needed_is_refused),

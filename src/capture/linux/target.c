@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "capture/linux/signalled.h"
 #include "capture/mailbox.h"
+#include "os/linux/proc_stat.h"
 #include "os/os.h"
 
 #define OUTSIDE_TICKS 10 /* some 100 ms (USER_HZ is 100) */
@@ -157,20 +158,26 @@ int hd_target_status(const struct hd_target *t, struct hd_proc_status *out) {
     return -EPROTO;
 }
 
+static int read_stat(const struct hd_target *t, struct hd_proc_stat *out) {
+    char text[512];
+    long n = read_once(t->tid, "stat", text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    *out = hd_proc_stat_parse(text);
+    return n < 0 ? (int)n : out->state == 0 ? -EPROTO : 0;
+}
+
 /* Not for a tick of the kernel's clock was it in the kernel while it ran outside for many. */
 static bool stays_outside(struct hd_target *t) {
-    char text[1024];
-    uint64_t outside, inside;
-    long n = read_once(t->tid, "stat", text, sizeof text);
-    if (n < 0 || !hd_proc_parse_stat_times(text, (size_t)n, &outside, &inside)) {
+    struct hd_proc_stat stat;
+    if (read_stat(t, &stat) != 0) {
         return false;
     }
-    if (inside != t->ticks_inside || outside < t->ticks_outside) {
-        t->ticks_inside = inside;
-        t->ticks_outside = outside;
+    if (stat.ticks_inside != t->ticks_inside || stat.ticks_outside < t->ticks_outside) {
+        t->ticks_inside = stat.ticks_inside;
+        t->ticks_outside = stat.ticks_outside;
     }
     /* the kernel scales both, and keeps them from going back: for a while one may grow for the other */
-    return outside - t->ticks_outside >= OUTSIDE_TICKS + t->spared_ns / HD_NS_PER_S;
+    return stat.ticks_outside - t->ticks_outside >= OUTSIDE_TICKS + t->spared_ns / HD_NS_PER_S;
 }
 
 bool hd_target_is_spared(struct hd_target *t) {
@@ -178,17 +185,10 @@ bool hd_target_is_spared(struct hd_target *t) {
 }
 
 int hd_target_state(const struct hd_target *t, enum hd_run_state *out) {
-    char text[128]; /* the state is the third field */
-    char letter;
-    long n = read_once(t->tid, "stat", text, sizeof text);
-    if (n < 0) {
-        return (int)n;
-    }
-    if (!hd_proc_parse_stat_state(text, (size_t)n, &letter)) {
-        return -EPROTO;
-    }
-    *out = hd_proc_run_state(letter);
-    return 0;
+    struct hd_proc_stat stat;
+    int rc = read_stat(t, &stat);
+    *out = rc == 0 ? hd_proc_run_state(stat.state) : *out;
+    return rc;
 }
 
 long hd_target_syscall(const struct hd_target *t, char text[HD_PROC_SYSCALL_BYTES],

@@ -5,34 +5,42 @@
 
 #include "os/linux/proc_files.h"
 
-struct hd_proc_stat hd_proc_stat_read(int proc_fd, const char *path) {
-    char text[512];
+struct hd_proc_stat hd_proc_stat_parse(const char *text) {
     struct hd_proc_stat p = {0};
-    if (hd_read_text(proc_fd, path, text, sizeof text) <= 0) {
-        return p;
-    }
     const char *at = text + strlen(text);
-    for (; at > text && *at != ')'; at--) {
+    for (; at > text && *at != ')'; at--) { /* the name may hold anything, brackets too */
     }
-    if (at == text || at[1] == '\0') {
+    if (at == text || at[1] != ' ' || at[2] == '\0' || at[3] != ' ') {
         return p;
     }
-    p.alive = at[2] != 'Z' && at[2] != 'X';
-    at += 2; /* field 3 */
-    for (unsigned field = 3; field <= 22 && *at != '\0'; field++) {
+    p.state = at[2];
+    p.alive = p.state != 'Z' && p.state != 'X';
+    at += 4;
+    for (unsigned field = 4; field <= 22; field++) {
         uint64_t value;
         hd_take_number(at, &value); /* a terminal's group of -1 is 0 */
+        for (; *at != ' ' && *at != '\0'; at++) {
+        }
+        if (*at++ == '\0') {
+            break;
+        }
         p.parent = field == 4 ? value : p.parent;
         p.group = field == 5 ? value : p.group;
         p.terminal = field == 7 ? value : p.terminal;
         p.terminal_group = field == 8 ? value : p.terminal_group;
+        p.flags = field == 9 ? value : p.flags;
         p.major_faults = field == 12 ? value : p.major_faults;
+        p.ticks_outside = field == 14 ? value : p.ticks_outside;
+        p.ticks_inside = field == 15 ? value : p.ticks_inside;
         p.started_boot_ns = field == 22 ? value * (HD_NS_PER_S / 100) : p.started_boot_ns;
-        for (; *at != ' ' && *at != '\0'; at++) {
-        }
-        at += *at == ' ';
     }
     return p;
+}
+
+struct hd_proc_stat hd_proc_stat_read(int proc_fd, const char *path) {
+    char text[512];
+    (void)hd_read_text(proc_fd, path, text, sizeof text);
+    return hd_proc_stat_parse(text);
 }
 
 uint64_t hd_major_faults(int proc_fd, int tid) {

@@ -8,11 +8,17 @@
 #include "base/types.h"
 
 struct hd_proc_stat {
-    bool alive; /* not a zombie, of which the rest is known, too */
-    uint64_t major_faults;
+    char state;                           /* its letter; 0: not known */
+    bool alive;                           /* not a zombie, of which the rest is known, too */
+    uint64_t ticks_outside, ticks_inside; /* in which it ran outside of the kernel, and inside */
+    uint64_t flags, major_faults;
     uint64_t parent, group, terminal, terminal_group;
     uint64_t started_boot_ns; /* CLOCK_BOOTTIME, 10 ms steps */
 };
+
+/* As far as the terminated text goes: the last number of one that is cut counts only with a blank behind it.
+ */
+struct hd_proc_stat hd_proc_stat_parse(const char *text);
 
 /* `path`: below the folder `proc_fd`. All zero where the file cannot be read. */
 struct hd_proc_stat hd_proc_stat_read(int proc_fd, const char *path);

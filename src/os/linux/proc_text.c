@@ -110,40 +110,6 @@ bool hd_proc_parse_schedstat(const char *text, size_t n, struct hd_sched *out) {
     return true;
 }
 
-/* "TID (name) S …", and the name may hold anything, brackets too: the last one counts. The state's letter
- * with what is behind it; NULL: there is none. */
-static const char *state_in(const char *text, size_t n) {
-    for (size_t i = n; i-- > 0;) {
-        if (text[i] == ')') {
-            return i + 3 < n && text[i + 1] == ' ' && text[i + 3] == ' ' ? text + i + 2 : NULL;
-        }
-    }
-    return NULL;
-}
-
-bool hd_proc_parse_stat_state(const char *text, size_t n, char *out) {
-    const char *state = state_in(text, n);
-    *out = state != NULL ? *state : *out;
-    return state != NULL;
-}
-
-bool hd_proc_parse_stat_times(const char *text, size_t n, uint64_t *outside, uint64_t *inside) {
-    struct cursor c = {state_in(text, n), text + n};
-    uint64_t times[2];
-    for (unsigned field = 3; field < 14 && c.p != NULL; field++) {
-        while (c.p < c.end && *c.p != ' ') {
-            c.p++;
-        }
-        skip_blanks(&c);
-    }
-    if (c.p == NULL || !take_number(&c, 10, &times[0]) || !take_number(&c, 10, &times[1])) {
-        return false;
-    }
-    *outside = times[0];
-    *inside = times[1];
-    return true;
-}
-
 static bool line_value(const char *line, size_t n, const char *name, unsigned base, uint64_t *out) {
     size_t length = strlen(name);
     struct cursor c = {line + length, line + n};

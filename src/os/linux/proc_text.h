@@ -44,9 +44,6 @@ struct hd_proc_mapping {
 /* Each returns false for text that is not of its form, and leaves *out alone then. */
 bool hd_proc_parse_syscall(const char *text, size_t n, struct hd_proc_syscall *out);
 bool hd_proc_parse_schedstat(const char *text, size_t n, struct hd_sched *out);
-bool hd_proc_parse_stat_state(const char *text, size_t n, char *out);
-/* In clock ticks: what it ran for outside of the kernel, and inside. */
-bool hd_proc_parse_stat_times(const char *text, size_t n, uint64_t *outside, uint64_t *inside);
 bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out);
 bool hd_proc_parse_mapping(const char *line, size_t n, struct hd_proc_mapping *out);
 
