@@ -23,6 +23,7 @@
 
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
 #define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
+#define STRAY_NS (5 * HD_NS_PER_S) /* that a filter waits for */
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
 
 enum phase {
@@ -400,6 +401,14 @@ void hd_process_ends_watch(enum hd_unwatched why) {
     }
 }
 
+/* A worker that was too busy to end in time comes to its end; one at a disk does not. */
+static void wait_for_strays(void) {
+    uint64_t until_ns = hd_os_now_ns() + STRAY_NS;
+    while (hd_process_has_stray() && hd_os_now_ns() < until_ns) {
+        hd_os_nap(HD_NS_PER_MS);
+    }
+}
+
 void hd_process_filter_comes(void) {
     if (hd_process_is_filtered() || (has_our_memory() && hd_os.get_pid() != self.pid)) {
         return;
@@ -410,6 +419,7 @@ void hd_process_filter_comes(void) {
             stop();
             hd_named_forget();
             self.waits->watch = NULL;
+            wait_for_strays();
         }
         atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
     }
