@@ -8,14 +8,24 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define TRIES 100 /* each is lost to another sweeper, who takes the file between open and lock */
+#define TRIES 1000 /* each is lost to a sweeper, who takes the file between open and lock, or to a writer */
+#define PAUSE_NS 1000000
 
-/* 1: it is ours. 0: a sweeper has removed it. Or a negative errno value. */
-static int lock(int fd) {
+/* 1: it is ours. 0: a sweeper has removed it, or another writer has it. Or a negative errno value. */
+static int lock(int fd, const char *path) {
     struct stat st;
-    while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+    if (fstat(fd, &st) != 0) {
+        return -errno;
+    }
+    if (st.st_nlink > 1) { /* somebody who may write here put a link to another file in its place */
+        return unlink(path) == 0 ? 0 : -errno;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        return 0;
     } /* other errors: a file system without locks */
     if (fstat(fd, &st) != 0) {
         return -errno;
@@ -28,8 +38,8 @@ static int lock(int fd) {
 
 int temp_file_open(const char *path) {
     for (int i = 0; i < TRIES; i++) {
-        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        int locked = fd >= 0 ? lock(fd) : -errno;
+        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+        int locked = fd >= 0 ? lock(fd, path) : -errno;
         if (locked > 0) {
             return fd;
         }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,6 +97,31 @@ static void what_a_dead_writer_left_is_taken_over_empty(void **state) {
     assert_int_equal(temp_file_open(temp), -ELOOP);
 }
 
+/* Who may write to the folder puts it there, before a runner with more rights comes. */
+static void a_link_to_another_file_is_removed(void **state) {
+    (void)state;
+    struct stat st;
+    int other = open(name, O_RDWR | O_CREAT, 0400);
+    assert_int_equal(write(other, "text", 4), 4);
+    assert_int_equal(link(name, temp), 0);
+    int fd = temp_file_open(temp);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "report", 6), 6);
+    close(fd);
+    assert_int_equal(fstat(other, &st), 0);
+    assert_int_equal(st.st_size, 4);
+    assert_int_equal(st.st_mode & 0777, 0400);
+    close(other);
+}
+
+static void a_writer_who_does_not_end_is_not_waited_for(void **state) {
+    (void)state;
+    int other = open(temp, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(flock(other, LOCK_EX), 0);
+    assert_int_equal(temp_file_open(temp), -EBUSY);
+    close(other);
+}
+
 /* One that masks its owner's bits: who is not root could not open it again by its name. */
 static void it_is_its_owners_whatever_umask_says(void **state) {
     (void)state;
@@ -112,8 +138,8 @@ static void it_is_its_owners_whatever_umask_says(void **state) {
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
     const struct CMUnitTest tests[] = {
-        CASE(no_sweeper_takes_it_before_it_has_its_name),
-        CASE(it_is_its_owners_whatever_umask_says),
+        CASE(no_sweeper_takes_it_before_it_has_its_name),  CASE(it_is_its_owners_whatever_umask_says),
+        CASE(a_link_to_another_file_is_removed),           CASE(a_writer_who_does_not_end_is_not_waited_for),
         CASE(what_a_dead_writer_left_is_taken_over_empty),
     };
     hd_os_clock_init();
