@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,9 +23,18 @@
 #define SECONDS_PER_DAY 86400
 #define HELD_DAYS 30
 
-static struct hd_record *map_table(int fd) {
-    void *table = mmap(NULL, ORPHAN_TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return table != MAP_FAILED ? table : NULL;
+/* Its owner may cut the file short at any time: a mapping would end us by SIGBUS. NULL: it has another size.
+ */
+static bool read_table(int fd, struct hd_record *copy) {
+    char *at = (char *)copy;
+    ssize_t n = 0;
+    for (size_t done = 0; at != NULL && done < ORPHAN_TABLE_BYTES; done += (size_t)n) {
+        n = pread(fd, at + done, ORPHAN_TABLE_BYTES - done, (off_t)done);
+        if (n <= 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Of ours, but of a version whose record has another form. */
@@ -63,6 +72,9 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
     int rc = 0;
     if (is_ours(table)) {
         rc = settle_orphan(table, spool);
+        if (rc != 0 && pwrite(fd, table, ORPHAN_TABLE_BYTES, 0) < 0) { /* what is done is not done again */
+            rc = -errno;
+        }
     } else if (!quiet && is_of_another_version(fd)) {
         complain("skipped '%.500s': of another version; may hold a fatal hang", path);
     }
@@ -102,16 +114,15 @@ static int settle_one(const char *path, const char *spool, bool quiet) {
         return 0;
     }
     bool fits = (size_t)st.st_size == ORPHAN_TABLE_BYTES;
-    struct hd_record *table = fits ? map_table(fd) : NULL;
+    struct hd_record *table = fits ? malloc(ORPHAN_TABLE_BYTES) : NULL;
     if (fits && table == NULL) {
         rc = -ENOMEM;
-    } else if (!is_between(table) /* else it could not get the lock that we have */ &&
-               flock(fd, LOCK_EX | LOCK_NB) == 0 && !is_between(table)) {
+    } else if (read_table(fd, table) &&
+               !is_between(table) /* else it could not get the lock that we have */ &&
+               flock(fd, LOCK_EX | LOCK_NB) == 0 && read_table(fd, table) && !is_between(table)) {
         rc = settle_locked(fd, table, path, spool, quiet);
     }
-    if (table != NULL) {
-        munmap(table, ORPHAN_TABLE_BYTES);
-    }
+    free(table);
     close(fd);
     return rc;
 }
