@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "capture/mailbox.h"
 #include "control/instance.h"
@@ -342,6 +343,16 @@ static struct hd_waits *first_wait(void) {
     start(t, self.record->options.of_child ? atomic_load(&self.record->image_ns) : hd_os_now_ns());
     errno = saved;
     return t;
+}
+
+/* A vforked child has the parent's memory. */
+void hd_process_loses_rights(void) {
+    bool child = hd_record_file_path() != NULL && hd_process_is_child();
+    bool waits = atomic_load(&self.phase) == AT_FIRST_WAIT && hd_process_is_own();
+    if (hd_waits_self != NULL && (child || waits) && geteuid() == 0 &&
+        !(has_our_memory() && hd_os.get_pid() != self.pid)) {
+        (void)first_wait();
+    }
 }
 
 struct hd_record *hd_process_execs(void) {

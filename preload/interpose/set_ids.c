@@ -27,12 +27,13 @@ static struct {
     int (*setresgid)(gid_t, gid_t, gid_t);
     int (*setgroups)(size_t, const gid_t *);
     int (*initgroups)(const char *, gid_t);
+    int (*chroot)(const char *);
 } real;
 
 void hd_interpose_resolve_ids(void) {
-    _Static_assert(sizeof real == 10 * sizeof(void *), "a name for each");
+    _Static_assert(sizeof real == 11 * sizeof(void *), "a name for each");
     hd_interpose_look_up_all(&real, "setuid\0setgid\0seteuid\0setegid\0setreuid\0setregid\0"
-                                    "setresuid\0setresgid\0setgroups\0initgroups\0");
+                                    "setresuid\0setresgid\0setgroups\0initgroups\0chroot\0");
     /* libc's own, and the copy that a main program has which looks at it */
     hd_os_single_threaded.note[0] = hd_interpose_look_up("__libc_single_threaded");
     int saved = errno;
@@ -53,6 +54,7 @@ static bool begin(void) {
     if (real.setuid == NULL) {
         hd_interpose_resolve_ids();
     }
+    hd_process_loses_rights();
     hd_process_changes_ids();
     bool hidden = hides_threads();
     if (hidden) {
@@ -116,4 +118,12 @@ EXPORT int setgroups(size_t count, const gid_t *groups) {
 
 EXPORT int initgroups(const char *user, gid_t group) {
     return FOR_ALL_THREADS(initgroups(user, group), false);
+}
+
+EXPORT int chroot(const char *path) {
+    if (real.chroot == NULL) {
+        hd_interpose_resolve_ids();
+    }
+    hd_process_loses_rights();
+    return real.chroot(path);
 }

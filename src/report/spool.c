@@ -23,7 +23,7 @@
  * above. */
 int hd_spool_allow_owner(int fd, struct stat *st) {
     int r = hd_os.stat_at(fd, "", st, AT_EMPTY_PATH);
-    if (r == 0 && (st->st_mode & 0600) != 0600)
+    if (r == 0 && st->st_nlink <= 1 && (st->st_mode & 0600) != 0600)
         (void)hd_os.chmod_at(fd, "", (int)(st->st_mode | 0600)); /* the kernel takes what is mode */
     return r;
 }
@@ -108,6 +108,7 @@ int hd_spool_open(struct hd_spool *s, const char *path) {
         hd_spool_sweep(s->dir_fd);
     else
         hd_spool_close(s);
+    s->unopened = r;
     return r;
 }
 
@@ -139,7 +140,9 @@ static int open_temp(struct hd_spool *s, const char *temp) {
         int r = hd_os.flock(fd, LOCK_EX | LOCK_NB); /* other errors: a file system without locks */
         if (r != -EWOULDBLOCK) {
             r = hd_spool_allow_owner(fd, &st);
-            if (r == 0 && st.st_nlink != 0) {
+            if (r == 0 && st.st_nlink > 1) { /* a link to another file, put there by who may write here */
+                r = hd_os.unlink_at(s->dir_fd, temp);
+            } else if (r == 0 && st.st_nlink != 0) {
                 s->owner = st.st_uid;
                 r = hd_os.ftruncate(fd, 0);
                 if (r == 0)
@@ -211,7 +214,7 @@ int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_repo
                    bool held) {
     char temp[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
     if (s->dir_fd < 0)
-        return note_failure(s, -EBADF);
+        return note_failure(s, s->unopened < 0 ? s->unopened : -EBADF);
     hd_spool_name(temp, r->id, HD_SPOOL_TEMP);
     hd_spool_name(name, r->id, held ? HD_SPOOL_HELD : HD_SPOOL_REPORT);
     int result = write_file(s, r, scratch, temp, name);

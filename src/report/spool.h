@@ -29,6 +29,7 @@ struct hd_spool {
     uint32_t day_dropped;
     uint64_t failed; /* writes that failed; the last one's errno is `error` */
     int error;
+    int unopened; /* why the folder is not open, a negative errno value */
 };
 
 /* Opens the folder, making it and its parents when missing (0700), and sweeps temporary files whose writer is

@@ -409,6 +409,27 @@ static void another_writer_of_the_same_report_is_not_disturbed(void **state) {
     assert_int_equal(files(NULL), 1);
 }
 
+/* Who may write to the folder puts it there, before a runner with more rights comes. */
+static void a_link_to_another_file_is_removed(void **state) {
+    (void)state;
+    char other[160], temp[160];
+    struct stat st;
+    struct hd_report r = report_of(1, 1);
+    snprintf(other, sizeof other, "%s/other", folder);
+    path_of(temp, r.id, HD_SPOOL_TEMP);
+    int fd = open(other, O_CREAT | O_RDWR, 0400);
+    assert_int_equal(write(fd, "text", 4), 4);
+    assert_int_equal(link(other, temp), 0);
+    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_size, 4);
+    assert_int_equal(st.st_mode & 0777, 0400);
+    assert_int_equal(st.st_nlink, 1);
+    close(fd);
+    unlink(other);
+    assert_int_equal(files(".json"), 1);
+}
+
 static void age_file(const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what, time_t seconds) {
     char path[160];
     struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
@@ -491,6 +512,7 @@ int main(void) {
         TEST(files_of_others_are_never_touched),
         TEST(a_dead_writers_leftovers_are_swept_and_a_living_ones_stay),
         TEST(another_writer_of_the_same_report_is_not_disturbed),
+        TEST(a_link_to_another_file_is_removed),
         TEST(held_reports_are_not_swept_when_a_spool_is_opened),
         TEST(without_locks_only_age_tells_a_leftover),
         TEST(a_folder_that_was_removed_is_made_again),
