@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * A watched program that attacks its runner: it writes the memory that they share, byte by byte at random and
- * by plausible values, 100,000 times, while it hangs and ends: hostile-record FOLDER UUID SEED. FOLDER is
- * where it wants the runner to write, UUID the report there that it wants to be replaced.
+ * by plausible values, 100,000 times, while it hangs and ends: hostile-record FOLDER UUID SEED [SPOOL].
+ * FOLDER is where it wants the runner to write, UUID the report there that it wants to be replaced. With
+ * SPOOL, which is its user's, it drops root first and puts a report of its own there, for the runner to end.
  */
+#include <grp.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,6 +20,7 @@
 #include "record/record.h"
 
 #define ROUNDS 100000
+#define OTHER_USER 65534
 
 static struct hd_record *find(void) {
     char line[512];
@@ -105,11 +108,30 @@ static void deliver_all(struct hd_outbox *o, const char *session, const char *fo
     }
 }
 
+static bool drop_rights(void) {
+    return setgroups(0, NULL) == 0 && setgid(OTHER_USER) == 0 && setuid(OTHER_USER) == 0 && setuid(0) != 0;
+}
+
+/* Of this run, and not complete: the runner writes it again, through a temporary file whose name is known. */
+static void leave_report(const char *spool, const char *uuid, const char *session) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.json", spool, uuid);
+    FILE *f = fopen(path, "w");
+    if (f != NULL) {
+        fprintf(
+            f,
+            "{\"format\":\"hangdog-report/1\",\"id\":\"%s\",\"kind\":\"hang\",\"complete\":false,\"host\":{},\"process\":{},\"started_at\":\"\","
+            "\"duration_ns\":1,\"app\":{\"name\":\"x\",\"session\":\"%s\"}}",
+            uuid, session);
+        fclose(f);
+    }
+}
+
 int main(int argc, char **argv) {
     uint8_t id[HD_UUID_BYTES] = {0};
     struct hd_record *record = find();
     int server = listening_socket();
-    if (argc != 4 || record == NULL || server < 0) {
+    if (argc < 4 || record == NULL || server < 0) {
         return 2;
     }
     parse(argv[2], id);
@@ -119,6 +141,12 @@ int main(int argc, char **argv) {
     }
     char session[37];
     write_text(session, record->options.session);
+    if (argc > 4) {
+        if (!drop_rights()) {
+            return 3;
+        }
+        leave_report(argv[4], argv[2], session);
+    }
     if (seed == 0) {
         deliver_all(hd_record_outbox(record), session, argv[1], argv[2]);
     }
