@@ -17,13 +17,12 @@
 #include "capture/mailbox.h"
 #include "control/instance.h"
 #include "os/linux/proc_status.h"
+#include "preload/attach/attach_settings.h"
 #include "preload/attach/named_threads.h"
 #include "preload/attach/record_file.h"
 #include "recognise/recognise.h"
 #include "recognise/wait_table.h"
 
-#define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
-#define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
 #define STRAY_NS (5 * HD_NS_PER_S) /* that a filter waits for */
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
 
@@ -56,8 +55,7 @@ static bool has_our_memory(void) {
     return self.here != NULL && __atomic_load_n(self.here, __ATOMIC_RELAXED) != 0;
 }
 
-/* In the process that self tells of: neither in a forked child nor in one that shares our memory until exec.
- */
+/* Neither in a forked child nor in one that shares our memory until exec. */
 bool hd_process_is_own(void) {
     return has_our_memory() && hd_os.get_pid() == self.pid;
 }
@@ -78,33 +76,8 @@ static void this_process_is_own(void) {
     self.pid = hd_os.get_pid();
 }
 
-static void copy_string(char *to, size_t size, const char *from) {
-    size_t n = strnlen(from, size - 1);
-    memcpy(to, from, n);
-    to[n] = '\0';
-}
-
 /* Not on the stack: the first wait may be a coroutine's, which has some KiB. One thread starts at a time. */
 static struct hd_settings settings;
-
-static void settings_of(const struct hd_record_options *o) {
-    hd_settings_init(&settings);
-    settings.held = true;
-    settings.alone = o->alone != 0;
-    settings.interval_ns = o->interval_ns;
-    settings.threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
-    settings.threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
-    settings.without_paths = o->without_paths;
-    settings.crash = o->crash;
-    settings.reports_per_day = o->reports_per_day;
-    settings.reports_per_fingerprint = o->reports_per_fingerprint;
-    settings.outbox = hd_record_file_outbox();
-    settings.sample_launch_ns = SAMPLE_LAUNCH_NS;
-    settings.launch_known_ns = LAUNCH_KNOWN_NS;
-    copy_string(settings.app_name, sizeof settings.app_name, o->app_name);
-    copy_string(settings.spool, sizeof settings.spool, o->spool);
-    copy_string(settings.kept_file, sizeof settings.kept_file, o->link);
-}
 
 /* The top of the main thread's stack: what the kernel laid there is above every frame. */
 static uint64_t main_stack_top(void) {
@@ -197,7 +170,7 @@ static void stop(void) {
 /* The calling thread is the main thread. */
 static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
-    settings_of(&r->options);
+    hd_attach_settings(&r->options, &settings);
     struct hd_run *run;
     settings.recogniser =
         (struct hd_recogniser){.due = due, .judge = recognise, .blocked = blocked, .ctx = t};

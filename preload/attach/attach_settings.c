@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/attach/attach_settings.h"
+
+#include <string.h>
+
+#include "control/instance.h"
+#include "preload/attach/record_file.h"
+
+#define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
+#define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
+
+static void copy_string(char *to, size_t size, const char *from) {
+    size_t n = strnlen(from, size - 1);
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
+void hd_attach_settings(const struct hd_record_options *o, struct hd_settings *out) {
+    hd_settings_init(out);
+    out->held = true;
+    out->alone = o->alone != 0;
+    out->interval_ns = o->interval_ns;
+    out->threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
+    out->threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
+    out->without_paths = o->without_paths;
+    out->crash = o->crash;
+    out->reports_per_day = o->reports_per_day;
+    out->reports_per_fingerprint = o->reports_per_fingerprint;
+    out->outbox = hd_record_file_outbox();
+    out->sample_launch_ns = SAMPLE_LAUNCH_NS;
+    out->launch_known_ns = LAUNCH_KNOWN_NS;
+    copy_string(out->app_name, sizeof out->app_name, o->app_name);
+    copy_string(out->spool, sizeof out->spool, o->spool);
+    copy_string(out->kept_file, sizeof out->kept_file, o->link);
+}
