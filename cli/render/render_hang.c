@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL = RENDER_LABEL, HEADLINE_INDENT = 2 };
+enum { LABEL = 7, HEADLINE_INDENT = 2 };
 #define DELAY_SHARE 10 /* a tenth of the hang is worth a line */
 
 bool render_is_kind(const json_t *report, const char *kind) {
@@ -56,17 +56,13 @@ static void put_headline(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], time[RENDER_TIME_BYTES];
     const json_t *app = json_object_get(p->report, "app");
     const char *started = member_text(p->report, "started_at"), *name = member_text(app, "name");
-    const char *crash = render_crash_signal(p->report);
     char *text = NULL, *own = render_own_function(p->report, p->options->width);
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (out != NULL) {
-        fputs(p->options->head != NULL ? p->options->head : "", out);
-        if (crash != NULL)
-            fprintf(out, "crash (%s)", crash);
-        else
-            fprintf(out, "%s of %s%s", noun_of(p->report), render_is_open(p->report) ? "at least " : "",
-                    render_duration(duration, member_int(p->report, "duration_ns")));
+        fprintf(out, "%s%s of %s%s", p->options->head != NULL ? p->options->head : "", noun_of(p->report),
+                render_is_open(p->report) ? "at least " : "",
+                render_duration(duration, member_int(p->report, "duration_ns")));
         if (own != NULL)
             fprintf(out, " in %s", own);
         fprintf(out, ", %s[%" PRId64 "]", name != NULL ? name : "?", member_int(app, "pid"));
@@ -97,7 +93,6 @@ static void put_why(const struct page *p) {
     if (why != NULL)
         render_wrapped(p, "", "  why  ", LABEL, why);
     free(why);
-    render_crash_why(p);
     if (kind == NULL || strcmp(kind, "starved") != 0)
         put_part(p, member_int(cause, "run_delay_ns"), "no CPU was free");
     put_part(p, member_int(cause, "throttled_ns"), "the CPU quota of its control group was used up");
@@ -128,7 +123,7 @@ static void put_unsampled(const struct page *p) {
                             "or be under a filter"
                           : "";
     char text[200];
-    if (t.known >= STACK_TIME_ALL || render_is_kind(p->report, "crash"))
+    if (t.known >= STACK_TIME_ALL)
         return;
     snprintf(text, sizeof text, "%.0f%% not sampled%s", 100 * (1 - t.known), why);
     render_wrapped(p, "", "  note ", LABEL, text);
@@ -185,42 +180,36 @@ void render_hidden(const struct page *p, size_t hidden, const char *end) {
                 by_count((int64_t)hidden, "", "s"), end);
 }
 
-static int hidden_width(const struct page *p, size_t hidden) {
-    char digits[24];
-    const char *kind = has_scripts(p->report) ? "interpreter and library" : "runtime";
-    return hidden == 0 ? 0
-                       : snprintf(digits, sizeof digits, "%zu", hidden) + width_of(kind) +
-                             width_of("( frames hidden; --all-frames)") - (hidden == 1) + 1;
-}
+/* "  (16 interpreter and library frames hidden; --all-frames)  " */
+#define HIDDEN_COLUMNS 60
 
-/* "more: hangdog show a7ac1f". NULL: no memory. */
-static char *command_for_more(const struct page *p) {
+/* "more: hangdog show a7ac1f"; the caller frees. NULL: no memory. */
+static char *more_text(const struct page *p) {
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
-        return NULL;
-    fputs("more: ", out);
-    render_command(out, p, p->options->called, member_text(p->report, "id"), "");
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    if (out != NULL) {
+        fputs("more: ", out);
+        render_command(out, p, p->options->called, member_text(p->report, "id"), "");
+        if (fclose(out) != 0) {
+            free(text);
+            text = NULL;
+        }
+    }
+    return text;
 }
 
-/* "(7 runtime frames hidden; --all-frames)  more: hangdog show a7ac1f", in two lines where it is too long. */
+/* "(7 runtime frames hidden; --all-frames)  more: hangdog show a7ac1f" */
 static void put_more(const struct page *p, size_t hidden) {
     bool more = !p->options->not_kept;
     if (hidden == 0 && !more)
         return;
-    char *hint = more ? command_for_more(p) : NULL;
-    int used = 2 + hidden_width(p, hidden) + (hint != NULL ? 2 + width_of(hint) : 0);
-    bool two = hidden != 0 && p->options->width > 0 && used > p->options->width;
+    char *command = more ? more_text(p) : NULL;
+    int width = p->options->width, used = HIDDEN_COLUMNS + (command != NULL ? width_of(command) : 0);
     fprintf(p->out, "%s  ", p->style.dim);
-    render_hidden(p, hidden, hint == NULL ? "" : two ? "\n  " : "  ");
-    render_text(p->out, hint);
-    fprintf(p->out, "%s\n", p->style.end);
-    free(hint);
+    render_hidden(p, hidden, !more ? "" : width > 0 && used > width ? "\n  " : "  ");
+    fprintf(p->out, "%s%s\n", command != NULL ? command : "", p->style.end);
+    free(command);
 }
 
 /* At most one: the last is the one that the user can do something about. */

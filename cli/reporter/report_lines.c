@@ -8,12 +8,16 @@
 #include <unistd.h>
 
 #include "cli/base/memory_limit.h"
-#include "cli/base/path.h"
+#include "cli/base/message.h"
 #include "cli/base/shell_quote.h"
 #include "cli/reader/keep_names.h"
 #include "cli/reader/reports.h"
-#include "cli/render/render.h"
+#include "cli/render/render_parts.h"
 #include "os/os.h"
+
+#define SPACE_BYTES (512u * 1024)
+#define END "\033[0m"
+#define LABEL_INDENT 7
 
 static const char *text_of(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
@@ -32,39 +36,37 @@ json_t *report_lines_name(struct reporter *r, json_t *report, const char *path) 
     if (r->symbolizer == NULL) {
         _exit(EXIT_FAILURE);
     }
-    report_symbolicate(report, r->symbolizer, report_owner(path), r->options->json ? REPORT_ALL : REPORT_TREE,
-                       &notes);
-    keep_names(path, report);
+    report_symbolicate(report, r->symbolizer, path != NULL ? report_owner(path) : geteuid(),
+                       r->options->json ? REPORT_ALL : REPORT_TREE, &notes);
+    void *volatile space = malloc(SPACE_BYTES); /* without it the text would be cut */
+    if (space == NULL) {
+        _exit(EXIT_FAILURE);
+    }
+    free(space);
+    if (path != NULL) {
+        keep_names(path, report);
+    }
     return notes;
 }
 
 char *report_lines_function(const json_t *report) {
-    const json_t *frame = report_own_frame(report);
-    const char *function = text_of(frame, "function"), *file = base_name(text_of(frame, "file"));
-    int64_t line = json_integer_value(json_object_get(frame, "line"));
-    char *text = NULL;
-    if (frame == NULL) {
-        return strdup("");
-    }
-    if (function[0] == '\0') {
-        return report_frame_place(report, frame);
-    }
-    int n = file[0] == '\0' ? asprintf(&text, "%s", function)
-            : line > 0      ? asprintf(&text, "%s (%s:%" PRId64 ")", function, file, line)
-                            : asprintf(&text, "%s (%s)", function, file);
-    return n >= 0 ? text : NULL;
+    char *text = render_own_function(report, 0);
+    return text != NULL ? text : strdup("");
 }
 
 static void put_command(const struct reporter *r, FILE *out, const char *words, const char *id) {
     fprintf(out, "%s %s %s%s", own_command(), words, id, r->options->spool_words);
 }
 
-static void put_repeat(FILE *out, const json_t *report, const struct hang_row *row) {
+static void put_repeat(const struct reporter *r, FILE *out, const json_t *report,
+                       const struct hang_row *row) {
     char lasted[RENDER_DURATION_BYTES], all[RENDER_DURATION_BYTES];
-    fprintf(out, "hangdog: same hang again: %s in ",
-            render_duration(lasted, json_integer_value(json_object_get(report, "duration_ns"))));
+    fprintf(out, "%shangdog: same hang again: %s%s", r->colour ? MESSAGE_ALARM : "",
+            render_duration(lasted, json_integer_value(json_object_get(report, "duration_ns"))),
+            row->function[0] != '\0' ? " in " : "");
     render_text(out, row->function);
-    fprintf(out, "; %" PRIu64 " so far, %s\n", row->count, render_duration(all, (int64_t)row->total_ns));
+    fprintf(out, "; %" PRIu64 " so far, %s%s\n", row->count, render_duration(all, (int64_t)row->total_ns),
+            r->colour ? END : "");
 }
 
 static void put_whole(const struct reporter *r, FILE *out, const json_t *report, const json_t *notes) {
@@ -97,7 +99,7 @@ char *report_lines_ended(struct reporter *r, const json_t *report, const json_t 
     if (r->options->json) {
         render_json(out, report, JSON_COMPACT);
     } else if (row != NULL) {
-        put_repeat(out, report, row);
+        put_repeat(r, out, report, row);
     } else {
         put_whole(r, out, report, notes);
     }
@@ -105,29 +107,61 @@ char *report_lines_ended(struct reporter *r, const json_t *report, const json_t 
         fprintf(out, "hangdog: names missing: %s", r->why);
         if (!r->options->not_kept) {
             fputs("; later: ", out);
-            put_command(r, out, "show", text_of(report, "id"));
+            put_command(r, out, "show", render_short_id(text_of(report, "id")));
         }
         fputc('\n', out);
     }
     return finish(out, &text);
 }
 
-char *report_lines_lasts(const json_t *report, uint64_t age_ns, size_t *bytes) {
-    char *text = NULL, *function = report_lines_function(report);
+/* Of a hang that lasts: it waits, sleeps, runs. The caller frees. */
+static char *in_present(const char *why) {
+    static const char *const verbs[][2] = {{"waited ", "waits "}, {"slept ", "sleeps "}, {"ran ", "runs "}};
+    char *text = NULL;
+    for (size_t i = 0; why != NULL && i < sizeof verbs / sizeof verbs[0]; i++) {
+        size_t past = strlen(verbs[i][0]);
+        if (strncmp(why, verbs[i][0], past) == 0) {
+            return asprintf(&text, "%s%s", verbs[i][1], why + past) >= 0 ? text : NULL;
+        }
+    }
+    return why != NULL ? strdup(why) : NULL;
+}
+
+static void put_age(const struct reporter *r, FILE *out, const json_t *report, uint64_t age_ns) {
+    char age[RENDER_DURATION_BYTES], *function = report_lines_function(report);
+    const json_t *app = json_object_get(report, "app");
+    unsigned long long seconds = (age_ns + HD_NS_PER_S / 2) / HD_NS_PER_S;
+    if (seconds < 60) {
+        snprintf(age, sizeof age, "%llu s", seconds);
+    } else {
+        render_duration(age, (int64_t)(seconds * HD_NS_PER_S));
+    }
+    fprintf(out, "%shangdog: ", r->colour ? MESSAGE_WARNING : "");
+    render_text(out, text_of(app, "name"));
+    fprintf(out, "[%" PRId64 "] frozen for %s, still going%s",
+            (int64_t)json_integer_value(json_object_get(app, "pid")), age,
+            function != NULL && function[0] != '\0' ? ": " : "");
+    render_text(out, function);
+    fprintf(out, "%s\n", r->colour ? END : "");
+    free(function);
+}
+
+char *report_lines_lasts(const struct reporter *r, const json_t *report, uint64_t age_ns, size_t *bytes) {
+    struct render_options o = {.colour = r->colour, .width = render_width(stderr)};
+    char *text = NULL, *cause = render_cause(report), *why = in_present(cause);
     FILE *out = open_memstream(&text, bytes);
     if (out != NULL) {
-        const json_t *app = json_object_get(report, "app");
-        char age[RENDER_DURATION_BYTES];
-        uint64_t whole_ns = (age_ns + HD_NS_PER_S / 2) / HD_NS_PER_S * HD_NS_PER_S;
-        fputs("hangdog: ", out);
-        render_text(out, text_of(app, "name"));
-        fprintf(out, "[%" PRId64 "] frozen for %s, still going%s",
-                (int64_t)json_integer_value(json_object_get(app, "pid")),
-                render_duration(age, (int64_t)whole_ns), function != NULL && function[0] != '\0' ? ": " : "");
-        render_text(out, function);
-        fputc('\n', out);
+        struct page p = {.out = out, .report = report, .options = &o, .style = render_style(r->colour)};
+        put_age(r, out, report, age_ns);
+        if (why != NULL) {
+            render_wrapped(&p, "", "  why  ", LABEL_INDENT, why);
+        }
+        fprintf(out, "%s  all stacks now: %s dump %" PRId64 "%s\n", p.style.dim, own_command(),
+                (int64_t)json_integer_value(json_object_get(json_object_get(report, "app"), "pid")),
+                p.style.end);
         finish(out, &text);
     }
-    free(function);
+    free(cause);
+    free(why);
     return text;
 }

@@ -104,7 +104,7 @@ static void print_lasts(struct reporter *r, struct printed_report *p, json_t *re
     size_t bytes;
     path_of(r, p->id, path);
     json_decref(report_lines_name(r, report, path));
-    char *text = report_lines_lasts(report, age_ns, &bytes);
+    char *text = report_lines_lasts(r, report, age_ns, &bytes);
     if (text != NULL) {
         pending_text_add(r, text, bytes);
     }
@@ -272,6 +272,17 @@ static uint64_t earlier(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
+/* While it is needed for the summary: no loop is seen, or a thread of --thread. */
+static uint64_t sample_main_thread(struct reporter *r, uint64_t now) {
+    const struct reporter_options *o = r->options;
+    uint32_t all = (UINT32_C(1) << o->threads->count) - 1;
+    bool threads = (atomic_load(&r->records->threads_seen) & all) != all;
+    if (o->quiet || (atomic_load(&r->records->loop_seen) != HD_RECORD_NO_LOOP && !threads)) {
+        return UINT64_MAX;
+    }
+    return main_thread_sample(&r->shared->main_thread, o->pid, o->decided->started_ns, now, threads);
+}
+
 static void follow(struct reporter *r, int signal_fd) {
     spool_view_read(&r->view); /* what came before the watch, or before the first reporter died */
     while (!atomic_load(&r->shared->finish)) {
@@ -279,6 +290,7 @@ static void follow(struct reporter *r, int signal_fd) {
         uint64_t now = hd_os_now_ns(), next = spool_view_tick(&r->view, now);
         next = earlier(next, handle_due(r, now));
         next = earlier(next, pending_text_flush(r, now));
+        next = earlier(next, sample_main_thread(r, now));
         wait_for_more(r, signal_fd, next);
     }
 }

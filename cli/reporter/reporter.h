@@ -18,6 +18,7 @@ struct reporter_options {
     const char *name, *loop, *on_hang; /* loop, on_hang: NULL, none */
     const char *spool_words;           /* " --spool DIR" for printed commands; empty: the default spool */
     char *const *program;              /* the words that were run, for printed commands */
+    pid_t pid;                         /* of that program */
     const struct text_list *threads;
     int64_t threshold_ns;
     bool json, quiet, follow;

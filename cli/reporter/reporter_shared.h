@@ -10,8 +10,10 @@
 
 #include "cli/base/output.h"
 #include "cli/reporter/hang_table.h"
+#include "cli/reporter/main_thread.h"
 #include "cli/reporter/printed.h"
 #include "cli/settle/run_result.h"
+#include "cli/settle/settle.h"
 #include "cli/settle/take_reports.h"
 #include "record/record.h"
 
@@ -20,6 +22,7 @@ struct reporter_shared {
     atomic_bool finish; /* the program has ended and is settled: `end` and `record` are valid */
     atomic_bool hurry;  /* a signal asks the runner to end, too */
     struct run_result end;
+    struct settle_dropped dropped;
     pid_t survivor;                      /* a process that the program left running, unwatched; 0: none */
     struct hd_record record[HD_RECORDS]; /* the checked copy */
     /* the reporter writes; a second one goes on with it */
@@ -27,6 +30,7 @@ struct reporter_shared {
     struct take_counts taken;
     struct printed printed;
     struct hang_table table;
+    struct main_thread main_thread;
     atomic_bool session_printed; /* with --json */
 };
 

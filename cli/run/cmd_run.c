@@ -77,8 +77,8 @@ static int run_exec_mode(const struct run_options *o, const char *spool, const c
 static void settle_dead(const struct run_options *o, const char *spool) {
     int rc = settle_orphans(spool, o->quiet);
     if (rc != 0 && !o->quiet) {
-        complain("cannot finish a dead run's report in '%.500s': %s; the next run retries", spool,
-                 strerror(-rc));
+        print_error("cannot finish a dead run's report in '%.500s': %s; the next run retries", spool,
+                    strerror(-rc));
     }
 }
 
@@ -89,9 +89,9 @@ static bool use_spare_spool(const struct run_options *o, char *spool, size_t siz
         return false;
     }
     if (o->exec) {
-        complain("%s; this run's reports go to '%.200s'", why->text, spool);
+        print_error("%s; this run's reports go to '%.200s'", why->text, spool);
     } else {
-        complain("%s; this run's reports are shown and not kept", why->text);
+        print_error("%s; this run's reports are shown and not kept", why->text);
     }
     return true;
 }
@@ -118,6 +118,7 @@ static void choose_reporting(struct watched *w, const char *spool) {
                                             .on_hang = o->on_hang,
                                             .spool_words = words,
                                             .program = o->program,
+                                            .pid = w->runner.run.child,
                                             .threads = &o->threads,
                                             .threshold_ns = o->threshold_ns,
                                             .json = o->json,
@@ -160,7 +161,7 @@ static void settle(struct watched *w) {
     take_reports_end(&w->taker);
     runner_stop_sharing(r);
     take_reports_count(&shared->taken, r->run.record);
-    settle_run(&r->run, w->previous.end);
+    settle_run(&r->run, w->previous.end, &shared->dropped);
     previous_note(&w->previous, &r->run, r->reporter.killed);
     shared->survivor =
         atomic_load(&r->run.record->attached) != 0 ? survivors_find(&r->run, r->reporter.pid) : 0;
@@ -203,7 +204,7 @@ int cmd_run(int argc, char **argv) {
         return run_unwatched(&o, &why);
     }
     if (!run_spool_path(&o, spool, sizeof spool, &why)) {
-        complain("%s", why.text);
+        error_print(&why);
         return EXIT_BEFORE_START;
     }
     rc = run_spool_check(spool, &why);

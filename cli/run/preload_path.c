@@ -37,12 +37,13 @@ static bool find_beside(char *path, size_t size, struct problem *why) {
     char own[PATH_MAX];
     ssize_t n = readlink(self, own, sizeof own - 1);
     if (n <= 0) { /* how it was called would tell, but a watch looks into /proc all the time */
-        problem_set(why, "'%s' cannot be read: %s; %s", self, strerror(errno),
-                    errno == ENOENT ? "mount /proc, without which nothing can be watched"
-                                    : "see that this user can");
+        problem_set(why, "cannot read %s: %s", self, strerror(errno));
+        if (errno == ENOENT) {
+            error_try(why, "mount -t proc proc /proc");
+        }
         return false;
     }
-    problem_set(why, "%s is not beside this command; install both together", PRELOAD_FILE);
+    problem_set(why, "%s not found; reinstall Hangdog", PRELOAD_FILE);
     own[n] = '\0';
     *strrchr(own, '/') = '\0';
     bool unreadable = false;
@@ -55,9 +56,7 @@ static bool find_beside(char *path, size_t size, struct problem *why) {
         }
         if (errno != ENOENT && errno != ENOTDIR && !unreadable) {
             unreadable = true;
-            problem_set(why, "'%.500s' cannot be read: %s; %s", path, strerror(errno),
-                        errno == EACCES ? "let this user read it, and enter its folders"
-                                        : "see that this user can");
+            problem_set(why, "cannot read '%.500s': %s", path, strerror(errno));
         }
     }
     return false;
@@ -127,8 +126,8 @@ bool preload_path(char *path, size_t size, struct problem *why) {
     int rc = link_to(real, path, size);
     if (rc != 0) {
         problem_set(why,
-                    "LD_PRELOAD cannot hold '%.500s', and no link to it could be made in /tmp: %s; install "
-                    "Hangdog where the path has no space, colon or dollar sign",
+                    "LD_PRELOAD cannot hold '%.500s' (space, colon or dollar sign), and no link to it can be "
+                    "made in /tmp: %s",
                     real, strerror(-rc));
     }
     return rc == 0;

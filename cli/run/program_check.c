@@ -106,8 +106,24 @@ static bool is_of_go(const struct hd_elf_file *f) {
     return false;
 }
 
-static bool elf_loads(const struct hd_elf_file *f, const char *path, struct problem *why) {
-    char own[PATH_MAX], loader[PATH_MAX];
+static const char *machine_name(int machine, char text[32]) {
+    static const struct {
+        int machine;
+        const char *name;
+    } known[] = {{EM_X86_64, "x86-64"}, {EM_AARCH64, "arm64"}, {EM_386, "x86"},  {EM_ARM, "arm"},
+                 {EM_RISCV, "RISC-V"},  {EM_PPC64, "POWER"},   {EM_S390, "s390"}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].machine == machine) {
+            return known[i].name;
+        }
+    }
+    snprintf(text, 32, "another CPU (ELF machine %d)", machine);
+    return text;
+}
+
+/* `it`: the program, or its interpreter. */
+static bool elf_loads(const struct hd_elf_file *f, const char *path, const char *it, struct problem *why) {
+    char own[PATH_MAX], loader[PATH_MAX], machine[32];
     struct hd_elf_file this;
     own_loader(own, &this);
     const ElfW(Ehdr) *ours = &this.head, *e = &f->head;
@@ -115,39 +131,33 @@ static bool elf_loads(const struct hd_elf_file *f, const char *path, struct prob
         return true; /* nothing to compare with */
     }
     if (e->e_ident[EI_CLASS] != ours->e_ident[EI_CLASS]) {
-        problem_set(why, "%s is a %s program, and only %s ones can be watched", path,
-                    e->e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit",
-                    ours->e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit");
+        problem_set(why, "%s is a %s program", it, e->e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit");
         return false;
     }
     if (e->e_machine != ours->e_machine || e->e_ident[EI_DATA] != ours->e_ident[EI_DATA]) {
-        problem_set(why, "%s is for another processor (ELF machine %d); use the hangdog built for that one",
-                    path, e->e_machine);
+        problem_set(why, "%s is for %s", it, machine_name(e->e_machine, machine));
         return false;
     }
     if (!hd_elf_file_loader(f, loader, sizeof loader)) {
         return true; /* broken: it will not run */
     }
     if (is_of_go(f)) {
-        problem_set(why, "%s is a Go program, whose waits go past the C library, where they could be seen",
-                    path);
+        problem_set(why, "%s is written in Go, which waits without libc", it);
         return false;
     }
     bool is_loader = strcmp(base_name(path), base_name(own)) == 0 || is_same_file(f->fd, own);
     if (loader[0] == '\0' && !is_loader) {
-        problem_set(why,
-                    "%s is a static program, which loads no library; link it dynamically, or with libhangdog",
-                    path);
+        problem_set(why, "%s is statically linked, so no library can be preloaded", it);
         return false;
     }
     if (loader[0] != '\0' && strcmp(base_name(loader), base_name(own)) != 0) {
-        problem_set(why, "%s uses another C library (its loader is %s, and only that of glibc is supported)",
-                    path, loader);
+        bool musl = strncmp(base_name(loader), "ld-musl", strlen("ld-musl")) == 0;
+        problem_set(why, "%s uses %s%.500s%s", it, musl ? "musl" : "another C library (", musl ? "" : loader,
+                    musl ? "" : ")");
         return false;
     }
     if (!is_new_enough(f->fd, loader)) {
-        problem_set(why, "%s has a C library that is too old (its loader%s%s is without " HD_GLIBC_NEEDED ")",
-                    path, loader[0] != '\0' ? ", " : "", loader[0] != '\0' ? loader : "");
+        problem_set(why, "%s has a C library that is too old (without " HD_GLIBC_NEEDED ")", it);
         return false;
     }
     return true;
@@ -177,9 +187,9 @@ static bool gains_privileges(const char *path, const char **what) {
     bits &= (fs.f_flag & ST_NOSUID) == 0;
     uid_t uid = bits && (st.st_mode & S_ISUID) != 0 ? st.st_uid : geteuid();
     gid_t gid = bits && (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ? st.st_gid : getegid();
-    *what = uid != getuid()   ? "as another user (set-user-id)"
-            : gid != getgid() ? "as another group (set-group-id)"
-                              : "with capabilities of its file";
+    *what = uid != getuid()   ? "is set-user-id"
+            : gid != getgid() ? "is set-group-id"
+                              : "has file capabilities";
     return uid != getuid() || gid != getgid() || ((fs.f_flag & ST_NOSUID) == 0 && gives_capabilities(path));
 }
 
@@ -223,15 +233,15 @@ bool program_can_be_watched(const char *program, struct problem *why) {
     for (int i = 0; i < SCRIPTS_MAX && is_program(path); i++) {
         int fd = open_program(path, head, &file, &elf);
         bool unreadable = fd < 0;
-        bool loads = !elf || elf_loads(&file, path, why);
+        char it[PATH_MAX + sizeof "its interpreter "];
+        snprintf(it, sizeof it, "%s%s", i == 0 ? "it" : "its interpreter ", i == 0 ? "" : path);
+        bool loads = !elf || elf_loads(&file, path, it, why);
         if (fd >= 0) {
             close(fd);
         }
         if (loads && (elf || unreadable) && gains_privileges(path, &what)) {
-            problem_set(why,
-                        "%s runs %s, where the loader takes no library from others; run hangdog with these "
-                        "privileges itself",
-                        path, what);
+            problem_set(why, "%s %s: preloads are ignored", it, what);
+            error_try(why, "sudo hangdog run");
             loads = false;
         }
         if (elf || unreadable || !loads) {
@@ -280,10 +290,10 @@ bool program_lacks(const char *program, struct problem *what) {
                         : hd_elf_script_interpreter(head, next, sizeof next);
         close(fd);
         if (asks && access(next, F_OK) != 0 && errno == ENOENT) {
-            problem_set(what, "'%.500s', %s '%.500s', is not there; %s", next,
-                        elf ? "the loader of" : "named by the first line of", path,
-                        next[strlen(next) - 1] == '\r' ? "end the lines without a carriage return"
-                                                       : "install it, or name another");
+            bool windows = next[strlen(next) - 1] == '\r';
+            next[strcspn(next, "\r")] = '\0';
+            problem_set(what, "%s %.500s is missing%s%.500s%s", elf ? "its loader" : "its interpreter", next,
+                        windows ? "; " : "", windows ? path : "", windows ? " has Windows line ends" : "");
             return true;
         }
         if (!asks) {

@@ -6,27 +6,55 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/message.h"
+#include "cli/base/shell_quote.h"
 #include "cli/base/signal_state.h"
 #include "cli/run/program_check.h"
 
+#define WORD_BYTES 1024
+
 int run_not_started(const struct run_options *o, int rc) {
     const char *program = o->program[0];
+    bool by_name = strchr(program, '/') == NULL;
+    char word[WORD_BYTES];
     struct problem why;
-    problem_set(&why, "%s; %s", strerror(-rc),
-                rc != -ENOENT                  ? "check that it is a program that you may run"
-                : strchr(program, '/') == NULL ? "check the name and PATH"
-                                               : "check the path");
-    if (rc == -ENOENT) {
-        program_lacks(program, &why);
+    quote_word(word, sizeof word, program);
+    if (rc == -ENOENT && program_lacks(program, &why)) {
+        return print_error("cannot run '%.500s': %s", program, why.text), EXIT_NOT_FOUND;
     }
-    complain("cannot run '%.500s': %s", program, why.text);
+    problem_set(&why, "cannot run '%.500s': %s", program,
+                rc == -ENOENT && by_name                      ? "not found in PATH"
+                : rc == -EACCES && access(program, F_OK) == 0 ? "not executable"
+                                                              : strerror(-rc));
+    if (rc == -ENOENT && by_name && access(program, X_OK) == 0) {
+        error_try(&why, "%s run ./%s", own_command(), word);
+    } else if (rc == -EACCES && access(program, F_OK) == 0) {
+        error_try(&why, "chmod +x %s", word);
+    }
+    error_print(&why);
     return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
-/* Runs it in our place: nothing of us is in its way, and no memory is left of ours but what exec takes. */
+static void print_unwatched(const struct run_options *o, const struct problem *why) {
+    char text[2 * WORD_BYTES], command[WORD_BYTES];
+    struct problem all;
+    if (why->command[0] != '\0') {
+        problem_set(&all, "cannot watch %.300s: %.1500s; it runs unwatched", o->program[0], why->text);
+        error_try(&all, "%.1000s", why->command);
+        error_print(&all);
+        return;
+    }
+    snprintf(text, sizeof text,
+             "cannot watch %.300s: %.1500s; it runs unwatched. Its stacks while it hangs:", o->program[0],
+             why->text);
+    snprintf(command, sizeof command, "%.500s dump %d", own_command(), (int)getpid());
+    message_print(MESSAGE_WARNING, &(struct message_part){text, command}, 1);
+}
+
+/* No memory of ours is left but what exec takes. */
 int run_unwatched(const struct run_options *o, const struct problem *why) {
     if (!o->quiet) {
-        complain("'%s' is run unwatched: %s", o->program[0], why->text);
+        print_unwatched(o, why);
     }
     fflush(NULL);
     signal_state_restore();
@@ -34,28 +62,31 @@ int run_unwatched(const struct run_options *o, const struct problem *why) {
     return run_not_started(o, -errno);
 }
 
-static const char *how_to_have_it(const struct run_options *o, int rc) {
+/* A command that raises the limit; NULL: none does. */
+static const char *limit_command(int rc) {
     switch (-rc) {
     case EMFILE:
-        return "raise the limit on open files (ulimit -n)";
+        return "ulimit -n 64";
     case EFBIG:
-        return "raise the limit on the size of files (ulimit -f)";
+        return "ulimit -f unlimited";
     case EAGAIN:
-        return "raise the limit on processes (ulimit -u, or pids.max of the cgroup)";
-    case ENOSPC:
-    case EDQUOT:
-        return "make room for the spool, or name another with --spool";
-    case ENFILE:
-    case ENOMEM:
-        return "close some programs and try again";
-    default: /* with --exec the record is a file in the spool, and locked */
-        return o->exec ? "name another spool with --spool"
-                       : "allow memfd_create, signalfd and fork where a seccomp filter forbids them";
+        return "ulimit -u unlimited";
+    default:
+        return NULL;
     }
 }
 
 int run_unwatched_for(const struct run_options *o, int rc) {
     struct problem why;
-    problem_set(&why, "what watching needs cannot be had: %s; %s", strerror(-rc), how_to_have_it(o, rc));
+    const char *command = limit_command(rc);
+    bool full = rc == -ENOSPC || rc == -EDQUOT;
+    problem_set(&why, "%s%s", strerror(-rc), rc == -EAGAIN ? " (too many processes)" : "");
+    if (command != NULL) {
+        error_try(&why, "%s", command);
+    } else if (full || o->exec) { /* with --exec the record is a file in the spool */
+        error_try(&why, "%.500s run --spool DIR", own_command());
+    } else if (rc != -ENFILE && rc != -ENOMEM) {
+        problem_set(&why, "%s; its seccomp filter may forbid memfd_create, signalfd or fork", strerror(-rc));
+    }
     return run_unwatched(o, &why);
 }

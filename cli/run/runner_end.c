@@ -54,8 +54,8 @@ void runner_finish_reporter(struct runner *r, const struct reporter_options *o) 
     reporter_finish(&r->reporter);
     wait_for_reporter(r);
     if (!r->reporter.done && !o->quiet && say_has_room()) {
-        complain("%s ran, and its summary is missing: no reporter lived (%llu hang%s); try: %s list%s",
-                 o->name, hangs, by_count((int64_t)hangs, "", "s"), own_command(), o->spool_words);
+        print_error("%s ran, and its summary is missing: no reporter lived (%llu hang%s); try: %s list%s",
+                    o->name, hangs, by_count((int64_t)hangs, "", "s"), own_command(), o->spool_words);
     }
 }
 

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * Ordinary code: closing the books of a run.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/settle/settle.h"
 
 #include <dirent.h>
@@ -61,8 +58,38 @@ static bool is_anothers(const struct hd_record *c, const uint8_t id[HD_UUID_BYTE
     return access(path, F_OK) == 0 && !is_of_session(path, session);
 }
 
+/* The process counted a hang that ended. */
+static void uncount(struct hd_record *c, const json_t *report) {
+    uint64_t duration_ns = (uint64_t)json_integer_value(json_object_get(report, "duration_ns"));
+    if (json_is_true(json_object_get(report, "complete")) && atomic_load(&c->hangs) > 0) {
+        atomic_fetch_sub(&c->hangs, 1);
+        uint64_t all_ns = atomic_load(&c->hang_ns);
+        atomic_store(&c->hang_ns, all_ns > duration_ns ? all_ns - duration_ns : 0);
+        atomic_fetch_add(&c->withdrawn, 1);
+    }
+}
+
+/* Removes a deferred report, and keeps what the summary says of it. False: there is none. */
+static bool drop(struct hd_record *c, const char *path, struct settle_dropped *dropped) {
+    struct problem why;
+    json_t *report = report_load(path, &why);
+    if (unlink(path) != 0) {
+        json_decref(report);
+        return false;
+    }
+    uncount(c, report);
+    uint64_t lasted_ns = (uint64_t)json_integer_value(json_object_get(report, "duration_ns"));
+    if (report != NULL && dropped != NULL && (dropped->count++ == 0 || lasted_ns > dropped->longest_ns)) {
+        size_t bytes = json_dumpb(report, dropped->text, sizeof dropped->text, JSON_COMPACT);
+        dropped->bytes = bytes <= sizeof dropped->text ? bytes : 0;
+        dropped->longest_ns = lasted_ns;
+    }
+    json_decref(report);
+    return true;
+}
+
 /* A program that was ended while its thread had no loop yet, or one that is not certain. */
-static void drop_what_is_no_hang(struct hd_record *c) {
+static void drop_what_is_no_hang(struct hd_record *c, struct settle_dropped *dropped) {
     char path[4096];
     bool launch = atomic_load(&c->open_launch) != 0; /* the loop may be another thread's */
     if (atomic_load(&c->hang_open) != HD_RECORD_HANG_LASTS ||
@@ -70,14 +97,15 @@ static void drop_what_is_no_hang(struct hd_record *c) {
         return;
     }
     path_of_open(c, HD_SPOOL_HELD, path);
-    if (unlink(path) == 0) {
+    if (drop(c, path, launch ? NULL : dropped)) {
         atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
         atomic_fetch_add(&c->withdrawn, 1);
     }
 }
 
 /* Held reports are files named .ID.held. 0 or the last negative errno value. */
-static int settle_held(struct hd_record *c, const char *session, bool loop_seen) {
+static int settle_held(struct hd_record *c, const char *session, bool loop_seen,
+                       struct settle_dropped *dropped) {
     const char *spool = spool_folder(c->options.spool);
     DIR *dir = opendir(spool);
     int rc = 0;
@@ -95,7 +123,7 @@ static int settle_held(struct hd_record *c, const char *session, bool loop_seen)
             continue;
         }
         if (!loop_seen) {
-            unlink(from);
+            drop(c, from, dropped);
         } else if (rename(from, to) != 0) {
             rc = note(c, -errno);
         }
@@ -256,13 +284,13 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
 
 /* 0 or a negative errno value: not all of it could be written. */
 static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns,
-                  const char *previous_end) {
+                  const char *previous_end, struct settle_dropped *dropped) {
     char session[37];
     bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
     bool stands = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP;
     hd_uuid_text(c->options.session, session);
-    drop_what_is_no_hang(c);
-    int held = settle_held(c, session, stands), hang = close_open_hang(c, death, ended_ns);
+    drop_what_is_no_hang(c, dropped);
+    int held = settle_held(c, session, stands, dropped), hang = close_open_hang(c, death, ended_ns);
     int rc = hang != 0 ? hang : held;
     if (loop_seen && (rc == 0 || c->options.alone == 0)) { /* one that is settled again has one session */
         rc = write_session(c, used_ns, previous_end);
@@ -278,7 +306,7 @@ static uint64_t told_ns(struct hd_record *c) {
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
-void settle_run(const struct run_result *r, const char *previous_end) {
+void settle_run(const struct run_result *r, const char *previous_end, struct settle_dropped *dropped) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
         uint32_t owner = atomic_load(&c->owner);
@@ -293,7 +321,7 @@ void settle_run(const struct run_result *r, const char *previous_end) {
                                                      : BY_ITSELF;
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
                last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c),
-               of_child ? NULL : previous_end);
+               of_child ? NULL : previous_end, dropped);
         if (!of_child && atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP) {
             previous_end = NULL; /* once is enough, where one image after the other had a loop */
         }
@@ -311,7 +339,7 @@ int settle_orphan(struct hd_record *table, const char *spool) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
             c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
             int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? NOBODY_KNOWS : BY_ITSELF, 0, told_ns(c),
-                            NULL);
+                            NULL, NULL);
             atomic_store(&c->told, rc == 0);
             failed = rc != 0 ? rc : failed;
         }

@@ -39,7 +39,7 @@ class DroppedRights(Command):
 
     def watched(self, *arguments, options=()):
         done = run("run", *options, "--spool", self.spool, "--", "/usr/bin/python3", "-c", FREEZE, *arguments)
-        self.assertNotIn("could not be written", done.stderr)
+        self.assertNotIn("reports lost", done.stderr)
         reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self.spool.glob("*.json"))]
         self.assertEqual({(0, 0o600)}, {(path.stat().st_uid - os.getuid(), path.stat().st_mode & 0o777)
                                         for path in self.spool.glob("*.json")})
@@ -81,7 +81,7 @@ class DroppedRights(Command):
     @unittest.skipIf(os.getuid() != 0, "only root has rights to drop")
     def test_a_freeze_in_which_the_program_dies(self):
         told, reports = self.watched("setuid", "/", "dies")
-        self.assertIn("] frozen for 5.0 s, still going", told)
+        self.assertIn("] frozen for 5 s, still going", told)
         self.assertEqual(["hang", "fatal-hang"], [report["kind"] for report in reports])
         self.assertAlmostEqual(7e9, reports[1]["duration_ns"], delta=0.7e9)
 

@@ -110,7 +110,7 @@ class Memory(SideBySide):
         found = re.findall(r"^hangdog: names missing: (.*); later: \S+ show \S+ --spool "
                            + re.escape(program.spool) + "$", program.errors, re.MULTILINE)
         self.assertEqual([words] * 2, found, program.errors)
-        self.assertRegex(program.errors, r"python3 ran for .*; 2 hangs, ")
+        self.assertRegex(program.errors, r"python3 ran for .*: 2 hangs, ")
 
     @unittest.skipIf(SANITIZER, "its runtime is to be the first library")
     def beside_libdw_ends_its_process(self):

@@ -91,7 +91,7 @@ class OnHang(SideBySide):
         self.assertEqual(0, program.wait())
         self.assertTrue(4 < time.time() - ended.stat().st_mtime < 15)
         self.assertIn("hangdog: --on-hang skipped 2 reports: 5 s were over", program.told)
-        self.assertLess(float(re.search(r" ran for ([0-9.]+) s; ", program.told[-1])[1]), lasted + 3)
+        self.assertLess(float(re.search(r" ran for ([0-9.]+) s: ", program.told[-1])[1]), lasted + 3)
         (pid,) = map(int, (pathlib.Path(program.folder) / "pids").read_text().split())
         wait_until(lambda: not os.path.exists("/proc/%d" % pid), "the command's end")
 
@@ -123,7 +123,7 @@ class OnHang(SideBySide):
         self.assertEqual(2, hangs_printed(program.errors), program.errors)
         self.assertEqual(2, program.errors.count("hangdog: names missing: symbol look-up took too long; later: "), program.errors)
         self.assertIn("hangdog: --on-hang skipped 2 reports: a signal came", program.told)
-        self.assertRegex(program.told[-1], "; 2 hangs, ")
+        self.assertRegex(program.told[-1], ": 2 hangs, ")
         self.assertFalse(os.path.exists(os.path.join(folder, "ran")))
 
     def beside_a_command_that_cannot_be_run_harms_nothing(self):
@@ -149,7 +149,7 @@ class Long(SideBySide):
         wait_until(lambda: copy.exists() and copy.read_text().endswith("\n"), "the command")
         self.assertFalse(json.loads(copy.read_text())["complete"])
         (line,) = self.told_of(program)
-        self.assertRegex(line, r"^hangdog: python3\[\d+\] frozen for [56]\.\d+ s, still going: <module>")
+        self.assertRegex(line, r"^hangdog: python3\[\d+\] frozen for [56] s, still going: <module>")
         self.assertNotIn("hang of ", program.errors)
         self.assertEqual(0, program.wait())
         self.assertEqual((1, 1), (len(self.told_of(program)), program.errors.count("hang of ")), program.errors)
@@ -171,12 +171,12 @@ class Long(SideBySide):
         program.stop_for(3)
         wait_until(lambda: self.told_of(program), "the line")
         self.assertGreater(time.monotonic() - begin, 3 + 5)
-        self.assertRegex(self.told_of(program)[0], r"for [56]\.\d+ s")
+        self.assertRegex(self.told_of(program)[0], r"for [56] s")
 
     def beside_at_once_where_the_threshold_is_higher(self):
         program = self.start_long("hang60", options=["--threshold", "6000"])
         wait_until(lambda: self.told_of(program), "the line")
-        self.assertRegex(self.told_of(program)[0], r"for [67]\.\d+ s")
+        self.assertRegex(self.told_of(program)[0], r"for [67] s")
 
 
 class Places(SideBySide):
@@ -184,11 +184,11 @@ class Places(SideBySide):
         away = "exec(shutil.rmtree('spool'), open('spool', 'w').close())"
         program = self.start(loop(1.6, "hang0.7", 0.5, away, "hang0.7", 0.5, "hang0.9", 0.5))
         self.assertEqual(0, program.wait())
-        lines = [line for line in program.told if "could not be written" in line]
+        lines = [line for line in program.told if "reports lost" in line]
         self.assertEqual(1, len(lines), program.errors)
         # the session's, too
-        self.assertRegex(lines[0], r"^hangdog: 3 reports could not be written to '.*spool': No such file or directory")
-        self.assertRegex(program.told[-1], "; 3 hangs, [^;]* in all$")  # nothing is there to show
+        self.assertRegex(lines[0], r"^hangdog: 3 of 4 reports lost: cannot write '.*spool': No such file or directory")
+        self.assertRegex(program.told[-1], ": 3 hangs, [^;]* lost ")
 
     def beside_an_installation_whose_path_the_loader_would_divide(self):
         if SANITIZER:
@@ -214,7 +214,7 @@ class Places(SideBySide):
         for name in ("a b", "a:b", "a$LIB", "plain"):
             status, told, links = every[name]
             self.assertEqual((0, 0 if name == "plain" else 1), (status, links), told)
-            self.assertIn("; 1 hang, ", told, name)
+            self.assertIn(": 1 hang, ", told, name)
 
     def beside_no_link_means_unwatched_and_it_is_said(self):
         """The folder for it is another's."""
@@ -237,7 +237,7 @@ class Places(SideBySide):
         link.parent.chmod(0o777)
         done = subprocess.run(argv, env=environment(env), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(6, done.returncode)
-        self.assertRegex(done.stderr, r"\Ahangdog: '/bin/sh' is run unwatched: LD_PRELOAD cannot hold [^\n]+\n\Z")
+        self.assertRegex(done.stderr, r"\Ahangdog: cannot watch /bin/sh: LD_PRELOAD cannot hold [^\n]+\n\Z")
 
     def beside_closed_standard_descriptors_stay_closed(self):
         tell = ("import os, sys\n"

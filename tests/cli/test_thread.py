@@ -152,14 +152,14 @@ class Threads(SideBySide):
                                      ":nown-name w16 s6 w30"], "one", "two", "own-name")
         self.assertEqual(["main", "one", "own-name", "two"], sorted(r["loop"]["name"] for r in hangs), program.errors)
         self.assertEqual(1, len(program.reports("session")))
-        self.assertRegex(program.told[-1], "; 4 hangs, ")
+        self.assertRegex(program.told[-1], ": 4 hangs, ")
 
     def beside_a_thread_that_asks_and_is_idle_elsewhere(self):
         """Asleep, nearer to the root than it asks: as with a main thread, what it asks is no loop of its."""
         for others in ("w70", ""):  # a loop, or none
             program, hangs = self.watch([WAITS, others, "worker:q40 s9 q1 s9 q1 s9 q1 s9 q1 s9 q1"], "worker")
             self.assertEqual([], hangs)
-            self.assertRegex(program.told[-1], " no hang of" if others else "; no event loop was seen")
+            self.assertRegex(program.told[-1], " no hang of" if others else ": no event loop, so hangs could not be seen")
 
     def beside_many_threads_of_one_name(self):
         """More than there are places for: the rest is not watched, and all is well. Four hang at a time are told."""
@@ -192,7 +192,7 @@ class Threads(SideBySide):
         program, hangs = self.watch([PYTHON, "-I", "-c", PLACE, then], "again", status=0)
         self.assertEqual("0\n0\n", program.output, "shown before its own loop was sure")
         self.assertEqual(["again"], [r["loop"]["name"] for r in hangs], program.errors)
-        self.assertRegex(program.told[-1], "; 1 hang, ")
+        self.assertRegex(program.told[-1], ": 1 hang, ")
 
     def beside_a_hang_is_held_for_its_own_thread_when_the_next_ones_loop_is_sure(self):
         self.assert_held_for_itself("becomes_sure")
@@ -204,12 +204,12 @@ class Threads(SideBySide):
         program, hangs = self.watch([PYTHON, "-I", "-c", JOINS, end], "looper", status=status)
         self.assertEqual([], hangs)
         self.assertEqual([], program.reports("fatal-hang"))
-        self.assertRegex(program.told[-1], "; no hang of 500 ms or more$")
+        self.assertRegex(program.told[-1], ": no hang of 500 ms or more$")
 
     def beside_threads_without_a_loop_that_take_no_place(self):
         program, hangs = self.watch([PYTHON, "-I", "-c", IDLERS], "idler", status=0)
         self.assertEqual(["main"], [r["loop"]["name"] for r in hangs], program.errors)
-        self.assertRegex(program.told[-1], "; 1 hang, ")
+        self.assertRegex(program.told[-1], ": 1 hang, ")
 
     def beside_a_main_thread_that_only_joins(self):
         self.assert_that_joining_is_no_launch("exit", 0)

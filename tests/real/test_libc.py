@@ -165,7 +165,7 @@ class Libc(RealCase):
         wait_until(lambda: state_of(program.pid) == "Z", "the main thread's end")
         os.unlink(stall)
         self.assertEqual(0, program.wait(), program.errors)
-        self.assertRegex(program.told[-1], r" ran for \d+\.\d+ s; 1 hang, .* in all; see: ")
+        self.assertRegex(program.told[-1], r" ran for \d+\.\d+ s: 1 hang, .* lost ")
 
 
 if __name__ == "__main__":

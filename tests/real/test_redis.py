@@ -179,7 +179,7 @@ class Redis(RealCase):
 
     def test_it_tells_the_hang_and_sums_up(self):
         told = ALL["sleep"].told
-        self.assertRegex(told[-1], r"^hangdog: redis-server ran for .*; 1 hang, \d")
+        self.assertRegex(told[-1], r"^hangdog: redis-server ran for .*: 1 hang, \d")
         self.assertIn("debugCommand", ALL["sleep"].errors)
 
 

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/reporter/no_loop.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/duration.h"
+#include "cli/base/message.h"
+#include "cli/base/sanitize.h"
+#include "cli/base/shell_quote.h"
+#include "cli/reader/reports.h"
+#include "cli/render/render.h"
+#include "cli/reporter/report_lines.h"
+
+#define COMMAND_BYTES 1024
+#define TEXT_BYTES 2048
+#define REASON_BYTES 800
+#define REMEDIES_MAX 3
+#define CALLS "poll, select or epoll_wait"
+
+/* The parts of one message: the first is what happened, each other one a reason with what helps. */
+struct remedies {
+    char text[1 + REMEDIES_MAX][TEXT_BYTES], command[1 + REMEDIES_MAX][COMMAND_BYTES];
+    struct message_part part[1 + REMEDIES_MAX];
+    size_t count;
+};
+
+/* "sh -c 'python3 aio.py'"; of a long command line only the first word. */
+static void put_program(char *to, size_t size, const struct reporter_options *o) {
+    char word[COMMAND_BYTES];
+    size_t n = 0;
+    for (char *const *at = o->program; *at != NULL; at++) {
+        quote_word(word, sizeof word, *at);
+        if (n + strlen(word) + 2 > size / 2) {
+            quote_word(word, sizeof word, o->program[0]);
+            snprintf(to, size, "%s ...", word);
+            return;
+        }
+        n += (size_t)snprintf(to + n, size - n, "%s%s", n > 0 ? " " : "", word);
+    }
+}
+
+/* "hangdog run OPTIONS --spool DIR -- PROGRAM" */
+static void put_run(char *to, size_t size, const struct reporter_options *o, const char *options) {
+    char program[COMMAND_BYTES / 2];
+    put_program(program, sizeof program, o);
+    snprintf(to, size, "%s run %s%s -- %s", own_command(), options, o->spool_words, program);
+}
+
+static void add(struct remedies *m, const char *text, const char *command) {
+    if (m->count <= REMEDIES_MAX) {
+        snprintf(m->text[m->count], TEXT_BYTES, "%s", text);
+        snprintf(m->command[m->count], COMMAND_BYTES, "%s", command);
+        m->part[m->count] = (struct message_part){
+            m->text[m->count], m->command[m->count][0] != '\0' ? m->command[m->count] : NULL};
+        m->count++;
+    }
+}
+
+static void add_run(struct remedies *m, const struct reporter *r, const char *text, const char *options) {
+    char command[COMMAND_BYTES];
+    put_run(command, sizeof command, r->options, options);
+    add(m, text, command);
+}
+
+/* ---- no loop ---------------------------------------------------------------------------------- */
+
+/* "spent 15.8 s waiting for child 9996 (python3) in wait4"; empty: it was not seen. */
+static void put_spent(char *to, size_t size, const struct main_thread *t) {
+    static const char *const did[] = {[MAIN_THREAD_RAN] = "running on a CPU",
+                                      [MAIN_THREAD_CHILD] = "waiting for a child",
+                                      [MAIN_THREAD_LOCK] = "waiting for another thread",
+                                      [MAIN_THREAD_SLEPT] = "sleeping",
+                                      [MAIN_THREAD_LOOP] = "in " CALLS,
+                                      [MAIN_THREAD_INPUT] = "waiting for input",
+                                      [MAIN_THREAD_OTHER] = "in other system calls"};
+    enum main_thread_state most = main_thread_most(t);
+    char spent[RENDER_DURATION_BYTES], child[64] = "";
+    to[0] = '\0';
+    if (t->spent_ns[most] == 0) {
+        return;
+    }
+    if (most == MAIN_THREAD_CHILD && t->child != 0) {
+        snprintf(child, sizeof child, " %d (%s)", (int)t->child, t->child_name);
+    }
+    const char *words = child[0] != '\0' ? "waiting for child" : did[most];
+    bool named = t->call[most][0] != '\0' && most != MAIN_THREAD_LOOP;
+    snprintf(to, size, "spent %s %s%s%s%s", render_duration(spent, (int64_t)t->spent_ns[most]), words, child,
+             named ? " in " : "", named ? t->call[most] : "");
+}
+
+/* "the main thread spent ... and never called poll, select or epoll_wait" */
+static void put_reason(char *to, size_t size, const struct reporter *r) {
+    char spent[256], waited[RENDER_DURATION_BYTES];
+    unsigned long long waits = atomic_load(&r->records->waits);
+    put_spent(spent, sizeof spent, &r->shared->main_thread);
+    if (waits == 0) {
+        snprintf(to, size, "the main thread %s%snever called " CALLS, spent, spent[0] != '\0' ? " and " : "");
+    } else {
+        render_duration(waited, (int64_t)atomic_load(&r->records->waited_ns));
+        snprintf(to, size,
+                 "the main thread %s%swaited in " CALLS " %llu time%s, %s in all (a loop waits 3 times, "
+                 "100 ms, and more than in other calls)",
+                 spent, spent[0] != '\0' ? " and " : "", waits, by_count((int64_t)waits, "", "s"), waited);
+    }
+}
+
+static void add_remedies(struct remedies *m, const struct reporter *r, const char reason[REASON_BYTES]) {
+    const struct main_thread *t = &r->shared->main_thread;
+    const struct reporter_options *o = r->options;
+    enum main_thread_state most = main_thread_most(t);
+    char text[TEXT_BYTES], options[96];
+    bool waited = atomic_load(&r->records->waits) != 0, child = t->spent_ns[MAIN_THREAD_CHILD] != 0;
+    if (child && !o->follow) {
+        snprintf(text, sizeof text, "%s; the loop may be in the child:", reason);
+        add_run(m, r, text, "--follow");
+    } else if (most == MAIN_THREAD_LOCK && t->threads > 0) {
+        for (uint32_t i = 0; i < t->threads; i++) {
+            char name[64];
+            quote_word(name, sizeof name, t->thread[i]);
+            snprintf(options, sizeof options, "--thread %.60s", name);
+            snprintf(text, sizeof text, "%s; the loop may be in another thread:", reason);
+            add_run(m, r, i == 0 ? text : "or", options);
+        }
+    } else if (waited) {
+        snprintf(text, sizeof text,
+                 "%s; if those are its loop, name the library or program that calls:", reason);
+        add_run(m, r, text, "--loop MODULE[:FUNCTION]");
+    } else if (most == MAIN_THREAD_RAN || most == MAIN_THREAD_SLEPT) {
+        char program[COMMAND_BYTES / 2], command[COMMAND_BYTES];
+        put_program(program, sizeof program, o);
+        snprintf(command, sizeof command, "perf record -g -- %s", program);
+        snprintf(text, sizeof text, "%s; this is no event-loop program; try perf:", reason);
+        add(m, text, command);
+    } else {
+        add(m, reason, "");
+    }
+}
+
+void no_loop_print(const struct reporter *r, const char *ran) {
+    struct remedies m = {.count = 0};
+    char text[TEXT_BYTES], reason[REASON_BYTES];
+    main_thread_end(&r->shared->main_thread, r->shared->end.ended_ns);
+    snprintf(text, sizeof text, "%.255s ran for %s: no event loop, so hangs could not be seen",
+             r->options->name, ran);
+    add(&m, text, "");
+    put_reason(reason, sizeof reason, r);
+    add_remedies(&m, r, reason);
+    message_print(MESSAGE_WARNING, m.part, m.count);
+}
+
+/* ---- a loop that is not certain ---------------------------------------------------------------- */
+
+/* "2.0 s in main (first.py:4)" of the longest hang that was dropped. */
+static void put_dropped(char *to, size_t size, struct reporter *r, const struct settle_dropped *dropped) {
+    char lasted[RENDER_DURATION_BYTES];
+    json_t *report = json_loadb(dropped->text, dropped->bytes, 0, NULL);
+    if (report != NULL) {
+        json_decref(report_lines_name(r, report, NULL));
+    }
+    char *function = report != NULL ? report_lines_function(report) : NULL;
+    bool named = function != NULL && function[0] != '\0';
+    snprintf(to, size, "%s%s%.300s", render_duration(lasted, (int64_t)dropped->longest_ns),
+             named ? " in " : "", named ? function : "");
+    free(function);
+    json_decref(report);
+}
+
+void no_loop_print_unsure(const struct reporter *r, const char *ran) {
+    const struct settle_dropped *dropped = &r->shared->dropped;
+    char what[TEXT_BYTES / 4], waited[RENDER_DURATION_BYTES], threshold[RENDER_DURATION_BYTES], why[256];
+    unsigned long long waits = atomic_load(&r->records->waits);
+    uint64_t waited_ns = atomic_load(&r->records->waited_ns);
+    struct remedies m = {.count = 0};
+    char text[TEXT_BYTES];
+    render_duration(waited, (int64_t)waited_ns);
+    if (waits < 3 || waited_ns < 100 * DURATION_MS) {
+        snprintf(why, sizeof why, "%llu wait%s, %s (3 and 100 ms are needed)", waits,
+                 by_count((int64_t)waits, "", "s"), waited);
+    } else {
+        snprintf(why, sizeof why, "%llu waits, %s, and it did not return to them", waits, waited);
+    }
+    if (dropped->count == 0) {
+        snprintf(text, sizeof text,
+                 "%.255s ran for %s: no hang of %s or more, but its loop was not certain: %s",
+                 r->options->name, ran, render_duration(threshold, r->options->threshold_ns), why);
+        add(&m, text, "");
+        message_print(MESSAGE_WARNING, m.part, m.count);
+        return;
+    }
+    put_dropped(what, sizeof what, (struct reporter *)(uintptr_t)r, dropped);
+    snprintf(
+        text, sizeof text,
+        "%.255s ran for %s: %u possible hang%s not reported: %s. Its loop was not certain: %s. Run it for "
+        "longer, or name the loop:",
+        r->options->name, ran, dropped->count, by_count(dropped->count, " was", "s were"), what, why);
+    add_run(&m, r, text, "--loop MODULE[:FUNCTION]");
+    message_print(MESSAGE_WARNING, m.part, m.count);
+}
