@@ -131,12 +131,13 @@ endforeach()
 
 # What tests/recognition/record.py preloads into the programs that it records.
 if(TARGET hd_preload AND NOT HANGDOG_SANITIZER)
-  hd_sources(recorder_sources tests/recognition/recorder/*.c src/recognise/known_functions.c)
+  hd_sources(recorder_sources tests/recognition/recorder/*.c src/recognise/epoll_generation.c src/recognise/kinds.c
+    src/recognise/known_functions.c src/recognise/open_files.c src/recognise/set.c)
   add_library(hangdog-recorder MODULE ${recorder_sources})
   set_target_properties(hangdog-recorder PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(hangdog-recorder PRIVATE tests/recognition src)
   target_compile_options(hangdog-recorder PRIVATE -fexceptions "SHELL:-U _FORTIFY_SOURCE")
-  target_link_options(hangdog-recorder PRIVATE -Wl,-z,nodelete)
+  target_link_options(hangdog-recorder PRIVATE -Wl,-z,nodelete -Wl,-z,defs)
   target_link_libraries(hangdog-recorder PRIVATE hangdog-static)
 endif()
 

@@ -76,21 +76,9 @@ bool hd_objects_set(int proc_fd, int tid, const struct hd_wait_objects *id, stru
     return open;
 }
 
-/* ---- kinds, as evidence ------------------------------------------------------------------------ */
+/* ---- kinds ------------------------------------------------------------------------------------- */
 
 #define ENDS_MAX 256 /* descriptors among which a pipe's or a socket's other end is looked for */
-
-enum kind {
-    OTHER,      /* a terminal, a device, a file */
-    LOOPS,      /* only a loop waits for it */
-    EVENTFD,    /* alone a request, beside others a wake-up */
-    PIPE,       /* to another process */
-    OWN_PIPE,   /* both ends are open here: a wake-up */
-    SOCKET,     /* to another process */
-    GONE,       /* closed since: as a request closes it */
-    OWN_SOCKET, /* one of a pair, of which both are open here */
-    KINDS,
-};
 
 static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     char path[48];
@@ -127,28 +115,28 @@ static bool is_of_a_pair(int proc_fd, int tid, int fd, const char *link) {
     return other != 0 && is_open_as(proc_fd, tid, fd, peer);
 }
 
-static enum kind kind_of(int proc_fd, int tid, int fd) {
+static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     static const char *const of_loops[] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]",
                                            "anon_inode:inotify", "anon_inode:[io_uring]"};
     char link[64];
     if (!link_of(proc_fd, tid, fd, link, sizeof link)) {
-        return GONE;
+        return HD_KIND_GONE;
     }
     for (unsigned i = 0; i < sizeof of_loops / sizeof of_loops[0]; i++) {
         if (strcmp(link, of_loops[i]) == 0) {
-            return LOOPS;
+            return HD_KIND_LOOPS;
         }
     }
     if (strcmp(link, of_eventfd) == 0) {
-        return EVENTFD;
+        return HD_KIND_EVENTFD;
     }
     if (hd_starts_with(link, "pipe:[")) {
-        return is_open_as(proc_fd, tid, fd, link) ? OWN_PIPE : PIPE;
+        return is_open_as(proc_fd, tid, fd, link) ? HD_KIND_OWN_PIPE : HD_KIND_PIPE;
     }
     if (hd_starts_with(link, "socket:[")) {
-        return is_of_a_pair(proc_fd, tid, fd, link) ? OWN_SOCKET : SOCKET;
+        return is_of_a_pair(proc_fd, tid, fd, link) ? HD_KIND_OWN_SOCKET : HD_KIND_SOCKET;
     }
-    return OTHER;
+    return HD_KIND_OTHER;
 }
 
 static uint32_t content_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
@@ -175,47 +163,41 @@ static bool is_connected(int proc_fd, int tid, int fd) {
     return hd_peer_inode_of_unix(inode) != 0 || hd_peer_of_inet(proc_fd, tid, inode, peer, sizeof peer);
 }
 
-/* An instance that has nothing but pipes of others, or one connected socket, is a request of several calls.
- */
-static enum hd_wait_evidence evidence_of_epoll(int proc_fd, int tid, int epoll) {
+/* The numbers of what an instance has; HD_WAIT_FDS: more than that, or they are not known. */
+static void epoll_kinds(int proc_fd, int tid, int epoll, struct hd_kinds *kinds) {
     int32_t fd[HD_WAIT_FDS];
-    uint32_t count[KINDS] = {0}, n = HD_WAIT_FDS;
+    uint32_t n = HD_WAIT_FDS;
     if (hd_may_read_epoll(proc_fd, tid)) {
         n = content_of(proc_fd, tid, epoll, fd);
     }
-    if (n == HD_WAIT_FDS) {
-        return HD_EVIDENCE_BY_KIND;
+    kinds->known = n < HD_WAIT_FDS;
+    kinds->count = kinds->known ? n : 0;
+    for (uint32_t i = 0; i < kinds->count; i++) {
+        kinds->kind[i] = (uint8_t)kind_of(proc_fd, tid, fd[i]);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        count[kind_of(proc_fd, tid, fd[i])]++;
+    if (kinds->count == 1 && kinds->kind[0] == HD_KIND_SOCKET && is_connected(proc_fd, tid, fd[0])) {
+        kinds->kind[0] = HD_KIND_CONNECTED;
     }
-    bool pipes = count[PIPE] > 0 && count[PIPE] + count[OWN_PIPE] == n;
-    bool request = n == 1 && count[SOCKET] == 1 && is_connected(proc_fd, tid, fd[0]);
-    return pipes || request ? HD_EVIDENCE_CALL : HD_EVIDENCE_BY_KIND;
 }
 
-enum hd_wait_evidence hd_objects_evidence(int proc_fd, int tid, const struct hd_wait_objects *id) {
+void hd_files_read_kinds(int proc_fd, int tid, const struct hd_wait_objects *id, struct hd_kinds *kinds) {
+    *kinds = (struct hd_kinds){.epoll = id->epoll, .library = id->epoll && hd_wait_is_library(id->fd[0])};
+    if (kinds->library) {
+        return;
+    }
     if (id->epoll) {
-        return hd_wait_is_library(id->fd[0]) ? HD_EVIDENCE_BY_NAME
-                                             : evidence_of_epoll(proc_fd, tid, id->fd[0]);
+        epoll_kinds(proc_fd, tid, id->fd[0], kinds);
+        return;
     }
-    uint32_t n = id->fds < HD_WAIT_FDS ? id->fds : HD_WAIT_FDS, count[KINDS] = {0};
-    for (uint32_t i = 0; i < n; i++) {
-        count[(id->listens >> i & 1) != 0 ? LOOPS : kind_of(proc_fd, tid, id->fd[i])]++;
+    uint32_t gone = 0;
+    kinds->count = id->fds < HD_WAIT_FDS ? id->fds : HD_WAIT_FDS;
+    for (uint32_t i = 0; i < kinds->count; i++) {
+        bool listens = (id->listens >> i & 1) != 0;
+        kinds->kind[i] = listens ? HD_KIND_LOOPS : (uint8_t)kind_of(proc_fd, tid, id->fd[i]);
+        gone += kinds->kind[i] == HD_KIND_GONE;
     }
-    uint32_t pipes = count[PIPE] + count[OWN_PIPE], sockets = count[SOCKET] + count[OWN_SOCKET];
-    uint32_t wakers = count[EVENTFD] + count[OWN_PIPE], open = n - count[GONE];
-    if (open == 0 && n > 0) { /* or /proc is of another namespace, and nothing is known */
-        return hd_open_count(proc_fd, tid) >= 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_PLAIN;
-    }
-    if (n > 0 && (pipes == open || (n == 1 && sockets + count[EVENTFD] == 1))) {
-        return HD_EVIDENCE_CALL; /* make waits for its job server by a pipe of which it has both ends */
-    }
-    if (count[PIPE] > 0 && count[PIPE] + wakers == open) {
-        return HD_EVIDENCE_CALL; /* Ruby reads a child's output so, beside a waker of its own */
-    }
-    bool wakes = wakers > 0 && wakers < open && !(sockets == 1 && wakers == open - 1);
-    return count[LOOPS] > 0 || wakes ? HD_EVIDENCE_BY_KIND : HD_EVIDENCE_PLAIN;
+    /* all gone: or /proc is of another namespace */
+    kinds->known = gone == 0 || gone < kinds->count || hd_open_count(proc_fd, tid) >= 0;
 }
 
 bool hd_objects_epoll_open(int proc_fd, int tid, const struct hd_wait_objects *id) {

@@ -6,6 +6,7 @@
 #ifndef HD_OBJECTS_H
 #define HD_OBJECTS_H
 
+#include "recognise/kinds.h"
 #include "recognise/rule.h"
 #include "recognise/wait_table.h"
 
@@ -16,8 +17,8 @@ uint64_t hd_object_of(int proc_fd, int tid, int fd, bool *open);
 /* All of a wait. False: not all of them are open now. */
 bool hd_objects_set(int proc_fd, int tid, const struct hd_wait_objects *id, struct hd_set *set);
 
-/* What the kinds of a wait's descriptors say. Bounded: some hundred links of /proc at most. */
-enum hd_wait_evidence hd_objects_evidence(int proc_fd, int tid, const struct hd_wait_objects *id);
+/* The kinds of a wait's descriptors. Bounded: some hundred links of /proc at most. */
+void hd_files_read_kinds(int proc_fd, int tid, const struct hd_wait_objects *id, struct hd_kinds *kinds);
 
 /* Of a wait on an epoll instance: whether it is still that one. */
 bool hd_objects_epoll_open(int proc_fd, int tid, const struct hd_wait_objects *id);

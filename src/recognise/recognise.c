@@ -2,13 +2,11 @@
  *
  * Worker: recognition of the loop's own wait. No allocation.
  */
-#include "recognise/recognise.h"
+#include "recognise/recognise_private.h"
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "recognise/epoll_generation.h"
-#include "recognise/open_files.h"
 
 /* How often a certain loop is judged again: another one may succeed it; and in a turn of its. */
 #define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
@@ -60,129 +58,6 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
     bool again = order != 0 && order != atomic_load_explicit(&g->idle_order, memory_order_relaxed) &&
                  is_idle(loop); /* it returned: it is certain now, if it has evidence */
     return waited || again || looked_ns == 0;
-}
-
-/* ---- what an identity waits for --------------------------------------------------------------- */
-
-/* Of the interposed call, the innermost ones. */
-static uint32_t own_frames(const struct hd_stack_tools *tools, const struct hd_left_stack *left,
-                           uint32_t count) {
-    uint32_t own = 0;
-    while (own + 1 < count && left->regs.sp + tools->frames[own].at <= left->sp) {
-        own++;
-    }
-    return own;
-}
-
-/* The wait's place, and what its stack says. Returns whether the user says that it is the loop's. */
-static bool read_stack(struct hd_recognition *g, const struct hd_stack_tools *tools,
-                       const struct hd_left_stack *left, struct hd_seen_wait *seen) {
-    struct hd_walk walk;
-    hd_unwind(tools->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, tools->frames,
-              tools->frames_max, &walk);
-    uint64_t hash = hd_hash(4, &left->regs.sp, sizeof left->regs.sp);
-    for (uint32_t i = 1; i < walk.count; i++) {
-        hash = hd_hash(hash, &tools->frames[i].pc, sizeof tools->frames[i].pc);
-    }
-    bool whole = walk.stop == HD_STOP_ROOT;
-    seen->at.place = walk.count > 1 ? hash : 0;
-    seen->at.depth = whole ? walk.count + walk.cut - own_frames(tools, left, walk.count) : 0;
-    if (left->elsewhere) {
-        seen->at.base = whole ? left->regs.sp + tools->frames[walk.count - 1].at : HD_BASE_UNKNOWN;
-    }
-    seen->evidence =
-        (int8_t)hd_known_function(&g->known_functions, tools->modules, tools->frames, walk.count);
-    bool encloses = hd_known_loop_encloses(&g->known_functions, tools->modules, tools->frames, walk.count);
-    bool known = encloses || (whole && walk.cut == 0 && !left->elsewhere);
-    seen->enclosed = !known ? HD_ENCLOSED_UNKNOWN : encloses ? HD_ENCLOSED : HD_NOT_ENCLOSED;
-    return hd_chosen_on(&g->chosen) && hd_chosen_waits(&g->chosen, tools->modules, tools->frames, walk.count);
-}
-
-static void judge_kinds(const struct hd_stack_tools *tools, int tid, const struct hd_wait_objects *objects,
-                        struct hd_seen_wait *seen) {
-    if (seen->evidence != HD_EVIDENCE_ASKS && seen->evidence != HD_EVIDENCE_BY_NAME) {
-        seen->evidence = (int8_t)hd_objects_evidence(tools->proc_fd, tid, objects);
-    }
-}
-
-static void resolve(struct hd_waits *t, const struct hd_stack_tools *tools, uint64_t now_ns) {
-    if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) == 0) {
-        return;
-    }
-    t->left.reading = atomic_exchange_explicit(&t->left.between, t->left.reading, memory_order_acq_rel) & 3;
-    struct hd_left_stack *left = &t->left.stack[t->left.reading];
-    struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
-    struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
-    struct hd_seen_wait seen = {.at.sp = left->sp};
-    hd_objects_set(tools->proc_fd, t->loop->tid, &left->objects, &seen.set);
-    bool chosen = read_stack(t->recognition, tools, left, &seen);
-    judge_kinds(tools, t->loop->tid, &left->objects, &seen);
-    if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
-        *known = (struct hd_known_identity){
-            .uses = left->uses, .known = true, .chosen = chosen, .objects = left->objects, .seen = seen};
-        atomic_store_explicit(&id->resolved, 1, memory_order_seq_cst);
-        if (atomic_load_explicit(&id->uses, memory_order_seq_cst) != left->uses) {
-            atomic_store_explicit(&id->resolved, 0,
-                                  memory_order_seq_cst); /* given away meanwhile: of another */
-        }
-        struct hd_rule_state *r = &t->recognition->rule;
-        if (!hd_chosen_on(&t->recognition->chosen)) {
-            hd_rule_seen(r, hd_rule_group_of(r, &seen), &seen, left->blocks, now_ns);
-        }
-    }
-}
-
-/* Whether anything of these that all waits of the loop are for is open. */
-static bool is_open(const struct hd_rule_state *r, const struct hd_stack_tools *tools, int tid,
-                    const struct hd_wait_objects *objects) {
-    if (objects->epoll) {
-        return hd_objects_epoll_open(tools->proc_fd, tid, objects);
-    }
-    for (uint32_t i = 0; i < objects->fds && i < HD_WAIT_FDS; i++) {
-        bool open = true;
-        struct hd_set one = {.count = 1};
-        one.object[0] = hd_object_of(tools->proc_fd, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
-        if (open && hd_rule_shares(r, r->loop, &one)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A loop whose descriptors are closed, all of them, was made anew, or is over. */
-static void note_gone(struct hd_waits *t, const struct hd_stack_tools *tools) {
-    struct hd_recognition *g = t->recognition;
-    bool any = false;
-    for (uint32_t i = 0; i < HD_IDENTITIES && g->rule.loop != HD_RULE_NONE; i++) {
-        const struct hd_known_identity *known = &g->identity[i];
-        bool loops = known->known && known->seen.set.count > 0 &&
-                     atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses &&
-                     atomic_load_explicit(&t->identity[i].verdict, memory_order_relaxed) == HD_WAIT_IDLE;
-        if (loops && is_open(&g->rule, tools, t->loop->tid, &known->objects)) {
-            return;
-        }
-        any |= loops;
-    }
-    if (any) {
-        hd_rule_gone(&g->rule);
-    }
-}
-
-/* The thread compares numbers, and numbers are given anew: one connection after the other looks like one to
- * it. What waited since the last time is told of what its numbers mean now. */
-static void look_again(struct hd_waits *t, const struct hd_stack_tools *tools) {
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        struct hd_known_identity *known = &t->recognition->identity[i];
-        struct hd_set now;
-        if (known->known && !known->objects.epoll &&
-            atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
-            hd_objects_set(tools->proc_fd, t->loop->tid, &known->objects, &now)) {
-            bool call = known->seen.evidence == HD_EVIDENCE_CALL; /* and is none after its descriptors went */
-            known->seen.set = now;
-            judge_kinds(tools, t->loop->tid, &known->objects, &known->seen);
-            known->seen.evidence = call ? HD_EVIDENCE_CALL : known->seen.evidence;
-        }
-    }
 }
 
 /* ---- the rule --------------------------------------------------------------------------------- */
@@ -242,10 +117,7 @@ static uint8_t verdict_on(struct hd_recognition *g, const struct hd_known_identi
     if (hd_chosen_on(&g->chosen)) {
         return !g->chosen.seen ? HD_WAIT_UNKNOWN : known->chosen ? HD_WAIT_IDLE : HD_WAIT_BUSY;
     }
-    enum hd_verdict verdict = hd_rule_verdict(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
-    return verdict == HD_VERDICT_IDLE   ? HD_WAIT_IDLE
-           : verdict == HD_VERDICT_BUSY ? HD_WAIT_BUSY
-                                        : HD_WAIT_UNKNOWN;
+    return (uint8_t)hd_rule_verdict(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
 }
 
 /* What became known too late for marks: when the loop first waited (its launch ended there), and when it last
@@ -414,14 +286,14 @@ void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
     }
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
-    resolve(t, tools, now_ns);
+    hd_recognise_resolve(t, tools, now_ns);
     if (hd_chosen_on(&g->chosen)) {
         if (g->chosen.seen) {
             hd_rule_overrule(&g->rule);
         }
     } else {
-        note_gone(t, tools);
-        look_again(t, tools);
+        hd_recognise_note_gone(t, tools);
+        hd_recognise_read_again(t, tools);
         tell_rule(t, now_ns, now);
         excuse_turn(t, now);
         if (is_idle(t->loop)) {

@@ -14,56 +14,6 @@
 #define ABSENT_NS (10 * HD_NS_PER_S)      /* a loop that has not waited for so long can be succeeded */
 #define ABSENT_LONG_NS (60 * HD_NS_PER_S) /* the same, of a loop with evidence by a plain group */
 
-/* ---- sets ------------------------------------------------------------------------------------ */
-
-void hd_set_add(struct hd_set *s, uint64_t object) {
-    uint32_t at = 0;
-    while (at < s->count && s->object[at] < object) {
-        at++;
-    }
-    if ((at < s->count && s->object[at] == object) || at == HD_SET_OBJECTS) {
-        return;
-    }
-    uint32_t moved = s->count - at - (s->count == HD_SET_OBJECTS);
-    memmove(&s->object[at + 1], &s->object[at], moved * sizeof s->object[0]);
-    s->object[at] = object;
-    s->count += s->count < HD_SET_OBJECTS;
-}
-
-static bool includes(const struct hd_set *s, const struct hd_set *part) {
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < part->count; i++) {
-        while (at < s->count && s->object[at] < part->object[i]) {
-            at++;
-        }
-        if (at == s->count || s->object[at] != part->object[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void intersect(struct hd_set *s, const struct hd_set *with) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < s->count; i++) {
-        struct hd_set one = {.object = {s->object[i]}, .count = 1};
-        if (includes(with, &one)) {
-            s->object[kept++] = s->object[i];
-        }
-    }
-    s->count = kept;
-}
-
-static bool share(const struct hd_set *a, const struct hd_set *b) {
-    struct hd_set both = *a;
-    intersect(&both, b);
-    return both.count > 0 || a->count == 0 || b->count == 0;
-}
-
-static bool is_epoll(const struct hd_set *s) {
-    return s->count == 1 && (s->object[0] & HD_OBJECT_EPOLL) != 0;
-}
-
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 void hd_rule_init(struct hd_rule_state *r) {
@@ -98,13 +48,14 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
  * a batch program. */
 static bool waits_there(const struct hd_rule_group *g, const struct hd_seen_wait *w) {
     return w->at.place != 0 && g->own.place == w->at.place &&
-           (g->gone || share(&g->common, &w->set) || (is_epoll(&g->common) && is_epoll(&w->set)));
+           (g->gone || hd_set_share(&g->common, &w->set) ||
+            (hd_set_is_epoll(&g->common) && hd_set_is_epoll(&w->set)));
 }
 
 /* All that the group's waits have in common, and no fewer than any of them had: a call that blocks on the one
  * descriptor which a moving set kept is none of the group's. */
 static bool waits_for_it(const struct hd_rule_group *g, const struct hd_seen_wait *w) {
-    return g->common.count > 0 && w->set.count >= g->least && includes(&w->set, &g->common);
+    return g->common.count > 0 && w->set.count >= g->least && hd_set_includes(&w->set, &g->common);
 }
 
 uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w) {
@@ -128,11 +79,11 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
     }
     /* A blocking call's set may be part of the loop's; at the loop's own place only the loop waits. Of epoll
      * instances each is one of its own, until one takes another's place. */
-    if (by_place != HD_RULE_NONE && (by_set == HD_RULE_NONE || !is_epoll(&w->set))) {
+    if (by_place != HD_RULE_NONE && (by_set == HD_RULE_NONE || !hd_set_is_epoll(&w->set))) {
         return by_place;
     }
     /* Who waits for all of the loop's serves it, whatever a blocking call once had of the rest. */
-    if (r->loop != HD_RULE_NONE && !is_epoll(&w->set) && waits_for_it(&r->group[r->loop], w)) {
+    if (r->loop != HD_RULE_NONE && !hd_set_is_epoll(&w->set) && waits_for_it(&r->group[r->loop], w)) {
         return r->loop;
     }
     return by_set != HD_RULE_NONE ? by_set : new_group(r, w);
@@ -317,7 +268,7 @@ void hd_rule_waits_again(struct hd_rule_state *r, uint64_t now_ns) {
 }
 
 static void move_set(struct hd_rule_group *g, const struct hd_set *set) {
-    intersect(&g->common, set);
+    hd_set_intersect(&g->common, set);
     if (g->common.count == 0) { /* made anew */
         g->common = *set;
         g->least = set->count;
@@ -384,14 +335,14 @@ void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at) {
 }
 
 bool hd_rule_shares(const struct hd_rule_state *r, uint32_t group, const struct hd_set *set) {
-    return group != HD_RULE_NONE && share(&r->group[group].common, set);
+    return group != HD_RULE_NONE && hd_set_share(&r->group[group].common, set);
 }
 
-enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group) {
+enum hd_wait_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group) {
     if (r->loop == HD_RULE_NONE) {
-        return HD_VERDICT_UNKNOWN;
+        return HD_WAIT_UNKNOWN;
     }
-    return group == r->loop ? HD_VERDICT_IDLE : HD_VERDICT_BUSY;
+    return group == r->loop ? HD_WAIT_IDLE : HD_WAIT_BUSY;
 }
 
 void hd_rule_overrule(struct hd_rule_state *r) {

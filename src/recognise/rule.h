@@ -7,22 +7,11 @@
 #ifndef HD_RULE_H
 #define HD_RULE_H
 
-#include "base/types.h"
+#include "loop/loop.h"
+#include "recognise/set.h"
 
-#define HD_SET_OBJECTS 16u
 #define HD_RULE_GROUPS 32u
 #define HD_RULE_NONE UINT32_MAX
-
-/* Set in the object of an epoll instance, and in no other: a loop made anew has another instance. */
-#define HD_OBJECT_EPOLL (1ULL << 63)
-
-/* What a wait waits for: objects, not descriptor numbers, which are reused at once. Sorted, each once; at
- * most 16, the smallest. An epoll instance is a set of one. */
-struct hd_set {
-    uint64_t object[HD_SET_OBJECTS];
-    uint32_t count;
-};
-void hd_set_add(struct hd_set *s, uint64_t object);
 
 /* Where a wait stands. */
 struct hd_where {
@@ -121,13 +110,11 @@ void hd_rule_left(struct hd_rule_state *r);
 /* The thread is blocked there now, in none of the calls that are waits. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at);
 
-enum hd_verdict { HD_VERDICT_UNKNOWN, HD_VERDICT_IDLE, HD_VERDICT_BUSY };
-
 /* A wait for these may be the group's: it has a descriptor in common with all of its waits. */
 bool hd_rule_shares(const struct hd_rule_state *r, uint32_t group, const struct hd_set *set);
 
 /* Of a wait in that group (or in none). Unknown while there is no loop. */
-enum hd_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group);
+enum hd_wait_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group);
 
 /* The user names the loop: the rule is not used any more, and the loop is certain. */
 void hd_rule_overrule(struct hd_rule_state *r);

@@ -5,9 +5,13 @@ import re
 SHORT_NS = 50_000_000
 LINES_MAX = 1500
 FRAMES = 5
+# What the rule before the present one knew: `side_by_side` replays it.
+OLD_REQUESTS = {"xcb_wait_for_reply", "xcb_wait_for_reply64", "xcb_wait_for_special_event", "xcb_request_check", "xcb_writev",
+                "xcb_flush", "xcb_connect_to_fd", "_XReply", "_XSend", "_XFlush", "wl_display_roundtrip",
+                "wl_display_roundtrip_queue"}
 LETTER = {"start": "S", "idle": "I", "busy": "B", "none": "N", "over": "O"}
-FIELDS = re.compile(r"^w (\d+) (\d+) (\d+) (\d+) (-?\d+) (\w+) (-?\d+) set=(\S*) asks=(\d) root=(\d)"
-                    r" place=(\w+) sp=(\w+) stack=(.*)$")
+FIELDS = re.compile(r"^w (\d+) (\d+) (\d+) (\d+) (-?\d+) (\w+) (-?\d+)(?: closed=(\S*))? set=(\S*) kinds=(\S*) asks=(\d) enclosed=(\d)"
+                    r" root=(\d) place=(\w+) sp=(\w+) stack=(.*)$")
 
 
 class Wait:
@@ -18,12 +22,17 @@ class Wait:
         self.begin, self.end, self.cpu_begin, self.cpu_end, self.result = (int(m[i]) for i in range(1, 6))
         self.function = m[6]
         self.timeout_us = int(m[7])
-        self.set = m[8].split(",") if m[8] else []
-        self.asks = int(m[9])
-        self.whole = int(m[10])
-        self.place = m[11]
-        self.sp = int(m[12], 16)
-        self.stack = m[13]
+        self.closed = m[8].split(",") if m[8] else []
+        self.set = m[9].split(",") if m[9] else []
+        self.kinds = m[10]
+        self.asks = int(m[11])
+        self.enclosed = m[12]
+        self.whole = int(m[13])
+        self.place = m[14]
+        self.sp = int(m[15], 16)
+        self.frames = [f.rsplit(":", 1)[0] for f in m[16].split(";")]
+        if self.asks == 1 and not OLD_REQUESTS & {f.rpartition("=")[2] for f in self.frames}:
+            self.asks = 3
 
 
 class Truth:
@@ -66,7 +75,13 @@ class Numbers:
 
 
 def object_name(numbers, text):
-    return ("E" if text.startswith("e") else "") + str(numbers(text))
+    return ("E" if text[0] in "eTS" else "") + str(numbers(text))
+
+
+def short_name(frame):
+    """Module and function, or module and address where the function is not exported."""
+    place, _, function = frame.partition("=")
+    return place.rpartition("+")[0] + "=" + function if function else place
 
 
 def same_kind(a, b):
@@ -81,7 +96,7 @@ def lines_of(waits, truth, plan):
 
     def flush():
         if pending is not None:
-            out.append("w {begin} {blocked} {took} {n} {timeout} {truth} {asks} {place} {set}".format(**pending))
+            out.append("w {begin} {blocked} {took} {n} {timeout} {truth} {asks} {place} {set} {kinds}".format(**pending))
 
     for w in waits:
         known = len(places.of)
@@ -91,20 +106,22 @@ def lines_of(waits, truth, plan):
         gap = 0 if before is None else max(0, (w.begin - before.end) - (w.cpu_begin - before.cpu_end))
         timeout = -1 if w.timeout_us < 0 else (0 if w.timeout_us == 0 else max(1, w.timeout_us // 1000))
         now = {"begin": (w.begin - first) // 1000, "blocked": gap // 1000, "took": (w.end - w.begin) // 1000,
-               "n": 1, "timeout": timeout, "truth": letter, "asks": w.asks, "place": place, "set": objs}
+               "n": 1, "timeout": timeout, "truth": letter, "asks": w.asks, "place": place, "set": objs, "kinds": w.kinds}
         now["short"] = w.end - w.begin < SHORT_NS and (timeout != 0 or w.end - w.begin < 1_000_000)
-        now["key"] = (letter, w.asks, place, objs, timeout == 0)
-        if pending is not None and same_kind(pending, now):
+        now["key"] = (letter, w.asks, place, objs, w.kinds, timeout == 0)
+        closed = [object_name(objects, t) for t in w.closed if t in objects.of]
+        if pending is not None and same_kind(pending, now) and not closed:
             pending["took"] += now["took"]
             pending["blocked"] += now["blocked"]
             pending["n"] += 1
         else:
             flush()
             pending = now
+            out.extend(["c " + ",".join(closed)] if closed else [])
         if len(places.of) > known:
-            frames = ";".join(f.rsplit(":", 1)[0] for f in w.stack.split(";")[:FRAMES])
-            depth = len(w.stack.split(";")) if w.whole else 0
-            out.append(f"p {place} {top - w.sp} {depth} {w.function} {frames}")
+            frames = ";".join(short_name(f) for f in w.frames[:FRAMES])
+            depth = len(w.frames) if w.whole else 0
+            out.append(f"p {place} {top - w.sp} {depth} {w.function} {frames} {w.enclosed}")
         before = w
         if len(out) >= LINES_MAX:
             break

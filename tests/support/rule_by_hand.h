@@ -42,20 +42,20 @@ static inline struct hd_set set_of(uint64_t a, uint64_t b, uint64_t c, uint64_t 
     return s;
 }
 
-static inline enum hd_verdict wait_seen(const struct hd_seen_wait *w, uint64_t ms) {
+static inline enum hd_wait_verdict wait_seen(const struct hd_seen_wait *w, uint64_t ms) {
     uint32_t group = hd_rule_group_of(&rule, w);
-    enum hd_verdict verdict = hd_rule_verdict(&rule, group);
+    enum hd_wait_verdict verdict = hd_rule_verdict(&rule, group);
     now_ns += ms * MS;
     hd_rule_waited(&rule, group, w, ms * MS, 1, ++order, now_ns);
     return verdict;
 }
 
-static inline enum hd_verdict wait_at(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
+static inline enum hd_wait_verdict wait_at(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
     struct hd_seen_wait w = {.set = set, .at = {.place = place, .sp = sp}};
     return wait_seen(&w, ms);
 }
 
-static inline enum hd_verdict wait_asking(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
+static inline enum hd_wait_verdict wait_asking(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
     struct hd_seen_wait w = {.set = set, .at = {.place = place, .sp = sp}, .evidence = HD_EVIDENCE_ASKS};
     return wait_seen(&w, ms);
 }
@@ -63,7 +63,7 @@ static inline enum hd_verdict wait_asking(struct hd_set set, uint64_t place, uin
 #define LOOP_SET set_of(100, 200, 300, 0)
 #define LOOP_PLACE 1u
 
-static inline enum hd_verdict loop_waits(uint64_t ms) {
+static inline enum hd_wait_verdict loop_waits(uint64_t ms) {
     return wait_at(LOOP_SET, LOOP_PLACE, MAIN_SP, ms);
 }
 
@@ -72,7 +72,7 @@ static inline void a_loop_of(uint64_t seconds) {
     for (uint64_t i = 0; i < 10; i++) {
         loop_waits(seconds * 100);
     }
-    assert_int_equal(loop_waits(100), HD_VERDICT_IDLE);
+    assert_int_equal(loop_waits(100), HD_WAIT_IDLE);
 }
 
 #endif

@@ -127,6 +127,12 @@ static void the_terminal_of_the_process_is_one_object_by_both_names(void **state
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static enum hd_wait_evidence evidence_of(const struct hd_wait_objects *waits) {
+    struct hd_kinds kinds;
+    hd_files_read_kinds(proc_fd, getpid(), waits, &kinds);
+    return hd_kinds_evidence(&kinds);
+}
+
 /* cmake waits for a child's output beside a pipe of its own. Where the worker comes late the child's pipes
  * are closed, and what is left of the set is no loop's. */
 static void closed_descriptors_are_nothing_that_a_loop_waits_for(void **state) {
@@ -135,13 +141,13 @@ static void closed_descriptors_are_nothing_that_a_loop_waits_for(void **state) {
     assert_int_equal(pipe(own), 0);
     assert_int_equal(pipe(child), 0);
     struct hd_wait_objects waits = {.fds = 2, .fd = {own[0], child[0]}};
-    assert_int_equal(hd_objects_evidence(proc_fd, getpid(), &waits), HD_EVIDENCE_CALL);
+    assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
     close(child[0]);
     close(child[1]);
-    assert_int_equal(hd_objects_evidence(proc_fd, getpid(), &waits), HD_EVIDENCE_CALL);
+    assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
     close(own[0]);
     close(own[1]);
-    assert_int_equal(hd_objects_evidence(proc_fd, getpid(), &waits), HD_EVIDENCE_CALL);
+    assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
 }
 
 int main(void) {

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recognise/rule.h"
+#include "recognise/kinds.h"
 
 #define PLACES_MAX 2048u
 #define FILES_MAX 256u
@@ -25,14 +25,14 @@
 
 /* What the recordings come to (docs/loop-recognition.md): a change of the rule may better it, and then
  * tightens these and the document. */
-#define RECORDINGS 67u
-#define LOOP_RIGHT_MIN 1092u
-#define LOOP_SILENT_MAX 6u
+#define RECORDINGS 186u
+#define LOOP_RIGHT_MIN 1778u
+#define LOOP_SILENT_MAX 23u
 #define LOOP_HELD_MAX 0u
-#define BLOCKING_RIGHT_MIN 628u
-#define BLOCKING_SILENT_MAX 1u
+#define BLOCKING_RIGHT_MIN 707u
+#define BLOCKING_SILENT_MAX 4u
 #define BLOCKING_IDLE_MAX 0u
-#define NONE_SILENT_MIN 489u
+#define NONE_SILENT_MIN 1237u
 
 struct counts {
     unsigned loop_right, loop_held, loop_busy, loop_silent;
@@ -44,7 +44,8 @@ struct counts {
 
 struct place {
     uint64_t sp;
-    uint32_t depth; /* 0: not walked to the root */
+    uint32_t depth;   /* 0: not walked to the root */
+    uint8_t enclosed; /* enum hd_wait_enclosed */
 };
 
 struct line {
@@ -53,12 +54,14 @@ struct line {
     int timeout_ms, asks;
     char truth;
     struct hd_set set;
+    char kinds[HD_WAIT_FDS * 16]; /* as the recorder writes them; empty: not recorded */
 };
 
 struct replay {
     struct hd_rule_state rule;
     struct place place[PLACES_MAX];
     struct counts counts;
+    struct hd_set closed; /* the newest */
     uint64_t order;
     const char *name;
     bool verbose;
@@ -79,13 +82,14 @@ static struct hd_set parse_set(char *text) {
 static bool parse_wait(const char *text, struct line *l) {
     static char set[16384];
     unsigned long begin, blocked, took;
-    int n = sscanf(text, "w %lu %lu %lu %u %d %c %d %u %16383s", &begin, &blocked, &took, &l->waits,
-                   &l->timeout_ms, &l->truth, &l->asks, &l->place, set);
+    l->kinds[0] = '\0';
+    int n = sscanf(text, "w %lu %lu %lu %u %d %c %d %u %16383s %255s", &begin, &blocked, &took, &l->waits,
+                   &l->timeout_ms, &l->truth, &l->asks, &l->place, set, l->kinds);
     l->begin_us = begin;
     l->blocked_us = blocked;
     l->took_us = took;
     l->set = parse_set(set);
-    return n == 9 && l->place < PLACES_MAX;
+    return n >= 9 && l->place < PLACES_MAX;
 }
 
 static void complain(const struct replay *r, const struct line *l, const char *what) {
@@ -95,14 +99,14 @@ static void complain(const struct replay *r, const struct line *l, const char *w
     }
 }
 
-static void judge_loops(struct replay *r, const struct line *l, enum hd_verdict v) {
+static void judge_loops(struct replay *r, const struct line *l, enum hd_wait_verdict v) {
     struct counts *c = &r->counts;
     if (l->took_us < JUDGED_US || l->timeout_ms == 0) {
         return;
     }
-    c->loop_right += v == HD_VERDICT_IDLE;
-    c->loop_silent += v == HD_VERDICT_UNKNOWN;
-    if (v == HD_VERDICT_BUSY) {
+    c->loop_right += v == HD_WAIT_IDLE;
+    c->loop_silent += v == HD_WAIT_UNKNOWN;
+    if (v == HD_WAIT_BUSY) {
         bool sure = hd_rule_certain(&r->rule);
         c->loop_held += !sure;
         c->loop_busy += sure;
@@ -111,18 +115,18 @@ static void judge_loops(struct replay *r, const struct line *l, enum hd_verdict 
 }
 
 /* However short: an idle wait would end the hang. */
-static void judge_blocking(struct replay *r, const struct line *l, enum hd_verdict v) {
+static void judge_blocking(struct replay *r, const struct line *l, enum hd_wait_verdict v) {
     struct counts *c = &r->counts;
     bool judged = l->took_us >= JUDGED_US && l->timeout_ms != 0;
-    c->blocking_right += judged && v == HD_VERDICT_BUSY;
-    c->blocking_silent += judged && v == HD_VERDICT_UNKNOWN;
-    if (v == HD_VERDICT_IDLE) {
+    c->blocking_right += judged && v == HD_WAIT_BUSY;
+    c->blocking_silent += judged && v == HD_WAIT_UNKNOWN;
+    if (v == HD_WAIT_IDLE) {
         c->blocking_idle++;
         complain(r, l, "a blocking call is called idle");
     }
 }
 
-static void judge(struct replay *r, const struct line *l, enum hd_verdict v) {
+static void judge(struct replay *r, const struct line *l, enum hd_wait_verdict v) {
     switch (l->truth) {
     case 'I':
         judge_loops(r, l, v);
@@ -139,33 +143,71 @@ static void judge(struct replay *r, const struct line *l, enum hd_verdict v) {
     }
 }
 
-static bool is_epoll(const struct hd_set *set) {
-    return set->count == 1 && (set->object[0] & HD_OBJECT_EPOLL) != 0;
+/* A recording from before kinds were recorded knows epoll instances alone. */
+static struct hd_kinds kinds_of(const struct line *l) {
+    static const char letters[] = "olepPsScg";
+    struct hd_kinds kinds = {.epoll = l->set.count == 1 && (l->set.object[0] & HD_OBJECT_EPOLL) != 0};
+    kinds.known = l->kinds[0] != '\0' && strchr(l->kinds, '?') == NULL;
+    kinds.library = kinds.epoll && l->kinds[0] != '\0' && l->kinds[0] != '@';
+    for (const char *at = l->kinds; *at != '\0' && kinds.count < HD_WAIT_FDS; at++) {
+        const char *letter = strchr(letters, *at);
+        if (letter != NULL) {
+            kinds.kind[kinds.count++] = (uint8_t)(letter - letters);
+        }
+    }
+    return kinds;
 }
 
 /* Of names before that of descriptors, as in the preload. */
 static int8_t evidence_of(const struct line *l) {
     static const int8_t by_name[] = {HD_EVIDENCE_PLAIN, HD_EVIDENCE_ASKS, HD_EVIDENCE_BY_NAME,
                                      HD_EVIDENCE_ASKS};
+    struct hd_kinds kinds = kinds_of(l);
     assert_in_range(l->asks, 0, 3);
-    return l->asks == 0 && is_epoll(&l->set) ? HD_EVIDENCE_BY_KIND : by_name[l->asks];
+    return l->asks == 0 ? (int8_t)hd_kinds_evidence(&kinds) : by_name[l->asks];
 }
 
 static void wait_line(struct replay *r, struct line *l) {
     const struct place *p = &r->place[l->place];
     struct hd_seen_wait w = {.set = l->set,
                              .at = {.place = p->depth != 0 ? l->place : 0, .sp = p->sp, .depth = p->depth},
+                             .enclosed = p->enclosed,
                              .evidence = evidence_of(l)};
     if (l->timeout_ms == 0) { /* teaches nothing; ends a turn if it is the loop's */
-        judge(r, l, HD_VERDICT_UNKNOWN);
+        judge(r, l, HD_WAIT_UNKNOWN);
         return;
     }
     uint32_t group = hd_rule_group_of(&r->rule, &w);
     hd_rule_seen(&r->rule, group, &w, true, l->begin_us * HD_NS_PER_US);
-    judge(r, l, hd_rule_verdict(&r->rule, group));
+    enum hd_wait_verdict verdict = hd_rule_verdict(&r->rule, group);
+    if (verdict == HD_WAIT_BUSY && hd_rule_is_over(&r->rule)) {
+        verdict = HD_WAIT_UNKNOWN; /* the turn is no hang */
+    }
+    judge(r, l, verdict);
     r->order += l->waits;
     hd_rule_waited(&r->rule, group, &w, l->took_us * HD_NS_PER_US, l->waits, r->order,
                    (l->begin_us + l->took_us) * HD_NS_PER_US);
+}
+
+/* Objects are closed. The loop is gone with the last of those that all of its waits were for. */
+static void closed_line(struct replay *r, char *text) {
+    struct hd_set now = parse_set(text + strlen("c "));
+    bool all = r->rule.loop != HD_RULE_NONE;
+    for (uint32_t i = 0; i < now.count; i++) {
+        r->closed.count -= r->closed.count == HD_SET_OBJECTS;
+        hd_set_add(&r->closed, now.object[i]);
+    }
+    const struct hd_set *common = all ? &r->rule.group[r->rule.loop].common : &now;
+    for (uint32_t i = 0; i < common->count; i++) {
+        bool is_closed = false;
+        for (uint32_t j = 0; j < r->closed.count; j++) {
+            is_closed |= r->closed.object[j] == common->object[i];
+        }
+        all &= is_closed;
+    }
+    if (all) {
+        hd_rule_gone(&r->rule);
+    }
 }
 
 static void replay_file(struct replay *r, const char *path) {
@@ -175,13 +217,17 @@ static void replay_file(struct replay *r, const char *path) {
     assert_non_null(f);
     hd_rule_init(&r->rule);
     while (fgets(text, sizeof text, f) != NULL) {
-        unsigned place, depth;
+        unsigned place, depth, enclosed = 0;
         unsigned long offset;
         if (text[0] == 'w') {
             assert_true(parse_wait(text, &l));
             wait_line(r, &l);
-        } else if (sscanf(text, "p %u %lu %u", &place, &offset, &depth) == 3 && place < PLACES_MAX) {
-            r->place[place] = (struct place){.sp = TOP_SP - offset, .depth = depth};
+        } else if (text[0] == 'c') {
+            closed_line(r, text);
+        } else if (sscanf(text, "p %u %lu %u %*s %*s %u", &place, &offset, &depth, &enclosed) >= 3 &&
+                   place < PLACES_MAX) {
+            r->place[place] =
+                (struct place){.sp = TOP_SP - offset, .depth = depth, .enclosed = (uint8_t)enclosed};
         }
         sscanf(text, "# wrong: idle %u", &r->counts.known_idle);
     }
@@ -236,6 +282,7 @@ static void every_recording_is_told_right(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "%s/tests/recognition/recordings", source != NULL ? source : ".");
     unsigned n = recordings(folder, names);
+
     assert_int_equal(n, RECORDINGS);
     print_message("%-22s %-27s | %-20s | %s\n", "", "loop's waits", "blocking calls", "no loop");
     print_message("%-22s %6s %6s %6s %6s | %6s %6s %6s | %6s %6s\n", "recording", "right", "silent", "held",

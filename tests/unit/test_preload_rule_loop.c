@@ -9,11 +9,11 @@
 
 static void a_loop_is_known_from_its_third_wait_and_100_ms_on(void **state) {
     (void)state;
-    assert_int_equal(loop_waits(10), HD_VERDICT_UNKNOWN);
-    assert_int_equal(loop_waits(10), HD_VERDICT_UNKNOWN);
-    assert_int_equal(loop_waits(10), HD_VERDICT_UNKNOWN);
-    assert_int_equal(loop_waits(70), HD_VERDICT_UNKNOWN);
-    assert_int_equal(loop_waits(10), HD_VERDICT_IDLE);
+    assert_int_equal(loop_waits(10), HD_WAIT_UNKNOWN);
+    assert_int_equal(loop_waits(10), HD_WAIT_UNKNOWN);
+    assert_int_equal(loop_waits(10), HD_WAIT_UNKNOWN);
+    assert_int_equal(loop_waits(70), HD_WAIT_UNKNOWN);
+    assert_int_equal(loop_waits(10), HD_WAIT_IDLE);
 }
 
 static void two_long_waits_are_no_loop(void **state) {
@@ -21,8 +21,8 @@ static void two_long_waits_are_no_loop(void **state) {
     loop_waits(5000);
     loop_waits(5000);
     assert_int_equal(rule.loop, HD_RULE_NONE);
-    assert_int_equal(loop_waits(1), HD_VERDICT_UNKNOWN);
-    assert_int_equal(loop_waits(1), HD_VERDICT_IDLE);
+    assert_int_equal(loop_waits(1), HD_WAIT_UNKNOWN);
+    assert_int_equal(loop_waits(1), HD_WAIT_IDLE);
 }
 
 static void many_waits_together_count_as_many(void **state) {
@@ -44,16 +44,16 @@ static void who_waited_first_is_the_outer_one_however_late_it_is_told(void **sta
         wait_seen(&call, 300);
         wait_seen(&loop, 100);
     }
-    assert_int_equal(wait_seen(&call, 300), HD_VERDICT_BUSY);
-    assert_int_equal(wait_seen(&loop, 100), HD_VERDICT_IDLE);
+    assert_int_equal(wait_seen(&call, 300), HD_WAIT_BUSY);
+    assert_int_equal(wait_seen(&loop, 100), HD_WAIT_IDLE);
 }
 
 static void many_sockets_one_after_the_other_from_one_place_are_no_loop(void **state) {
     (void)state;
     for (uint64_t s = 1; s <= 100; s++) {
         struct hd_set one = set_of(1000 + s, 0, 0, 0);
-        assert_int_equal(wait_at(one, LOOP_PLACE, MAIN_SP, 30), HD_VERDICT_UNKNOWN);
-        assert_int_equal(wait_at(one, LOOP_PLACE, MAIN_SP, 30), HD_VERDICT_UNKNOWN);
+        assert_int_equal(wait_at(one, LOOP_PLACE, MAIN_SP, 30), HD_WAIT_UNKNOWN);
+        assert_int_equal(wait_at(one, LOOP_PLACE, MAIN_SP, 30), HD_WAIT_UNKNOWN);
         now_ns += 100 * MS;
     }
 }
@@ -62,12 +62,12 @@ static void start_up_round_trips_to_another_place_do_not_become_the_loop(void **
     (void)state;
     struct hd_set x = set_of(100, 0, 0, 0);
     for (uint64_t i = 0; i < 200; i++) { /* an X client: hundreds, 0 to 5 ms, all asking */
-        assert_int_equal(wait_asking(x, 50 + i % 13, MAIN_SP - 500, 3), HD_VERDICT_UNKNOWN);
+        assert_int_equal(wait_asking(x, 50 + i % 13, MAIN_SP - 500, 3), HD_WAIT_UNKNOWN);
     }
     loop_waits(50);
     loop_waits(50);
     loop_waits(50);
-    assert_int_equal(loop_waits(50), HD_VERDICT_IDLE);
+    assert_int_equal(loop_waits(50), HD_WAIT_IDLE);
 }
 
 /* ---- evidence ------------------------------------------------------------------------------------ */
@@ -87,7 +87,7 @@ static void a_loop_with_evidence_is_known_while_its_first_wait_lasts(void **stat
     see(&own);
     assert_true(hd_rule_has_evidence(&rule));
     assert_false(hd_rule_certain(&rule));
-    assert_int_equal(wait_seen(&own, 10), HD_VERDICT_IDLE);
+    assert_int_equal(wait_seen(&own, 10), HD_WAIT_IDLE);
 }
 
 static void a_loop_with_evidence_is_certain_once_its_place_waits_again(void **state) {
@@ -105,8 +105,8 @@ static void a_call_that_blocks_for_longer_than_the_loop_waits_is_busy(void **sta
     struct hd_seen_wait own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
     for (int i = 0; i < 20; i++) {
         see(&own);
-        assert_int_equal(wait_seen(&own, 10), HD_VERDICT_IDLE);
-        assert_int_equal(wait_at(set_of(900, 0, 0, 0), 8, MAIN_SP - 900, 900), HD_VERDICT_BUSY);
+        assert_int_equal(wait_seen(&own, 10), HD_WAIT_IDLE);
+        assert_int_equal(wait_at(set_of(900, 0, 0, 0), 8, MAIN_SP - 900, 900), HD_WAIT_BUSY);
     }
 }
 
@@ -115,7 +115,7 @@ static void a_call_by_kind_is_no_loop_however_often_it_returns(void **state) {
     struct hd_seen_wait call = evident(900, 1, MAIN_SP, HD_EVIDENCE_CALL);
     for (int i = 0; i < 100; i++) {
         see(&call);
-        assert_int_equal(wait_seen(&call, 300), HD_VERDICT_UNKNOWN);
+        assert_int_equal(wait_seen(&call, 300), HD_WAIT_UNKNOWN);
         now_ns += HD_NS_PER_S;
     }
 }
@@ -130,8 +130,8 @@ static void of_two_with_evidence_the_one_nearer_to_the_root_wins_at_once(void **
     }
     assert_true(hd_rule_certain(&rule));
     see(&outer);
-    assert_int_equal(wait_seen(&outer, 1), HD_VERDICT_IDLE);
-    assert_int_equal(wait_seen(&inner, 1000), HD_VERDICT_BUSY);
+    assert_int_equal(wait_seen(&outer, 1), HD_WAIT_IDLE);
+    assert_int_equal(wait_seen(&inner, 1000), HD_WAIT_BUSY);
 }
 
 static void a_loop_with_evidence_succeeds_a_plain_one_that_is_not_certain(void **state) {
@@ -139,11 +139,11 @@ static void a_loop_with_evidence_succeeds_a_plain_one_that_is_not_certain(void *
     struct hd_seen_wait own = evident(EPOLL + 1, 1, MAIN_SP - 900, HD_EVIDENCE_BY_KIND);
     a_loop_of(1);
     see(&own);
-    assert_int_equal(wait_seen(&own, 1), HD_VERDICT_IDLE);
+    assert_int_equal(wait_seen(&own, 1), HD_WAIT_IDLE);
     a_loop_of(20); /* it has not waited for 10 s, and the other one is nearer to the root: it was left */
     assert_true(hd_rule_certain(&rule));
     see(&own);
-    assert_int_equal(wait_seen(&own, 1), HD_VERDICT_BUSY); /* deeper than a certain one: in its turn */
+    assert_int_equal(wait_seen(&own, 1), HD_WAIT_BUSY); /* deeper than a certain one: in its turn */
 }
 
 /* ---- return is proof ----------------------------------------------------------------------------- */
@@ -153,15 +153,15 @@ static void a_transfer_longer_than_all_waiting_is_busy_for_ten_seconds(void **st
     struct hd_set transfer = set_of(900, 901, 0, 0);
     a_loop_of(1);
     for (int i = 0; i < 25; i++) {
-        assert_int_equal(wait_at(transfer, 8, MAIN_SP - 900, 400), HD_VERDICT_BUSY);
+        assert_int_equal(wait_at(transfer, 8, MAIN_SP - 900, 400), HD_WAIT_BUSY);
     }
-    assert_int_equal(wait_at(transfer, 8, MAIN_SP - 900, 400), HD_VERDICT_IDLE);
+    assert_int_equal(wait_at(transfer, 8, MAIN_SP - 900, 400), HD_WAIT_IDLE);
     loop_waits(10); /* it returns, and all is as it was, for good */
-    assert_int_equal(loop_waits(10), HD_VERDICT_IDLE);
+    assert_int_equal(loop_waits(10), HD_WAIT_IDLE);
     for (int i = 0; i < 140; i++) {
-        assert_int_equal(wait_at(transfer, 8, MAIN_SP - 900, 400), HD_VERDICT_BUSY);
+        assert_int_equal(wait_at(transfer, 8, MAIN_SP - 900, 400), HD_WAIT_BUSY);
     }
-    assert_int_equal(loop_waits(10), HD_VERDICT_IDLE);
+    assert_int_equal(loop_waits(10), HD_WAIT_IDLE);
 }
 
 /* As libuv: the call stands at a higher address than the loop's own wait, but further from the root. */
@@ -174,8 +174,8 @@ static void a_shallower_wait_of_more_frames_was_inside_the_turn(void **state) {
         wait_seen(&own, 100);
     }
     for (int i = 0; i < 50; i++) {
-        assert_int_equal(wait_seen(&call, 300), HD_VERDICT_BUSY);
-        assert_int_equal(wait_seen(&own, 10), HD_VERDICT_IDLE);
+        assert_int_equal(wait_seen(&call, 300), HD_WAIT_BUSY);
+        assert_int_equal(wait_seen(&own, 10), HD_WAIT_IDLE);
     }
 }
 
@@ -190,7 +190,7 @@ static void a_blocking_call_met_before_the_loop_is_known_can_never_be_the_loop(v
     assert_int_equal(rule.loop, HD_RULE_NONE);
     loop_waits(5);
     for (int i = 0; i < 5; i++) {
-        assert_int_not_equal(wait_at(pipe, 8, MAIN_SP - 900, 300), HD_VERDICT_IDLE);
+        assert_int_not_equal(wait_at(pipe, 8, MAIN_SP - 900, 300), HD_WAIT_IDLE);
     }
 }
 
@@ -203,7 +203,7 @@ static void a_shallower_wait_is_not_proven_to_be_inside_the_loops_turn(void **st
     for (int i = 0; i < 5; i++) {
         wait_at(outer, 4, MAIN_SP + 4000, 2000);
     }
-    assert_int_equal(wait_at(outer, 4, MAIN_SP + 4000, 10), HD_VERDICT_IDLE);
+    assert_int_equal(wait_at(outer, 4, MAIN_SP + 4000, 10), HD_WAIT_IDLE);
 }
 
 static void a_nested_wait_of_the_loop_proves_nothing_about_what_waited_outside_of_it(void **state) {
@@ -224,21 +224,21 @@ static void an_old_loop_is_succeeded_after_10_s_once_the_new_one_has_waited_long
     struct hd_set second = set_of(500, 0, 0, 0);
     a_loop_of(4);
     for (int i = 0; i < 100; i++) {
-        assert_int_not_equal(wait_at(second, 4, MAIN_SP + 100, 100), HD_VERDICT_IDLE);
+        assert_int_not_equal(wait_at(second, 4, MAIN_SP + 100, 100), HD_WAIT_IDLE);
         assert_false(hd_rule_certain(&rule)); /* nothing is reported of it */
     }
-    assert_int_equal(wait_at(second, 4, MAIN_SP + 100, 100), HD_VERDICT_IDLE);
+    assert_int_equal(wait_at(second, 4, MAIN_SP + 100, 100), HD_WAIT_IDLE);
 }
 
 static void a_loop_that_is_gone_waits_for_others_at_its_place(void **state) {
     (void)state;
     struct hd_set others = set_of(500, 600, 0, 0);
     a_loop_of(400);
-    assert_int_equal(wait_at(others, LOOP_PLACE, MAIN_SP, 100), HD_VERDICT_BUSY); /* while it may come back */
+    assert_int_equal(wait_at(others, LOOP_PLACE, MAIN_SP, 100), HD_WAIT_BUSY); /* while it may come back */
     hd_rule_gone(&rule);
-    assert_int_equal(wait_at(others, LOOP_PLACE, MAIN_SP, 100), HD_VERDICT_IDLE);
-    assert_int_equal(wait_at(set_of(700, 0, 0, 0), LOOP_PLACE, MAIN_SP, 100), HD_VERDICT_BUSY);
-    assert_int_equal(wait_at(others, 8, MAIN_SP - 900, 100), HD_VERDICT_IDLE); /* nested */
+    assert_int_equal(wait_at(others, LOOP_PLACE, MAIN_SP, 100), HD_WAIT_IDLE);
+    assert_int_equal(wait_at(set_of(700, 0, 0, 0), LOOP_PLACE, MAIN_SP, 100), HD_WAIT_BUSY);
+    assert_int_equal(wait_at(others, 8, MAIN_SP - 900, 100), HD_WAIT_IDLE); /* nested */
 }
 
 /* The worker comes late, and one number was several connections: three of them were the loop. */
@@ -260,12 +260,12 @@ static void a_loop_that_is_gone_is_succeeded_by_one_that_is_not_inside_of_it(voi
     a_loop_of(400);
     hd_rule_gone(&rule);
     for (int i = 0; i < 3; i++) { /* a call in its last turn, perhaps */
-        assert_int_equal(wait_at(inner, 5, MAIN_SP - 100, 1000), HD_VERDICT_BUSY);
+        assert_int_equal(wait_at(inner, 5, MAIN_SP - 100, 1000), HD_WAIT_BUSY);
     }
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(wait_at(outer, 4, MAIN_SP + 100, 1000), HD_VERDICT_BUSY);
+        assert_int_equal(wait_at(outer, 4, MAIN_SP + 100, 1000), HD_WAIT_BUSY);
     }
-    assert_int_equal(wait_at(outer, 4, MAIN_SP + 100, 100), HD_VERDICT_IDLE);
+    assert_int_equal(wait_at(outer, 4, MAIN_SP + 100, 100), HD_WAIT_IDLE);
 }
 
 /* ---- certain ---------------------------------------------------------------------------------------- */

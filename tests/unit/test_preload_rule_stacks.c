@@ -26,8 +26,8 @@ static void a_loop_on_a_stack_of_its_own_returns_there(void **state) {
         wait_seen(&own, 100);
         wait_seen(&call, 300); /* longer than the loop: only its return tells */
     }
-    assert_int_equal(wait_seen(&call, 300), HD_VERDICT_BUSY);
-    assert_int_equal(wait_seen(&own, 100), HD_VERDICT_IDLE);
+    assert_int_equal(wait_seen(&call, 300), HD_WAIT_BUSY);
+    assert_int_equal(wait_seen(&own, 100), HD_WAIT_IDLE);
     assert_true(rule.group[rule.loop].returned);
 }
 

@@ -4,10 +4,12 @@
  */
 #include "recorder/recorder.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <ucontext.h>
@@ -18,6 +20,7 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 #include "recognise/known_functions.h"
+#include "recognise/open_files.h"
 #include "unwind/walk.h"
 
 #define STACK_BYTES (256u * 1024u)
@@ -27,17 +30,24 @@
 #define OBJECTS_MAX 256u
 #define EPOLL_NUMBERS 4096u
 #define LOWEST_FD 900
+#define NOTED_MAX 64u
 
 /* Mapped wipe-on-fork: a forked child finds `file` 0 and is not recorded. */
 static struct recorder {
     int file;
-    bool open; /* a wait has begun */
-    int tid;
+    bool open;       /* a wait has begun */
+    unsigned inside; /* a library's own wait */
+    int tid, proc_fd;
     uint64_t began_ns, cpu_ns;
     struct hd_modules modules;
-    struct hd_functions asks;
+    struct hd_functions known;
     struct hd_walker walker;
     uint16_t generation[EPOLL_NUMBERS];
+    struct noted { /* what waits were for, to see when it is closed */
+        int fd;
+        bool used;
+        char object[LINE_ROOM];
+    } noted[NOTED_MAX];
     uint32_t bytes;
     char line[LINE_BYTES];
     uint8_t stack[STACK_BYTES];
@@ -143,27 +153,116 @@ static void put_object(int fd) {
     }
 }
 
+/* The same into `object`; the line stays as it is. */
+static void object_of(int fd, char object[LINE_ROOM]) {
+    uint32_t begin = rec->bytes;
+    put_object(fd);
+    uint32_t n = rec->bytes - begin < LINE_ROOM - 1 ? rec->bytes - begin : LINE_ROOM - 1;
+    memcpy(object, rec->line + begin, n);
+    object[n] = '\0';
+    rec->bytes = begin;
+}
+
+/* For the newest descriptors that were waited for. */
+static void remember(int fd, const char *object) {
+    struct noted *to = &rec->noted[(unsigned)fd % NOTED_MAX];
+    *to = (struct noted){.fd = fd, .used = true};
+    memcpy(to->object, object, strlen(object) + 1);
+}
+
 static void put_item(int fd, unsigned *n) {
-    if (fd >= 0 && *n < OBJECTS_MAX && has_room()) {
+    char object[LINE_ROOM];
+    if (*n < OBJECTS_MAX && has_room()) {
         put(",", *n != 0);
         ++*n;
-        put_object(fd);
+        object_of(fd, object);
+        remember(fd, object);
+        put_text(object);
     }
 }
 
-static void put_set(const struct hd_recorded_wait *w) {
+/* What earlier waits were for, and is not open by that number any more. */
+static void put_closed(void) {
+    char object[LINE_ROOM];
+    bool any = false;
+    for (unsigned i = 0; i < NOTED_MAX && has_room(); i++) {
+        struct noted *was = &rec->noted[i];
+        if (!was->used) {
+            continue;
+        }
+        object_of(was->fd, object);
+        if (strcmp(object, was->object) != 0) {
+            put_text(any ? "," : " closed=");
+            put_text(was->object);
+            was->used = false;
+            any = true;
+        }
+    }
+}
+
+static bool has_fd(const struct hd_recorded_wait *w, int fd) {
+    for (unsigned s = 0; s < 3; s++) {
+        if (w->sets[s] != NULL && FD_ISSET(fd, w->sets[s])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_fd(struct hd_wait_objects *objects, int fd, unsigned *n) {
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (fd < 0) {
+        return;
+    }
+    put_item(fd, n);
+    if (objects->fds < HD_WAIT_FDS) {
+        bool known = !objects->epoll && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
+        objects->listens |= (uint16_t)((known && listens != 0) << objects->fds);
+        objects->fd[objects->fds++] = fd;
+    }
+}
+
+/* Also into `objects`, as the wait table keeps them. */
+static void put_set(const struct hd_recorded_wait *w, struct hd_wait_objects *objects) {
     unsigned n = 0;
     put_text(" set=");
-    put_item(w->epoll != NULL ? *w->epoll : -1, &n);
-    for (uint64_t i = 0; w->fds != NULL && i < w->count; i++) {
-        put_item(w->fds[i].fd, &n);
+    if (w->library != 0) {
+        put(&w->library, 1);
+        return;
     }
-    for (int fd = 0; w->fds == NULL && w->epoll == NULL && fd < (int)w->count && fd < FD_SETSIZE; fd++) {
-        bool in = false;
-        for (unsigned s = 0; s < 3; s++) {
-            in |= w->sets[s] != NULL && FD_ISSET(fd, w->sets[s]);
+    if (w->epoll != NULL) {
+        objects->epoll = true;
+        add_fd(objects, *w->epoll, &n);
+        return;
+    }
+    for (uint64_t i = 0; w->fds != NULL && i < w->count; i++) {
+        add_fd(objects, w->fds[i].fd, &n);
+    }
+    for (int fd = 0; w->fds == NULL && fd < (int)w->count && fd < FD_SETSIZE; fd++) {
+        if (has_fd(w, fd)) {
+            add_fd(objects, fd, &n);
         }
-        put_item(in ? fd : -1, &n);
+    }
+}
+
+/* A letter for each descriptor, in the order of enum hd_kind; an epoll instance's own ones after '@', '?' for
+ * those that are not known; '-': none. */
+static void put_kinds(const struct hd_recorded_wait *w, const struct hd_wait_objects *objects) {
+    static const char letters[] = "olepPsScg";
+    _Static_assert(sizeof letters == HD_KINDS + 1, "one for each");
+    struct hd_kinds kinds;
+    put_text(" kinds=");
+    if (w->library != 0) {
+        put(&w->library, 1);
+        return;
+    }
+    hd_files_read_kinds(rec->proc_fd, rec->tid, objects, &kinds);
+    put("@", kinds.epoll);
+    put("?", !kinds.known);
+    put("-", kinds.known && !kinds.epoll && kinds.count == 0);
+    for (uint32_t i = 0; kinds.known && i < kinds.count; i++) {
+        put(&letters[kinds.kind[i]], 1);
     }
 }
 
@@ -200,8 +299,15 @@ static uint32_t walk(const struct hd_regs *regs, struct frame *frames) {
     return n;
 }
 
+/* The exported function at an address. */
+static const char *name_of(uint64_t pc) {
+    Dl_info info;
+    return dladdr((const void *)(uintptr_t)pc, &info) != 0 ? info.dli_sname : NULL;
+}
+
 static void put_frame(const struct frame *f, uint64_t below) {
     uint64_t pc = f->pc - !hd_pc_is_exact(f->trust);
+    const char *name = name_of(pc);
     int module = hd_modules_at(&rec->modules, pc);
     if (module >= 0) {
         const char *path = hd_module_path(&rec->modules, (uint32_t)module);
@@ -211,19 +317,33 @@ static void put_frame(const struct frame *f, uint64_t below) {
     } else {
         put_field("?+", pc, 16);
     }
+    if (name != NULL && strlen(name) < LINE_ROOM) {
+        put_text("=");
+        put_text(name);
+    }
     put_field(":", f->sp - below, 16);
+}
+
+/* What the tables of names say, of the stack with the recorder's own frames below. */
+static void put_names(const struct frame *frames, uint32_t n, bool whole) {
+    static const char evidence[] = {
+        [HD_EVIDENCE_ASKS + 2] = '1', [HD_EVIDENCE_PLAIN + 2] = '0', [HD_EVIDENCE_BY_NAME + 2] = '2'};
+    struct hd_frame all[FRAMES_MAX];
+    for (uint32_t i = 0; i < n; i++) {
+        all[i] = (struct hd_frame){.pc = frames[i].pc, .start = frames[i].start, .trust = frames[i].trust};
+    }
+    put_text(" asks=");
+    put(&evidence[hd_known_function(&rec->known, &rec->modules, all, n) + 2], 1);
+    bool encloses = hd_known_loop_encloses(&rec->known, &rec->modules, all, n);
+    put_field(" enclosed=", encloses ? HD_ENCLOSED : whole ? HD_NOT_ENCLOSED : HD_ENCLOSED_UNKNOWN, 10);
 }
 
 static void put_stack(const struct frame *frames, uint32_t n, bool whole) {
     uint64_t place = 0xcbf29ce484222325ULL;
-    bool asks = false;
     for (uint32_t i = 0; i < n; i++) {
         place = (place ^ frames[i].pc) * 0x9e3779b97f4a7c15ULL;
         place = (place ^ (place >> 29) ^ frames[i].sp) * 0xff51afd7ed558ccdULL;
-        struct hd_frame one = {.pc = frames[i].pc, .start = frames[i].start, .trust = frames[i].trust};
-        asks |= hd_known_function(&rec->asks, &rec->modules, &one, 1) == HD_EVIDENCE_ASKS;
     }
-    put_field(" asks=", asks, 10);
     put_field(" root=", whole, 10);
     put_field(" place=", place, 16);
     put_field(" sp=", n != 0 ? frames[0].sp : 0, 16);
@@ -240,27 +360,32 @@ static void note_stack(const struct hd_regs *regs) {
         hd_unwinder_flush((void *)rec->unwinder);
     }
     uint32_t n = walk(regs, frames), own = 0;
+    bool whole = rec->walker.stop == HD_STOP_ROOT;
+    put_names(frames, n, whole);
     /* our own frames are no part of the place */
     int self = hd_modules_at(&rec->modules, (uint64_t)(uintptr_t)&note_stack);
     while (own < n && self >= 0 && hd_modules_at(&rec->modules, frames[own].pc - 1) == self) {
         own++;
     }
-    put_stack(frames + own, n - own, rec->walker.stop == HD_STOP_ROOT);
+    put_stack(frames + own, n - own, whole);
 }
 
 /* ---- waits --------------------------------------------------------------------------------------- */
 
 void hd_recorder_begin(const struct hd_recorded_wait *w) {
-    if (rec == NULL || rec->file == 0 || hd_os.get_tid() != rec->tid) {
+    if (rec == NULL || rec->file == 0 || rec->inside > 0 || hd_os.get_tid() != rec->tid) {
         return;
     }
     int saved = errno;
+    struct hd_wait_objects objects = {.fds = 0};
     rec->bytes = 0;
     put_text(" ");
     put_text(w->function);
     put_text(" ");
     put_signed(w->timeout_ns < 0 ? -1 : w->timeout_ns / (int64_t)HD_NS_PER_US);
-    put_set(w);
+    put_closed();
+    put_set(w, &objects);
+    put_kinds(w, &objects);
     ucontext_t context;
     struct hd_regs regs = {.valid = 0};
     getcontext(&context);
@@ -274,7 +399,7 @@ void hd_recorder_begin(const struct hd_recorded_wait *w) {
 
 /* The times come first in the line: it is put together anew. */
 void hd_recorder_end(int result) {
-    if (rec == NULL || rec->file == 0 || !rec->open || hd_os.get_tid() != rec->tid) {
+    if (rec == NULL || rec->file == 0 || rec->inside > 0 || !rec->open || hd_os.get_tid() != rec->tid) {
         return;
     }
     uint64_t ended_ns = hd_os_now_ns();
@@ -298,6 +423,18 @@ void hd_recorder_end(int result) {
     }
 }
 
+void hd_recorder_enter(void) {
+    if (rec != NULL && hd_os.get_tid() == rec->tid) {
+        rec->inside++;
+    }
+}
+
+void hd_recorder_leave(void) {
+    if (rec != NULL && hd_os.get_tid() == rec->tid && rec->inside > 0) {
+        rec->inside--;
+    }
+}
+
 void hd_recorder_epoll(int epfd) {
     if (rec != NULL && epfd >= 0 && rec->file != 0) {
         rec->generation[(unsigned)epfd % EPOLL_NUMBERS]++;
@@ -305,9 +442,8 @@ void hd_recorder_epoll(int epfd) {
 }
 
 /* Out of the way of the program's own descriptors. */
-static int open_high(const char *name) {
+static int move_high(int fd) {
     struct rlimit limit = {.rlim_cur = 1024};
-    int fd = hd_os.open_at(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     getrlimit(RLIMIT_NOFILE, &limit);
     int high = fcntl(fd, F_DUPFD_CLOEXEC, limit.rlim_cur > LOWEST_FD ? LOWEST_FD : (int)limit.rlim_cur / 2);
     hd_os_close(fd);
@@ -324,6 +460,7 @@ void hd_recorder_start(const char *file) {
     hd_modules_init_live(&rec->modules, -1);
     rec->modules.memory = (struct hd_memory){.read = read_own};
     hd_unwinder_init((void *)rec->unwinder, &rec->modules);
-    int fd = open_high(file);
+    int fd = move_high(hd_os.open_at(AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    rec->proc_fd = move_high(hd_os_open(AT_FDCWD, "/proc/self"));
     rec->file = fd > 0 ? fd : 0;
 }

@@ -20,6 +20,7 @@ struct hd_recorded_wait {
     uint64_t count; /* of fds, or select's first argument */
     const fd_set *sets[3];
     const int *epoll; /* an epoll instance, or NULL */
+    char library;     /* 'T' Tcl, 'S' SDL: its own function waits, and not by descriptors; 0: none */
 };
 
 /* From the constructor. */
@@ -28,6 +29,10 @@ void hd_recorder_start(const char *file);
 /* Around the real call; errno is kept. Both do nothing on other threads, and before the start. */
 void hd_recorder_begin(const struct hd_recorded_wait *w);
 void hd_recorder_end(int result);
+
+/* Between these the library waits by means of its own, which are no waits of the program's. */
+void hd_recorder_enter(void);
+void hd_recorder_leave(void);
 
 /* The program made an epoll instance: its number has a new generation. */
 void hd_recorder_epoll(int epfd);

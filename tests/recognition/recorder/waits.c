@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -73,6 +74,44 @@ RECORD(epoll_pwait, (int epfd, struct epoll_event *events, int max, int timeout,
 RECORD(epoll_pwait2,
        (int epfd, struct epoll_event *events, int max, const struct timespec *timeout, const sigset_t *mask),
        (epfd, events, max, timeout, mask), .timeout_ns = ns_of(timeout), .epoll = &epfd)
+
+/* Tcl's and SDL's own waits, as the preload interposes them. The caller's library has the function, or is
+ * linked with the one that does. */
+static void *look_up_of(const char *name, const void *caller) {
+    Dl_info info;
+    struct link_map *map = NULL;
+    void *found = look_up(name);
+    if (found == NULL && dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL) {
+        void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+        found = handle != NULL ? dlsym(handle, name) : NULL;
+    }
+    return found;
+}
+
+#define RECORD_LIBRARY(name, PARAMETERS, ARGUMENTS, letter, ns)                                  \
+    EXPORT int name PARAMETERS;                                                                  \
+    EXPORT int name PARAMETERS {                                                                 \
+        typedef int function PARAMETERS;                                                         \
+        static function *real;                                                                   \
+        real = real != NULL ? real : (function *)look_up_of(#name, __builtin_return_address(0)); \
+        if (real == NULL) {                                                                      \
+            return 0;                                                                            \
+        }                                                                                        \
+        hd_recorder_begin(                                                                       \
+            &(struct hd_recorded_wait){.function = #name, .library = letter, .timeout_ns = ns}); \
+        hd_recorder_enter();                                                                     \
+        int result = real ARGUMENTS;                                                             \
+        hd_recorder_leave();                                                                     \
+        hd_recorder_end(result);                                                                 \
+        return result;                                                                           \
+    }
+
+RECORD_LIBRARY(Tcl_WaitForEvent, (const long *time), (time), 'T',
+               time == NULL ? -1 : time[0] * (int64_t)HD_NS_PER_S + time[1] * 1000)
+RECORD_LIBRARY(SDL_WaitEvent, (void *event), (event), 'S', -1)
+RECORD_LIBRARY(SDL_WaitEventTimeout, (void *event, int ms), (event, ms), 'S', ns_of_ms(ms))
+RECORD_LIBRARY(SDL_PollEvent, (void *event), (event), 'S', HD_NS_PER_MS)
+RECORD_LIBRARY(SDL_PumpEvents, (void), (), 'S', HD_NS_PER_MS)
 
 EXPORT int epoll_create(int size) {
     int (*real)(int) = (int (*)(int))look_up("epoll_create");
