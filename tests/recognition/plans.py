@@ -36,4 +36,3 @@ import plans_made  # noqa: E402,F401
 import plans_scripts  # noqa: E402,F401
 import plans_batch  # noqa: E402,F401
 import plans_servers  # noqa: E402,F401
-import plans_seen  # noqa: E402,F401

@@ -21,6 +21,7 @@ sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 from reduce import reduce_run  # noqa: E402
 import plans  # noqa: E402
+import plans_seen  # noqa: E402,F401  pylint: disable=unused-import
 
 
 class Run:
