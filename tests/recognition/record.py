@@ -21,7 +21,6 @@ sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 from reduce import reduce_run  # noqa: E402
 import plans  # noqa: E402
-import plans_seen  # noqa: E402,F401  pylint: disable=unused-import
 
 
 class Run:
@@ -118,6 +117,7 @@ def main():
     arguments.add_argument("--out", default=str(HERE / "recordings"))
     arguments.add_argument("name", nargs="*")
     options = arguments.parse_args()
+    import plans_seen  # noqa: F401  pylint: disable=import-outside-toplevel,unused-import  # it imports tests, which import this
     names = options.name or list(plans.PLANS)
     if options.list:
         print("\n".join(names))
