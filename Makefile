@@ -4,7 +4,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: build demo test bench lint api format install clean
+.PHONY: build demo test test-all bench lint api format install clean
 
 build:
 	scripts/install-dependencies build
@@ -15,9 +15,13 @@ demo:
 	scripts/build --only hangdog --only hangdog-preload release
 	scripts/demo
 
+# All but the slow ones: six minutes on two CPUs.
 test:
 	scripts/install-dependencies test
-	scripts/run-tests release
+	scripts/run-tests --quick release
+
+test-all: test
+	scripts/run-tests --slow release
 
 bench:
 	scripts/install-dependencies bench

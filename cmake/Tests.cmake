@@ -50,6 +50,13 @@ set(beside_others
   scenario-eintr_matrix scenario-library_owners scenario-library_tables scenario-library_watch)
 set(alone_of_unit unit-capture_mend)
 
+# Left to `make test-all` and .ci/run: each takes 15 s or more, and another test of its room covers the same code.
+set(slow_tests
+  cli-crash cli-dump cli-hostile_record cli-list_screen cli-many_execs cli-on_hang cli-pages cli-run_odd cli-terminal
+  real-desktop real-dump_beside real-freezes real-identity real-javascript real-life real-loops_made real-lookup
+  real-mixes real-no_loop real-servers real-sick real-silent real-toolkits real-unwind_steps
+  scenario-library_disk scenario-library_excluded scenario-library_loops scenario-library_meant scenario-library_states)
+
 # hd_test(kind name timeout command...)
 function(hd_test kind name timeout)
   math(EXPR timeout "${timeout} * ${slower}")
@@ -60,6 +67,9 @@ function(hd_test kind name timeout)
   add_test(NAME ${kind}-${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   set_tests_properties(${kind}-${name} PROPERTIES
     LABELS ${kind} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "${test_environment};${options}")
+  if(${kind}-${name} IN_LIST slow_tests)
+    set_property(TEST ${kind}-${name} APPEND PROPERTY LABELS slow)
+  endif()
   if(kind STREQUAL unit)
     list(APPEND beside_others ${kind}-${name})
     list(REMOVE_ITEM beside_others ${alone_of_unit})
