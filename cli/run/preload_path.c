@@ -125,10 +125,11 @@ bool preload_path(char *path, size_t size, struct problem *why) {
     }
     int rc = link_to(real, path, size);
     if (rc != 0) {
-        problem_set(why,
-                    "LD_PRELOAD cannot hold '%.500s' (space, colon or dollar sign), and no link to it can be "
-                    "made in /tmp: %s",
-                    real, strerror(-rc));
+        problem_set(
+            why,
+            "LD_PRELOAD cannot contain '%.500s' (space, colon or dollar sign), and no link to it can be "
+            "made in /tmp: %s",
+            real, strerror(-rc));
     }
     return rc == 0;
 }

@@ -76,7 +76,7 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
             rc = -errno;
         }
     } else if (!quiet && is_of_another_version(fd)) {
-        print_error("skipped '%.500s': of another version; may hold a fatal hang", path);
+        print_error("skipped '%.500s': of another version; may have a fatal hang", path);
     }
     if (rc == 0) {
         unlink(path);

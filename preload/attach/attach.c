@@ -23,7 +23,7 @@
 #include "recognise/recognise.h"
 #include "recognise/wait_table.h"
 
-#define STRAY_NS (5 * HD_NS_PER_S) /* that a filter waits for */
+#define ABANDONED_NS (5 * HD_NS_PER_S) /* that a filter waits for */
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
 
 enum phase {
@@ -319,7 +319,7 @@ static struct hd_waits *first_wait(void) {
 }
 
 /* A vforked child has the parent's memory. */
-void hd_process_loses_rights(void) {
+void hd_attach_loses_rights(void) {
     bool child = hd_record_file_path() != NULL && hd_process_is_child();
     bool waits = atomic_load(&self.phase) == AT_FIRST_WAIT && hd_process_is_own();
     if (hd_waits_self != NULL && (child || waits) && geteuid() == 0 &&
@@ -387,7 +387,7 @@ void hd_process_ends_watch(enum hd_unwatched why) {
 
 /* A worker that was too busy to end in time comes to its end; one at a disk does not. */
 static void wait_for_strays(void) {
-    uint64_t until_ns = hd_os_now_ns() + STRAY_NS;
+    uint64_t until_ns = hd_os_now_ns() + ABANDONED_NS;
     while (hd_process_has_stray() && hd_os_now_ns() < until_ns) {
         hd_os_nap(HD_NS_PER_MS);
     }

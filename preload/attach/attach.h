@@ -39,7 +39,7 @@ bool hd_process_is_filtered(void);
 bool hd_process_alone(void);
 /* The calling thread is about to change its ids or its root. A process that is to be watched from its first
  * wait on is watched from now on: later neither /proc nor the spool may be open to it. */
-void hd_process_loses_rights(void);
+void hd_attach_loses_rights(void);
 /* The calling thread is about to change its ids, and libc those of ours. */
 void hd_process_changes_ids(void);
 void hd_process_changed_ids(void); /* afterwards */

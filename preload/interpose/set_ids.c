@@ -54,7 +54,7 @@ static bool begin(void) {
     if (real.setuid == NULL) {
         hd_interpose_resolve_ids();
     }
-    hd_process_loses_rights();
+    hd_attach_loses_rights();
     hd_process_changes_ids();
     bool hidden = hides_threads();
     if (hidden) {
@@ -124,6 +124,6 @@ EXPORT int chroot(const char *path) {
     if (real.chroot == NULL) {
         hd_interpose_resolve_ids();
     }
-    hd_process_loses_rights();
+    hd_attach_loses_rights();
     return real.chroot(path);
 }

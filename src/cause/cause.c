@@ -308,7 +308,7 @@ void hd_cause_say_ring(struct hd_cause *c) {
     struct hd_text t;
     hd_text_init(&t, c->detail, sizeof c->detail);
     if (c->deadlock_count == 1) {
-        hd_text_str(&t, "deadlock: the thread waits for a mutex that it holds itself");
+        hd_text_str(&t, "deadlock: the thread waits for a mutex that it has locked itself");
         return;
     }
     hd_text_str(&t, "deadlock: ");

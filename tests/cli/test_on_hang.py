@@ -237,7 +237,7 @@ class Places(SideBySide):
         link.parent.chmod(0o777)
         done = subprocess.run(argv, env=environment(env), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(6, done.returncode)
-        self.assertRegex(done.stderr, r"\Ahangdog: cannot watch /bin/sh: LD_PRELOAD cannot hold [^\n]+\n\Z")
+        self.assertRegex(done.stderr, r"\Ahangdog: cannot watch /bin/sh: LD_PRELOAD cannot contain [^\n]+\n\Z")
 
     def beside_closed_standard_descriptors_stay_closed(self):
         tell = ("import os, sys\n"

@@ -505,7 +505,7 @@ static void a_ring_is_told_in_a_sentence(void **state) {
     assert_true(hd_cause_find_ring(&cause, two, 2, 1));
     assert_string_equal(cause.detail, "deadlock: 1 -> 2 -> 1");
     assert_true(hd_cause_find_ring(&cause, one, 1, 4));
-    assert_string_equal(cause.detail, "deadlock: the thread waits for a mutex that it holds itself");
+    assert_string_equal(cause.detail, "deadlock: the thread waits for a mutex that it has locked itself");
 }
 
 static void a_ring_longer_than_the_array_is_none(void **state) {
