@@ -26,7 +26,7 @@ const struct command command_hangdog = {
     .usage = "COMMAND [OPTIONS]",
     .example = {{"run -- ./server -p 80", "watch a program, show each hang"},
                 {"show", "the last hang in full"},
-                {"list --since yesterday", "what hung since yesterday"}},
+                {"dump 4711", "why does this process not answer now?"}},
     .description =
         "Hangdog watches the event loops of programs. Where a turn of a loop takes longer than a threshold, half a second, "
         "the program hangs: Hangdog samples its stack meanwhile, and writes a report with the function that cost the "

@@ -59,6 +59,10 @@ int options_wrong_use(const struct command *c, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (strstr(text, "did you mean") != NULL) { /* that says what to do */
+        print_error("%s", text);
+        return c->wrong_use != 0 ? c->wrong_use : EXIT_USAGE;
+    }
     snprintf(command, sizeof command, "%s%s%s --help", own_command(), c->name[0] != '\0' ? " " : "", c->name);
     print_error_try(command, "%s", text);
     return c->wrong_use != 0 ? c->wrong_use : EXIT_USAGE;
