@@ -141,7 +141,9 @@ int summaries_read(const struct command *c, const struct summary_options *o, str
     out->unread = files.unread;
     keep_ids(&files, out);
     for (size_t i = 0; i < files.count; i++) {
-        read_file(files.file[i].path, o, since, symbolizer, out, &first);
+        if (o->id == NULL || report_id_matches(files.file[i].id, o->id)) {
+            read_file(files.file[i].path, o, since, symbolizer, out, &first);
+        }
     }
     if (out->failed == 1 && !o->verbose) {
         error_print(&first);

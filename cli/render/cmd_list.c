@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/reader/groups.h"
 #include "cli/reader/summaries.h"
+#include "cli/render/list_matches.h"
 #include "cli/render/render.h"
 #include "cli/render/row_values.h"
 #include "cli/render/table.h"
@@ -191,6 +192,17 @@ static void print_rows(const json_t *rows, size_t first, const struct summaries 
     table_print(stdout, &t, terminal ? terminal_columns(STDOUT_FILENO) : 0,
                 terminal_wants_colour(STDOUT_FILENO));
     table_free(&t);
+}
+
+void list_matches(const char *spool, const char *id) {
+    struct summary_options o = {.spool = spool, .id = id, .sessions = true};
+    struct summaries s;
+    if (summaries_read(&command_list, &o, &s) == 0) {
+        json_t *rows = groups_make(s.rows, key_of_id);
+        print_rows(rows, 0, &s);
+        json_decref(rows);
+        summaries_free(&s);
+    }
 }
 
 static void print_json(json_t *rows, size_t first) {

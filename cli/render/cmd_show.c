@@ -4,10 +4,12 @@
  */
 #include "cli/base/memory_limit.h"
 #include "cli/base/options.h"
+#include "cli/base/pager.h"
 #include "cli/base/shell_quote.h"
 #include "cli/commands.h"
 #include "cli/reader/keep_names.h"
 #include "cli/reader/reports.h"
+#include "cli/render/list_matches.h"
 #include "cli/render/render.h"
 
 #include <errno.h>
@@ -54,14 +56,17 @@ const struct command command_show = {
     .name = "show",
     .group = "Look back",
     .about = "Show one report: what hung, for how long, and why",
-    .usage = "[OPTIONS] ID|FILE|latest",
-    .example = {{"show latest", "the last hang in full"},
+    .usage = "[OPTIONS] [ID|FILE|latest|latest~N]",
+    .example = {{"show", "the last hang in full"},
+                {"show latest~1", "the hang before it"},
                 {"show a7ac1f", "a hang by the id that hangdog list prints"},
                 {"show ./report.json", "a report of a file"},
-                {"show latest --json", "for programs: docs/report.schema.json"}},
+                {"show --json", "for programs: docs/report.schema.json"}},
     .description =
-        "The report is the latest one that is not of a session, a file (a name with a slash in it, or that ends "
-        "with .json), or an id: a part is enough that no other report has.\n\n"
+        "The report is the latest one that is not of a session, one before it (latest~1), a file (a name with a "
+        "slash in it, or that ends with .json), or an id: a beginning or an end is enough that no other report "
+        "has. Where several have it, they are listed.\n\n"
+        "A report that is longer than the terminal is shown by $PAGER, else by less.\n\n"
         "Lines and inlined functions need debug information: that of the program's file, a file below "
         "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. JavaScript functions need node "
         "--perf-basic-prof --interpreted-frames-native-stack.\n\n",
@@ -71,22 +76,22 @@ const struct command command_show = {
     .run = cmd_show,
 };
 
-/* The report's index in argv, -1 with the exit status in *status. */
-static int parse_options(int argc, char **argv, struct options *o, int *status) {
+/* Which report, as the user names it. NULL with the exit status in *status. */
+static const char *parse_options(int argc, char **argv, struct options *o, int *status) {
     int first = options_parse(&command_show, o, argc, argv, status);
-    if (first < 0 || argc - first == 1) {
-        return first;
+    if (first < 0)
+        return NULL;
+    if (argc - first > 1) {
+        *status = options_wrong_use(&command_show, "unexpected '%s': one report at a time", argv[first + 1]);
+        return NULL;
     }
-    *status = argc == first ? options_wrong_use(&command_show, "which report? An ID, a FILE, or latest")
-                            : options_wrong_use(&command_show, "unexpected '%s': one report at a time",
-                                                argv[first + 1]);
-    return -1;
+    return first < argc ? argv[first] : "latest";
 }
 
 static int print_json(const json_t *report) {
     const size_t flags = JSON_INDENT(2) | JSON_PRESERVE_ORDER;
     if (render_json(stdout, report, flags) != 0 || fflush(stdout) != 0)
-        return complain("writing the report: %s", strerror(errno));
+        return print_error("cannot print the report: %s", strerror(errno));
     return 0;
 }
 
@@ -110,23 +115,37 @@ static int print_text(const json_t *report, const json_t *notes, const struct op
                                     .repeated = near != NULL ? repeated : NULL,
                                     .spool_words = words};
     free(near);
-    if (render_report(stdout, report, &render) != 0)
-        return complain("writing the report: %s", strerror(errno));
-    return 0;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    bool whole = out != NULL && render_report(out, report, &render) == 0;
+    whole = out != NULL && fclose(out) == 0 && whole && pager_print(text, bytes) == 0;
+    free(text);
+    return whole ? 0 : print_error("cannot print the report: %s", strerror(errno));
+}
+
+/* The report, or NULL with the exit status in *status. */
+static json_t *pick(const struct options *o, const char *name, char **path, int *status) {
+    struct problem why;
+    size_t matches;
+    json_t *report = reports_pick(o->spool, name, path, &matches, &why);
+    if (report == NULL) {
+        *status = error_print(&why);
+        if (matches > 1)
+            list_matches(o->spool, name);
+    }
+    return report;
 }
 
 static int cmd_show(int argc, char **argv) {
     struct options o = {0};
-    struct problem why;
     int status = 0;
-    int which = parse_options(argc, argv, &o, &status);
-    if (which < 0)
-        return status;
-    char *path;
-    json_t *report = reports_pick(o.spool, argv[which], &path, &why);
+    char *path = NULL;
+    const char *name = parse_options(argc, argv, &o, &status);
+    json_t *report = name != NULL ? pick(&o, name, &path, &status) : NULL;
     if (report == NULL) {
         free(path);
-        return error_print(&why);
+        return status;
     }
     json_t *notes = NULL;
     struct symbolizer *symbolizer = NULL;
@@ -136,12 +155,12 @@ static int cmd_show(int argc, char **argv) {
         if (symbolizer == NULL) {
             json_decref(report);
             free(path);
-            return complain("adding symbols: out of memory; try --no-symbols");
+            return print_error_try("hangdog show --no-symbols", "cannot look up names: out of memory");
         }
         report_symbolicate(report, symbolizer, report_owner(path), REPORT_ALL, &notes);
         keep_names(path, report);
     }
-    status = o.json ? print_json(report) : print_text(report, notes, &o, argv[which], path);
+    status = o.json ? print_json(report) : print_text(report, notes, &o, name, path);
     symbolizer_destroy(symbolizer);
     json_decref(notes);
     json_decref(report);

@@ -180,36 +180,42 @@ void render_hidden(const struct page *p, size_t hidden, const char *end) {
                 by_count((int64_t)hidden, "", "s"), end);
 }
 
-/* "  (16 interpreter and library frames hidden; --all-frames)  " */
-#define HIDDEN_COLUMNS 60
+static int hidden_width(const struct page *p, size_t hidden) {
+    char digits[24];
+    const char *kind = has_scripts(p->report) ? "interpreter and library" : "runtime";
+    return hidden == 0 ? 0
+                       : snprintf(digits, sizeof digits, "%zu", hidden) + width_of(kind) +
+                             width_of("( frames hidden; --all-frames)") - (hidden == 1) + 1;
+}
 
-/* "more: hangdog show a7ac1f"; the caller frees. NULL: no memory. */
-static char *more_text(const struct page *p) {
+/* "more: hangdog show a7ac1f". NULL: no memory. */
+static char *command_for_more(const struct page *p) {
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
-    if (out != NULL) {
-        fputs("more: ", out);
-        render_command(out, p, p->options->called, member_text(p->report, "id"), "");
-        if (fclose(out) != 0) {
-            free(text);
-            text = NULL;
-        }
-    }
-    return text;
+    if (out == NULL)
+        return NULL;
+    fputs("more: ", out);
+    render_command(out, p, p->options->called, member_text(p->report, "id"), "");
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
-/* "(7 runtime frames hidden; --all-frames)  more: hangdog show a7ac1f" */
+/* "(7 runtime frames hidden; --all-frames)  more: hangdog show a7ac1f", in two lines where it is too long. */
 static void put_more(const struct page *p, size_t hidden) {
     bool more = !p->options->not_kept;
     if (hidden == 0 && !more)
         return;
-    char *command = more ? more_text(p) : NULL;
-    int width = p->options->width, used = HIDDEN_COLUMNS + (command != NULL ? width_of(command) : 0);
+    char *hint = more ? command_for_more(p) : NULL;
+    int used = 2 + hidden_width(p, hidden) + (hint != NULL ? 2 + width_of(hint) : 0);
+    bool two = hidden != 0 && p->options->width > 0 && used > p->options->width;
     fprintf(p->out, "%s  ", p->style.dim);
-    render_hidden(p, hidden, !more ? "" : width > 0 && used > width ? "\n  " : "  ");
-    fprintf(p->out, "%s%s\n", command != NULL ? command : "", p->style.end);
-    free(command);
+    render_hidden(p, hidden, hint == NULL ? "" : two ? "\n  " : "  ");
+    render_text(p->out, hint);
+    fprintf(p->out, "%s\n", p->style.end);
+    free(hint);
 }
 
 /* At most one: the last is the one that the user can do something about. */

@@ -30,6 +30,8 @@ static void put_as_of(FILE *out, const json_t *report) {
     const json_t *hot = json_object_get(report, "hot_stack");
     double share = json_number_value(json_object_get(hot, "share"));
     double ns = share > 0 ? (double)member_int(hot, "duration_ns") / share : 0;
+    if (json_object_get(json_object_get(report, "cause"), "deadlock") != NULL) /* it lasts */
+        return;
     if (ns > 0 && ns < 0.9 * (double)member_int(report, "duration_ns") && !render_is_open(report))
         fprintf(out, "; %s into it", render_duration(time, (int64_t)ns));
 }

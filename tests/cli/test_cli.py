@@ -56,7 +56,7 @@ class Command(unittest.TestCase):
         need_terminal()
         main, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
-        done = run(*arguments, "--spool", self.spool, env={"TERM": "xterm", **env}, stdout=terminal)
+        done = run(*arguments, "--spool", self.spool, env={"TERM": "xterm", "PAGER": "cat", **env}, stdout=terminal)
         self.assertEqual(done.returncode, 0)
         os.close(terminal)
         out = b""
@@ -118,7 +118,6 @@ class Usage(Command):
             (["--versoin"], ["unknown option '--versoin'; did you mean '--version'?"]),
             (["help", "run", "extra"], ["unexpected 'extra'"]),
             (["help", "bogus"], ["unknown command 'bogus'"]),
-            (["show"], ["which report"]),
             (["show", "a", "b"], ["one report at a time", "'b'"]),
             (["show", "--bogus", "latest"], ["unknown option '--bogus'", "hangdog show --help"]),
             (["show", "latest", "--spool"], ["'--spool' lacks its value, DIR"]),
@@ -313,7 +312,7 @@ class Listing(Command):
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertIn(f"no reports yet in {self.path}/hangdog; try: {HANGDOG} run -- PROGRAM\n", done.stderr)
         home = pwd.getpwuid(os.geteuid()).pw_dir
-        self.assert_error(run("show", "zzz", env={"HOME": ""}), f"no id in {home}/.local/state/hangdog begins")
+        self.assert_error(run("show", "zzz", env={"HOME": ""}), f"no report 'zzz' in {home}/.local/state/hangdog; try: ")
 
     def test_no_reports_yet_is_no_error(self):
         done = run("list", env={"XDG_STATE_HOME": str(self.path)})
@@ -328,7 +327,7 @@ class Listing(Command):
         (self.spool / f"{NEWEST}.json").write_text('{"format": "hangdog-report/1", ')
         done = run("list", "--spool", self.spool)
         self.assertEqual((done.returncode, len(done.stdout.splitlines())), (1, 1))
-        self.assertIn("torn", done.stderr)
+        self.assertIn(" is cut off in line 1", done.stderr)
         (self.spool / f"{NEWEST[:-1]}e.json").write_text("{")
         done = run("list", "--spool", self.spool)
         self.assertEqual("hangdog: 2 of 3 files are not reports (-v)\n", done.stderr)
@@ -363,7 +362,7 @@ class Listing(Command):
         closed = self.path / "closed"
         closed.mkdir(mode=0)
         if os.geteuid() != 0:
-            self.assert_error(run("list", "--spool", closed), "Permission denied")
+            self.assert_error(run("list", "--spool", closed), "permission denied (owner root)")
 
 
 class Showing(Command):
@@ -402,7 +401,7 @@ class Showing(Command):
         done = run("show", "--spool", self.spool, "latest", "--no-symbols")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("hang of 2.0 s", done.stdout)
-        self.assertRegex(done.stderr, r"\Ahangdog: reading the report [^\n]*%s[^\n]*\n\Z" % NEWEST)
+        self.assertRegex(done.stderr, r"\Ahangdog: [^\n]*%s\.json is not a Hangdog report: no regular file\n\Z" % NEWEST)
         (self.spool / f"{id}.json").unlink()
         done = run("show", "--spool", self.spool, "latest")
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 2), done.stderr)
@@ -611,7 +610,7 @@ class Showing(Command):
             shown = json.loads(shown)
             self.assertEqual(name, shown["app"]["name"] if "show" in arguments else shown[0]["app"])
         file.write_text(json.dumps({**report, "format": "hangdog-report/1" + controls}))
-        self.assertIn("its format is hangdog-report/1" + "?" * len(controls), said("show", file)[1])
+        self.assertIn(" has format hangdog-report/1" + "?" * len(controls), said("show", file)[1])
         name = b"/\xc2\xa0\xe2\x82\xac\xff\x80\x9b\xc2\x9b\xc2.json"  # in no language's letters
         self.assertIn("/\u00a0\u20ac\udcff???\udcc2.json", said("show", name)[1])
 
@@ -636,27 +635,27 @@ class BadReports(Command):
         good = (self.spool / f"{id}.json").read_text()
         report = json.loads(good)
         for content, words in (
-            ("", ["it is empty"]),
-            (good[:700], ["it is torn"]),
-            (good[:-3], ["it is torn"]),
-            ("hello", ["not JSON", "line 1"]),
-            (good + "x", ["not JSON"]),
-            ("\0" * 100, ["it is torn"]),  # as a power cut leaves it
-            ("\xff\xfe", ["not JSON"]),
-            ("[" * 100000, ["not JSON"]),
-            ("[1]", ["no report of hangdog"]),
-            ('{"a": 1}', ["no report of hangdog"]),
-            (json.dumps({**report, "format": 5}), ["no report of hangdog"]),
-            (json.dumps({**report, "format": "hangdog-report/2"}), ["hangdog-report/2", "only hangdog-report/1"]),
-            (json.dumps({**report, "format": "hangdog-report/1\x1b[2J"}), ["only hangdog-report/1"]),
-            (json.dumps({k: v for k, v in report.items() if k != "app"}), ["'app' is missing"]),
-            (json.dumps({**report, "duration_ns": "long"}), ["'duration_ns' is missing or of another type"]),
+            ("", ["is empty"]),
+            (good[:700], ["is cut off in line 1"]),
+            (good[:-3], ["is cut off in line 1"]),
+            ("hello", ["is not a Hangdog report: no JSON (line 1"]),
+            (good + "x", ["is not a Hangdog report: no JSON"]),
+            ("\0" * 100, ["is cut off in line 1"]),  # as a power cut leaves it
+            ("\xff\xfe", ["is not a Hangdog report: no JSON"]),
+            ("[" * 100000, ["is not a Hangdog report: no JSON"]),
+            ("[1]", ["is not a Hangdog report\n"]),
+            ('{"a": 1}', ["is not a Hangdog report\n"]),
+            (json.dumps({**report, "format": 5}), ["is not a Hangdog report\n"]),
+            (json.dumps({**report, "format": "hangdog-report/2"}), ["has format hangdog-report/2, not hangdog-report/1; try a newer hangdog"]),
+            (json.dumps({**report, "format": "hangdog-report/1\x1b[2J"}), ["not hangdog-report/1; try"]),
+            (json.dumps({k: v for k, v in report.items() if k != "app"}), ["lacks 'app'"]),
+            (json.dumps({**report, "duration_ns": "long"}), ["lacks 'duration_ns'"]),
         ):
             with self.subTest(content=content[:40]):
                 file = self.path / "bad.json"
                 file.write_bytes(content.encode("latin-1", errors="replace"))
                 for options in ([], ["--json"]):
-                    self.assert_error(run("show", file, *options), "reading the report", str(file), *words)
+                    self.assert_error(run("show", file, *options), str(file), *words)
 
     def test_members_of_other_types_are_shown_as_far_as_they_go(self):
         (id,) = self.write("deadlock")
@@ -686,25 +685,28 @@ class BadReports(Command):
     def test_no_ordinary_file_blocks_or_passes(self):
         fifo = self.path / "fifo.json"
         os.mkfifo(fifo)
-        self.assert_error(run("show", fifo), "no ordinary file")
-        self.assert_error(run("show", self.path), "no ordinary file")
-        self.assert_error(run("show", "/dev/zero"), "no ordinary file")
+        self.assert_error(run("show", fifo), "is not a Hangdog report: no regular file")
+        self.assert_error(run("show", self.path), "is not a Hangdog report: no regular file")
+        self.assert_error(run("show", "/dev/zero"), "is not a Hangdog report: no regular file")
         self.assert_error(run("show", self.path / "missing.json"), "No such file")
 
     def test_ids_that_name_none_or_several(self):
         ids = self.write("full", "full")
         common = os.path.commonprefix(ids)
-        self.assert_error(run("show", "zzzz", "--spool", self.spool), "no id", "zzzz", "hangdog list")
-        self.assert_error(run("show", "", "--spool", self.spool), "empty")
-        self.assert_error(run("show", common, "--spool", self.spool), "2 ids", "type more")
-        self.assert_error(run("show", "latest", "--spool", self.path), "there is none in")
+        self.assert_error(run("show", "zzzz", "--spool", self.spool), "no report 'zzzz' in ", "hangdog list")
+        self.assert_error(run("show", "", "--spool", self.spool), "no report ''")
+        done = run("show", common, "--spool", self.spool)
+        self.assertEqual((1, f"hangdog: 2 reports match '{common}'\n"), (done.returncode, done.stderr))
+        self.assertEqual([id[-6:] for id in ids], [line.split()[-1] for line in done.stdout.splitlines()])
+        (self.path / "none").mkdir()
+        self.assert_error(run("show", "--spool", self.path / "none"), "no reports yet in ", "hangdog run -- PROGRAM")
         self.assertEqual(run("show", ids[0], "--spool", self.spool).returncode, 0)
 
     def test_a_command_is_named_as_this_one_was_called(self):
         for called, named in ("hangdog", "hangdog"), ("bin/hangdog", "bin/hangdog"), (HANGDOG, HANGDOG):
             told = subprocess.run([called, "show", ""], cwd=BUILD, env={"PATH": str(BUILD / "bin"), "HOME": "/nowhere"},
                                   capture_output=True, text=True, timeout=60, check=False).stderr
-            self.assertIn(f"see: {named} list\n", told)
+            self.assertIn(f"; try: {named} list\n", told)
 
     def test_hostile_modules_end_in_a_note(self):
         (id,) = self.write("full")

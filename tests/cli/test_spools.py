@@ -35,7 +35,7 @@ class Spools(Command):
         (self.spool / f"{id}.json").chmod(0o644)
         closed = self.apps / "closed"
         closed.mkdir(mode=0)
-        complaint = r"\Ahangdog: reading the spool %s: Permission denied; [^\n]+\n\Z" % closed
+        complaint = r"\Ahangdog: cannot read %s: permission denied \(owner root\)\n\Z" % closed
         for arguments, status, words in ((["list"], 1, "write-report"), (["list", "--json"], 1, id),
                                          (["show", "latest"], 0, "hang of "), (["show", id], 0, "hang of ")):
             done = self.run_here(*arguments, "--no-symbols")
@@ -67,7 +67,7 @@ class Spools(Command):
         second.chmod(0o644)
         done = self.run_here("list", "--no-symbols")
         self.assertEqual((1, 1), (done.returncode, len(done.stdout.splitlines())), done.stderr)
-        self.assertRegex(done.stderr, r"\Ahangdog: reading the report [^\n]*: Permission denied; make it readable[^\n]*\n\Z")
+        self.assertRegex(done.stderr, r"\Ahangdog: cannot read [^\n]*\.json: permission denied \(owner root\)\n\Z")
 
     def test_names_of_apps_may_begin_with_a_dot(self):
         """As of a program .app."""
@@ -85,7 +85,7 @@ class Spools(Command):
             file.truncate((16 << 20) + 1)
         done = run("list", "--no-symbols", env={"XDG_STATE_HOME": str(self.path / "state")})
         self.assertEqual((1, 1), (done.returncode, len(done.stdout.splitlines())), done.stderr)
-        self.assertRegex(done.stderr, r"\Ahangdog: [^\n]*%s[^\n]*too large to be one[^\n]*\n\Z" % big)
+        self.assertRegex(done.stderr, r"\Ahangdog: [^\n]*%s[^\n]*is not a Hangdog report: too large[^\n]*\n\Z" % big)
         self.assertEqual(0, run("show", id, "--spool", self.spool, "--no-symbols").returncode)
 
     def run_while_it_goes(self, report, *arguments):
@@ -117,7 +117,7 @@ class Spools(Command):
             first, gone, last = sorted(self.write("full", "full", "full"))[::order]
             (self.spool / f"{first}.json").write_text("{")
             out, errors = self.run_while_it_goes(self.spool / f"{gone}.json", *arguments)
-            self.assertRegex(errors, r"\Ahangdog: [^\n]*%s[^\n]*torn[^\n]*\n\Z" % first)
+            self.assertRegex(errors, r"\Ahangdog: [^\n]*%s[^\n]* is cut off in line 1[^\n]*\n\Z" % first)
             self.assertIn(last[-6:] if order == 1 else "hang of ", out)
             self.assertNotIn(gone, out)
             for id in (first, last):

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading one report. Files come from anywhere.
+ */
+#ifndef CLI_REPORT_LOAD_H
+#define CLI_REPORT_LOAD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "cli/base/error.h"
+
+/* Reads a report and checks that it is one and of a version that is understood. NULL, and why; with errno at
+ * 0 before, it is ENOMEM where there was no memory. */
+json_t *report_load(const char *path, struct problem *why);
+/* After that: another program has removed it meanwhile, for the spool's limits say. */
+bool report_is_gone(const char *path);
+
+/* Whose the report in this file is; it is the caller's where that cannot be told. */
+uid_t report_owner(const char *path);
+
+#endif
