@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL = 7, HEADLINE_INDENT = 2 };
+enum { LABEL = RENDER_LABEL, HEADLINE_INDENT = 2 };
 #define DELAY_SHARE 10 /* a tenth of the hang is worth a line */
 
 bool render_is_kind(const json_t *report, const char *kind) {
@@ -56,13 +56,17 @@ static void put_headline(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], time[RENDER_TIME_BYTES];
     const json_t *app = json_object_get(p->report, "app");
     const char *started = member_text(p->report, "started_at"), *name = member_text(app, "name");
+    const char *crash = render_crash_signal(p->report);
     char *text = NULL, *own = render_own_function(p->report, p->options->width);
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (out != NULL) {
-        fprintf(out, "%s%s of %s%s", p->options->head != NULL ? p->options->head : "", noun_of(p->report),
-                render_is_open(p->report) ? "at least " : "",
-                render_duration(duration, member_int(p->report, "duration_ns")));
+        fputs(p->options->head != NULL ? p->options->head : "", out);
+        if (crash != NULL)
+            fprintf(out, "crash (%s)", crash);
+        else
+            fprintf(out, "%s of %s%s", noun_of(p->report), render_is_open(p->report) ? "at least " : "",
+                    render_duration(duration, member_int(p->report, "duration_ns")));
         if (own != NULL)
             fprintf(out, " in %s", own);
         fprintf(out, ", %s[%" PRId64 "]", name != NULL ? name : "?", member_int(app, "pid"));
@@ -93,6 +97,7 @@ static void put_why(const struct page *p) {
     if (why != NULL)
         render_wrapped(p, "", "  why  ", LABEL, why);
     free(why);
+    render_crash_why(p);
     if (kind == NULL || strcmp(kind, "starved") != 0)
         put_part(p, member_int(cause, "run_delay_ns"), "no CPU was free");
     put_part(p, member_int(cause, "throttled_ns"), "the CPU quota of its control group was used up");
@@ -123,7 +128,7 @@ static void put_unsampled(const struct page *p) {
                             "or be under a filter"
                           : "";
     char text[200];
-    if (t.known >= STACK_TIME_ALL)
+    if (t.known >= STACK_TIME_ALL || render_is_kind(p->report, "crash"))
         return;
     snprintf(text, sizeof text, "%.0f%% not sampled%s", 100 * (1 - t.known), why);
     render_wrapped(p, "", "  note ", LABEL, text);

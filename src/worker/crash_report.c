@@ -85,7 +85,7 @@ void hd_crash_report(struct hd_worker *k) {
     uint32_t threads = k->threads;
     uint32_t count = unwind(k, crash, &walk);
     hd_tree_init(&tree, &k->pool);
-    hd_tree_add(&tree, k->frames, count, crash->at_ns);
+    hd_tree_charge(&tree, hd_tree_add(&tree, k->frames, count, crash->at_ns), 1); /* it is all there is */
     struct hd_report r = {
         .kind = HD_REPORT_CRASH,
         .complete = true,

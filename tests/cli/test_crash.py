@@ -48,6 +48,7 @@ class Crash(RealCase):
                 self.assertEqual(number.name, report["crash"]["signal"])
                 own = [f["function"] for f in report["hot_stack"]["frames"] if f.get("function") in OWN]
                 self.assertEqual(function, own[0])
+                self.assertRegex(done.stderr, r"hangdog: crash \(%s\) in %s " % (number.name, function))
 
     def test_addresses_are_those_that_could_not_be_read(self):
         _, reports, _ = self.run_it("null", "--crash")

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A crash in a person's words. The codes are those of the kernel's siginfo (asm-generic/siginfo.h).
+ */
+#include "cli/render/render_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *signal;
+    int code; /* 0: any other */
+    const char *text;
+} reasons[] = {
+    {"SIGSEGV", 1, "there is no memory at"},
+    {"SIGSEGV", 2, "the memory allows no such access at"},
+    {"SIGSEGV", 0, "it accessed memory that it may not"},
+    {"SIGBUS", 1, "an address that is not aligned:"},
+    {"SIGBUS", 2, "the file or device behind the memory ends before"},
+    {"SIGBUS", 0, "the memory could not be read"},
+    {"SIGFPE", 1, "a whole number was divided by zero at"},
+    {"SIGFPE", 0, "a calculation has no result"},
+    {"SIGILL", 0, "an instruction that the CPU refuses"},
+    {"SIGABRT", 0, "the program aborted itself"},
+    {"SIGTRAP", 0, "a breakpoint or trap"},
+};
+
+const char *render_crash_signal(const json_t *report) {
+    return render_is_kind(report, "crash") ? member_text(json_object_get(report, "crash"), "signal") : NULL;
+}
+
+void render_crash_why(const struct page *p) {
+    char duration[RENDER_DURATION_BYTES], text[200];
+    const json_t *crash = json_object_get(p->report, "crash");
+    const char *signal = render_crash_signal(p->report), *address = member_text(crash, "address");
+    int64_t code = member_int(crash, "code"), hung_ns = member_int(p->report, "duration_ns");
+    if (signal == NULL)
+        return;
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+        if (strcmp(signal, reasons[i].signal) != 0 || (reasons[i].code != 0 && reasons[i].code != code))
+            continue;
+        snprintf(text, sizeof text, "%s: %s%s%s%s", signal, reasons[i].text,
+                 reasons[i].code != 0 && address != NULL ? " " : "",
+                 reasons[i].code != 0 && address != NULL ? address : "",
+                 code <= 0 && strcmp(signal, "SIGABRT") != 0 ? " (a process sent the signal)" : "");
+        render_wrapped(p, "", "  why  ", RENDER_LABEL, text);
+        break;
+    }
+    if (hung_ns > 0) {
+        snprintf(text, sizeof text, "its loop had hung for %s", render_duration(duration, hung_ns));
+        render_wrapped(p, "", "  and  ", RENDER_LABEL, text);
+    }
+}
