@@ -6,12 +6,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/base/memory_limit.h"
 #include "cli/base/options.h"
 #include "cli/base/sanitize.h"
-#include "cli/base/terminal.h"
 #include "cli/commands.h"
 #include "cli/live/dump_text.h"
 #include "cli/live/live_report.h"
@@ -76,11 +74,12 @@ static int parse_options(int argc, char **argv, struct options *o, int *status) 
 }
 
 static int print(const json_t *report, const json_t *notes, const struct options *o) {
+    const struct render_options text = {.colour = render_wants_colour(stdout),
+                                        .width = render_width(stdout),
+                                        .all_frames = o->all_frames,
+                                        .notes = notes};
     int rc = o->json ? render_json(stdout, report, JSON_INDENT(2) | JSON_PRESERVE_ORDER)
-                     : dump_text(stdout, report,
-                                 &(struct dump_text_options){.colour = terminal_wants_colour(STDOUT_FILENO),
-                                                             .all_frames = o->all_frames,
-                                                             .notes = notes});
+                     : dump_text(stdout, report, &text);
     return rc != 0 && errno != EPIPE ? print_error("cannot write the stacks: %s", strerror(errno))
                                      : written("the stacks");
 }

@@ -4,150 +4,59 @@
  */
 #include "cli/live/dump_text.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/path.h"
-#include "cli/base/sanitize.h"
-#include "cli/live/own_frames.h"
-#include "cli/reader/reports.h"
-#include "cli/render/render.h"
-#include "cli/render/short_name.h"
+#include "cli/render/render_parts.h"
 
-enum { FUNCTION_WIDTH_MAX = 44, OWN_MAX = 5 };
-
-struct text_page {
-    FILE *out;
-    const json_t *report;
-    const struct dump_text_options *options;
-    const char *bold, *dim, *alarm, *end;
+struct dump_page {
+    struct page page;
     size_t *hidden; /* frames that the text leaves out */
 };
 
-static const char *text_of(const json_t *object, const char *name) {
-    return json_string_value(json_object_get(object, name));
-}
-
-static json_int_t number_of(const json_t *object, const char *name) {
-    return json_integer_value(json_object_get(object, name));
-}
-
-/* ---- frames ----------------------------------------------------------------------------------- */
-
-static char *function_of(const struct text_page *p, const json_t *frame) {
-    const char *name = text_of(frame, "function");
-    return name != NULL ? short_name(name, FUNCTION_WIDTH_MAX) : report_frame_place(p->report, frame);
-}
-
-static void put_frame(const struct text_page *p, const json_t *frame, const json_t *in, int width,
-                      bool first) {
-    char *function = function_of(p, frame), *called = in != NULL ? function_of(p, in) : NULL;
-    const char *file = text_of(frame, "file");
-    fprintf(p->out, "%s%s ", first ? p->bold : "", first ? "  >" : "   ");
-    render_text(p->out, function != NULL ? function : "?");
-    int w = function != NULL ? width_of(function) : 1;
-    if (file != NULL || called != NULL) {
-        fprintf(p->out, "%*s", (w < width ? width - w : 0) + 2, "");
+static void put_stack(const struct dump_page *p, const json_t *stack) {
+    size_t hidden = 0;
+    if (stack == NULL) {
+        return;
     }
-    if (file != NULL) {
-        render_text(p->out, base_name(file));
-        if (number_of(frame, "line") > 0) {
-            fprintf(p->out, ":%d", (int)number_of(frame, "line"));
-        }
+    if (p->page.options->all_frames) {
+        render_stack(&p->page, stack, false);
+    } else {
+        render_own_frames(&p->page, json_object_get(stack, "frames"), &hidden);
+        render_stop(&p->page, stack);
     }
-    if (called != NULL) {
-        fputs(file != NULL ? "  in " : "in ", p->out);
-        render_text(p->out, called);
-    }
-    fprintf(p->out, "%s\n", first ? p->end : "");
-    free(function);
-    free(called);
-}
-
-static int width_of_frames(const struct text_page *p, const struct own_frames *own) {
-    int width = 0;
-    for (size_t i = 0; i < own->count; i++) {
-        char *function = function_of(p, own->frame[i]);
-        int w = function != NULL ? width_of(function) : 1;
-        width = w > width ? w : width;
-        free(function);
-    }
-    return width < FUNCTION_WIDTH_MAX ? width : FUNCTION_WIDTH_MAX;
-}
-
-static const char *stop_text(const char *stop) {
-    static const struct {
-        const char *word, *text;
-    } stops[] = {
-        {"no-unwind-information", "the stack ends here: its code has no unwind information"},
-        {"unreadable", "the stack ends here: it cannot be read any further"},
-        {"no-progress", "the stack ends here: damaged"},
-        {"limit", "the stack ends here: it is too deep"},
-    };
-    for (size_t i = 0; stop != NULL && i < sizeof stops / sizeof stops[0]; i++) {
-        if (strcmp(stop, stops[i].word) == 0) {
-            return stops[i].text;
-        }
-    }
-    return NULL;
-}
-
-static void put_stack(const struct text_page *p, const json_t *stack) {
-    struct own_frames own;
-    own_frames_choose(&own, p->report, json_object_get(stack, "frames"),
-                      p->options->all_frames ? SIZE_MAX : OWN_MAX);
-    int width = width_of_frames(p, &own);
-    for (size_t i = 0; i < own.count; i++) {
-        put_frame(p, own.frame[i], i == 0 ? own.library : NULL, width, i == 0);
-    }
-    *p->hidden += json_array_size(json_object_get(stack, "frames")) - own.count;
-    own_frames_free(&own);
-    if (number_of(stack, "cut") > 0) {
-        fprintf(p->out, "    %s(%lld frames of the middle are left out)%s\n", p->dim,
-                (long long)number_of(stack, "cut"), p->end);
-    }
-    const char *why = stop_text(text_of(stack, "stop"));
-    if (why != NULL) {
-        fprintf(p->out, "    %s(%s)%s\n", p->dim, why, p->end);
-    }
+    *p->hidden += hidden;
 }
 
 /* ---- threads ---------------------------------------------------------------------------------- */
 
-static void put_state(const struct text_page *p, const json_t *thread) {
-    const char *state = text_of(thread, "state"), *error = text_of(thread, "error");
-    const char *detail = text_of(json_object_get(thread, "cause"), "detail");
+/* "waits for 10.0.0.5:5432 in poll", "runs, 97% CPU". */
+static void put_state(const struct dump_page *p, const json_t *thread) {
+    const char *state = member_text(thread, "state"), *error = member_text(thread, "error");
+    const char *detail = member_text(json_object_get(thread, "cause"), "detail");
     const json_t *cpu = json_object_get(thread, "cpu_percent");
     if (detail != NULL) {
-        render_text(p->out, detail);
+        render_text(p->page.out, detail);
     } else if (cpu != NULL) {
-        fprintf(p->out, "runs, %.0f%% CPU%s", json_number_value(cpu),
+        fprintf(p->page.out, "runs, %.0f%% CPU%s", json_number_value(cpu),
                 json_object_get(thread, "stack") != NULL ? "" : "; its stack: --running");
     } else if (state != NULL && strcmp(state, "stopped") == 0) {
-        fputs("is stopped", p->out);
+        fputs("is stopped", p->page.out);
     } else if (state != NULL && strcmp(state, "gone") == 0) {
-        fputs("has ended", p->out);
+        fputs("has ended", p->page.out);
     } else if (error != NULL) {
-        fputs("no stack: ", p->out);
-        render_text(p->out, error);
+        fputs("no stack: ", p->page.out);
+        render_text(p->page.out, error);
     } else {
-        render_text(p->out, state);
-    }
-}
-
-static void put_name(const struct text_page *p, const json_t *thread) {
-    const char *name = text_of(thread, "name");
-    if (name != NULL) {
-        fputs(" \"", p->out);
-        render_text(p->out, name);
-        fputs("\"", p->out);
+        render_text(p->page.out, state);
     }
 }
 
 /* Threads that do the same, at the same place. */
 struct group {
-    char *body; /* their text behind the names */
-    size_t bytes;
+    char *state, *stack; /* their texts */
+    bool alone;          /* the main thread */
     size_t *member, count, room;
 };
 
@@ -156,45 +65,53 @@ struct groups {
     size_t count, room;
 };
 
-static bool is_main(const struct text_page *p, const json_t *thread) {
-    return number_of(thread, "tid") == number_of(json_object_get(p->report, "app"), "pid");
+static bool is_main(const struct dump_page *p, const json_t *thread) {
+    return member_int(thread, "tid") == member_int(json_object_get(p->page.report, "app"), "pid");
 }
 
-static char *body_of(const struct text_page *p, const json_t *thread, size_t *bytes) {
-    struct text_page q = *p;
-    char *body = NULL;
-    q.out = open_memstream(&body, bytes);
-    if (q.out == NULL) {
+/* What `put` prints. Caller frees; NULL: no memory. */
+static char *text_of(const struct dump_page *p, const json_t *object,
+                     void (*put)(const struct dump_page *, const json_t *)) {
+    struct dump_page q = *p;
+    char *text = NULL;
+    size_t bytes;
+    q.page.out = open_memstream(&text, &bytes);
+    if (q.page.out == NULL) {
         return NULL;
     }
-    put_state(&q, thread);
-    fputc('\n', q.out);
-    put_stack(&q, json_object_get(thread, "stack"));
-    fclose(q.out);
-    return body;
+    put(&q, object);
+    return fclose(q.page.out) == 0 ? text : NULL;
 }
 
-/* The group of this text, made if there is none; NULL: no memory. Takes `body`. */
-static struct group *group_of(struct groups *groups, char *body, size_t bytes, bool alone) {
-    for (size_t i = 0; !alone && i < groups->count; i++) {
-        struct group *g = &groups->item[i];
-        if (g->bytes == bytes && memcmp(g->body, body, bytes) == 0 && i > 0) {
-            free(body);
-            return g;
-        }
-    }
+static bool add_group(struct groups *groups) {
     if (groups->count == groups->room) {
         size_t room = groups->room != 0 ? 2 * groups->room : 64;
         struct group *more = realloc(groups->item, room * sizeof *more);
         if (more == NULL) {
-            free(body);
-            return NULL;
+            return false;
         }
         groups->item = more;
         groups->room = room;
     }
-    groups->item[groups->count] = (struct group){.body = body, .bytes = bytes};
-    return &groups->item[groups->count++];
+    groups->count++;
+    return true;
+}
+
+/* The group of these texts, made if there is none; NULL: no memory. Takes them. */
+static struct group *group_of(struct groups *groups, char *state, char *stack, bool alone) {
+    struct group *found = NULL;
+    for (size_t i = 0; !alone && state != NULL && stack != NULL && i < groups->count && found == NULL; i++) {
+        struct group *g = &groups->item[i];
+        found = !g->alone && strcmp(g->state, state) == 0 && strcmp(g->stack, stack) == 0 ? g : NULL;
+    }
+    if (found == NULL && state != NULL && stack != NULL && add_group(groups)) {
+        found = &groups->item[groups->count - 1];
+        *found = (struct group){.state = state, .stack = stack, .alone = alone};
+        return found;
+    }
+    free(state);
+    free(stack);
+    return found;
 }
 
 static void add_member(struct group *g, size_t thread) {
@@ -210,99 +127,107 @@ static void add_member(struct group *g, size_t thread) {
     g->member[g->count++] = thread;
 }
 
-/* `3 threads "worker" (4712 4713 4714)`, of more the first numbers. */
-static void put_members(const struct text_page *p, const struct group *g) {
+/* `3 threads "worker" (4712 4713 4714)  each waits in futex`, of more the first numbers. */
+static char *group_line(const struct dump_page *p, const struct group *g) {
     enum { SHOWN = 3 };
-    const json_t *threads = json_object_get(p->report, "threads");
+    const json_t *threads = json_object_get(p->page.report, "threads");
     const json_t *first = json_array_get(threads, g->member[0]);
+    const char *name = member_text(first, "name");
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL) {
+        return NULL;
+    }
     if (g->count == 1) {
-        fprintf(p->out, "thread %lld", (long long)number_of(first, "tid"));
-        put_name(p, first);
-        fputs(is_main(p, first) ? " (main)" : "", p->out);
-        return;
+        fprintf(out, "thread %" PRId64, member_int(first, "tid"));
+    } else {
+        fprintf(out, "%zu threads", g->count);
     }
-    fprintf(p->out, "%zu threads", g->count);
-    put_name(p, first);
-    for (size_t i = 0; i < g->count && i < SHOWN; i++) {
-        fprintf(p->out, "%s%lld", i == 0 ? " (" : " ",
-                (long long)number_of(json_array_get(threads, g->member[i]), "tid"));
+    fprintf(out, name != NULL ? " \"%s\"" : "", name);
+    fputs(is_main(p, first) ? " (main)" : "", out);
+    for (size_t i = 0; g->count > 1 && i < g->count && i < SHOWN; i++) {
+        fprintf(out, "%s%" PRId64, i == 0 ? " (" : " ",
+                member_int(json_array_get(threads, g->member[i]), "tid"));
     }
-    fputs(g->count > SHOWN ? " ...)  each" : ")  each", p->out);
+    fprintf(out, "%s  %s%s",
+            g->count > SHOWN ? " ...)"
+            : g->count > 1   ? ")"
+                             : "",
+            g->count > 1 ? "each " : "", g->state);
+    return fclose(out) == 0 ? text : NULL;
 }
 
-/* The main thread comes first, and is in no group. */
-static void put_threads(const struct text_page *p) {
-    const json_t *threads = json_object_get(p->report, "threads");
+static void put_group(const struct dump_page *p, struct group *g) {
+    char *line = g->count != 0 ? group_line(p, g) : NULL;
+    if (line != NULL) {
+        render_wrapped(&p->page, "", "", 4, line);
+        fputs(g->stack, p->page.out);
+    }
+    free(line);
+    free(g->state);
+    free(g->stack);
+    free(g->member);
+}
+
+static void put_threads(const struct dump_page *p) {
+    const json_t *threads = json_object_get(p->page.report, "threads");
     struct groups groups = {0};
     for (size_t i = 0; i < json_array_size(threads); i++) {
         const json_t *thread = json_array_get(threads, i);
-        size_t bytes = 0;
-        char *body = body_of(p, thread, &bytes);
-        struct group *g = body != NULL ? group_of(&groups, body, bytes, is_main(p, thread)) : NULL;
+        char *state = text_of(p, thread, put_state);
+        char *stack = text_of(p, json_object_get(thread, "stack"), put_stack);
+        struct group *g = group_of(&groups, state, stack, is_main(p, thread));
         if (g != NULL) {
             add_member(g, i);
         }
     }
     for (size_t i = 0; i < groups.count; i++) {
-        const struct group *g = &groups.item[i];
-        if (g->count != 0) {
-            put_members(p, g);
-            fputs(g->count > 1 ? " " : "  ", p->out);
-            fputs(g->body, p->out);
-        }
-        free(groups.item[i].body);
-        free(groups.item[i].member);
+        put_group(p, &groups.item[i]);
     }
     free(groups.item);
 }
 
 /* "deadlock: 8354 -> 8371 -> 8354". */
-static void put_ring(const struct text_page *p, const json_t *ring) {
-    fprintf(p->out, "%sdeadlock: ", p->alarm);
+static void put_ring(const struct dump_page *p, const json_t *ring) {
+    fprintf(p->page.out, "%sdeadlock: ", p->page.style.alarm);
     for (size_t i = 0; i < json_array_size(ring); i++) {
-        fprintf(p->out, "%lld -> ", (long long)json_integer_value(json_array_get(ring, i)));
+        fprintf(p->page.out, "%" JSON_INTEGER_FORMAT " -> ", json_integer_value(json_array_get(ring, i)));
     }
-    fprintf(p->out, "%lld%s\n", (long long)json_integer_value(json_array_get(ring, 0)), p->end);
+    fprintf(p->page.out, "%" JSON_INTEGER_FORMAT "%s\n", json_integer_value(json_array_get(ring, 0)),
+            p->page.style.end);
 }
 
-static void put_head(const struct text_page *p, size_t threads) {
-    const json_t *app = json_object_get(p->report, "app");
+static void put_head(const struct dump_page *p, size_t threads) {
+    const json_t *app = json_object_get(p->page.report, "app");
     char when[RENDER_TIME_BYTES];
-    const char *time = render_time(when, text_of(p->report, "started_at")), *day = strchr(time, ' ');
-    fputs(p->bold, p->out);
-    render_text(p->out, text_of(app, "name"));
-    fprintf(p->out, "[%lld], %zu thread%s, %s%s\n", (long long)number_of(app, "pid"), threads,
-            by_count((int64_t)threads, "", "s"), day != NULL ? day + 1 : time, p->end);
+    fputs(p->page.style.bold, p->page.out);
+    render_text(p->page.out, member_text(app, "name"));
+    fprintf(p->page.out, "[%" PRId64 "], %zu thread%s, %s%s\n", member_int(app, "pid"), threads,
+            by_count((int64_t)threads, "", "s"),
+            render_clock(when, member_text(p->page.report, "started_at")), p->page.style.end);
 }
 
 /* What was done to the process, and what the text leaves out. */
-static void put_hidden(const struct text_page *p) {
-    double pause_us = (double)number_of(json_object_get(p->report, "monitor"), "pause_total_ns") / 1e3;
+static void put_hidden(const struct dump_page *p) {
+    double pause_us = (double)member_int(json_object_get(p->page.report, "monitor"), "pause_total_ns") / 1e3;
     if (pause_us > 0) {
-        fprintf(p->out, "%s(stopped running threads for %.0f us in all)%s\n", p->dim, pause_us, p->end);
+        fprintf(p->page.out, "%s(stopped running threads for %.0f us in all)%s\n", p->page.style.dim,
+                pause_us, p->page.style.end);
     }
     if (*p->hidden != 0) {
-        fprintf(p->out, "%s(%zu frames hidden; --all-frames)%s\n", p->dim, *p->hidden, p->end);
+        fputs(p->page.style.dim, p->page.out);
+        render_hidden(&p->page, *p->hidden, "");
+        fprintf(p->page.out, "%s\n", p->page.style.end);
     }
 }
 
-int dump_text(FILE *out, const json_t *report, const struct dump_text_options *o) {
+int dump_text(FILE *out, const json_t *report, const struct render_options *o) {
     size_t hidden = 0;
-    struct text_page p = {.out = out,
-                          .report = report,
-                          .options = o,
-                          .bold = "",
-                          .dim = "",
-                          .alarm = "",
-                          .end = "",
-                          .hidden = &hidden};
+    struct dump_page p = {
+        .page = {.out = out, .report = report, .options = o, .style = render_style(o->colour)},
+        .hidden = &hidden};
     const json_t *threads = json_object_get(report, "threads"), *rings = json_object_get(report, "deadlocks");
-    if (o->colour) {
-        p.bold = "\033[1m";
-        p.dim = "\033[2m";
-        p.alarm = "\033[1;31m";
-        p.end = "\033[0m";
-    }
     put_head(&p, json_array_size(threads));
     put_threads(&p);
     for (size_t i = 0; i < json_array_size(rings); i++) {
@@ -310,9 +235,9 @@ int dump_text(FILE *out, const json_t *report, const struct dump_text_options *o
     }
     put_hidden(&p);
     for (size_t i = 0; i < json_array_size(o->notes); i++) {
-        fputs(p.dim, out);
+        fputs(p.page.style.dim, out);
         render_text(out, json_string_value(json_array_get(o->notes, i)));
-        fprintf(out, "%s\n", p.end);
+        fprintf(out, "%s\n", p.page.style.end);
     }
     return fflush(out) == 0 && !ferror(out) ? 0 : -1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the text rendering share; no other room includes this.
+ * What the files of the text rendering share, with each other and with cli/live.
  */
 #ifndef CLI_RENDER_PARTS_H
 #define CLI_RENDER_PARTS_H

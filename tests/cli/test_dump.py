@@ -26,7 +26,7 @@ class Stacks(Programs):
         self.assertEqual("root", thread["stack"]["stop"])
         text = dump(redis.pid)
         self.assertRegex(text, r'thread %d "redis-server" \(main\)  waits for .* in epoll_wait\n' % redis.pid)
-        self.assertRegex(text, r"(?m)^    aeMain$")
+        self.assertRegex(text, r"(?m)^  > aeMain +in epoll_wait\n    main$")
 
     def test_deadlock(self):
         target = self.start_target("deadlock")
@@ -43,7 +43,7 @@ class Stacks(Programs):
             self.assertIn(function, functions(thread))
         text = dump(target.pid)
         self.assertRegex(text, r'\(main\)  waits for a mutex held by thread %d "db-writer", which is in flush_cache \(dump-target.c:\d+\)\n'
-                               r"  > update_row  dump-target.c:\d+  in pthread_mutex_lock\n" % other)
+                               r"  > update_row +dump-target.c:\d+ +in pthread_mutex_lock\n" % other)
         self.assertIn("\ndeadlock: %d -> %d -> %d\n" % (target.pid, other, target.pid), text)
 
     def test_owner_that_sleeps_is_no_deadlock(self):
@@ -51,7 +51,7 @@ class Stacks(Programs):
         self.settle(target.pid)
         text = dump(target.pid)
         self.assertRegex(text, r'waits for a mutex held by thread \d+ "compactor", which is in compact_log \(')
-        self.assertRegex(text, r'"compactor"  sleeps in clock_nanosleep\n  > compact_log +dump-target.c:\d+  in sleep\n')
+        self.assertRegex(text, r'"compactor"  sleeps in clock_nanosleep\n  > compact_log +dump-target.c:\d+ +in sleep\n')
         self.assertNotIn("deadlock", text)
 
     def test_a_thousand_threads_are_one_entry(self):
@@ -93,7 +93,7 @@ class Stacks(Programs):
         with open(program, "w", encoding="utf-8") as file:
             file.write("import time\n\n\ndef pause_for(s):\n    time.sleep(s)\n\n\ndef main():\n    pause_for(1000)\n\n\nmain()\n")
         python = self.start_blocked("/usr/bin/python3", program)
-        self.assertRegex(dump(python.pid), r"  > pause_for +jobs.py:5  in .*\n    main +jobs.py:9\n    <module> +jobs.py:12\n")
+        self.assertRegex(dump(python.pid), r"  > pause_for +jobs.py:5 +in .*\n    main +jobs.py:9\n    <module> +jobs.py:12\n")
         self.assertIn("pause_for", dump("jobs.py"))  # by the script's name
 
     def test_node_and_a_shells_child(self):
@@ -109,7 +109,7 @@ class Stacks(Programs):
         self.settle(target.pid)
         thread = thread_of(report_of(target.pid), target.pid)
         self.assertEqual("root", thread["stack"]["stop"])
-        self.assertRegex(dump(target.pid), r"  > stripped\+0x[0-9a-f]+  in pthread_mutex_lock\n")
+        self.assertRegex(dump(target.pid), r"  > stripped\+0x[0-9a-f]+ +in pthread_mutex_lock\n")
 
     def test_a_deleted_and_a_replaced_program(self):
         program = os.path.join(self.make_folder(), "gone")
