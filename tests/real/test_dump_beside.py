@@ -44,7 +44,7 @@ def ours(pid):
     shown = subprocess.run([HANGDOG, "dump", "--json", "--no-symbols", str(pid)], text=True, capture_output=True, check=True,
                            timeout=PATIENCE).stdout
     return {thread["tid"]: [int(frame["pc"], 16) for frame in thread["stack"]["frames"] if "language" not in frame]
-            for thread in json.loads(shown)["threads"] if "stack" in thread}
+            for thread in json.loads(shown)["threads"] if thread["state"] != "running" and "stack" in thread}
 
 
 def eu_stack(pid):
@@ -131,7 +131,8 @@ class Beside(unittest.TestCase):
         with Stops(program.pid) as by_eu:
             theirs = eu_stack(program.pid)
         after, again = ours(program.pid), eu_stack(program.pid)
-        equal = frames = moved = 0
+        equal = frames = 0
+        moved = len(theirs) - len(before)
         for tid, own in before.items():
             if after.get(tid) != own or again.get(tid) != theirs.get(tid):
                 moved += 1
