@@ -17,10 +17,10 @@
 #include "capture/mailbox.h"
 #include "control/instance.h"
 #include "os/linux/proc_status.h"
+#include "preload/attach/attach_recogniser.h"
 #include "preload/attach/attach_settings.h"
 #include "preload/attach/named_threads.h"
 #include "preload/attach/record_file.h"
-#include "recognise/recognise.h"
 #include "recognise/wait_table.h"
 
 #define ABANDONED_NS (5 * HD_NS_PER_S) /* that a filter waits for */
@@ -112,40 +112,6 @@ static void leave_with_the_main_thread(void) {
     }
 }
 
-/* The main thread's recognition, and that of the threads which the user names. */
-static bool due(void *main_waits, uint64_t now_ns) {
-    return hd_recognise_due(main_waits, now_ns) || hd_named_due(now_ns);
-}
-
-/* The worker's: what is known of the loops of threads that the user named. */
-static uint32_t named_standing;
-
-static void tell_standing(const struct hd_waits *t) {
-    uint32_t own = t->recognition->standing;
-    atomic_store_explicit(&self.record->loop_seen, own > named_standing ? own : named_standing,
-                          memory_order_relaxed);
-}
-
-static void recognise(void *main_waits, const struct hd_stack_tools *tools) {
-    struct hd_waits *t = main_waits;
-    hd_recognise_judge(main_waits, tools);
-    atomic_store_explicit(&self.record->waits, atomic_load_explicit(&t->order, memory_order_relaxed),
-                          memory_order_relaxed);
-    atomic_store_explicit(&self.record->waited_ns, hd_recognise_waited_ns(t), memory_order_relaxed);
-    named_standing = hd_named_recognise(tools, NULL, NULL);
-    tell_standing(t);
-}
-
-static void blocked(void *main_waits, const struct hd_loop *loop, struct hd_blocked *how) {
-    struct hd_waits *t = main_waits;
-    if (t->loop == loop) {
-        hd_recognise_blocked(t, how);
-    } else {
-        named_standing = hd_named_recognise(NULL, loop, how);
-    }
-    tell_standing(t);
-}
-
 static bool has_the_same_root(void) {
     struct stat st;
     if (hd_os.stat_at(AT_FDCWD, "/", &st, 0) != 0) {
@@ -172,9 +138,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
     hd_attach_settings(&r->options, &settings);
     struct hd_run *run;
-    settings.recogniser =
-        (struct hd_recogniser){.due = due, .judge = recognise, .blocked = blocked, .ctx = t};
-    hd_recognition_init(t->recognition, r);
+    settings.recogniser = hd_attach_recogniser(t, r);
     if (!has_the_same_root()) { /* what a path means now is not what the user said */
         atomic_store(&self.phase, NEVER);
         atomic_store(&r->unwatched, HD_UNWATCHED_ROOT);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The recogniser of a watched process. The monitor's thread, and the worker's.
+ */
+#include "preload/attach/attach_recogniser.h"
+
+#include "preload/attach/named_threads.h"
+#include "recognise/recognise.h"
+
+static struct hd_record *record;
+static uint32_t named_known; /* enum hd_record_loop: the best known loop of a named thread; the worker's */
+
+static bool is_due(void *main_waits, uint64_t now_ns) {
+    return hd_recognise_due(main_waits, now_ns) || hd_named_due(now_ns);
+}
+
+static void store_known(const struct hd_waits *t) {
+    uint32_t own = t->recognition->standing;
+    atomic_store_explicit(&record->loop_seen, own > named_known ? own : named_known, memory_order_relaxed);
+}
+
+static void judge(void *main_waits, const struct hd_stack_tools *tools) {
+    struct hd_waits *t = main_waits;
+    hd_recognise_judge(main_waits, tools);
+    atomic_store_explicit(&record->waits, atomic_load_explicit(&t->order, memory_order_relaxed),
+                          memory_order_relaxed);
+    atomic_store_explicit(&record->waited_ns, hd_recognise_waited_ns(t), memory_order_relaxed);
+    named_known = hd_named_recognise(tools, NULL, NULL);
+    store_known(t);
+}
+
+static void is_blocked(void *main_waits, const struct hd_loop *loop, struct hd_blocked *how) {
+    struct hd_waits *t = main_waits;
+    if (t->loop == loop) {
+        hd_recognise_blocked(t, how);
+    } else {
+        named_known = hd_named_recognise(NULL, loop, how);
+    }
+    store_known(t);
+}
+
+struct hd_recogniser hd_attach_recogniser(struct hd_waits *t, struct hd_record *r) {
+    record = r;
+    hd_recognition_init(t->recognition, r);
+    return (struct hd_recogniser){.due = is_due, .judge = judge, .blocked = is_blocked, .ctx = t};
+}
