@@ -19,7 +19,7 @@
 #include "cli/base/path.h"
 #include "cli/base/proc.h"
 #include "cli/base/shell_quote.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/report_find.h"
 #include "cli/run/preload_path.h"
 #include "cli/run/seccomp_trial.h"
 

@@ -11,7 +11,7 @@
 
 #include "cli/live/module_file.h"
 #include "cli/live/waits.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/symbolicate.h"
 #include "os/linux/proc_status.h"
 #include "record/uuid.h"
 

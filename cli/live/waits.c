@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "cli/base/path.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/own_frame.h"
 #include "os/syscall_table.h"
 
 static const char *text_of(const json_t *object, const char *name) {

@@ -3,7 +3,7 @@
  * For how much of a hang's time there is a stack. Ordinary code. Reports come from anywhere: what is missing
  * or of another type reads as NULL, 0 or empty.
  */
-#include "cli/reader/reports.h"
+#include "cli/reader/coverage.h"
 
 #include <string.h>
 

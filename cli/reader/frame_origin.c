@@ -12,7 +12,7 @@
 #include "image/modules.h"
 
 /* True for the module that is the program itself: by build-id, or by name where there is none. */
-bool report_is_program(const json_t *report, const json_t *module) {
+bool frame_is_program(const json_t *report, const json_t *module) {
     const json_t *app = json_object_get(report, "app");
     const char *mine = json_string_value(json_object_get(app, "build_id"));
     const char *other = json_string_value(json_object_get(module, "build_id"));
@@ -47,7 +47,7 @@ static const char *module_name(const json_t *report, const json_t *frame) {
     const json_t *module = report_frame_module(report, frame);
     const char *path = json_string_value(json_object_get(module, "path"));
     const char *app = json_string_value(json_object_get(json_object_get(report, "app"), "name"));
-    if (path != NULL && app != NULL && report_is_program(report, module) && is_link_beside(path, app))
+    if (path != NULL && app != NULL && frame_is_program(report, module) && is_link_beside(path, app))
         return app;
     return base_name(path);
 }
@@ -64,7 +64,7 @@ bool report_frame_is_ours(const json_t *report, const json_t *frame) {
     return name != NULL && strcmp(name, "libhangdog-preload.so") == 0;
 }
 
-bool report_path_is_system(const char *path) {
+bool frame_path_is_system(const char *path) {
     return path == NULL || path[0] != '/' || hd_path_is_the_systems(path);
 }
 
@@ -85,8 +85,8 @@ enum frame_origin report_frame_origin(const json_t *report, const json_t *frame)
     if (module == NULL &&
         json_object_get(frame, "function") != NULL) /* a map's, which has pieces of V8, too */
         return OF_SYSTEM_SCRIPT;
-    bool program = module != NULL && report_is_program(report, module);
-    if (!program && report_path_is_system(json_string_value(json_object_get(module, "path"))))
+    bool program = module != NULL && frame_is_program(report, module);
+    if (!program && frame_path_is_system(json_string_value(json_object_get(module, "path"))))
         return OF_SYSTEM;
     return report_frame_is_of_header(frame) ? OF_HEADER : program ? OF_PROGRAM : OF_LIBRARY;
 }
@@ -107,10 +107,10 @@ static bool is_runtime(const char *name) {
         "libQt",  "libpython",  "libnode.",    "libev.",    "libevent", "libc.",
         "libc-",  "libpthread", "libstdc++.",  "libgcc_s.", "libruby",  "libperl",
         "liblua", "libjvm.",    "libhangdog",  "libm.",     "ld-linux", NULL};
-    return begins_with_any(name, runtimes);
+    return names_begin_with_any(name, runtimes);
 }
 
-bool report_module_is_library(const char *path) {
+bool frame_module_is_library(const char *path) {
     return is_package(path) || is_runtime(base_name(path));
 }
 
@@ -122,13 +122,14 @@ bool report_frame_is_of_interpreter(const json_t *report, const json_t *frame) {
     const char *name = base_name(module_path(report, frame));
     if (script_frame_language(frame) != NULL || name == NULL)
         return false;
-    return begins_with_any(name, libraries) ||
-           (begins_with_any(name, programs) && report_is_program(report, report_frame_module(report, frame)));
+    return names_begin_with_any(name, libraries) ||
+           (names_begin_with_any(name, programs) &&
+            frame_is_program(report, report_frame_module(report, frame)));
 }
 
 bool report_frame_is_start(const json_t *frame) {
     const char *name = json_string_value(json_object_get(frame, "function"));
-    return name != NULL && (strcmp(name, "_start") == 0 || begins_with(name, "__libc_start_"));
+    return name != NULL && (strcmp(name, "_start") == 0 || names_begin_with(name, "__libc_start_"));
 }
 
 bool report_frame_is_own(const json_t *report, const json_t *frame) {
@@ -141,7 +142,7 @@ bool report_frame_is_own(const json_t *report, const json_t *frame) {
     case OF_PROGRAM:
         return !report_frame_is_of_interpreter(report, frame);
     case OF_LIBRARY:
-        return path != NULL && !report_module_is_library(path);
+        return path != NULL && !frame_module_is_library(path);
     case OF_SYSTEM:
     case OF_HEADER:
     case OF_SYSTEM_SCRIPT:

@@ -28,11 +28,11 @@ bool report_frame_is_start(const json_t *frame);
 /* The frame's module, NULL: none. Borrowed. */
 const json_t *report_frame_module(const json_t *report, const json_t *frame);
 /* The module is the program itself: by build-id, or without one by name. */
-bool report_is_program(const json_t *report, const json_t *module);
+bool frame_is_program(const json_t *report, const json_t *module);
 /* In a folder of the system's, or no path. */
-bool report_path_is_system(const char *path);
+bool frame_path_is_system(const char *path);
 /* A package, or a well-known runtime, wherever it is. */
-bool report_module_is_library(const char *path);
+bool frame_module_is_library(const char *path);
 
 /* "module+offset", the module by its file's name, or by the app's where that is a link to it. NULL when it
  * has none. Caller frees. */

@@ -7,9 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/error.h"
 #include "cli/base/path.h"
 #include "cli/reader/report_file.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/report_load.h"
 
 static const char *text_of(const json_t *report, const char *key) {
     const char *text = json_string_value(json_object_get(report, key));

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-bool begins_with(const char *text, const char *beginning) {
+bool names_begin_with(const char *text, const char *beginning) {
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-bool begins_with_any(const char *text, const char *const *beginnings) {
-    while (*beginnings != NULL && !begins_with(text, *beginnings))
+bool names_begin_with_any(const char *text, const char *const *beginnings) {
+    while (*beginnings != NULL && !names_begin_with(text, *beginnings))
         beginnings++;
     return *beginnings != NULL;
 }
@@ -20,7 +20,7 @@ static const char *trait_of(const char *name) {
         depth += (*at == '<') - (*at == '>' && at[-1] != '-');
         if (depth == 0)
             return NULL;
-        if (depth == 1 && begins_with(at, " as "))
+        if (depth == 1 && names_begin_with(at, " as "))
             return at + 4;
     }
     return NULL;
@@ -38,11 +38,12 @@ static bool is_of_rusts_library(const char *name) {
     const char *arguments = strstr(name, "::<");
     size_t before = arguments != NULL ? (size_t)(arguments - name) : strlen(name);
     if (name[0] != '<')
-        return memchr(name, '(', before) == NULL && begins_with_any(name, crates);
+        return memchr(name, '(', before) == NULL && names_begin_with_any(name, crates);
     const char *type = name + strspn(name, "<&"), *trait = trait_of(name);
-    type += begins_with(type, "mut ") || begins_with(type, "dyn ") ? 4 : 0;
-    bool path = begins_with(type + strcspn(type, " :<>,()[]*"), "::");
-    return (trait == NULL || begins_with_any(trait, crates)) && (!path || begins_with_any(type, crates));
+    type += names_begin_with(type, "mut ") || names_begin_with(type, "dyn ") ? 4 : 0;
+    bool path = names_begin_with(type + strcspn(type, " :<>,()[]*"), "::");
+    return (trait == NULL || names_begin_with_any(trait, crates)) &&
+           (!path || names_begin_with_any(type, crates));
 }
 
 /* A template's result is told before its name, and may have a type of the standard library: "std::vector<int>
@@ -54,7 +55,7 @@ static const char *behind_result(const char *name) {
         depth += (*at == '<') - (*at == '>' && at > name && at[-1] != '-');
         if (depth == 0 && *at == ' ')
             word = at + 1;
-        if (depth == 0 && begins_with(at, "operator") && (at == word || at[-1] == ':'))
+        if (depth == 0 && names_begin_with(at, "operator") && (at == word || at[-1] == ':'))
             break;
     }
     return word;
@@ -64,7 +65,7 @@ static const char *behind_result(const char *name) {
  * that is left of the lambda, and has its name in it. */
 bool is_of_standard_library(const char *name) {
     const char *word = behind_result(name);
-    return ((begins_with(word, "std::") || begins_with(word, "__gnu_cxx::")) &&
+    return ((names_begin_with(word, "std::") || names_begin_with(word, "__gnu_cxx::")) &&
             strstr(name, "lambda") == NULL) ||
            is_of_rusts_library(name);
 }
@@ -73,6 +74,6 @@ bool is_of_standard_library(const char *name) {
 bool is_library_header(const char *file) {
     static const char *const folders[] = {"/usr/include/", "/usr/local/include/", "/usr/lib/", "/rustc/",
                                           "/rust/deps/",   "/usr/src/rustc-",     NULL};
-    return begins_with_any(file, folders) || strstr(file, "/include/c++/") != NULL ||
+    return names_begin_with_any(file, folders) || strstr(file, "/include/c++/") != NULL ||
            strstr(file, "/lib/rustlib/src/rust/") != NULL;
 }

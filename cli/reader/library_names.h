@@ -12,7 +12,7 @@ bool is_of_standard_library(const char *name);
 /* A header or a source of the system's, or of a language's library. */
 bool is_library_header(const char *file);
 
-bool begins_with(const char *text, const char *beginning);
-bool begins_with_any(const char *text, const char *const *beginnings); /* the last one is NULL */
+bool names_begin_with(const char *text, const char *beginning);
+bool names_begin_with_any(const char *text, const char *const *beginnings); /* the last one is NULL */
 
 #endif

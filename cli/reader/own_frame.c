@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli/base/path.h"
+#include "cli/reader/coverage.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/library_names.h"
-#include "cli/reader/reports.h"
 
 /* A comprehension is a function of its own in Python, and a part of the one that has it to its author. */
 static bool is_comprehension(const char *name) {
@@ -35,7 +35,7 @@ static bool is_of_c_library(const json_t *report, const json_t *frame) {
                                         "librt", "ld-",   "linux-vdso", NULL};
     const json_t *module = report_frame_module(report, frame);
     const char *name = base_name(json_string_value(json_object_get(module, "path")));
-    return name != NULL && begins_with_any(name, names);
+    return name != NULL && names_begin_with_any(name, names);
 }
 
 /* True for the program's main, of which only its place is known, where nothing of the program is called by
@@ -80,13 +80,13 @@ bool report_frame_is_plugin(const json_t *report, const json_t *frame, bool syst
     const json_t *module = report_frame_module(report, frame);
     const char *path = json_string_value(json_object_get(module, "path"));
     bool in_folder = false;
-    if (path == NULL || path[0] != '/' || report_is_program(report, module) ||
-        report_frame_is_of_header(frame) || report_module_is_library(path) ||
+    if (path == NULL || path[0] != '/' || frame_is_program(report, module) ||
+        report_frame_is_of_header(frame) || frame_module_is_library(path) ||
         json_object_get(frame, "function") == NULL)
         return false;
     for (size_t i = 0; folders[i] != NULL; i++)
         in_folder |= strstr(path, folders[i]) != NULL;
-    return !report_path_is_system(path) || (systems && in_folder);
+    return !frame_path_is_system(path) || (systems && in_folder);
 }
 
 /* The innermost plug-in's frame that the program's frame `own` calls, with half of the known time. One of the
@@ -101,7 +101,7 @@ static size_t plugin_of(const json_t *report, const json_t *frames, size_t own) 
     double half = report_stack_time(report).known / 2;
     if (name == NULL || path == NULL || report_frame_origin(report, frame) != OF_PROGRAM)
         return SIZE_MAX;
-    bool systems = begins_with_any(path, programs) || strcmp(name, "main") == 0;
+    bool systems = names_begin_with_any(path, programs) || strcmp(name, "main") == 0;
     for (size_t i = 0; i < own; i++) {
         const json_t *share = json_object_get(json_array_get(frames, i), "share");
         if (report_frame_is_plugin(report, json_array_get(frames, i), systems) &&

@@ -6,11 +6,17 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/base/error.h"
 #include "cli/base/moment.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
 #include "cli/base/suggestion.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/frame_origin.h"
+#include "cli/reader/own_frame.h"
+#include "cli/reader/report_find.h"
+#include "cli/reader/report_load.h"
+#include "cli/reader/report_pick.h"
+#include "cli/reader/symbolicate.h"
 
 #define END_MIN 6
 

@@ -4,8 +4,8 @@
  * anywhere: jansson gives NULL, 0 or an empty array for what is missing or of another type, and that is
  * relied on.
  */
+#include "cli/reader/symbolicate.h"
 #include "cli/base/path.h"
-#include "cli/reader/reports.h"
 #include "cli/reader/script_frames.h"
 #include "image/modules.h"
 #include "os/os.h"

@@ -2,6 +2,7 @@
  *
  * hangdog list: a row for each hang, newest last; its repeats in one run are in the same row.
  */
+#include "cli/render/cmd_list.h"
 #include "cli/base/error.h"
 #include "cli/base/options.h"
 #include "cli/base/path.h"
@@ -11,7 +12,6 @@
 #include "cli/commands.h"
 #include "cli/reader/groups.h"
 #include "cli/reader/summaries.h"
-#include "cli/render/list_matches.h"
 #include "cli/render/render.h"
 #include "cli/render/row_values.h"
 #include "cli/render/table.h"
@@ -194,7 +194,7 @@ static void print_rows(const json_t *rows, size_t first, const struct summaries 
     table_free(&t);
 }
 
-void list_matches(const char *spool, const char *id) {
+void cmd_list_matches(const char *spool, const char *id) {
     struct summary_options o = {.spool = spool, .id = id, .sessions = true};
     struct summaries s;
     if (summaries_read(&command_list, &o, &s) == 0) {

@@ -2,14 +2,17 @@
  *
  * hangdog show: one report, for a person or as JSON with symbols. Ordinary code.
  */
+#include "cli/base/error.h"
 #include "cli/base/memory_limit.h"
 #include "cli/base/options.h"
 #include "cli/base/pager.h"
 #include "cli/base/shell_quote.h"
 #include "cli/commands.h"
 #include "cli/reader/keep_names.h"
-#include "cli/reader/reports.h"
-#include "cli/render/list_matches.h"
+#include "cli/reader/report_load.h"
+#include "cli/reader/report_pick.h"
+#include "cli/reader/symbolicate.h"
+#include "cli/render/cmd_list.h"
 #include "cli/render/render.h"
 
 #include <errno.h>
@@ -132,7 +135,7 @@ static json_t *pick(const struct options *o, const char *name, char **path, int 
     if (report == NULL) {
         *status = error_print(&why);
         if (matches > 1)
-            list_matches(o->spool, name);
+            cmd_list_matches(o->spool, name);
     }
     return report;
 }

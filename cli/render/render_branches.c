@@ -3,7 +3,7 @@
  * Where the hot stack is only one of several ways that the hang's time went: the other callees. Ordinary
  * code. Reports come from anywhere: what is missing or of another type reads as NULL, 0 or empty.
  */
-#include "cli/reader/reports.h"
+#include "cli/reader/frame_origin.h"
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"

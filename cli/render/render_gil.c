@@ -5,7 +5,6 @@
  * empty.
  */
 #include "cli/base/path.h"
-#include "cli/reader/reports.h"
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 
@@ -140,7 +139,7 @@ void render_who_ran(FILE *out, const json_t *report) {
         if (percent < RAN_PERCENT || json_is_true(json_object_get(thread, "watched")))
             continue;
         fputs(shown == 0 ? "; " : ", ", out);
-        put_thread(out, member_int(thread, "tid"), thread);
+        render_put_thread(out, member_int(thread, "tid"), thread);
         fprintf(out, " used %.0f%% of a CPU", percent < 100 ? percent : 100);
         shown++;
     }

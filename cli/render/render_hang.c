@@ -2,7 +2,9 @@
  *
  * A hang in short form: the headline, why, the user's own frames, and what shows more.
  */
-#include "cli/reader/reports.h"
+#include "cli/reader/coverage.h"
+#include "cli/reader/frame_origin.h"
+#include "cli/reader/own_frame.h"
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"

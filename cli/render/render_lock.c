@@ -3,7 +3,7 @@
  * A wait for a mutex: which thread has it locked, and where that was. Reports come from anywhere: what is
  * missing or of another type reads as NULL, 0 or empty.
  */
-#include "cli/reader/reports.h"
+#include "cli/reader/own_frame.h"
 #include "cli/render/render_parts.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ const json_t *render_thread(const json_t *report, int64_t tid) {
     return NULL;
 }
 
-void put_thread(FILE *out, int64_t tid, const json_t *thread) {
+void render_put_thread(FILE *out, int64_t tid, const json_t *thread) {
     fprintf(out, "thread %" PRId64, tid);
     if (member_text(thread, "name") != NULL)
         fprintf(out, " \"%s\"", member_text(thread, "name"));
@@ -82,7 +82,7 @@ char *render_lock(const struct page *p) {
         fputs("deadlock: waits for a mutex held by ", out);
     else
         fprintf(out, "%.*s", (int)before, detail);
-    put_thread(out, owner, thread);
+    render_put_thread(out, owner, thread);
     fputs(two ? ", which waits" : "", out);
     put_place(out, p, thread, two ? " in " : ", which was in ", !two);
     fputs(two ? " for one held by this thread" : detail + after, out);

@@ -5,7 +5,7 @@
  */
 #include "cli/base/path.h"
 #include "cli/base/terminal.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/frame_origin.h"
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"

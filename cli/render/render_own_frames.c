@@ -3,7 +3,9 @@
  * The frames of the short form: the user's own, innermost first, each with what it called. Reports come from
  * anywhere: what is missing or of another type reads as NULL, 0 or empty.
  */
-#include "cli/reader/reports.h"
+#include "cli/reader/coverage.h"
+#include "cli/reader/frame_origin.h"
+#include "cli/reader/own_frame.h"
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"

@@ -41,7 +41,7 @@ char *render_why(const struct page *p);
  */
 char *render_lock(const struct page *p);
 /* "thread 9131 \"compactor\"" */
-void put_thread(FILE *out, int64_t tid, const json_t *thread);
+void render_put_thread(FILE *out, int64_t tid, const json_t *thread);
 const json_t *render_thread(const json_t *report, int64_t tid); /* borrowed; NULL: it has none */
 
 /* ---- parts of a page ---------------------------------------------------------------------- */

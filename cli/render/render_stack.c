@@ -2,7 +2,8 @@
  *
  * A stack as columns: share, function, file and line, module and offset.
  */
-#include "cli/reader/reports.h"
+#include "cli/reader/frame_origin.h"
+#include "cli/reader/own_frame.h"
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"

@@ -2,7 +2,6 @@
  *
  * The threads of a report: the one that has the lock first, with its frames; the others in a line each.
  */
-#include "cli/reader/reports.h"
 #include "cli/render/render_parts.h"
 
 #include <inttypes.h>

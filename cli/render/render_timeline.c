@@ -2,7 +2,7 @@
  *
  * What the thread did over the time of the hang: samples that are alike are one row.
  */
-#include "cli/reader/reports.h"
+#include "cli/reader/own_frame.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"
 

@@ -18,7 +18,7 @@ static void put_detail(FILE *out, const json_t *report, const char *detail) {
         const json_t *thread = tid > 0 ? render_thread(report, tid) : NULL;
         fwrite(detail, 1, (size_t)((thread != NULL ? at : at + n) - detail), out);
         if (thread != NULL)
-            put_thread(out, tid, thread);
+            render_put_thread(out, tid, thread);
         detail = thread != NULL ? end : at + n;
     }
     fputs(detail, out);

@@ -10,7 +10,6 @@
 #include "cli/base/message.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
-#include "cli/reader/reports.h"
 #include "cli/render/render.h"
 #include "cli/reporter/report_lines.h"
 

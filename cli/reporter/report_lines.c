@@ -11,7 +11,8 @@
 #include "cli/base/message.h"
 #include "cli/base/shell_quote.h"
 #include "cli/reader/keep_names.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/report_load.h"
+#include "cli/reader/symbolicate.h"
 #include "cli/render/render_parts.h"
 #include "os/os.h"
 

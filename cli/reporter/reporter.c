@@ -12,8 +12,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cli/base/error.h"
 #include "cli/base/spool_folder.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/report_load.h"
 #include "cli/render/render.h"
 #include "cli/reporter/pending_text.h"
 #include "cli/reporter/report_lines.h"

@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/error.h"
 #include "cli/base/spool_folder.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/report_find.h"
 #include "record/record.h"
 #include "report/spool.h"
 

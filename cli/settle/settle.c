@@ -9,9 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/error.h"
 #include "cli/base/spool_folder.h"
 #include "cli/reader/report_file.h"
-#include "cli/reader/reports.h"
+#include "cli/reader/report_load.h"
 #include "cli/settle/liveness.h"
 #include "os/os.h"
 #include "record/uuid.h"
