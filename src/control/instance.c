@@ -11,6 +11,9 @@
 #include "record/uuid.h"
 #include "worker/worker.h"
 
+/* How long the main thread's end waits for a worker: after it nothing could write the program's buffers. */
+#define GOES_ON_NS (5 * HD_NS_PER_S)
+
 /* Threads look at the rest that do not know yet of a stop. */
 #define ZEROED_BYTES offsetof(struct hd_instance, run.watches.entering)
 _Static_assert(ZEROED_BYTES % 8 == 0, "hd_os_memory_clear()");
@@ -176,7 +179,7 @@ static int stop(bool join, bool leaving) {
     if (join) {
         hd_os_thread_join(&i->monitor_thread);
     }
-    hd_wait_while(&r->channel.worker_done, 0, until_ns);
+    hd_wait_while(&r->channel.worker_done, 0, join && leaving ? hd_os_now_ns() + GOES_ON_NS : until_ns);
     bool finished = atomic_load(&r->channel.worker_done) != 0;
     if (finished && join) {
         hd_os_thread_join(&i->worker_thread);

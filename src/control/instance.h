@@ -14,7 +14,7 @@ int hd_instance_start(const struct hd_settings *settings, struct hd_record *reco
 int hd_instance_stop(void);
 /* Stops it where malloc's locks may be held: what is left of the threads is never waited for. Does nothing
  * when none runs. `goes_on`: the calling thread ends and others may go on, of which libc must see the last
- * end after ours, which are joined; only a worker that is stuck at a disk is left there. */
+ * end after ours, which are joined. Only a worker that is stuck at a disk for 5 s is left there. */
 void hd_instance_leave(bool goes_on);
 void hd_settings_init(struct hd_settings *s);
 /* NULL: not set, or empty. */
