@@ -100,6 +100,12 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
     return n;
 }
 
+/* Some linkers lay symbols of their own at a module's first byte, or give them no section that is loaded. */
+static bool is_in_a_section(struct module *m, Dwarf_Addr addr) {
+    Dwarf_Addr bias;
+    return dwfl_module_address_section(m->module, &addr, &bias) != NULL;
+}
+
 /* The function that the symbol tables name for an address, and where it begins. */
 static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_Addr addr, uint64_t start,
                                   GElf_Addr *entry) {
@@ -110,7 +116,7 @@ static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_
         return NULL;
     /* A symbol without a size is only the nearest one; it does not reach beyond a known beginning of a
      * function. */
-    if (symbol.st_size == 0 && start != 0 && addr - offset < start + m->bias)
+    if (symbol.st_size == 0 && ((start != 0 && addr - offset < start + m->bias) || !is_in_a_section(m, addr)))
         return NULL;
     *entry = addr - offset;
     return keep_demangled(s, name);
