@@ -53,7 +53,7 @@ set(alone_of_unit unit-capture_mend)
 # Left to `make test-all` and .ci/run: each takes 15 s or more, and another test of its room covers the same code.
 set(slow_tests
   cli-crash cli-dump cli-hostile_record cli-list_screen cli-many_execs cli-on_hang cli-pages cli-run_odd cli-terminal
-  real-desktop real-dump_peers real-freezes real-identity real-javascript real-life real-loops_made real-lookup
+  real-desktop real-dump_beside real-freezes real-identity real-javascript real-life real-loops_made real-lookup
   real-mixes real-no_loop real-servers real-sick real-silent real-toolkits real-unwind_steps
   scenario-library_disk scenario-library_excluded scenario-library_loops scenario-library_meant scenario-library_states)
 

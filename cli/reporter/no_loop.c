@@ -64,6 +64,13 @@ static void add_run(struct remedies *m, const struct reporter *r, const char *te
     add(m, text, command);
 }
 
+/* "--loop select": the module from which most of the waits came. */
+static void put_loop_option(char *to, size_t size, const struct reporter *r) {
+    char word[80];
+    quote_word(word, sizeof word, r->shared->loop.module);
+    snprintf(to, size, "--loop %s", r->shared->loop.module[0] != '\0' ? word : "MODULE[:FUNCTION]");
+}
+
 /* ---- no loop ---------------------------------------------------------------------------------- */
 
 /* "spent 15.8 s waiting for child 9996 (python3) in wait4"; empty: it was not seen. */
@@ -124,9 +131,9 @@ static void add_remedies(struct remedies *m, const struct reporter *r, const cha
             add_run(m, r, i == 0 ? text : "or", options);
         }
     } else if (waited) {
-        snprintf(text, sizeof text,
-                 "%s; if those are its loop, name the library or program that calls:", reason);
-        add_run(m, r, text, "--loop MODULE[:FUNCTION]");
+        snprintf(text, sizeof text, "%s; if those are its loop, name what calls:", reason);
+        put_loop_option(options, sizeof options, r);
+        add_run(m, r, text, options);
     } else if (most == MAIN_THREAD_RAN || most == MAIN_THREAD_SLEPT) {
         char program[COMMAND_BYTES / 2], command[COMMAND_BYTES];
         put_program(program, sizeof program, o);
@@ -195,6 +202,8 @@ void no_loop_print_unsure(const struct reporter *r, const char *ran) {
         "%.255s ran for %s: %u possible hang%s not reported: %s. Its loop was not certain: %s. Run it for "
         "longer, or name the loop:",
         r->options->name, ran, dropped->count, by_count(dropped->count, " was", "s were"), what, why);
-    add_run(&m, r, text, "--loop MODULE[:FUNCTION]");
+    char options[96];
+    put_loop_option(options, sizeof options, r);
+    add_run(&m, r, text, options);
     message_print(MESSAGE_WARNING, m.part, m.count);
 }

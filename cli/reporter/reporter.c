@@ -16,6 +16,7 @@
 #include "cli/base/spool_folder.h"
 #include "cli/reader/report_load.h"
 #include "cli/render/render.h"
+#include "cli/reporter/loop_line.h"
 #include "cli/reporter/pending_text.h"
 #include "cli/reporter/report_lines.h"
 #include "cli/reporter/summary.h"
@@ -292,6 +293,7 @@ static void follow(struct reporter *r, int signal_fd) {
         next = earlier(next, handle_due(r, now));
         next = earlier(next, pending_text_flush(r, now));
         next = earlier(next, sample_main_thread(r, now));
+        next = earlier(next, loop_line_print(r, now));
         wait_for_more(r, signal_fd, next);
     }
 }
@@ -335,6 +337,7 @@ void reporter_run(struct reporter *r) {
     int signal_fd = child_signals();
     r->records = r->options->records;
     r->colour = render_wants_colour(stderr);
+    r->on_terminal = isatty(STDERR_FILENO) != 0;
     r->commands.command = r->options->on_hang;
     if (!atomic_load(&r->shared->finish)) {
         take_reports_init(&taker, r->options->records, r->options->decided, &r->shared->taken);

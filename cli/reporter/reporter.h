@@ -41,9 +41,9 @@ struct reporter {
     struct spool_view view;
     struct on_hang commands;
     struct symbolizer *symbolizer; /* made when it is first needed */
-    bool colour;
-    unsigned unprinted; /* hangs, for want of memory */
-    char *pending;      /* text, while the program draws on the screen; NULL: none */
+    bool colour, on_terminal;      /* of stderr */
+    unsigned unprinted;            /* hangs, for want of memory */
+    char *pending;                 /* text, while the program draws on the screen; NULL: none */
     size_t pending_bytes;
     uint64_t loop_due_ns; /* when to look again for the loop, 0: never */
 };

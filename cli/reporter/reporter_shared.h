@@ -10,6 +10,7 @@
 
 #include "cli/base/output.h"
 #include "cli/reporter/hang_table.h"
+#include "cli/reporter/loop_place.h"
 #include "cli/reporter/main_thread.h"
 #include "cli/reporter/printed.h"
 #include "cli/settle/run_result.h"
@@ -31,6 +32,8 @@ struct reporter_shared {
     struct printed printed;
     struct hang_table table;
     struct main_thread main_thread;
+    struct loop_place loop;
+    bool loop_printed;
     atomic_bool session_printed; /* with --json */
 };
 

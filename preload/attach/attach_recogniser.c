@@ -25,6 +25,11 @@ static void judge(void *main_waits, const struct hd_stack_tools *tools) {
     atomic_store_explicit(&record->waits, atomic_load_explicit(&t->order, memory_order_relaxed),
                           memory_order_relaxed);
     atomic_store_explicit(&record->waited_ns, hd_recognise_waited_ns(t), memory_order_relaxed);
+    uint64_t call_pc, caller_pc;
+    if (hd_recognise_candidate(t, &call_pc, &caller_pc)) {
+        atomic_store_explicit(&record->loop_call_pc, call_pc, memory_order_relaxed);
+        atomic_store_explicit(&record->loop_caller_pc, caller_pc, memory_order_relaxed);
+    }
     named_known = hd_named_recognise(tools, NULL, NULL);
     store_known(t);
 }

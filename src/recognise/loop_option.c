@@ -52,15 +52,20 @@ static void look_up(struct hd_chosen *c, struct hd_modules *m, uint32_t index) {
     }
 }
 
-bool hd_chosen_waits(struct hd_chosen *c, struct hd_modules *m, const struct hd_frame *frames,
-                     uint32_t count) {
+uint32_t hd_loop_option_caller(struct hd_modules *m, const struct hd_frame *frames, uint32_t count) {
     int ours = count > 0 ? hd_modules_at(m, hd_frame_lookup_pc(&frames[0])) : -1;
     uint32_t i = 0;
-    int index = -1;
-    while (i < count && is_passed_over(m, index = hd_modules_at(m, hd_frame_lookup_pc(&frames[i])), ours)) {
+    while (i < count && is_passed_over(m, hd_modules_at(m, hd_frame_lookup_pc(&frames[i])), ours)) {
         i++;
     }
-    if (i == count || index < 0 || !is_module(c, hd_module_path(m, (uint32_t)index))) {
+    return i;
+}
+
+bool hd_chosen_waits(struct hd_chosen *c, struct hd_modules *m, const struct hd_frame *frames,
+                     uint32_t count) {
+    uint32_t i = hd_loop_option_caller(m, frames, count);
+    int index = i < count ? hd_modules_at(m, hd_frame_lookup_pc(&frames[i])) : -1;
+    if (index < 0 || !is_module(c, hd_module_path(m, (uint32_t)index))) {
         return false;
     }
     if (c->function[0] != '\0' && c->handle != m->module[index].handle) {

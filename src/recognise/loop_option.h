@@ -29,6 +29,9 @@ static inline bool hd_chosen_on(const struct hd_chosen *c) {
 bool hd_chosen_waits(struct hd_chosen *c, struct hd_modules *m, const struct hd_frame *frames,
                      uint32_t count);
 
+/* The index of the frame that called the wait: the innermost that is not ours. `count`: there is none. */
+uint32_t hd_loop_option_caller(struct hd_modules *m, const struct hd_frame *frames, uint32_t count);
+
 /* Where a function begins that the file at `path` has in its full table of symbols, in the file's own
  * numbering; 0: there is none. */
 uint64_t hd_file_symbol(const char *path, const char *name);

@@ -113,6 +113,22 @@ static bool is_loops(struct hd_recognition *g, const struct hd_known_identity *k
                                     : hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop;
 }
 
+bool hd_recognise_candidate(const struct hd_waits *t, uint64_t *call_pc, uint64_t *caller_pc) {
+    struct hd_recognition *g = t->recognition;
+    const struct hd_known_identity *best = NULL;
+    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
+        const struct hd_known_identity *known = &g->identity[i];
+        bool loops = known->known && is_loops(g, known), best_loops = best != NULL && is_loops(g, best);
+        if (known->known && known->caller_pc != 0 &&
+            (best == NULL || loops > best_loops || (loops == best_loops && known->waits > best->waits))) {
+            best = known;
+        }
+    }
+    *call_pc = best != NULL ? best->call_pc : 0;
+    *caller_pc = best != NULL ? best->caller_pc : 0;
+    return best != NULL;
+}
+
 static uint8_t verdict_on(struct hd_recognition *g, const struct hd_known_identity *known) {
     if (hd_chosen_on(&g->chosen)) {
         return !g->chosen.seen ? HD_WAIT_UNKNOWN : known->chosen ? HD_WAIT_IDLE : HD_WAIT_BUSY;

@@ -19,7 +19,8 @@ struct hd_known_identity {
     struct hd_wait_objects objects;
     bool chosen; /* the user says that it is the loop's */
     struct hd_seen_wait seen;
-    uint64_t waits, ticks; /* already told to the rule */
+    uint64_t waits, ticks;       /* already told to the rule */
+    uint64_t call_pc, caller_pc; /* in the call, and in the function that made it; 0: not known */
 };
 
 struct hd_recognition {
@@ -42,6 +43,9 @@ void hd_recognition_init(struct hd_recognition *g, const struct hd_record *recor
 
 /* What the identities that are known have waited in all: about, for old ones are forgotten. */
 uint64_t hd_recognise_waited_ns(const struct hd_waits *t);
+
+/* Where the loop waits; without a loop, where most waits came from. False: not known. */
+bool hd_recognise_candidate(const struct hd_waits *t, uint64_t *call_pc, uint64_t *caller_pc);
 
 /* The monitor: is there something to recognise? `waits`: struct hd_waits. */
 bool hd_recognise_due(void *waits, uint64_t now_ns);

@@ -4,6 +4,7 @@
  * descriptor numbers. No allocation.
  */
 #include "base/hash.h"
+#include "recognise/loop_option.h"
 #include "recognise/open_files.h"
 #include "recognise/recognise_private.h"
 
@@ -19,7 +20,8 @@ static uint32_t own_frames(const struct hd_stack_tools *tools, const struct hd_l
 
 /* The wait's place, and what its stack says. Returns whether the user says that it is the loop's. */
 static bool read_stack(struct hd_recognition *g, const struct hd_stack_tools *tools,
-                       const struct hd_left_stack *left, struct hd_seen_wait *seen) {
+                       const struct hd_left_stack *left, struct hd_known_identity *found) {
+    struct hd_seen_wait *seen = &found->seen;
     struct hd_walk walk;
     hd_unwind(tools->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, tools->frames,
               tools->frames_max, &walk);
@@ -38,6 +40,11 @@ static bool read_stack(struct hd_recognition *g, const struct hd_stack_tools *to
     bool encloses = hd_known_loop_encloses(&g->known_functions, tools->modules, tools->frames, walk.count);
     bool known = encloses || (whole && walk.cut == 0 && !left->elsewhere);
     seen->enclosed = !known ? HD_ENCLOSED_UNKNOWN : encloses ? HD_ENCLOSED : HD_NOT_ENCLOSED;
+    uint32_t caller = hd_loop_option_caller(tools->modules, tools->frames, walk.count);
+    if (caller > 0 && caller < walk.count) {
+        found->call_pc = hd_frame_lookup_pc(&tools->frames[caller - 1]);
+        found->caller_pc = hd_frame_lookup_pc(&tools->frames[caller]);
+    }
     return hd_chosen_on(&g->chosen) && hd_chosen_waits(&g->chosen, tools->modules, tools->frames, walk.count);
 }
 
@@ -58,13 +65,14 @@ void hd_recognise_resolve(struct hd_waits *t, const struct hd_stack_tools *tools
     struct hd_left_stack *left = &t->left.stack[t->left.reading];
     struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
     struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
-    struct hd_seen_wait seen = {.at.sp = left->sp};
-    hd_objects_set(tools->proc_fd, t->loop->tid, &left->objects, &seen.set);
-    bool chosen = read_stack(t->recognition, tools, left, &seen);
-    judge_kinds(tools, t->loop->tid, &left->objects, &seen);
+    struct hd_known_identity found = {
+        .uses = left->uses, .known = true, .objects = left->objects, .seen.at.sp = left->sp};
+    struct hd_seen_wait *seen = &found.seen;
+    hd_objects_set(tools->proc_fd, t->loop->tid, &left->objects, &seen->set);
+    found.chosen = read_stack(t->recognition, tools, left, &found);
+    judge_kinds(tools, t->loop->tid, &left->objects, seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
-        *known = (struct hd_known_identity){
-            .uses = left->uses, .known = true, .chosen = chosen, .objects = left->objects, .seen = seen};
+        *known = found;
         atomic_store_explicit(&id->resolved, 1, memory_order_seq_cst);
         if (atomic_load_explicit(&id->uses, memory_order_seq_cst) != left->uses) {
             atomic_store_explicit(&id->resolved, 0,
@@ -72,7 +80,7 @@ void hd_recognise_resolve(struct hd_waits *t, const struct hd_stack_tools *tools
         }
         struct hd_rule_state *r = &t->recognition->rule;
         if (!hd_chosen_on(&t->recognition->chosen)) {
-            hd_rule_seen(r, hd_rule_group_of(r, &seen), &seen, left->blocks, now_ns);
+            hd_rule_seen(r, hd_rule_group_of(r, seen), seen, left->blocks, now_ns);
         }
     }
 }

@@ -92,6 +92,8 @@ struct hd_record {
     _Atomic uint64_t alive_ns;  /* the last sign of life: its monitor looked */
     _Atomic uint32_t loop_seen; /* enum hd_record_loop */
     _Atomic uint64_t waits, waited_ns; /* of the main thread, in calls that a loop may wait in, about */
+    /* addresses in the call by which its loop waits, or most of its waits, and in the caller; 0: not known */
+    _Atomic uint64_t loop_call_pc, loop_caller_pc;
     _Atomic uint32_t hang_open;        /* enum hd_record_hang: of the hang whose report is open_id */
     _Atomic uint32_t open_launch;      /* and it is one of a thread whose loop is not known */
     uint8_t session_id[HD_UUID_BYTES]; /* of the session report: who writes it again replaces it */

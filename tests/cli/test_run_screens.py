@@ -90,6 +90,14 @@ class RunScreens(SideBySide, Screens):
         self.assertRegex(text, r"\nhangdog: (fatal )?hang of \S+ s in lookup \(serve\.py:6\), python3\[\d+\], \d\d:\d\d:\d\d\n")
         self.assertRegex(text, r"\n  LOST +N  WORST +CAUSE  FUNCTION +REPORT\n  \S+ s +1  \S+ s +sleep  lookup \(serve\.py:6\)  [0-9a-f]{6}$")
 
+    def beside_the_loop_that_is_watched(self):
+        waits = os.path.join(BUILD, "tests/programs/waits")
+        self.assertScreen("""
+            hangdog: watching the loop of waits[8605]: poll in wait_for_events
+            done
+            hangdog: waits ran for 1.2 s: no hang of 500 ms or more
+            """, self.ran(self.make_folder(), waits, "w12", status=3), *FIGURES)
+
     def beside_no_hang(self):
         self.assertScreen("hangdog: python3 ran for 2.0 s: no hang of 500 ms or more",
                           self.ran(self.make("serve.py", SERVE), PYTHON, "serve.py"), *FIGURES, (r"hangdog: watching .*\n", ""))
@@ -99,8 +107,8 @@ class RunScreens(SideBySide, Screens):
             hangdog: python3 ran for 2.5 s: 1 possible hang was not reported: 2.0 s in main
               (first.py:5). Its loop was not certain: 2 waits, 102 ms (3 and 100 ms are
               needed). Run it for longer, or name the loop:
-              hangdog run --loop MODULE[:FUNCTION] -- /usr/bin/python3 first.py
-            """, self.ran(self.make("first.py", FIRST), PYTHON, "first.py"), (r"\d+ ms \(3", "DURATION (3"))
+              hangdog run --loop python3.11 -- /usr/bin/python3 first.py
+            """, self.ran(self.make("first.py", FIRST), PYTHON, "first.py"), (r"\d+ ms \(3", "DURATION (3"), (r"--loop \S+", "--loop MODULE"))
 
     def beside_a_child_that_may_have_the_loop(self):
         self.assertScreen("""

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/reporter/loop_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/base/message.h"
+#include "cli/reporter/pending_text.h"
+#include "os/os.h"
+#include "symbolizer/symbolizer.h"
+
+#define LOOK_NS (200 * HD_NS_PER_MS)
+
+/* "watching the loop of redis-server[8605]: epoll_wait in aeApiPoll" */
+static void print_loop(struct reporter *r, struct hd_record *c) {
+    char text[512];
+    size_t bytes;
+    if (r->names && r->symbolizer == NULL) {
+        r->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
+    }
+    struct loop_place *l = &r->shared->loop;
+    loop_place_read(l, r->options->pid, atomic_load(&c->loop_call_pc), atomic_load(&c->loop_caller_pc),
+                    r->symbolizer);
+    const char *place = l->function[0] != '\0' ? l->function : l->of_program ? "" : l->module;
+    snprintf(text, sizeof text, "watching the loop of %.200s[%d]%s%s%s%s", r->options->name,
+             (int)r->options->pid, place[0] != '\0' || l->call[0] != '\0' ? ": " : "", l->call,
+             l->call[0] != '\0' && place[0] != '\0' ? " in " : "", place);
+    char *line = message_text(MESSAGE_DIM, &(struct message_part){text, NULL}, 1, &bytes);
+    if (line != NULL) {
+        pending_text_add(r, line, bytes);
+    }
+    free(line);
+}
+
+uint64_t loop_line_print(struct reporter *r, uint64_t now_ns) {
+    struct hd_record *c = r->records;
+    bool seen = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP,
+         wanted = !r->options->quiet && !r->options->json;
+    uint64_t caller_pc = atomic_load(&c->loop_caller_pc);
+    if (seen && wanted && r->on_terminal && !r->shared->loop_printed) {
+        r->shared->loop_printed = true;
+        print_loop(r, c);
+    } else if (!seen &&
+               caller_pc != r->shared->loop.caller_pc) { /* for the summary: the program is gone then */
+        loop_place_read(&r->shared->loop, r->options->pid, 0, caller_pc, NULL);
+    }
+    return !seen && r->on_terminal && wanted ? now_ns + LOOK_NS : UINT64_MAX;
+}
