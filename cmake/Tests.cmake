@@ -44,7 +44,7 @@ endmacro()
 # A test runs alone: most assert times within milliseconds, or need every processor. These assert none, or seconds, and run
 # beside each other and beside the unit tests, of which only one needs the processors.
 set(beside_others
-  cli-changed_file cli-cli cli-doctor cli-exec cli-harmless cli-installed cli-library cli-link_check cli-list_screen cli-memory cli-on_hang cli-own_frame cli-pages cli-previous cli-run_odd cli-schema cli-screen cli-spools cli-terminal cli-told
+  cli-changed_file cli-cli cli-doctor cli-exec cli-harmless cli-installed cli-library cli-link_check cli-list_screen cli-memory cli-on_hang cli-own_frame cli-pages cli-previous cli-run_odd cli-schema cli-screen cli-spools cli-terminal cli-printed_report
   cli-unwatched cli-words real-identity real-libc real-own_threads real-servers real-silent real-unwind_rows
   real-unwind_steps real-waits_by
   scenario-eintr_matrix scenario-library_owners scenario-library_tables scenario-library_watch)
@@ -53,7 +53,7 @@ set(alone_of_unit unit-capture_mend)
 # Left to `make test-all` and .ci/run: each takes 15 s or more, and another test of its room covers the same code.
 set(slow_tests
   cli-crash cli-dump cli-hostile_record cli-list_screen cli-many_execs cli-on_hang cli-pages cli-run_odd cli-terminal
-  real-desktop real-dump_beside real-freezes real-identity real-javascript real-life real-loops_made real-lookup
+  real-desktop real-dump_compared real-freezes real-identity real-javascript real-life real-loops_made real-lookup
   real-mixes real-no_loop real-servers real-sick real-silent real-toolkits real-unwind_steps
   scenario-library_disk scenario-library_excluded scenario-library_loops scenario-library_meant scenario-library_states)
 

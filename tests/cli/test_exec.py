@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from support_beside import PYTHON, SideBySide, loop
+from support_side_by_side import PYTHON, SideBySide, loop
 from support_run import (BUILD, HANGDOG, MS, SANITIZER, Program, RealCase, environment, main, schema_errors, state_of,
                          wait_until)
 

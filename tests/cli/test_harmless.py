@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from support_beside import PYTHON, loop
+from support_side_by_side import PYTHON, loop
 from support_run import HANGDOG, PATIENCE, environment, full_pipe, main_side_by_side
 
 # Waits are given what is no memory, and what lies partly in it. (glibc itself reads the times of ppoll and select.)

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from support_beside import SideBySide
+from support_side_by_side import SideBySide
 from support_run import BUILD, HANGDOG, environment, main, schema_errors, wait_until
 
 LIBRARY_HANG = os.path.join(BUILD, "tests/programs/library-hang")

@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from support_beside import PYTHON, SideBySide
+from support_side_by_side import PYTHON, SideBySide
 from support_run import BUILD, HANGDOG, SANITIZER, environment, main, symbolicated
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")

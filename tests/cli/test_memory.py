@@ -9,7 +9,7 @@ import subprocess
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from support_beside import SideBySide, group_of_memory, loop, run_in_group, write
+from support_side_by_side import SideBySide, group_of_memory, loop, run_in_group, write
 from support_run import HANGDOG, SANITIZER, children_of, environment, hangs_printed, main, name_of, wait_until
 
 # Hangs twice, and ends with 7.

@@ -16,7 +16,7 @@ import threading
 import time
 import unittest
 
-from support_beside import PYTHON, SideBySide, loop, stuck
+from support_side_by_side import PYTHON, SideBySide, loop, stuck
 from support_run import BUILD, HANGDOG, SANITIZER, Program, Together, environment, hangs_printed, main, wait_until
 
 

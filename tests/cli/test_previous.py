@@ -9,7 +9,7 @@ import signal
 import subprocess
 import unittest
 
-from support_beside import PYTHON, SideBySide, group_of_memory, loop, run_in_group, write
+from support_side_by_side import PYTHON, SideBySide, group_of_memory, loop, run_in_group, write
 from support_run import HANGDOG, SANITIZER, environment, main, schema_errors, wait_until
 
 SECONDS = 1.6  # in a loop, which is seen by then

@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-from support_beside import PYTHON, loop
+from support_side_by_side import PYTHON, loop
 from support_run import (BUILD, HANGDOG, PATIENCE, SANITIZER, Program, arguments_of, children_of, environment, full_pipe, hangs_printed, name_of,
                          reporter_of, reporter_writes,
                          main_side_by_side, may_trace, state_of, wait_until)

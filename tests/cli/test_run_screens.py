@@ -4,7 +4,7 @@
 import os
 import subprocess
 
-from support_beside import SideBySide
+from support_side_by_side import SideBySide
 from support_run import BUILD, HANGDOG, environment, main
 from support_screen import Screens, Terminal
 

@@ -18,7 +18,7 @@ import tempfile
 import time
 import unittest
 
-from support_beside import PYTHON, SideBySide, loop, stuck
+from support_side_by_side import PYTHON, SideBySide, loop, stuck
 from support_run import HANGDOG, PATIENCE, SANITIZER, children_of, environment, full_pipe, main, need_terminal, reporter_writes, state_of, wait_until
 
 # Counts signals in a file, one line each; waits in a loop; ends when it finds the file "end".

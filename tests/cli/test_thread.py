@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from support_beside import PYTHON, SideBySide
+from support_side_by_side import PYTHON, SideBySide
 from support_run import BUILD, HANGDOG, MS, SANITIZER, environment, hot_functions, main, schema_errors, symbolicated
 
 WAITS = os.path.join(BUILD, "tests/programs/waits")

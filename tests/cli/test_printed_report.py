@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from support_beside import PYTHON, SideBySide, loop
+from support_side_by_side import PYTHON, SideBySide, loop
 from support_run import BUILD, HANGDOG, MS, environment, main, schema_errors, wait_until
 
 # Hangs in a function of its own, far below another one of its own.
