@@ -438,7 +438,7 @@ static void open_everything(void) {
     sem_init(&sometimes, 0, 0);
 }
 
-static void no_call_returns_early_beside_work(void **state) {
+static void no_call_returns_early_during_work(void **state) {
     uint64_t signals = 0, restarted = 0, early = 0, too_short = 0, interrupted = 0;
     (void)state;
     for (size_t i = 0; i < ROWS; i++) {
@@ -473,7 +473,7 @@ static void no_call_returns_early_beside_work(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_call_returns_early_beside_work),
+        cmocka_unit_test(no_call_returns_early_during_work),
     };
     hd_os_clock_init();
     open_everything();

@@ -215,7 +215,7 @@ static uint64_t held_back_ns(const struct spool *s, unsigned count) {
 #define BUSY_MS 800 /* its short turns stay below it also where they wait for a processor */
 
 /* The worker is away for longer than there is room for what it should be told. */
-static void a_hang_that_ends_meanwhile_is_told_whole_and_later_ones_are_counted(void **state) {
+static void reports_a_hang_that_ends_meanwhile_and_counts_later_ones(void **state) {
     (void)state;
     struct looper busy = {0};
     assert_int_equal(pipe2(ends_fds, O_CLOEXEC), 0);
@@ -522,7 +522,7 @@ int main(void) {
 #define STALL(name) cmocka_unit_test_setup_teardown(name, begin_file_system, end_file_system)
     const struct CMUnitTest tests[] = {
         WRITE(a_write_that_blocks_delays_the_reports_and_nothing_else),
-        WRITE(a_hang_that_ends_meanwhile_is_told_whole_and_later_ones_are_counted),
+        WRITE(reports_a_hang_that_ends_meanwhile_and_counts_later_ones),
         WRITE(the_ends_of_many_hangs_are_not_lost),
         WRITE(stop_does_not_wait_for_a_write_that_blocks),
         STALL(a_file_system_that_stalls_delays_the_reports_and_nothing_else),

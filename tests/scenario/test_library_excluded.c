@@ -188,7 +188,7 @@ static unsigned files_moved_in(int inotify_fd) {
 }
 
 /* At twice the hang's age each time: the stop is in neither. */
-static void after_a_stop_its_report_is_written_as_seldom_as_ever(void **state) {
+static void writes_a_report_no_more_often_after_a_stop(void **state) {
     (void)state;
     struct role role;
     int inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -298,7 +298,7 @@ static int stop_in_turns_role(void) {
     return -hangdog_stop();
 }
 
-static void a_stop_in_a_turn_that_nobody_followed_yet_is_no_hang(void **state) {
+static void a_stop_in_a_turn_not_yet_followed_is_no_hang(void **state) {
     (void)state;
     struct role role;
     role_start(&role, "stop-in-turns", &spool);
@@ -461,8 +461,8 @@ int main(int argc, char **argv) {
         CASE(stopped_before_its_loop_is_watched_it_does_not_hang),
         CASE(a_stop_is_taken_off_a_sleeping_hang),
         CASE(a_stop_is_taken_off_a_running_hang),
-        CASE(after_a_stop_its_report_is_written_as_seldom_as_ever),
-        CASE(a_stop_in_a_turn_that_nobody_followed_yet_is_no_hang),
+        CASE(writes_a_report_no_more_often_after_a_stop),
+        CASE(a_stop_in_a_turn_not_yet_followed_is_no_hang),
         CASE(a_clean_exit_in_a_hang_is_not_fatal),
         CASE(an_exit_after_a_hang_is_not_fatal_however_slow_the_disk_is),
     };

@@ -273,7 +273,7 @@ static void spin_then_sleep(uint64_t ms) {
 }
 
 /* How the hot stack was taken, not how the last sample was. */
-static void the_hot_stack_tells_how_it_was_taken(void **state) {
+static void writes_how_the_hot_stack_was_taken(void **state) {
     (void)state;
     looper_start(&looper, "main", 0);
     looper_call(&looper, spin_then_sleep, 2 * T);
@@ -339,7 +339,7 @@ static void start_with_caps(uint32_t a_day, uint32_t of_a_kind) {
     assert_int_equal(hangdog_start(&o), 0);
 }
 
-static void what_a_cap_holds_back_is_counted(void **state) {
+static void counts_what_a_cap_suppresses(void **state) {
     (void)state;
     start_with_caps(UINT32_MAX, 2);
     looper_start(&looper, "main", 0);
@@ -478,8 +478,8 @@ int main(void) {
         CASE(a_loop_that_turns_without_sleeping_does_not_hang),
         CASE(the_function_with_most_of_the_time_is_blamed_not_the_last),
         CASE(the_same_hang_again_is_reported_in_brief),
-        CASE(the_hot_stack_tells_how_it_was_taken),
-        CASE(what_a_cap_holds_back_is_counted),
+        CASE(writes_how_the_hot_stack_was_taken),
+        CASE(counts_what_a_cap_suppresses),
         CASE(what_the_spool_has_no_room_for_is_counted),
         CASE(over_its_budget_it_samples_less_and_says_so),
     };

@@ -65,7 +65,7 @@ static void spin_then_sleep(uint64_t ms) {
     block_sleep(ms);
 }
 
-static void each_part_of_a_turn_is_told_as_what_it_was(void **state) {
+static void finds_the_cause_of_each_part_of_a_turn(void **state) {
     (void)state;
     looper_start(&looper, "main", 0);
     uint64_t took[2] = {looper_call(&looper, sleep_then_spin, 600), 0};
@@ -86,7 +86,7 @@ static void each_part_of_a_turn_is_told_as_what_it_was(void **state) {
 int main(void) {
     library_quick_disk();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_part_of_a_turn_is_told_as_what_it_was, begin, end),
+        cmocka_unit_test_setup_teardown(finds_the_cause_of_each_part_of_a_turn, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

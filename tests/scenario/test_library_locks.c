@@ -208,7 +208,7 @@ static bool is_held(void *unused) {
     return atomic_load(&owner_tid) != 0;
 }
 
-static void behind_a_mutex_its_owner_and_the_owners_stack_are_told(void **state) {
+static void writes_the_owner_of_a_mutex_and_its_stack(void **state) {
     (void)state;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, owner, NULL), 0);
@@ -262,7 +262,7 @@ static pid_t hold_in_another_process(void (*take)(uint64_t)) {
     return pid;
 }
 
-static void behind_a_lock_of_a_file_the_file_is_told(void **state) {
+static void names_the_file_of_a_file_lock(void **state) {
     static const struct {
         void (*take)(uint64_t);
         const char *said;
@@ -320,8 +320,8 @@ int main(void) {
         CASE(inside_malloc),
         CASE(inside_the_loader),
         CASE(inside_stdio),
-        CASE(behind_a_mutex_its_owner_and_the_owners_stack_are_told),
-        CASE(behind_a_lock_of_a_file_the_file_is_told),
+        CASE(writes_the_owner_of_a_mutex_and_its_stack),
+        CASE(names_the_file_of_a_file_lock),
         CASE(with_every_signal_blocked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ static bool is_held(void *unused) {
 }
 
 /* The older hang has the stack of the loop that is in its way, also when that hangs by now. */
-static void a_loop_that_hangs_is_told_with_its_stack_in_the_other_ones_report(void **state) {
+static void writes_the_stack_of_another_hanging_loop(void **state) {
     (void)state;
     struct looper ui, work;
     looper_start(&ui, "ui", 0);
@@ -198,7 +198,7 @@ static void six_loops_that_hang_at_once_are_all_counted(void **state) {
 }
 
 /* Turns that are long and no hangs are followed too, and stand aside for one. */
-static void a_hang_has_a_place_beside_turns_that_are_none(void **state) {
+static void follows_a_hang_among_short_turns(void **state) {
     (void)state;
     struct looper slow[4];
     looper_start(&looper, "quick", 0);
@@ -225,7 +225,7 @@ static void a_hang_has_a_place_beside_turns_that_are_none(void **state) {
 }
 
 /* Looks at a turn that has lasted for ten seconds are one second apart, and at no other. */
-static void beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever(void **state) {
+static void watches_other_loops_while_one_is_stuck(void **state) {
     (void)state;
     struct looper stuck;
     uint64_t took[5];
@@ -410,7 +410,7 @@ static void when_a_hang_ends_the_record_has_the_other_one(void **state) {
     looper_stop(&other);
 }
 
-static void spin_beside_an_inner_loop(uint64_t ms) {
+static void spin_during_an_inner_loop(uint64_t ms) {
     hangdog_loop *inner = hangdog_loop_watch("inner", 60 * SECOND);
     block_spin(ms);
     hangdog_loop_unwatch(inner);
@@ -420,7 +420,7 @@ static void a_second_watch_on_a_thread_takes_nothing_from_the_first(void **state
     (void)state;
     looper_start(&looper, "outer", 0);
     looper_call(&looper, block_sleep, 1);
-    looper_call(&looper, spin_beside_an_inner_loop, 2 * T);
+    looper_call(&looper, spin_during_an_inner_loop, 2 * T);
     looper_call(&looper, block_spin, 2 * T);
     json_t *hangs = spool_wait(&spool, "hang", 2);
     for (unsigned i = 0; i < 2; i++) {
@@ -436,15 +436,15 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_library, end_library)
 #define UNHEARD(name) cmocka_unit_test_setup_teardown(name, begin_unheard, end_unheard)
     const struct CMUnitTest beside[] = {
-        CASE(beside_a_loop_that_is_stuck_for_long_the_others_are_watched_as_ever),
+        CASE(watches_other_loops_while_one_is_stuck),
         CASE(two_loops_have_their_own_thresholds),
         CASE(reports_are_in_the_order_in_which_hangs_began),
         CASE(two_loops_that_hang_at_once_have_a_report_each),
-        CASE(a_loop_that_hangs_is_told_with_its_stack_in_the_other_ones_report),
+        CASE(writes_the_stack_of_another_hanging_loop),
         CASE(when_a_hang_ends_the_record_has_the_other_one),
         CASE(a_loop_that_is_watched_later_is_no_launch),
         CASE(six_loops_that_hang_at_once_are_all_counted),
-        CASE(a_hang_has_a_place_beside_turns_that_are_none),
+        CASE(follows_a_hang_among_short_turns),
     };
     const struct CMUnitTest alone[] = {
         UNHEARD(loops_that_give_no_answer_are_not_taken_for_stopped),

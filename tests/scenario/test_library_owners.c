@@ -79,7 +79,7 @@ static void *hold_then(void *unused) {
     return NULL;
 }
 
-static void of_several_owners_the_one_that_held_it_longest_is_told(void **state) {
+static void names_the_owner_that_kept_the_lock_longest(void **state) {
     (void)state;
     if (SANITIZED) {
         looper_stop(&looper);
@@ -130,7 +130,7 @@ __attribute__((noinline)) static void wait_for_somebodys_number(uint64_t ms) {
     (void)syscall(SYS_futex, &somebody[256], FUTEX_WAIT_PRIVATE, somebody[256], &for_ms, NULL, 0);
 }
 
-static void whose_end_is_waited_for_is_told(void **state) {
+static void names_the_thread_whose_end_is_awaited(void **state) {
     (void)state;
     looper_call(&looper, join_one_that_naps, 0);
     looper_call(&looper, wait_for_somebodys_number, 3 * T);
@@ -356,8 +356,8 @@ int main(int argc, char **argv) {
     }
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end_library)
     const struct CMUnitTest tests[] = {
-        CASE(of_several_owners_the_one_that_held_it_longest_is_told),
-        CASE(whose_end_is_waited_for_is_told),
+        CASE(names_the_owner_that_kept_the_lock_longest),
+        CASE(names_the_thread_whose_end_is_awaited),
         CASE(who_passes_a_lock_on_is_in_no_deadlock),
         CASE(who_waits_for_what_the_loop_took_over_is_in_no_deadlock_with_it),
         cmocka_unit_test_setup_teardown(a_ring_is_told, begin_spool, end_library),

@@ -68,7 +68,7 @@ static int end(void **state) {
     return end_library(state);
 }
 
-static void a_loop_that_waits_wakes_nobody(void **state) {
+static void a_waiting_loop_wakes_no_thread(void **state) {
     (void)state;
     long most = 0;
     for (unsigned i = 0; i < TRIES; i++) {
@@ -105,7 +105,7 @@ static void a_tick_wakes_the_monitor_twice(void **state) {
 }
 
 /* Beside another loop that is busy at first, so that the launch goes on to be looked at. */
-static void a_launch_is_sampled_for_so_long_and_then_wakes_nobody(void **state) {
+static void samples_a_launch_for_a_limited_time(void **state) {
     (void)state;
     const uint64_t most_ns = 3 * T * MS;
     long most = 0;
@@ -147,9 +147,9 @@ int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        CASE(a_loop_that_waits_wakes_nobody),
+        CASE(a_waiting_loop_wakes_no_thread),
         CASE(a_tick_wakes_the_monitor_twice),
-        CASE(a_launch_is_sampled_for_so_long_and_then_wakes_nobody),
+        CASE(samples_a_launch_for_a_limited_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

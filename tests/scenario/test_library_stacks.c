@@ -186,7 +186,7 @@ __attribute__((noinline)) static void keeps_the_kernel_busy(uint64_t ms) {
     }
 }
 
-static void a_thread_that_is_busy_in_the_kernel_tells_where_when_it_is_back(void **state) {
+static void writes_the_late_stack_of_a_thread_busy_in_the_kernel(void **state) {
     (void)state;
     looper_start(&looper, "main", 0);
     uint64_t took_ns = looper_call(&looper, keeps_the_kernel_busy, 4 * THRESHOLD_MS), unknown_ns = 0;
@@ -261,8 +261,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_stack_that_is_longer_than_what_is_copied_ends_at_the_limit,
                                         begin_library, end_library),
         cmocka_unit_test_setup_teardown(a_wait_in_vfork_has_its_callers, begin_library, end_library),
-        cmocka_unit_test_setup_teardown(a_thread_that_is_busy_in_the_kernel_tells_where_when_it_is_back,
-                                        begin_library, end_library),
+        cmocka_unit_test_setup_teardown(writes_the_late_stack_of_a_thread_busy_in_the_kernel, begin_library,
+                                        end_library),
         cmocka_unit_test_setup_teardown(a_handler_that_has_not_begun_is_not_blamed, begin_library,
                                         end_library),
     };

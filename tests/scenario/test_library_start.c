@@ -106,7 +106,7 @@ static void starting_twice_and_stopping_twice(void **state) {
     quick_stop();
 }
 
-static void stopped_in_mid_hang_it_is_quick_and_the_hang_is_told(void **state) {
+static void a_stop_in_mid_hang_is_quick_and_reports_the_hang(void **state) {
     (void)state;
     uint64_t took = UINT64_MAX;
     for (unsigned i = 0; i < 3 && took >= QUICK_NS; i++) {
@@ -128,7 +128,7 @@ static void stopped_in_mid_hang_it_is_quick_and_the_hang_is_told(void **state) {
     }
 }
 
-static void started_again_in_mid_hang_it_tells_each_once(void **state) {
+static void a_restart_in_mid_hang_reports_each_hang_once(void **state) {
     (void)state;
     quick_start();
     looper_start(&looper, "main", 0);
@@ -471,8 +471,8 @@ int main(int argc, char **argv) {
         CASE(ten_starts_and_stops_leave_nothing_behind),
         CASE(ten_runs_with_a_loop_leave_nothing_behind),
         CASE(starting_twice_and_stopping_twice),
-        CASE(stopped_in_mid_hang_it_is_quick_and_the_hang_is_told),
-        CASE(started_again_in_mid_hang_it_tells_each_once),
+        CASE(a_stop_in_mid_hang_is_quick_and_reports_the_hang),
+        CASE(a_restart_in_mid_hang_reports_each_hang_once),
         CASE(a_thread_that_is_cancelled_stops_it_first),
         CASE(a_thread_that_is_cancelled_as_a_start_fails_leaves_nothing_half_done),
         CASE(a_handle_outlives_the_run),

@@ -218,7 +218,7 @@ static void a_launch_begins_at_the_start(void **state) {
 }
 
 /* And one that was over by then: it is looked at before the thread goes on, if that was quick enough. */
-static void a_launch_that_is_over_when_its_loop_is_watched_is_told(void **state) {
+static void reports_a_launch_that_ended_before_the_watch(void **state) {
     (void)state;
     json_t *reports = json_array();
     for (unsigned tries = 0; tries < 10 && json_array_size(reports) == 0; tries++) {
@@ -323,7 +323,7 @@ int main(void) {
         CASE(it_is_not_that_of_the_turn_after_it),
         CASE(a_run_that_hangs_in_its_only_turn_has_a_session),
         CASE(a_launch_begins_at_the_start),
-        CASE(a_launch_that_is_over_when_its_loop_is_watched_is_told),
+        CASE(reports_a_launch_that_ended_before_the_watch),
         CASE(with_more_than_so_many_threads_it_is_too_many_threads_whatever_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

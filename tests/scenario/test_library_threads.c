@@ -132,7 +132,7 @@ static int read_clock(int tid, uint64_t *ns) {
 }
 
 /* Tried again where there was no time to get to it, or to read two clocks at once. */
-static void a_thread_that_runs_is_told_with_its_share(void **state) {
+static void writes_the_cpu_share_of_a_running_thread(void **state) {
     (void)state;
     double share = -1;
     bool right = false;
@@ -163,7 +163,7 @@ static uint64_t process_cpu_ns(void) {
 
 /* All threads' time, of one processor's: the loop sleeps, the spinner runs. The report's begins somewhat
  * later, and is not short of what ran then. */
-static void a_hang_tells_how_much_the_process_ran(void **state) {
+static void writes_the_cpu_share_of_the_process(void **state) {
     (void)state;
     uint64_t ran_ns = process_cpu_ns(), took_ns = now_ns();
     looper_call(&looper, block_sleep, 6 * T);
@@ -346,8 +346,8 @@ int main(void) {
     real = hd_os;
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        CASE(a_thread_that_runs_is_told_with_its_share),
-        CASE(a_hang_tells_how_much_the_process_ran),
+        CASE(writes_the_cpu_share_of_a_running_thread),
+        CASE(writes_the_cpu_share_of_the_process),
         CASE(what_a_hang_before_saw_is_no_share_of_this_one),
         CASE(whose_call_is_closed_to_us_waits_all_the_same_and_who_has_ended_is_gone),
         CASE(of_more_threads_than_there_is_room_for_the_rest_are_counted),

@@ -96,7 +96,7 @@ static void loops_that_are_unwatched_at_once_do_no_harm(void **state) {
 }
 
 /* A handle is a slot, and the slot is another loop's by now. */
-static void a_handle_of_a_run_before_ends_nobody_elses_watch(void **state) {
+static void an_old_handle_ends_no_new_watch(void **state) {
     (void)state;
     library_start(&spool);
     hangdog_loop *loop = hangdog_loop_watch("first", 0);
@@ -132,7 +132,7 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
     const struct CMUnitTest tests[] = {
         CASE(loops_that_are_unwatched_at_once_do_no_harm),
-        CASE(a_handle_of_a_run_before_ends_nobody_elses_watch),
+        CASE(an_old_handle_ends_no_new_watch),
         CASE(two_hundred_and_fifty_six_loops_and_no_more),
         CASE(a_loop_behind_many_others_is_watched),
         CASE(a_watch_that_has_begun_is_open),

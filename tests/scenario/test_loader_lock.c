@@ -110,7 +110,7 @@ static void print_figures(const char *what, const struct figures *f) {
                   f->with_stack, f->to_root, f->longest_gap_ns / 1000);
 }
 
-static void a_running_thread_is_captured_and_not_held_up(void **state) {
+static void captures_a_running_thread_without_delay(void **state) {
     struct live l = {0};
     struct figures held, open;
     (void)state;
@@ -149,7 +149,7 @@ static void a_blocked_thread_is_captured_too(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_running_thread_is_captured_and_not_held_up),
+        cmocka_unit_test(captures_a_running_thread_without_delay),
         cmocka_unit_test(a_blocked_thread_is_captured_too),
     };
     hd_os_clock_init();

@@ -60,7 +60,7 @@ static void most_of_the_time_wins_over_the_last_sample(void **state) {
     assert_hot(MAIN "A");
 }
 
-static void two_callers_blocked_in_one_function_are_told_apart(void **state) {
+static void distinguishes_two_callers_blocked_in_one_function(void **state) {
     (void)state;
     sample(MAIN "Ar", 1, 70);
     sample(MAIN "Br", 2, 10);
@@ -278,7 +278,7 @@ static void a_scripts_function_is_where_its_interpreters_frame_is(void **state) 
 }
 
 /* Who waits in one function and works in the next is told where it waited, with the frames of that. */
-static void a_caller_is_where_it_called_the_function_that_is_told(void **state) {
+static void keeps_the_call_site_of_the_frame_shown(void **state) {
     (void)state;
     struct hd_frame first[] = {frame_of('W', 3), frame_of('A', 10), frame_of('M', 4)};
     struct hd_frame then[] = {frame_of('B', 5), frame_of('A', 20), frame_of('M', 4)};
@@ -300,7 +300,7 @@ static void a_caller_is_where_it_called_the_function_that_is_told(void **state) 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(most_of_the_time_wins_over_the_last_sample),
-        TEST(two_callers_blocked_in_one_function_are_told_apart),
+        TEST(distinguishes_two_callers_blocked_in_one_function),
         TEST(a_caller_of_many_functions_outweighs_one_long_function),
         TEST(among_equals_the_most_recent_wins),
         TEST(the_path_ends_where_own_time_exceeds_any_callees),
@@ -314,7 +314,7 @@ int main(void) {
         TEST(a_folded_leafs_time_is_its_callers),
         TEST(what_was_folded_is_not_its_callers_own_time),
         TEST(freed_nodes_are_all_there_again),
-        TEST(a_caller_is_where_it_called_the_function_that_is_told),
+        TEST(keeps_the_call_site_of_the_frame_shown),
         TEST(a_scripts_function_is_where_its_interpreters_frame_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,7 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
     live_end_reader(&l);
 }
 
-static void a_mutex_waited_for_tells_its_owner(void **state) {
+static void finds_the_owner_of_a_mutex(void **state) {
     (void)state;
     static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
     struct live l = {.arg = &held};
@@ -247,7 +247,7 @@ static void an_unwatched_thread_is_read_too(void **state) {
     live_end_reader(&l);
 }
 
-static void a_thread_that_is_gone_is_told_so(void **state) {
+static void fails_for_a_thread_that_has_ended(void **state) {
     (void)state;
     struct live l = {0};
     struct hd_capture c;
@@ -348,11 +348,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls),
         cmocka_unit_test(equal_figures_prove_the_stack_and_nothing_is_copied),
-        cmocka_unit_test(a_mutex_waited_for_tells_its_owner),
+        cmocka_unit_test(finds_the_owner_of_a_mutex),
         cmocka_unit_test(a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls),
         cmocka_unit_test(an_unwatched_thread_is_read_too),
         cmocka_unit_test(a_thread_that_waits_briefly_and_often_is_met_in_its_waits),
-        cmocka_unit_test(a_thread_that_is_gone_is_told_so),
+        cmocka_unit_test(fails_for_a_thread_that_has_ended),
         cmocka_unit_test(a_thread_may_end_while_it_is_being_captured),
     };
     hd_os_clock_init();

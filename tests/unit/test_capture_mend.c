@@ -332,7 +332,7 @@ static void a_signal_of_the_programs_own_still_ends_the_call(void **state) {
     check_true_signals((struct storm){.call = call_poll, .own_signal = SIGRTMIN, .restarts = true});
 }
 
-static void so_does_one_whose_handler_holds_ours_back(void **state) {
+static void so_does_one_whose_handler_masks_ours(void **state) {
     (void)state;
     check_true_signals(
         (struct storm){.call = call_poll, .own_signal = SIGALRM, .full_mask = true, .handler_ns = 30000});
@@ -426,7 +426,7 @@ int main(void) {
         cmocka_unit_test(a_call_that_only_our_signal_broke_goes_on),
         cmocka_unit_test(a_call_whose_number_is_not_known_ends_and_is_counted),
         cmocka_unit_test(a_signal_of_the_programs_own_still_ends_the_call),
-        cmocka_unit_test(so_does_one_whose_handler_holds_ours_back),
+        cmocka_unit_test(so_does_one_whose_handler_masks_ours),
         cmocka_unit_test(so_does_one_in_a_call_that_the_kernel_restarts_for_us),
         cmocka_unit_test(a_lock_with_priority_inheritance_is_never_ended),
         cmocka_unit_test(a_call_that_ended_for_a_signal_which_another_thread_took_is_counted),

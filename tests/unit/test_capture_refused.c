@@ -143,7 +143,7 @@ static void the_clock_of_a_thread_that_runs_is_in_its_figures_where_it_is_ahead(
 }
 
 /* No descriptors are left, or there is no /proc: what is not known is not made up. */
-static void without_any_file_only_the_clock_tells(void **state) {
+static void works_by_the_clock_without_any_file(void **state) {
     (void)state;
     int fd;
     struct live l = {0};
@@ -224,7 +224,7 @@ static void a_page_fault_is_frozen_and_no_call(void **state) {
     live_end_reader(&l);
 }
 
-static void files_that_cannot_be_opened_are_told_and_the_rest_serves(void **state) {
+static void works_with_the_files_that_can_be_opened(void **state) {
     (void)state;
     int fd;
     struct live l = {0};
@@ -253,10 +253,10 @@ int main(void) {
         cmocka_unit_test(without_scheduling_figures_switches_serve),
         cmocka_unit_test(without_scheduling_figures_a_thread_that_woke_is_not_still_blocked),
         cmocka_unit_test(the_clock_of_a_thread_that_runs_is_in_its_figures_where_it_is_ahead),
-        cmocka_unit_test(without_any_file_only_the_clock_tells),
+        cmocka_unit_test(works_by_the_clock_without_any_file),
         cmocka_unit_test(a_stack_that_cannot_be_read_leaves_the_place_known),
         cmocka_unit_test(a_page_fault_is_frozen_and_no_call),
-        cmocka_unit_test(files_that_cannot_be_opened_are_told_and_the_rest_serves),
+        cmocka_unit_test(works_with_the_files_that_can_be_opened),
     };
     hd_os_clock_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

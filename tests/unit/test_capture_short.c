@@ -111,7 +111,7 @@ static void each_call_that_was_broken_keeps_the_next_signal_longer_away(void **s
 }
 
 /* What comes next may be a hang of another kind, and has its stack. */
-static void who_computes_outside_of_the_kernel_is_asked_again_sooner(void **state) {
+static void signals_a_thread_again_once_it_runs_in_user_mode(void **state) {
     (void)state;
     struct live l = {0};
     struct hd_capture c;
@@ -203,7 +203,7 @@ int main(void) {
         cmocka_unit_test(calls_that_copy_much_say_how_much),
         cmocka_unit_test(a_call_that_our_signal_cut_short_is_counted),
         cmocka_unit_test(each_call_that_was_broken_keeps_the_next_signal_longer_away),
-        cmocka_unit_test(who_computes_outside_of_the_kernel_is_asked_again_sooner),
+        cmocka_unit_test(signals_a_thread_again_once_it_runs_in_user_mode),
         cmocka_unit_test(what_begins_again_when_it_is_broken_is_done_in_the_end),
         cmocka_unit_test(so_are_the_pages_of_a_file_in_memory),
     };

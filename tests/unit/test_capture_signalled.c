@@ -144,7 +144,7 @@ static void a_main_threads_stack_is_whole_again_after_it_has_grown(void **state)
     assert_int_equal(l.returned, HD_STACK_BYTES_MAX);
 }
 
-static void a_stack_that_is_lent_stays_while_others_are_taken(void **state) {
+static void keeps_a_borrowed_stack_while_others_are_taken(void **state) {
     (void)state;
     static uint8_t kept[HD_STACK_BYTES_MAX];
     struct live l = {0}, other = {0};
@@ -405,7 +405,7 @@ static void body_blocks_the_signal(struct live *l) {
     live_spin_until_stop(l);
 }
 
-static void a_thread_that_blocks_the_signal_is_told_by_the_kernel(void **state) {
+static void describes_a_thread_that_blocks_the_signal_by_the_kernel(void **state) {
     (void)state;
     int blocked = 0;
     struct live l = {.arg = &blocked};
@@ -443,7 +443,7 @@ static int stands_still(int tid, uint64_t *ns) {
 }
 
 /* As a program does that starts threads or processes: what it computes afterwards has a stack. */
-static void one_that_blocks_it_no_more_is_asked_again_soon(void **state) {
+static void signals_a_thread_again_once_it_unblocks_the_signal(void **state) {
     (void)state;
     int blocked = 0;
     struct live l = {.arg = &blocked};
@@ -468,7 +468,7 @@ static void one_that_blocks_it_no_more_is_asked_again_soon(void **state) {
 }
 
 /* As one in sigwait does, who takes what it keeps blocked: it may be on its way out of there. */
-static void who_has_not_run_since_it_showed_it_as_not_blocked_is_not_asked(void **state) {
+static void signals_no_thread_that_has_not_run_since(void **state) {
     (void)state;
     struct live l = {0};
     struct hd_capture c;
@@ -556,7 +556,7 @@ int main(void) {
         cmocka_unit_test(a_pause_is_as_long_as_it_is_also_after_a_suspend),
         cmocka_unit_test(a_stack_larger_than_the_buffer_is_cut_and_says_so),
         cmocka_unit_test(a_main_threads_stack_is_whole_again_after_it_has_grown),
-        cmocka_unit_test(a_stack_that_is_lent_stays_while_others_are_taken),
+        cmocka_unit_test(keeps_a_borrowed_stack_while_others_are_taken),
         cmocka_unit_test(the_programs_own_alternate_stack_stays),
         cmocka_unit_test(a_thread_without_one_gets_ours_and_gives_it_back),
         cmocka_unit_test(one_that_the_program_sets_during_the_watch_stays),
@@ -567,9 +567,9 @@ int main(void) {
         cmocka_unit_test(a_stack_without_room_for_a_signal_gets_none),
         cmocka_unit_test(another_senders_signal_starts_no_timeout_anew),
         cmocka_unit_test(a_forked_child_loses_the_handler_with_its_first_signal),
-        cmocka_unit_test(a_thread_that_blocks_the_signal_is_told_by_the_kernel),
-        cmocka_unit_test(one_that_blocks_it_no_more_is_asked_again_soon),
-        cmocka_unit_test(who_has_not_run_since_it_showed_it_as_not_blocked_is_not_asked),
+        cmocka_unit_test(describes_a_thread_that_blocks_the_signal_by_the_kernel),
+        cmocka_unit_test(signals_a_thread_again_once_it_unblocks_the_signal),
+        cmocka_unit_test(signals_no_thread_that_has_not_run_since),
         cmocka_unit_test(an_unwatched_thread_is_never_sent_anything),
         cmocka_unit_test(a_thread_that_cannot_have_an_alternate_stack_is_not_entered),
         cmocka_unit_test(a_child_made_on_the_alternate_stack_lives),

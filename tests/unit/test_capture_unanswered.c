@@ -94,7 +94,7 @@ static uint64_t word_of(const struct live *l) {
     return __atomic_load_n(&l->mailbox->word, __ATOMIC_ACQUIRE) & 3;
 }
 
-static void an_answer_that_comes_late_tells_where_it_was(void **state) {
+static void a_late_answer_shows_where_the_thread_was(void **state) {
     (void)state;
     struct live l = {0};
     struct hd_capture c = {0};
@@ -114,7 +114,7 @@ static void an_answer_that_comes_late_tells_where_it_was(void **state) {
     live_end(&l);
 }
 
-static void what_nobody_wants_to_know_any_more_is_not_answered(void **state) {
+static void a_forgotten_request_is_not_answered(void **state) {
     (void)state;
     struct live l = {0};
     struct hd_capture c = {0};
@@ -129,7 +129,7 @@ static void what_nobody_wants_to_know_any_more_is_not_answered(void **state) {
 }
 
 /* Its turn was over, as was known only then, and it is in the kernel since before the next began. */
-static void who_was_asked_for_a_turn_before_answers_for_the_next(void **state) {
+static void a_request_of_the_turn_before_serves_the_next(void **state) {
     (void)state;
     struct live l = {0};
     struct hd_capture c = {0};
@@ -161,7 +161,7 @@ static void who_had_nowhere_to_copy_to_has_it_with_the_next_sample(void **state)
     live_end(&l);
 }
 
-static void another_one_that_is_asked_leaves_it_its_place(void **state) {
+static void a_second_request_keeps_the_first_ones_buffer(void **state) {
     (void)state;
     struct live l = {0}, other = {0};
     struct hd_capture c = {0};
@@ -182,7 +182,7 @@ static void another_one_that_is_asked_leaves_it_its_place(void **state) {
 }
 
 /* In a child, where the thread that was asked is not. */
-static void a_start_asks_nobody_yet(void **state) {
+static void a_start_forgets_earlier_requests(void **state) {
     (void)state;
     struct live l = {0};
     struct hd_target other = {0};
@@ -375,7 +375,7 @@ static int looks_that_say(struct live *l, enum hd_run_state run) {
     return count;
 }
 
-static void a_thread_that_runs_is_told_so_without_a_stack(void **state) {
+static void finds_a_running_thread_without_a_stack(void **state) {
     (void)state;
     struct live l = {0};
     assert_true(live_start(&l, live_body_spin));
@@ -409,7 +409,7 @@ static void body_starved(struct live *l) {
     }
 }
 
-static void a_starved_thread_is_told_so_even_while_there_is_nowhere_to_copy_to(void **state) {
+static void finds_a_starved_thread_without_a_buffer(void **state) {
     (void)state;
     struct live hog = {0}, late = {0}, starved = {.arg = &hog};
     struct hd_capture c = {0};
@@ -431,20 +431,20 @@ static void a_starved_thread_is_told_so_even_while_there_is_nowhere_to_copy_to(v
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_that_comes_late_tells_where_it_was),
-        cmocka_unit_test(what_nobody_wants_to_know_any_more_is_not_answered),
-        cmocka_unit_test(who_was_asked_for_a_turn_before_answers_for_the_next),
+        cmocka_unit_test(a_late_answer_shows_where_the_thread_was),
+        cmocka_unit_test(a_forgotten_request_is_not_answered),
+        cmocka_unit_test(a_request_of_the_turn_before_serves_the_next),
         cmocka_unit_test(who_had_nowhere_to_copy_to_has_it_with_the_next_sample),
-        cmocka_unit_test(another_one_that_is_asked_leaves_it_its_place),
-        cmocka_unit_test(a_start_asks_nobody_yet),
+        cmocka_unit_test(a_second_request_keeps_the_first_ones_buffer),
+        cmocka_unit_test(a_start_forgets_earlier_requests),
         cmocka_unit_test(a_signal_that_gets_lost_is_sent_again),
         cmocka_unit_test(an_answer_that_has_just_come_is_there_for_the_next_look),
         cmocka_unit_test(who_is_seen_to_block_the_signal_is_not_believed),
         cmocka_unit_test(a_signal_that_cannot_be_sent_leaves_the_kernels_word),
         cmocka_unit_test(a_handler_put_off_in_mid_copy_closes_the_rung_until_it_is_done),
         cmocka_unit_test(a_handler_put_off_at_a_stop_keeps_what_it_copies_to),
-        cmocka_unit_test(a_thread_that_runs_is_told_so_without_a_stack),
-        cmocka_unit_test(a_starved_thread_is_told_so_even_while_there_is_nowhere_to_copy_to),
+        cmocka_unit_test(finds_a_running_thread_without_a_stack),
+        cmocka_unit_test(finds_a_starved_thread_without_a_buffer),
     };
     hd_os_clock_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,7 +237,7 @@ static void whose_ends_were_waited_for_one_after_the_other_is_said(void **state)
     assert_string_equal(cause.detail, "waited for several threads to end, one thread 11");
 }
 
-static void delay_that_the_kernel_tells_late_is_taken_from_assumed_running(void **state) {
+static void takes_late_delay_from_assumed_running(void **state) {
     (void)state;
     struct hd_evidence e = {.for_ns = 50 * MS, .syscall_nr = HD_SYSCALL_NONE, .state = HD_RUN_RUNNING};
     add_times(e, 9); /* waits for a processor all the time: no figure moves */
@@ -253,7 +253,7 @@ static void delay_that_the_kernel_tells_late_is_taken_from_assumed_running(void 
     assert_int_equal(sum, sums.total_ns);
 }
 
-static void the_evidence_with_the_most_time_is_told(void **state) {
+static void decides_for_the_evidence_with_the_most_time(void **state) {
     (void)state;
     struct hd_evidence a = blocked(SYS_read), b = blocked(SYS_fsync);
     a.fd_kind = b.fd_kind = HD_FD_FILE;
@@ -268,7 +268,7 @@ static void the_evidence_with_the_most_time_is_told(void **state) {
     assert_string_equal(cause.detail, "waited for the disk in several calls, one fsync of b.db");
 }
 
-static void time_that_several_waits_took_is_not_told_of_one(void **state) {
+static void gives_the_time_of_several_waits_to_none_of_them(void **state) {
     (void)state;
     struct hd_evidence opens = blocked(SYS_openat), reads = blocked(SYS_read);
     opens.fd_kind = reads.fd_kind = HD_FD_PIPE;
@@ -326,7 +326,7 @@ static void a_stopped_thread_is_unknown(void **state) {
 
 /* ---- sentences ---------------------------------------------------------------------------- */
 
-static void a_mutex_is_told_with_its_owner(void **state) {
+static void names_the_owner_of_a_mutex(void **state) {
     (void)state;
     struct hd_evidence e = blocked(SYS_futex);
     e.lock_address = 0x7f00deadbeef;
@@ -341,7 +341,7 @@ static void a_mutex_is_told_with_its_owner(void **state) {
     assert_string_equal(cause.detail, "waited for a mutex held by thread 1234");
 }
 
-static void of_several_owners_the_one_with_most_time_is_told(void **state) {
+static void names_the_owner_with_the_most_time(void **state) {
     (void)state;
     struct hd_evidence e = blocked(SYS_futex);
     e.lock_address = 0x7f00deadbeef;
@@ -421,7 +421,7 @@ static void a_sentence_says_what_was_waited_for(void **state) {
     assert_string_equal(cause.detail, "waited for thread 12 to end");
 }
 
-static void of_several_children_the_one_with_most_time_is_told(void **state) {
+static void names_the_child_with_the_most_time(void **state) {
     (void)state;
     struct hd_evidence e = blocked(SYS_wait4);
     add_times(e, 5); /* it was not known yet */
@@ -472,7 +472,7 @@ static void a_reply_that_another_thread_waits_for_is_network(void **state) {
     assert_int_equal(kind_of(e), HD_CAUSE_DISK);
 }
 
-static void an_unknown_call_is_told_by_its_number(void **state) {
+static void names_an_unknown_call_by_its_number(void **state) {
     (void)state;
     add_times(blocked(99999), 1);
     assert_kind(HD_CAUSE_UNKNOWN);
@@ -499,7 +499,7 @@ static void owners_in_a_ring_are_a_deadlock(void **state) {
     assert_int_equal(cause.deadlock_count, 0);
 }
 
-static void a_ring_is_told_in_a_sentence(void **state) {
+static void says_a_deadlock_in_a_sentence(void **state) {
     (void)state;
     const struct hd_waits_for two[] = {{1, 2}, {2, 1}}, one[] = {{4, 4}};
     assert_true(hd_cause_find_ring(&cause, two, 2, 1));
@@ -541,20 +541,20 @@ int main(void) {
         TEST(run_queue_delay_is_starved),
         TEST(a_sleep_that_the_kernel_counts_as_delay_is_a_sleep),
         TEST(whose_ends_were_waited_for_one_after_the_other_is_said),
-        TEST(delay_that_the_kernel_tells_late_is_taken_from_assumed_running),
-        TEST(the_evidence_with_the_most_time_is_told),
-        TEST(time_that_several_waits_took_is_not_told_of_one),
+        TEST(takes_late_delay_from_assumed_running),
+        TEST(decides_for_the_evidence_with_the_most_time),
+        TEST(gives_the_time_of_several_waits_to_none_of_them),
         TEST(a_wait_that_goes_on_after_a_stop_is_still_the_same),
         TEST(a_stopped_thread_is_unknown),
-        TEST(a_mutex_is_told_with_its_owner),
-        TEST(of_several_owners_the_one_with_most_time_is_told),
+        TEST(names_the_owner_of_a_mutex),
+        TEST(names_the_owner_with_the_most_time),
         TEST(a_child_and_a_peer_are_named),
         TEST(a_sentence_says_what_was_waited_for),
-        TEST(of_several_children_the_one_with_most_time_is_told),
+        TEST(names_the_child_with_the_most_time),
         TEST(a_reply_that_another_thread_waits_for_is_network),
-        TEST(an_unknown_call_is_told_by_its_number),
+        TEST(names_an_unknown_call_by_its_number),
         TEST(owners_in_a_ring_are_a_deadlock),
-        TEST(a_ring_is_told_in_a_sentence),
+        TEST(says_a_deadlock_in_a_sentence),
         TEST(a_ring_longer_than_the_array_is_none),
         TEST(names_of_calls),
     };

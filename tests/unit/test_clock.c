@@ -80,7 +80,7 @@ static void the_rate_gets_better_the_longer_it_is_measured(void **state) {
     }
 }
 
-static void an_old_stamp_is_told_within_a_millisecond(void **state) {
+static void converts_an_old_stamp_within_a_millisecond(void **state) {
     (void)state;
     struct hd_clock c;
     struct machine m = start(&c);
@@ -168,7 +168,7 @@ static void both_are_read_at_one_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rate_gets_better_the_longer_it_is_measured),
-        cmocka_unit_test(an_old_stamp_is_told_within_a_millisecond),
+        cmocka_unit_test(converts_an_old_stamp_within_a_millisecond),
         cmocka_unit_test(a_long_sleep_is_not_taken_for_a_suspended_machine),
         cmocka_unit_test(after_a_suspend_stamps_of_before_are_as_old_as_the_clock_says),
         cmocka_unit_test(the_counter_may_begin_anew),

@@ -203,7 +203,7 @@ static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
     assert_int_equal(atomic_load(&record.suppressed), 7);
 }
 
-static void what_was_held_back_or_withdrawn_leaves_its_place_in_the_day(void **state) {
+static void suppressed_or_withdrawn_reports_do_not_count_for_the_day(void **state) {
     (void)state;
     run->settings.held = false;
     run->settings.reports_per_day = 2;
@@ -218,7 +218,7 @@ static void what_was_held_back_or_withdrawn_leaves_its_place_in_the_day(void **s
     assert_int_equal(atomic_load(&record.suppressed), 3 + 1);
 }
 
-static void what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day(void **state) {
+static void deferred_reports_of_no_loop_do_not_count_for_the_day(void **state) {
     (void)state;
     run->settings.reports_per_day = 1;
     hang(1);
@@ -264,8 +264,8 @@ int main(void) {
         CASE(without_a_stack_none_is_of_anothers_kind),
         CASE(a_small_spool_does_not_lift_the_cap_of_a_day),
         CASE(the_cap_of_a_day_is_over_when_the_day_is),
-        CASE(what_was_held_back_or_withdrawn_leaves_its_place_in_the_day),
-        CASE(what_was_held_for_a_loop_that_is_none_leaves_its_place_in_the_day),
+        CASE(suppressed_or_withdrawn_reports_do_not_count_for_the_day),
+        CASE(deferred_reports_of_no_loop_do_not_count_for_the_day),
     };
     hd_os_clock_init();
     true_clock = hd_os.clock;

@@ -89,7 +89,7 @@ static void is_left_alone(const char *name) {
     assert_true(clock() - begin < CLOCKS_PER_SEC);
 }
 
-static void a_name_that_would_explode_is_left_alone(void **state) {
+static void leaves_a_name_that_would_explode(void **state) {
     (void)state;
     char bomb[2048];
     size_t used = (size_t)snprintf(bomb, sizeof bomb, "_Z1f3aaaIiiE");
@@ -105,7 +105,7 @@ static void a_name_that_would_explode_is_left_alone(void **state) {
                   "TB3N_B3N_ETB3X_B3X_ETB47_B47_ETB4h_B4h_ETB4r_B4r_ETB4B_B4B_ETB4L_B4L_ETB4V_B4V_EE");
 }
 
-static void hostile_names_of_rust_are_left_alone(void **state) {
+static void leaves_hostile_names_of_rust(void **state) {
     (void)state;
     is_left_alone("_RMIC1aFGzzzzzzzzzz_EuEC1a"); /* for<'a, 'b, ...> of more than anybody counts */
     is_left_alone("_RINvC1a1fDGzzzzzzzzzz_EL_E");
@@ -119,7 +119,7 @@ static void hostile_names_of_rust_are_left_alone(void **state) {
     is_left_alone("_RINvC1a1fKj00000000000000000000000000000000");
 }
 
-static void a_name_too_deep_is_left_alone(void **state) {
+static void leaves_a_name_that_nests_too_deep(void **state) {
     (void)state;
     static const struct {
         const char *begin;
@@ -144,9 +144,9 @@ static void a_name_too_deep_is_left_alone(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_demangled),
-        cmocka_unit_test(a_name_that_would_explode_is_left_alone),
-        cmocka_unit_test(hostile_names_of_rust_are_left_alone),
-        cmocka_unit_test(a_name_too_deep_is_left_alone),
+        cmocka_unit_test(leaves_a_name_that_would_explode),
+        cmocka_unit_test(leaves_hostile_names_of_rust),
+        cmocka_unit_test(leaves_a_name_that_nests_too_deep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static void after_waiting_while_it_runs_ends_one_turn_and_begins_the_next(void *
     assert_int_equal(turns(), 6);
 }
 
-static void the_points_within_a_turn_leave_its_start_alone(void **state) {
+static void points_within_a_turn_keep_its_start(void **state) {
     (void)state;
     hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
     uint64_t from = hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
@@ -180,7 +180,7 @@ static void the_histogram_counts_by_powers_of_two(void **state) {
     }
 }
 
-static void ticks_are_told_in_nanoseconds(void **state) {
+static void converts_ticks_to_nanoseconds(void **state) {
     (void)state;
     assert_int_equal(hd_ticks_to_ns(3, 1ULL << 32), 3);
     assert_int_equal(hd_ticks_to_ns(3000, 1ULL << 31), 1500);
@@ -192,7 +192,7 @@ static void ticks_are_told_in_nanoseconds(void **state) {
 
 /* ---- the monitor's flags -------------------------------------------------------------------------- */
 
-static void without_a_flag_nobody_is_woken(void **state) {
+static void wakes_no_thread_without_a_flag(void **state) {
     (void)state;
     for (unsigned i = 0; i < 10; i++) {
         hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
@@ -213,7 +213,7 @@ static void a_parked_monitor_is_woken_once_when_it_runs(void **state) {
     assert_int_equal(atomic_load(&wake), 1);
 }
 
-static void the_end_of_a_tracked_turn_is_told_with_its_time(void **state) {
+static void stores_the_end_of_a_tracked_turn_with_its_time(void **state) {
     (void)state;
     hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
     atomic_store(&loop.flags, HD_FLAG_TRACKED);
@@ -350,7 +350,7 @@ static void no_wake_up_is_lost(void **state) {
 }
 
 /* A view that is read beside the marks has one turn's start, never before the last nor after the word. */
-static void a_view_beside_marks_is_of_one_moment(void **state) {
+static void a_view_during_marks_is_of_one_moment(void **state) {
     (void)state;
     pthread_t thread;
     uint64_t last = 0;
@@ -375,21 +375,21 @@ int main(void) {
         CASE(it_runs_from_the_start),
         CASE(waiting_ends_a_turn_and_its_end_begins_one),
         CASE(after_waiting_while_it_runs_ends_one_turn_and_begins_the_next),
-        CASE(the_points_within_a_turn_leave_its_start_alone),
+        CASE(points_within_a_turn_keep_its_start),
         CASE(timers_again_without_a_wait_are_a_new_turn),
         CASE(whichever_point_comes_after_a_wait_begins_a_turn),
         CASE(waiting_twice_is_one_wait),
         CASE(leaving_an_inner_loop_starts_the_outer_turn_anew),
         CASE(the_histogram_counts_by_powers_of_two),
-        CASE(ticks_are_told_in_nanoseconds),
-        CASE(without_a_flag_nobody_is_woken),
+        CASE(converts_ticks_to_nanoseconds),
+        CASE(wakes_no_thread_without_a_flag),
         CASE(a_parked_monitor_is_woken_once_when_it_runs),
-        CASE(the_end_of_a_tracked_turn_is_told_with_its_time),
+        CASE(stores_the_end_of_a_tracked_turn_with_its_time),
         CASE(a_turn_that_follows_ends_a_tracked_one_too),
         CASE(wiped_as_in_a_forked_child_it_does_no_harm),
         CASE(the_end_of_a_block_that_is_meant_wakes_who_parked_just_before),
         CASE(no_wake_up_is_lost),
-        CASE(a_view_beside_marks_is_of_one_moment),
+        CASE(a_view_during_marks_is_of_one_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,7 +178,7 @@ static void a_library_that_was_opened_by_a_relative_path_has_its_own(void **stat
     assert_int_equal(folder_remove(folder), 0);
 }
 
-static void a_library_without_a_name_is_told_as_the_kernel_does(void **state) {
+static void names_a_nameless_library_as_the_kernel_does(void **state) {
     char name[64];
     (void)state;
     int fd = memfd_create("own", MFD_CLOEXEC);
@@ -244,7 +244,7 @@ static int cannot_read(void *ctx, uint64_t addr, void *dst, size_t n) {
     return -EFAULT;
 }
 
-static void what_was_unloaded_is_kept_while_somebody_may_ask(void **state) {
+static void keeps_unloaded_modules_for_later_lookups(void **state) {
     const uint64_t gone = 5 * STEP + 9, stays = 7 * STEP + 9, later = 6 * STEP + 9;
     char path[128];
     (void)state;
@@ -372,9 +372,9 @@ int main(void) {
         cmocka_unit_test_setup(exported_functions_are_found_by_name, set_up),
         cmocka_unit_test_setup(the_vdso_is_a_module, set_up),
         cmocka_unit_test_setup(a_library_that_was_opened_by_a_relative_path_has_its_own, set_up),
-        cmocka_unit_test_setup(a_library_without_a_name_is_told_as_the_kernel_does, set_up),
+        cmocka_unit_test_setup(names_a_nameless_library_as_the_kernel_does, set_up),
         cmocka_unit_test(files_of_the_system_are_known_by_their_folder),
-        cmocka_unit_test(what_was_unloaded_is_kept_while_somebody_may_ask),
+        cmocka_unit_test(keeps_unloaded_modules_for_later_lookups),
         cmocka_unit_test(a_full_table_keeps_its_indices),
         cmocka_unit_test(a_program_with_holes_has_one_header),
         cmocka_unit_test(a_build_id_is_found_among_larger_notes),

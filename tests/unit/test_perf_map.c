@@ -57,7 +57,7 @@ static const char *name_in(const char *map, uint64_t pc) {
     return name_at(pc);
 }
 
-static void the_last_piece_that_holds_an_address_names_it(void **state) {
+static void the_last_piece_with_an_address_names_it(void **state) {
     (void)state;
     const char *map = "1000 100 old\n2000 10 other\n1080 40 moved here\n";
     assert_string_equal(name_in(map, 0x1000), "old");
@@ -239,7 +239,7 @@ static void names_of_cpython_have_their_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_piece_that_holds_an_address_names_it),
+        cmocka_unit_test(the_last_piece_with_an_address_names_it),
         cmocka_unit_test(what_is_no_line_is_none),
         cmocka_unit_test(bytes_of_any_kind_do_no_harm),
         cmocka_unit_test(a_name_without_end_is_cut),

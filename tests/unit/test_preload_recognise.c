@@ -48,7 +48,7 @@ static int start(void **state) {
     return 0;
 }
 
-static void a_loop_is_judged_when_it_waited_and_seldom_when_it_is_certain(void **state) {
+static void judges_a_loop_after_waits_and_rarely_once_certain(void **state) {
     (void)state;
     assert_true(hd_recognise_due(waits, hd_os_now_ns())); /* for the first time */
     hd_recognise_judge(waits, &tools);
@@ -82,7 +82,7 @@ static void a_place_that_was_left_half_made_is_whole_when_it_is_made_again(void 
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup(f, start)
     const struct CMUnitTest tests[] = {
-        CASE(a_loop_is_judged_when_it_waited_and_seldom_when_it_is_certain),
+        CASE(judges_a_loop_after_waits_and_rarely_once_certain),
         CASE(a_place_that_was_left_half_made_is_whole_when_it_is_made_again),
     };
     return cmocka_run_group_tests_name("told", tests, NULL, NULL);

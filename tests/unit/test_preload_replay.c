@@ -273,7 +273,7 @@ static unsigned recordings(const char *folder, char **names) {
     return n;
 }
 
-static void every_recording_is_told_right(void **state) {
+static void judges_every_recording_right(void **state) {
     static struct replay r;
     static char *names[FILES_MAX];
     struct counts sum = {0};
@@ -313,7 +313,7 @@ static void every_recording_is_told_right(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_recording_is_told_right),
+        cmocka_unit_test(judges_every_recording_right),
     };
     return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
 }

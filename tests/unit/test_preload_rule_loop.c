@@ -35,7 +35,7 @@ static void many_waits_together_count_as_many(void **state) {
 
 /* A worker that comes late is told of the waits since by the last of each kind: the call's was before the
  * loop's. */
-static void who_waited_first_is_the_outer_one_however_late_it_is_told(void **state) {
+static void the_first_wait_is_the_outer_one_also_in_late_news(void **state) {
     (void)state;
     struct hd_seen_wait call = {
         .set = set_of(900, 0, 0, 0), .at = {.place = 9, .sp = MAIN_SP - 500}, .first = 2000};
@@ -353,7 +353,7 @@ int main(void) {
         CASE(a_loop_is_known_from_its_third_wait_and_100_ms_on),
         CASE(two_long_waits_are_no_loop),
         CASE(many_waits_together_count_as_many),
-        CASE(who_waited_first_is_the_outer_one_however_late_it_is_told),
+        CASE(the_first_wait_is_the_outer_one_also_in_late_news),
         CASE(many_sockets_one_after_the_other_from_one_place_are_no_loop),
         CASE(start_up_round_trips_to_another_place_do_not_become_the_loop),
         CASE(a_loop_with_evidence_is_known_while_its_first_wait_lasts),

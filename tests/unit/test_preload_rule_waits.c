@@ -40,7 +40,7 @@ static void an_equal_place_of_a_nested_loop_does_not_make_a_blocking_call_idle(v
     assert_int_equal(wait_at(private, 7, MAIN_SP - 2000, 500), HD_WAIT_BUSY);
 }
 
-static void one_of_the_loops_descriptors_alone_is_a_blocking_call(void **state) {
+static void a_wait_for_one_of_the_loops_descriptors_is_a_blocking_call(void **state) {
     (void)state;
     a_loop_of(1);
     for (int i = 0; i < 3; i++) { /* PQexec in a callback, on a connection that the loop also watches */
@@ -189,7 +189,7 @@ static void short_waits_between_the_loops_do_not_matter(void **state) {
 
 /* ---- room ---------------------------------------------------------------------------------------- */
 
-static void more_groups_than_there_is_room_for_leave_the_loop_alone(void **state) {
+static void too_many_groups_do_not_replace_the_loop(void **state) {
     (void)state;
     a_loop_of(1);
     for (uint64_t i = 0; i < 5 * HD_RULE_GROUPS; i++) {
@@ -216,7 +216,7 @@ static void a_set_keeps_the_smallest_sixteen_sorted_each_once(void **state) {
     assert_int_equal(s.object[HD_SET_OBJECTS - 1], HD_SET_OBJECTS);
 }
 
-static void a_wait_for_nothing_is_known_by_its_place_alone(void **state) {
+static void knows_a_wait_for_nothing_by_its_call_site(void **state) {
     (void)state;
     struct hd_set none = {.count = 0};
     a_loop_of(1);
@@ -231,7 +231,7 @@ int main(void) {
         CASE(a_private_epoll_instance_in_a_callback_is_busy),
         CASE(a_nested_loop_with_the_loops_set_is_idle),
         CASE(an_equal_place_of_a_nested_loop_does_not_make_a_blocking_call_idle),
-        CASE(one_of_the_loops_descriptors_alone_is_a_blocking_call),
+        CASE(a_wait_for_one_of_the_loops_descriptors_is_a_blocking_call),
         CASE(who_waits_for_all_of_the_loops_serves_it_whatever_else_it_waits_for),
         CASE(a_request_reply_wait_on_the_loops_own_descriptor_is_busy),
         CASE(a_request_reply_wait_without_a_loop_is_ignored),
@@ -245,9 +245,9 @@ int main(void) {
         CASE(a_place_that_moves_inwards_stays_the_loops),
         CASE(a_loop_first_seen_inside_a_nested_loop_gets_its_outermost_place),
         CASE(short_waits_between_the_loops_do_not_matter),
-        CASE(more_groups_than_there_is_room_for_leave_the_loop_alone),
+        CASE(too_many_groups_do_not_replace_the_loop),
         CASE(a_set_keeps_the_smallest_sixteen_sorted_each_once),
-        CASE(a_wait_for_nothing_is_known_by_its_place_alone),
+        CASE(knows_a_wait_for_nothing_by_its_call_site),
     };
     return cmocka_run_group_tests_name("rule_waits", tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ static long tell_protocol(const char *path, const char *name, void *value, size_
 }
 
 /* Not every machine lets us make all of them. */
-static void a_protocol_tells_a_peer_on_the_network(void **state) {
+static void reads_the_protocol_of_a_network_peer(void **state) {
     static const char *const of_network[] = {"TCPv6", "UDPLITEv6", "PING", "PINGv6", "AF_VSOCK", "SCTPv6"};
     static const char *const others[] = {"NETLINK", "PACKET", "ALG", "AF_ALG"};
     struct pollfd one = {.fd = pair[0], .events = POLLIN};
@@ -135,7 +135,7 @@ static long tell_link(int dir, const char *path, char *buf, size_t n) {
     return (long)length;
 }
 
-static void links_tell_terminals_from_serial_ports_and_files_from_memory(void **state) {
+static void distinguishes_terminals_serial_ports_files_and_memory(void **state) {
     static const struct {
         const char *link;
         enum hd_fd_kind kind;
@@ -337,7 +337,7 @@ static void a_wait_for_one_child_names_that_one(void **state) {
     end_child(second);
 }
 
-static void a_wait_by_descriptor_names_its_process_or_nobody(void **state) {
+static void names_the_process_of_a_wait_by_descriptor(void **state) {
     (void)state;
     pid_t first = begin_child(), second = begin_child();
     int pidfd = (int)syscall(SYS_pidfd_open, first, 0);
@@ -515,7 +515,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(of_two_descriptors_the_file_is_waited_for_without_regard_to_signals,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(links_tell_terminals_from_serial_ports_and_files_from_memory, set_up,
+        cmocka_unit_test_setup_teardown(distinguishes_terminals_serial_ports_files_and_memory, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_file_in_a_deep_folder_is_called_by_its_own_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_whose_path_cannot_be_read_is_not_its_folder, set_up,
@@ -527,7 +527,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(only_a_set_that_is_known_to_be_empty_is_a_sleep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_that_were_waited_for_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_for_one_child_names_that_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_wait_by_descriptor_names_its_process_or_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_the_process_of_a_wait_by_descriptor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_poll_of_a_processs_descriptor_names_that_one_whatever_its_age,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
@@ -538,7 +538,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(among_many_children_the_newest_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_local_socket_is_one_also_without_proc_in_its_place, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_protocol_tells_a_peer_on_the_network, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reads_the_protocol_of_a_network_peer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_socket_to_the_kernel_is_none_of_the_networks, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static void a_blocked_call_gives_number_arguments_and_place(void **state) {
     assert_int_equal(c.pc, 0x7f39106c62ad);
 }
 
-static void running_and_blocked_outside_a_call_and_ended_are_told_apart(void **state) {
+static void distinguishes_running_blocked_and_ended(void **state) {
     (void)state;
     struct hd_proc_syscall c;
     assert_true(syscall_line("running\n", &c));
@@ -271,7 +271,7 @@ static void the_own_stack_is_found(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blocked_call_gives_number_arguments_and_place),
-        cmocka_unit_test(running_and_blocked_outside_a_call_and_ended_are_told_apart),
+        cmocka_unit_test(distinguishes_running_blocked_and_ended),
         cmocka_unit_test(a_line_that_is_cut_anywhere_is_refused),
         cmocka_unit_test(scheduling_figures_are_three_numbers),
         cmocka_unit_test(the_state_is_found_behind_any_name),

@@ -111,7 +111,7 @@ static void commas_and_names_are_put_by_themselves(void **state) {
                         "{\"a\":1,\"b\":[],\"c\":[-1,{},true],\"d\":0.50,\"e\":\"0xff\",\"f\":\"01ab\"}\n");
 }
 
-static void a_number_never_exceeds_what_readers_hold(void **state) {
+static void limits_numbers_to_63_bits(void **state) {
     (void)state;
     struct hd_json *j = begin(64);
     hd_json_u64(j, NULL, UINT64_MAX);
@@ -143,7 +143,7 @@ static void an_id_has_its_time_version_and_variant(void **state) {
 }
 
 /* Both are of the variant. */
-static void an_id_tells_whether_it_is_a_session_reports(void **state) {
+static void an_id_shows_a_session_report(void **state) {
     (void)state;
     uint8_t id[HD_UUID_BYTES];
     char text[37];
@@ -187,10 +187,10 @@ int main(void) {
         cmocka_unit_test(good_utf8_stays),
         cmocka_unit_test(bad_utf8_becomes_replacement_characters),
         cmocka_unit_test(commas_and_names_are_put_by_themselves),
-        cmocka_unit_test(a_number_never_exceeds_what_readers_hold),
+        cmocka_unit_test(limits_numbers_to_63_bits),
         cmocka_unit_test(the_sinks_first_error_ends_the_writing),
         cmocka_unit_test(an_id_has_its_time_version_and_variant),
-        cmocka_unit_test(an_id_tells_whether_it_is_a_session_reports),
+        cmocka_unit_test(an_id_shows_a_session_report),
         cmocka_unit_test(ids_increase_whatever_the_clock_does),
     };
     hd_os_clock_init();

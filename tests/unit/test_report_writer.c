@@ -253,7 +253,7 @@ static void shares_are_of_the_sampled_time(void **state) {
     json_decref(d);
 }
 
-static void where_no_sample_had_a_stack_it_is_told_why(void **state) {
+static void writes_why_no_sample_has_a_stack(void **state) {
     (void)state;
     json_t *d = written();
     assert_null(json_object_get(d, "hot_stack")); /* no samples */
@@ -292,7 +292,7 @@ int main(void) {
         TEST(a_full_pool_is_written),
         TEST(a_brief_report_has_no_samples_and_no_threads),
         TEST(shares_are_of_the_sampled_time),
-        TEST(where_no_sample_had_a_stack_it_is_told_why),
+        TEST(writes_why_no_sample_has_a_stack),
         TEST(the_sinks_error_is_returned_at_whatever_byte),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

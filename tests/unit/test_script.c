@@ -283,7 +283,7 @@ static void what_is_no_code_or_no_string_names_nothing(void **state) {
     }
 }
 
-static void a_line_that_is_not_told_is_left_out(void **state) {
+static void leaves_out_an_unknown_line(void **state) {
     (void)state;
     put64(LINES(2) + PY_VAR_SIZE, UINT64_MAX);
     assert_int_equal(expand(), 8);
@@ -421,7 +421,7 @@ int main(void) {
         cmocka_unit_test_setup(a_list_that_ends_before_the_next_call_is_whole, set_up),
         cmocka_unit_test_setup(a_frame_that_is_gone_is_replaced_by_the_one_that_runs, set_up),
         cmocka_unit_test_setup(what_is_no_code_or_no_string_names_nothing, set_up),
-        cmocka_unit_test_setup(a_line_that_is_not_told_is_left_out, set_up),
+        cmocka_unit_test_setup(leaves_out_an_unknown_line, set_up),
         cmocka_unit_test_setup(a_full_table_leaves_functions_out_until_it_is_emptied, set_up),
         cmocka_unit_test_setup(python_is_found_again_where_a_module_went_while_a_hang_is_on, set_up),
         cmocka_unit_test_setup(more_than_three_hundred_functions_of_a_turn_are_named, set_up),

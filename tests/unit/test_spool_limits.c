@@ -133,7 +133,7 @@ static void the_oldest_go_first_and_are_counted(void **state) {
     assert_true(exists(&last));
 }
 
-static void of_one_tick_of_the_clock_the_ids_tell_the_order(void **state) {
+static void ids_of_one_clock_tick_are_in_order(void **state) {
     (void)state;
     struct hd_report r[10];
     spool.max_reports = 0;
@@ -147,7 +147,7 @@ static void of_one_tick_of_the_clock_the_ids_tell_the_order(void **state) {
     assert_int_equal(left(r + 6, 4), 4);
 }
 
-static void the_limit_of_bytes_holds_and_spares_the_newest(void **state) {
+static void keeps_to_the_limit_of_bytes_and_keeps_the_newest(void **state) {
     (void)state;
     char path[160];
     struct stat st;
@@ -341,8 +341,8 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
     const struct CMUnitTest tests[] = {
         CASE(the_oldest_go_first_and_are_counted),
-        CASE(of_one_tick_of_the_clock_the_ids_tell_the_order),
-        CASE(the_limit_of_bytes_holds_and_spares_the_newest),
+        CASE(ids_of_one_clock_tick_are_in_order),
+        CASE(keeps_to_the_limit_of_bytes_and_keeps_the_newest),
         CASE(who_asks_for_nothing_gets_limits),
         CASE(room_is_made_for_one),
         CASE(where_each_removes_only_his_own_the_limits_are_his_own),

@@ -170,7 +170,7 @@ static struct hd_report write_one(uint64_t duration_ns) {
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
-static void folders_are_made_as_deep_as_asked(void **state) {
+static void makes_folders_as_deep_as_requested(void **state) {
     (void)state;
     char path[256];
     struct hd_spool other;
@@ -235,7 +235,7 @@ static int swap_and_chmod(int dir, const char *name, int mode) {
 }
 
 /* By who may write to the folder above, before the bits are given. */
-static void a_folder_that_is_swapped_for_a_link_lets_nobody_at_what_the_link_names(void **state) {
+static void follows_no_link_that_replaces_the_folder(void **state) {
     (void)state;
     static const struct {
         const char *name;
@@ -259,7 +259,7 @@ static void a_folder_that_is_swapped_for_a_link_lets_nobody_at_what_the_link_nam
     }
 }
 
-static void a_file_in_the_way_is_told(void **state) {
+static void fails_where_a_file_is_in_the_way(void **state) {
     (void)state;
     char path[256];
     struct hd_spool other = {0};
@@ -338,7 +338,7 @@ static void whatever_call_fails_opening_leaks_nothing(void **state) {
     }
 }
 
-static void a_held_report_is_listed_only_when_released(void **state) {
+static void lists_a_deferred_report_once_released(void **state) {
     (void)state;
     struct hd_report r = report_of(1, 1);
     assert_int_equal(hd_spool_write(&spool, &r, scratch, true), 0);
@@ -350,7 +350,7 @@ static void a_held_report_is_listed_only_when_released(void **state) {
     assert_int_equal(hd_spool_release(&spool, r.id), -ENOENT);
 }
 
-static void a_report_can_be_withdrawn_held_or_not(void **state) {
+static void withdraws_released_and_deferred_reports(void **state) {
     (void)state;
     struct hd_report held = report_of(1, 1), released = report_of(2, 1);
     hd_spool_write(&spool, &held, scratch, true);
@@ -438,7 +438,7 @@ static void age_file(const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what, t
 }
 
 /* They may be of a program that is dead and not settled yet. */
-static void held_reports_are_not_swept_when_a_spool_is_opened(void **state) {
+static void keeps_deferred_reports_when_a_spool_is_opened(void **state) {
     (void)state;
     struct hd_report old = report_of(2, 1);
     hd_spool_write(&spool, &old, scratch, true);
@@ -452,7 +452,7 @@ static int no_locks(int fd, int operation) {
     return -EOPNOTSUPP;
 }
 
-static void without_locks_only_age_tells_a_leftover(void **state) {
+static void knows_leftovers_by_age_without_locks(void **state) {
     (void)state;
     const uint8_t old[HD_UUID_BYTES] = {1}, recent[HD_UUID_BYTES] = {2};
     close(make_temp(old));
@@ -499,22 +499,22 @@ static void a_folder_that_was_removed_is_made_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(folders_are_made_as_deep_as_asked),
+        TEST(makes_folders_as_deep_as_requested),
         TEST(what_is_made_is_its_owners_whatever_umask_says),
         TEST(so_it_is_in_a_root_that_has_no_proc),
-        TEST(a_folder_that_is_swapped_for_a_link_lets_nobody_at_what_the_link_names),
-        TEST(a_file_in_the_way_is_told),
+        TEST(follows_no_link_that_replaces_the_folder),
+        TEST(fails_where_a_file_is_in_the_way),
         TEST(a_report_appears_under_its_id_and_nothing_else),
         TEST(whatever_call_fails_nothing_torn_is_left),
         TEST(whatever_call_fails_opening_leaks_nothing),
-        TEST(a_held_report_is_listed_only_when_released),
-        TEST(a_report_can_be_withdrawn_held_or_not),
+        TEST(lists_a_deferred_report_once_released),
+        TEST(withdraws_released_and_deferred_reports),
         TEST(files_of_others_are_never_touched),
         TEST(a_dead_writers_leftovers_are_swept_and_a_living_ones_stay),
         TEST(another_writer_of_the_same_report_is_not_disturbed),
         TEST(a_link_to_another_file_is_removed),
-        TEST(held_reports_are_not_swept_when_a_spool_is_opened),
-        TEST(without_locks_only_age_tells_a_leftover),
+        TEST(keeps_deferred_reports_when_a_spool_is_opened),
+        TEST(knows_leftovers_by_age_without_locks),
         TEST(a_folder_that_was_removed_is_made_again),
     };
     hd_os_clock_init();

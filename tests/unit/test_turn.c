@@ -95,7 +95,7 @@ static void assert_told(const struct hd_hang *h, enum hd_cause_kind kind, const 
 }
 
 /* Every sample meets it while it computes: what it did in between tell its figures alone. */
-static void only_what_it_ran_for_is_told_as_running(void **state) {
+static void counts_only_cpu_time_as_running(void **state) {
     (void)state;
     assert_told(a_turn(30 * HD_NS_PER_MS, 0, 5), HD_CAUSE_CPU, "ran on a CPU for 60% of the time");
     assert_told(a_turn(24 * HD_NS_PER_MS, 0, 2), HD_CAUSE_CPU, "ran on a CPU for 48% of the time");
@@ -182,7 +182,7 @@ static void answer(struct hd_hang *h, uint64_t asked_ns) {
 }
 
 /* From the turn's begin, where that had no other. */
-static void a_late_answer_is_of_all_samples_since_it_was_asked_for(void **state) {
+static void gives_a_late_answer_to_all_samples_since_the_request(void **state) {
     (void)state;
     struct hd_message message = {.type = HD_MSG_TRACK};
     struct hd_hang *h = hd_hang_begin(&k, &message);
@@ -245,13 +245,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_hang_is_of_the_thread_that_had_the_loop_when_it_began),
         TEST(a_stop_that_is_known_late_is_nobodys_time),
-        TEST(only_what_it_ran_for_is_told_as_running),
+        TEST(counts_only_cpu_time_as_running),
         TEST(one_that_never_left_its_processor_ran_all_the_time),
         TEST(what_it_waited_for_a_processor_is_not_its_blocking),
         TEST(what_it_did_in_between_is_what_a_later_sample_finds),
         TEST(what_it_waits_for_at_the_next_sample_it_did_not_run_for),
         TEST(before_its_first_figures_it_did_as_after_them),
-        TEST(a_late_answer_is_of_all_samples_since_it_was_asked_for),
+        TEST(gives_a_late_answer_to_all_samples_since_the_request),
         TEST(what_was_seen_otherwise_stays_what_it_was),
         TEST(an_answer_that_is_the_one_before_is_no_change),
     };

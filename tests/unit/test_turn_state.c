@@ -99,7 +99,7 @@ static void a_turn_below_the_threshold_is_sampled_and_forgotten(void **state) {
     assert_int_equal(r.forgets, 1);
 }
 
-static void what_is_over_before_it_was_tracked_is_told_where_its_end_is_known(void **state) {
+static void ends_an_untracked_turn_where_its_end_is_known(void **state) {
     (void)state;
     for (int known = 0; known < 2; known++) {
         struct run r = begin();
@@ -350,7 +350,7 @@ int main(void) {
         cmocka_unit_test(a_short_turn_leaves_no_trace),
         cmocka_unit_test(thresholds_below_two_intervals_miss_no_hang),
         cmocka_unit_test(a_turn_below_the_threshold_is_sampled_and_forgotten),
-        cmocka_unit_test(what_is_over_before_it_was_tracked_is_told_where_its_end_is_known),
+        cmocka_unit_test(ends_an_untracked_turn_where_its_end_is_known),
         cmocka_unit_test(the_first_sample_is_two_intervals_old_to_the_moment),
         cmocka_unit_test(samples_are_not_in_step_with_a_beat),
         cmocka_unit_test(exactly_the_threshold_is_a_hang),

@@ -141,7 +141,7 @@ static void a_value_that_was_pushed_before_is_on_the_stack(void **state) {
     assert_true(value == 0x5000);
 }
 
-static void what_cannot_be_is_told(void **state) {
+static void fails_for_invalid_expressions(void **state) {
     static const struct {
         const char *code;
         size_t n;
@@ -186,7 +186,7 @@ int main(void) {
         cmocka_unit_test_setup(operations_give_their_values, set_up),
         cmocka_unit_test_setup(the_linkers_expression_for_stubs_is_understood, set_up),
         cmocka_unit_test_setup(a_value_that_was_pushed_before_is_on_the_stack, set_up),
-        cmocka_unit_test_setup(what_cannot_be_is_told, set_up),
+        cmocka_unit_test_setup(fails_for_invalid_expressions, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
