@@ -155,7 +155,8 @@ static double percent(double part_ns, uint64_t whole_ns) {
     return 100 * part_ns / (double)whole_ns;
 }
 
-static void tell(const char *name, double target, const struct result *without, const struct result *with) {
+static void print_result(const char *name, double target, const struct result *without,
+                         const struct result *with) {
     char ab[64];
     uint64_t monitor_ns = with->after.monitor_cpu_ns - with->before.monitor_cpu_ns;
     uint64_t worker_ns = with->after.worker_cpu_ns - with->before.worker_cpu_ns;
@@ -195,14 +196,14 @@ int bench_hang_cpu(void) {
     done = finish(with, &r[BLOCKED_WITH]) && done;
     done = finish(least, &r[FLOOR]) && done;
     if (done) {
-        tell("hang-cpu.blocked", 0.05, &r[BLOCKED_WITHOUT], &r[BLOCKED_WITH]);
+        print_result("hang-cpu.blocked", 0.05, &r[BLOCKED_WITHOUT], &r[BLOCKED_WITH]);
         bench_report("hang-cpu.floor", percent((double)r[FLOOR].process_cpu_ns, r[FLOOR].hang_ns), "%", NAN,
                      true, NULL, 0);
     }
     done = done && finish(start(hang_running, false, ns, &r[RUNNING_WITHOUT]), &r[RUNNING_WITHOUT]);
     done = done && finish(start(hang_running, true, ns, &r[RUNNING_WITH]), &r[RUNNING_WITH]);
     if (done) {
-        tell("hang-cpu.running", 0.12, &r[RUNNING_WITHOUT], &r[RUNNING_WITH]);
+        print_result("hang-cpu.running", 0.12, &r[RUNNING_WITHOUT], &r[RUNNING_WITH]);
     }
     munmap(r, RUNS * sizeof *r);
     return done ? 0 : 1;

@@ -217,7 +217,7 @@ static double one_empty(struct spinner *s) {
 /* ---- running ------------------------------------------------------------------------------------ */
 
 /* Samples alone, so that what else this process does between two of them is not in it. */
-static double handler_alone(struct spinner *s, double *scratch, unsigned rounds) {
+static double time_handler(struct spinner *s, double *scratch, unsigned rounds) {
     unsigned n = 0;
     for (unsigned i = 0; i < rounds; i++) {
         if (!isnan(one_sample(s, &scratch[n]))) {
@@ -258,7 +258,7 @@ static int bench_signalled(void) {
             bench_sleep_ns(BENCH_MS);
         }
     }
-    double in_handler = handler_alone(s, handler, rounds) / 1000;
+    double in_handler = time_handler(s, handler, rounds) / 1000;
     spinner_end(s);
     if (n_ours < rounds / 2 || n_theirs < rounds / 2) {
         fprintf(stderr, "hangdog-bench: pause: only %u of %u samples came by a signal\n", n_ours, rounds);

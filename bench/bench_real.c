@@ -23,7 +23,7 @@ static const char *const kind_names[KINDS] = {"unwatched", "watched", "unwatched
 #define RUNS_MAX 16   /* of each server in a pair */
 #define RESAMPLES 1000
 #define TARGET 1
-#define TELLS_PERCENT 2 /* how far apart `.from` and `.to` lie at most where a figure tells its target */
+#define SPREAD_PERCENT 2 /* how far apart `.from` and `.to` lie at most where a figure tells its target */
 
 struct load {
     double throughput, p99; /* a second; in microseconds */
@@ -224,17 +224,17 @@ static void spread(const double *values, unsigned count, double *low, double *hi
 }
 
 /* What the pairs say, in percent worse, and between which limits that is. */
-struct told {
+struct spread_of {
     double value, from, to;
 };
 
-static struct told tell(const double *values, unsigned count) {
-    struct told told;
+static struct spread_of median_of(const double *values, unsigned count) {
+    struct spread_of result;
     double sorted[PAIRS_MAX];
-    spread(values, count, &told.from, &told.to);
+    spread(values, count, &result.from, &result.to);
     memcpy(sorted, values, count * sizeof sorted[0]);
-    told.value = bench_median(sorted, count);
-    return told;
+    result.value = bench_median(sorted, count);
+    return result;
 }
 
 /* One figure of all pairs. */
@@ -251,14 +251,14 @@ static void add(struct figure *f, double runs[KINDS][RUNS_MAX], unsigned count) 
     f->again[f->count++] = f->sign * pair.again;
 }
 
-static bool tells(const struct figure *f) {
-    struct told told = tell(f->watched, f->count);
-    return told.to - told.from <= TELLS_PERCENT;
+static bool is_steady(const struct figure *f) {
+    struct spread_of result = median_of(f->watched, f->count);
+    return result.to - result.from <= SPREAD_PERCENT;
 }
 
 static void report(const char *name, const struct figure *f) {
     char figure[64], part[80];
-    struct told watched = tell(f->watched, f->count), again = tell(f->again, f->count);
+    struct spread_of watched = median_of(f->watched, f->count), again = median_of(f->again, f->count);
     snprintf(figure, sizeof figure, "real.%s.%s", name, f->what);
     bench_report(figure, watched.value, "%", TARGET, watched.value <= TARGET, "unwatched twice", again.value);
     snprintf(part, sizeof part, "%s.from", figure);
@@ -314,8 +314,9 @@ static int measure_set(const struct real *r, unsigned set, struct figure *throug
  * apart they are, never of what they say. */
 static int measure(const struct real *r) {
     static struct figure throughput = {.what = "throughput", .sign = -1}, p99 = {.what = "p99", .sign = 1};
-    for (unsigned set = 0; set < r->sets || (throughput.count + r->pairs <= PAIRS_MAX &&
-                                             !bench_options.fast && (!tells(&throughput) || !tells(&p99)));
+    for (unsigned set = 0;
+         set < r->sets || (throughput.count + r->pairs <= PAIRS_MAX && !bench_options.fast &&
+                           (!is_steady(&throughput) || !is_steady(&p99)));
          set++) {
         int rc = measure_set(r, set, &throughput, &p99);
         if (rc != 0 && set < r->sets) {

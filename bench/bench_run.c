@@ -24,7 +24,7 @@
 #define START_MS 10000
 #define SURE_MS 60000
 
-void bench_beside(char *path, const char *name) {
+void bench_path_next_to_self(char *path, const char *name) {
     char own[BENCH_PATH / 2];
     ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
     own[n > 0 ? n : 0] = '\0';
@@ -114,7 +114,7 @@ int bench_program_start(struct bench_program *p, char *const argv[], bool watche
     const char *all[ARGS_MAX] = {hangdog, "run", "--quiet", "--spool", p->spool, "--"};
     size_t n = watched ? 6 : 0;
     *p = (struct bench_program){.in = -1, .out = -1};
-    bench_beside(hangdog, "hangdog");
+    bench_path_next_to_self(hangdog, "hangdog");
     all[n++] = argv[0];
     for (size_t i = 1; argv[i] != NULL && n < ARGS_MAX - 1; i++) {
         all[n++] = argv[i];

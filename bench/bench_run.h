@@ -19,7 +19,7 @@ struct bench_program {
 };
 
 /* What lies beside hangdog-bench: "hangdog", "../bench/turns". */
-void bench_beside(char *path, const char *name);
+void bench_path_next_to_self(char *path, const char *name);
 
 /* Starts argv[0], a path. `watched`: under `hangdog run`. `pipes`: `in` and `out` are ours; else both are
  * /dev/null. `cpu`: the only processor it may use; -1: any. It ends with this process. 0, else it said why.

@@ -205,7 +205,7 @@ static double share(unsigned part, unsigned whole) {
     return whole > 0 ? 100.0 * part / whole : NAN;
 }
 
-static void tell(struct totals *t) {
+static void print_totals(struct totals *t) {
     static const char one_stack[] = "one stack at the threshold", ideal[] = "ideal sampler, 50 ms";
     double recall = share(t->found, t->runs), hot = share(t->hot, t->clear),
            cause = share(t->cause, t->clear);
@@ -287,7 +287,7 @@ static int run_seed(uint64_t seed) {
     if (done) {
         count_lanes(lane, lanes, seed, &t);
         bench_set_seed(seed);
-        tell(&t);
+        print_totals(&t);
         bench_set_seed(0);
     }
     munmap(memory, lanes * bytes);

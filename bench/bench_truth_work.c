@@ -20,9 +20,9 @@
 
 /* A function that stays one: its address is what the report is held to. */
 #if defined(__clang__)
-#define ALONE __attribute__((noinline))
+#define NOT_INLINED __attribute__((noinline))
 #else
-#define ALONE __attribute__((noinline, noclone, no_icf))
+#define NOT_INLINED __attribute__((noinline, noclone, no_icf))
 #endif
 #define STAYS_ON_STACK() __asm__ volatile("" ::: "memory") /* after a call: it is no jump */
 
@@ -35,7 +35,7 @@ static struct {
     int client_fd, server_fd;
     uint8_t chunk[CHUNK_BYTES];
     pthread_mutex_t lock;
-    sem_t lock_wanted, lock_held;
+    sem_t lock_wanted, lock_taken;
     _Atomic uint64_t lock_ns;
     pthread_t holder, server;
     bool stop;
@@ -53,7 +53,7 @@ static void *holder_run(void *arg) {
             return NULL;
         }
         pthread_mutex_lock(&work.lock);
-        sem_post(&work.lock_held);
+        sem_post(&work.lock_taken);
         bench_sleep_ns(work.lock_ns);
         pthread_mutex_unlock(&work.lock);
     }
@@ -73,7 +73,7 @@ static void *server_run(void *arg) {
 
 /* ---- the callees ---------------------------------------------------------------------------- */
 
-static ALONE void do_cpu(uint64_t ns) {
+static NOT_INLINED void do_cpu(uint64_t ns) {
     uint64_t until = bench_now_ns() + ns;
     volatile uint64_t x = ns;
     while (bench_now_ns() < until) {
@@ -83,17 +83,17 @@ static ALONE void do_cpu(uint64_t ns) {
     }
 }
 
-static ALONE void do_sleep(uint64_t ns) {
+static NOT_INLINED void do_sleep(uint64_t ns) {
     struct timespec t = {.tv_sec = (time_t)(ns / BENCH_S), .tv_nsec = (long)(ns % BENCH_S)};
     while (nanosleep(&t, &t) != 0) {
     }
     STAYS_ON_STACK();
 }
 
-static ALONE void do_lock(uint64_t ns) {
+static NOT_INLINED void do_lock(uint64_t ns) {
     work.lock_ns = ns;
     sem_post(&work.lock_wanted);
-    while (sem_wait(&work.lock_held) != 0) {
+    while (sem_wait(&work.lock_taken) != 0) {
     }
     pthread_mutex_lock(&work.lock);
     pthread_mutex_unlock(&work.lock);
@@ -102,7 +102,7 @@ static ALONE void do_lock(uint64_t ns) {
 
 /* Writes to a file that must be on the disk each time: the thread waits for the device nearly all the time.
  */
-static ALONE void do_disk(uint64_t ns) {
+static NOT_INLINED void do_disk(uint64_t ns) {
     uint64_t until = bench_now_ns() + ns;
     for (unsigned i = 0; bench_now_ns() < until; i++) {
         if (pwrite(work.disk_fd, work.chunk, CHUNK_BYTES, (off_t)(i % CHUNKS) * CHUNK_BYTES) < 0 ||
@@ -114,7 +114,7 @@ static ALONE void do_disk(uint64_t ns) {
     STAYS_ON_STACK();
 }
 
-static ALONE void do_network(uint64_t ns) {
+static NOT_INLINED void do_network(uint64_t ns) {
     char answer;
     if (send(work.client_fd, &ns, sizeof ns, 0) != sizeof ns || recv(work.client_fd, &answer, 1, 0) != 1) {
         perror("hangdog-bench: truth: socket");
@@ -128,7 +128,7 @@ static ALONE void do_network(uint64_t ns) {
 typedef void (*truth_function)(uint64_t ns);
 
 #define FUNCTION(kind, n)                             \
-    static ALONE void kind##_##n(uint64_t ns) {       \
+    static NOT_INLINED void kind##_##n(uint64_t ns) { \
         do_##kind(ns);                                \
         __asm__ volatile("# " #kind #n ::: "memory"); \
     }
@@ -169,14 +169,14 @@ bool truth_function_at(uint64_t address, int *kind, int *function) {
  * own. */
 typedef void (*truth_chain)(unsigned levels, truth_function function, uint64_t ns);
 
-#define CHAIN(n)                                                                         \
-    static ALONE void chain_##n(unsigned levels, truth_function function, uint64_t ns) { \
-        if (levels > 1) {                                                                \
-            chain_##n(levels - 1, function, ns);                                         \
-        } else {                                                                         \
-            function(ns);                                                                \
-        }                                                                                \
-        __asm__ volatile("# chain" #n ::: "memory");                                     \
+#define CHAIN(n)                                                                               \
+    static NOT_INLINED void chain_##n(unsigned levels, truth_function function, uint64_t ns) { \
+        if (levels > 1) {                                                                      \
+            chain_##n(levels - 1, function, ns);                                               \
+        } else {                                                                               \
+            function(ns);                                                                      \
+        }                                                                                      \
+        __asm__ volatile("# chain" #n ::: "memory");                                           \
     }
 CHAIN(0)
 CHAIN(1)
@@ -194,7 +194,7 @@ static uint64_t run_delay_ns(void) {
     return second != NULL ? strtoull(second, NULL, 10) : 0;
 }
 
-static ALONE void run_segments(struct truth_stall *s) {
+static NOT_INLINED void run_segments(struct truth_stall *s) {
     for (unsigned i = 0; i < s->count; i++) {
         struct truth_segment *g = &s->segment[i];
         truth_function function = functions[g->kind][g->function];
@@ -212,7 +212,7 @@ static ALONE void run_segments(struct truth_stall *s) {
     }
 }
 
-static ALONE void descend(unsigned levels, struct truth_stall *s) {
+static NOT_INLINED void descend(unsigned levels, struct truth_stall *s) {
     if (levels > 1) {
         descend(levels - 1, s);
     } else {
@@ -259,7 +259,7 @@ int truth_work_open(const char *folder) {
     work.schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     work.disk_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     bool fine = work.schedstat_fd >= 0 && work.disk_fd >= 0 && connect_pair() == 0 &&
-                sem_init(&work.lock_wanted, 0, 0) == 0 && sem_init(&work.lock_held, 0, 0) == 0 &&
+                sem_init(&work.lock_wanted, 0, 0) == 0 && sem_init(&work.lock_taken, 0, 0) == 0 &&
                 pthread_create(&work.holder, NULL, holder_run, NULL) == 0 &&
                 pthread_create(&work.server, NULL, server_run, NULL) == 0;
     if (!fine) {

@@ -26,25 +26,25 @@ struct set {
 };
 
 /* What so many turns took, each, in nanoseconds; NAN when it cannot be told. */
-static double ask(const struct bench_program *p, struct turns_asked asked) {
+static double ask(const struct bench_program *p, struct turns_wanted wanted) {
     double took;
-    if (write(p->in, &asked, sizeof asked) != sizeof asked ||
+    if (write(p->in, &wanted, sizeof wanted) != sizeof wanted ||
         read(p->out, &took, sizeof took) != sizeof took) {
         return NAN;
     }
-    return took / (asked.waiting + asked.empty);
+    return took / (wanted.waiting + wanted.empty);
 }
 
-static bool run_rounds(struct set *sets, unsigned rounds, struct turns_asked asked) {
+static bool run_rounds(struct set *sets, unsigned rounds, struct turns_wanted wanted) {
     bool all = true;
     for (unsigned r = 0; r < rounds; r++) {
         for (unsigned s = 0; s < SETS; s++) {
             for (unsigned n = 0; n < KINDS; n++) {
                 unsigned kind = r % 2 == 0 ? n : KINDS - 1 - n;
                 const struct bench_program *p = &sets[s].program[kind];
-                struct turns_asked few = {(asked.waiting + 9) / 10, (asked.empty + 9) / 10};
+                struct turns_wanted few = {(wanted.waiting + 9) / 10, (wanted.empty + 9) / 10};
                 ask(p, few); /* it may have slept, and its monitor with it */
-                sets[s].ns[kind][r] = ask(p, asked);
+                sets[s].ns[kind][r] = ask(p, wanted);
                 all = all && isfinite(sets[s].ns[kind][r]);
             }
         }
@@ -62,10 +62,10 @@ static double more(const struct set *s, unsigned a, unsigned b, unsigned rounds)
     return 100 * bench_median(difference, rounds) / bench_median(base, rounds);
 }
 
-static int measure(struct set *sets, const char *name, struct turns_asked asked, double target) {
+static int measure(struct set *sets, const char *name, struct turns_wanted wanted, double target) {
     unsigned rounds = bench_options.fast ? 10 : ROUNDS_MAX;
     double watched[SETS], again[SETS], plain_ns[SETS];
-    if (!run_rounds(sets, rounds, asked)) {
+    if (!run_rounds(sets, rounds, wanted)) {
         fprintf(stderr, "hangdog-bench: %s was not measured: a program ended early\n", name);
         return 1;
     }
@@ -89,7 +89,7 @@ static int start(struct set *sets) {
     char path[BENCH_PATH], cpu_text[16];
     int first, cpu;
     bench_two_processors(&first, &cpu);
-    bench_beside(path, "../bench/turns");
+    bench_path_next_to_self(path, "../bench/turns");
     snprintf(cpu_text, sizeof cpu_text, "%d", cpu);
     char *argv[] = {path, cpu_text, NULL};
     int rc = 0;
@@ -113,8 +113,8 @@ int bench_turn_preload(void) {
         sets[i / KINDS].program[i % KINDS] = (struct bench_program){.in = -1, .out = -1};
     }
     int rc = start(sets);
-    rc = rc == 0 ? measure(sets, "turn.preload.waiting", (struct turns_asked){.waiting = 5000}, 8) : rc;
-    rc = rc == 0 ? measure(sets, "turn.preload.empty", (struct turns_asked){.empty = 25000}, 25) : rc;
+    rc = rc == 0 ? measure(sets, "turn.preload.waiting", (struct turns_wanted){.waiting = 5000}, 8) : rc;
+    rc = rc == 0 ? measure(sets, "turn.preload.empty", (struct turns_wanted){.empty = 25000}, 25) : rc;
     for (unsigned i = 0; i < SETS * KINDS; i++) {
         bench_program_end(&sets[i / KINDS].program[i % KINDS]);
     }

@@ -66,7 +66,7 @@ static int help(int argc, char **argv) {
         return run_command(argv[1], 2, words);
     }
     help_print(stdout, &command_hangdog);
-    return written("the help");
+    return error_check_stdout("the help");
 }
 
 int main(int argc, char **argv) {

@@ -81,7 +81,7 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv) {
     struct hd_record *r = take_link();
     clean_preload();
     if (r != NULL) {
-        hd_process_begin(r, is_zygote(argv));
+        hd_attach_begin(r, is_zygote(argv));
     }
     errno = saved;
 }

@@ -87,10 +87,10 @@ bool dw_may_open_split(const struct module *m, Dwarf_Die *unit) {
         free(real);
         return false;
     }
-    int beside = name[0] == '/' ? 0 : (int)(base_of(real) - real);
-    bool may = may_be_opened("%s.dwp", real) && may_be_opened("%.*s%s", beside, real, name);
+    int folder_bytes = name[0] == '/' ? 0 : (int)(base_of(real) - real);
+    bool may = may_be_opened("%s.dwp", real) && may_be_opened("%.*s%s", folder_bytes, real, name);
     if (name[0] != '/' && folder != NULL)
-        may = may && may_be_opened("%.*s%s/%s", folder[0] == '/' ? 0 : beside, real, folder, name);
+        may = may && may_be_opened("%.*s%s/%s", folder[0] == '/' ? 0 : folder_bytes, real, folder, name);
     free(real);
     return may;
 }

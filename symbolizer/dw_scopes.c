@@ -11,7 +11,7 @@
 #define LOOKED_AT_MAX 10000000 /* of a unit: a file may lead in circles, too */
 
 /* What has functions and is none. */
-static bool may_hold_functions(int tag) {
+static bool may_contain_functions(int tag) {
     switch (tag) {
     case DW_TAG_namespace:
     case DW_TAG_module:
@@ -30,7 +30,7 @@ static bool is_function(int tag) {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-static bool may_hold_code(int tag) {
+static bool may_contain_code(int tag) {
     return is_function(tag) || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
            tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
 }
@@ -75,7 +75,7 @@ static size_t look(Dwarf_Die *unit, Dwarf_Addr addr, bool inside_others, Dwarf_D
     bool more = dwarf_child(unit, &w.at[0]) == 0;
     for (unsigned looked_at = 0; more && looked_at < LOOKED_AT_MAX; looked_at++) {
         int tag = dwarf_tag(&w.at[w.level]);
-        bool code = may_hold_code(tag), here = code && dwarf_haspc(&w.at[w.level], addr) > 0;
+        bool code = may_contain_code(tag), here = code && dwarf_haspc(&w.at[w.level], addr) > 0;
         if (w.level + 1 == DW_LEVELS_MAX)
             return 0;
         if (here && is_function(tag) && count < DW_LEVELS_MAX)
@@ -85,7 +85,7 @@ static size_t look(Dwarf_Die *unit, Dwarf_Addr addr, bool inside_others, Dwarf_D
             w.level = 0;
             inside = true;
         }
-        bool down = here || (!inside && (may_hold_functions(tag) || (code && inside_others)));
+        bool down = here || (!inside && (may_contain_functions(tag) || (code && inside_others)));
         more = (down && go_down(&w)) || (!here && go_on(&w, !inside));
     }
     turn_round(found, count);

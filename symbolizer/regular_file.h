@@ -2,8 +2,8 @@
  *
  * Opening a file that somebody else has named. Ordinary code.
  */
-#ifndef SYMBOLIZER_ORDINARY_FILE_H
-#define SYMBOLIZER_ORDINARY_FILE_H
+#ifndef SYMBOLIZER_REGULAR_FILE_H
+#define SYMBOLIZER_REGULAR_FILE_H
 
 #include <sys/stat.h>
 

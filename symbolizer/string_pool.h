@@ -2,8 +2,8 @@
  *
  * Strings that live as long as the symbolizer, each kept once.
  */
-#ifndef SYMBOLIZER_STRINGS_H
-#define SYMBOLIZER_STRINGS_H
+#ifndef SYMBOLIZER_STRING_POOL_H
+#define SYMBOLIZER_STRING_POOL_H
 
 #include <stddef.h>
 

@@ -47,7 +47,7 @@ static void must(ssize_t moved, size_t wanted) {
 }
 
 int main(int argc, char **argv) {
-    struct turns_asked left = {0};
+    struct turns_wanted left = {0};
     struct epoll_event event;
     uint64_t one = 1, n;
     double from = 0;

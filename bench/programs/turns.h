@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-struct turns_asked {
+struct turns_wanted {
     uint32_t waiting; /* an eventfd is written, waited for, read */
     uint32_t empty;   /* epoll_wait with zero timeout that finds nothing */
 };

@@ -25,7 +25,7 @@ static void *do_it(void *work) {
     return NULL;
 }
 
-bool thread_start(pthread_t *thread, size_t stack_bytes, void (*call)(void *), void *argument) {
+bool deep_stack_start(pthread_t *thread, size_t stack_bytes, void (*call)(void *), void *argument) {
     pthread_attr_t attributes;
     struct work *w = malloc(sizeof *w); /* the thread's: it may outlive the caller */
     if (w == NULL || pthread_attr_init(&attributes) != 0) {
@@ -44,7 +44,7 @@ bool thread_start(pthread_t *thread, size_t stack_bytes, void (*call)(void *), v
 
 void on_a_deep_stack(void (*call)(void *), void *argument) {
     pthread_t thread;
-    if (MAY_START && thread_start(&thread, DEEP_STACK_BYTES, call, argument)) {
+    if (MAY_START && deep_stack_start(&thread, DEEP_STACK_BYTES, call, argument)) {
         pthread_join(thread, NULL);
     } else {
         call(argument); /* what there is may be enough */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /* Calls it on a new thread. False: there is no thread. */
-bool thread_start(pthread_t *thread, size_t stack_bytes, void (*call)(void *), void *argument);
+bool deep_stack_start(pthread_t *thread, size_t stack_bytes, void (*call)(void *), void *argument);
 
 /* Calls it on a thread that has room for what debug information asks of a stack, and waits for its end. */
 void on_a_deep_stack(void (*call)(void *), void *argument);

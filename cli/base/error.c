@@ -10,7 +10,7 @@
 #include "cli/base/output.h"
 #include "cli/base/sanitize.h"
 
-void problem_set(struct problem *p, const char *format, ...) {
+void error_set(struct problem *p, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(p->text, sizeof p->text, format, args);
@@ -30,11 +30,11 @@ int error_print(const struct problem *p) {
     char line[sizeof "hangdog: " + sizeof own_line + 2 * PROBLEM_BYTES];
     struct problem plain = *p;
     /* Names in it come from anywhere, and each part stays one line. */
-    plain_text(plain.text);
-    plain_text(plain.command);
+    sanitize_text(plain.text);
+    sanitize_text(plain.command);
     const char *between = plain.command[0] == '\0' ? "" : isatty(STDERR_FILENO) ? own_line : same_line;
     int n = snprintf(line, sizeof line, "hangdog: %s%s%s\n", plain.text, between, plain.command);
-    say_whole(line, (size_t)n);
+    output_write(line, (size_t)n);
     return EXIT_ERROR;
 }
 
@@ -57,7 +57,7 @@ int print_error_try(const char *command, const char *format, ...) {
     return error_print(&p);
 }
 
-int written(const char *what) {
+int error_check_stdout(const char *what) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;

@@ -15,7 +15,7 @@ struct problem {
     char text[PROBLEM_BYTES];
     char command[PROBLEM_BYTES]; /* one that helps; empty: none */
 };
-void problem_set(struct problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void error_set(struct problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* After problem_set. */
 void error_try(struct problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -23,10 +23,9 @@ void error_try(struct problem *p, const char *format, ...) __attribute__((format
 int print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int print_error_try(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int error_print(const struct problem *p);
-#define complain print_error /* the name before */
 
 /* Everything that was printed is written: 0. Else an error that names it, and its status; none where the
  * reader of a pipe has gone. */
-int written(const char *what);
+int error_check_stdout(const char *what);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * How much memory a control group leaves, and whom it ended for want of it. Ordinary code.
  */
-#ifndef HD_MEMORY_ROOM_H
-#define HD_MEMORY_ROOM_H
+#ifndef CLI_MEMORY_LIMIT_H
+#define CLI_MEMORY_LIMIT_H
 
 #include <stdint.h>
 

@@ -54,8 +54,8 @@ static void put_part(struct writer *w, const struct message_part *part, bool fir
     char text[PART_BYTES], command[PART_BYTES];
     snprintf(text, sizeof text, "%s", part->text);
     snprintf(command, sizeof command, "%s", part->command != NULL ? part->command : "");
-    plain_text(text);
-    plain_text(command);
+    sanitize_text(text);
+    sanitize_text(command);
     if (!first && w->terminal) {
         new_line(w);
     } else if (!first) {
@@ -97,7 +97,7 @@ void message_print(const char *colour, const struct message_part *parts, size_t 
     size_t bytes;
     char *text = message_text(colour, parts, count, &bytes);
     if (text != NULL) {
-        say_whole(text, bytes);
+        output_write(text, bytes);
     }
     free(text);
 }

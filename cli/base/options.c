@@ -63,7 +63,8 @@ int options_wrong_use(const struct command *c, const char *format, ...) {
         print_error("%s", text);
         return c->wrong_use != 0 ? c->wrong_use : EXIT_USAGE;
     }
-    snprintf(command, sizeof command, "%s%s%s --help", own_command(), c->name[0] != '\0' ? " " : "", c->name);
+    snprintf(command, sizeof command, "%s%s%s --help", shell_own_command(), c->name[0] != '\0' ? " " : "",
+             c->name);
     print_error_try(command, "%s", text);
     return c->wrong_use != 0 ? c->wrong_use : EXIT_USAGE;
 }
@@ -297,10 +298,10 @@ static bool help_or_version(const struct command *c, int *status) {
     terminal_choose_colour(common.color);
     if (common.help) {
         help_print(stdout, c);
-        *status = written("the help");
+        *status = error_check_stdout("the help");
     } else if (common.version) {
         puts("hangdog " HANGDOG_VERSION);
-        *status = written("the version");
+        *status = error_check_stdout("the version");
     }
     return common.help || common.version;
 }

@@ -18,7 +18,7 @@ void output_share(struct output_state *shared) {
     state = shared;
 }
 
-bool say_has_room(void) {
+bool output_has_space(void) {
     struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
     return poll(&fd, 1, 0) != 0;
 }
@@ -32,7 +32,7 @@ static bool wait_for_room(void) {
         }
         waited_s += atomic_load(&state->in_haste);
     }
-    return say_has_room();
+    return output_has_space();
 }
 
 static size_t piece_of(const char *text, size_t bytes) {
@@ -58,7 +58,7 @@ static void write_whole(const char *text, size_t bytes) {
     }
 }
 
-void say_whole(const char *text, size_t bytes) {
+void output_write(const char *text, size_t bytes) {
     atomic_store(&state->taken_ns, hd_os_now_ns());
     atomic_store(&state->writing, true);
     write_whole(text, bytes);

@@ -22,9 +22,9 @@ void output_share(struct output_state *state);
 
 /* Writes all of it, also where the program has made stderr non-blocking. One write where possible: output of
  * the program does not come in between. */
-void say_whole(const char *text, size_t bytes);
+void output_write(const char *text, size_t bytes);
 
 /* Whether a line can be written without waiting for the reader. */
-bool say_has_room(void);
+bool output_has_space(void);
 
 #endif

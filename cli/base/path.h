@@ -2,8 +2,8 @@
  *
  * The last part of a path, as reports and messages show it. Ordinary code.
  */
-#ifndef CLI_BASE_NAME_H
-#define CLI_BASE_NAME_H
+#ifndef CLI_PATH_H
+#define CLI_PATH_H
 
 #include <string.h>
 

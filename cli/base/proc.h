@@ -2,8 +2,8 @@
  *
  * What /proc says of a process; 0 is our own, whatever its number there. Ordinary code.
  */
-#ifndef CLI_PROC_OF_H
-#define CLI_PROC_OF_H
+#ifndef CLI_PROC_H
+#define CLI_PROC_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -23,7 +23,7 @@ static size_t next(const char *text, size_t left, bool *control) {
     return bytes;
 }
 
-bool is_plain_text(const char *text) {
+bool sanitize_is_plain(const char *text) {
     bool plain = true, control;
     for (size_t n, left = strlen(text); plain && left > 0; text += n, left -= n) {
         n = next(text, left, &control);
@@ -32,7 +32,7 @@ bool is_plain_text(const char *text) {
     return plain;
 }
 
-void plain_text(char *text) {
+void sanitize_text(char *text) {
     char *to = text;
     bool control;
     for (size_t n, left = strlen(text); left > 0; text += n, left -= n) {
@@ -47,7 +47,7 @@ void plain_text(char *text) {
     *to = '\0';
 }
 
-void render_text(FILE *out, const char *text) {
+void sanitize_print(FILE *out, const char *text) {
     bool control;
     for (size_t n, left = text != NULL ? strlen(text) : 0; left > 0; text += n, left -= n) {
         n = next(text, left, &control);
@@ -58,7 +58,7 @@ void render_text(FILE *out, const char *text) {
     }
 }
 
-const char *by_count(int64_t count, const char *one, const char *other) {
+const char *cli_plural(int64_t count, const char *one, const char *other) {
     return count == 1 ? one : other;
 }
 
@@ -75,7 +75,7 @@ static int put_json(const char *text, size_t left, void *out) {
     return ferror((FILE *)out) ? -1 : 0;
 }
 
-int render_json(FILE *out, const json_t *json, size_t flags) {
+int sanitize_print_json(FILE *out, const json_t *json, size_t flags) {
     flags |= JSON_REAL_PRECISION(15); /* with more 0.9871 would be 0.98709999999999998 */
     return json_dump_callback(json, put_json, out, flags) == 0 && fputc('\n', out) != EOF ? 0 : -1;
 }

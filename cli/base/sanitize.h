@@ -2,8 +2,8 @@
  *
  * Texts that come from anywhere, for a terminal: no character of them is one that it obeys. Ordinary code.
  */
-#ifndef CLI_PLAIN_TEXT_H
-#define CLI_PLAIN_TEXT_H
+#ifndef CLI_SANITIZE_H
+#define CLI_SANITIZE_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -11,17 +11,17 @@
 #include <stdio.h>
 
 /* All of it is UTF-8 without control characters: what a terminal shows is what it is. */
-bool is_plain_text(const char *text);
+bool sanitize_is_plain(const char *text);
 /* Each control character becomes a question mark. */
-void plain_text(char *text);
+void sanitize_text(char *text);
 /* The same, written; NULL is an empty text. */
-void render_text(FILE *out, const char *text);
+void sanitize_print(FILE *out, const char *text);
 
 /* What agrees with a number of things: by_count(n, "", "s"), by_count(n, "was", "were"). */
-const char *by_count(int64_t count, const char *one, const char *other);
+const char *cli_plural(int64_t count, const char *one, const char *other);
 
 /* A JSON text and a new line, in which control characters are escaped, and only they; numbers are as they
  * were read. 0, or -1 when `out` cannot be written. */
-int render_json(FILE *out, const json_t *json, size_t flags);
+int sanitize_print_json(FILE *out, const json_t *json, size_t flags);
 
 #endif

@@ -25,7 +25,7 @@ static void quote_bytes(char *to, size_t size, const char *path) {
 }
 
 void quote_word(char *to, size_t size, const char *path) {
-    if (!is_plain_text(path)) {
+    if (!sanitize_is_plain(path)) {
         quote_bytes(to, size, path);
         return;
     }
@@ -46,7 +46,7 @@ void quote_spool(char *to, size_t size, const char *path) {
     quote_word(to + n, size - (size_t)n, path);
 }
 
-const char *own_command(void) {
+const char *shell_own_command(void) {
     static char word[4 * PATH_MAX];
     if (strchr(program_invocation_name, '/') == NULL) {
         return "hangdog";

@@ -2,8 +2,8 @@
  *
  * Commands that a person may copy. Ordinary code.
  */
-#ifndef CLI_QUOTE_H
-#define CLI_QUOTE_H
+#ifndef CLI_SHELL_QUOTE_H
+#define CLI_SHELL_QUOTE_H
 
 #include <stddef.h>
 
@@ -13,6 +13,6 @@ void quote_word(char *to, size_t size, const char *path);
 void quote_spool(char *to, size_t size, const char *path);
 /* The word that starts this command again: the path by which it was started, where a shell would not find it
  * by its name. */
-const char *own_command(void);
+const char *shell_own_command(void);
 
 #endif

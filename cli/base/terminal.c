@@ -10,10 +10,10 @@
 #define COLUMNS_MIN 20
 #define COLUMNS_MAX 10000
 
-static const char *chosen;
+static const char *color_option;
 
 void terminal_choose_colour(const char *when) {
-    chosen = when;
+    color_option = when;
 }
 
 static bool is_set(const char *name) {
@@ -23,8 +23,8 @@ static bool is_set(const char *name) {
 
 bool terminal_wants_colour(int fd) {
     const char *terminal = getenv("TERM");
-    if (chosen != NULL && strcmp(chosen, "auto") != 0) {
-        return strcmp(chosen, "always") == 0;
+    if (color_option != NULL && strcmp(color_option, "auto") != 0) {
+        return strcmp(color_option, "always") == 0;
     }
     if (is_set("NO_COLOR")) {
         return false;

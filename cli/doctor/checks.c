@@ -32,9 +32,9 @@ void checks_add(struct checks *c, const char *name, enum check_status status, co
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    plain_text(text);
+    sanitize_text(text);
     snprintf(command, sizeof command, "%s", fix != NULL ? fix : "");
-    plain_text(command);
+    sanitize_text(command);
     json_object_set_new(one, "check", json_string(name));
     json_object_set_new(one, "status", json_string(status_names[status]));
     json_object_set_new(one, "detail", json_stringn_nocheck(text, strlen(text)));

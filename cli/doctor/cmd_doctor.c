@@ -88,11 +88,11 @@ static int cmd_doctor(int argc, char **argv) {
         target_checks_process(&checks, (pid_t)atoi(argv[first]));
     }
     if (o.json) {
-        render_json(stdout, checks.all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        sanitize_print_json(stdout, checks.all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     } else {
         checks_print(&checks, options_quiet());
     }
-    status = written("the checks");
+    status = error_check_stdout("the checks");
     status = checks.failed ? EXIT_ERROR : status;
     checks_end(&checks);
     return status;

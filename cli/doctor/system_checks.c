@@ -201,8 +201,8 @@ static void check_dump(struct checks *c) {
 }
 
 static void check_seccomp(struct checks *c) {
-    const char *deadly = filters_deadly_call(false);
-    int filters = deadly == NULL ? filters_tried() : 0;
+    const char *deadly = seccomp_deadly_call(false);
+    int filters = deadly == NULL ? seccomp_trial_filters() : 0;
     if (deadly != NULL) {
         checks_add(c, "seccomp", CHECK_FAIL, NULL,
                    "a seccomp filter of this shell or container ends a process that calls %s: let it pass",

@@ -167,7 +167,7 @@ void target_checks_process(struct checks *c, pid_t pid) {
     file[n > 0 ? n : 0] = '\0';
     if (!can_be_read(pid)) {
         bool other = proc_number(pid, "Uid:", 10) != geteuid();
-        snprintf(fix, sizeof fix, "sudo %s dump %d", own_command(), (int)pid);
+        snprintf(fix, sizeof fix, "sudo %s dump %d", shell_own_command(), (int)pid);
         checks_add(c, "process", geteuid() == 0 ? CHECK_FAIL : CHECK_WARN, geteuid() == 0 ? NULL : fix,
                    "%d cannot be read: %s%s", (int)pid, strerror(errno),
                    other && geteuid() != 0 ? " (another user's)" : "");

@@ -78,10 +78,10 @@ static int print(const json_t *report, const json_t *notes, const struct options
                                         .width = render_width(stdout),
                                         .all_frames = o->all_frames,
                                         .notes = notes};
-    int rc = o->json ? render_json(stdout, report, JSON_INDENT(2) | JSON_PRESERVE_ORDER)
+    int rc = o->json ? sanitize_print_json(stdout, report, JSON_INDENT(2) | JSON_PRESERVE_ORDER)
                      : dump_text(stdout, report, &text);
     return rc != 0 && errno != EPIPE ? print_error("cannot write the stacks: %s", strerror(errno))
-                                     : written("the stacks");
+                                     : error_check_stdout("the stacks");
 }
 
 static int dump(const struct live_process *p, const struct options *o) {

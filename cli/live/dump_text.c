@@ -33,11 +33,11 @@ static void put_stack(const struct dump_page *p, const json_t *stack) {
 
 /* "waits for 10.0.0.5:5432 in poll", "runs, 97% CPU". */
 static void put_state(const struct dump_page *p, const json_t *thread) {
-    const char *state = member_text(thread, "state"), *error = member_text(thread, "error");
-    const char *detail = member_text(json_object_get(thread, "cause"), "detail");
+    const char *state = value_text(thread, "state"), *error = value_text(thread, "error");
+    const char *detail = value_text(json_object_get(thread, "cause"), "detail");
     const json_t *cpu = json_object_get(thread, "cpu_percent");
     if (detail != NULL) {
-        render_text(p->page.out, detail);
+        sanitize_print(p->page.out, detail);
     } else if (cpu != NULL) {
         fprintf(p->page.out, "runs, %.0f%% CPU%s", json_number_value(cpu),
                 json_object_get(thread, "stack") != NULL ? "" : "; its stack: --running");
@@ -47,16 +47,16 @@ static void put_state(const struct dump_page *p, const json_t *thread) {
         fputs("has ended", p->page.out);
     } else if (error != NULL) {
         fputs("no stack: ", p->page.out);
-        render_text(p->page.out, error);
+        sanitize_print(p->page.out, error);
     } else {
-        render_text(p->page.out, state);
+        sanitize_print(p->page.out, state);
     }
 }
 
 /* Threads that do the same, at the same place. */
 struct group {
     char *state, *stack; /* their texts */
-    bool alone;          /* the main thread */
+    bool single;         /* the main thread */
     size_t *member, count, room;
 };
 
@@ -66,7 +66,7 @@ struct groups {
 };
 
 static bool is_main(const struct dump_page *p, const json_t *thread) {
-    return member_int(thread, "tid") == member_int(json_object_get(p->page.report, "app"), "pid");
+    return value_int(thread, "tid") == value_int(json_object_get(p->page.report, "app"), "pid");
 }
 
 /* What `put` prints. Caller frees; NULL: no memory. */
@@ -98,15 +98,15 @@ static bool add_group(struct groups *groups) {
 }
 
 /* The group of these texts, made if there is none; NULL: no memory. Takes them. */
-static struct group *group_of(struct groups *groups, char *state, char *stack, bool alone) {
+static struct group *group_of(struct groups *groups, char *state, char *stack, bool single) {
     struct group *found = NULL;
-    for (size_t i = 0; !alone && state != NULL && stack != NULL && i < groups->count && found == NULL; i++) {
+    for (size_t i = 0; !single && state != NULL && stack != NULL && i < groups->count && found == NULL; i++) {
         struct group *g = &groups->item[i];
-        found = !g->alone && strcmp(g->state, state) == 0 && strcmp(g->stack, stack) == 0 ? g : NULL;
+        found = !g->single && strcmp(g->state, state) == 0 && strcmp(g->stack, stack) == 0 ? g : NULL;
     }
     if (found == NULL && state != NULL && stack != NULL && add_group(groups)) {
         found = &groups->item[groups->count - 1];
-        *found = (struct group){.state = state, .stack = stack, .alone = alone};
+        *found = (struct group){.state = state, .stack = stack, .single = single};
         return found;
     }
     free(state);
@@ -132,7 +132,7 @@ static char *group_line(const struct dump_page *p, const struct group *g) {
     enum { SHOWN = 3 };
     const json_t *threads = json_object_get(p->page.report, "threads");
     const json_t *first = json_array_get(threads, g->member[0]);
-    const char *name = member_text(first, "name");
+    const char *name = value_text(first, "name");
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
@@ -140,7 +140,7 @@ static char *group_line(const struct dump_page *p, const struct group *g) {
         return NULL;
     }
     if (g->count == 1) {
-        fprintf(out, "thread %" PRId64, member_int(first, "tid"));
+        fprintf(out, "thread %" PRId64, value_int(first, "tid"));
     } else {
         fprintf(out, "%zu threads", g->count);
     }
@@ -148,7 +148,7 @@ static char *group_line(const struct dump_page *p, const struct group *g) {
     fputs(is_main(p, first) ? " (main)" : "", out);
     for (size_t i = 0; g->count > 1 && i < g->count && i < SHOWN; i++) {
         fprintf(out, "%s%" PRId64, i == 0 ? " (" : " ",
-                member_int(json_array_get(threads, g->member[i]), "tid"));
+                value_int(json_array_get(threads, g->member[i]), "tid"));
     }
     fprintf(out, "%s  %s%s",
             g->count > SHOWN ? " ...)"
@@ -202,15 +202,15 @@ static void put_head(const struct dump_page *p, size_t threads) {
     const json_t *app = json_object_get(p->page.report, "app");
     char when[RENDER_TIME_BYTES];
     fputs(p->page.style.bold, p->page.out);
-    render_text(p->page.out, member_text(app, "name"));
-    fprintf(p->page.out, "[%" PRId64 "], %zu thread%s, %s%s\n", member_int(app, "pid"), threads,
-            by_count((int64_t)threads, "", "s"),
-            render_clock(when, member_text(p->page.report, "started_at")), p->page.style.end);
+    sanitize_print(p->page.out, value_text(app, "name"));
+    fprintf(p->page.out, "[%" PRId64 "], %zu thread%s, %s%s\n", value_int(app, "pid"), threads,
+            cli_plural((int64_t)threads, "", "s"),
+            render_clock(when, value_text(p->page.report, "started_at")), p->page.style.end);
 }
 
 /* What was done to the process, and what the text leaves out. */
 static void put_hidden(const struct dump_page *p) {
-    double pause_us = (double)member_int(json_object_get(p->page.report, "monitor"), "pause_total_ns") / 1e3;
+    double pause_us = (double)value_int(json_object_get(p->page.report, "monitor"), "pause_total_ns") / 1e3;
     if (pause_us > 0) {
         fprintf(p->page.out, "%s(stopped running threads for %.0f us in all)%s\n", p->page.style.dim,
                 pause_us, p->page.style.end);
@@ -236,7 +236,7 @@ int dump_text(FILE *out, const json_t *report, const struct render_options *o) {
     put_hidden(&p);
     for (size_t i = 0; i < json_array_size(o->notes); i++) {
         fputs(p.page.style.dim, out);
-        render_text(out, json_string_value(json_array_get(o->notes, i)));
+        sanitize_print(out, json_string_value(json_array_get(o->notes, i)));
         fprintf(out, "%s\n", p.page.style.end);
     }
     return fflush(out) == 0 && !ferror(out) ? 0 : -1;

@@ -38,7 +38,7 @@ static void read_exe(int pid, char *path, size_t size) {
 void live_process_name(int pid, char *name, size_t size) {
     char file[32], comm[64], path[4096];
     snprintf(file, sizeof file, "/proc/%d/comm", pid);
-    long n = hd_read_text(AT_FDCWD, file, comm, sizeof comm);
+    long n = hd_proc_read(AT_FDCWD, file, comm, sizeof comm);
     comm[n > 0 ? n - 1 : 0] = '\0';
     read_exe(pid, path, sizeof path);
     const char *base = base_name(path);
@@ -49,28 +49,28 @@ void live_process_name(int pid, char *name, size_t size) {
 /* ---- why it cannot be read ------------------------------------------------------------------ */
 
 static const char *number_in(const char *status, const char *key) {
-    const char *at = hd_find_line(status, key);
+    const char *at = hd_proc_find_line(status, key);
     return at != NULL ? at + strspn(at, " \t") : "";
 }
 
 static int yama_scope(void) {
     char text[16];
-    return hd_read_text(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof text) > 0 ? atoi(text)
+    return hd_proc_read(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof text) > 0 ? atoi(text)
                                                                                                : 0;
 }
 
 static void say_denied(const struct live_process *p, struct problem *why) {
     int scope = yama_scope();
     if (geteuid() != 0) {
-        problem_set(why, "cannot dump process %d: %s", p->pid,
-                    p->uid != geteuid() ? "it needs root or the same user"
-                    : scope > 0         ? "kernel.yama.ptrace_scope allows only root"
-                                        : "its memory is closed to its own user");
-        error_try(why, "sudo %s dump %d", own_command(), p->pid);
+        error_set(why, "cannot dump process %d: %s", p->pid,
+                  p->uid != geteuid() ? "it needs root or the same user"
+                  : scope > 0         ? "kernel.yama.ptrace_scope allows only root"
+                                      : "its memory is closed to its own user");
+        error_try(why, "sudo %s dump %d", shell_own_command(), p->pid);
     } else if (scope == 3) {
-        problem_set(why, "cannot dump process %d: kernel.yama.ptrace_scope is 3 until the next boot", p->pid);
+        error_set(why, "cannot dump process %d: kernel.yama.ptrace_scope is 3 until the next boot", p->pid);
     } else {
-        problem_set(why, "cannot dump process %d: CAP_SYS_PTRACE is missing here", p->pid);
+        error_set(why, "cannot dump process %d: CAP_SYS_PTRACE is missing here", p->pid);
         error_try(why, "docker run --cap-add SYS_PTRACE ...");
     }
 }
@@ -89,7 +89,7 @@ static bool is_foreign(int pid, struct problem *why) {
         return false;
     }
     if (e.e_ident[EI_CLASS] != ELFCLASS64) {
-        problem_set(why, "cannot dump process %d: it is a 32-bit program", pid);
+        error_set(why, "cannot dump process %d: it is a 32-bit program", pid);
         error_try(why, "eu-stack -p %d", pid);
         return true;
     }
@@ -116,17 +116,17 @@ static int open_folder(int pid, struct live_process *p, struct problem *why) {
     snprintf(path, sizeof path, "/proc/%d", pid);
     p->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (p->proc_fd < 0) {
-        problem_set(why,
-                    errno == ENOENT ? "cannot dump process %d: there is no such process"
-                                    : "cannot dump process %d: its folder of /proc cannot be opened",
-                    pid);
+        error_set(why,
+                  errno == ENOENT ? "cannot dump process %d: there is no such process"
+                                  : "cannot dump process %d: its folder of /proc cannot be opened",
+                  pid);
     }
     return p->proc_fd;
 }
 
 bool live_process_lives(const struct live_process *p) {
     char status[4096];
-    return hd_read_text(p->proc_fd, "status", status, sizeof status) > 0 &&
+    return hd_proc_read(p->proc_fd, "status", status, sizeof status) > 0 &&
            strchr("ZX", number_in(status, "State:")[0]) == NULL;
 }
 
@@ -138,25 +138,25 @@ static bool is_of_kernel(int pid) {
 /* 0; -1: nothing of it can be read, whatever one's rights. */
 static int check(struct live_process *p, struct problem *why) {
     char status[4096];
-    if (hd_read_text(p->proc_fd, "status", status, sizeof status) <= 0) {
-        problem_set(why, "cannot dump process %d: it has just ended", p->pid);
+    if (hd_proc_read(p->proc_fd, "status", status, sizeof status) <= 0) {
+        error_set(why, "cannot dump process %d: it has just ended", p->pid);
         return -1;
     }
     p->uid = (uid_t)atol(number_in(status, "Uid:"));
     if (number_in(status, "State:")[0] == 'Z') {
-        problem_set(
+        error_set(
             why,
             "cannot dump process %d: it has ended, and its parent, process %d, has not waited for it yet",
             p->pid, atoi(number_in(status, "PPid:")));
         return -1;
     }
     if (is_of_kernel(p->pid)) {
-        problem_set(why, "cannot dump process %d: it is a thread of the kernel; try: sudo cat /proc/%d/stack",
-                    p->pid, p->pid);
+        error_set(why, "cannot dump process %d: it is a thread of the kernel; try: sudo cat /proc/%d/stack",
+                  p->pid, p->pid);
         return -1;
     }
-    if (hd_find_line(status, "VmSize:") == NULL) {
-        problem_set(why, "cannot dump process %d: it has just ended", p->pid);
+    if (hd_proc_find_line(status, "VmSize:") == NULL) {
+        error_set(why, "cannot dump process %d: it has just ended", p->pid);
         return -1;
     }
     return is_foreign(p->pid, why) ? -1 : 0;

@@ -19,7 +19,7 @@
 #include "cli/live/process.h"
 #include "os/linux/proc_files.h"
 
-#define TOLD_MAX 10
+#define LISTED_MAX 10
 
 struct search {
     const char *name;
@@ -41,7 +41,7 @@ static void note(struct search *s, const char *name) {
 
 static void list(char *to, size_t size, size_t *count, int pid, const char *command) {
     size_t n = strlen(to);
-    if ((*count)++ < TOLD_MAX) {
+    if ((*count)++ < LISTED_MAX) {
         snprintf(to + n, size - n, "%s%d (%.60s)", n != 0 ? ", " : "", pid, command);
     }
 }
@@ -49,7 +49,7 @@ static void list(char *to, size_t size, size_t *count, int pid, const char *comm
 static void look_at(struct search *s, int pid) {
     char path[32], name[64], exe[4096], command[512];
     snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-    long n = hd_read_text(AT_FDCWD, path, command, sizeof command);
+    long n = hd_proc_read(AT_FDCWD, path, command, sizeof command);
     if (n <= 0) {
         return; /* a thread of the kernel, or a zombie */
     }
@@ -95,13 +95,13 @@ static int find_name(const char *name, struct problem *why) {
         return script ? s.script_pid : s.pid;
     }
     if (count > 1) {
-        problem_set(why, "cannot dump '%s': %zu processes have that name: %s%s", name, count,
-                    script ? s.script_list : s.list, count > TOLD_MAX ? ", ..." : "");
-        error_try(why, "%s dump %d", own_command(), script ? s.script_pid : s.pid);
+        error_set(why, "cannot dump '%s': %zu processes have that name: %s%s", name, count,
+                  script ? s.script_list : s.list, count > LISTED_MAX ? ", ..." : "");
+        error_try(why, "%s dump %d", shell_own_command(), script ? s.script_pid : s.pid);
     } else if (s.nearest.nearest != NULL) {
-        problem_set(why, "cannot dump '%s': no process has that name; did you mean '%s'?", name, s.like);
+        error_set(why, "cannot dump '%s': no process has that name; did you mean '%s'?", name, s.like);
     } else {
-        problem_set(why, "cannot dump '%s': no process has that name", name);
+        error_set(why, "cannot dump '%s': no process has that name", name);
         error_try(why, "ps -e");
     }
     return 0;
@@ -117,6 +117,6 @@ int process_find(const char *text, struct problem *why) {
     if (errno == 0 && pid > 0 && pid <= INT32_MAX) {
         return (int)pid;
     }
-    problem_set(why, "cannot dump process %s: there is no such process", text);
+    error_set(why, "cannot dump process %s: there is no such process", text);
     return 0;
 }

@@ -42,7 +42,7 @@ static int thread_called(void *arg, int tid) {
     struct live_threads *t = arg;
     for (size_t i = 0; i < t->count; i++) {
         char path[48];
-        hd_task_path(path, sizeof path, t->record[i].tid, "status");
+        hd_proc_task_path(path, sizeof path, t->record[i].tid, "status");
         if (hd_proc_status_number(t->process->proc_fd, path, "NSpid:", 10) == (uint64_t)tid) {
             return t->record[i].tid;
         }
@@ -52,7 +52,7 @@ static int thread_called(void *arg, int tid) {
 
 static void read_name(const struct live_threads *t, struct hd_thread_record *r) {
     char comm[sizeof r->name + 1];
-    long n = hd_read_task(t->process->proc_fd, r->tid, "comm", comm, sizeof comm);
+    long n = hd_proc_read_task(t->process->proc_fd, r->tid, "comm", comm, sizeof comm);
     comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
     memcpy(r->name, comm, sizeof r->name);
 }
@@ -75,10 +75,10 @@ static int grow(void **items, size_t *room, size_t needed, size_t bytes) {
 }
 
 static int list_threads(struct live_threads *t) {
-    struct hd_tasks tasks;
+    struct hd_proc_tasks tasks;
     int rc = 0;
-    hd_tasks_begin(&tasks, t->process->proc_fd);
-    for (int tid; rc == 0 && t->count < THREADS_MAX && (tid = hd_tasks_next(&tasks)) != 0;) {
+    hd_proc_tasks_start(&tasks, t->process->proc_fd);
+    for (int tid; rc == 0 && t->count < THREADS_MAX && (tid = hd_proc_tasks_next(&tasks)) != 0;) {
         size_t room = t->room;
         rc = grow((void **)&t->record, &room, t->count + 1, sizeof *t->record);
         if (rc == 0) {
@@ -94,7 +94,7 @@ static int list_threads(struct live_threads *t) {
                                                               .way = HD_WAY_FROZEN};
         }
     }
-    hd_tasks_end(&tasks);
+    hd_proc_tasks_end(&tasks);
     return rc == 0 && t->count == 0 ? -ESRCH : rc;
 }
 
@@ -105,7 +105,7 @@ static int keep_frames(struct reading *r, struct hd_thread_record *record, const
     struct hd_walk walk;
     hd_unwind(r->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, r->frames, FRAMES_PER_THREAD,
               &walk);
-    struct hd_evidence *evidence = &t->wait[record - t->record].evidence;
+    struct hd_probe *evidence = &t->wait[record - t->record].evidence;
     hd_probe_read(&r->probe, record->tid, c, r->frames, walk.count, 0, evidence);
     record->waits_for_tid = evidence->lock_owner_tid != 0 ? evidence->lock_owner_tid : evidence->joined_tid;
     uint32_t count =

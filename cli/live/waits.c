@@ -85,7 +85,7 @@ static void say_owner(FILE *out, const json_t *report, int tid, bool with_place)
 }
 
 static void say_lock(FILE *out, const json_t *report, const struct live_threads *t, size_t i) {
-    const struct hd_evidence *e = &t->wait[i].evidence;
+    const struct hd_probe *e = &t->wait[i].evidence;
     const json_t *frames = frames_of(thread_of(report, t->record[i].tid));
     const char *word = lock_word(frames);
     if (e->lock_address == 0) {
@@ -103,7 +103,7 @@ static void say_lock(FILE *out, const json_t *report, const struct live_threads 
 
 /* ---- the rest --------------------------------------------------------------------------------- */
 
-static const char *object_word(const struct hd_evidence *e) {
+static const char *object_word(const struct hd_probe *e) {
     static const char words[][24] = {
         [HD_FD_FILE] = "a file", [HD_FD_INET] = "a socket",    [HD_FD_UNIX] = "a local socket",
         [HD_FD_PIPE] = "a pipe", [HD_FD_TTY] = "the terminal", [HD_FD_OTHER] = "a device"};
@@ -111,7 +111,7 @@ static const char *object_word(const struct hd_evidence *e) {
                                                                                        : NULL;
 }
 
-static void say_child(FILE *out, const struct hd_evidence *e, const char *call) {
+static void say_child(FILE *out, const struct hd_probe *e, const char *call) {
     char name[64] = "";
     if (e->child_pid > 0) {
         live_process_name(e->child_pid, name, sizeof name);
@@ -125,7 +125,7 @@ static void say_child(FILE *out, const struct hd_evidence *e, const char *call) 
     fprintf(out, " in %s", call);
 }
 
-static void say_wait(FILE *out, const struct hd_evidence *e, enum hd_cause_kind kind, const char *call) {
+static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kind, const char *call) {
     const char *object = object_word(e);
     if (kind == HD_CAUSE_CHILD) {
         say_child(out, e, call);
@@ -137,8 +137,8 @@ static void say_wait(FILE *out, const struct hd_evidence *e, enum hd_cause_kind 
     } else if (kind == HD_CAUSE_SLEEP) {
         bool signal = hd_syscall_wait(e->syscall_nr) == HD_WAIT_SIGNAL;
         fprintf(out, signal ? "waits for a signal in %s" : "sleeps in %s", call);
-    } else if (e->asked != NULL) {
-        fprintf(out, "waits for %s in %s", e->awaited, e->asked);
+    } else if (e->request != NULL) {
+        fprintf(out, "waits for %s in %s", e->awaited, e->request);
     } else if (e->peer[0] != '\0' || e->path[0] != '\0') {
         fprintf(out, "waits for %s in %s", e->peer[0] != '\0' ? e->peer : e->path, call);
     } else if (object != NULL) {
@@ -150,7 +150,7 @@ static void say_wait(FILE *out, const struct hd_evidence *e, enum hd_cause_kind 
 
 static char *detail_of(const json_t *report, const struct live_threads *t, size_t i,
                        enum hd_cause_kind kind) {
-    const struct hd_evidence *e = &t->wait[i].evidence;
+    const struct hd_probe *e = &t->wait[i].evidence;
     char number[32], *text = NULL;
     size_t bytes;
     const char *call = e->syscall_nr != HD_SYSCALL_NONE ? hd_syscall_name(e->syscall_nr) : "a page fault";
@@ -185,7 +185,7 @@ static void set_number(json_t *object, const char *name, int value) {
 
 json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i) {
     const struct hd_thread_record *r = &t->record[i];
-    const struct hd_evidence *e = &t->wait[i].evidence;
+    const struct hd_probe *e = &t->wait[i].evidence;
     if (r->error != 0 || (r->state != HD_RUN_BLOCKED && r->state != HD_RUN_UNINTERRUPTIBLE)) {
         return NULL;
     }

@@ -41,7 +41,7 @@ static bool gave_no_answer(const json_t *samples) {
     return ran_ns > other_ns;
 }
 
-struct stack_time report_stack_time(const json_t *report) {
+struct stack_time report_coverage(const json_t *report) {
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames"),
                  *samples = json_object_get(report, "samples"),
                  *outermost = json_array_get(frames, json_array_size(frames) - 1);

@@ -16,6 +16,6 @@ struct stack_time {
     bool is_exact;  /* else the report has no samples: the rest may be in stacks that begin elsewhere, too */
     bool no_answer; /* the rest is for the most of a thread that ran */
 };
-struct stack_time report_stack_time(const json_t *report);
+struct stack_time report_coverage(const json_t *report);
 
 #endif

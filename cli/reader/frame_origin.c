@@ -35,19 +35,19 @@ static const char *module_path(const json_t *report, const json_t *frame) {
 }
 
 /* /usr/bin/redis-server is a link to a file of another name. */
-static bool is_link_beside(const char *path, const char *name) {
-    char beside[PATH_MAX], real[PATH_MAX];
+static bool is_link_next_to(const char *path, const char *name) {
+    char next_to[PATH_MAX], real[PATH_MAX];
     int folder = (int)(base_name(path) - path);
     return strchr(name, '/') == NULL &&
-           (size_t)snprintf(beside, sizeof beside, "%.*s%s", folder, path, name) < sizeof beside &&
-           realpath(beside, real) != NULL && strcmp(real, path) == 0;
+           (size_t)snprintf(next_to, sizeof next_to, "%.*s%s", folder, path, name) < sizeof next_to &&
+           realpath(next_to, real) != NULL && strcmp(real, path) == 0;
 }
 
 static const char *module_name(const json_t *report, const json_t *frame) {
     const json_t *module = report_frame_module(report, frame);
     const char *path = json_string_value(json_object_get(module, "path"));
     const char *app = json_string_value(json_object_get(json_object_get(report, "app"), "name"));
-    if (path != NULL && app != NULL && frame_is_program(report, module) && is_link_beside(path, app))
+    if (path != NULL && app != NULL && frame_is_program(report, module) && is_link_next_to(path, app))
         return app;
     return base_name(path);
 }
@@ -65,7 +65,7 @@ bool report_frame_is_ours(const json_t *report, const json_t *frame) {
 }
 
 bool frame_path_is_system(const char *path) {
-    return path == NULL || path[0] != '/' || hd_path_is_the_systems(path);
+    return path == NULL || path[0] != '/' || hd_module_path_is_system(path);
 }
 
 /* Inlined, instantiated or linked into the module, but nobody's own code: of a header of the system, which

@@ -3,8 +3,8 @@
  * The call tree once code made at run time has names. Where it ran nothing told where a function begins, so
  * that each address became a function of its own; with names they are one, and so is their time.
  */
-#ifndef CLI_JIT_TREE_H
-#define CLI_JIT_TREE_H
+#ifndef CLI_MERGE_BY_NAME_H
+#define CLI_MERGE_BY_NAME_H
 
 #include <jansson.h>
 

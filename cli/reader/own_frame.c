@@ -61,7 +61,7 @@ static bool is_named_librarys(const json_t *report, const json_t *frame) {
 static size_t best_of(const json_t *report, const json_t *frames, size_t count, bool librarys) {
     size_t best = SIZE_MAX;
     int best_rank = -1;
-    double half = report_stack_time(report).known / 2;
+    double half = report_coverage(report).known / 2;
     for (size_t i = 0; i < count; i++) {
         const json_t *frame = json_array_get(frames, i);
         int rank = rank_of(report, frame, half);
@@ -98,7 +98,7 @@ static size_t plugin_of(const json_t *report, const json_t *frames, size_t own) 
     const json_t *frame = json_array_get(frames, own);
     const char *name = json_string_value(json_object_get(frame, "function"));
     const char *path = json_string_value(json_object_get(report_frame_module(report, frame), "path"));
-    double half = report_stack_time(report).known / 2;
+    double half = report_coverage(report).known / 2;
     if (name == NULL || path == NULL || report_frame_origin(report, frame) != OF_PROGRAM)
         return SIZE_MAX;
     bool systems = names_begin_with_any(path, programs) || strcmp(name, "main") == 0;

@@ -3,8 +3,8 @@
  * The map of code made at run time that the process of a report wrote: where it is, and whether it is that
  * process's. Ordinary code.
  */
-#ifndef CLI_PROCESS_MAP_H
-#define CLI_PROCESS_MAP_H
+#ifndef CLI_PROCESS_PERF_MAP_H
+#define CLI_PROCESS_PERF_MAP_H
 
 #include <jansson.h>
 #include <sys/types.h>

@@ -20,7 +20,7 @@ static bool write_whole(int fd, const json_t *report, const struct stat *like) {
         close(copy);
         return false;
     }
-    bool whole = render_json(out, report, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0;
+    bool whole = sanitize_print_json(out, report, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0;
     whole &= fclose(out) == 0;
     if (whole && like != NULL) {
         const struct timespec times[2] = {like->st_atim, like->st_mtim}; /* the oldest of a spool go first */

@@ -39,11 +39,11 @@ char *reports_default_folder(struct problem *why) {
     if (n > 0)
         return folder;
     if (n < 0)
-        problem_set(why, "cannot find the reports: out of memory");
+        error_set(why, "cannot find the reports: out of memory");
     else
-        problem_set(why, "cannot find the reports: HOME is unset");
+        error_set(why, "cannot find the reports: HOME is unset");
     if (n >= 0)
-        error_try(why, "%s list --spool DIR", own_command());
+        error_try(why, "%s list --spool DIR", shell_own_command());
     return NULL;
 }
 
@@ -91,9 +91,9 @@ void report_set_unread(struct problem *why, const char *path, int error) {
     struct stat st;
     const struct passwd *owner = error == -EACCES && stat(path, &st) == 0 ? getpwuid(st.st_uid) : NULL;
     if (owner != NULL)
-        problem_set(why, "cannot read %s: permission denied (owner %s)", path, owner->pw_name);
+        error_set(why, "cannot read %s: permission denied (owner %s)", path, owner->pw_name);
     else
-        problem_set(why, "cannot read %s: %s", path, strerror(-error));
+        error_set(why, "cannot read %s: %s", path, strerror(-error));
 }
 
 /* Adds the reports of one app. That its folder cannot be read (sudo leaves one of root's) hides no others. */
@@ -149,7 +149,7 @@ int reports_find(const char *folder, struct report_files *out, struct problem *w
     }
     if (result < 0) {
         report_set_unread(why, out->where, result);
-        error_try(why, "%s list --spool DIR", own_command());
+        error_try(why, "%s list --spool DIR", shell_own_command());
         reports_free(out);
         return -1;
     }

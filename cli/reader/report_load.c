@@ -31,11 +31,11 @@ static char *read_file(const char *path, size_t *bytes, struct problem *why) {
         int error = errno;
         report_set_unread(why, path, -error);
         if (error == ENOENT) /* the user named it: a list passes over files that have gone */
-            error_try(why, "%s list", own_command());
+            error_try(why, "%s list", shell_own_command());
         return NULL;
     }
     if (fd < 0 || st.st_size > FILE_BYTES_MAX) {
-        problem_set(why, "%s is not a Hangdog report: %s", path, fd < 0 ? "no regular file" : "too large");
+        error_set(why, "%s is not a Hangdog report: %s", path, fd < 0 ? "no regular file" : "too large");
         if (fd >= 0)
             close(fd);
         return NULL;
@@ -46,7 +46,7 @@ static char *read_file(const char *path, size_t *bytes, struct problem *why) {
            (n = read(fd, text + used, (size_t)st.st_size - used)) > 0)
         used += (size_t)n;
     if (text == NULL || (n < 0 && used < (size_t)st.st_size)) {
-        problem_set(why, "cannot read %s: %s", path, strerror(errno));
+        error_set(why, "cannot read %s: %s", path, strerror(errno));
         free(text);
         text = NULL;
     }
@@ -58,7 +58,7 @@ static char *read_file(const char *path, size_t *bytes, struct problem *why) {
 static json_t *parse(const char *path, const char *text, size_t bytes, struct problem *why) {
     json_error_t error;
     if (bytes == 0) {
-        problem_set(why, "%s is empty", path);
+        error_set(why, "%s is empty", path);
         return NULL;
     }
     errno = 0;
@@ -66,14 +66,14 @@ static json_t *parse(const char *path, const char *text, size_t bytes, struct pr
     if (report != NULL)
         return report;
     if (errno == ENOMEM) { /* in the midst of a word jansson takes it for another error */
-        problem_set(why, "cannot read %s: out of memory", path);
+        error_set(why, "cannot read %s: out of memory", path);
         return NULL;
     }
     if (json_error_code(&error) == json_error_premature_end_of_input)
-        problem_set(why, "%s is cut off in line %d", path, error.line);
+        error_set(why, "%s is cut off in line %d", path, error.line);
     else
-        problem_set(why, "%s is not a Hangdog report: no JSON (line %d, column %d: %s)", path, error.line,
-                    error.column, error.text);
+        error_set(why, "%s is not a Hangdog report: no JSON (line %d, column %d: %s)", path, error.line,
+                  error.column, error.text);
     return NULL;
 }
 
@@ -96,16 +96,16 @@ static const char *missing_member(const json_t *report) {
 static bool is_understood(const char *path, const json_t *report, struct problem *why) {
     const char *format = json_string_value(json_object_get(report, "format"));
     if (format == NULL || strncmp(format, FORMAT_PREFIX, sizeof FORMAT_PREFIX - 1) != 0) {
-        problem_set(why, "%s is not a Hangdog report", path);
+        error_set(why, "%s is not a Hangdog report", path);
         return false;
     }
     if (strcmp(format, FORMAT) != 0) {
-        problem_set(why, "%s has format %s, not " FORMAT "; try a newer hangdog", path, format);
+        error_set(why, "%s has format %s, not " FORMAT "; try a newer hangdog", path, format);
         return false;
     }
     const char *missing = missing_member(report);
     if (missing != NULL)
-        problem_set(why, "%s lacks '%s'", path, missing);
+        error_set(why, "%s lacks '%s'", path, missing);
     return missing == NULL;
 }
 

@@ -49,11 +49,11 @@ static json_t *pick_latest(const struct report_files *files, size_t older, char 
         return session;
     json_decref(session);
     if (hangs > 0) {
-        problem_set(why, "no report 'latest~%zu': there are %zu", older, hangs);
-        error_try(why, "%s list", own_command());
+        error_set(why, "no report 'latest~%zu': there are %zu", older, hangs);
+        error_try(why, "%s list", shell_own_command());
     } else {
-        problem_set(why, "no reports yet in %s%s", files->where, unread ? " that can be read" : "");
-        error_try(why, "%s run -- PROGRAM", own_command());
+        error_set(why, "no reports yet in %s%s", files->where, unread ? " that can be read" : "");
+        error_try(why, "%s run -- PROGRAM", shell_own_command());
     }
     return NULL;
 }
@@ -74,10 +74,10 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, ch
         return report_load(found->path, why);
     }
     if (*matches == 0) {
-        problem_set(why, "no report '%s' in %s", name, files->where);
-        error_try(why, "%s list", own_command());
+        error_set(why, "no report '%s' in %s", name, files->where);
+        error_try(why, "%s list", shell_own_command());
     } else {
-        problem_set(why, "%zu reports match '%s'", *matches, name);
+        error_set(why, "%zu reports match '%s'", *matches, name);
     }
     return NULL;
 }
@@ -103,7 +103,7 @@ static bool is_file(const char *name) {
     return strchr(name, '/') != NULL || (n > 5 && strcmp(name + n - 5, ".json") == 0);
 }
 
-char *reports_beside(const char *name, const char *id) {
+char *report_pick_repeated(const char *name, const char *id) {
     char *path = NULL;
     if (id == NULL || strspn(id, "0123456789abcdef-") != REPORT_ID_CHARS || id[REPORT_ID_CHARS] != 0 ||
         !is_file(name) || asprintf(&path, "%.*s%s.json", (int)(base_name(name) - name), name, id) < 0)
@@ -125,8 +125,8 @@ json_t *reports_pick(const char *folder, const char *name, char **path, size_t *
         return report_load(name, why);
     }
     if (name[0] == 0) {
-        problem_set(why, "no report ''");
-        error_try(why, "%s list", own_command());
+        error_set(why, "no report ''");
+        error_try(why, "%s list", shell_own_command());
         return NULL;
     }
     if (reports_find(folder, &files, why) != 0)

@@ -22,6 +22,6 @@ bool report_id_matches(const char *id, const char *part);
 
 /* Another report's file in the same folder, where the user has named one by its file. Caller frees. NULL:
  * none. */
-char *reports_beside(const char *name, const char *id);
+char *report_pick_repeated(const char *name, const char *id);
 
 #endif

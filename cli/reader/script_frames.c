@@ -22,7 +22,7 @@
 
 /* ---- frames without a module -------------------------------------------------------------- */
 
-struct asked {
+struct lookup {
     json_t *frame; /* borrowed */
     uint64_t pc;
 };
@@ -52,13 +52,13 @@ static void find_named(struct named_places *named, const json_t *stack) {
     }
 }
 
-struct asked_list {
-    struct asked *item;
+struct lookup_list {
+    struct lookup *item;
     size_t count, room;
     struct named_places named;
 };
 
-static void ask(struct asked_list *list, json_t *frame) {
+static void ask(struct lookup_list *list, json_t *frame) {
     const char *pc = json_string_value(json_object_get(frame, "pc"));
     const char *trust = json_string_value(json_object_get(frame, "trust"));
     if (pc == NULL || strncmp(pc, "0x", 2) != 0 || json_object_get(frame, "module") != NULL ||
@@ -66,23 +66,23 @@ static void ask(struct asked_list *list, json_t *frame) {
         return;
     if (list->count == list->room) {
         size_t room = list->room != 0 ? 2 * list->room : 256;
-        struct asked *more = realloc(list->item, room * sizeof *more);
+        struct lookup *more = realloc(list->item, room * sizeof *more);
         if (more == NULL)
             return;
         list->item = more;
         list->room = room;
     }
     bool exact = trust != NULL && (strcmp(trust, "context") == 0 || strcmp(trust, "signal") == 0);
-    list->item[list->count++] = (struct asked){.frame = frame, .pc = strtoull(pc, NULL, 16) - !exact};
+    list->item[list->count++] = (struct lookup){.frame = frame, .pc = strtoull(pc, NULL, 16) - !exact};
 }
 
-static void ask_all(struct asked_list *list, const json_t *stack) {
+static void ask_all(struct lookup_list *list, const json_t *stack) {
     const json_t *frames = json_object_get(stack, "frames");
     for (size_t i = 0; i < json_array_size(frames); i++)
         ask(list, json_array_get(frames, i));
 }
 
-static void ask_report(struct asked_list *list, const json_t *report) {
+static void ask_report(struct lookup_list *list, const json_t *report) {
     const json_t *samples = json_object_get(report, "samples");
     const json_t *stacks = json_object_get(samples, "stacks"), *threads = json_object_get(report, "threads");
     find_named(&list->named, json_object_get(report, "hot_stack"));
@@ -98,7 +98,7 @@ static void ask_report(struct asked_list *list, const json_t *report) {
 }
 
 static int by_pc(const void *a, const void *b) {
-    const struct asked *x = a, *y = b;
+    const struct lookup *x = a, *y = b;
     return (x->pc > y->pc) - (x->pc < y->pc);
 }
 
@@ -118,7 +118,7 @@ static void put_name(json_t *frame, char *text) {
         json_object_set_new(frame, "language", json_string(name.language));
 }
 
-static int name_from(int fd, struct asked_list *list, int *cut) {
+static int name_from(int fd, struct lookup_list *list, int *cut) {
     struct perf_map_place *places = calloc(list->count, sizeof *places);
     char name[PERF_MAP_NAME_BYTES];
     if (places == NULL)
@@ -134,7 +134,7 @@ static int name_from(int fd, struct asked_list *list, int *cut) {
 }
 
 int script_frames_name(json_t *report, uid_t owner, json_t *notes) {
-    struct asked_list list = {.count = 0};
+    struct lookup_list list = {.count = 0};
     struct process_map map;
     int cut = 0, error = -ENOENT;
     ask_report(&list, report);
@@ -176,7 +176,7 @@ static int is_of_python(const char *file) {
 int script_frame_is_system(const json_t *frame) {
     const char *file = json_string_value(json_object_get(frame, "file"));
     return file == NULL || is_made_up(file) || strncmp(file, "node:", 5) == 0 ||
-           hd_path_is_the_systems(file) || is_of_python(file) || strstr(file, "/site-packages/") != NULL ||
+           hd_module_path_is_system(file) || is_of_python(file) || strstr(file, "/site-packages/") != NULL ||
            strstr(file, "/dist-packages/") != NULL || strstr(file, "/node_modules/") != NULL;
 }
 
@@ -231,5 +231,5 @@ void script_frames_hint(const json_t *report, int mapped, json_t *notes) {
     else if (hint == NULL && unnamed != 0 && !mapped)
         json_array_append_new(notes, json_sprintf("no names for %d frame%s: JIT code without a "
                                                   "/tmp/perf-PID.map",
-                                                  (int)unnamed, by_count((int64_t)unnamed, "", "s")));
+                                                  (int)unnamed, cli_plural((int64_t)unnamed, "", "s")));
 }

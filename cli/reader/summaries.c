@@ -192,7 +192,7 @@ void summaries_say_none(const struct summaries *s, const struct summary_options 
     char command[PROBLEM_BYTES];
     const char *name;
     json_t *value;
-    snprintf(command, sizeof command, "%s run -- PROGRAM", own_command());
+    snprintf(command, sizeof command, "%s run -- PROGRAM", shell_own_command());
     if (options_quiet()) {
         return;
     }
@@ -206,6 +206,6 @@ void summaries_say_none(const struct summaries *s, const struct summary_options 
     if (o->app != NULL && json_object_get(s->apps, o->app) == NULL && nearest.nearest != NULL) {
         print_error("no report of '%s'; did you mean '%s'?", o->app, nearest.nearest);
     } else {
-        print_error("none of %zu report%s matches", s->count, by_count((int64_t)s->count, "", "s"));
+        print_error("none of %zu report%s matches", s->count, cli_plural((int64_t)s->count, "", "s"));
     }
 }

@@ -33,9 +33,9 @@ const struct command command_complete = {
 
 /* Neither a line's end nor a tabulator is left in it. */
 static void print_word(const char *word, const char *description) {
-    render_text(stdout, word);
+    sanitize_print(stdout, word);
     fputc('\t', stdout);
-    render_text(stdout, description);
+    sanitize_print(stdout, description);
     fputc('\n', stdout);
 }
 

@@ -172,7 +172,7 @@ static void add_word(char *command, size_t size, const char *option, const char 
 static void say_older(size_t older, const struct options *o) {
     char command[4 * 1024];
     bool dim = terminal_wants_colour(STDOUT_FILENO);
-    snprintf(command, sizeof command, "%s list -n 0%s", own_command(), o->each ? " --each" : "");
+    snprintf(command, sizeof command, "%s list -n 0%s", shell_own_command(), o->each ? " --each" : "");
     add_word(command, sizeof command, "since", o->read.since);
     add_word(command, sizeof command, "app", o->read.app);
     add_word(command, sizeof command, "cause", o->read.cause);
@@ -215,7 +215,7 @@ static void print_json(json_t *rows, size_t first) {
         }
         json_array_append(out, row);
     }
-    render_json(stdout, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    sanitize_print_json(stdout, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     json_decref(out);
 }
 
@@ -241,7 +241,7 @@ static int cmd_list(int argc, char **argv) {
     } else {
         print_rows(rows, older, &s);
     }
-    status = written("the list");
+    status = error_check_stdout("the list");
     if (count == 0 && !o.json) {
         summaries_say_none(&s, &o.read);
     } else if (older > 0 && !o.json && !options_quiet()) {

@@ -93,7 +93,7 @@ static const char *parse_options(int argc, char **argv, struct options *o, int *
 
 static int print_json(const json_t *report) {
     const size_t flags = JSON_INDENT(2) | JSON_PRESERVE_ORDER;
-    if (render_json(stdout, report, flags) != 0 || fflush(stdout) != 0)
+    if (sanitize_print_json(stdout, report, flags) != 0 || fflush(stdout) != 0)
         return print_error("cannot print the report: %s", strerror(errno));
     return 0;
 }
@@ -101,7 +101,7 @@ static int print_json(const json_t *report) {
 static int print_text(const json_t *report, const json_t *notes, const struct options *o, const char *name,
                       const char *path) {
     char words[4 * PATH_MAX] = "", called[4 * PATH_MAX], repeated[4 * PATH_MAX];
-    char *near = reports_beside(name, json_string_value(json_object_get(report, "repeat_of")));
+    char *near = report_pick_repeated(name, json_string_value(json_object_get(report, "repeat_of")));
     quote_word(called, sizeof called, name);
     if (near != NULL)
         quote_word(repeated, sizeof repeated, near);

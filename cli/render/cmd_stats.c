@@ -360,7 +360,7 @@ static void print_json(const json_t *rows) {
         }
         json_array_append_new(all, out);
     }
-    render_json(stdout, all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    sanitize_print_json(stdout, all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     json_decref(all);
 }
 
@@ -388,7 +388,7 @@ static int cmd_stats(int argc, char **argv) {
     } else {
         print_table(&sums, by, (size_t)o.rows);
     }
-    status = written("the sums");
+    status = error_check_stdout("the sums");
     if (json_array_size(sums.rows) == 0 && sums.watched_ns == 0 && !o.json) {
         summaries_say_none(&s, &o.read);
     }

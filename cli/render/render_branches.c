@@ -22,7 +22,7 @@ struct branches {
 };
 
 static json_int_t node_int(const struct branches *f, size_t i, const char *name) {
-    return member_int(json_array_get(f->nodes, i), name);
+    return value_int(json_array_get(f->nodes, i), name);
 }
 
 static const json_t *node_frame(const struct branches *f, size_t i) {
@@ -100,10 +100,10 @@ static size_t next_sibling(const struct branches *f, size_t from, size_t last) {
 }
 
 static void put_name(const struct page *p, const json_t *frame) {
-    char *place = member_text(frame, "function") == NULL ? report_frame_place(p->report, frame) : NULL;
-    const char *name = place != NULL ? place : member_text(frame, "function");
+    char *place = value_text(frame, "function") == NULL ? report_frame_place(p->report, frame) : NULL;
+    const char *name = place != NULL ? place : value_text(frame, "function");
     char *text = short_name(name != NULL ? name : "?", NAME_WIDTH);
-    render_text(p->out, text);
+    sanitize_print(p->out, text);
     free(text);
     free(place);
 }

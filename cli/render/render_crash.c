@@ -26,14 +26,14 @@ static const struct {
 };
 
 const char *render_crash_signal(const json_t *report) {
-    return render_is_kind(report, "crash") ? member_text(json_object_get(report, "crash"), "signal") : NULL;
+    return render_is_kind(report, "crash") ? value_text(json_object_get(report, "crash"), "signal") : NULL;
 }
 
 void render_crash_why(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], text[200];
     const json_t *crash = json_object_get(p->report, "crash");
-    const char *signal = render_crash_signal(p->report), *address = member_text(crash, "address");
-    int64_t code = member_int(crash, "code"), hung_ns = member_int(p->report, "duration_ns");
+    const char *signal = render_crash_signal(p->report), *address = value_text(crash, "address");
+    int64_t code = value_int(crash, "code"), hung_ns = value_int(p->report, "duration_ns");
     if (signal == NULL)
         return;
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {

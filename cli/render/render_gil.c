@@ -16,7 +16,7 @@ enum { CALLERS_MAX = 64, UNNAMED_MAX = 4, THREADS_SHOWN = 3 };
 #define RAN_PERCENT 10.0
 
 static const char *name_of(const json_t *frame) {
-    const char *name = member_text(frame, "function");
+    const char *name = value_text(frame, "function");
     return name != NULL && name[0] != 0 ? name : NULL;
 }
 
@@ -40,7 +40,7 @@ static bool is_timed_condition(const json_t *frame) {
 static bool is_python(const json_t *report, const json_t *module) {
     const json_t *modules = json_object_get(report, "modules");
     const char *name =
-        base_name(member_text(json_array_get(modules, (size_t)json_integer_value(module)), "path"));
+        base_name(value_text(json_array_get(modules, (size_t)json_integer_value(module)), "path"));
     return name != NULL && (strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0);
 }
 
@@ -81,19 +81,19 @@ static bool take_the_gil(const json_t *report, const json_t *const *callers, siz
 static double share_in_tree(const json_t *report, const json_t *nodes, const json_t *frames) {
     const json_t *hot = json_object_get(report, "hot_stack"), *callers[CALLERS_MAX];
     double ns = 0,
-           all_ns = (double)member_int(hot, "duration_ns") / json_number_value(json_object_get(hot, "share"));
+           all_ns = (double)value_int(hot, "duration_ns") / json_number_value(json_object_get(hot, "share"));
     for (size_t i = 0; i < json_array_size(nodes); i++) {
         const json_t *node = json_array_get(nodes, i);
         size_t count = 0;
-        if (!is_timed_condition(json_array_get(frames, (size_t)member_int(node, "frame"))))
+        if (!is_timed_condition(json_array_get(frames, (size_t)value_int(node, "frame"))))
             continue;
-        json_int_t below = (json_int_t)i, at = member_int(node, "parent");
-        for (; at >= 0 && at < below && count < CALLERS_MAX; below = at, at = member_int(node, "parent")) {
+        json_int_t below = (json_int_t)i, at = value_int(node, "parent");
+        for (; at >= 0 && at < below && count < CALLERS_MAX; below = at, at = value_int(node, "parent")) {
             node = json_array_get(nodes, (size_t)at); /* a caller comes before what it calls */
-            callers[count++] = json_array_get(frames, (size_t)member_int(node, "frame"));
+            callers[count++] = json_array_get(frames, (size_t)value_int(node, "frame"));
         }
         if (take_the_gil(report, callers, count))
-            ns += (double)member_int(json_array_get(nodes, i), "time_ns");
+            ns += (double)value_int(json_array_get(nodes, i), "time_ns");
     }
     return all_ns > 0 ? ns / all_ns : 0;
 }
@@ -115,10 +115,10 @@ bool render_is_gil(const json_t *report) {
     const json_t *cause = json_object_get(report, "cause"),
                  *tree = json_object_get(json_object_get(report, "samples"), "tree"),
                  *nodes = json_object_get(tree, "nodes");
-    const char *kind = member_text(cause, "kind");
-    if (kind == NULL || strcmp(kind, "lock") != 0 || member_int(cause, "lock_owner_tid") != 0 ||
-        json_object_get(cause, "deadlock") != NULL || member_text(cause, "syscall") == NULL ||
-        strcmp(member_text(cause, "syscall"), "futex") != 0)
+    const char *kind = value_text(cause, "kind");
+    if (kind == NULL || strcmp(kind, "lock") != 0 || value_int(cause, "lock_owner_tid") != 0 ||
+        json_object_get(cause, "deadlock") != NULL || value_text(cause, "syscall") == NULL ||
+        strcmp(value_text(cause, "syscall"), "futex") != 0)
         return false;
     double share =
         json_array_size(nodes) > 0
@@ -139,7 +139,7 @@ void render_who_ran(FILE *out, const json_t *report) {
         if (percent < RAN_PERCENT || json_is_true(json_object_get(thread, "watched")))
             continue;
         fputs(shown == 0 ? "; " : ", ", out);
-        render_put_thread(out, member_int(thread, "tid"), thread);
+        render_put_thread(out, value_int(thread, "tid"), thread);
         fprintf(out, " used %.0f%% of a CPU", percent < 100 ? percent : 100);
         shown++;
     }

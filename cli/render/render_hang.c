@@ -17,7 +17,7 @@ enum { LABEL = RENDER_LABEL, HEADLINE_INDENT = 2 };
 #define DELAY_SHARE 10 /* a tenth of the hang is worth a line */
 
 bool render_is_kind(const json_t *report, const char *kind) {
-    const char *have = member_text(report, "kind");
+    const char *have = value_text(report, "kind");
     return have != NULL && strcmp(have, kind) == 0;
 }
 
@@ -37,7 +37,7 @@ char *render_own_function(const json_t *report, int width) {
 /* ---- the headline -------------------------------------------------------------------------- */
 
 static const char *noun_of(const json_t *report) {
-    const char *kind = member_text(report, "kind");
+    const char *kind = value_text(report, "kind");
     return render_is_kind(report, "launch")       ? "slow launch"
            : render_is_kind(report, "fatal-hang") ? "fatal hang"
            : render_is_kind(report, "live")       ? "turn"
@@ -48,16 +48,16 @@ static const char *noun_of(const json_t *report) {
 /* The main thread's loop goes without saying. */
 static void put_loop(FILE *out, const json_t *report) {
     const json_t *loop = json_object_get(report, "loop");
-    const char *name = member_text(loop, "name");
+    const char *name = value_text(loop, "name");
     if (name != NULL && name[0] != 0 && strcmp(name, "main") != 0)
-        fprintf(out, ", thread %" PRId64 " \"%s\"", member_int(loop, "tid"), name);
+        fprintf(out, ", thread %" PRId64 " \"%s\"", value_int(loop, "tid"), name);
 }
 
 /* hang of 901 ms in lookup (lock.c:13), lockg[9123], 22:54:56 */
 static void put_headline(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], time[RENDER_TIME_BYTES];
     const json_t *app = json_object_get(p->report, "app");
-    const char *started = member_text(p->report, "started_at"), *name = member_text(app, "name");
+    const char *started = value_text(p->report, "started_at"), *name = value_text(app, "name");
     const char *crash = render_crash_signal(p->report);
     char *text = NULL, *own = render_own_function(p->report, p->options->width);
     size_t bytes;
@@ -68,10 +68,10 @@ static void put_headline(const struct page *p) {
             fprintf(out, "crash (%s)", crash);
         else
             fprintf(out, "%s of %s%s", noun_of(p->report), render_is_open(p->report) ? "at least " : "",
-                    render_duration(duration, member_int(p->report, "duration_ns")));
+                    render_duration(duration, value_int(p->report, "duration_ns")));
         if (own != NULL)
             fprintf(out, " in %s", own);
-        fprintf(out, ", %s[%" PRId64 "]", name != NULL ? name : "?", member_int(app, "pid"));
+        fprintf(out, ", %s[%" PRId64 "]", name != NULL ? name : "?", value_int(app, "pid"));
         put_loop(out, p->report);
         fprintf(out, ", %s", p->options->dated ? render_time(time, started) : render_clock(time, started));
         if (fclose(out) == 0)
@@ -85,7 +85,7 @@ static void put_headline(const struct page *p) {
 
 static void put_part(const struct page *p, int64_t ns, const char *what) {
     char duration[RENDER_DURATION_BYTES], text[160];
-    int64_t whole = member_int(p->report, "duration_ns");
+    int64_t whole = value_int(p->report, "duration_ns");
     if (ns <= whole / DELAY_SHARE)
         return;
     snprintf(text, sizeof text, "%s: %s", render_duration(duration, ns < whole ? ns : whole), what);
@@ -94,15 +94,15 @@ static void put_part(const struct page *p, int64_t ns, const char *what) {
 
 static void put_why(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
-    const char *kind = member_text(cause, "kind");
+    const char *kind = value_text(cause, "kind");
     char *why = render_why(p);
     if (why != NULL)
         render_wrapped(p, "", "  why  ", LABEL, why);
     free(why);
     render_crash_why(p);
     if (kind == NULL || strcmp(kind, "starved") != 0)
-        put_part(p, member_int(cause, "run_delay_ns"), "no CPU was free");
-    put_part(p, member_int(cause, "throttled_ns"), "the CPU quota of its control group was used up");
+        put_part(p, value_int(cause, "run_delay_ns"), "no CPU was free");
+    put_part(p, value_int(cause, "throttled_ns"), "the CPU quota of its control group was used up");
 }
 
 /* "killed by SIGINT (Ctrl-C) while it hung" */
@@ -111,7 +111,7 @@ static void put_end(const struct page *p) {
                                              {"SIGHUP", " (its terminal closed)"},
                                              {"SIGABRT", " (abort, or a watchdog)"},
                                              {"SIGKILL", " (kill -9, or out of memory)"}};
-    const char *signal = member_text(json_object_get(p->report, "crash"), "signal"), *reason = "";
+    const char *signal = value_text(json_object_get(p->report, "crash"), "signal"), *reason = "";
     char text[128];
     if (!render_is_kind(p->report, "fatal-hang"))
         return;
@@ -123,7 +123,7 @@ static void put_end(const struct page *p) {
 }
 
 static void put_unsampled(const struct page *p) {
-    struct stack_time t = report_stack_time(p->report);
+    struct stack_time t = report_coverage(p->report);
     const char *why = !t.is_exact ? ", or in stacks that start elsewhere"
                       : t.no_answer
                           ? ": the thread ran and did not answer; it may block the signal, handle it, "
@@ -137,7 +137,7 @@ static void put_unsampled(const struct page *p) {
 }
 
 static void put_repeat(const struct page *p) {
-    const char *of = member_text(p->report, "repeat_of");
+    const char *of = value_text(p->report, "repeat_of");
     char *text = NULL;
     size_t bytes;
     FILE *out = of != NULL ? open_memstream(&text, &bytes) : NULL;
@@ -155,7 +155,7 @@ static void put_repeat(const struct page *p) {
 
 static void put_remarks(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], text[80];
-    int64_t excluded_ns = member_int(p->report, "excluded_ns");
+    int64_t excluded_ns = value_int(p->report, "excluded_ns");
     put_end(p);
     put_unsampled(p);
     if (render_is_open(p->report))
@@ -184,15 +184,15 @@ void render_hidden(const struct page *p, size_t hidden, const char *end) {
     if (hidden != 0)
         fprintf(p->out, "(%zu %s frame%s hidden; --all-frames)%s", hidden,
                 has_scripts(p->report) ? "interpreter and library" : "runtime",
-                by_count((int64_t)hidden, "", "s"), end);
+                cli_plural((int64_t)hidden, "", "s"), end);
 }
 
 static int hidden_width(const struct page *p, size_t hidden) {
     char digits[24];
     const char *kind = has_scripts(p->report) ? "interpreter and library" : "runtime";
     return hidden == 0 ? 0
-                       : snprintf(digits, sizeof digits, "%zu", hidden) + width_of(kind) +
-                             width_of("( frames hidden; --all-frames)") - (hidden == 1) + 1;
+                       : snprintf(digits, sizeof digits, "%zu", hidden) + name_width(kind) +
+                             name_width("( frames hidden; --all-frames)") - (hidden == 1) + 1;
 }
 
 /* "more: hangdog show a7ac1f". NULL: no memory. */
@@ -203,7 +203,7 @@ static char *command_for_more(const struct page *p) {
     if (out == NULL)
         return NULL;
     fputs("more: ", out);
-    render_command(out, p, p->options->called, member_text(p->report, "id"), "");
+    render_command(out, p, p->options->called, value_text(p->report, "id"), "");
     if (fclose(out) == 0)
         return text;
     free(text);
@@ -216,11 +216,11 @@ static void put_more(const struct page *p, size_t hidden) {
     if (hidden == 0 && !more)
         return;
     char *hint = more ? command_for_more(p) : NULL;
-    int used = 2 + hidden_width(p, hidden) + (hint != NULL ? 2 + width_of(hint) : 0);
+    int used = 2 + hidden_width(p, hidden) + (hint != NULL ? 2 + name_width(hint) : 0);
     bool two = hidden != 0 && p->options->width > 0 && used > p->options->width;
     fprintf(p->out, "%s  ", p->style.dim);
     render_hidden(p, hidden, hint == NULL ? "" : two ? "\n  " : "  ");
-    render_text(p->out, hint);
+    sanitize_print(p->out, hint);
     fprintf(p->out, "%s\n", p->style.end);
     free(hint);
 }

@@ -15,15 +15,15 @@ enum { NAME_WIDTH_MAX = 60 };
 const json_t *render_thread(const json_t *report, int64_t tid) {
     const json_t *threads = json_object_get(report, "threads");
     for (size_t i = 0; i < json_array_size(threads); i++)
-        if (member_int(json_array_get(threads, i), "tid") == tid)
+        if (value_int(json_array_get(threads, i), "tid") == tid)
             return json_array_get(threads, i);
     return NULL;
 }
 
 void render_put_thread(FILE *out, int64_t tid, const json_t *thread) {
     fprintf(out, "thread %" PRId64, tid);
-    if (member_text(thread, "name") != NULL)
-        fprintf(out, " \"%s\"", member_text(thread, "name"));
+    if (value_text(thread, "name") != NULL)
+        fprintf(out, " \"%s\"", value_text(thread, "name"));
 }
 
 static void put_text(FILE *out, const char *before, char *text) {
@@ -65,8 +65,8 @@ static size_t before_owner(const char *detail, int64_t owner, size_t *after) {
 
 char *render_lock(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause"), *ring = json_object_get(cause, "deadlock");
-    const char *kind = member_text(cause, "kind"), *detail = member_text(cause, "detail");
-    int64_t owner = member_int(cause, "lock_owner_tid");
+    const char *kind = value_text(cause, "kind"), *detail = value_text(cause, "detail");
+    int64_t owner = value_int(cause, "lock_owner_tid");
     const json_t *thread = render_thread(p->report, owner);
     char *text = NULL;
     size_t bytes, after = 0;

@@ -30,7 +30,7 @@ static size_t bytes_of(const char *text, int columns) {
 
 /* An ellipsis in place of the middle. */
 static char *without_middle(char *text, int width) {
-    int all = width_of(text), head = (width - 1) / 2, tail = width - 1 - head;
+    int all = name_width(text), head = (width - 1) / 2, tail = width - 1 - head;
     char *cut = NULL;
     if (width < 4 || all <= width)
         return text;
@@ -50,7 +50,7 @@ static const char *without_locals(const char *name) {
 }
 
 static const char *function_of(const json_t *frame) {
-    const char *name = member_text(frame, "function");
+    const char *name = value_text(frame, "function");
     if (name == NULL || name[0] == 0)
         return NULL;
     return script_frame_language(frame) != NULL ? without_locals(name) : name;
@@ -61,24 +61,24 @@ char *render_name(const struct page *p, const json_t *frame, int width) {
     char *text =
         name != NULL ? short_name(name, width > 0 ? width : INT_MAX) : report_frame_place(p->report, frame);
     if (text == NULL && name == NULL)
-        text = strdup(member_text(frame, "pc") != NULL ? member_text(frame, "pc") : "?");
+        text = strdup(value_text(frame, "pc") != NULL ? value_text(frame, "pc") : "?");
     return text != NULL && width > 0 ? without_middle(text, width) : text;
 }
 
 char *render_place(const json_t *frame) {
-    const char *file = member_text(frame, "file");
+    const char *file = value_text(frame, "file");
     char *text;
     if (file == NULL)
         return strdup("");
-    if (member_int(frame, "line") <= 0)
+    if (value_int(frame, "line") <= 0)
         return strdup(base_name(file));
-    return asprintf(&text, "%s:%d", base_name(file), (int)member_int(frame, "line")) < 0 ? NULL : text;
+    return asprintf(&text, "%s:%d", base_name(file), (int)value_int(frame, "line")) < 0 ? NULL : text;
 }
 
 char *render_function(const struct page *p, const json_t *frame, int width) {
     char *place = function_of(frame) != NULL ? render_place(frame) : NULL, *text = NULL;
     bool placed = place != NULL && place[0] != 0;
-    int room = width > 0 && placed ? width - width_of(place) - 3 : width;
+    int room = width > 0 && placed ? width - name_width(place) - 3 : width;
     char *name = render_name(p, frame, width > 0 && room < 12 ? 12 : room);
     if (name != NULL && asprintf(&text, placed ? "%s (%s)" : "%s%s", name, placed ? place : "") < 0)
         text = NULL;
@@ -123,7 +123,7 @@ static const char *module_of_script(const char *file, int *length) {
 }
 
 char *render_call(const struct page *p, const json_t *frame, int width) {
-    const char *name = function_of(frame), *file = member_text(frame, "file");
+    const char *name = function_of(frame), *file = value_text(frame, "file");
     char *text = NULL;
     int length;
     if (name == NULL)

@@ -35,18 +35,18 @@ static double share_of(const json_t *frame) {
 }
 
 static bool is_named(const json_t *frame) {
-    const char *name = member_text(frame, "function");
+    const char *name = value_text(frame, "function");
     return name != NULL && name[0] != 0;
 }
 
 const json_t *render_called(const json_t *report, const json_t *frames, size_t own) {
-    const char *own_name = member_text(json_array_get(frames, own), "function");
+    const char *own_name = value_text(json_array_get(frames, own), "function");
     for (size_t i = own; i-- > 0;) {
         const json_t *frame = json_array_get(frames, i);
         if (report_frame_is_ours(report, frame) || report_frame_is_of_interpreter(report, frame) ||
             !is_named(frame))
             continue;
-        bool wraps = own_name != NULL && strcmp(own_name, member_text(frame, "function")) == 0;
+        bool wraps = own_name != NULL && strcmp(own_name, value_text(frame, "function")) == 0;
         return wraps ? NULL : frame;
     }
     return NULL;
@@ -125,12 +125,12 @@ static char *tail_of(const struct page *p, const json_t *frames, const struct li
 }
 
 static int width_or_0(const char *text) {
-    return text != NULL ? width_of(text) : 0;
+    return text != NULL ? name_width(text) : 0;
 }
 
 static void put_padded(const struct page *p, const char *style, const char *text, int width) {
     fputs(style, p->out);
-    render_text(p->out, text);
+    sanitize_print(p->out, text);
     fputs(style[0] != 0 ? p->style.end : "", p->out);
     fprintf(p->out, "%*s", width > width_or_0(text) ? width - width_or_0(text) : 0, "");
 }
@@ -142,7 +142,7 @@ static void put_line(const struct page *p, const struct line *line, bool first, 
     put_padded(p, first ? p->style.bold : "", line->name, placed || more ? name + 2 : 0);
     if (placed || more)
         put_padded(p, "", line->place, more ? place + 2 : 0);
-    render_text(p->out, line->tail);
+    sanitize_print(p->out, line->tail);
     fputc('\n', p->out);
 }
 

@@ -21,8 +21,8 @@ struct page {
 };
 
 /* A member of an object: borrowed text, NULL when it is missing. */
-const char *member_text(const json_t *object, const char *name);
-int64_t member_int(const json_t *object, const char *name); /* 0 when it is missing */
+const char *value_text(const json_t *object, const char *name);
+int64_t value_int(const json_t *object, const char *name); /* 0 when it is missing */
 
 /* ---- texts: the caller frees them; NULL: no memory ---------------------------------------- */
 

@@ -12,23 +12,23 @@
 static void put_app(const struct page *p, FILE *out) {
     const json_t *app = json_object_get(p->report, "app");
     char time[RENDER_TIME_BYTES];
-    fputs(member_text(app, "name") != NULL ? member_text(app, "name") : "?", out);
-    if (member_text(app, "version") != NULL)
-        fprintf(out, " %s", member_text(app, "version"));
-    fprintf(out, ", pid %" PRId64, member_int(app, "pid"));
-    if (member_text(app, "started_at") != NULL)
-        fprintf(out, ", started %s", render_time(time, member_text(app, "started_at")));
+    fputs(value_text(app, "name") != NULL ? value_text(app, "name") : "?", out);
+    if (value_text(app, "version") != NULL)
+        fprintf(out, " %s", value_text(app, "version"));
+    fprintf(out, ", pid %" PRId64, value_int(app, "pid"));
+    if (value_text(app, "started_at") != NULL)
+        fprintf(out, ", started %s", render_time(time, value_text(app, "started_at")));
 }
 
 static void put_host(const struct page *p, FILE *out) {
     static const char *const names[] = {"os", "os_version", "kernel", "arch"};
     const json_t *host = json_object_get(p->report, "host");
-    int64_t cpus = member_int(host, "cpus"), bytes = member_int(host, "memory_bytes");
+    int64_t cpus = value_int(host, "cpus"), bytes = value_int(host, "memory_bytes");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (member_text(host, names[i]) != NULL)
-            fprintf(out, "%s%s", i == 0 ? "" : i == 1 ? " " : ", ", member_text(host, names[i]));
+        if (value_text(host, names[i]) != NULL)
+            fprintf(out, "%s%s", i == 0 ? "" : i == 1 ? " " : ", ", value_text(host, names[i]));
     if (cpus > 0)
-        fprintf(out, ", %" PRId64 " CPU%s", cpus, by_count(cpus, "", "s"));
+        fprintf(out, ", %" PRId64 " CPU%s", cpus, cli_plural(cpus, "", "s"));
     if (bytes > 0)
         fprintf(out, ", %.1f GiB", (double)bytes / (1 << 30));
 }
@@ -64,13 +64,13 @@ void render_cost(const struct page *p) {
     const json_t *monitor = json_object_get(p->report, "monitor");
     if (monitor == NULL)
         return;
-    int64_t samples = member_int(monitor, "samples"), calls = member_int(monitor, "interrupted_syscalls");
+    int64_t samples = value_int(monitor, "samples"), calls = value_int(monitor, "interrupted_syscalls");
     render_heading(p, "Cost");
     snprintf(
         text, sizeof text,
         "%" PRId64 " sample%s, pauses of %s in all, the longest %s, %" PRId64 " system call%s interrupted%s",
-        samples, by_count(samples, "", "s"), render_duration(all, member_int(monitor, "pause_total_ns")),
-        render_duration(longest, member_int(monitor, "pause_max_ns")), calls, by_count(calls, "", "s"),
+        samples, cli_plural(samples, "", "s"), render_duration(all, value_int(monitor, "pause_total_ns")),
+        render_duration(longest, value_int(monitor, "pause_max_ns")), calls, cli_plural(calls, "", "s"),
         json_is_true(json_object_get(monitor, "degraded")) ? "; fewer samples than usual, to cost less" : "");
     render_wrapped(p, "", "  ", 2, text);
 }

@@ -22,8 +22,8 @@ static int64_t turn_within(const json_t *histogram, double part) {
 static void put_turns(const struct page *p, const json_t *session) {
     char half[RENDER_DURATION_BYTES], most[RENDER_DURATION_BYTES];
     const json_t *histogram = json_object_get(session, "turn_histogram");
-    int64_t turns = member_int(session, "turns");
-    fprintf(p->out, "  %" PRId64 " turn%s of the loop", turns, by_count(turns, "", "s"));
+    int64_t turns = value_int(session, "turns");
+    fprintf(p->out, "  %" PRId64 " turn%s of the loop", turns, cli_plural(turns, "", "s"));
     if (turn_within(histogram, 0.5) != 0)
         fprintf(p->out, ", median %s, p99 %s", render_duration(half, turn_within(histogram, 0.5)),
                 render_duration(most, turn_within(histogram, 0.99)));
@@ -32,32 +32,32 @@ static void put_turns(const struct page *p, const json_t *session) {
 
 /* Not among the hangs: deferred until the loop was certain, and then a wait of the loop's own, say. */
 static void put_withdrawn(const struct page *p, const json_t *session) {
-    int64_t count = member_int(session, "withdrawn");
+    int64_t count = value_int(session, "withdrawn");
     if (count > 0)
-        fprintf(p->out, "  %" PRId64 " report%s dropped: %s\n", count, by_count(count, "", "s"),
-                by_count(count, "it was a wait of the loop's own", "they were waits of the loop's own"));
+        fprintf(p->out, "  %" PRId64 " report%s dropped: %s\n", count, cli_plural(count, "", "s"),
+                cli_plural(count, "it was a wait of the loop's own", "they were waits of the loop's own"));
 }
 
 static void put_suppressed(const struct page *p, const json_t *session) {
     char longest[RENDER_DURATION_BYTES];
     const json_t *list = json_object_get(session, "suppressed");
-    int64_t removed = member_int(session, "reports_dropped");
+    int64_t removed = value_int(session, "reports_dropped");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
-        int64_t count = member_int(one, "count");
+        int64_t count = value_int(one, "count");
         fprintf(p->out, "  %" PRId64 " more hang%s not reported: over a limit, or the disk was slow; %s %s\n",
-                count, by_count(count, "", "s"), by_count(count, "of", "the longest"),
-                render_duration(longest, member_int(one, "max_ns")));
+                count, cli_plural(count, "", "s"), cli_plural(count, "of", "the longest"),
+                render_duration(longest, value_int(one, "max_ns")));
     }
     if (removed > 0)
         fprintf(p->out, "  removed the %" PRId64 " oldest report%s: over the spool's limits\n", removed,
-                by_count(removed, "", "s"));
+                cli_plural(removed, "", "s"));
 }
 
 /* The loops' times are summed up: beyond that of the run they are of several, and no part of it. */
 static void put_idle(const struct page *p, const json_t *session) {
-    double used = (double)member_int(session, "used_ns"), idle = (double)member_int(session, "idle_ns");
-    double watched = idle + (double)member_int(session, "busy_ns");
+    double used = (double)value_int(session, "used_ns"), idle = (double)value_int(session, "idle_ns");
+    double watched = idle + (double)value_int(session, "busy_ns");
     if (watched > 0 && idle >= 0 && idle <= watched)
         fprintf(p->out, "  %.0f%%%s idle\n", 100 * idle / watched, watched <= 1.01 * used ? " of it" : "");
 }
@@ -66,20 +66,20 @@ static void put_idle(const struct page *p, const json_t *session) {
 static void put_headline(const struct page *p, const json_t *session) {
     char used[RENDER_DURATION_BYTES], lost[RENDER_DURATION_BYTES], time[RENDER_TIME_BYTES];
     const json_t *app = json_object_get(p->report, "app");
-    int64_t hangs = member_int(session, "hangs"), used_ns = member_int(session, "used_ns"),
-            lost_ns = member_int(session, "hang_ns");
+    int64_t hangs = value_int(session, "hangs"), used_ns = value_int(session, "used_ns"),
+            lost_ns = value_int(session, "hang_ns");
     double share = used_ns > 0 && lost_ns < used_ns ? 100.0 * (double)lost_ns / (double)used_ns : 100;
     fprintf(p->out, "%s%s", p->style.bold, p->options->head != NULL ? p->options->head : "");
-    render_text(p->out, member_text(app, "name"));
-    fprintf(p->out, "[%" PRId64 "] ran for %s: ", member_int(app, "pid"), render_duration(used, used_ns));
+    sanitize_print(p->out, value_text(app, "name"));
+    fprintf(p->out, "[%" PRId64 "] ran for %s: ", value_int(app, "pid"), render_duration(used, used_ns));
     if (hangs == 0)
         fputs("no hang", p->out);
     else
-        fprintf(p->out, "%" PRId64 " hang%s, %s lost (%.0f%%)", hangs, by_count(hangs, "", "s"),
+        fprintf(p->out, "%" PRId64 " hang%s, %s lost (%.0f%%)", hangs, cli_plural(hangs, "", "s"),
                 render_duration(lost, lost_ns), share);
     fputs(", ", p->out);
-    render_text(p->out, p->options->dated ? render_time(time, member_text(p->report, "started_at"))
-                                          : render_clock(time, member_text(p->report, "started_at")));
+    sanitize_print(p->out, p->options->dated ? render_time(time, value_text(p->report, "started_at"))
+                                             : render_clock(time, value_text(p->report, "started_at")));
     fprintf(p->out, "%s\n", p->style.end);
 }
 
@@ -92,9 +92,9 @@ void render_session(const struct page *p) {
     put_turns(p, session);
     put_withdrawn(p, session);
     put_suppressed(p, session);
-    if (member_text(session, "previous_end") != NULL) {
+    if (value_text(session, "previous_end") != NULL) {
         fputs("  the run before ended: ", p->out);
-        render_text(p->out, member_text(session, "previous_end"));
+        sanitize_print(p->out, value_text(session, "previous_end"));
         fputc('\n', p->out);
     }
 }

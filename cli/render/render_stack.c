@@ -52,14 +52,14 @@ static bool choose(const struct page *p, struct choice *c) {
 
 /* "name", "name (inlined)". */
 static char *function_text(const struct page *p, const json_t *frame, int width) {
-    const char *trust = member_text(frame, "trust");
+    const char *trust = value_text(frame, "trust");
     const char *mark = script_frame_language(frame) != NULL              ? ""
                        : json_is_true(json_object_get(frame, "inlined")) ? " (inlined)"
                        : trust == NULL                                   ? ""
                        : strcmp(trust, "scan") == 0                      ? " (guessed)"
                        : strcmp(trust, "inferred") == 0                  ? " (tail call)"
                                                                          : "";
-    char *text = NULL, *name = render_name(p, frame, width > 0 ? width - width_of(mark) : 0);
+    char *text = NULL, *name = render_name(p, frame, width > 0 ? width - name_width(mark) : 0);
     if (name != NULL && asprintf(&text, "%s%s", name, mark) < 0)
         text = NULL;
     free(name);
@@ -72,22 +72,22 @@ static char *module_text(const struct page *p, const json_t *frame) {
     char *place = report_frame_place(p->report, frame);
     if (place != NULL)
         return place;
-    return strdup(member_text(frame, "pc") != NULL ? member_text(frame, "pc") : "?");
+    return strdup(value_text(frame, "pc") != NULL ? value_text(frame, "pc") : "?");
 }
 
 static int widen(int width, char *text, int max) {
-    int w = text == NULL ? 0 : width_of(text);
+    int w = text == NULL ? 0 : name_width(text);
     free(text);
     return w > width && w <= max ? w : width;
 }
 
 /* The function gives way where the terminal is narrow. */
-static struct columns measure(const struct page *p, const struct choice *chosen) {
+static struct columns measure(const struct page *p, const struct choice *picked) {
     struct columns c = {.function = FUNCTION_MIN};
     int width = p->options->width;
-    for (size_t i = 0; i < chosen->count; i++) {
-        const json_t *frame = json_array_get(chosen->frames, i);
-        if (!chosen->shown[i])
+    for (size_t i = 0; i < picked->count; i++) {
+        const json_t *frame = json_array_get(picked->frames, i);
+        if (!picked->shown[i])
             continue;
         c.function = widen(c.function, function_text(p, frame, 0), INT_MAX);
         c.place = widen(c.place, render_place(frame), PLACE_MAX);
@@ -105,9 +105,9 @@ static struct columns measure(const struct page *p, const struct choice *chosen)
 /* ---- their lines --------------------------------------------------------------------------- */
 
 static void put_column(const struct page *p, const char *style, char *text, int width) {
-    int w = text == NULL ? 0 : width_of(text);
+    int w = text == NULL ? 0 : name_width(text);
     fputs(style, p->out);
-    render_text(p->out, text);
+    sanitize_print(p->out, text);
     fputs(style[0] != 0 ? p->style.end : "", p->out);
     fprintf(p->out, "%*s", w < width ? width - w : 0, "");
     free(text);
@@ -146,7 +146,7 @@ void render_stop(const struct page *p, const json_t *stack) {
         {"exited", "the thread ended"},
         {"no-room", "its alternate signal stack is too small"},
     };
-    const char *stop = member_text(stack, "stop");
+    const char *stop = value_text(stack, "stop");
     const char *what =
         json_array_size(json_object_get(stack, "frames")) == 0 ? "no stack" : "stack ends here";
     char text[256];
@@ -158,26 +158,26 @@ void render_stop(const struct page *p, const json_t *stack) {
 }
 
 void render_stack(const struct page *p, const json_t *stack, bool hot) {
-    struct choice chosen = {.frames = json_object_get(stack, "frames")};
-    const json_t *own = report_own_frame_of(p->report, chosen.frames);
+    struct choice picked = {.frames = json_object_get(stack, "frames")};
+    const json_t *own = report_own_frame_of(p->report, picked.frames);
     size_t hidden = 0;
-    if (!choose(p, &chosen))
+    if (!choose(p, &picked))
         return;
-    struct columns c = measure(p, &chosen);
-    struct branches *branches = hot ? render_branches(p->report, chosen.frames) : NULL;
-    for (size_t i = 0; i < chosen.count; i++) {
-        const json_t *frame = json_array_get(chosen.frames, i);
-        if (!chosen.shown[i]) {
+    struct columns c = measure(p, &picked);
+    struct branches *branches = hot ? render_branches(p->report, picked.frames) : NULL;
+    for (size_t i = 0; i < picked.count; i++) {
+        const json_t *frame = json_array_get(picked.frames, i);
+        if (!picked.shown[i]) {
             hidden += !report_frame_is_ours(p->report, frame);
             continue;
         }
         put_frame(p, frame, &c, frame == own);
         render_branch(p, branches, i, c.share ? SHARE_COLUMNS : NO_SHARE_COLUMNS);
     }
-    int64_t cut = member_int(stack, "cut");
+    int64_t cut = value_int(stack, "cut");
     if (cut > 0)
         fprintf(p->out, "    (%" PRId64 " frame%s of the middle %s not in the report)\n", cut,
-                by_count(cut, "", "s"), by_count(cut, "is", "are"));
+                cli_plural(cut, "", "s"), cli_plural(cut, "is", "are"));
     render_stop(p, stack);
     if (hot && hidden != 0) {
         fprintf(p->out, "%s  ", p->style.dim);
@@ -185,5 +185,5 @@ void render_stack(const struct page *p, const json_t *stack, bool hot) {
         fprintf(p->out, "%s\n", p->style.end);
     }
     free(branches);
-    free(chosen.shown);
+    free(picked.shown);
 }

@@ -8,26 +8,26 @@
 #include <string.h>
 
 static void put_state(const struct page *p, const json_t *thread) {
-    const char *state = member_text(thread, "state"), *syscall = member_text(thread, "syscall");
+    const char *state = value_text(thread, "state"), *syscall = value_text(thread, "syscall");
     bool waits = state != NULL && (strcmp(state, "blocked") == 0 || strcmp(state, "uninterruptible") == 0);
     if (state != NULL) {
         fputs(waits ? "waits" : strcmp(state, "running") == 0 ? "runs" : "", p->out);
         if (!waits && strcmp(state, "running") != 0)
-            render_text(p->out, state);
+            sanitize_print(p->out, state);
     }
     if (waits && syscall != NULL) {
         fputs(" in ", p->out);
-        render_text(p->out, syscall);
+        sanitize_print(p->out, syscall);
     }
 }
 
 static void put_summary(const struct page *p, const json_t *thread, bool owner) {
     const json_t *cpu = json_object_get(thread, "cpu_percent");
-    int64_t waits_for = member_int(thread, "waits_for_tid");
-    fprintf(p->out, "  %" PRId64, member_int(thread, "tid"));
-    if (member_text(thread, "name") != NULL) {
+    int64_t waits_for = value_int(thread, "waits_for_tid");
+    fprintf(p->out, "  %" PRId64, value_int(thread, "tid"));
+    if (value_text(thread, "name") != NULL) {
         fputs(" \"", p->out);
-        render_text(p->out, member_text(thread, "name"));
+        sanitize_print(p->out, value_text(thread, "name"));
         fputc('"', p->out);
     }
     if (json_is_true(json_object_get(thread, "watched")))
@@ -40,9 +40,9 @@ static void put_summary(const struct page *p, const json_t *thread, bool owner) 
         fprintf(p->out, ", %.0f%% CPU", json_number_value(cpu));
     if (waits_for != 0)
         fprintf(p->out, ", waits for thread %" PRId64, waits_for);
-    if (json_object_get(thread, "stack") == NULL && member_text(thread, "error") != NULL) {
+    if (json_object_get(thread, "stack") == NULL && value_text(thread, "error") != NULL) {
         fputs(", no stack: ", p->out);
-        render_text(p->out, member_text(thread, "error"));
+        sanitize_print(p->out, value_text(thread, "error"));
     }
     fputc('\n', p->out);
 }
@@ -59,8 +59,8 @@ static void put_stack(const struct page *p, const json_t *thread) {
 void render_threads(const struct page *p) {
     const json_t *threads = json_object_get(p->report, "threads");
     const json_t *owner =
-        render_thread(p->report, member_int(json_object_get(p->report, "cause"), "lock_owner_tid"));
-    int64_t missing = member_int(p->report, "threads_left_out");
+        render_thread(p->report, value_int(json_object_get(p->report, "cause"), "lock_owner_tid"));
+    int64_t missing = value_int(p->report, "threads_left_out");
     if (json_array_size(threads) == 0 && missing == 0)
         return;
     render_heading(p, "Threads");
@@ -77,5 +77,5 @@ void render_threads(const struct page *p) {
             put_stack(p, thread);
     }
     if (missing > 0)
-        fprintf(p->out, "  %" PRId64 " thread%s not captured\n", missing, by_count(missing, "", "s"));
+        fprintf(p->out, "  %" PRId64 " thread%s not captured\n", missing, cli_plural(missing, "", "s"));
 }

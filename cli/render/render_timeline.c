@@ -32,10 +32,10 @@ static struct row row_of(const struct page *p, const json_t *entry) {
                  *index = json_object_get(entry, "stack");
     const json_t *frames =
         json_object_get(json_array_get(stacks, (size_t)json_integer_value(index)), "frames");
-    return (struct row){.at_ns = member_int(entry, "at_ns"),
-                        .for_ns = member_int(entry, "for_ns"),
-                        .state = member_text(entry, "state"),
-                        .syscall = member_text(entry, "syscall"),
+    return (struct row){.at_ns = value_int(entry, "at_ns"),
+                        .for_ns = value_int(entry, "for_ns"),
+                        .state = value_text(entry, "state"),
+                        .syscall = value_text(entry, "syscall"),
                         .own = json_is_integer(index) ? report_own_frame_of(p->report, frames) : NULL};
 }
 
@@ -54,13 +54,13 @@ static void put_row(const struct page *p, const struct row *row) {
     render_duration(at, row->at_ns);
     render_duration(took, row->for_ns);
     fprintf(p->out, "  at %8s  for %8s  ", row->at_ns == 0 ? "0 ms" : at, took);
-    render_text(p->out, state);
+    sanitize_print(p->out, state);
     char *name = row->own != NULL
                      ? render_function(p, row->own, p->options->width > 0 ? p->options->width - 55 : 0)
                      : NULL;
     if (name != NULL) {
-        fprintf(p->out, "%*s  ", width_of(state) < NAME_MIN ? NAME_MIN - width_of(state) : 0, "");
-        render_text(p->out, name);
+        fprintf(p->out, "%*s  ", name_width(state) < NAME_MIN ? NAME_MIN - name_width(state) : 0, "");
+        sanitize_print(p->out, name);
     }
     fputc('\n', p->out);
     free(name);

@@ -71,11 +71,11 @@ struct style render_style(bool colour) {
     return (struct style){.bold = "\033[1m", .dim = "\033[2m", .alarm = "\033[1;31m", .end = "\033[0m"};
 }
 
-const char *member_text(const json_t *object, const char *name) {
+const char *value_text(const json_t *object, const char *name) {
     return json_string_value(json_object_get(object, name));
 }
 
-int64_t member_int(const json_t *object, const char *name) {
+int64_t value_int(const json_t *object, const char *name) {
     return json_integer_value(json_object_get(object, name));
 }
 
@@ -83,24 +83,24 @@ void render_command(FILE *out, const struct page *p, const char *called, const c
     char word[256] = "";
     if (id != NULL)
         quote_word(word, sizeof word, render_short_id(id)); /* the report says it: it may be anything */
-    render_text(out, own_command());
+    sanitize_print(out, shell_own_command());
     fputs(" show ", out);
-    render_text(out, called != NULL ? called : word);
+    sanitize_print(out, called != NULL ? called : word);
     fputs(option, out);
-    render_text(out, p->options->spool_words);
+    sanitize_print(out, p->options->spool_words);
 }
 
 /* ---- wrapping ------------------------------------------------------------------------------ */
 
 void render_wrapped(const struct page *p, const char *style, const char *label, int indent,
                     const char *text) {
-    int used = width_of(label);
+    int used = name_width(label);
     bool first = true;
     fprintf(p->out, "%s%s", style, label);
     for (size_t n; *text != 0; text += n + (text[n] == ' ')) {
         n = strcspn(text, " ");
         char *word = strndup(text, n);
-        int width = word != NULL ? width_of(word) : 0;
+        int width = word != NULL ? name_width(word) : 0;
         if (!first && p->options->width > 0 && used + 1 + width > p->options->width) {
             fprintf(p->out, "\n%*s", indent, "");
             used = indent;
@@ -108,7 +108,7 @@ void render_wrapped(const struct page *p, const char *style, const char *label, 
             fputc(' ', p->out);
             used++;
         }
-        render_text(p->out, word);
+        sanitize_print(p->out, word);
         used += width;
         first = false;
         free(word);

@@ -29,10 +29,10 @@ static void put_as_of(FILE *out, const json_t *report) {
     char time[RENDER_DURATION_BYTES];
     const json_t *hot = json_object_get(report, "hot_stack");
     double share = json_number_value(json_object_get(hot, "share"));
-    double ns = share > 0 ? (double)member_int(hot, "duration_ns") / share : 0;
+    double ns = share > 0 ? (double)value_int(hot, "duration_ns") / share : 0;
     if (json_object_get(json_object_get(report, "cause"), "deadlock") != NULL) /* it lasts */
         return;
-    if (ns > 0 && ns < 0.9 * (double)member_int(report, "duration_ns") && !render_is_open(report))
+    if (ns > 0 && ns < 0.9 * (double)value_int(report, "duration_ns") && !render_is_open(report))
         fprintf(out, "; %s into it", render_duration(time, (int64_t)ns));
 }
 
@@ -46,7 +46,7 @@ static void put_gil(FILE *out, const json_t *report) {
 
 char *render_why(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
-    const char *detail = member_text(cause, "detail");
+    const char *detail = value_text(cause, "detail");
     char *text = NULL, *lock = render_lock(p);
     size_t bytes;
     FILE *out = detail != NULL ? open_memstream(&text, &bytes) : NULL;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int width_of(const char *text) {
+int name_width(const char *text) {
     int width = 0;
     for (; *text != 0; text++)
         width += ((unsigned char)*text & 0xc0) != 0x80;
@@ -61,7 +61,7 @@ static void leave_out_parameters(char *name) {
 }
 
 /* The bracket that closes this one, NULL when there is none. */
-static const char *closing(const char *name, const char *open) {
+static const char *end_bracket(const char *name, const char *open) {
     int depth = 1;
     for (const char *close = open + 1; *close != 0; close++) {
         size_t n = operator_at(name, close);
@@ -90,7 +90,7 @@ static void leave_out_templates(char *name) {
     bool after_name = false;
     for (const char *from = name; *from != 0;) {
         size_t n = operator_at(name, from);
-        const char *close = *from == '<' && after_name && n == 0 ? closing(name, from) : from;
+        const char *close = *from == '<' && after_name && n == 0 ? end_bracket(name, from) : from;
         if (close == NULL) {
             memmove(to, from, strlen(from) + 1);
             return;
@@ -111,7 +111,7 @@ static void leave_out_templates(char *name) {
 /* Leading namespaces, and the type that a template's function returns; not what is inside of angle brackets.
  */
 static void leave_out_namespaces(char *name, int width) {
-    int depth = 0, left = width_of(name);
+    int depth = 0, left = name_width(name);
     for (char *at = name; *at != 0 && name[0] != '<'; at++) {
         for (size_t n = operator_at(name, at); n != 0; n--, at++)
             left--;
@@ -136,7 +136,7 @@ static char *called_by_handler(const char *name) {
     const char *open = name + sizeof handler - 2, *last = NULL;
     if (strncmp(name, handler, sizeof handler - 1) != 0)
         return NULL;
-    const char *close = closing(name, open);
+    const char *close = end_bracket(name, open);
     int depth = 0;
     for (const char *at = open + 1; close != NULL && at < close; at++) {
         depth += (strchr("<({", *at) != NULL) - (strchr(">)}", *at) != NULL);
@@ -150,11 +150,11 @@ char *short_name(const char *name, int width) {
     char *text = called_by_handler(name);
     if (text == NULL)
         text = strdup(name);
-    if (text != NULL && width_of(text) > width)
+    if (text != NULL && name_width(text) > width)
         leave_out_parameters(text);
-    if (text != NULL && width_of(text) > width)
+    if (text != NULL && name_width(text) > width)
         leave_out_templates(text);
-    if (text != NULL && width_of(text) > width)
+    if (text != NULL && name_width(text) > width)
         leave_out_namespaces(text, width);
     return text;
 }

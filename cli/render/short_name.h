@@ -11,6 +11,6 @@
 char *short_name(const char *name, int width);
 
 /* Columns on a terminal: characters, not bytes. */
-int width_of(const char *text);
+int name_width(const char *text);
 
 #endif

@@ -49,9 +49,9 @@ static const char *cell_of(const struct table *t, size_t row, size_t column) {
 static void measure(const struct table *t, int terminal, int width[TABLE_COLUMNS_MAX]) {
     int all = 0;
     for (size_t c = 0; c < t->columns; c++) {
-        width[c] = terminal > 0 ? width_of(t->column[c].title) : 0;
+        width[c] = terminal > 0 ? name_width(t->column[c].title) : 0;
         for (size_t r = 0; r < t->rows; r++) {
-            int n = width_of(cell_of(t, r, c));
+            int n = name_width(cell_of(t, r, c));
             width[c] = n > width[c] ? n : width[c];
         }
         all += width[c] + (c > 0 ? GAP : 0);
@@ -92,10 +92,10 @@ static char *shortened(const char *text, int width) {
     bool has_place = place != NULL && place > text && place[-1] == ' ' && strchr(place, ':') != NULL;
     size_t n = has_place ? (size_t)(place - text - 1) : strlen(text);
     char *name = strndup(text, n), *all = NULL;
-    int rest = has_place ? width_of(place) + 1 : 0;
+    int rest = has_place ? name_width(place) + 1 : 0;
     char *shorter = name != NULL ? short_name(name, width > rest ? width - rest : 1) : NULL;
     free(name);
-    if (shorter != NULL && width_of(shorter) + rest > width) {
+    if (shorter != NULL && name_width(shorter) + rest > width) {
         keep_bare_name(shorter);
     }
     if (shorter == NULL || asprintf(&all, "%s%s", shorter, has_place ? text + n : "") < 0) {
@@ -107,9 +107,9 @@ static char *shortened(const char *text, int width) {
 
 /* At most `width` columns; the last one is an ellipsis where something is cut. */
 static void print_cut(FILE *out, const char *text, int width) {
-    char *cut = width_of(text) > width ? shortened(text, width) : strdup(text);
+    char *cut = name_width(text) > width ? shortened(text, width) : strdup(text);
     int used = 0;
-    if (cut != NULL && width_of(cut) > width) {
+    if (cut != NULL && name_width(cut) > width) {
         for (char *at = cut; *at != '\0'; at++) {
             bool starts = ((unsigned char)*at & 0xc0) != 0x80;
             if (starts && used++ == width - 1) {
@@ -117,17 +117,17 @@ static void print_cut(FILE *out, const char *text, int width) {
                 break;
             }
         }
-        render_text(out, cut);
+        sanitize_print(out, cut);
         fputs(terminal_ellipsis(), out);
     } else {
-        render_text(out, cut);
+        sanitize_print(out, cut);
     }
     free(cut);
 }
 
 /* The last column has no spaces behind it. */
 static void print_cell(FILE *out, const struct table *t, size_t column, const char *text, int width) {
-    int used = width_of(text) < width ? width_of(text) : width, pad = width - used;
+    int used = name_width(text) < width ? name_width(text) : width, pad = width - used;
     bool last = column + 1 == t->columns;
     if (t->column[column].right) {
         fprintf(out, "%*s", pad, "");

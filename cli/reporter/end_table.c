@@ -44,7 +44,7 @@ static void print_indented(const char *table) {
         fprintf(out, "%*s%.*s", INDENT, "", (int)n, table);
     }
     if (out != NULL && fclose(out) == 0) {
-        say_whole(text, bytes);
+        output_write(text, bytes);
     }
     free(text);
 }
@@ -77,7 +77,7 @@ void end_table_print(const struct reporter *r, uint64_t ran_ns) {
     render_duration(ran, (int64_t)ran_ns);
     render_duration(lost, (int64_t)hang_ns);
     snprintf(text, sizeof text, "%.255s ran for %s: %llu hang%s, %s lost (%u%%)%s", r->options->name, ran,
-             (unsigned long long)hangs, by_count((int64_t)hangs, "", "s"), lost, percent,
+             (unsigned long long)hangs, cli_plural((int64_t)hangs, "", "s"), lost, percent,
              r->shared->table.rows == 0 ? ", without a report" : "");
     message_print(MESSAGE_BOLD, &(struct message_part){text, NULL}, 1);
     if (r->shared->table.rows > 0) {

@@ -45,7 +45,7 @@ static void put_program(char *to, size_t size, const struct reporter_options *o)
 static void put_run(char *to, size_t size, const struct reporter_options *o, const char *options) {
     char program[COMMAND_BYTES / 2];
     put_program(program, sizeof program, o);
-    snprintf(to, size, "%s run %s%s -- %s", own_command(), options, o->spool_words, program);
+    snprintf(to, size, "%s run %s%s -- %s", shell_own_command(), options, o->spool_words, program);
 }
 
 static void add(struct remedies *m, const char *text, const char *command) {
@@ -109,7 +109,7 @@ static void put_reason(char *to, size_t size, const struct reporter *r) {
         snprintf(to, size,
                  "the main thread %s%swaited in " CALLS " %llu time%s, %s in all (a loop waits 3 times, "
                  "100 ms, and more than in other calls)",
-                 spent, spent[0] != '\0' ? " and " : "", waits, by_count((int64_t)waits, "", "s"), waited);
+                 spent, spent[0] != '\0' ? " and " : "", waits, cli_plural((int64_t)waits, "", "s"), waited);
     }
 }
 
@@ -184,7 +184,7 @@ void no_loop_print_unsure(const struct reporter *r, const char *ran) {
     render_duration(waited, (int64_t)waited_ns);
     if (waits < 3 || waited_ns < 100 * DURATION_MS) {
         snprintf(why, sizeof why, "%llu wait%s, %s (3 and 100 ms are needed)", waits,
-                 by_count((int64_t)waits, "", "s"), waited);
+                 cli_plural((int64_t)waits, "", "s"), waited);
     } else {
         snprintf(why, sizeof why, "%llu waits, %s, and it did not return to them", waits, waited);
     }
@@ -201,7 +201,7 @@ void no_loop_print_unsure(const struct reporter *r, const char *ran) {
         text, sizeof text,
         "%.255s ran for %s: %u possible hang%s not reported: %s. Its loop was not certain: %s. Run it for "
         "longer, or name the loop:",
-        r->options->name, ran, dropped->count, by_count(dropped->count, " was", "s were"), what, why);
+        r->options->name, ran, dropped->count, cli_plural(dropped->count, " was", "s were"), what, why);
     char options[96];
     put_loop_option(options, sizeof options, r);
     add_run(&m, r, text, options);

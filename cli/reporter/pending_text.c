@@ -17,7 +17,7 @@ static bool is_drawn_on(void) {
 
 void pending_text_print(struct reporter *r) {
     if (r->pending != NULL) {
-        say_whole(r->pending, r->pending_bytes);
+        output_write(r->pending, r->pending_bytes);
     }
     free(r->pending);
     r->pending = NULL;
@@ -31,7 +31,7 @@ void pending_text_add(struct reporter *r, const char *text, size_t bytes) {
         r->pending = more;
         r->pending_bytes += bytes;
     } else if (bytes > 0) {
-        say_whole(text, bytes);
+        output_write(text, bytes);
     }
     (void)pending_text_flush(r, 0);
 }

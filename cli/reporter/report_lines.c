@@ -56,7 +56,7 @@ char *report_lines_function(const json_t *report) {
 }
 
 static void put_command(const struct reporter *r, FILE *out, const char *words, const char *id) {
-    fprintf(out, "%s %s %s%s", own_command(), words, id, r->options->spool_words);
+    fprintf(out, "%s %s %s%s", shell_own_command(), words, id, r->options->spool_words);
 }
 
 static void put_repeat(const struct reporter *r, FILE *out, const json_t *report,
@@ -65,7 +65,7 @@ static void put_repeat(const struct reporter *r, FILE *out, const json_t *report
     fprintf(out, "%shangdog: same hang again: %s%s", r->colour ? MESSAGE_ALARM : "",
             render_duration(lasted, json_integer_value(json_object_get(report, "duration_ns"))),
             row->function[0] != '\0' ? " in " : "");
-    render_text(out, row->function);
+    sanitize_print(out, row->function);
     fprintf(out, "; %" PRIu64 " so far, %s%s\n", row->count, render_duration(all, (int64_t)row->total_ns),
             r->colour ? END : "");
 }
@@ -98,7 +98,7 @@ char *report_lines_ended(struct reporter *r, const json_t *report, const json_t 
         return NULL;
     }
     if (r->options->json) {
-        render_json(out, report, JSON_COMPACT);
+        sanitize_print_json(out, report, JSON_COMPACT);
     } else if (row != NULL) {
         put_repeat(r, out, report, row);
     } else {
@@ -120,9 +120,9 @@ static char *in_present(const char *why) {
     static const char *const verbs[][2] = {{"waited ", "waits "}, {"slept ", "sleeps "}, {"ran ", "runs "}};
     char *text = NULL;
     for (size_t i = 0; why != NULL && i < sizeof verbs / sizeof verbs[0]; i++) {
-        size_t past = strlen(verbs[i][0]);
-        if (strncmp(why, verbs[i][0], past) == 0) {
-            return asprintf(&text, "%s%s", verbs[i][1], why + past) >= 0 ? text : NULL;
+        size_t verb_bytes = strlen(verbs[i][0]);
+        if (strncmp(why, verbs[i][0], verb_bytes) == 0) {
+            return asprintf(&text, "%s%s", verbs[i][1], why + verb_bytes) >= 0 ? text : NULL;
         }
     }
     return why != NULL ? strdup(why) : NULL;
@@ -138,11 +138,11 @@ static void put_age(const struct reporter *r, FILE *out, const json_t *report, u
         render_duration(age, (int64_t)(seconds * HD_NS_PER_S));
     }
     fprintf(out, "%shangdog: ", r->colour ? MESSAGE_WARNING : "");
-    render_text(out, text_of(app, "name"));
+    sanitize_print(out, text_of(app, "name"));
     fprintf(out, "[%" PRId64 "] frozen for %s, still going%s",
             (int64_t)json_integer_value(json_object_get(app, "pid")), age,
             function != NULL && function[0] != '\0' ? ": " : "");
-    render_text(out, function);
+    sanitize_print(out, function);
     fprintf(out, "%s\n", r->colour ? END : "");
     free(function);
 }
@@ -157,7 +157,7 @@ char *report_lines_lasts(const struct reporter *r, const json_t *report, uint64_
         if (why != NULL) {
             render_wrapped(&p, "", "  why  ", LABEL_INDENT, why);
         }
-        fprintf(out, "%s  all stacks now: %s dump %" PRId64 "%s\n", p.style.dim, own_command(),
+        fprintf(out, "%s  all stacks now: %s dump %" PRId64 "%s\n", p.style.dim, shell_own_command(),
                 (int64_t)json_integer_value(json_object_get(json_object_get(report, "app"), "pid")),
                 p.style.end);
         finish(out, &text);

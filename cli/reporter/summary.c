@@ -26,7 +26,7 @@ static const char *unwatched_reason(enum hd_unwatched why) {
     case HD_UNWATCHED_EXEC:
         return "it became a program that takes no preload (a static one, set-user-id, of another C library or "
                "architecture, under a seccomp filter, or by a user who may not read our library)";
-    case HD_UNWATCHED_ALONE:
+    case HD_UNWATCHED_RIGHTS:
         return "a thread changed its user";
     case HD_UNWATCHED_ROOT:
         return "it changed root";
@@ -66,7 +66,7 @@ static void print_unwatched_children(const struct reporter *r) {
         const char *reason = unwatched_reason((enum hd_unwatched)why);
         if (reason != NULL && count[why] > 0) {
             print_error("%u %s not watched to the end: %s", count[why],
-                        by_count(count[why], "child was", "children were"), reason);
+                        cli_plural(count[why], "child was", "children were"), reason);
         }
     }
 }
@@ -84,15 +84,15 @@ static uint32_t threads_seen(const struct reporter *r) {
 
 static void print_missing_threads(const struct reporter *r) {
     const struct main_thread *t = &r->shared->main_thread;
-    const struct text_list *asked = r->options->threads;
+    const struct text_list *wanted = r->options->threads;
     char seen[128] = "";
     for (uint32_t i = 0; i < t->threads; i++) {
         size_t n = strlen(seen);
         snprintf(seen + n, sizeof seen - n, "%s%s", n > 0 ? ", " : "; seen: ", t->thread[i]);
     }
-    for (size_t i = 0; i < asked->count && atomic_load(&r->records->attached) != 0; i++) {
+    for (size_t i = 0; i < wanted->count && atomic_load(&r->records->attached) != 0; i++) {
         if ((threads_seen(r) >> i & 1) == 0) {
-            print_error("--thread %s: none waited%s", asked->text[i], seen);
+            print_error("--thread %s: none waited%s", wanted->text[i], seen);
         }
     }
 }
@@ -108,7 +108,7 @@ static void print_missing(const struct reporter *r) {
     }
     if (dropped != 0) {
         print_error("removed the %llu oldest report%s in '%.500s' (limit %d, %llu MiB)", dropped,
-                    by_count((int64_t)dropped, "", "s"), c->options.spool, HD_SPOOL_REPORTS,
+                    cli_plural((int64_t)dropped, "", "s"), c->options.spool, HD_SPOOL_REPORTS,
                     HD_SPOOL_BYTES >> 20);
     }
     if (atomic_load(&c->attached) != 0 && !proc_is_ours()) {
@@ -132,7 +132,7 @@ static void print_children(const struct reporter *r) {
     }
     if (running > 0) {
         print_error("%u of %u %s still %s (%s); see the spool", running, all,
-                    by_count(all, "child", "children"), by_count(running, "runs", "run"), numbers);
+                    cli_plural(all, "child", "children"), cli_plural(running, "runs", "run"), numbers);
     }
 }
 
@@ -142,7 +142,7 @@ static void print_survivor(const struct reporter *r) {
     if (pid != 0 && r->options->follow) {
         print_error("process %d of %s still runs; see the spool", (int)pid, r->options->name);
     } else if (pid != 0) {
-        snprintf(command, sizeof command, "%.200s run --follow", own_command());
+        snprintf(command, sizeof command, "%.200s run --follow", shell_own_command());
         print_error_try(command, "process %d of %s runs on unwatched", (int)pid, r->options->name);
     }
 }
@@ -150,13 +150,14 @@ static void print_survivor(const struct reporter *r) {
 static void print_skipped(const struct reporter *r, unsigned long skipped) {
     char command[2048];
     if (skipped > 0) {
-        print_error("--on-hang skipped %lu report%s: %s", skipped, by_count((int64_t)skipped, "", "s"),
+        print_error("--on-hang skipped %lu report%s: %s", skipped, cli_plural((int64_t)skipped, "", "s"),
                     atomic_load(&r->shared->hurry) ? "a signal came" : "5 s were over");
     }
     if (r->unprinted > 0) {
-        snprintf(command, sizeof command, "%s list --no-symbols%s", own_command(), r->options->spool_words);
+        snprintf(command, sizeof command, "%s list --no-symbols%s", shell_own_command(),
+                 r->options->spool_words);
         print_error_try(command, "%u hang%s not shown: out of memory", r->unprinted,
-                        by_count(r->unprinted, "", "s"));
+                        cli_plural(r->unprinted, "", "s"));
     }
 }
 
@@ -176,7 +177,7 @@ static void print_wrong_loop(const struct reporter *r, const char *ran) {
     snprintf(
         text, sizeof text,
         "%.255s ran for %s: --loop %.200s matched no wait (the main thread waited %llu time%s, %s in all)",
-        r->options->name, ran, r->options->loop, waits, by_count((int64_t)waits, "", "s"),
+        r->options->name, ran, r->options->loop, waits, cli_plural((int64_t)waits, "", "s"),
         render_duration(waited, (int64_t)atomic_load(&r->records->waited_ns)));
     message_print(MESSAGE_WARNING, &(struct message_part){text, NULL}, 1);
 }

@@ -37,15 +37,15 @@ static bool is_limit(int rc) {
     return rc == -EMFILE || rc == -ENFILE || rc == -EAGAIN || rc == -ENOMEM;
 }
 
-static uint32_t or_no_limit(long asked) {
-    return asked != 0 ? (uint32_t)asked : UINT32_MAX;
+static uint32_t or_no_limit(long limit) {
+    return limit != 0 ? (uint32_t)limit : UINT32_MAX;
 }
 
 static void fill_options(struct hd_record_options *to, const struct run_options *o, const char *spool) {
     to->threshold_ns = (uint64_t)o->threshold_ns;
     to->interval_ns = (uint64_t)o->interval_ns;
     to->launch_threshold_ns = LAUNCH_THRESHOLD_NS;
-    to->seccomp_filters = filters_tried();
+    to->seccomp_filters = seccomp_trial_filters();
     to->follow = o->follow;
     to->without_paths = o->without_paths;
     to->crash = o->crash;
@@ -198,9 +198,9 @@ int cmd_run(int argc, char **argv) {
         return rc;
     }
     signal_state_save();
-    const char *deadly = filters_deadly_call(o.exec);
+    const char *deadly = seccomp_deadly_call(o.exec);
     if (deadly != NULL) {
-        problem_set(&why, "its seccomp filter kills on %s", deadly);
+        error_set(&why, "its seccomp filter kills on %s", deadly);
         return run_unwatched(&o, &why);
     }
     if (!run_spool_path(&o, spool, sizeof spool, &why)) {

@@ -3,8 +3,8 @@
  * Descriptors that the runner was started with: the program's, and a pipe or a lock is only let go when
  * nobody holds it. Ordinary code.
  */
-#ifndef HD_INHERITED_H
-#define HD_INHERITED_H
+#ifndef CLI_INHERITED_DESCRIPTORS_H
+#define CLI_INHERITED_DESCRIPTORS_H
 
 /* Before we open any of our own. */
 void inherited_find(void);

@@ -2,8 +2,8 @@
  *
  * A sanitizer's runtime must be the first library of a process. Ordinary code.
  */
-#ifndef CLI_SANITIZERS_H
-#define CLI_SANITIZERS_H
+#ifndef CLI_PRELOAD_LIST_H
+#define CLI_PRELOAD_LIST_H
 
 #include <stddef.h>
 

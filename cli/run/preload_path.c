@@ -29,7 +29,7 @@ static void path_from(const char *folder, const char *relative, char *path, size
 
 /* Beside this command: where it was installed as configured, where it was built, or where packages have it.
  * The loader would tell the program that it cannot read it. */
-static bool find_beside(char *path, size_t size, struct problem *why) {
+static bool find_near_binary(char *path, size_t size, struct problem *why) {
     static const char *const places[] = {
         PRELOAD_FOLDER "/" PRELOAD_FILE, "../lib/" PRELOAD_FILE, "../lib/hangdog/" PRELOAD_FILE,
         "../lib/x86_64-linux-gnu/hangdog/" PRELOAD_FILE, "../lib/aarch64-linux-gnu/hangdog/" PRELOAD_FILE};
@@ -37,13 +37,13 @@ static bool find_beside(char *path, size_t size, struct problem *why) {
     char own[PATH_MAX];
     ssize_t n = readlink(self, own, sizeof own - 1);
     if (n <= 0) { /* how it was called would tell, but a watch looks into /proc all the time */
-        problem_set(why, "cannot read %s: %s", self, strerror(errno));
+        error_set(why, "cannot read %s: %s", self, strerror(errno));
         if (errno == ENOENT) {
             error_try(why, "mount -t proc proc /proc");
         }
         return false;
     }
-    problem_set(why, "%s not found; reinstall Hangdog", PRELOAD_FILE);
+    error_set(why, "%s not found; reinstall Hangdog", PRELOAD_FILE);
     own[n] = '\0';
     *strrchr(own, '/') = '\0';
     bool unreadable = false;
@@ -56,7 +56,7 @@ static bool find_beside(char *path, size_t size, struct problem *why) {
         }
         if (errno != ENOENT && errno != ENOTDIR && !unreadable) {
             unreadable = true;
-            problem_set(why, "cannot read '%.500s': %s", path, strerror(errno));
+            error_set(why, "cannot read '%.500s': %s", path, strerror(errno));
         }
     }
     return false;
@@ -117,7 +117,7 @@ static int link_to(const char *real, char *path, size_t size) {
 
 bool preload_path(char *path, size_t size, struct problem *why) {
     char real[PATH_MAX];
-    if (!find_beside(real, sizeof real, why)) {
+    if (!find_near_binary(real, sizeof real, why)) {
         return false;
     }
     if (can_be_listed(real)) {
@@ -125,7 +125,7 @@ bool preload_path(char *path, size_t size, struct problem *why) {
     }
     int rc = link_to(real, path, size);
     if (rc != 0) {
-        problem_set(
+        error_set(
             why,
             "LD_PRELOAD cannot contain '%.500s' (space, colon or dollar sign), and no link to it can be "
             "made in /tmp: %s",

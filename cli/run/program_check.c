@@ -83,7 +83,7 @@ static bool is_same_file(int fd, const char *path) {
 static bool is_new_enough(int fd, const char *loader) {
     int other = loader[0] != '\0' ? open(loader, O_RDONLY | O_CLOEXEC) : -1;
     bool unknown = loader[0] != '\0' && other < 0;
-    bool new = unknown || hd_loader_takes_us(other >= 0 ? other : fd);
+    bool new = unknown || hd_libc_version_suffices(other >= 0 ? other : fd);
     if (other >= 0)
         close(other);
     return new;
@@ -131,33 +131,33 @@ static bool elf_loads(const struct hd_elf_file *f, const char *path, const char 
         return true; /* nothing to compare with */
     }
     if (e->e_ident[EI_CLASS] != ours->e_ident[EI_CLASS]) {
-        problem_set(why, "%s is a %s program", it, e->e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit");
+        error_set(why, "%s is a %s program", it, e->e_ident[EI_CLASS] == ELFCLASS32 ? "32-bit" : "64-bit");
         return false;
     }
     if (e->e_machine != ours->e_machine || e->e_ident[EI_DATA] != ours->e_ident[EI_DATA]) {
-        problem_set(why, "%s is for %s", it, machine_name(e->e_machine, machine));
+        error_set(why, "%s is for %s", it, machine_name(e->e_machine, machine));
         return false;
     }
     if (!hd_elf_file_loader(f, loader, sizeof loader)) {
         return true; /* broken: it will not run */
     }
     if (is_of_go(f)) {
-        problem_set(why, "%s is written in Go, which waits without libc", it);
+        error_set(why, "%s is written in Go, which waits without libc", it);
         return false;
     }
     bool is_loader = strcmp(base_name(path), base_name(own)) == 0 || is_same_file(f->fd, own);
     if (loader[0] == '\0' && !is_loader) {
-        problem_set(why, "%s is statically linked, so no library can be preloaded", it);
+        error_set(why, "%s is statically linked, so no library can be preloaded", it);
         return false;
     }
     if (loader[0] != '\0' && strcmp(base_name(loader), base_name(own)) != 0) {
         bool musl = strncmp(base_name(loader), "ld-musl", strlen("ld-musl")) == 0;
-        problem_set(why, "%s uses %s%.500s%s", it, musl ? "musl" : "another C library (", musl ? "" : loader,
-                    musl ? "" : ")");
+        error_set(why, "%s uses %s%.500s%s", it, musl ? "musl" : "another C library (", musl ? "" : loader,
+                  musl ? "" : ")");
         return false;
     }
     if (!is_new_enough(f->fd, loader)) {
-        problem_set(why, "%s has a C library that is too old (without " HD_GLIBC_NEEDED ")", it);
+        error_set(why, "%s has a C library that is too old (without " HD_GLIBC_NEEDED ")", it);
         return false;
     }
     return true;
@@ -240,7 +240,7 @@ bool program_can_be_watched(const char *program, struct problem *why) {
             close(fd);
         }
         if (loads && (elf || unreadable) && gains_privileges(path, &what)) {
-            problem_set(why, "%s %s: preloads are ignored", it, what);
+            error_set(why, "%s %s: preloads are ignored", it, what);
             error_try(why, "sudo hangdog run");
             loads = false;
         }
@@ -292,8 +292,8 @@ bool program_lacks(const char *program, struct problem *what) {
         if (asks && access(next, F_OK) != 0 && errno == ENOENT) {
             bool windows = next[strlen(next) - 1] == '\r';
             next[strcspn(next, "\r")] = '\0';
-            problem_set(what, "%s %.500s is missing%s%.500s%s", elf ? "its loader" : "its interpreter", next,
-                        windows ? "; " : "", windows ? path : "", windows ? " has Windows line ends" : "");
+            error_set(what, "%s %.500s is missing%s%.500s%s", elf ? "its loader" : "its interpreter", next,
+                      windows ? "; " : "", windows ? path : "", windows ? " has Windows line ends" : "");
             return true;
         }
         if (!asks) {

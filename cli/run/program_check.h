@@ -2,8 +2,8 @@
  *
  * The file that a program's name stands for, and whether its process can be watched. Ordinary code.
  */
-#ifndef CLI_PROGRAM_FILE_H
-#define CLI_PROGRAM_FILE_H
+#ifndef CLI_PROGRAM_CHECK_H
+#define CLI_PROGRAM_CHECK_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -21,17 +21,17 @@ bool run_spool_path(const struct run_options *o, char *path, size_t size, struct
     if (o->spool != NULL) {
         char *real = o->spool[0] == '/' ? strdup("") : realpath(".", NULL);
         if (real == NULL) {
-            problem_set(why,
-                        "cannot use the spool '%.200s': it is in the working folder, and that one: %s; "
-                        "name it from the root on",
-                        o->spool, strerror(errno));
+            error_set(why,
+                      "cannot use the spool '%.200s': it is in the working folder, and that one: %s; "
+                      "name it from the root on",
+                      o->spool, strerror(errno));
             return false;
         }
         bool fits = (size_t)snprintf(path, size, "%s%s%s", real, real[0] != '\0' ? "/" : "", o->spool) < size;
         free(real);
         if (!fits) {
-            problem_set(why, "cannot use the spool '%.200s': the path is too long; name a shorter one",
-                        o->spool);
+            error_set(why, "cannot use the spool '%.200s': the path is too long; name a shorter one",
+                      o->spool);
         }
         return fits;
     }
@@ -42,8 +42,7 @@ bool run_spool_path(const struct run_options *o, char *path, size_t size, struct
     bool fits = (size_t)snprintf(path, size, "%s/%s", folder, o->name) < size;
     free(folder);
     if (!fits) {
-        problem_set(why,
-                    "cannot use the default spool: the path is too long; name a shorter one with --spool");
+        error_set(why, "cannot use the default spool: the path is too long; name a shorter one with --spool");
     }
     return fits;
 }
@@ -75,8 +74,8 @@ int run_spool_check(const char *path, struct problem *why) {
     struct hd_spool spool;
     int rc = spool_folder_open(path);
     if (rc == -ELOOP) {
-        problem_set(why, "cannot use the spool '%.500s': another user's link leads there; name its folder",
-                    path);
+        error_set(why, "cannot use the spool '%.500s': another user's link leads there; name its folder",
+                  path);
         return rc;
     }
     rc = hd_spool_open(&spool, path);
@@ -91,8 +90,8 @@ int run_spool_check(const char *path, struct problem *why) {
         rc = has_room(path);
     }
     if (rc != 0) {
-        problem_set(why, "cannot write reports to '%.500s': %s; %sname another folder with --spool", path,
-                    strerror(-rc), rc == -EACCES ? "make it writable, or " : "");
+        error_set(why, "cannot write reports to '%.500s': %s; %sname another folder with --spool", path,
+                  strerror(-rc), rc == -EACCES ? "make it writable, or " : "");
     }
     return rc;
 }

@@ -22,12 +22,12 @@ int run_not_started(const struct run_options *o, int rc) {
     if (rc == -ENOENT && program_lacks(program, &why)) {
         return print_error("cannot run '%.500s': %s", program, why.text), EXIT_NOT_FOUND;
     }
-    problem_set(&why, "cannot run '%.500s': %s", program,
-                rc == -ENOENT && by_name                      ? "not found in PATH"
-                : rc == -EACCES && access(program, F_OK) == 0 ? "not executable"
-                                                              : strerror(-rc));
+    error_set(&why, "cannot run '%.500s': %s", program,
+              rc == -ENOENT && by_name                      ? "not found in PATH"
+              : rc == -EACCES && access(program, F_OK) == 0 ? "not executable"
+                                                            : strerror(-rc));
     if (rc == -ENOENT && by_name && access(program, X_OK) == 0) {
-        error_try(&why, "%s run ./%s", own_command(), word);
+        error_try(&why, "%s run ./%s", shell_own_command(), word);
     } else if (rc == -EACCES && access(program, F_OK) == 0) {
         error_try(&why, "chmod +x %s", word);
     }
@@ -39,7 +39,7 @@ static void print_unwatched(const struct run_options *o, const struct problem *w
     char text[2 * WORD_BYTES], command[WORD_BYTES];
     struct problem all;
     if (why->command[0] != '\0') {
-        problem_set(&all, "cannot watch %.300s: %.1500s; it runs unwatched", o->program[0], why->text);
+        error_set(&all, "cannot watch %.300s: %.1500s; it runs unwatched", o->program[0], why->text);
         error_try(&all, "%.1000s", why->command);
         error_print(&all);
         return;
@@ -47,7 +47,7 @@ static void print_unwatched(const struct run_options *o, const struct problem *w
     snprintf(text, sizeof text,
              "cannot watch %.300s: %.1500s; it runs unwatched. Its stacks while it hangs:", o->program[0],
              why->text);
-    snprintf(command, sizeof command, "%.500s dump %d", own_command(), (int)getpid());
+    snprintf(command, sizeof command, "%.500s dump %d", shell_own_command(), (int)getpid());
     message_print(MESSAGE_WARNING, &(struct message_part){text, command}, 1);
 }
 
@@ -80,13 +80,13 @@ int run_unwatched_for(const struct run_options *o, int rc) {
     struct problem why;
     const char *command = limit_command(rc);
     bool full = rc == -ENOSPC || rc == -EDQUOT;
-    problem_set(&why, "%s%s", strerror(-rc), rc == -EAGAIN ? " (too many processes)" : "");
+    error_set(&why, "%s%s", strerror(-rc), rc == -EAGAIN ? " (too many processes)" : "");
     if (command != NULL) {
         error_try(&why, "%s", command);
     } else if (full || o->exec) { /* with --exec the record is a file in the spool */
-        error_try(&why, "%.500s run --spool DIR", own_command());
+        error_try(&why, "%.500s run --spool DIR", shell_own_command());
     } else if (rc != -ENFILE && rc != -ENOMEM) {
-        problem_set(&why, "%s; its seccomp filter may forbid memfd_create, signalfd or fork", strerror(-rc));
+        error_set(&why, "%s; its seccomp filter may forbid memfd_create, signalfd or fork", strerror(-rc));
     }
     return run_unwatched(o, &why);
 }

@@ -119,7 +119,7 @@ static void end_with(pid_t runner) {
 /* In the child. Only what the program would have had: mask, descriptors, environment, but for our two
  * variables. */
 static _Noreturn void become(const struct runner *r, pid_t runner, char *const argv[], const char *preload,
-                             int tell_fd) {
+                             int status_fd) {
     char number[16];
     fcntl(r->run.record_fd, F_SETFD, 0); /* of the child alone */
     snprintf(number, sizeof number, "%d", r->run.record_fd);
@@ -130,7 +130,7 @@ static _Noreturn void become(const struct runner *r, pid_t runner, char *const a
     end_with(runner);
     execvp(argv[0], argv);
     int why = errno;
-    if (write(tell_fd, &why, sizeof why) < 0) {
+    if (write(status_fd, &why, sizeof why) < 0) {
         _exit(126);
     }
     _exit(127);
@@ -138,15 +138,15 @@ static _Noreturn void become(const struct runner *r, pid_t runner, char *const a
 
 /* Until exec, which may take as long as a disk does: signals are passed on, and a stop is seen. The errno
  * value of one that failed, else 0. */
-static int wait_for_exec(struct runner *r, int tell_fd) {
+static int wait_for_exec(struct runner *r, int status_fd) {
     int why = 0;
-    struct pollfd fds[] = {{.fd = tell_fd, .events = POLLIN}, {.fd = r->signal_fd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = status_fd, .events = POLLIN}, {.fd = r->signal_fd, .events = POLLIN}};
     while (fds[0].revents == 0) {
         if (poll(fds, 2, -1) > 0 && fds[1].revents != 0) {
             runner_handle_signals(r);
         }
     }
-    return read(tell_fd, &why, sizeof why) == sizeof why ? why : 0;
+    return read(status_fd, &why, sizeof why) == sizeof why ? why : 0;
 }
 
 /* Which tells of each call that it does not know, and among the program's errors. */
@@ -173,9 +173,9 @@ void runner_stop_sharing(struct runner *r) {
 }
 
 int runner_start(struct runner *r, char *const argv[], const char *preload, bool *tried) {
-    int tell[2];
+    int status[2];
     *tried = false;
-    if (pipe2(tell, O_CLOEXEC) != 0) {
+    if (pipe2(status, O_CLOEXEC) != 0) {
         return -errno;
     }
     r->run.record->options.started_ns = hd_os_now_ns();
@@ -191,16 +191,16 @@ int runner_start(struct runner *r, char *const argv[], const char *preload, bool
     *tried = r->run.child >= 0;
     if (r->run.child == 0) {
         set_timers(timers);
-        become(r, runner, argv, preload, tell[1]);
+        become(r, runner, argv, preload, status[1]);
     } else if (r->run.child < 0) {
         set_timers(timers);
     }
     int rc = r->run.child < 0 ? -errno : 0;
-    close(tell[1]);
-    if (rc == 0 && (rc = -wait_for_exec(r, tell[0])) != 0) {
+    close(status[1]);
+    if (rc == 0 && (rc = -wait_for_exec(r, status[0])) != 0) {
         waitpid(r->run.child, NULL, 0);
     }
-    close(tell[0]);
+    close(status[0]);
     if (rc == 0) {
         inherited_close();
     }

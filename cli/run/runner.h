@@ -19,9 +19,9 @@ struct runner {
     int signal_fd;                    /* SIGCHLD and what is forwarded */
     struct hd_record_options decided; /* what the runner asks for; the program cannot change it here */
     bool ended;
-    bool asked_to_end;      /* since then */
+    bool end_requested;     /* since then */
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
-    bool told_to_stop;      /* the runner got the terminal's signal to stop, too */
+    bool stop_received;     /* the runner got the terminal's signal to stop, too */
     struct signal_probe probe;
     struct reporter_process reporter;
     sigset_t merged; /* signals that came again before the probe forgot those of before */
@@ -46,7 +46,7 @@ void runner_handle_signals(struct runner *r);
 void runner_stop_sharing(struct runner *r);
 
 /* Takes what signal_fd has when the program has ended: true when the runner is to end too, from then on. */
-bool runner_asked_to_end(struct runner *r);
+bool runner_end_requested(struct runner *r);
 
 /* Waits until the reporter has printed all, for a bounded time: a reader may take nothing. */
 void runner_finish_reporter(struct runner *r, const struct reporter_options *o);

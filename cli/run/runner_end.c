@@ -16,9 +16,9 @@
 #include "cli/base/shell_quote.h"
 #include "os/os.h"
 
-#define ASKED_NS (2 * HD_NS_PER_S)     /* a signal asks the runner to end: since then */
-#define PATIENCE_NS (60 * HD_NS_PER_S) /* since the reporter printed something */
-#define UNREAD_NS (5 * HD_NS_PER_S)    /* since a reader took the last piece of it */
+#define END_SIGNAL_NS (2 * HD_NS_PER_S) /* a signal asks the runner to end: since then */
+#define PATIENCE_NS (60 * HD_NS_PER_S)  /* since the reporter printed something */
+#define UNREAD_NS (5 * HD_NS_PER_S)     /* since a reader took the last piece of it */
 #define LOOK_MS 100
 
 /* A server of debug information may not answer, and stderr may be a full pipe. A signal may be the program's,
@@ -27,7 +27,8 @@ static bool is_too_long(const struct runner *r, uint64_t from_ns) {
     uint64_t taken_ns, now = hd_os_now_ns();
     bool writing = reporter_is_writing(&r->reporter, &taken_ns);
     uint64_t since = taken_ns > from_ns ? taken_ns : from_ns;
-    return r->asked_to_end ? now >= from_ns + ASKED_NS : now >= since + (writing ? UNREAD_NS : PATIENCE_NS);
+    return r->end_requested ? now >= from_ns + END_SIGNAL_NS
+                            : now >= since + (writing ? UNREAD_NS : PATIENCE_NS);
 }
 
 static void wait_for_reporter(struct runner *r) {
@@ -35,7 +36,7 @@ static void wait_for_reporter(struct runner *r) {
     unsigned starts = r->reporter.starts;
     while (r->reporter.pid != 0) {
         poll(&(struct pollfd){.fd = r->signal_fd, .events = POLLIN}, 1, LOOK_MS);
-        if (runner_asked_to_end(r)) {
+        if (runner_end_requested(r)) {
             reporter_hurry(&r->reporter);
         }
         reporter_reap(&r->reporter, r->reporter.pid);
@@ -53,9 +54,9 @@ void runner_finish_reporter(struct runner *r, const struct reporter_options *o) 
     unsigned long long hangs = atomic_load(&r->run.record->hangs);
     reporter_finish(&r->reporter);
     wait_for_reporter(r);
-    if (!r->reporter.done && !o->quiet && say_has_room()) {
+    if (!r->reporter.done && !o->quiet && output_has_space()) {
         print_error("%s ran, and its summary is missing: no reporter lived (%llu hang%s); try: %s list%s",
-                    o->name, hangs, by_count((int64_t)hangs, "", "s"), own_command(), o->spool_words);
+                    o->name, hangs, cli_plural((int64_t)hangs, "", "s"), shell_own_command(), o->spool_words);
     }
 }
 

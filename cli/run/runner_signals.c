@@ -51,8 +51,8 @@ static bool in_foreground(void) {
  * when somebody stopped the program alone: he would let it alone go on. */
 static void stop_alike(const struct runner *r, int signal) {
     sigset_t set, before;
-    bool terminals =
-        signal == SIGTTIN || signal == SIGTTOU || (signal == SIGTSTP && (r->told_to_stop || in_foreground()));
+    bool terminals = signal == SIGTTIN || signal == SIGTTOU ||
+                     (signal == SIGTSTP && (r->stop_received || in_foreground()));
     if (!terminals) {
         return;
     }
@@ -148,7 +148,7 @@ void runner_handle_signals(struct runner *r) {
             continue; /* reaped below: signals of one kind merge */
         }
         sigaddset(&seen, signal);
-        r->told_to_stop = signal == SIGTSTP || (signal != SIGCONT && r->told_to_stop);
+        r->stop_received = signal == SIGTSTP || (signal != SIGCONT && r->stop_received);
         if (signal == SIGCONT) {
             reporter_continue(&r->reporter);
             reap(r, false); /* its stop may be as new as this, after which we do not stop */
@@ -168,11 +168,11 @@ void runner_handle_signals(struct runner *r) {
     }
 }
 
-bool runner_asked_to_end(struct runner *r) {
+bool runner_end_requested(struct runner *r) {
     struct signalfd_siginfo info;
     while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
-        r->asked_to_end |= info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
-                           info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT;
+        r->end_requested |= info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
+                            info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT;
     }
-    return r->asked_to_end;
+    return r->end_requested;
 }

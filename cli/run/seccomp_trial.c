@@ -140,11 +140,11 @@ static const struct {
     {CALL(clone3, NONE, NONE)},
 };
 
-static _Noreturn void make_runner_calls(volatile size_t *made, bool alone) {
+static _Noreturn void make_runner_calls(volatile size_t *made, bool exec_mode) {
     setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}); /* no core file, nor one that a program takes */
     for (size_t i = 0; i < sizeof runner_calls / sizeof runner_calls[0]; i++) {
         const long *a = runner_calls[i].argument;
-        if (alone && runner_calls[i].number == SYS_signalfd4) {
+        if (exec_mode && runner_calls[i].number == SYS_signalfd4) {
             break;
         }
         *made = i;
@@ -157,7 +157,7 @@ static bool is_filtered(void) {
     return proc_number(0, "Seccomp:", 10) != 0; /* else none, or a kernel that knows of none */
 }
 
-const char *filters_deadly_call(bool alone) {
+const char *seccomp_deadly_call(bool exec_mode) {
     volatile size_t *made = MAP_FAILED;
     int status = 0;
     if (is_filtered()) {
@@ -168,7 +168,7 @@ const char *filters_deadly_call(bool alone) {
     }
     pid_t child = fork();
     if (child == 0) {
-        make_runner_calls(made, alone);
+        make_runner_calls(made, exec_mode);
     }
     bool ended = child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status);
     const char *name = ended && WTERMSIG(status) == SIGSYS ? runner_calls[*made].name : NULL;
@@ -189,7 +189,7 @@ static bool harmless(void) {
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-int filters_tried(void) {
+int seccomp_trial_filters(void) {
     if (!is_filtered()) {
         return 0;
     }

@@ -2,8 +2,8 @@
  *
  * Whose a record is. Ordinary code.
  */
-#ifndef CLI_OWNER_H
-#define CLI_OWNER_H
+#ifndef CLI_LIVENESS_H
+#define CLI_LIVENESS_H
 
 #include <sys/types.h>
 

@@ -21,7 +21,7 @@
 #include "report/spool_files.h"
 
 #define SECONDS_PER_DAY 86400
-#define HELD_DAYS 30
+#define DEFERRED_DAYS 30
 
 /* Its owner may cut the file short at any time: a mapping would end us by SIGBUS. NULL: it has another size.
  */
@@ -96,12 +96,12 @@ static bool is_own(const struct stat *st, const char *spool) {
     hd_spool_name(name, id, HD_SPOOL_TEMP);
     snprintf(made, sizeof made, "%s/%s", spool, name);
     int fd = temp_file_open(made);
-    bool asked = fd >= 0 && fstat(fd, &own) == 0;
+    bool known = fd >= 0 && fstat(fd, &own) == 0;
     if (fd >= 0) {
         unlink(made);
         close(fd);
     }
-    return asked && own.st_uid == st->st_uid;
+    return known && own.st_uid == st->st_uid;
 }
 
 /* Not what another user put there. */
@@ -127,8 +127,8 @@ static int settle_one(const char *path, const char *spool, bool quiet) {
     return rc;
 }
 
-static bool is_held(const char *name) {
-    return hd_spool_what(name) == HD_SPOOL_HELD;
+static bool is_deferred(const char *name) {
+    return hd_spool_what(name) == HD_SPOOL_DEFERRED;
 }
 
 static bool is_record(const char *name) {
@@ -138,16 +138,16 @@ static bool is_record(const char *name) {
 
 /* Held reports that nobody will release: of runners that were killed. A program that lives may come to be
  * sure of its loop days later; but a spool that fills up with them is not kept waiting. */
-static void sweep_held(DIR *dir) {
+static void sweep_deferred(DIR *dir) {
     const struct dirent *e;
     struct stat st;
     unsigned count = 0;
     for (rewinddir(dir); (e = readdir(dir)) != NULL;) {
-        count += is_held(e->d_name);
+        count += is_deferred(e->d_name);
     }
-    time_t since = time(NULL) - (count > HD_SPOOL_REPORTS ? 1 : HELD_DAYS) * SECONDS_PER_DAY;
+    time_t since = time(NULL) - (count > HD_SPOOL_REPORTS ? 1 : DEFERRED_DAYS) * SECONDS_PER_DAY;
     for (rewinddir(dir); (e = readdir(dir)) != NULL;) {
-        if (is_held(e->d_name) && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        if (is_deferred(e->d_name) && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             st.st_mtime < since) {
             unlinkat(dirfd(dir), e->d_name, 0);
         }
@@ -169,7 +169,7 @@ int settle_orphans(const char *spool, bool quiet) {
         }
     }
     if (failed == 0) { /* else what a dead program held is still to be settled */
-        sweep_held(dir);
+        sweep_deferred(dir);
     }
     closedir(dir);
     return failed;

@@ -2,8 +2,8 @@
  *
  * How the run before ended: one line in the spool, for each name that programs have there. Ordinary code.
  */
-#ifndef CLI_PREVIOUS_H
-#define CLI_PREVIOUS_H
+#ifndef CLI_PREVIOUS_RUN_H
+#define CLI_PREVIOUS_RUN_H
 
 #include "cli/settle/run_result.h"
 

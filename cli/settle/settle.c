@@ -97,7 +97,7 @@ static void drop_what_is_no_hang(struct hd_record *c, struct settle_dropped *dro
         (!launch && atomic_load(&c->loop_seen) >= HD_RECORD_LOOP)) {
         return;
     }
-    path_of_open(c, HD_SPOOL_HELD, path);
+    path_of_open(c, HD_SPOOL_DEFERRED, path);
     if (drop(c, path, launch ? NULL : dropped)) {
         atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
         atomic_fetch_add(&c->withdrawn, 1);
@@ -105,8 +105,8 @@ static void drop_what_is_no_hang(struct hd_record *c, struct settle_dropped *dro
 }
 
 /* Held reports are files named .ID.held. 0 or the last negative errno value. */
-static int settle_held(struct hd_record *c, const char *session, bool loop_seen,
-                       struct settle_dropped *dropped) {
+static int settle_deferred(struct hd_record *c, const char *session, bool loop_seen,
+                           struct settle_dropped *dropped) {
     const char *spool = spool_folder(c->options.spool);
     DIR *dir = opendir(spool);
     int rc = 0;
@@ -114,7 +114,7 @@ static int settle_held(struct hd_record *c, const char *session, bool loop_seen,
         return 0; /* whoever writes there will be told */
     }
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        if (hd_spool_what(e->d_name) != HD_SPOOL_HELD) {
+        if (hd_spool_what(e->d_name) != HD_SPOOL_DEFERRED) {
             continue;
         }
         char from[4096], to[4096];
@@ -158,10 +158,10 @@ static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t dura
 }
 
 /* How a process ended, where it is not by itself: the signal's number. */
-enum { BY_ITSELF = 0, NOBODY_KNOWS = -1 };
+enum { BY_ITSELF = 0, DEATH_UNKNOWN = -1 };
 
 static void set_signal(json_t *report, int death) {
-    const char *name = death != NOBODY_KNOWS ? sigabbrev_np(death) : NULL;
+    const char *name = death != DEATH_UNKNOWN ? sigabbrev_np(death) : NULL;
     if (name != NULL) {
         json_object_set_new(report, "crash", json_pack("{s:o}", "signal", json_sprintf("SIG%s", name)));
     }
@@ -218,7 +218,7 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     if (rc == 0) { /* done, should somebody settle it again */
         atomic_store(&c->hang_open, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
     }
-    if (!ended && (rc == 0 || c->options.alone == 0)) {
+    if (!ended && (rc == 0 || c->options.exec_mode == 0)) {
         count(c, duration_ns);
     }
     return rc;
@@ -291,16 +291,16 @@ static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t us
     bool stands = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP;
     hd_uuid_text(c->options.session, session);
     drop_what_is_no_hang(c, dropped);
-    int held = settle_held(c, session, stands, dropped), hang = close_open_hang(c, death, ended_ns);
-    int rc = hang != 0 ? hang : held;
-    if (loop_seen && (rc == 0 || c->options.alone == 0)) { /* one that is settled again has one session */
+    int deferred = settle_deferred(c, session, stands, dropped), hang = close_open_hang(c, death, ended_ns);
+    int rc = hang != 0 ? hang : deferred;
+    if (loop_seen && (rc == 0 || c->options.exec_mode == 0)) { /* one that is settled again has one session */
         rc = write_session(c, used_ns, previous_end);
     }
     return rc;
 }
 
 /* As far as it said: when a process ended whose parent we are not, is not known. */
-static uint64_t told_ns(struct hd_record *c) {
+static uint64_t recorded_ns(struct hd_record *c) {
     uint64_t superseded_ns = atomic_load(&c->superseded_ns);
     uint64_t until_ns = superseded_ns != 0 ? superseded_ns : atomic_load(&c->alive_ns);
     uint64_t not_used_ns = c->options.started_ns + atomic_load(&c->stopped_ns);
@@ -317,11 +317,11 @@ void settle_run(const struct run_result *r, const char *previous_end, struct set
             continue; /* who lives settles its reports itself */
         }
         /* how a child ended only its parent knows; it has not ended by exit */
-        int death = !superseded && of_child          ? NOBODY_KNOWS
+        int death = !superseded && of_child          ? DEATH_UNKNOWN
                     : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
                                                      : BY_ITSELF;
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
-               last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : told_ns(c),
+               last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : recorded_ns(c),
                of_child ? NULL : previous_end, dropped);
         if (!of_child && atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP) {
             previous_end = NULL; /* once is enough, where one image after the other had a loop */
@@ -336,12 +336,12 @@ int settle_orphan(struct hd_record *table, const char *spool) {
     int failed = 0;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &table[i];
-        if (atomic_load(&c->owner) != 0 && atomic_load(&c->told) == 0) {
+        if (atomic_load(&c->owner) != 0 && atomic_load(&c->session_written) == 0) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
             c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
-            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? NOBODY_KNOWS : BY_ITSELF, 0, told_ns(c),
-                            NULL, NULL);
-            atomic_store(&c->told, rc == 0);
+            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? DEATH_UNKNOWN : BY_ITSELF, 0,
+                            recorded_ns(c), NULL, NULL);
+            atomic_store(&c->session_written, rc == 0);
             failed = rc != 0 ? rc : failed;
         }
     }

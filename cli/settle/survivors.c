@@ -44,7 +44,7 @@ static bool maps(pid_t pid, const struct stat *record) {
     return found;
 }
 
-static bool is_told(const struct hd_record *table, pid_t pid) {
+static bool is_in_table(const struct hd_record *table, pid_t pid) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         if (atomic_load(&table[i].owner) != 0 && liveness_pid(&table[i]) == pid) {
             return true;
@@ -62,7 +62,7 @@ static pid_t find(const struct hd_record *table, const struct stat *record, pid_
         pid_t at = (pid_t)strtol(e->d_name, NULL, 10);
         /* to look at the memory of those that are older would only cost them time */
         if (at > 0 && at != own && at != reporter && proc_stat(at).started_boot_ns >= started &&
-            maps(at, record) && !is_told(table, at)) {
+            maps(at, record) && !is_in_table(table, at)) {
             pid = at;
         }
     }

@@ -2,8 +2,8 @@
  *
  * What a program that has ended left running.
  */
-#ifndef HD_LEFT_BEHIND_H
-#define HD_LEFT_BEHIND_H
+#ifndef CLI_SURVIVORS_H
+#define CLI_SURVIVORS_H
 
 #include <sys/types.h>
 

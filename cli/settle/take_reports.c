@@ -122,7 +122,7 @@ void take_reports_init(struct take_reports *t, struct hd_record *records,
 
 void take_reports_start(struct take_reports *t) {
     pthread_t thread;
-    if (thread_start(&thread, STACK_BYTES, take_all, t)) {
+    if (deep_stack_start(&thread, STACK_BYTES, take_all, t)) {
         pthread_detach(thread);
     }
 }

@@ -41,11 +41,11 @@ static struct {
     _Atomic uint32_t phase;
     unsigned starts;
     int securebits;
-    uint64_t root[2];      /* device and inode of what was / at first */
-    int stray[STARTS_MAX]; /* workers that a stop left at a disk */
-    unsigned strays;
+    uint64_t root[2];          /* device and inode of what was / at first */
+    int abandoned[STARTS_MAX]; /* workers that a stop left at a disk */
+    unsigned abandoned_count;
     _Atomic bool filtered;
-    struct hd_waits *waits; /* the main thread's, while it is watched */
+    struct hd_wait_table *waits; /* the main thread's, while it is watched */
 } self;
 
 void *hd_attach_alt_stack;
@@ -56,11 +56,11 @@ static bool has_our_memory(void) {
 }
 
 /* Neither in a forked child nor in one that shares our memory until exec. */
-bool hd_process_is_own(void) {
+bool hd_attach_is_own(void) {
     return has_our_memory() && hd_os.get_pid() == self.pid;
 }
 
-bool hd_process_is_filtered(void) {
+bool hd_attach_is_filtered(void) {
     return atomic_load_explicit(&self.filtered, memory_order_relaxed);
 }
 
@@ -84,8 +84,8 @@ static uint64_t main_stack_top(void) {
     return getauxval(AT_EXECFN); /* the path that was executed: the last string on the stack but one */
 }
 
-static void watch_main_thread(struct hd_run *run, struct hd_waits *t, uint64_t start_ns) {
-    hd_left_stacks_init(&t->left);
+static void watch_main_thread(struct hd_run *run, struct hd_wait_table *t, uint64_t start_ns) {
+    hd_stack_copies_init(&t->left);
     t->stack_top = main_stack_top() & ~7ULL;
     struct hd_watch *watch = hd_watch_add(run, "main", 0, start_ns);
     t->loop = watch != NULL ? &watch->loop : NULL;
@@ -93,7 +93,7 @@ static void watch_main_thread(struct hd_run *run, struct hd_waits *t, uint64_t s
     if (t->watch != NULL) {
         hd_attach_alt_stack = t->watch->mailbox->alt_stack;
     }
-    hd_waits_self = self.waits = t;
+    hd_wait_table_self = self.waits = t;
 }
 
 /* The main thread ends by pthread_exit, and others go on, which are not watched any more, and libc ends a
@@ -101,7 +101,7 @@ static void watch_main_thread(struct hd_run *run, struct hd_waits *t, uint64_t s
  */
 static void main_thread_ends(void *unused) {
     (void)unused;
-    hd_waits_self = NULL;
+    hd_wait_table_self = NULL;
     hd_instance_leave(true);
 }
 
@@ -128,13 +128,14 @@ static void stop(void) {
     const struct hd_run *run = hd_run_current();
     int worker = run != NULL ? atomic_load(&run->channel.worker_tid) : 0;
     hd_instance_stop();
-    if (worker != 0 && self.strays < STARTS_MAX && hd_os.signal_thread(self.pid, worker, 0, 0) == 0) {
-        self.stray[self.strays++] = worker;
+    if (worker != 0 && self.abandoned_count < STARTS_MAX &&
+        hd_os.signal_thread(self.pid, worker, 0, 0) == 0) {
+        self.abandoned[self.abandoned_count++] = worker;
     }
 }
 
 /* The calling thread is the main thread. */
-static void start(struct hd_waits *t, uint64_t start_ns) {
+static void start(struct hd_wait_table *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
     hd_attach_settings(&r->options, &settings);
     struct hd_run *run;
@@ -153,7 +154,7 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
         hd_record_file_keep_no_longer(); /* nothing of ours stays among the program's numbers */
         return;
     }
-    hd_process_notes_ids();
+    hd_attach_store_ids();
     if (self.securebits < 0) {
         self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     }
@@ -182,16 +183,16 @@ static void start(struct hd_waits *t, uint64_t start_ns) {
 static bool under_an_unknown_filter(const struct hd_record_options *o) {
     static const char own[] = "/proc/self/status";
     char mode[16];
-    int told = hd_proc_status_value(AT_FDCWD, own, "Seccomp:", mode, sizeof mode);
-    return (told < 0 || (told > 0 && mode[0] != '0')) &&
+    int length = hd_proc_status_value(AT_FDCWD, own, "Seccomp:", mode, sizeof mode);
+    return (length < 0 || (length > 0 && mode[0] != '0')) &&
            (o->seccomp_filters < 0 ||
             hd_proc_status_number(AT_FDCWD, own, "Seccomp_filters:", 10) != (uint64_t)o->seccomp_filters);
 }
 
-static struct hd_waits *first_wait(void);
+static struct hd_wait_table *first_wait(void);
 
-void hd_process_begin(struct hd_record *r, bool to_be_alone) {
-    static const char *const alone[] = {"unshare", "setns"};
+void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
+    static const char *const names[] = {"unshare", "setns"};
     this_process_is_own();
     self.record = r;
     atomic_store(&r->attached, 1);
@@ -202,18 +203,18 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
         return;
     }
     self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
-    struct hd_waits *t = hd_waits_new();
+    struct hd_wait_table *t = hd_recognise_new_table();
     hd_wait_hooks = (struct hd_wait_hooks){.first_wait = first_wait};
-    hd_waits_self = t;
+    hd_wait_table_self = t;
     hd_named_init(r);
     (void)has_the_same_root();
     if (t == NULL) {
         atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
-    } else if (to_be_alone || hd_main_program_imports(alone, sizeof alone / sizeof alone[0])) {
+    } else if (needs_single_threaded || hd_main_program_imports(names, sizeof names / sizeof names[0])) {
         atomic_store(&self.phase, AT_FIRST_WAIT);
         atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
         hd_record_file_keep();
-    } else if (r->options.of_child != 0 && r->options.alone == 0) {
+    } else if (r->options.of_child != 0 && r->options.exec_mode == 0) {
         atomic_store(&self.phase, AT_FIRST_WAIT); /* most are short, and wait for nothing */
         atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
     } else {
@@ -222,29 +223,29 @@ void hd_process_begin(struct hd_record *r, bool to_be_alone) {
     }
 }
 
-bool hd_process_is_child(void) {
-    return self.record != NULL && !hd_process_is_filtered() && !hd_process_is_own();
+bool hd_attach_is_child(void) {
+    return self.record != NULL && !hd_attach_is_filtered() && !hd_attach_is_own();
 }
 
 /* A forked child that waits is taken for one that stays. What it has of the parent's watch was wiped. */
-static struct hd_waits *first_wait_of_child(void) {
+static struct hd_wait_table *first_wait_of_child(void) {
     int saved = errno;
-    struct hd_waits *t = hd_waits_new();
+    struct hd_wait_table *t = hd_recognise_new_table();
     struct hd_record *r = t != NULL ? hd_record_file_take_again() : NULL;
-    hd_waits_self = NULL;
+    hd_wait_table_self = NULL;
     this_process_is_own();
-    self.starts = self.strays = 0;
+    self.starts = self.abandoned_count = 0;
     self.securebits = -1;
     atomic_store(&self.phase, NEVER);
     if (r != NULL) {
         self.record = r;
         atomic_store(&r->attached, 1);
         atomic_store(&self.phase, STARTING);
-        hd_waits_self = t;
+        hd_wait_table_self = t;
         start(t, hd_os_now_ns());
     }
     errno = saved;
-    return hd_waits_self;
+    return hd_wait_table_self;
 }
 
 /* Before the program's first wait: what such a child finds, the thread's too, is its parent's. */
@@ -252,28 +253,28 @@ static bool in_vforked_child(void) {
     return atomic_load(&self.phase) == AT_FIRST_WAIT && has_our_memory() && hd_os.get_pid() != self.pid;
 }
 
-static struct hd_waits *first_wait(void) {
-    struct hd_waits *t = hd_waits_self;
+static struct hd_wait_table *first_wait(void) {
+    struct hd_wait_table *t = hd_wait_table_self;
     uint32_t phase = AT_FIRST_WAIT;
     if (t->named) {
-        hd_waits_self = NULL; /* forgotten, or a forked child's */
+        hd_wait_table_self = NULL; /* forgotten, or a forked child's */
         return NULL;
     }
     if (in_vforked_child()) {
         return NULL;
     }
-    if (hd_record_file_path() != NULL && hd_process_is_child()) {
+    if (hd_record_file_path() != NULL && hd_attach_is_child()) {
         return first_wait_of_child();
     }
     if (!atomic_compare_exchange_strong(&self.phase, &phase, STARTING)) {
         if (phase != STARTING) {
-            hd_waits_self = NULL; /* a forked child's, wiped: no more looks at it, nor system calls */
+            hd_wait_table_self = NULL; /* a forked child's, wiped: no more looks at it, nor system calls */
         }
         return NULL;
     }
     if (!has_our_memory()) {
         atomic_store(&self.phase, NEVER);
-        hd_waits_self = NULL;
+        hd_wait_table_self = NULL;
         return NULL;
     }
     int saved = errno;
@@ -284,22 +285,22 @@ static struct hd_waits *first_wait(void) {
 
 /* A vforked child has the parent's memory. */
 void hd_attach_loses_rights(void) {
-    bool child = hd_record_file_path() != NULL && hd_process_is_child();
-    bool waits = atomic_load(&self.phase) == AT_FIRST_WAIT && hd_process_is_own();
-    if (hd_waits_self != NULL && (child || waits) && geteuid() == 0 &&
+    bool child = hd_record_file_path() != NULL && hd_attach_is_child();
+    bool waits = atomic_load(&self.phase) == AT_FIRST_WAIT && hd_attach_is_own();
+    if (hd_wait_table_self != NULL && (child || waits) && geteuid() == 0 &&
         !(has_our_memory() && hd_os.get_pid() != self.pid)) {
         (void)first_wait();
     }
 }
 
-struct hd_record *hd_process_execs(void) {
-    bool may_be = self.record != NULL && !hd_process_is_filtered() && atomic_load(&self.phase) != NEVER;
-    return may_be && hd_process_is_own() ? self.record : NULL;
+struct hd_record *hd_attach_before_exec(void) {
+    bool may_be = self.record != NULL && !hd_attach_is_filtered() && atomic_load(&self.phase) != NEVER;
+    return may_be && hd_attach_is_own() ? self.record : NULL;
 }
 
-bool hd_process_has_stray(void) {
-    for (unsigned i = 0; i < self.strays && hd_process_is_own(); i++) {
-        if (hd_os.signal_thread(self.pid, self.stray[i], 0, 0) == 0) {
+bool hd_attach_has_abandoned(void) {
+    for (unsigned i = 0; i < self.abandoned_count && hd_attach_is_own(); i++) {
+        if (hd_os.signal_thread(self.pid, self.abandoned[i], 0, 0) == 0) {
             return true;
         }
     }
@@ -308,8 +309,8 @@ bool hd_process_has_stray(void) {
 
 /* ---- alone, or filtered ----------------------------------------------------------------------- */
 
-int hd_process_own_thread(void) {
-    if (atomic_load(&self.phase) != WATCHED || hd_process_is_filtered() || !hd_process_is_own()) {
+int hd_attach_own_thread(void) {
+    if (atomic_load(&self.phase) != WATCHED || hd_attach_is_filtered() || !hd_attach_is_own()) {
         return 0;
     }
     const struct hd_run *run = hd_run_current();
@@ -317,32 +318,32 @@ int hd_process_own_thread(void) {
     return run != NULL && tid == 0 ? -1 : tid; /* just born: it has not said yet */
 }
 
-int hd_process_securebits(void) {
+int hd_attach_securebits(void) {
     return self.securebits;
 }
 
-bool hd_process_alone(void) {
-    struct hd_waits *t = hd_waits_self;
-    if (hd_process_own_thread() == 0 || t == NULL || t->named) {
+bool hd_attach_end_threads(void) {
+    struct hd_wait_table *t = hd_wait_table_self;
+    if (hd_attach_own_thread() == 0 || t == NULL || t->named) {
         return false;
     }
     hd_record_file_keep();
-    hd_waits_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
+    hd_wait_table_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
     struct hd_run *run = hd_run_current();
     if (run != NULL && t->watch != NULL) { /* else another thread's filter was quicker, or no memory there */
         hd_watch_remove(run, t->watch);
     }
     stop();
     hd_named_forget(); /* not before: until then others may begin to be watched */
-    hd_waits_self = hd_waits_new();
+    hd_wait_table_self = hd_recognise_new_table();
     self.securebits = -1;       /* what threads to come will have: known when they are made */
     uint32_t watched = WATCHED; /* NEVER: a filter came meanwhile */
-    atomic_compare_exchange_strong(&self.phase, &watched, hd_waits_self != NULL ? AT_FIRST_WAIT : NEVER);
+    atomic_compare_exchange_strong(&self.phase, &watched, hd_wait_table_self != NULL ? AT_FIRST_WAIT : NEVER);
     return true;
 }
 
-void hd_process_ends_watch(enum hd_unwatched why) {
-    if (hd_process_own_thread() != 0) {
+void hd_attach_end_watch(enum hd_unwatched why) {
+    if (hd_attach_own_thread() != 0) {
         stop(); /* the watched thread goes on to mark, and harms nobody */
         atomic_store(&self.phase, NEVER);
         atomic_store(&self.record->unwatched, why);
@@ -350,15 +351,15 @@ void hd_process_ends_watch(enum hd_unwatched why) {
 }
 
 /* A worker that was too busy to end in time comes to its end; one at a disk does not. */
-static void wait_for_strays(void) {
+static void wait_for_abandoned(void) {
     uint64_t until_ns = hd_os_now_ns() + ABANDONED_NS;
-    while (hd_process_has_stray() && hd_os_now_ns() < until_ns) {
+    while (hd_attach_has_abandoned() && hd_os_now_ns() < until_ns) {
         hd_os_nap(HD_NS_PER_MS);
     }
 }
 
-void hd_process_filter_comes(void) {
-    if (hd_process_is_filtered() || (has_our_memory() && hd_os.get_pid() != self.pid)) {
+void hd_attach_before_filter(void) {
+    if (hd_attach_is_filtered() || (has_our_memory() && hd_os.get_pid() != self.pid)) {
         return;
     }
     hd_capture_signal_end(); /* in a child too: a signal of its own would find our handler */
@@ -367,7 +368,7 @@ void hd_process_filter_comes(void) {
             stop();
             hd_named_forget();
             self.waits->watch = NULL;
-            wait_for_strays();
+            wait_for_abandoned();
         }
         atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
     }

@@ -14,13 +14,13 @@ static bool is_due(void *main_waits, uint64_t now_ns) {
     return hd_recognise_due(main_waits, now_ns) || hd_named_due(now_ns);
 }
 
-static void store_known(const struct hd_waits *t) {
+static void store_known(const struct hd_wait_table *t) {
     uint32_t own = t->recognition->standing;
     atomic_store_explicit(&record->loop_seen, own > named_known ? own : named_known, memory_order_relaxed);
 }
 
 static void judge(void *main_waits, const struct hd_stack_tools *tools) {
-    struct hd_waits *t = main_waits;
+    struct hd_wait_table *t = main_waits;
     hd_recognise_judge(main_waits, tools);
     atomic_store_explicit(&record->waits, atomic_load_explicit(&t->order, memory_order_relaxed),
                           memory_order_relaxed);
@@ -35,7 +35,7 @@ static void judge(void *main_waits, const struct hd_stack_tools *tools) {
 }
 
 static void is_blocked(void *main_waits, const struct hd_loop *loop, struct hd_blocked *how) {
-    struct hd_waits *t = main_waits;
+    struct hd_wait_table *t = main_waits;
     if (t->loop == loop) {
         hd_recognise_blocked(t, how);
     } else {
@@ -44,8 +44,8 @@ static void is_blocked(void *main_waits, const struct hd_loop *loop, struct hd_b
     store_known(t);
 }
 
-struct hd_recogniser hd_attach_recogniser(struct hd_waits *t, struct hd_record *r) {
+struct hd_recogniser hd_attach_recogniser(struct hd_wait_table *t, struct hd_record *r) {
     record = r;
-    hd_recognition_init(t->recognition, r);
+    hd_recognise_init(t->recognition, r);
     return (struct hd_recogniser){.due = is_due, .judge = judge, .blocked = is_blocked, .ctx = t};
 }

@@ -12,6 +12,6 @@
 
 /* Starts the recognition of the main thread, whose waits are `t`. It writes how well a loop is known to the
  * record. */
-struct hd_recogniser hd_attach_recogniser(struct hd_waits *t, struct hd_record *r);
+struct hd_recogniser hd_attach_recogniser(struct hd_wait_table *t, struct hd_record *r);
 
 #endif

@@ -17,8 +17,8 @@ static void copy_string(char *to, size_t size, const char *from) {
 
 void hd_attach_settings(const struct hd_record_options *o, struct hd_settings *out) {
     hd_settings_init(out);
-    out->held = true;
-    out->alone = o->alone != 0;
+    out->deferred = true;
+    out->exec_mode = o->exec_mode != 0;
     out->interval_ns = o->interval_ns;
     out->threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
     out->threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;

@@ -42,13 +42,13 @@ static struct ids own_ids(void) {
 
 static _Atomic unsigned changing; /* threads in such a call: libc has one change everybody after the other */
 
-void hd_process_notes_ids(void) {
+void hd_attach_store_ids(void) {
     ours = own_ids();
 }
 
-void hd_process_changed_ids(void) {
-    if (hd_process_own_thread() != 0) {
-        hd_process_notes_ids();
+void hd_attach_after_id_change(void) {
+    if (hd_attach_own_thread() != 0) {
+        hd_attach_store_ids();
     }
     atomic_fetch_sub(&changing, 1);
 }
@@ -71,7 +71,7 @@ static bool has_the_same_rights(int tid) {
     bool same =
         memcmp(&own, &ours, sizeof own) == 0 || atomic_load(&changing) > 1; /* noted when they are done */
     return same && has_the_same_capabilities(tid) &&
-           hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_process_securebits();
+           hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_attach_securebits();
 }
 
 /* libc has each thread that it knows of change its ids, and waits for it: also for a worker of ours at a disk
@@ -85,7 +85,7 @@ static bool libc_sees_one(void) {
 /* In a call, and not waiting for work. */
 static bool is_at_a_disk(int tid) {
     char text[64];
-    int fd = hd_open_own_task(tid, "syscall", O_RDONLY | O_CLOEXEC);
+    int fd = hd_proc_open_own_task(tid, "syscall", O_RDONLY | O_CLOEXEC);
     long n = fd < 0 ? fd : hd_os.read(fd, text, sizeof text - 1);
     hd_os_close(fd);
     text[n > 0 ? n : 0] = '\0';
@@ -106,13 +106,13 @@ static bool worker_is_stuck(void) {
     return false;
 }
 
-void hd_process_changes_ids(void) {
+void hd_attach_before_id_change(void) {
     int saved = errno;
     atomic_fetch_add(&changing, 1);
-    int tid = hd_process_own_thread();
-    bool waits = tid != 0 && libc_sees_one() && (hd_process_has_stray() || worker_is_stuck());
-    if (tid != 0 && (waits || !has_the_same_rights(tid)) && !hd_process_alone()) {
-        hd_process_ends_watch(HD_UNWATCHED_ALONE);
+    int tid = hd_attach_own_thread();
+    bool waits = tid != 0 && libc_sees_one() && (hd_attach_has_abandoned() || worker_is_stuck());
+    if (tid != 0 && (waits || !has_the_same_rights(tid)) && !hd_attach_end_threads()) {
+        hd_attach_end_watch(HD_UNWATCHED_RIGHTS);
     }
     errno = saved;
 }

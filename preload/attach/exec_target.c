@@ -28,12 +28,12 @@
 
 static int open_program(int dir, const char *path);
 
-bool hd_next_comes_first(const char *list) {
+bool hd_exec_needs_asan_first(const char *list) {
     return strstr(list, "libasan.so") != NULL || strstr(list, "libclang_rt.asan") != NULL;
 }
 
 /* What the program's first library is, if that must be the first of all; else empty. */
-static void find_first(const struct hd_elf_file *f, char first[HD_NEXT_NAME_BYTES]) {
+static void find_first(const struct hd_elf_file *f, char first[HD_EXEC_NAME_BYTES]) {
     uint64_t strings = 0, name = 0;
     ElfW(Phdr) p;
     ElfW(Dyn) d;
@@ -46,19 +46,19 @@ static void find_first(const struct hd_elf_file *f, char first[HD_NEXT_NAME_BYTE
             name = d.d_tag == DT_NEEDED && name == 0 ? d.d_un.d_val : name;
         }
     }
-    memset(first, 0, HD_NEXT_NAME_BYTES);
+    memset(first, 0, HD_EXEC_NAME_BYTES);
     for (unsigned i = 0; hd_elf_file_segment(f, i, &p); i++) {
         if (p.p_type == PT_LOAD && strings - p.p_vaddr < p.p_filesz) {
-            (void)hd_os.pread(f->fd, first, HD_NEXT_NAME_BYTES - 1, strings - p.p_vaddr + p.p_offset + name);
+            (void)hd_os.pread(f->fd, first, HD_EXEC_NAME_BYTES - 1, strings - p.p_vaddr + p.p_offset + name);
         }
     }
-    first[hd_next_comes_first(first) ? HD_NEXT_NAME_BYTES - 1 : 0] = '\0';
+    first[hd_exec_needs_asan_first(first) ? HD_EXEC_NAME_BYTES - 1 : 0] = '\0';
 }
 
 /* The loader of a C library that can hold us. */
 static bool takes_us(const char *loader) {
     int fd = open_program(AT_FDCWD, loader);
-    bool takes = fd >= 0 && hd_loader_takes_us(fd);
+    bool takes = fd >= 0 && hd_libc_version_suffices(fd);
     hd_os_close(fd);
     return takes;
 }
@@ -82,7 +82,7 @@ static const char *run_by(const char *loader, char *const *argv) {
 
 /* Of the program, or the program itself, which has none then: `*program` is what it runs. */
 static bool has_our_loader(const struct hd_elf_file *f, const char **program, char *const *argv,
-                           char first[HD_NEXT_NAME_BYTES]) {
+                           char first[HD_EXEC_NAME_BYTES]) {
     char path[HEAD_BYTES];
     if (f->head.e_ident[EI_CLASS] != ELFCLASS64 || f->head.e_machine != MACHINE ||
         !hd_elf_file_loader(f, path, sizeof path)) {
@@ -94,7 +94,7 @@ static bool has_our_loader(const struct hd_elf_file *f, const char **program, ch
         return n > sizeof LOADER && strcmp(path + n - sizeof LOADER, LOADER) == 0 && takes_us(path);
     }
     *program = run_by(*program, argv);
-    return *program != NULL && hd_loader_takes_us(f->fd);
+    return *program != NULL && hd_libc_version_suffices(f->fd);
 }
 
 /* With privileges of its file's the loader takes no library from us, and our variables would stay in the
@@ -114,7 +114,7 @@ static int open_program(int dir, const char *path) {
     return good ? hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0) : -EACCES;
 }
 
-bool hd_next_loads_us(int dir, const char *path, char *const *argv, char first[HD_NEXT_NAME_BYTES]) {
+bool hd_exec_target_loads_us(int dir, const char *path, char *const *argv, char first[HD_EXEC_NAME_BYTES]) {
     char interpreter[HEAD_BYTES];
     for (unsigned i = 0; i < INTERPRETERS_MAX; i++) {
         struct hd_elf_file file;

@@ -26,7 +26,7 @@ enum use {
 struct place {
     _Atomic uint32_t use;
     _Atomic uint32_t working; /* the worker is at it; a futex word for the leaver */
-    struct hd_waits *waits;
+    struct hd_wait_table *waits;
 };
 
 #define HD_NAMED_PLACES 15 /* threads watched at a time */
@@ -34,7 +34,7 @@ struct place {
 struct hd_named {
     struct hd_record *record;
     uint32_t count;
-    uint32_t past; /* how well the loops were known whose threads have ended */
+    uint32_t ended_status; /* how well the loops were known whose threads have ended */
     struct place place[HD_NAMED_PLACES];
 };
 
@@ -50,7 +50,7 @@ static _Thread_local uint64_t looked_ns;
 static void leave(void *of) {
     struct place *p = of;
     uint32_t use = atomic_load(&p->use), on = ON;
-    hd_waits_self = NULL;
+    hd_wait_table_self = NULL;
     if (use != ON && use != GONE) {
         return; /* a forked child's, wiped */
     }
@@ -60,7 +60,7 @@ static void leave(void *of) {
         hd_loop_mark(p->waits->loop, HANGDOG_EXIT);
     }
     atomic_compare_exchange_strong(&p->use, &on, LEFT);
-    if (hd_process_is_filtered()) {
+    if (hd_attach_is_filtered()) {
         return; /* no system call may be made, and the watch is over */
     }
     struct hd_run *run = hd_run_current();
@@ -87,21 +87,21 @@ static struct place *claim(void) {
 
 /* As a thread's that never waited. The two pointers stay: others may look. */
 static bool clear(struct place *p) {
-    struct hd_waits *t = p->waits != NULL ? p->waits : hd_waits_new();
+    struct hd_wait_table *t = p->waits != NULL ? p->waits : hd_recognise_new_table();
     if (t == NULL) {
         return false;
     }
     p->waits = t;
-    memset(t->identity, 0, sizeof t->identity);
+    memset(t->entry, 0, sizeof t->entry);
     atomic_store(&t->order, 0);
     t->last = NULL;
     t->woke_ticks = 0;
     t->stack_top = 0;
     t->named = true;
-    atomic_store_explicit(&t->seldom, false,
+    atomic_store_explicit(&t->slow_path, false,
                           memory_order_relaxed); /* who had it may have ended in a handler */
-    hd_left_stacks_init(&t->left);
-    hd_recognition_init(t->recognition, hd_named->record);
+    hd_stack_copies_init(&t->left);
+    hd_recognise_init(t->recognition, hd_named->record);
     return true;
 }
 
@@ -127,14 +127,14 @@ static bool watch(const char *name, uint64_t now_ns) {
         hd_watch_remove(run, w);
         return false;
     }
-    hd_waits_self = p->waits;
+    hd_wait_table_self = p->waits;
     return true;
 }
 
 bool hd_named_look(void) {
     char name[HD_THREAD_NAME_BYTES];
     uint64_t now_ns = hd_os_now_ns();
-    if (hd_named->count == 0 || now_ns - looked_ns < LOOK_EVERY_NS || hd_process_is_filtered()) {
+    if (hd_named->count == 0 || now_ns - looked_ns < LOOK_EVERY_NS || hd_attach_is_filtered()) {
         return false;
     }
     looked_ns = now_ns;
@@ -192,7 +192,7 @@ bool hd_named_due(uint64_t now_ns) {
 
 uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_loop *blocked,
                             struct hd_blocked *how) {
-    uint32_t best = hd_named != NULL ? hd_named->past : 0;
+    uint32_t best = hd_named != NULL ? hd_named->ended_status : 0;
     for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
         struct place *p = &hd_named->place[i];
         uint32_t known = 0;
@@ -212,7 +212,7 @@ uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_
             hd_recognise_judge(p->waits, tools); /* its last waits */
             hd_recognise_end(p->waits, tools);
             known = p->waits->recognition->standing;
-            hd_named->past = known > hd_named->past ? known : hd_named->past;
+            hd_named->ended_status = known > hd_named->ended_status ? known : hd_named->ended_status;
             atomic_store(&p->use, FREE);
         }
         atomic_store(&p->working, 0);

@@ -4,8 +4,8 @@
  * has such a name, until it ends. A name may come late, from the thread or from its maker, so a thread that
  * is not watched looks at its own when it waits, at most each 100 ms.
  */
-#ifndef HD_NAMED_H
-#define HD_NAMED_H
+#ifndef HD_NAMED_THREADS_H
+#define HD_NAMED_THREADS_H
 
 #include "recognise/recognise.h"
 #include "recognise/wait_table.h"

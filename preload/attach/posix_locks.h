@@ -2,8 +2,8 @@
  *
  * Whether opening and closing a file could cost the program a lock.
  */
-#ifndef HD_OWN_LOCKS_H
-#define HD_OWN_LOCKS_H
+#ifndef HD_POSIX_LOCKS_H
+#define HD_POSIX_LOCKS_H
 
 #include "base/types.h"
 

@@ -37,7 +37,7 @@ static struct {
 
 /* ---- a record of our own ---------------------------------------------------------------------- */
 
-static bool has_something_to_tell(struct hd_record *r) {
+static bool has_unreported(struct hd_record *r) {
     return atomic_load(&r->reports) != 0 || atomic_load(&r->loop_seen) != 0 || atomic_load(&r->hangs) != 0;
 }
 
@@ -58,22 +58,22 @@ static struct hd_record *take_over(struct hd_record *r) {
 
 /* An image that had hangs has a session report of its own; one that only waited leaves the record to the
  * next. */
-static bool has_hangs_to_tell(struct hd_record *r) {
+static bool has_unreported_hangs(struct hd_record *r) {
     return atomic_load(&r->reports) != 0 || atomic_load(&r->hangs) != 0;
 }
 
 /* Numbers of processes mean something within one namespace. */
 static uint64_t own_space(const struct hd_record *table) {
     struct stat st;
-    bool asked = (table->options.follow || table->options.alone) &&
-                 hd_os.stat_at(AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0;
-    return asked ? st.st_ino : 0;
+    bool needed = (table->options.follow || table->options.exec_mode) &&
+                  hd_os.stat_at(AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0;
+    return needed ? st.st_ino : 0;
 }
 
 /* The owner is gone, and has left nothing that somebody would want to know. */
 static bool is_left(struct hd_record *r, uint32_t owner, uint64_t space) {
-    bool told = !has_something_to_tell(r) || atomic_load(&r->told) != 0;
-    return owner != 0 && told && atomic_load(&r->owner_space) == space && kill((pid_t)owner, 0) != 0 &&
+    bool done = !has_unreported(r) || atomic_load(&r->session_written) != 0;
+    return owner != 0 && done && atomic_load(&r->owner_space) == space && kill((pid_t)owner, 0) != 0 &&
            errno == ESRCH;
 }
 
@@ -108,7 +108,7 @@ static struct hd_record *take_one(struct hd_record *table, bool of_child, bool l
 /* `before`: the record that this process had before exec, or NULL. */
 static struct hd_record *take(struct hd_record *table, struct hd_record *before) {
     bool of_child = before == NULL || before->options.of_child;
-    struct hd_record *found = before != NULL && !has_hangs_to_tell(before) ? take_over(before) : NULL;
+    struct hd_record *found = before != NULL && !has_unreported_hangs(before) ? take_over(before) : NULL;
     found = found != NULL ? found : take_one(table, of_child, false);
     found = found != NULL ? found : take_one(table, of_child, true);
     if (found != before && before != NULL && found != NULL) {
@@ -154,14 +154,14 @@ static struct hd_record *take_from(int fd, unsigned long number) {
     file.outbox = runs ? hd_record_outbox(table) : NULL;
     file.device = st.st_dev;
     file.inode = st.st_ino;
-    if (table->options.alone != 0) {
+    if (table->options.exec_mode != 0) {
         /* the mapping keeps it, until exec or the end */
         hd_os.flock(fd, (table->options.follow ? LOCK_SH : LOCK_EX) | LOCK_NB);
     }
     memcpy(file.path, table->options.link, sizeof file.path);
     file.follow = table->options.follow;
     if (!file.follow) { /* but for a page, by which the runner knows who was left behind */
-        size_t page = table->options.alone == 0 ? getauxval(AT_PAGESZ) : 0;
+        size_t page = table->options.exec_mode == 0 ? getauxval(AT_PAGESZ) : 0;
         hd_os.advise((uint8_t *)table + page, (size_t)st.st_size - page, MADV_DONTFORK);
     }
     return take(table, had(table, number));
@@ -221,7 +221,7 @@ static int open_workers(void) {
     hd_text_init(&t, name, sizeof name);
     hd_text_str(&t, "fd/");
     hd_text_i64(&t, kept - 1);
-    return hd_open_own_task(atomic_load(&run->channel.worker_tid), name, O_RDWR);
+    return hd_proc_open_own_task(atomic_load(&run->channel.worker_tid), name, O_RDWR);
 }
 
 int hd_record_file_open(void) {

@@ -37,17 +37,17 @@ static __attribute__((noinline, cold)) void *look_up(const char *name, const voi
 static void begin(struct hd_waiting *w, int library, bool blocks, const void *caller, const void *frame) {
     struct hd_wait_set set = {.hash = (uint64_t)library << 32, .epoll = library};
     w->waits = NULL;
-    if (hd_waits_self != NULL || (hd_named != NULL && hd_named_look())) {
+    if (hd_wait_table_self != NULL || (hd_named != NULL && hd_named_look())) {
         hd_wait_begin(w, &set, blocks, caller, frame);
     }
     if (w->waits != NULL) { /* its own calls are no other waits */
-        atomic_store_explicit(&w->waits->seldom, true, memory_order_relaxed);
+        atomic_store_explicit(&w->waits->slow_path, true, memory_order_relaxed);
     }
 }
 
 static void end(struct hd_waiting *w) {
     if (w->waits != NULL) {
-        atomic_store_explicit(&w->waits->seldom, false, memory_order_relaxed);
+        atomic_store_explicit(&w->waits->slow_path, false, memory_order_relaxed);
         hd_wait_end(w);
     }
 }

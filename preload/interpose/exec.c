@@ -69,11 +69,11 @@ static bool we_can_be_read(void) {
     return access(before != NULL ? before + 1 : own_preload, R_OK) == 0;
 }
 
-static bool loads_us(int dir, const char *path, char *const *argv, char first[HD_NEXT_NAME_BYTES]) {
-    return hd_next_loads_us(dir, path, argv, first) && we_can_be_read();
+static bool loads_us(int dir, const char *path, char *const *argv, char first[HD_EXEC_NAME_BYTES]) {
+    return hd_exec_target_loads_us(dir, path, argv, first) && we_can_be_read();
 }
 
-const char *hd_exec_preload_for(const char *path, char first[HD_NEXT_NAME_BYTES]) {
+const char *hd_exec_preload_for(const char *path, char first[HD_EXEC_NAME_BYTES]) {
     return own_preload[0] != '\0' && loads_us(AT_FDCWD, path, NULL, first) ? own_preload : NULL;
 }
 
@@ -156,14 +156,15 @@ static bool is_of_another_runner(const struct call *c) {
 
 /* By itself: no other way needs that much stack, which may be a small one of a handler. libc takes as much.
  */
-__attribute__((noinline)) static bool named_loads_us(const struct call *c, char first[HD_NEXT_NAME_BYTES]) {
-    const char *told = hd_exec_variable(environ, "PATH="), *places = told != NULL ? told : "/bin:/usr/bin";
+__attribute__((noinline)) static bool named_loads_us(const struct call *c, char first[HD_EXEC_NAME_BYTES]) {
+    const char *listed = hd_exec_variable(environ, "PATH="),
+               *places = listed != NULL ? listed : "/bin:/usr/bin";
     size_t bytes = strlen(places) + strlen(c->path) + sizeof "/";
     char path[bytes < PATH_MAX ? bytes : PATH_MAX];
     return find(places, c->path, path, sizeof path) && loads_us(AT_FDCWD, path, c->argv, first);
 }
 
-static bool target_loads_us(const struct call *c, char first[HD_NEXT_NAME_BYTES]) {
+static bool target_loads_us(const struct call *c, char first[HD_EXEC_NAME_BYTES]) {
     if (c->way == BY_FD && c->env == NULL) {
         return false; /* libc refuses it, and would not with ours */
     }
@@ -195,7 +196,8 @@ static size_t count_variables(char *const *env) {
 static int pass_on_with(const struct call *c, const char *first, const char *link) {
     size_t variables = count_variables(c->env), n = 0;
     const char *users = hd_exec_variable(c->env, HD_PRELOAD_VARIABLE);
-    const char *before = users != NULL && hd_next_comes_first(users) ? users + strspn(users, ": ") : first;
+    const char *before =
+        users != NULL && hd_exec_needs_asan_first(users) ? users + strspn(users, ": ") : first;
     size_t bytes = sizeof HD_PRELOAD_VARIABLE "::" + strlen(before) + strlen(own_preload) +
                    (users != NULL ? strlen(users) : 0);
     char *env[variables + 3], link_variable[sizeof HD_LINK_VARIABLE + strlen(link)], preload_variable[bytes];
@@ -228,7 +230,7 @@ static int pass_on_with(const struct call *c, const char *first, const char *lin
  * it must be: children that other threads fork meanwhile have it too. In a child (NULL) by the file's path.
  * E2BIG: it would not load us. */
 static int pass_on_with_us(const struct call *c, const struct hd_record *record) {
-    char first[HD_NEXT_NAME_BYTES], number[24];
+    char first[HD_EXEC_NAME_BYTES], number[24];
     struct hd_text t;
     int saved = errno;
     bool follow = count_variables(c->env) <= VARIABLES_MAX && target_loads_us(c, first);
@@ -256,8 +258,8 @@ static bool was_too_big(int result) {
 /* A child becomes a program: its own, unless children are followed. */
 static int become_in_child(const struct call *c) {
     const char *path = own_preload[0] != '\0' && !is_of_another_runner(c) ? hd_record_file_path() : NULL;
-    bool child = path != NULL && c->path != NULL && (hd_process_is_child() || c->way >= SPAWN);
-    int result = child && !hd_process_is_filtered() ? pass_on_with_us(c, NULL) : E2BIG;
+    bool child = path != NULL && c->path != NULL && (hd_attach_is_child() || c->way >= SPAWN);
+    int result = child && !hd_attach_is_filtered() ? pass_on_with_us(c, NULL) : E2BIG;
     if (was_too_big(result)) {
         if (child) {
             hd_record_file_count_unwatched(1);
@@ -271,7 +273,7 @@ static int become_in_child(const struct call *c) {
 }
 
 static int become(const struct call *c) {
-    struct hd_record *record = own_preload[0] != '\0' ? hd_process_execs() : NULL;
+    struct hd_record *record = own_preload[0] != '\0' ? hd_attach_before_exec() : NULL;
     if (record == NULL || c->path == NULL) {
         return become_in_child(c);
     }

@@ -16,7 +16,7 @@ void hd_exec_preload_was(const char *begin, size_t length);
 
 /* The same, for a program at `path` that a child is to become; NULL: it would not load us. `first`: the name
  * of what must come before us then; empty: nothing. */
-const char *hd_exec_preload_for(const char *path, char first[HD_NEXT_NAME_BYTES]);
+const char *hd_exec_preload_for(const char *path, char first[HD_EXEC_NAME_BYTES]);
 
 #define HD_LINK_VARIABLE "HANGDOG_LINK=" /* where the memory file is */
 #define HD_PRELOAD_VARIABLE "LD_PRELOAD="

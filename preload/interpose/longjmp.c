@@ -27,8 +27,8 @@ void hd_jump_resolve(void) {
 #define JUMP(i, name)                                                         \
     EXPORT void name(struct __jmp_buf_tag[1], int) __attribute__((noreturn)); \
     EXPORT void name(struct __jmp_buf_tag to[1], int value) {                 \
-        if (__builtin_expect(hd_waits_self != NULL, 0)) {                     \
-            hd_wait_left(hd_waits_self);                                      \
+        if (__builtin_expect(hd_wait_table_self != NULL, 0)) {                \
+            hd_wait_left(hd_wait_table_self);                                 \
         }                                                                     \
         if (real[i] == NULL) { /* another constructor was first */            \
             hd_jump_resolve();                                                \
@@ -43,8 +43,8 @@ JUMP(2, siglongjmp)
 JUMP(3, __longjmp_chk)
 
 EXPORT int setcontext(const ucontext_t *to) {
-    if (__builtin_expect(hd_waits_self != NULL, 0)) {
-        hd_wait_left(hd_waits_self);
+    if (__builtin_expect(hd_wait_table_self != NULL, 0)) {
+        hd_wait_left(hd_wait_table_self);
     }
     if (real_setcontext == NULL) {
         hd_jump_resolve();

@@ -58,7 +58,7 @@ EXPORT int prctl(int option, ...) {
     }
     va_end(list);
     if (by_prctl((unsigned)option, a[0], (const void *)a[1])) { // NOLINT(performance-no-int-to-ptr)
-        hd_process_filter_comes();
+        hd_attach_before_filter();
     }
     return REAL_PRCTL(option, a[0], a[1], a[2], a[3]);
 }
@@ -69,20 +69,20 @@ extern __typeof__(prctl) hd_own_prctl __attribute__((alias("prctl"), leaf, nothr
 
 /* Those that a process with a second thread may not have: the flags of unshare, the kinds of setns (0: any).
  */
-#define UNSHARE_ALONE (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)
-#define SETNS_ALONE (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)
+#define UNSHARE_SINGLE_THREADED (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)
+#define SETNS_SINGLE_THREADED (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)
 #define RETRIES 50
 
 /* Ours go when the kernel says that they are in the way. One that was joined may still be counted, for an
  * instant. */
-static long once_alone(bool may_have_to_be, long call, long a, long b) {
+static long once_single_threaded(bool may_have_to_be, long call, long a, long b) {
     int saved = errno;
     long result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);
     int why = errno; /* EUSERS of namespaces of time */
     bool refused = may_have_to_be && result == -1 && (why == EINVAL || why == EUSERS);
-    bool alone = refused && hd_process_alone();
+    bool single_threaded = refused && hd_attach_end_threads();
     errno = result == -1 ? why : errno;
-    for (unsigned i = 0; alone && result == -1 && errno == why && i < RETRIES; i++) {
+    for (unsigned i = 0; single_threaded && result == -1 && errno == why && i < RETRIES; i++) {
         hd_os_nap(HD_NS_PER_MS / 5);
         result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);
     }
@@ -93,11 +93,11 @@ static long once_alone(bool may_have_to_be, long call, long a, long b) {
 }
 
 static long unshared(int flags) {
-    return once_alone((flags & UNSHARE_ALONE) != 0, SYS_unshare, flags, 0);
+    return once_single_threaded((flags & UNSHARE_SINGLE_THREADED) != 0, SYS_unshare, flags, 0);
 }
 
 static long joined(int fd, int kind) {
-    return once_alone(kind == 0 || (kind & SETNS_ALONE) != 0, SYS_setns, fd, kind);
+    return once_single_threaded(kind == 0 || (kind & SETNS_SINGLE_THREADED) != 0, SYS_setns, fd, kind);
 }
 
 EXPORT int unshare(int flags) {
@@ -119,12 +119,12 @@ long hd_syscall_looked_at(long n, long a, long b, long c, long d, long e) {
         return joined((int)a, (int)b);
     case SYS_seccomp:
         if (by_seccomp((unsigned)a, third)) {
-            hd_process_filter_comes();
+            hd_attach_before_filter();
         }
         break;
     default:
         if (by_prctl((unsigned)a, (unsigned long)b, third)) {
-            hd_process_filter_comes();
+            hd_attach_before_filter();
         }
         break;
     }

@@ -2,8 +2,8 @@
  *
  * Looking up the real functions behind the interposed ones.
  */
-#ifndef HD_INTERPOSE_H
-#define HD_INTERPOSE_H
+#ifndef HD_REAL_H
+#define HD_REAL_H
 
 #include <stdint.h>
 

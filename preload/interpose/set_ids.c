@@ -46,8 +46,8 @@ void hd_interpose_resolve_ids(void) {
  * are any, have what the caller can change to nothing else. */
 static bool hides_threads(void) {
     const char *note = hd_os_single_threaded.note[0];
-    return note != NULL && *note != 0 && !hd_process_is_filtered() && hd_process_is_own() &&
-           !hd_process_has_stray();
+    return note != NULL && *note != 0 && !hd_attach_is_filtered() && hd_attach_is_own() &&
+           !hd_attach_has_abandoned();
 }
 
 static bool begin(void) {
@@ -55,7 +55,7 @@ static bool begin(void) {
         hd_interpose_resolve_ids();
     }
     hd_attach_loses_rights();
-    hd_process_changes_ids();
+    hd_attach_before_id_change();
     bool hidden = hides_threads();
     if (hidden) {
         hd_os_set_single_threaded(false);
@@ -64,7 +64,7 @@ static bool begin(void) {
 }
 
 static void end(bool hide) {
-    hd_process_changed_ids();
+    hd_attach_after_id_change();
     if (hide) {
         hd_os_set_single_threaded(true);
     }

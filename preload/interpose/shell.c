@@ -57,7 +57,7 @@ static const char *with_us(const char *command, char to[COMMAND_MAX]) {
         hd_text_str(&t, HD_LINK_VARIABLE);
         put_quoted(&t, hd_record_file_path());
         hd_text_str(&t, " " HD_PRELOAD_VARIABLE);
-        if (users != NULL && hd_next_comes_first(users)) {
+        if (users != NULL && hd_exec_needs_asan_first(users)) {
             put_quoted(&t, users);
             hd_text_str(&t, ":");
         }
@@ -79,7 +79,7 @@ static const char *with_us(const char *command, char to[COMMAND_MAX]) {
  */
 static bool is_followed(const char *command) {
     return command != NULL && command[0] != '-' && command[0] != '+' && hd_record_file_path() != NULL &&
-           !hd_process_is_filtered();
+           !hd_attach_is_filtered();
 }
 
 /* Not of the stack: the smallest of a thread has little more than what libc itself needs here. NULL: there is

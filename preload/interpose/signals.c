@@ -55,7 +55,7 @@ EARLY static void note_alt_stack(void) {
  * filter, which may forbid to ask. */
 EARLY static void give_way(void) {
     stack_t now, none = {.ss_flags = SS_DISABLE};
-    if (hd_attach_alt_stack != NULL && !hd_process_is_filtered() && REAL(sigaltstack)(NULL, &now) == 0 &&
+    if (hd_attach_alt_stack != NULL && !hd_attach_is_filtered() && REAL(sigaltstack)(NULL, &now) == 0 &&
         now.ss_sp == hd_attach_alt_stack) {
         REAL(sigaltstack)(&none, NULL);
         note_alt_stack();

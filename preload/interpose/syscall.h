@@ -3,8 +3,8 @@
  * libc's `syscall`, interposed. It takes a number and up to six arguments, and nobody knows how many were
  * given: so all but a few numbers go on by a jump, with registers and stack as they came.
  */
-#ifndef HD_BY_NUMBER_H
-#define HD_BY_NUMBER_H
+#ifndef HD_INTERPOSE_SYSCALL_H
+#define HD_INTERPOSE_SYSCALL_H
 
 /* The next definition behind ours; NULL before it was looked up. */
 extern long (*hd_real_syscall)(long, long, long, long, long, long, long);

@@ -87,7 +87,7 @@ static _Thread_local uintptr_t known_page[PAGES_KNOWN];
 /* The kernel reads the set before it refuses what is to be done with it: a word of the page is there, or not.
  * Under a filter we make no call; what is no memory then ends the program. */
 __attribute__((noinline, cold)) static bool is_mapped(uintptr_t page) {
-    if (hd_process_is_filtered()) {
+    if (hd_attach_is_filtered()) {
         return true;
     }
     bool mapped = hd_syscall4(SYS_rt_sigprocmask, -1, page << PAGE_SHIFT, 0, 8) != -EFAULT;
@@ -174,7 +174,7 @@ static inline bool blocks_for(const struct timespec *t) {
 }
 
 static inline bool watched(void) {
-    return hd_waits_self != NULL || (hd_named != NULL && hd_named_look());
+    return hd_wait_table_self != NULL || (hd_named != NULL && hd_named_look());
 }
 
 /* A cancelled thread, or an exception, unwinds through an interposer: what comes then is running. As the
@@ -183,13 +183,13 @@ int hd_wait_unwound(int version, int actions, uint64_t kind, void *exception, vo
 __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int actions, uint64_t kind,
                                                                 void *exception, void *context) {
     (void)version, (void)kind, (void)exception, (void)context;
-    if ((actions & 2) != 0 && hd_waits_self != NULL) { /* _UA_CLEANUP_PHASE */
-        hd_wait_left(hd_waits_self);
+    if ((actions & 2) != 0 && hd_wait_table_self != NULL) { /* _UA_CLEANUP_PHASE */
+        hd_wait_left(hd_wait_table_self);
     }
     return 8; /* _URC_CONTINUE_UNWIND */
 }
 
-#define TELLS_WHEN_UNWOUND __asm__ volatile(".cfi_personality 0x1b, hd_wait_unwound")
+#define CALLS_WHEN_UNWOUND __asm__ volatile(".cfi_personality 0x1b, hd_wait_unwound")
 
 /* ---- the functions ----------------------------------------------------------------------------- */
 
@@ -203,15 +203,15 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
                                                           UNWRAP PARAMETERS) {                   \
         struct hd_wait_set hd_set = set_##OF;                                                    \
         struct hd_waiting hd_w;                                                                  \
-        TELLS_WHEN_UNWOUND;                                                                      \
+        CALLS_WHEN_UNWOUND;                                                                      \
         hd_wait_begin(&hd_w, &hd_set, BLOCKS, caller, frame);                                    \
         int hd_result = REAL(member) ARGUMENTS;                                                  \
         hd_wait_end(&hd_w);                                                                      \
         return hd_result;                                                                        \
     }                                                                                            \
     EXPORT int name PARAMETERS {                                                                 \
-        struct hd_waits *hd_t = hd_waits_self;                                                   \
-        TELLS_WHEN_UNWOUND;                                                                      \
+        struct hd_wait_table *hd_t = hd_wait_table_self;                                         \
+        CALLS_WHEN_UNWOUND;                                                                      \
         if (hd_t == NULL && !watched()) {                                                        \
             return REAL(member) ARGUMENTS;                                                       \
         }                                                                                        \
@@ -224,7 +224,7 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
             hd_wait_loop_looked(hd_t);                                                           \
             return found;                                                                        \
         }                                                                                        \
-        struct hd_identity *hd_id = hd_t->last;                                                  \
+        struct hd_wait_entry *hd_id = hd_t->last;                                                \
         uint64_t hd_began = hd_wait_loop_begin(hd_t);                                            \
         int hd_result = real.member ARGUMENTS;                                                   \
         hd_wait_loop_end(hd_t, hd_id, hd_began);                                                 \

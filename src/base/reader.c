@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-const uint8_t *hd_rd_take_slow(struct hd_reader *r, uint32_t n) {
+const uint8_t *hd_reader_take_slow(struct hd_reader *r, uint32_t n) {
     if (r->bad || n > HD_READER_WINDOW || r->at > r->end || n > r->end - r->at) {
         r->bad = true;
         return NULL;
@@ -29,10 +29,10 @@ const uint8_t *hd_rd_take_slow(struct hd_reader *r, uint32_t n) {
     return r->buf;
 }
 
-uint64_t hd_rd_uleb(struct hd_reader *r) {
+uint64_t hd_reader_uleb(struct hd_reader *r) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
-        uint8_t byte = hd_rd_u8(r);
+        uint8_t byte = hd_reader_u8(r);
         if (shift < 64)
             value |= (uint64_t)(byte & 0x7f) << shift;
         if ((byte & 0x80) == 0)
@@ -42,10 +42,10 @@ uint64_t hd_rd_uleb(struct hd_reader *r) {
     return 0;
 }
 
-int64_t hd_rd_sleb(struct hd_reader *r) {
+int64_t hd_reader_sleb(struct hd_reader *r) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
-        uint8_t byte = hd_rd_u8(r);
+        uint8_t byte = hd_reader_u8(r);
         if (shift < 64)
             value |= (uint64_t)(byte & 0x7f) << shift;
         if ((byte & 0x80) == 0) {
@@ -64,19 +64,19 @@ static uint64_t number(struct hd_reader *r, uint8_t format) {
     case HD_PE_ABSPTR:
     case HD_PE_UDATA8:
     case HD_PE_SDATA8:
-        return hd_rd_u64(r);
+        return hd_reader_u64(r);
     case HD_PE_ULEB128:
-        return hd_rd_uleb(r);
+        return hd_reader_uleb(r);
     case HD_PE_SLEB128:
-        return (uint64_t)hd_rd_sleb(r);
+        return (uint64_t)hd_reader_sleb(r);
     case HD_PE_UDATA2:
-        return hd_rd_u16(r);
+        return hd_reader_u16(r);
     case HD_PE_SDATA2:
-        return (uint64_t)(int64_t)(int16_t)hd_rd_u16(r);
+        return (uint64_t)(int64_t)(int16_t)hd_reader_u16(r);
     case HD_PE_UDATA4:
-        return hd_rd_u32(r);
+        return hd_reader_u32(r);
     case HD_PE_SDATA4:
-        return (uint64_t)(int64_t)(int32_t)hd_rd_u32(r);
+        return (uint64_t)(int64_t)(int32_t)hd_reader_u32(r);
     default:
         r->bad = true;
         return 0;
@@ -108,12 +108,12 @@ static uint64_t base_of(struct hd_reader *r, uint8_t application, uint64_t here,
     return base;
 }
 
-uint64_t hd_rd_pointer(struct hd_reader *r, uint8_t enc, const struct hd_pe_bases *bases) {
+uint64_t hd_reader_pointer(struct hd_reader *r, uint8_t enc, const struct hd_pe_bases *bases) {
     if (enc == HD_PE_OMIT)
         return 0;
     if (enc == HD_PE_ALIGNED) {
-        hd_rd_skip(r, -r->at & 7);
-        return hd_rd_u64(r);
+        hd_reader_skip(r, -r->at & 7);
+        return hd_reader_u64(r);
     }
     uint64_t here = r->at;
     uint64_t value = number(r, enc & 0x0f);

@@ -23,8 +23,8 @@ struct hd_reader {
     uint8_t buf[HD_READER_WINDOW];
 };
 
-static inline void hd_rd_init(struct hd_reader *r, const struct hd_memory *memory, uint64_t at,
-                              uint64_t end) {
+static inline void hd_reader_init(struct hd_reader *r, const struct hd_memory *memory, uint64_t at,
+                                  uint64_t end) {
     r->memory = memory;
     r->at = at;
     r->end = end;
@@ -34,55 +34,55 @@ static inline void hd_rd_init(struct hd_reader *r, const struct hd_memory *memor
 }
 
 /* Moves on to any address below `end`, backwards too; what the window holds is kept. */
-static inline void hd_rd_seek(struct hd_reader *r, uint64_t at) {
+static inline void hd_reader_seek(struct hd_reader *r, uint64_t at) {
     r->at = at;
     r->bad |= at > r->end;
 }
 
 /* Makes `n` bytes (at most HD_READER_WINDOW) at `r->at` present and steps over them; NULL and bad when it
  * cannot. */
-const uint8_t *hd_rd_take_slow(struct hd_reader *r, uint32_t n);
+const uint8_t *hd_reader_take_slow(struct hd_reader *r, uint32_t n);
 
-static inline const uint8_t *hd_rd_take(struct hd_reader *r, uint32_t n) {
+static inline const uint8_t *hd_reader_take(struct hd_reader *r, uint32_t n) {
     uint64_t offset = r->at - r->window;
     if (!r->bad && offset <= r->have && n <= r->have - offset && n <= r->end - r->at) {
         r->at += n;
         return r->buf + offset;
     }
-    return hd_rd_take_slow(r, n);
+    return hd_reader_take_slow(r, n);
 }
 
 /* A number of `n` bytes, at most 8. */
-__attribute__((always_inline)) static inline uint64_t hd_rd_bytes(struct hd_reader *r, uint32_t n) {
+__attribute__((always_inline)) static inline uint64_t hd_reader_bytes(struct hd_reader *r, uint32_t n) {
     uint64_t v = 0;
-    const uint8_t *p = hd_rd_take(r, n);
+    const uint8_t *p = hd_reader_take(r, n);
     if (p != NULL)
         memcpy(&v, p, n);
     return v;
 }
 
-static inline uint8_t hd_rd_u8(struct hd_reader *r) {
-    return (uint8_t)hd_rd_bytes(r, 1);
+static inline uint8_t hd_reader_u8(struct hd_reader *r) {
+    return (uint8_t)hd_reader_bytes(r, 1);
 }
 
-static inline uint16_t hd_rd_u16(struct hd_reader *r) {
-    return (uint16_t)hd_rd_bytes(r, 2);
+static inline uint16_t hd_reader_u16(struct hd_reader *r) {
+    return (uint16_t)hd_reader_bytes(r, 2);
 }
 
-static inline uint32_t hd_rd_u32(struct hd_reader *r) {
-    return (uint32_t)hd_rd_bytes(r, 4);
+static inline uint32_t hd_reader_u32(struct hd_reader *r) {
+    return (uint32_t)hd_reader_bytes(r, 4);
 }
 
-static inline uint64_t hd_rd_u64(struct hd_reader *r) {
-    return hd_rd_bytes(r, 8);
+static inline uint64_t hd_reader_u64(struct hd_reader *r) {
+    return hd_reader_bytes(r, 8);
 }
 
 /* LEB128. Bits beyond the 64th are dropped; more than 10 bytes are bad. */
-uint64_t hd_rd_uleb(struct hd_reader *r);
-int64_t hd_rd_sleb(struct hd_reader *r);
+uint64_t hd_reader_uleb(struct hd_reader *r);
+int64_t hd_reader_sleb(struct hd_reader *r);
 
 /* Steps over n bytes. */
-static inline void hd_rd_skip(struct hd_reader *r, uint64_t n) {
+static inline void hd_reader_skip(struct hd_reader *r, uint64_t n) {
     if (r->bad || n > r->end - r->at)
         r->bad = true;
     else
@@ -116,6 +116,6 @@ struct hd_pe_bases {
 };
 
 /* A pointer of encoding `enc`; 0 for HD_PE_OMIT. An encoding that is none is bad. */
-uint64_t hd_rd_pointer(struct hd_reader *r, uint8_t enc, const struct hd_pe_bases *bases);
+uint64_t hd_reader_pointer(struct hd_reader *r, uint8_t enc, const struct hd_pe_bases *bases);
 
 #endif

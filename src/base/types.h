@@ -110,7 +110,7 @@ struct hd_capture {
     uint8_t state;        /* enum hd_run_state */
     bool same;            /* scheduling figures prove the stack of the capture before */
     bool truncated;       /* the stack goes on beyond stack_bytes */
-    bool lent;            /* the copy lies where the thread itself has put it */
+    bool borrowed;        /* the copy lies where the thread itself has put it */
     bool no_room;         /* the thread runs, and a signal's frame would not fit its stack */
     int32_t syscall_nr;   /* HD_SYSCALL_NONE, or the number */
     uint64_t syscall_args[6];

@@ -93,7 +93,7 @@ static int attempt(struct hd_target *t, bool lend, struct hd_capture *out) {
     out->sched = since;
     out->at_ns = at_ns;
     if (!hd_signalled_allowed(t, lend)) {
-        return t->asked != 0 ? -ETIMEDOUT : -EAGAIN;
+        return t->request != 0 ? -ETIMEDOUT : -EAGAIN;
     }
     if (!keeps_running(t, &since)) {
         return -EAGAIN;
@@ -135,16 +135,16 @@ static int catch_waiting(struct hd_target *t, struct hd_capture *out) {
 int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     uint64_t until = hd_os_now_ns() + RETRY_NS;
     uint64_t signals = t->cost.signals;
-    t->spared = hd_target_is_spared(t);
+    t->back_off = hd_target_backs_off(t);
     hd_signalled_begin(t);
     lend = lend && hd_capture_may_lend(t);
     int rc = attempt(t, lend, out);
     struct hd_sched first = out->sched;
 
-    if (switches_often(t, out) && rc == -EAGAIN && !t->spared) {
+    if (switches_often(t, out) && rc == -EAGAIN && !t->back_off) {
         rc = catch_waiting(t, out);
     }
-    while (rc == -EAGAIN && hd_os_now_ns() < until && !t->spared) {
+    while (rc == -EAGAIN && hd_os_now_ns() < until && !t->back_off) {
         hd_capture_nap(BETWEEN_NS);
         rc = attempt(t, lend, out);
     }
@@ -156,17 +156,17 @@ int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     if (before) { /* nobody has waited since, and on one processor it stood still for us */
         hd_capture_nap(BETWEEN_NS);
     }
-    struct hd_sched asked = out->sched;
+    struct hd_sched sched_before = out->sched;
     out->sched = first; /* some milliseconds old; the last attempt's are of this moment */
     if (rc == -ESRCH) {
         return gone(out);
     }
-    int told = by_kernel(t, out);
-    if (told == 0 && unanswered && !before) { /* what is answered later is of that instant, too */
-        out->at_ns = t->asked_at.ns;
-        out->sched = asked;
+    int result = by_kernel(t, out);
+    if (result == 0 && unanswered && !before) { /* what is answered later is of that instant, too */
+        out->at_ns = t->requested_at.ns;
+        out->sched = sched_before;
     }
-    return told;
+    return result;
 }
 
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {

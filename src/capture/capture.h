@@ -56,13 +56,13 @@ struct hd_target {
     bool voluntary_valid;
     uint64_t taken_ns, taken_slices; /* when the last capture began, how often the thread had run by then */
     bool blocks;         /* the thread was seen to block its signal, and not that it does no more */
-    uint32_t asked;      /* the question to which it has given no answer yet; 0: there is none */
+    uint32_t request;    /* the question to which it has given no answer yet; 0: there is none */
     uint32_t unanswered; /* one that nobody waits for any more, whose signal may still be pending; or 0 */
-    struct hd_instant asked_at;
-    bool spared;        /* for this sample */
-    bool no_room;       /* at the last look: a signal's frame would not fit */
-    uint64_t spared_ns; /* for how long after the last signal none is sent; 0: that broke no call */
-    uint64_t spared_until_ns;
+    struct hd_instant requested_at;
+    bool back_off;        /* for this sample */
+    bool no_room;         /* at the last look: a signal's frame would not fit */
+    uint64_t back_off_ns; /* for how long after the last signal none is sent; 0: that broke no call */
+    uint64_t back_off_until_ns;
     uint64_t ticks_inside;      /* that it ran in the kernel for, when it last was spared */
     uint64_t ticks_outside;     /* and outside, when those were last seen to grow */
     struct hd_mailbox *mailbox; /* watched only */
@@ -121,10 +121,10 @@ void *hd_capture_thread_left_over(void);
  * since the last capture (nothing copied); way kernel when no stack could be had. Up to 5 ms for the rung-1
  * retries plus 50 ms for the signal. 0; -ESRCH: the thread is gone. Monitor only.
  *
- * out->stack lies in one of two buffers of the library's. What a running thread copied itself is `lent` when
- * `lend` allows it: it stays whole until the next call that allows it. Whoever reads it should read what is
- * needed, and in place: each cache line of it that another processor takes, the thread must fetch back at its
- * next sample, and the copy then costs ten times as much. Anything else stays until the next call of any
+ * out->stack lies in one of two buffers of the library's. What a running thread copied itself is `borrowed`
+ * when `lend` allows it: it stays whole until the next call that allows it. Whoever reads it should read what
+ * is needed, and in place: each cache line of it that another processor takes, the thread must fetch back at
+ * its next sample, and the copy then costs ten times as much. Anything else stays until the next call of any
  * kind. */
 int hd_capture_take(struct hd_target *t, bool lend, struct hd_capture *out);
 

@@ -12,7 +12,7 @@
 #define HD_ALT_STACK_BYTES (64u * 1024u) /* the program's own SA_ONSTACK handlers will run on it too */
 #define HD_OUTSIDE_BYTES (16u * 1024u)   /* most that is copied of a stack whose bounds are not known */
 
-enum hd_mail_phase { HD_MAIL_IDLE, HD_MAIL_ASKED, HD_MAIL_COPYING, HD_MAIL_DONE };
+enum hd_mail_phase { HD_MAIL_IDLE, HD_MAIL_REQUESTED, HD_MAIL_COPYING, HD_MAIL_DONE };
 
 struct hd_mailbox {
     uint64_t word; /* atomic: sequence number << 2 | phase */
@@ -51,7 +51,7 @@ static inline uint64_t hd_mail_word(uint32_t sequence, enum hd_mail_phase phase)
 /* Whether our handler's frame fits where the kernel puts it: on the alternate stack in force. Without one it
  * lies on the stack in use, which is the thread's own but for a coroutine's of a program that has handlers
  * with SA_ONSTACK and no alternate stack. Python has such handlers. */
-bool hd_mailbox_has_room(const struct hd_mailbox *m);
+bool hd_capture_mailbox_has_space(const struct hd_mailbox *m);
 
 /* The handler, and who it answers to on this thread. signal_handler.c, which no sanitizer touches. */
 extern const uint32_t

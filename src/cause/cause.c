@@ -32,20 +32,20 @@ const char *hd_cause_name(enum hd_cause_kind kind) {
 /* ---- one sample --------------------------------------------------------------------------- */
 
 /* A local service answers over a socket as a remote one does, and has a name; a child's end has none. */
-static enum hd_cause_kind of_local_socket(const struct hd_evidence *e) {
+static enum hd_cause_kind of_local_socket(const struct hd_probe *e) {
     return e->child_alive && e->peer[0] == 0 ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
 }
 
 /* The other end of a socket or pipe is waited for in a way that a signal ends. What is not waited for so is
  * the memory that is copied: a file's, mapped and not yet read, or swapped out. An ioctl waits for the
  * kernel, and so may a close; connect copies next to nothing, and looks for the path of a local socket. */
-static bool waits_for_memory(const struct hd_evidence *e) {
+static bool waits_for_memory(const struct hd_probe *e) {
     return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl && e->syscall_nr != SYS_connect &&
            hd_syscall_object(e->syscall_nr) != HD_OBJECT_NONE &&
            (e->fd_kind == HD_FD_INET || e->fd_kind == HD_FD_UNIX || e->fd_kind == HD_FD_PIPE);
 }
 
-static enum hd_cause_kind of_descriptor(const struct hd_evidence *e) {
+static enum hd_cause_kind of_descriptor(const struct hd_probe *e) {
     if (waits_for_memory(e))
         return HD_CAUSE_PAGE_FAULT;
     switch ((enum hd_fd_kind)e->fd_kind) {
@@ -70,12 +70,12 @@ static enum hd_cause_kind of_descriptor(const struct hd_evidence *e) {
 
 /* Who opens a pipe or a device may wait for somebody there, and a signal ends that wait: no disk is waited
  * for so, and where a server has the files (FUSE), it has none of these. */
-static enum hd_cause_kind of_file(const struct hd_evidence *e) {
+static enum hd_cause_kind of_file(const struct hd_probe *e) {
     bool none = e->fd_kind == HD_FD_PIPE || e->fd_kind == HD_FD_TTY || e->fd_kind == HD_FD_OTHER;
     return none && e->state != HD_RUN_UNINTERRUPTIBLE ? of_descriptor(e) : HD_CAUSE_DISK;
 }
 
-static enum hd_cause_kind of_any_descriptor(const struct hd_evidence *e) {
+static enum hd_cause_kind of_any_descriptor(const struct hd_probe *e) {
     if (!e->has_fds)
         return HD_CAUSE_SLEEP; /* poll(NULL, 0, ms): an old way to sleep */
     if (e->fd_kind == HD_FD_INET)
@@ -85,7 +85,7 @@ static enum hd_cause_kind of_any_descriptor(const struct hd_evidence *e) {
     return e->child_alive || e->fd_kind == HD_FD_PROCESS ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
 }
 
-static enum hd_cause_kind of_call(const struct hd_evidence *e) {
+static enum hd_cause_kind of_call(const struct hd_probe *e) {
     bool uninterruptible = e->state == HD_RUN_UNINTERRUPTIBLE;
     if (e->syscall_nr == HD_SYSCALL_NONE)
         return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
@@ -118,24 +118,24 @@ static enum hd_cause_kind of_call(const struct hd_evidence *e) {
     return uninterruptible ? HD_CAUSE_DISK : HD_CAUSE_UNKNOWN;
 }
 
-bool hd_cause_waits_for_reply(const struct hd_evidence *e) {
-    return e->asked != NULL && e->lock_owner_tid == 0 &&
+bool hd_cause_waits_for_reply(const struct hd_probe *e) {
+    return e->request != NULL && e->lock_owner_tid == 0 &&
            (hd_syscall_wait(e->syscall_nr) == HD_WAIT_LOCK ||
             (hd_syscall_wait(e->syscall_nr) == HD_WAIT_ANY && e->fd_kind == HD_FD_EVENT));
 }
 
-enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e) {
+enum hd_cause_kind hd_cause_of_block(const struct hd_probe *e) {
     return hd_cause_waits_for_reply(e) ? HD_CAUSE_NETWORK : of_call(e);
 }
 
-static bool same_wait(const struct hd_evidence *a, const struct hd_evidence *b) {
-    return a->syscall_nr == b->syscall_nr && a->asked == b->asked && a->lock_address == b->lock_address &&
+static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
+    return a->syscall_nr == b->syscall_nr && a->request == b->request && a->lock_address == b->lock_address &&
            a->fd_kind == b->fd_kind && strncmp(a->path, b->path, sizeof a->path) == 0 &&
            strncmp(a->peer, b->peer, sizeof a->peer) == 0;
 }
 
 /* Among who owned the lock, by the same vote. */
-static void add_owner(uint64_t *lead_ns, struct hd_evidence *kept, uint64_t ns, int32_t owner) {
+static void add_owner(uint64_t *lead_ns, struct hd_probe *kept, uint64_t ns, int32_t owner) {
     if (owner == 0)
         return;
     kept->several |= kept->lock_owner_tid != 0 && kept->lock_owner_tid != owner;
@@ -149,9 +149,9 @@ static void add_owner(uint64_t *lead_ns, struct hd_evidence *kept, uint64_t ns, 
     }
 }
 
-static void add_child(struct hd_cause_sums *s, uint64_t ns, const struct hd_evidence *e) {
+static void add_child(struct hd_cause_sums *s, uint64_t ns, const struct hd_probe *e) {
     const int32_t pid = e->child_pid;
-    struct hd_evidence *kept = &s->best[HD_CAUSE_CHILD].evidence;
+    struct hd_probe *kept = &s->best[HD_CAUSE_CHILD].evidence;
     uint64_t *run_ns = &s->best[HD_CAUSE_CHILD].run_ns, *most_ns = &s->best[HD_CAUSE_CHILD].other_ns;
     if (pid == 0)
         return;
@@ -168,12 +168,12 @@ static void add_child(struct hd_cause_sums *s, uint64_t ns, const struct hd_evid
 /* Adds time to a kind and keeps the evidence that has most of it: a vote by weight, which keeps one
  * candidate. */
 static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t ns,
-                     const struct hd_evidence *e) {
+                     const struct hd_probe *e) {
     if (ns == 0)
         return;
     bool first = s->ns[kind] == 0;
     s->ns[kind] += ns;
-    struct hd_evidence *kept = &s->best[kind].evidence;
+    struct hd_probe *kept = &s->best[kind].evidence;
     if (!first && same_wait(kept, e)) {
         s->best[kind].ns += ns;
         if (kind == HD_CAUSE_CHILD) {
@@ -198,7 +198,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
 
 /* What a blocked thread waits for. After a stop and a continue the kernel shows a wait with a time-out under
  * another name, and no arguments: it is still the call before. */
-static const struct hd_evidence *call_of(struct hd_cause_sums *s, const struct hd_evidence *e) {
+static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_probe *e) {
     if (e->syscall_nr == SYS_restart_syscall && s->call.for_ns != 0)
         return &s->call;
     s->call = *e;
@@ -208,17 +208,17 @@ static const struct hd_evidence *call_of(struct hd_cause_sums *s, const struct h
 /* The time without a CPU that a sample may stand for. The kernel sometimes counts a whole sleep as such,
  * where it moved the thread between CPUs as that fell asleep: then it says more than the time since the
  * sample, which found the thread blocked. */
-static uint64_t delay_of(const struct hd_evidence *e) {
+static uint64_t delay_of(const struct hd_probe *e) {
     bool blocked = e->state == HD_RUN_BLOCKED || e->state == HD_RUN_UNINTERRUPTIBLE;
     return blocked && e->delay_ns > e->for_ns + e->for_ns / 8 + 5 * HD_NS_PER_MS ? 0 : e->delay_ns;
 }
 
-void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e) {
+void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     uint64_t all_delay_ns = delay_of(e);
     uint64_t delay_ns = least(all_delay_ns, e->for_ns);
     uint64_t cpu_ns = least(e->cpu_ns, e->for_ns - delay_ns);
     uint64_t rest_ns = e->for_ns - delay_ns - cpu_ns;
-    const struct hd_evidence *call;
+    const struct hd_probe *call;
     s->total_ns += e->for_ns;
     add_time(s, HD_CAUSE_STARVED, delay_ns, e);
     add_time(s, HD_CAUSE_CPU, cpu_ns, e);
@@ -279,7 +279,7 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
         hd_cause_say(&t, s, HD_CAUSE_KINDS);
         return;
     }
-    const struct hd_evidence *e = &s->best[kind].evidence;
+    const struct hd_probe *e = &s->best[kind].evidence;
     out->share = (double)s->ns[kind] / (double)s->total_ns;
     if (kind != HD_CAUSE_CPU && kind != HD_CAUSE_STARVED) {
         out->syscall_nr = e->syscall_nr;

@@ -41,19 +41,19 @@ struct hd_cause {
 struct hd_cause_sums {
     uint64_t ns[HD_CAUSE_KINDS];
     uint64_t total_ns, delay_ns;
-    struct hd_evidence call; /* the last one of a blocked thread; its for_ns 0: none yet */
-    uint64_t assumed_ns;     /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
+    struct hd_probe call; /* the last one of a blocked thread; its for_ns 0: none yet */
+    uint64_t assumed_ns;  /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
         uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
         uint64_t other_ns; /* of it, lead of the lock's owner over all others, or the child's own */
         uint64_t run_ns;   /* the same of the newest child: they are waited for one after the other; else the
                             * time of the evidence kept, without what it had before other evidence was kept */
         int32_t run_pid;
-        struct hd_evidence evidence;
+        struct hd_probe evidence;
     } best[HD_CAUSE_KINDS];
 };
 
-void hd_cause_add(struct hd_cause_sums *s, const struct hd_evidence *e);
+void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e);
 /* No more than this much is the hang's after all: it ended before its newest samples. */
 void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns);
 /* Forgets the files and peers of waits: what is decided then does not name them. */
@@ -63,7 +63,7 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out);
 const char *hd_cause_name(enum hd_cause_kind kind); /* as in report.schema.json */
 
 /* What the time of a thread that does not run goes to. */
-enum hd_cause_kind hd_cause_of_block(const struct hd_evidence *e);
+enum hd_cause_kind hd_cause_of_block(const struct hd_probe *e);
 
 /* One thread waits for a lock that another one holds. */
 struct hd_waits_for {

@@ -23,7 +23,7 @@ enum hd_fd_kind {
 };
 
 /* One sample's evidence, gathered by the worker. */
-struct hd_evidence {
+struct hd_probe {
     uint64_t for_ns;        /* how long this sample stands for */
     uint64_t cpu_ns;        /* growth of the thread's CPU time over it */
     uint64_t delay_ns;      /* growth of its run-queue delay */
@@ -34,7 +34,7 @@ struct hd_evidence {
     bool has_fds;           /* a poll, select or epoll that waits for any descriptor at all */
     bool child_alive;       /* a child process started during this turn is alive, or has the pipe's end */
     bool vforked;           /* a clone that waits until its child has memory of its own, or has ended */
-    bool excused;           /* no hang: a child has the terminal, or another thread serves the loop */
+    bool not_a_hang;        /* no hang: a child has the terminal, or another thread serves the loop */
     int32_t child_pid;      /* of it, or of a wait for one; 0 */
     char child_name[16];    /* its program's; empty: not known */
     uint64_t child_ns;      /* when it was started, at the latest; UINT64_MAX: that does not matter */
@@ -46,7 +46,7 @@ struct hd_evidence {
     bool mutex;             /* it waits for what may be one, which tells its owner */
     bool owned;             /* and has told one that lived: it is one */
     bool several;           /* of summed ones: others owned it, or were the child, too */
-    const char *asked;      /* a function that asks another process, whose reply a thread waits for; NULL */
+    const char *request;    /* a function that asks another process, whose reply a thread waits for; NULL */
     const char *awaited;    /* what that is */
 };
 
@@ -76,7 +76,7 @@ void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules
 
 /* Evidence of one capture of thread `tid`, with its frames, in a turn that began at `turn_ns`. */
 void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                   const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_evidence *out);
+                   const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_probe *out);
 
 /* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
 int hd_mutex_owner(const struct hd_probe_context *ctx, const struct hd_capture *c,

@@ -25,7 +25,7 @@ static void add_field(struct hd_text *t, const char *field, size_t size) {
 }
 
 /* Nothing where the thread was in no call. */
-static void say_call(struct hd_text *t, const char *before, const struct hd_evidence *e) {
+static void say_call(struct hd_text *t, const char *before, const struct hd_probe *e) {
     const char *call = e->syscall_nr == HD_SYSCALL_NONE ? NULL : hd_syscall_name(e->syscall_nr);
     if (e->syscall_nr == HD_SYSCALL_NONE)
         return;
@@ -39,7 +39,7 @@ static void say_call(struct hd_text *t, const char *before, const struct hd_evid
 }
 
 /* What the call is about: a file, a peer, or a kind of descriptor. */
-static void say_object(struct hd_text *t, const char *before, const struct hd_evidence *e) {
+static void say_object(struct hd_text *t, const char *before, const struct hd_probe *e) {
     const char *kind = descriptor_name(e->fd_kind);
     if (e->path[0] == 0 && e->peer[0] == 0 && kind == NULL)
         return;
@@ -52,7 +52,7 @@ static void say_object(struct hd_text *t, const char *before, const struct hd_ev
         hd_text_str(t, kind);
 }
 
-static void say_lock(struct hd_text *t, const struct hd_evidence *e, bool several) {
+static void say_lock(struct hd_text *t, const struct hd_probe *e, bool several) {
     if (e->lock_address == 0) {
         hd_text_str(t, "waited for a file lock");
         say_call(t, " in ", e);
@@ -71,7 +71,7 @@ static void say_lock(struct hd_text *t, const struct hd_evidence *e, bool severa
 }
 
 /* "waited for child 8510 (sleep) in wait4" */
-static void say_child(struct hd_text *t, const struct hd_evidence *e) {
+static void say_child(struct hd_text *t, const struct hd_probe *e) {
     hd_text_str(t, "waited for ");
     if (e->child_pid <= 0) {
         hd_text_str(t, "a child process");
@@ -87,11 +87,11 @@ static void say_child(struct hd_text *t, const struct hd_evidence *e) {
     say_call(t, " in ", e);
 }
 
-static void say_reply(struct hd_text *t, const struct hd_evidence *e) {
+static void say_reply(struct hd_text *t, const struct hd_probe *e) {
     hd_text_str(t, "waited for ");
     hd_text_str(t, e->awaited);
     hd_text_str(t, " in ");
-    hd_text_str(t, e->asked);
+    hd_text_str(t, e->request);
     if (e->peer[0] != 0) {
         hd_text_str(t, ", through ");
         add_field(t, e->peer, sizeof e->peer);
@@ -99,7 +99,7 @@ static void say_reply(struct hd_text *t, const struct hd_evidence *e) {
 }
 
 /* "waited for the network: 10.0.0.5:5432 in poll"; a local service has a name and is in no network. */
-static void say_network(struct hd_text *t, const struct hd_evidence *e) {
+static void say_network(struct hd_text *t, const struct hd_probe *e) {
     if (e->fd_kind == HD_FD_UNIX && e->peer[0] != 0) {
         hd_text_str(t, "waited for the service ");
         add_field(t, e->peer, sizeof e->peer);
@@ -117,13 +117,13 @@ static void say_network(struct hd_text *t, const struct hd_evidence *e) {
 }
 
 /* "waited for the disk: fsync of session.log" */
-static void say_disk(struct hd_text *t, const struct hd_evidence *e) {
+static void say_disk(struct hd_text *t, const struct hd_probe *e) {
     hd_text_str(t, "waited for the disk");
     say_call(t, ": ", e);
     say_object(t, " of ", e);
 }
 
-static void say_page(struct hd_text *t, const struct hd_evidence *e) {
+static void say_page(struct hd_text *t, const struct hd_probe *e) {
     if (hd_syscall_wait(e->syscall_nr) == HD_WAIT_MEMORY) {
         hd_text_str(t, "waited for its memory map");
         say_call(t, " in ", e);
@@ -132,7 +132,7 @@ static void say_page(struct hd_text *t, const struct hd_evidence *e) {
     }
 }
 
-static void say_other(struct hd_text *t, const char *verb, const struct hd_evidence *e) {
+static void say_other(struct hd_text *t, const char *verb, const struct hd_probe *e) {
     hd_text_str(t, verb);
     if (e->syscall_nr == HD_SYSCALL_NONE)
         hd_text_str(t, ", no sample shows for what");
@@ -142,7 +142,7 @@ static void say_other(struct hd_text *t, const char *verb, const struct hd_evide
 
 /* The call that had half of the time, or one of several. */
 static void say_several(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
-    const struct hd_evidence *e = &s->best[kind].evidence;
+    const struct hd_probe *e = &s->best[kind].evidence;
     bool half = s->best[kind].run_ns >= s->ns[kind] / 2;
     hd_text_str(t, kind == HD_CAUSE_DISK      ? "waited for the disk in several calls"
                    : kind == HD_CAUSE_NETWORK ? "waited for the network in several calls"
@@ -155,7 +155,7 @@ static void say_several(struct hd_text *t, const struct hd_cause_sums *s, enum h
 
 static void say_wait(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind,
                      bool several) {
-    const struct hd_evidence *e = &s->best[kind].evidence;
+    const struct hd_probe *e = &s->best[kind].evidence;
     if (kind == HD_CAUSE_NETWORK && hd_cause_waits_for_reply(e))
         say_reply(t, e);
     else if (several && e->syscall_nr != HD_SYSCALL_NONE)
@@ -188,7 +188,7 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
         hd_text_str(t, "no sample shows why");
         return;
     }
-    const struct hd_evidence *e = &s->best[kind].evidence;
+    const struct hd_probe *e = &s->best[kind].evidence;
     bool several = s->best[kind].ns < s->ns[kind] - s->ns[kind] / 64; /* other waits took some of the time */
     switch (kind) {
     case HD_CAUSE_CPU:

@@ -14,6 +14,6 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
 
 /* The thread waits for another one, which waits for a reply of another process: on a condition variable, or
  * on nothing but an event descriptor. */
-bool hd_cause_waits_for_reply(const struct hd_evidence *e);
+bool hd_cause_waits_for_reply(const struct hd_probe *e);
 
 #endif

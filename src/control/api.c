@@ -28,7 +28,7 @@ const char *hangdog_version(void) {
 
 static void program_name(char *out, size_t size) {
     char path[512];
-    hd_program_path(path, sizeof path);
+    hd_image_program_path(path, sizeof path);
     hd_text_base_name(out, size, path);
 }
 
@@ -36,8 +36,8 @@ static void program_name(char *out, size_t size) {
  * first is taken. None: there are no reports. Never a folder that everybody may write to, which may be a
  * trap. */
 static int default_spool(struct hd_settings *s) {
-    const char *state = hd_environment("XDG_STATE_HOME"), *home = hd_environment("HOME");
-    const char *service = hd_environment("STATE_DIRECTORY");
+    const char *state = hd_settings_environment("XDG_STATE_HOME"), *home = hd_settings_environment("HOME");
+    const char *service = hd_settings_environment("STATE_DIRECTORY");
     struct hd_text t;
     hd_text_init(&t, s->spool, sizeof s->spool);
     if (state != NULL && state[0] == '/') {
@@ -117,8 +117,8 @@ int hangdog_start(const hangdog_options *options) {
     struct hd_settings settings;
     struct hd_run *r;
     int rc = settings_of(options, &settings);
-    settings.note = hd_note_hang;
-    const char *runtime = hd_environment("XDG_RUNTIME_DIR");
+    settings.note = hd_fatal_marker_update;
+    const char *runtime = hd_settings_environment("XDG_RUNTIME_DIR");
     runtime = runtime != NULL && runtime[0] == '/' ? runtime : "/dev/shm";
     if (strlen(runtime) < sizeof settings.runtime) {
         memcpy(settings.runtime, runtime, strlen(runtime) + 1);

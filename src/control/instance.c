@@ -59,7 +59,7 @@ static int take_memory(struct hd_instance **out, uint64_t until_ns) {
             }
             hd_os_nap(HD_NS_PER_MS / 5);
         }
-        hd_watches_clear(&last->watches);
+        hd_watch_clear_all(&last->watches);
         hd_os_memory_clear(i, ZEROED_BYTES);
         atomic_store(&last->alive, 0);
         hd_os_memory_clear((uint8_t *)i + round_up(sizeof *i), memory_bytes() - round_up(sizeof *i));
@@ -118,7 +118,7 @@ int hd_instance_start(const struct hd_settings *settings, struct hd_record *reco
     uint8_t *more = (uint8_t *)i + round_up(sizeof *i);
     r->settings = *settings;
     i->monitor.run = r;
-    i->monitor.lent_until = astray ? UINT64_MAX : 0;
+    i->monitor.borrowed_until = astray ? UINT64_MAX : 0;
     i->monitor.look_ns = settings->interval_ns;
     i->worker = (struct hd_worker *)(void *)more;
     i->worker->run = r;
@@ -179,7 +179,7 @@ static int stop(bool join, bool leaving) {
     if (join) {
         hd_os_thread_join(&i->monitor_thread);
     }
-    hd_wait_while(&r->channel.worker_done, 0, join && leaving ? hd_os_now_ns() + GOES_ON_NS : until_ns);
+    hd_run_wait_while(&r->channel.worker_done, 0, join && leaving ? hd_os_now_ns() + GOES_ON_NS : until_ns);
     bool finished = atomic_load(&r->channel.worker_done) != 0;
     if (finished && join) {
         hd_os_thread_join(&i->worker_thread);

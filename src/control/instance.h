@@ -18,6 +18,6 @@ int hd_instance_stop(void);
 void hd_instance_leave(bool goes_on);
 void hd_settings_init(struct hd_settings *s);
 /* NULL: not set, or empty. */
-const char *hd_environment(const char *name);
+const char *hd_settings_environment(const char *name);
 
 #endif

@@ -10,7 +10,7 @@
 
 extern char **environ;
 
-const char *hd_environment(const char *name) {
+const char *hd_settings_environment(const char *name) {
     size_t n = strlen(name);
     for (char **e = environ; e != NULL && *e != NULL; e++) {
         if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1] != '\0') {
@@ -23,13 +23,14 @@ const char *hd_environment(const char *name) {
 /* systemd ends a service that has not reported for this long (sd_watchdog_enabled(3)): a hang is to be known,
  * and on disk, before. UINT64_MAX: nobody does, or it is another process that is meant. */
 static uint64_t watchdog_ns(void) {
-    const char *limit = hd_environment("WATCHDOG_USEC"), *of = hd_environment("WATCHDOG_PID");
+    const char *limit = hd_settings_environment("WATCHDOG_USEC"),
+               *of = hd_settings_environment("WATCHDOG_PID");
     uint64_t us = 0, pid = 0;
     if (limit != NULL) {
-        hd_take_number(limit, &us);
+        hd_proc_take_number(limit, &us);
     }
     if (of != NULL) {
-        hd_take_number(of, &pid);
+        hd_proc_take_number(of, &pid);
     }
     bool meant = of == NULL || pid == (uint64_t)hd_os.get_pid();
     return us != 0 && us < UINT64_MAX / HD_NS_PER_US && meant ? us * HD_NS_PER_US : UINT64_MAX;

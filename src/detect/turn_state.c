@@ -24,58 +24,58 @@ struct row {
 
 /* [state][event]. EV_GONE: the turn that the state is about has ended, its duration below the threshold
  * unless hanging (ended() makes sure of the rest). */
-static const struct row table[HD_LIFE_STATES][EVENTS] = {
-    [HD_LIFE_IDLE] = {[EV_GONE] = {HD_LIFE_IDLE, 0},
-                      [EV_YOUNG] = {HD_LIFE_RUNNING, 0},
-                      [EV_OLD] = {HD_LIFE_TRACKED, HD_ACT_TRACK | HD_ACT_SAMPLE},
-                      [EV_OVER] = {HD_LIFE_HANGING, HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN}},
-    [HD_LIFE_RUNNING] = {[EV_GONE] = {HD_LIFE_IDLE, 0},
-                         [EV_YOUNG] = {HD_LIFE_RUNNING, 0},
-                         [EV_OLD] = {HD_LIFE_TRACKED, HD_ACT_TRACK | HD_ACT_SAMPLE},
-                         [EV_OVER] = {HD_LIFE_HANGING, HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN}},
-    [HD_LIFE_TRACKED] = {[EV_GONE] = {HD_LIFE_IDLE, HD_ACT_FORGET},
-                         [EV_YOUNG] = {HD_LIFE_TRACKED, 0}, /* younger again: time was taken off */
-                         [EV_OLD] = {HD_LIFE_TRACKED, HD_ACT_SAMPLE},
-                         [EV_OVER] = {HD_LIFE_HANGING, HD_ACT_SAMPLE | HD_ACT_OPEN}},
-    [HD_LIFE_HANGING] = {[EV_GONE] = {HD_LIFE_IDLE, HD_ACT_END},
-                         [EV_YOUNG] = {HD_LIFE_HANGING, 0},
-                         [EV_OLD] = {HD_LIFE_HANGING, HD_ACT_SAMPLE},
-                         [EV_OVER] = {HD_LIFE_HANGING, HD_ACT_SAMPLE}},
+static const struct row table[HD_TURN_PHASES][EVENTS] = {
+    [HD_TURN_IDLE] = {[EV_GONE] = {HD_TURN_IDLE, 0},
+                      [EV_YOUNG] = {HD_TURN_RUNNING, 0},
+                      [EV_OLD] = {HD_TURN_TRACKED, HD_ACT_TRACK | HD_ACT_SAMPLE},
+                      [EV_OVER] = {HD_TURN_HANGING, HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN}},
+    [HD_TURN_RUNNING] = {[EV_GONE] = {HD_TURN_IDLE, 0},
+                         [EV_YOUNG] = {HD_TURN_RUNNING, 0},
+                         [EV_OLD] = {HD_TURN_TRACKED, HD_ACT_TRACK | HD_ACT_SAMPLE},
+                         [EV_OVER] = {HD_TURN_HANGING, HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN}},
+    [HD_TURN_TRACKED] = {[EV_GONE] = {HD_TURN_IDLE, HD_ACT_FORGET},
+                         [EV_YOUNG] = {HD_TURN_TRACKED, 0}, /* younger again: time was taken off */
+                         [EV_OLD] = {HD_TURN_TRACKED, HD_ACT_SAMPLE},
+                         [EV_OVER] = {HD_TURN_HANGING, HD_ACT_SAMPLE | HD_ACT_OPEN}},
+    [HD_TURN_HANGING] = {[EV_GONE] = {HD_TURN_IDLE, HD_ACT_END},
+                         [EV_YOUNG] = {HD_TURN_HANGING, 0},
+                         [EV_OLD] = {HD_TURN_HANGING, HD_ACT_SAMPLE},
+                         [EV_OVER] = {HD_TURN_HANGING, HD_ACT_SAMPLE}},
 };
 
-static bool same_turn(const struct hd_life *life, const struct hd_look *look) {
-    return life->state != HD_LIFE_IDLE && look->running && !look->ended_known && !look->void_turn &&
-           look->turn == life->turn;
+static bool same_turn(const struct hd_turn_state *s, const struct hd_look *look) {
+    return s->state != HD_TURN_IDLE && look->running && !look->ended_known && !look->void_turn &&
+           look->turn == s->turn;
 }
 
 /* The turn is over: how long it was. Without the loop's own word for the end (it was forgotten, or paused),
  * the look is the end. */
-static unsigned ended(struct hd_life *life, const struct hd_look *look) {
-    life->end_ns = look->ended_known && look->ended_ns >= life->turn_ns ? look->ended_ns : look->now_ns;
-    if (look->ended_known && look->excluded_ns > 0 && look->now_ns - look->excluded_ns > life->end_ns) {
+static unsigned ended(struct hd_turn_state *s, const struct hd_look *look) {
+    s->end_ns = look->ended_known && look->ended_ns >= s->turn_ns ? look->ended_ns : look->now_ns;
+    if (look->ended_known && look->excluded_ns > 0 && look->now_ns - look->excluded_ns > s->end_ns) {
         /* the process was stopped after the turn's end: that was none of its time */
-        life->excluded_ns -= look->excluded_ns < life->excluded_ns ? look->excluded_ns : life->excluded_ns;
+        s->excluded_ns -= look->excluded_ns < s->excluded_ns ? look->excluded_ns : s->excluded_ns;
     }
-    life->duration_ns = hd_life_age(life, life->end_ns);
-    unsigned actions = table[life->state][EV_GONE].actions;
-    if (life->state == HD_LIFE_TRACKED && life->duration_ns >= life->threshold_ns) {
+    s->duration_ns = hd_turn_state_age(s, s->end_ns);
+    unsigned actions = table[s->state][EV_GONE].actions;
+    if (s->state == HD_TURN_TRACKED && s->duration_ns >= s->threshold_ns) {
         actions = HD_ACT_OPEN | HD_ACT_END; /* over between two looks */
     }
-    if (life->state == HD_LIFE_RUNNING && look->ended_known && life->duration_ns >= life->threshold_ns) {
+    if (s->state == HD_TURN_RUNNING && look->ended_known && s->duration_ns >= s->threshold_ns) {
         actions = HD_ACT_END; /* over before it was tracked: it has no samples */
     }
-    if (look->void_turn || (life->state == HD_LIFE_HANGING && life->duration_ns < life->threshold_ns)) {
-        actions = life->state >= HD_LIFE_TRACKED ? HD_ACT_FORGET : 0; /* known too late to have been none */
+    if (look->void_turn || (s->state == HD_TURN_HANGING && s->duration_ns < s->threshold_ns)) {
+        actions = s->state >= HD_TURN_TRACKED ? HD_ACT_FORGET : 0; /* known too late to have been none */
     }
-    life->state = HD_LIFE_IDLE;
+    s->state = HD_TURN_IDLE;
     return actions;
 }
 
-static void begin(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
+static void begin(struct hd_turn_state *s, const struct hd_look *look, const struct hd_limits *limits) {
     /* Lateness of this look belongs to the turn only as far as the turn was there. */
     uint64_t age = look->now_ns > look->turn_ns ? look->now_ns - look->turn_ns : 0;
-    *life = (struct hd_life){
-        .state = HD_LIFE_IDLE,
+    *s = (struct hd_turn_state){
+        .state = HD_TURN_IDLE,
         .turn = look->turn,
         .turn_ns = look->turn_ns,
         .excluded_ns = look->excluded_ns < age ? look->excluded_ns : age,
@@ -88,27 +88,27 @@ static void begin(struct hd_life *life, const struct hd_look *look, const struct
 
 /* The distance of samples: one interval until the stack has been equal for 2 s, then 1, 1, 2, 3, 5, 8 ...
  * intervals, never more than a tenth of the time that it has been equal. */
-static void back_off(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
-    if (look->changed_ns > life->changed_ns) {
-        life->changed_ns = look->changed_ns;
-        life->fib = life->fib_before = 1;
-        life->step_ns = limits->sample_ns;
-        life->forced = false;
+static void back_off(struct hd_turn_state *s, const struct hd_look *look, const struct hd_limits *limits) {
+    if (look->changed_ns > s->changed_ns) {
+        s->changed_ns = look->changed_ns;
+        s->fib = s->fib_before = 1;
+        s->step_ns = limits->sample_ns;
+        s->forced = false;
         return;
     }
-    uint64_t equal_ns = look->now_ns > life->changed_ns ? look->now_ns - life->changed_ns : 0;
+    uint64_t equal_ns = look->now_ns > s->changed_ns ? look->now_ns - s->changed_ns : 0;
     if (equal_ns < EQUAL_BEFORE_BACKOFF_NS) {
-        life->step_ns = limits->sample_ns;
+        s->step_ns = limits->sample_ns;
         return;
     }
-    uint64_t step = life->fib * limits->interval_ns;
+    uint64_t step = s->fib * limits->interval_ns;
     step = step < equal_ns / 10 ? step : equal_ns / 10;
     step = step < STEP_MAX_NS ? step : STEP_MAX_NS;
-    life->step_ns = step > limits->sample_ns ? step : limits->sample_ns;
+    s->step_ns = step > limits->sample_ns ? step : limits->sample_ns;
     if (step < STEP_MAX_NS) {
-        uint32_t sum = life->fib + life->fib_before;
-        life->fib_before = life->fib;
-        life->fib = sum;
+        uint32_t sum = s->fib + s->fib_before;
+        s->fib_before = s->fib;
+        s->fib = sum;
     }
 }
 
@@ -121,33 +121,34 @@ static uint64_t off_the_beat(uint64_t sampled_ns, uint64_t interval_ns) {
     return (mixed * interval_ns >> 32) - interval_ns / 2;
 }
 
-static bool sample_due(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
-    if (limits->sample_until_ns != 0 && hd_life_age(life, look->now_ns) > limits->sample_until_ns) {
+static bool sample_due(struct hd_turn_state *s, const struct hd_look *look, const struct hd_limits *limits) {
+    if (limits->sample_until_ns != 0 && hd_turn_state_age(s, look->now_ns) > limits->sample_until_ns) {
         return false;
     }
-    if (look->changed_ns > life->changed_ns) {
-        back_off(life, look, limits);
+    if (look->changed_ns > s->changed_ns) {
+        back_off(s, look, limits);
     }
     /* an eighth of an interval early is due: the next look would be a whole interval late */
     uint64_t slack = limits->interval_ns / 8;
-    uint64_t from = life->sampled_ns + off_the_beat(life->sampled_ns, limits->interval_ns);
-    if (life->sampled_ns == 0 || look->now_ns + slack >= from + life->step_ns) {
+    uint64_t from = s->sampled_ns + off_the_beat(s->sampled_ns, limits->interval_ns);
+    if (s->sampled_ns == 0 || look->now_ns + slack >= from + s->step_ns) {
         return true;
     }
-    if (look->moved && !life->forced) {
-        life->forced =
+    if (look->moved && !s->forced) {
+        s->forced =
             true; /* once: a thread that moves at each look and comes to the same stack is annealed too */
         return true;
     }
     return false;
 }
 
-unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits) {
+unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
+                            const struct hd_limits *limits) {
     unsigned actions = 0;
-    if (life->state != HD_LIFE_IDLE) {
-        life->excluded_ns += look->excluded_ns;
-        if (!same_turn(life, look)) {
-            actions = ended(life, look);
+    if (s->state != HD_TURN_IDLE) {
+        s->excluded_ns += look->excluded_ns;
+        if (!same_turn(s, look)) {
+            actions = ended(s, look);
             if (actions != 0 || !look->running) {
                 return actions; /* a new turn is for the next look, which follows at once */
             }
@@ -156,21 +157,21 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
     if (!look->running) {
         return actions;
     }
-    if (life->state == HD_LIFE_IDLE) {
-        begin(life, look, limits);
+    if (s->state == HD_TURN_IDLE) {
+        begin(s, look, limits);
     }
-    if (life->state != HD_LIFE_HANGING) {
-        life->threshold_ns = limits->threshold_ns; /* whatever the program does next */
+    if (s->state != HD_TURN_HANGING) {
+        s->threshold_ns = limits->threshold_ns; /* whatever the program does next */
     }
-    uint64_t age = hd_life_age(life, look->now_ns);
-    enum event event = age >= life->threshold_ns ? EV_OVER : age >= old_age(limits) ? EV_OLD : EV_YOUNG;
-    const struct row *row = &table[life->state][event];
+    uint64_t age = hd_turn_state_age(s, look->now_ns);
+    enum event event = age >= s->threshold_ns ? EV_OVER : age >= old_age(limits) ? EV_OLD : EV_YOUNG;
+    const struct row *row = &table[s->state][event];
     actions = row->actions;
-    life->state = row->next;
+    s->state = row->next;
     if ((actions & HD_ACT_SAMPLE) != 0) {
-        if (sample_due(life, look, limits)) {
-            back_off(life, look, limits);
-            life->sampled_ns = look->now_ns;
+        if (sample_due(s, look, limits)) {
+            back_off(s, look, limits);
+            s->sampled_ns = look->now_ns;
         } else {
             actions &= ~(unsigned)HD_ACT_SAMPLE;
         }
@@ -179,33 +180,33 @@ unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const st
 }
 
 /* The distance of looks: a twentieth of the time that the stack has been equal. */
-static uint64_t look_step(const struct hd_life *life, uint64_t now_ns, uint64_t look_ns) {
-    uint64_t step = now_ns > life->changed_ns ? (now_ns - life->changed_ns) / 20 : 0;
+static uint64_t look_step(const struct hd_turn_state *s, uint64_t now_ns, uint64_t look_ns) {
+    uint64_t step = now_ns > s->changed_ns ? (now_ns - s->changed_ns) / 20 : 0;
     step = step < LOOKS_FAR_NS ? step : LOOKS_FAR_NS;
     return step > look_ns ? step : look_ns;
 }
 
-uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, uint64_t look_ns,
-                         const struct hd_limits *limits) {
-    if (life->state == HD_LIFE_IDLE || life->state == HD_LIFE_RUNNING) {
-        uint64_t old_ns = life->turn_ns + life->excluded_ns + old_age(limits);
-        bool sooner = life->state == HD_LIFE_RUNNING && old_ns > now_ns && old_ns < now_ns + look_ns;
+uint64_t hd_turn_state_next_ns(const struct hd_turn_state *s, uint64_t now_ns, uint64_t look_ns,
+                               const struct hd_limits *limits) {
+    if (s->state == HD_TURN_IDLE || s->state == HD_TURN_RUNNING) {
+        uint64_t old_ns = s->turn_ns + s->excluded_ns + old_age(limits);
+        bool sooner = s->state == HD_TURN_RUNNING && old_ns > now_ns && old_ns < now_ns + look_ns;
         return sooner ? old_ns : now_ns + look_ns;
     }
-    uint64_t step = look_step(life, now_ns, look_ns);
+    uint64_t step = look_step(s, now_ns, look_ns);
     uint64_t next = now_ns + step;
-    uint64_t over_ns = life->turn_ns + life->excluded_ns + life->threshold_ns; /* a hang from then on */
-    uint64_t from = life->sampled_ns + off_the_beat(life->sampled_ns, limits->interval_ns);
-    uint64_t sample = from + life->step_ns;
+    uint64_t over_ns = s->turn_ns + s->excluded_ns + s->threshold_ns; /* a hang from then on */
+    uint64_t from = s->sampled_ns + off_the_beat(s->sampled_ns, limits->interval_ns);
+    uint64_t sample = from + s->step_ns;
     /* a grid from the turn's start would bunch after a late look; the next look counts from the one that was
      * due */
-    if (step == look_ns && life->sampled_ns != 0 && from + step > now_ns) {
+    if (step == look_ns && s->sampled_ns != 0 && from + step > now_ns) {
         next = from < now_ns + step / 2 ? from + step : now_ns + step + step / 2;
     }
     if (sample > now_ns && sample < next) {
         next = sample;
     }
-    if (step > look_ns && life->state == HD_LIFE_TRACKED && over_ns > now_ns && over_ns < next) {
+    if (step > look_ns && s->state == HD_TURN_TRACKED && over_ns > now_ns && over_ns < next) {
         next = over_ns;
     }
     return next;

@@ -3,17 +3,17 @@
  * The life of a hang, as one table of states: idle, running, tracked, hanging. Pure: the clock and the limits
  * are arguments, so that tests drive it without threads. Monitor; no allocation, no calls.
  */
-#ifndef HD_LIFE_H
-#define HD_LIFE_H
+#ifndef HD_TURN_STATE_H
+#define HD_TURN_STATE_H
 
 #include "base/types.h"
 
-enum hd_life_state {
-    HD_LIFE_IDLE,    /* the loop waits, or nobody watches */
-    HD_LIFE_RUNNING, /* a turn younger than two sampling intervals */
-    HD_LIFE_TRACKED, /* sampled, below the threshold */
-    HD_LIFE_HANGING, /* at or over the threshold: a hang is open */
-    HD_LIFE_STATES,
+enum hd_turn_phase {
+    HD_TURN_IDLE,    /* the loop waits, or nobody watches */
+    HD_TURN_RUNNING, /* a turn younger than two sampling intervals */
+    HD_TURN_TRACKED, /* sampled, below the threshold */
+    HD_TURN_HANGING, /* at or over the threshold: a hang is open */
+    HD_TURN_PHASES,
 };
 
 /* What a look asks for, in the order in which it is to be done. */
@@ -45,8 +45,8 @@ struct hd_look {
     uint64_t changed_ns;  /* when a sample last differed from the one before it (worker's word) */
 };
 
-struct hd_life {
-    uint8_t state; /* enum hd_life_state */
+struct hd_turn_state {
+    uint8_t state; /* enum hd_turn_phase */
     uint64_t turn, turn_ns;
     uint64_t excluded_ns;
     uint64_t threshold_ns; /* as of the last look at the turn; of an open hang as of when it opened */
@@ -59,16 +59,17 @@ struct hd_life {
 };
 
 /* One look. Returns the actions, HD_ACT_*. */
-unsigned hd_life_look(struct hd_life *life, const struct hd_look *look, const struct hd_limits *limits);
+unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
+                            const struct hd_limits *limits);
 
 /* When to look next (CLOCK_MONOTONIC), given that the loop is not idle. Looks are `look_ns` apart: an
  * interval, or less. */
-uint64_t hd_life_next_ns(const struct hd_life *life, uint64_t now_ns, uint64_t look_ns,
-                         const struct hd_limits *limits);
+uint64_t hd_turn_state_next_ns(const struct hd_turn_state *s, uint64_t now_ns, uint64_t look_ns,
+                               const struct hd_limits *limits);
 
-static inline uint64_t hd_life_age(const struct hd_life *life, uint64_t now_ns) {
-    uint64_t age = now_ns > life->turn_ns ? now_ns - life->turn_ns : 0;
-    return age > life->excluded_ns ? age - life->excluded_ns : 0;
+static inline uint64_t hd_turn_state_age(const struct hd_turn_state *s, uint64_t now_ns) {
+    uint64_t age = now_ns > s->turn_ns ? now_ns - s->turn_ns : 0;
+    return age > s->excluded_ns ? age - s->excluded_ns : 0;
 }
 
 #endif

@@ -12,7 +12,7 @@
 #define HOLES_MAX (1u << 20) /* in a program; in larger ones something else may live */
 #define PAGE 4096u /* strings are read in pieces that do not cross one: what follows may not be mapped */
 
-int hd_memory_string(const struct hd_memory *memory, uint64_t address, char *dst, size_t n) {
+int hd_elf_read_string(const struct hd_memory *memory, uint64_t address, char *dst, size_t n) {
     size_t have = 0;
     if (n == 0)
         return -EFAULT;

@@ -26,6 +26,6 @@ void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint
                           struct hd_module *m);
 
 /* Copies a string of memory, at most n - 1 bytes, always terminated. 0; -EFAULT: nothing could be read. */
-int hd_memory_string(const struct hd_memory *memory, uint64_t address, char *dst, size_t n);
+int hd_elf_read_string(const struct hd_memory *memory, uint64_t address, char *dst, size_t n);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "os/os.h"
 
-bool hd_loader_takes_us(int fd) {
+bool hd_libc_version_suffices(int fd) {
     static const char wanted[] = HD_GLIBC_NEEDED; /* with its end: it is a whole string */
     char piece[512];                              /* who asks may be a handler, on a small stack */
     for (uint64_t at = 0;; at += sizeof piece - sizeof wanted) { /* it may lie across two pieces */

@@ -2,8 +2,8 @@
  *
  * Whether a C library can hold ours. Any thread; no allocation.
  */
-#ifndef HD_IMAGE_LOADER_H
-#define HD_IMAGE_LOADER_H
+#ifndef HD_LIBC_VERSION_H
+#define HD_LIBC_VERSION_H
 
 #include <stdbool.h>
 
@@ -12,6 +12,6 @@
 #define HD_GLIBC_NEEDED "GLIBC_2.35"
 
 /* `fd`: the file of glibc's loader, which has the name of each version that brought something into it. */
-bool hd_loader_takes_us(int fd);
+bool hd_libc_version_suffices(int fd);
 
 #endif

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-static bool holds(const struct hd_module *m, uint64_t pc) {
+static bool contains(const struct hd_module *m, uint64_t pc) {
     return pc - m->lo < m->hi - m->lo;
 }
 
@@ -42,7 +42,7 @@ static int learn(struct hd_modules *m, uint64_t pc) {
     int rc = m->find(m, pc, &found, path, room);
     if (rc != 0)
         return -ENOENT;
-    if (!holds(&found, pc))
+    if (!contains(&found, pc))
         return -ENOENT;
     if (m->count == HD_MODULES_MAX) {
         m->lost++;
@@ -62,10 +62,10 @@ static int learn(struct hd_modules *m, uint64_t pc) {
 }
 
 int hd_modules_at(struct hd_modules *m, uint64_t pc) {
-    if (m->last < m->count && holds(&m->module[m->last], pc))
+    if (m->last < m->count && contains(&m->module[m->last], pc))
         return (int)m->last;
     uint32_t next = above(m, pc);
-    if (next > 0 && holds(&m->module[m->order[next - 1]], pc)) {
+    if (next > 0 && contains(&m->module[m->order[next - 1]], pc)) {
         m->last = m->order[next - 1];
         return (int)m->last;
     }
@@ -75,7 +75,7 @@ int hd_modules_at(struct hd_modules *m, uint64_t pc) {
 int hd_modules_at_or_gone(struct hd_modules *m, uint64_t pc) {
     int index = hd_modules_at(m, pc);
     for (uint32_t i = m->count; index < 0 && i-- > 0;)
-        if (holds(&m->module[i], pc))
+        if (contains(&m->module[i], pc))
             index = (int)i;
     return index;
 }
@@ -139,7 +139,7 @@ static bool is_shared_library(const char *path) {
     return found;
 }
 
-bool hd_path_is_the_systems(const char *path) {
+bool hd_module_path_is_system(const char *path) {
     static const char ours[] = "/libhangdog-preload.so";
     size_t n = strlen(path);
     return is_below_lib(path) || is_shared_library(path) || path[0] == '[' ||
@@ -147,6 +147,6 @@ bool hd_path_is_the_systems(const char *path) {
            (n >= sizeof ours && strcmp(path + n + 1 - sizeof ours, ours) == 0);
 }
 
-bool hd_module_is_the_systems(const struct hd_modules *m, uint32_t index) {
-    return !m->module[index].main_program && hd_path_is_the_systems(hd_module_path(m, index));
+bool hd_module_is_system(const struct hd_modules *m, uint32_t index) {
+    return !m->module[index].main_program && hd_module_path_is_system(hd_module_path(m, index));
 }

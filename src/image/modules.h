@@ -4,8 +4,8 @@
  * the loader's lock (_dl_find_object) and read only through fallible reads, so that a module that is unloaded
  * under our eyes gives an error, never a fault. No allocation. Worker only.
  */
-#ifndef HD_IMAGE_H
-#define HD_IMAGE_H
+#ifndef HD_MODULES_H
+#define HD_MODULES_H
 
 #include "base/memory.h"
 
@@ -67,12 +67,12 @@ static inline const char *hd_module_path(const struct hd_modules *m, uint32_t in
 
 /* The file of the main program, also when somebody started the loader to run it; cut if it is too long, empty
  * if it is not known. */
-void hd_program_path(char *path, size_t bytes);
+void hd_image_program_path(char *path, size_t bytes);
 
 /* A file of the system's own, by its path, or the kernel's, or our preload: no part of the program. And a
  * module of such a file that is not the program itself, which may live there too. */
-bool hd_path_is_the_systems(const char *path);
-bool hd_module_is_the_systems(const struct hd_modules *m, uint32_t index);
+bool hd_module_path_is_system(const char *path);
+bool hd_module_is_system(const struct hd_modules *m, uint32_t index);
 
 /* Address in memory of an exported (dynamic) function or variable of module `index`, through its hash table,
  * 0: none. */

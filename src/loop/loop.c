@@ -32,23 +32,24 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
 void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now) {
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
     unsigned before = hd_loop_activity(l, old);
-    bool starts = hd_turn_starts(before, activity);
+    bool starts = hd_loop_turn_starts(before, activity);
     bool was_running = !hd_activity_is_idle(before);
     bool ends = was_running && (starts || hd_activity_is_idle(activity));
     if (ends) {
-        hd_turn_account(l);
-        atomic_store_explicit(&l->pending_ticks, now - hd_turn_start(l, old, before), memory_order_relaxed);
+        hd_loop_turn_account(l);
+        atomic_store_explicit(&l->pending_ticks, now - hd_loop_turn_start(l, old, before),
+                              memory_order_relaxed);
     }
     if (starts) {
         atomic_store_explicit(&l->turn_ticks, now, memory_order_relaxed);
     } else if (was_running && !ends) {
-        atomic_store_explicit(&l->turn_ticks, hd_turn_start(l, old, before), memory_order_relaxed);
+        atomic_store_explicit(&l->turn_ticks, hd_loop_turn_start(l, old, before), memory_order_relaxed);
     }
     unsigned said = hd_loop_by_counter(l)           ? activity
                     : hd_activity_is_idle(activity) ? HANGDOG_EXIT
                                                     : HANGDOG_ENTRY;
     atomic_store_explicit(&l->by_clock, (uint8_t)activity, memory_order_relaxed);
-    hd_loop_tell(l, activity, hd_word(now, said), ends, now);
+    hd_loop_store(l, activity, hd_word(now, said), ends, now);
 }
 
 uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity) {

@@ -53,8 +53,8 @@ struct hd_loop {
                                                  at its begin; NULL: in none. HD_WAIT_IDLE: idle after all */
     _Atomic uint64_t waiting_since;           /* ticks: its begin */
     _Atomic uint64_t launched;                /* ticks: when the loop first waited, as known afterwards; 0 */
-    _Atomic uint64_t excused; /* ticks: start of a turn that is no hang, however long it is; 0 */
-    _Atomic uint64_t resumed; /* ticks: when it last had waited, as known afterwards; 0: nobody knows */
+    _Atomic uint64_t ignored_turn; /* ticks: start of a turn that is no hang, however long it is; 0 */
+    _Atomic uint64_t resumed;      /* ticks: when it last had waited, as known afterwards; 0: nobody knows */
     _Atomic uint64_t waited_from, waited_to; /* ticks: the last of its waits that was known for one only when
                                                 it was over; 0 */
     _Atomic bool lost;                       /* there was a loop and there is none: nothing is watched */
@@ -108,7 +108,7 @@ static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) 
 
 /* A turn starts at entry, after waiting, whatever is told first, and before the timers when the loop came
  * round without waiting. */
-static inline bool hd_turn_starts(unsigned before, unsigned activity) {
+static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
     return activity == HANGDOG_AFTER_WAITING || activity == HANGDOG_ENTRY ||
            (hd_activity_is_idle(before) && !hd_activity_is_idle(activity)) ||
            (activity == HANGDOG_BEFORE_TIMERS &&
@@ -116,7 +116,7 @@ static inline bool hd_turn_starts(unsigned before, unsigned activity) {
 }
 
 /* When the turn of a running word started: the word of an entry and of the end of a wait says it. */
-static inline uint64_t hd_turn_start(const struct hd_loop *l, uint64_t word, unsigned activity) {
+static inline uint64_t hd_loop_turn_start(const struct hd_loop *l, uint64_t word, unsigned activity) {
     return activity == HANGDOG_ENTRY || activity == HANGDOG_AFTER_WAITING
                ? word >> HD_ACTIVITY_BITS
                : atomic_load_explicit(&l->turn_ticks, memory_order_relaxed);
@@ -145,7 +145,7 @@ static inline uint64_t hd_turn_bucket(uint64_t ns) {
 }
 
 /* The turn that ended last. */
-static inline void hd_turn_account(struct hd_loop *l) {
+static inline void hd_loop_turn_account(struct hd_loop *l) {
     uint64_t ticks = atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
     uint64_t ns = hd_ticks_to_ns(ticks, atomic_load_explicit(&l->ns_per_tick_32, memory_order_relaxed));
     HD_OWNER_ADD(l->busy_ticks, ticks);
@@ -153,8 +153,8 @@ static inline void hd_turn_account(struct hd_loop *l) {
 }
 
 /* Writes the word and answers what the monitor asked. */
-static inline __attribute__((always_inline)) void hd_loop_tell(struct hd_loop *l, unsigned activity,
-                                                               uint64_t word, bool ends, uint64_t now) {
+static inline __attribute__((always_inline)) void hd_loop_store(struct hd_loop *l, unsigned activity,
+                                                                uint64_t word, bool ends, uint64_t now) {
     atomic_store_explicit(&l->word, word, memory_order_release);
     atomic_signal_fence(
         memory_order_seq_cst); /* the compiler keeps the order; HD_SETTLE_NS is the processor's */
@@ -174,8 +174,8 @@ uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity);
  * before that one's clock is read: processors make a clock read wait for what comes before it (summed when
  * the next one started, 12.7 ns a mark instead of 11.9), and no length then hangs on the clock read just
  * before. Owner only. Async-signal-safe. They return their time. */
-static inline __attribute__((always_inline)) uint64_t hd_turn_end(struct hd_loop *l, uint64_t old) {
-    hd_turn_account(l);
+static inline __attribute__((always_inline)) uint64_t hd_loop_turn_end(struct hd_loop *l, uint64_t old) {
+    hd_loop_turn_account(l);
     atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps this order, too */
     uint64_t now = hd_ticks_read();
     atomic_store_explicit(&l->pending_ticks, now - (old >> HD_ACTIVITY_BITS), memory_order_relaxed);
@@ -187,8 +187,8 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_before_wait(struct
     if (__builtin_expect(!hd_word_says_turn(old), 0)) {
         return hd_loop_mark_any(l, HANGDOG_BEFORE_WAITING);
     }
-    uint64_t now = hd_turn_end(l, old);
-    hd_loop_tell(l, HANGDOG_BEFORE_WAITING, hd_word(now, HANGDOG_BEFORE_WAITING), true, now);
+    uint64_t now = hd_loop_turn_end(l, old);
+    hd_loop_store(l, HANGDOG_BEFORE_WAITING, hd_word(now, HANGDOG_BEFORE_WAITING), true, now);
     return now;
 }
 
@@ -198,7 +198,7 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_after_wait(struct 
         return hd_loop_mark_any(l, HANGDOG_AFTER_WAITING);
     }
     uint64_t now = hd_ticks_read();
-    hd_loop_tell(l, HANGDOG_AFTER_WAITING, hd_word(now, HANGDOG_AFTER_WAITING), false, now);
+    hd_loop_store(l, HANGDOG_AFTER_WAITING, hd_word(now, HANGDOG_AFTER_WAITING), false, now);
     return now;
 }
 
@@ -208,8 +208,8 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_turn(struct hd_loo
     if (__builtin_expect(!hd_word_says_turn(old), 0)) {
         return hd_loop_mark_any(l, HANGDOG_AFTER_WAITING);
     }
-    uint64_t now = hd_turn_end(l, old);
-    hd_loop_tell(l, HANGDOG_AFTER_WAITING, hd_word(now, HANGDOG_AFTER_WAITING), true, now);
+    uint64_t now = hd_loop_turn_end(l, old);
+    hd_loop_store(l, HANGDOG_AFTER_WAITING, hd_word(now, HANGDOG_AFTER_WAITING), true, now);
     return now;
 }
 

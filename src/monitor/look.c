@@ -13,7 +13,7 @@
 static void keep_note(const struct hd_watch *w, uint64_t duration_ns) {
     _Atomic uint64_t *note = atomic_load_explicit(&w->note, memory_order_acquire);
     if (note != NULL &&
-        atomic_load_explicit(&w->note_start_ns, memory_order_relaxed) == w->look.life.turn_ns) {
+        atomic_load_explicit(&w->note_start_ns, memory_order_relaxed) == w->look.turn.turn_ns) {
         atomic_store_explicit(note, duration_ns, memory_order_relaxed);
     }
 }
@@ -24,9 +24,9 @@ static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch 
     if (!w->look.launched) {
         return HANGDOG_STATE_LAUNCH;
     }
-    uint32_t told = atomic_load_explicit(&m->run->channel.state, memory_order_relaxed);
-    return told == HANGDOG_STATE_LAUNCH || told >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND
-                                                                  : (hangdog_state)told;
+    uint32_t state = atomic_load_explicit(&m->run->channel.state, memory_order_relaxed);
+    return state == HANGDOG_STATE_LAUNCH || state >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND
+                                                                    : (hangdog_state)state;
 }
 
 static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_watch *w, hangdog_state state) {
@@ -65,9 +65,9 @@ static bool waits_after_all(const struct hd_watch *w, uint64_t *since) {
 
 /* A turn in which the program gave or lent its terminal to a child: whom it should answer talks to that. Or
  * the thread waits for its turn at the loop, which another one serves. */
-static bool is_excused(const struct hd_watch *w, const struct hd_loop_view *view) {
-    uint64_t excused = atomic_load_explicit(&w->loop.excused, memory_order_relaxed);
-    return excused != 0 && excused == view->turn_ticks;
+static bool is_ignored(const struct hd_watch *w, const struct hd_loop_view *view) {
+    uint64_t ignored = atomic_load_explicit(&w->loop.ignored_turn, memory_order_relaxed);
+    return ignored != 0 && ignored == view->turn_ticks;
 }
 
 /* Idle, or not to be watched now. */
@@ -75,7 +75,7 @@ static bool counts_as_idle(const struct hd_monitor *m, const struct hd_watch *w,
                            const struct hd_loop_view *view) {
     return !view->running || atomic_load_explicit(&w->loop.expected, memory_order_relaxed) != 0 ||
            atomic_load_explicit(&m->run->channel.paused, memory_order_relaxed) != 0 ||
-           atomic_load_explicit(&w->loop.lost, memory_order_relaxed) || is_excused(w, view);
+           atomic_load_explicit(&w->loop.lost, memory_order_relaxed) || is_ignored(w, view);
 }
 
 static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_ns) {
@@ -96,7 +96,7 @@ static void note_wait(const struct hd_monitor *m, struct hd_watch *w, struct hd_
     uint64_t to_ns = hd_ticks_to_clock(m, to);
     uint64_t from_ns = hd_ticks_to_clock(m, atomic_load_explicit(&w->loop.waited_from, memory_order_relaxed));
     w->look.floor_ns = to_ns > w->look.floor_ns ? to_ns : w->look.floor_ns;
-    if (w->look.life.state != HD_LIFE_IDLE && from_ns >= w->look.life.turn_ns && !look->ended_known) {
+    if (w->look.turn.state != HD_TURN_IDLE && from_ns >= w->look.turn.turn_ns && !look->ended_known) {
         look->ended_known = true;
         look->ended_ns = from_ns;
     }
@@ -142,7 +142,7 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
                          .turn_ns = hd_ticks_to_clock(m, turn),
                          .ended_ns = view.running ? 0 : hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS),
                          .changed_ns = atomic_load_explicit(&w->changed_ns, memory_order_relaxed)};
-    look->void_turn = is_excused(w, &view);
+    look->void_turn = is_ignored(w, &view);
     look_back(m, w, now_ns, look);
     look->turn_ns = look->turn_ns > m->resumed_ns ? look->turn_ns : m->resumed_ns;
     look->turn_ns = look->turn_ns > w->look.floor_ns ? look->turn_ns : w->look.floor_ns;
@@ -161,7 +161,7 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     } else if (w->look.tracked_turn != 0 && !view.running) {
         look->ended_known = true; /* it ended in the instant in which it was asked to tell: its word does */
         look->ended_ns = hd_ticks_to_clock(m, view.word >> HD_ACTIVITY_BITS);
-    } else if (w->look.life.state == HD_LIFE_RUNNING && !view.running && turn == w->look.life.turn) {
+    } else if (w->look.turn.state == HD_TURN_RUNNING && !view.running && turn == w->look.turn.turn) {
         look->ended_known = true; /* so late are we that it was to be tracked, and is over */
     } else if (waits && view.running && !look->ended_known) {
         look->ended_known = true; /* its turn ended when it began to wait */
@@ -169,7 +169,7 @@ static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns,
     }
 }
 
-uint64_t hd_own_delay(struct hd_monitor *m) {
+uint64_t hd_monitor_own_delay(struct hd_monitor *m) {
     struct hd_sched now;
     struct hd_target own = {.schedstat_fd = m->own_schedstat_fd, .status_fd = -1};
     if (hd_capture_sched(&own, &now) != 0) {
@@ -194,7 +194,7 @@ static uint64_t excluded(struct hd_monitor *m, struct hd_watch *w, uint64_t now_
                          uint64_t own_delay_ns) {
     struct hd_sched before = w->look.sched;
     bool known = w->look.sched_valid;
-    bool followed = w->look.life.state != HD_LIFE_IDLE;
+    bool followed = w->look.turn.state != HD_TURN_IDLE;
     bool rests = known && w->look.blocked && late_ns <= HD_LATE_NS &&
                  hd_capture_rests(&w->look.target, &w->look.sched);
     if (!rests) {
@@ -226,7 +226,7 @@ static void begin_turn(struct hd_watch *w, uint64_t now_ns, uint64_t late_ns) {
     w->look.pause_max_ns = *most > w->look.pause_max_ns ? *most : w->look.pause_max_ns;
     *most = 0;
     w->look.late_max_ns = late_ns;
-    w->look.begun_turn = w->look.life.turn;
+    w->look.begun_turn = w->look.turn.turn;
     w->look.begun = w->look.sched;
     w->look.begun_ns = now_ns;
     w->look.begun_valid = w->look.sched_valid;
@@ -237,9 +237,10 @@ static void begin_turn(struct hd_watch *w, uint64_t now_ns, uint64_t late_ns) {
 static void count_missed(struct hd_monitor *m, const struct hd_watch *w, const struct hd_look *look,
                          uint64_t threshold_ns, uint64_t own_delay_ns) {
     uint64_t took_ns = look->ended_ns - look->turn_ns;
-    bool sure = !m->run->settings.held || atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
+    bool sure = !m->run->settings.deferred || atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
     if (sure && !m->was_paused && look->turn_ns > m->looked_ns &&
-        look->ended_ns >= look->turn_ns + threshold_ns && own_delay_ns + hd_own_delay(m) > took_ns / 2) {
+        look->ended_ns >= look->turn_ns + threshold_ns &&
+        own_delay_ns + hd_monitor_own_delay(m) > took_ns / 2) {
         hd_record_add_untold(m->run->record, took_ns);
     }
 }
@@ -256,7 +257,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
             state_of(m, w); /* of the turn that is looked at: before the look may end its launch */
         limits = limits_of(m, w, state);
         fill_look(m, w, now_ns, &look);
-        if (!look.running && w->look.life.state == HD_LIFE_IDLE) {
+        if (!look.running && w->look.turn.state == HD_TURN_IDLE) {
             if (first) {
                 count_missed(m, w, &look, limits.threshold_ns, own_delay_ns);
             }
@@ -270,32 +271,32 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
         }
         first = false;
         look.excluded_ns = excluded_ns;
-        bool anew = w->look.life.state == HD_LIFE_IDLE; /* also a turn that was looked at before a pause */
-        unsigned actions = hd_life_look(&w->look.life, &look, &limits);
-        if (w->look.life.state != HD_LIFE_IDLE && (anew || w->look.begun_turn != w->look.life.turn)) {
+        bool anew = w->look.turn.state == HD_TURN_IDLE; /* also a turn that was looked at before a pause */
+        unsigned actions = hd_turn_state_step(&w->look.turn, &look, &limits);
+        if (w->look.turn.state != HD_TURN_IDLE && (anew || w->look.begun_turn != w->look.turn.turn)) {
             begin_turn(w, hd_os_now_ns(), late_ns);
         }
         if ((actions & HD_ACT_TRACK) != 0 && !track(w, look.turn)) {
-            w->look.life.state = HD_LIFE_IDLE; /* over before it could be tracked: nothing was told yet */
+            w->look.turn.state = HD_TURN_IDLE; /* over before it could be tracked: nothing was told yet */
             continue;
         }
-        w->look.state = w->look.life.state != HD_LIFE_IDLE ? state : w->look.state;
-        hd_act(m, w, &look, actions);
-    } while (w->look.life.state == HD_LIFE_IDLE && look.running);
-    if (w->look.life.state == HD_LIFE_HANGING && m->run->record != NULL &&
+        w->look.state = w->look.turn.state != HD_TURN_IDLE ? state : w->look.state;
+        hd_sampling_act(m, w, &look, actions);
+    } while (w->look.turn.state == HD_TURN_IDLE && look.running);
+    if (w->look.turn.state == HD_TURN_HANGING && m->run->record != NULL &&
         atomic_load_explicit(&m->run->channel.open_loop, memory_order_relaxed) == w->index &&
-        atomic_load_explicit(&m->run->channel.open_start_ns, memory_order_relaxed) == w->look.life.turn_ns) {
-        atomic_store_explicit(&m->run->record->open_since_ns, w->look.life.turn_ns + w->look.life.excluded_ns,
+        atomic_load_explicit(&m->run->channel.open_start_ns, memory_order_relaxed) == w->look.turn.turn_ns) {
+        atomic_store_explicit(&m->run->record->open_since_ns, w->look.turn.turn_ns + w->look.turn.excluded_ns,
                               memory_order_relaxed);
-        atomic_store_explicit(&m->run->record->open_duration_ns, hd_life_age(&w->look.life, now_ns),
+        atomic_store_explicit(&m->run->record->open_duration_ns, hd_turn_state_age(&w->look.turn, now_ns),
                               memory_order_relaxed);
         atomic_store_explicit(&m->run->record->alive_ns, now_ns, memory_order_relaxed);
     }
-    if (w->look.life.state == HD_LIFE_HANGING) {
-        keep_note(w, hd_life_age(&w->look.life, now_ns));
+    if (w->look.turn.state == HD_TURN_HANGING) {
+        keep_note(w, hd_turn_state_age(&w->look.turn, now_ns));
     }
-    w->look.next_ns = hd_life_next_ns(&w->look.life, hd_os_now_ns(), m->look_ns, &limits);
-    return w->look.life.state != HD_LIFE_IDLE;
+    w->look.next_ns = hd_turn_state_next_ns(&w->look.turn, hd_os_now_ns(), m->look_ns, &limits);
+    return w->look.turn.state != HD_TURN_IDLE;
 }
 
 /* ---- coming and going ----------------------------------------------------------------------- */
@@ -312,20 +313,20 @@ static void look_often_enough(struct hd_monitor *m, const struct hd_watch *w) {
     m->look_ns = least_ns < m->look_ns ? least_ns : m->look_ns;
 }
 
-void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
+void hd_monitor_open_watch(struct hd_monitor *m, struct hd_watch *w) {
     w->look.target =
         (struct hd_target){.mailbox = w->mailbox, .watched = true, .signal = m->run->settings.signal};
-    w->look.life = (struct hd_life){0};
-    w->look.sched_valid = w->look.blocked = w->look.sure_told = w->look.told = false;
+    w->look.turn = (struct hd_turn_state){0};
+    w->look.sched_valid = w->look.blocked = w->look.certain_sent = w->look.followed = false;
     /* a loop that is watched when the program has launched is not its launch; which loop that is, the preload
      * finds out */
-    w->look.launched =
-        !m->run->settings.held && atomic_load_explicit(&m->run->record->launch_ns, memory_order_relaxed) != 0;
+    w->look.launched = !m->run->settings.deferred &&
+                       atomic_load_explicit(&m->run->record->launch_ns, memory_order_relaxed) != 0;
     look_often_enough(m, w);
     w->look.stack_bytes = 0;
     w->look.pause_max_ns = 0;
     w->look.tracked_turn = w->look.floor_ns = w->look.resumed = w->look.waited = w->look.changes = 0;
-    w->look.busy_ns = w->look.idle_ns = w->look.summed_ticks = w->look.told_ns = 0;
+    w->look.busy_ns = w->look.idle_ns = w->look.summed_ticks = w->look.last_busy_ns = 0;
     w->look.stopped_ns = atomic_load_explicit(&m->run->record->stopped_ns, memory_order_relaxed);
     w->look.summed_ns = hd_ticks_to_clock(m, w->loop.started_ticks);
     atomic_store_explicit(&w->loop.ns_per_tick_32, m->run->clock.ns_per_tick_32, memory_order_relaxed);
@@ -333,13 +334,13 @@ void hd_watch_open(struct hd_monitor *m, struct hd_watch *w) {
     hd_target_open(&w->look.target, w->loop.tid); /* what could not be opened shows in the captures */
     uint32_t still_new = HD_WATCH_NEW; /* else its thread leaves already, and waits for that to be seen */
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
-        hd_tell_sample(m, w, HD_MSG_DRY);
+        hd_sampling_take(m, w, HD_MSG_DRY);
         hd_capture_late_forget(&w->look.target);
     }
 }
 
-void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
-    if (w->look.life.state == HD_LIFE_HANGING || w->look.life.state == HD_LIFE_TRACKED) {
+void hd_monitor_close_watch(struct hd_monitor *m, struct hd_watch *w) {
+    if (w->look.turn.state == HD_TURN_HANGING || w->look.turn.state == HD_TURN_TRACKED) {
         hangdog_state state = state_of(m, w);
         struct hd_limits limits = limits_of(m, w, state);
         struct hd_look look;
@@ -352,12 +353,12 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
             w->look.sched = looked;
             w->look.sched_valid = known;
         }
-        hd_act(m, w, &look, hd_life_look(&w->look.life, &look, &limits));
+        hd_sampling_act(m, w, &look, hd_turn_state_step(&w->look.turn, &look, &limits));
     }
     atomic_store_explicit(&w->loop.flags, 0,
                           memory_order_seq_cst); /* its thread makes no call for us any more */
     if (w->look.target.watched) {                /* else it goes before it was opened */
-        hd_figures_add(m, &m->past, w);
+        hd_totals_add(m, &m->ended, w);
         hd_target_close(&w->look.target);
     }
     if (w->mailbox != NULL) {
@@ -368,8 +369,8 @@ void hd_watch_close(struct hd_monitor *m, struct hd_watch *w) {
     hd_os.futex_wake((uint32_t *)&w->use, 1, false);
 }
 
-void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w) {
+void hd_look_send_certain(struct hd_monitor *m, struct hd_watch *w) {
     bool sure = atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
     struct hd_message message = {.type = HD_MSG_SURE, .loop = w->index, .generation = w->generation};
-    w->look.sure_told = sure && (w->look.sure_told || hd_tell(m, &message));
+    w->look.certain_sent = sure && (w->look.certain_sent || hd_monitor_send(m, &message));
 }

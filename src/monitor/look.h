@@ -17,13 +17,13 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
                 uint64_t own_delay_ns);
 
 /* For how long the monitor waited for a processor since it was asked last. */
-uint64_t hd_own_delay(struct hd_monitor *m);
+uint64_t hd_monitor_own_delay(struct hd_monitor *m);
 
-void hd_watch_open(struct hd_monitor *m, struct hd_watch *w);
-void hd_watch_close(struct hd_monitor *m, struct hd_watch *w);
+void hd_monitor_open_watch(struct hd_monitor *m, struct hd_watch *w);
+void hd_monitor_close_watch(struct hd_monitor *m, struct hd_watch *w);
 
 /* Once: that this is the program's loop beyond doubt. */
-void hd_tell_when_sure(struct hd_monitor *m, struct hd_watch *w);
+void hd_look_send_certain(struct hd_monitor *m, struct hd_watch *w);
 
 /* How long a turn of this loop may last in this state. */
 static inline uint64_t hd_threshold_of(const struct hd_settings *s, const struct hd_watch *w,

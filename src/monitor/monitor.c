@@ -55,14 +55,14 @@ static void note_pause(struct hd_monitor *m, uint64_t now_ns) {
 /* A launch that has lasted too long to be sampled any more: its waits wake us. */
 static bool given_up(const struct hd_monitor *m, const struct hd_watch *w) {
     return m->run->settings.sample_launch_ns != 0 && !w->look.launched &&
-           w->look.life.state != HD_LIFE_IDLE &&
-           hd_life_age(&w->look.life, m->run->clock.ns) > m->run->settings.sample_launch_ns;
+           w->look.turn.state != HD_TURN_IDLE &&
+           hd_turn_state_age(&w->look.turn, m->run->clock.ns) > m->run->settings.sample_launch_ns;
 }
 
-static void tell_waits(struct hd_monitor *m, uint64_t now_ns) {
+static void send_waits(struct hd_monitor *m, uint64_t now_ns) {
     const struct hd_recogniser *recogniser = &m->run->settings.recogniser;
     if (recogniser->due != NULL && recogniser->due(recogniser->ctx, now_ns)) {
-        hd_tell(m, &(struct hd_message){.type = HD_MSG_WAITS});
+        hd_monitor_send(m, &(struct hd_message){.type = HD_MSG_WAITS});
     }
 }
 
@@ -71,7 +71,7 @@ static void close_leaving(struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         if (atomic_load_explicit(&hd_watch_at(&m->run->watches, i)->use, memory_order_acquire) ==
             HD_WATCH_LEAVING) {
-            hd_watch_close(m, hd_watch_at(&m->run->watches, i));
+            hd_monitor_close_watch(m, hd_watch_at(&m->run->watches, i));
         }
     }
 }
@@ -79,7 +79,7 @@ static void close_leaving(struct hd_monitor *m) {
 /* No loop yet, and the first will have been launching since the start: looked for stops all the same. */
 static bool launches_unseen(const struct hd_monitor *m, uint64_t now_ns) {
     unsigned i = 0;
-    return !m->run->settings.held && now_ns - m->run->record->options.started_ns < HD_LAUNCH_KNOWN_NS &&
+    return !m->run->settings.deferred && now_ns - m->run->record->options.started_ns < HD_LAUNCH_KNOWN_NS &&
            atomic_load_explicit(&m->run->record->launch_ns, memory_order_relaxed) == 0 &&
            hd_watch_next_on(&m->run->watches, &i) == NULL;
 }
@@ -88,7 +88,7 @@ static bool launches_unseen(const struct hd_monitor *m, uint64_t now_ns) {
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns = anchor(m);
     uint64_t late_ns = m->planned_ns != 0 && now_ns > m->planned_ns ? now_ns - m->planned_ns : 0;
-    uint64_t delay_ns = late_ns > HD_LATE_NS ? hd_own_delay(m) + m->overtime_ns : 0;
+    uint64_t delay_ns = late_ns > HD_LATE_NS ? hd_monitor_own_delay(m) + m->overtime_ns : 0;
     uint64_t napped_ns = hd_capture_napped_ns();
     m->overtime_ns = 0;
     m->late_max_ns = late_ns > m->late_max_ns ? late_ns : m->late_max_ns;
@@ -98,7 +98,7 @@ static uint64_t look(struct hd_monitor *m) {
     if (launches && late_ns > delay_ns + HD_LATE_NS) {
         m->resumed_ns = now_ns;
     }
-    hd_figures_weigh(m, now_ns);
+    hd_totals_check_budget(m, now_ns);
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !is_stopping(m); i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         if (atomic_load_explicit(&m->run->watches.entering, memory_order_relaxed) != 0) {
@@ -106,14 +106,14 @@ static uint64_t look(struct hd_monitor *m) {
         }
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
         if (use == HD_WATCH_NEW) {
-            hd_watch_open(m, w);
+            hd_monitor_open_watch(m, w);
         } else if (use == HD_WATCH_LEAVING) {
-            hd_watch_close(m, w);
+            hd_monitor_close_watch(m, w);
             continue;
         } else if (use != HD_WATCH_ON) {
             continue;
         }
-        hd_tell_when_sure(m, w);
+        hd_look_send_certain(m, w);
         if (hd_look_at(m, w, now_ns, late_ns, delay_ns) && !given_up(m, w) && w->look.next_ns < next_ns) {
             next_ns = w->look.next_ns;
         }
@@ -124,7 +124,7 @@ static uint64_t look(struct hd_monitor *m) {
     if (launches && next_ns == FOR_EVER) {
         next_ns = now_ns + HD_NS_PER_S;
     }
-    tell_waits(m, now_ns);
+    send_waits(m, now_ns);
     m->looked_ns = now_ns;
     m->unread_late_ns = late_ns > HD_LATE_NS ? 0 : m->unread_late_ns + late_ns;
     if (next_ns != FOR_EVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
@@ -134,7 +134,7 @@ static uint64_t look(struct hd_monitor *m) {
         m->overtime_ns = hd_capture_napped_ns() - napped_ns; /* no stop of the process */
     } else if (m->unread_late_ns > UNREAD_LATE_NS &&
                (next_ns != FOR_EVER || now_ns - m->own_read_ns >= OWN_READ_NS)) {
-        hd_own_delay(m);
+        hd_monitor_own_delay(m);
         m->own_read_ns = now_ns;
         m->unread_late_ns = 0;
     }
@@ -143,37 +143,37 @@ static uint64_t look(struct hd_monitor *m) {
 
 /* Asks every loop to wake us when it runs. Its word is to be believed HD_SETTLE_NS later, and not before. */
 static void ask_to_be_woken(struct hd_monitor *m) {
-    if (m->asked_ns != 0) {
+    if (m->wakes_since_ns != 0) {
         return;
     }
     unsigned i = 0;
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
         atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
     }
-    m->asked_ns = hd_os_now_ns();
+    m->wakes_since_ns = hd_os_now_ns();
 }
 
 static void stop_asking(struct hd_monitor *m) {
-    if (m->asked_ns == 0) {
+    if (m->wakes_since_ns == 0) {
         return;
     }
     unsigned i = 0;
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
         atomic_fetch_and_explicit(&w->loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
     }
-    m->asked_ns = 0;
+    m->wakes_since_ns = 0;
 }
 
 /* Whether every loop is still asked: one that has run since then took its flag off, and need not run any
  * more. */
-static bool still_asked(const struct hd_monitor *m) {
+static bool still_requested(const struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         uint32_t use = atomic_load_explicit(&hd_watch_at(&m->run->watches, i)->use, memory_order_acquire);
-        bool asked =
+        bool wakes =
             use == HD_WATCH_ON &&
             (atomic_load_explicit(&hd_watch_at(&m->run->watches, i)->loop.flags, memory_order_seq_cst) &
              HD_FLAG_PARKED) != 0;
-        if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING || (use == HD_WATCH_ON && !asked)) {
+        if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING || (use == HD_WATCH_ON && !wakes)) {
             return false;
         }
     }
@@ -185,7 +185,7 @@ static bool still_asked(const struct hd_monitor *m) {
 static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
     m->planned_ns = until_ns;
     /* `seen` is older: a flag that is taken off from now on changes the word */
-    if (still_asked(m) &&
+    if (still_requested(m) &&
         hd_os.futex_wait((uint32_t *)&m->run->channel.wake, seen, until_ns, false) == -ETIMEDOUT) {
         return; /* they need not be asked again */
     }
@@ -205,9 +205,9 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
     bool ask = m->was_parked;
     if (idle || m->looked_ns >= m->published_ns + PUBLISH_NS) {
         m->published_ns = m->looked_ns;
-        hd_figures_publish(m);
+        hd_totals_publish(m);
     }
-    if (rests && m->asked_ns != 0 && m->looked_ns >= m->asked_ns + HD_SETTLE_NS) {
+    if (rests && m->wakes_since_ns != 0 && m->looked_ns >= m->wakes_since_ns + HD_SETTLE_NS) {
         park(m, seen, next_ns);
     } else {
         if (rests && m->looked_ns < m->awake_until_ns) {
@@ -247,7 +247,7 @@ static void open_own(struct hd_monitor *m) {
     struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
     (void)hd_target_open(&own, hd_os.get_tid());
     (void)hd_target_status(&own, &status);
-    hd_capture_filters_are(status.filters == 0 || (m->run->settings.held && may_read_memory())
+    hd_capture_filters_are(status.filters == 0 || (m->run->settings.deferred && may_read_memory())
                                ? status.filters
                                : HD_FILTERS_UNKNOWN);
     m->own_schedstat_fd =
@@ -271,17 +271,17 @@ void *hd_monitor_run(void *monitor) {
         wait(m, seen, next_ns);
     }
     /* before the launch ends: what waited last may be the loop's, and the launch several turns of it */
-    tell_waits(m, hd_os_now_ns());
+    send_waits(m, hd_os_now_ns());
     atomic_store(&m->run->channel.closed, true);
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = HD_WATCH_NEW;
         /* one that is too late its own thread ends, if it is quicker */
         if (atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING) || use >= HD_WATCH_NEW) {
-            hd_watch_close(m, w);
+            hd_monitor_close_watch(m, w);
         }
     }
-    hd_figures_publish(m);
-    hd_tell(m, &(struct hd_message){.type = HD_MSG_STOP});
+    hd_totals_publish(m);
+    hd_monitor_send(m, &(struct hd_message){.type = HD_MSG_STOP});
     return NULL;
 }

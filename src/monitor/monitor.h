@@ -9,7 +9,7 @@
 #include "monitor/budget.h"
 #include "watch/run.h"
 
-struct hd_figures {
+struct hd_totals {
     uint64_t histogram[HD_TURN_HISTOGRAM], busy_ns, idle_ns;
     struct hd_capture_cost cost;
 };
@@ -19,7 +19,7 @@ struct hd_monitor {
     uint64_t look_ns; /* the monitor's: how far apart looks at loops that run are; an interval, or less */
     bool was_paused;
     uint64_t resumed_ns;
-    uint64_t told_ns;               /* when the worker was last woken */
+    uint64_t woken_ns;              /* when the worker was last woken */
     uint64_t published_ns;          /* figures in the record */
     uint64_t looked_ns, planned_ns; /* the last look, and when the next was due */
     struct hd_sched own_sched;      /* when it was last read */
@@ -29,15 +29,15 @@ struct hd_monitor {
     int own_schedstat_fd;
     uint64_t late_max_ns;
     struct hd_budget budget;
-    struct hd_figures past;  /* of watches that are over */
-    uint64_t asked_ns;       /* since when every loop is asked to wake us (PARKED); 0: they are not */
+    struct hd_totals ended;  /* of watches that are over */
+    uint64_t wakes_since_ns; /* since when every loop is asked to wake us (PARKED); 0: they are not */
     uint64_t awake_until_ns; /* no park before */
     bool was_parked;         /* the last wait was a park */
     uint64_t wakeups;
-    uint32_t followed;   /* the monitor's: turns whose begin the worker was told, and not yet the end */
-    uint64_t lent_until; /* the monitor's: the buffer of a running thread's stack is the worker's until the
-                            ring was read up to here */
-    uint64_t told_until; /* the same of the last sample that the worker was woken for */
+    uint32_t followed;       /* the monitor's: turns whose begin the worker was told, and not yet the end */
+    uint64_t borrowed_until; /* the monitor's: the buffer of a running thread's stack is the worker's until
+                            the ring was read up to here */
+    uint64_t woken_until;    /* the same of the last sample that the worker was woken for */
 };
 
 /* The thread. `monitor`: a struct hd_monitor, zeroed but for run and look_ns. */

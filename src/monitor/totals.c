@@ -63,15 +63,15 @@ static void sum_up(struct hd_monitor *m, struct hd_watch *w, const struct counte
         grew = 0; /* the last turn had been seen twice, just as it was summed */
     }
     uint64_t busy_ns = hd_ticks_to_ns(grew, m->run->clock.ns_per_tick_32);
-    w->look.told_ns = busy_ns != 0 ? busy_ns : w->look.told_ns;
-    bool in_turn = stopped_ns - 1 < w->look.told_ns; /* 0: none was stopped */
+    w->look.last_busy_ns = busy_ns != 0 ? busy_ns : w->look.last_busy_ns;
+    bool in_turn = stopped_ns - 1 < w->look.last_busy_ns; /* 0: none was stopped */
     if (in_turn || busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
-        uint64_t bucket = hd_turn_bucket(w->look.told_ns);
+        uint64_t bucket = hd_turn_bucket(w->look.last_busy_ns);
         while (bucket > 0 && c->turns[bucket] == 0) {
             bucket--;
         }
-        m->past.histogram[bucket]--;
-        w->look.told_ns = 0;
+        m->ended.histogram[bucket]--;
+        w->look.last_busy_ns = 0;
     }
     busy_ns = busy_ns < span_ns ? busy_ns : span_ns;
     w->look.busy_ns += busy_ns;
@@ -83,7 +83,7 @@ static void sum_up(struct hd_monitor *m, struct hd_watch *w, const struct counte
     *from = *from > stopped_ns ? *from - stopped_ns : 0;
 }
 
-void hd_figures_add(struct hd_monitor *m, struct hd_figures *sum, struct hd_watch *w) {
+void hd_totals_add(struct hd_monitor *m, struct hd_totals *sum, struct hd_watch *w) {
     struct counted c;
     count(m, w, &c);
     sum_up(m, w, &c);
@@ -112,12 +112,12 @@ static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *co
     atomic_store_explicit(&r->cpu_ns, cpu_so_far(m), memory_order_relaxed);
 }
 
-void hd_figures_publish(struct hd_monitor *m) {
+void hd_totals_publish(struct hd_monitor *m) {
     struct hd_record *r = m->run->record;
-    struct hd_figures sum = m->past;
+    struct hd_totals sum = m->ended;
     unsigned i = 0;
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
-        hd_figures_add(m, &sum, w);
+        hd_totals_add(m, &sum, w);
     }
     for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM; b++) { /* what lasted for days is one */
         sum.histogram[HD_TURN_BUCKETS - 1] += sum.histogram[b];
@@ -132,8 +132,8 @@ void hd_figures_publish(struct hd_monitor *m) {
     publish_costs(m, &sum.cost);
 }
 
-void hd_figures_weigh(struct hd_monitor *m, uint64_t now_ns) {
-    uint64_t pause_ns = m->past.cost.pause_total_ns;
+void hd_totals_check_budget(struct hd_monitor *m, uint64_t now_ns) {
+    uint64_t pause_ns = m->ended.cost.pause_total_ns;
     if (m->budget.at_ns != 0 && now_ns - m->budget.at_ns < WEIGH_NS) {
         return;
     }

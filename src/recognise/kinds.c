@@ -17,9 +17,9 @@ static enum hd_wait_evidence evidence_of_set(const uint32_t *of, uint32_t count)
     uint32_t sockets = of[HD_KIND_SOCKET] + of[HD_KIND_OWN_SOCKET];
     uint32_t wakers = of[HD_KIND_EVENTFD] + of[HD_KIND_OWN_PIPE], open = count - of[HD_KIND_GONE];
     bool pipes = of[HD_KIND_PIPE] + of[HD_KIND_OWN_PIPE] == open;
-    bool alone = count == 1 && sockets + of[HD_KIND_EVENTFD] == 1;
+    bool single = count == 1 && sockets + of[HD_KIND_EVENTFD] == 1;
     bool child = of[HD_KIND_PIPE] > 0 && of[HD_KIND_PIPE] + wakers == open;
-    if (count > 0 && (pipes || alone || child)) {
+    if (count > 0 && (pipes || single || child)) {
         return HD_EVIDENCE_CALL;
     }
     bool wakes = wakers > 0 && wakers < open && !(sockets == 1 && wakers == open - 1);

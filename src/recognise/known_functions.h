@@ -4,8 +4,8 @@
  * and wait for its reply, often on the descriptor that a loop waits on too (X, Wayland, D-Bus). No other code
  * of it knows a name.
  */
-#ifndef HD_KNOWN_FUNCTION_H
-#define HD_KNOWN_FUNCTION_H
+#ifndef HD_KNOWN_FUNCTIONS_H
+#define HD_KNOWN_FUNCTIONS_H
 
 #include "image/functions.h"
 #include "recognise/rule.h"

@@ -12,7 +12,7 @@ static void copy_part(char to[HD_RECORD_STRING], const char *from, size_t n) {
     to[n] = '\0';
 }
 
-void hd_chosen_init(struct hd_chosen *c, const char *text) {
+void hd_loop_option_init(struct hd_loop_option *c, const char *text) {
     size_t all = strlen(text);
     const char *colon = memchr(text, ':', all);
     size_t n = colon != NULL ? (size_t)(colon - text) : all;
@@ -24,7 +24,7 @@ void hd_chosen_init(struct hd_chosen *c, const char *text) {
 }
 
 /* "libuv.so.1" and "libuv" are /usr/lib/libuv.so.1.0.0; a path is itself. */
-static bool is_module(const struct hd_chosen *c, const char *path) {
+static bool is_module(const struct hd_loop_option *c, const char *path) {
     size_t n = strlen(c->module);
     if (c->module[0] == '/') {
         return strcmp(c->module, path) == 0;
@@ -42,7 +42,7 @@ static bool is_passed_over(const struct hd_modules *m, int index, int ours) {
     return index == ours || (index >= 0 && strstr(hd_module_path(m, (uint32_t)index), "san.so") != NULL);
 }
 
-static void look_up(struct hd_chosen *c, struct hd_modules *m, uint32_t index) {
+static void look_up(struct hd_loop_option *c, struct hd_modules *m, uint32_t index) {
     const struct hd_module *module = &m->module[index];
     c->handle = module->handle;
     c->start = hd_module_symbol(m, index, c->function);
@@ -61,8 +61,8 @@ uint32_t hd_loop_option_caller(struct hd_modules *m, const struct hd_frame *fram
     return i;
 }
 
-bool hd_chosen_waits(struct hd_chosen *c, struct hd_modules *m, const struct hd_frame *frames,
-                     uint32_t count) {
+bool hd_loop_option_matches(struct hd_loop_option *c, struct hd_modules *m, const struct hd_frame *frames,
+                            uint32_t count) {
     uint32_t i = hd_loop_option_caller(m, frames, count);
     int index = i < count ? hd_modules_at(m, hd_frame_lookup_pc(&frames[i])) : -1;
     if (index < 0 || !is_module(c, hd_module_path(m, (uint32_t)index))) {

@@ -5,13 +5,13 @@
  * the module, so that what it waits for is no wait of the loop's, and a loop that it runs is. Worker: no
  * allocation, no lock; may run while a hang is on.
  */
-#ifndef HD_CHOSEN_H
-#define HD_CHOSEN_H
+#ifndef HD_LOOP_OPTION_H
+#define HD_LOOP_OPTION_H
 
 #include "image/modules.h"
 #include "record/record.h"
 
-struct hd_chosen {
+struct hd_loop_option {
     char module[HD_RECORD_STRING]; /* empty: nothing is chosen */
     char function[HD_RECORD_STRING];
     bool seen;       /* the loop waited */
@@ -20,14 +20,14 @@ struct hd_chosen {
 };
 
 /* `text`: as the option has it. */
-void hd_chosen_init(struct hd_chosen *c, const char *text);
-static inline bool hd_chosen_on(const struct hd_chosen *c) {
+void hd_loop_option_init(struct hd_loop_option *c, const char *text);
+static inline bool hd_loop_option_is_set(const struct hd_loop_option *c) {
     return c->module[0] != '\0';
 }
 
 /* Whether a wait with this stack is the loop's. The outermost frames of our own are skipped. */
-bool hd_chosen_waits(struct hd_chosen *c, struct hd_modules *m, const struct hd_frame *frames,
-                     uint32_t count);
+bool hd_loop_option_matches(struct hd_loop_option *c, struct hd_modules *m, const struct hd_frame *frames,
+                            uint32_t count);
 
 /* The index of the frame that called the wait: the innermost that is not ours. `count`: there is none. */
 uint32_t hd_loop_option_caller(struct hd_modules *m, const struct hd_frame *frames, uint32_t count);

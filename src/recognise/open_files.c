@@ -23,9 +23,9 @@ static const char by_any[] = "/dev/tty"; /* of whoever opens it */
 /* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
 static uint64_t eventfd_id(int proc_fd, int tid, int fd) {
     char path[48], text[512];
-    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
-    hd_read_text(proc_fd, path, text, sizeof text);
-    const char *id = hd_find_line(text, "eventfd-id:");
+    hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
+    hd_proc_read(proc_fd, path, text, sizeof text);
+    const char *id = hd_proc_find_line(text, "eventfd-id:");
     return id != NULL ? hd_hash(1, id, strnlen(id, 32)) : 0;
 }
 
@@ -41,9 +41,9 @@ static long name_terminal(int proc_fd, char *link, size_t size) {
     return (long)t.used;
 }
 
-uint64_t hd_object_of(int proc_fd, int tid, int fd, bool *open) {
+uint64_t hd_open_file_of(int proc_fd, int tid, int fd, bool *open) {
     char path[48], link[128];
-    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
+    hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(proc_fd, path, link, sizeof link);
     if (n <= 0) {
         *open = false;
@@ -60,18 +60,18 @@ uint64_t hd_object_of(int proc_fd, int tid, int fd, bool *open) {
     return hash;
 }
 
-bool hd_objects_set(int proc_fd, int tid, const struct hd_wait_objects *id, struct hd_set *set) {
+bool hd_open_files_set(int proc_fd, int tid, const struct hd_wait_objects *id, struct hd_set *set) {
     bool open = true;
     set->count = 0;
     if (id->epoll) {
         uint64_t hash = hd_hash(3, &id->fd[0], sizeof id->fd[0]);
         hash = hd_hash(hash, &id->epoll_generation, sizeof id->epoll_generation);
-        hd_set_add(set, hash | HD_OBJECT_EPOLL);
+        hd_rule_set_add(set, hash | HD_OBJECT_EPOLL);
         return true;
     }
     for (uint32_t i = 0; i < id->fds && i < HD_WAIT_FDS; i++) {
-        uint64_t object = hd_object_of(proc_fd, tid, id->fd[i], &open);
-        hd_set_add(set, object & ~HD_OBJECT_EPOLL);
+        uint64_t object = hd_open_file_of(proc_fd, tid, id->fd[i], &open);
+        hd_rule_set_add(set, object & ~HD_OBJECT_EPOLL);
     }
     return open;
 }
@@ -82,7 +82,7 @@ bool hd_objects_set(int proc_fd, int tid, const struct hd_wait_objects *id, stru
 
 static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     char path[48];
-    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
+    hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(proc_fd, path, link, size - 1);
     link[n > 0 ? n : 0] = '\0';
     return n > 0;
@@ -100,7 +100,7 @@ static bool is_open_as(int proc_fd, int tid, int but, const char *link) {
 
 static uint64_t inode_of(const char *link) {
     uint64_t inode = 0;
-    hd_take_number(link + strlen("socket:["), &inode);
+    hd_proc_take_number(link + strlen("socket:["), &inode);
     return inode;
 }
 
@@ -130,10 +130,10 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     if (strcmp(link, of_eventfd) == 0) {
         return HD_KIND_EVENTFD;
     }
-    if (hd_starts_with(link, "pipe:[")) {
+    if (hd_proc_starts_with(link, "pipe:[")) {
         return is_open_as(proc_fd, tid, fd, link) ? HD_KIND_OWN_PIPE : HD_KIND_PIPE;
     }
-    if (hd_starts_with(link, "socket:[")) {
+    if (hd_proc_starts_with(link, "socket:[")) {
         return is_of_a_pair(proc_fd, tid, fd, link) ? HD_KIND_OWN_SOCKET : HD_KIND_SOCKET;
     }
     return HD_KIND_OTHER;
@@ -142,13 +142,13 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
 static uint32_t content_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
     char path[48], text[2048];
     uint32_t n = 0;
-    hd_task_fd_path(path, sizeof path, tid, "fdinfo", epoll);
-    hd_read_text(proc_fd, path, text, sizeof text);
+    hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", epoll);
+    hd_proc_read(proc_fd, path, text, sizeof text);
     for (const char *at = strstr(text, "tfd:"); at != NULL && n < HD_WAIT_FDS; at = strstr(at, "tfd:")) {
         uint64_t number;
         for (at += strlen("tfd:"); *at == ' ' || *at == '\t'; at++) {
         }
-        at = hd_take_number(at, &number);
+        at = hd_proc_take_number(at, &number);
         fd[n++] = (int32_t)number;
     }
     return n;
@@ -167,7 +167,7 @@ static bool is_connected(int proc_fd, int tid, int fd) {
 static void epoll_kinds(int proc_fd, int tid, int epoll, struct hd_kinds *kinds) {
     int32_t fd[HD_WAIT_FDS];
     uint32_t n = HD_WAIT_FDS;
-    if (hd_may_read_epoll(proc_fd, tid)) {
+    if (hd_proc_may_read_epoll(proc_fd, tid)) {
         n = content_of(proc_fd, tid, epoll, fd);
     }
     kinds->known = n < HD_WAIT_FDS;
@@ -197,16 +197,16 @@ void hd_files_read_kinds(int proc_fd, int tid, const struct hd_wait_objects *id,
         gone += kinds->kind[i] == HD_KIND_GONE;
     }
     /* all gone: or /proc is of another namespace */
-    kinds->known = gone == 0 || gone < kinds->count || hd_open_count(proc_fd, tid) >= 0;
+    kinds->known = gone == 0 || gone < kinds->count || hd_proc_open_count(proc_fd, tid) >= 0;
 }
 
-bool hd_objects_epoll_open(int proc_fd, int tid, const struct hd_wait_objects *id) {
+bool hd_open_files_epoll_open(int proc_fd, int tid, const struct hd_wait_objects *id) {
     static const char epoll[] = "anon_inode:[eventpoll]";
     char path[48], link[sizeof epoll];
     if (hd_wait_is_library(id->fd[0])) {
         return true;
     }
-    hd_task_fd_path(path, sizeof path, tid, "fd", id->fd[0]);
+    hd_proc_task_fd_path(path, sizeof path, tid, "fd", id->fd[0]);
     return hd_os.readlink_at(proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
            memcmp(link, epoll, sizeof epoll - 1) == 0 &&
            hd_epoll_generation(id->fd[0]) == id->epoll_generation;

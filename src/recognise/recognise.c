@@ -14,18 +14,18 @@
 /* A condition variable is waited for in two or three functions of libc, below the loop's own or in it. */
 #define SAME_TURN_FRAMES 4
 
-struct hd_waits *hd_waits_new(void) {
-    struct hd_waits *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
+struct hd_wait_table *hd_recognise_new_table(void) {
+    struct hd_wait_table *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
     if (t != NULL) {
         t->recognition = (struct hd_recognition *)(void *)(t + 1);
     }
     return t;
 }
 
-void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record) {
+void hd_recognise_init(struct hd_recognition *g, const struct hd_record *record) {
     memset(g, 0, sizeof *g);
     hd_rule_init(&g->rule);
-    hd_chosen_init(&g->chosen, record->options.loop);
+    hd_loop_option_init(&g->option, record->options.loop);
 }
 
 /* In a wait that is known for the loop's. */
@@ -36,9 +36,9 @@ static bool is_idle(struct hd_loop *loop) {
 }
 
 bool hd_recognise_due(void *waits, uint64_t now_ns) {
-    struct hd_waits *t = waits;
+    struct hd_wait_table *t = waits;
     struct hd_recognition *g = t->recognition;
-    if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) != 0) {
+    if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_STACK_COPY_FRESH) != 0) {
         return true;
     }
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
@@ -64,35 +64,34 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
 
 /* Waits since the last time, in the order of each identity's last one: of all it is told when they ended by
  * the thread, since we may be late. `now`: now_ns in ticks. */
-static void tell_rule(struct hd_waits *t, uint64_t now_ns, uint64_t now) {
+static void update_rule(struct hd_wait_table *t, uint64_t now_ns, uint64_t now) {
     struct hd_recognition *g = t->recognition;
     uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
-    uint64_t told = 0, last_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
-    for (uint32_t n = 0; n < HD_IDENTITIES; n++) { /* the thread goes on: each comes once, or next time */
-        uint32_t next = HD_IDENTITIES;
+    uint64_t last_order_given = 0, last_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
+    for (uint32_t n = 0; n < HD_WAIT_ENTRIES; n++) { /* the thread goes on: each comes once, or next time */
+        uint32_t next = HD_WAIT_ENTRIES;
         uint64_t next_order = UINT64_MAX;
-        for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-            uint64_t order = atomic_load_explicit(&t->identity[i].order, memory_order_relaxed);
-            const struct hd_known_identity *known = &g->identity[i];
-            bool new_waits =
-                known->known &&
-                atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
-                atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses;
-            if (new_waits && order > told && order < next_order) {
+        for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+            uint64_t order = atomic_load_explicit(&t->entry[i].order, memory_order_relaxed);
+            const struct hd_known_wait *known = &g->entry[i];
+            bool new_waits = known->known &&
+                             atomic_load_explicit(&t->entry[i].waits, memory_order_relaxed) != known->waits &&
+                             atomic_load_explicit(&t->entry[i].uses, memory_order_relaxed) == known->uses;
+            if (new_waits && order > last_order_given && order < next_order) {
                 next = i;
                 next_order = order;
             }
         }
-        if (next == HD_IDENTITIES) {
+        if (next == HD_WAIT_ENTRIES) {
             return;
         }
-        struct hd_known_identity *known = &g->identity[next];
-        const struct hd_identity *id = &t->identity[next];
+        struct hd_known_wait *known = &g->entry[next];
+        const struct hd_wait_entry *id = &t->entry[next];
         uint64_t waits = atomic_load_explicit(&id->waits, memory_order_acquire);
         uint64_t ticks = atomic_load_explicit(&id->ticks, memory_order_acquire);
         uint64_t first = atomic_load_explicit(&id->first_began, memory_order_acquire);
         uint64_t over = atomic_load_explicit(&id->over, memory_order_acquire);
-        told = next_order;
+        last_order_given = next_order;
         if (atomic_load_explicit(&id->uses, memory_order_relaxed) != known->uses) {
             continue; /* given away meanwhile: of another */
         }
@@ -108,16 +107,16 @@ static void tell_rule(struct hd_waits *t, uint64_t now_ns, uint64_t now) {
     }
 }
 
-static bool is_loops(struct hd_recognition *g, const struct hd_known_identity *known) {
-    return hd_chosen_on(&g->chosen) ? known->chosen
-                                    : hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop;
+static bool is_loops(struct hd_recognition *g, const struct hd_known_wait *known) {
+    return hd_loop_option_is_set(&g->option) ? known->by_option
+                                             : hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop;
 }
 
-bool hd_recognise_candidate(const struct hd_waits *t, uint64_t *call_pc, uint64_t *caller_pc) {
+bool hd_recognise_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc) {
     struct hd_recognition *g = t->recognition;
-    const struct hd_known_identity *best = NULL;
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        const struct hd_known_identity *known = &g->identity[i];
+    const struct hd_known_wait *best = NULL;
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+        const struct hd_known_wait *known = &g->entry[i];
         bool loops = known->known && is_loops(g, known), best_loops = best != NULL && is_loops(g, best);
         if (known->known && known->caller_pc != 0 &&
             (best == NULL || loops > best_loops || (loops == best_loops && known->waits > best->waits))) {
@@ -129,22 +128,22 @@ bool hd_recognise_candidate(const struct hd_waits *t, uint64_t *call_pc, uint64_
     return best != NULL;
 }
 
-static uint8_t verdict_on(struct hd_recognition *g, const struct hd_known_identity *known) {
-    if (hd_chosen_on(&g->chosen)) {
-        return !g->chosen.seen ? HD_WAIT_UNKNOWN : known->chosen ? HD_WAIT_IDLE : HD_WAIT_BUSY;
+static uint8_t verdict_on(struct hd_recognition *g, const struct hd_known_wait *known) {
+    if (hd_loop_option_is_set(&g->option)) {
+        return !g->option.seen ? HD_WAIT_UNKNOWN : known->by_option ? HD_WAIT_IDLE : HD_WAIT_BUSY;
     }
     return (uint8_t)hd_rule_verdict(&g->rule, hd_rule_group_of(&g->rule, &known->seen));
 }
 
 /* What became known too late for marks: when the loop first waited (its launch ended there), and when it last
  * had (the turn began there). A later wait whose meaning nobody knows may have been the loop's as well. */
-static void tell_what_was(struct hd_waits *t) {
+static void store_earlier_waits(struct hd_wait_table *t) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
     uint64_t first = UINT64_MAX, last = 0, last_order = 0, unknown_order = 0;
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        const struct hd_known_identity *known = &g->identity[i];
-        const struct hd_identity *id = &t->identity[i];
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+        const struct hd_known_wait *known = &g->entry[i];
+        const struct hd_wait_entry *id = &t->entry[i];
         uint64_t began = atomic_load_explicit(&id->first_began, memory_order_relaxed);
         uint64_t order = atomic_load_explicit(&id->order, memory_order_relaxed);
         if (!known->known || atomic_load_explicit(&id->uses, memory_order_relaxed) != known->uses) {
@@ -163,7 +162,7 @@ static void tell_what_was(struct hd_waits *t) {
 
 /* A wait on a set that the loop never had before was over before anybody knew that it was the loop's: the
  * turn ended when it began. */
-static void tell_wait_was(struct hd_loop *loop, const struct hd_identity *id) {
+static void store_last_wait(struct hd_loop *loop, const struct hd_wait_entry *id) {
     uint64_t ended = atomic_load_explicit(&id->ended, memory_order_seq_cst);
     uint64_t began = atomic_load_explicit(&id->began, memory_order_acquire);
     bool whole = began < ended && atomic_load_explicit(&id->ended, memory_order_acquire) == ended;
@@ -173,10 +172,10 @@ static void tell_wait_was(struct hd_loop *loop, const struct hd_identity *id) {
     }
 }
 
-uint64_t hd_recognise_waited_ns(const struct hd_waits *t) {
+uint64_t hd_recognise_waited_ns(const struct hd_wait_table *t) {
     uint64_t ticks = 0;
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        ticks += atomic_load_explicit(&t->identity[i].ticks, memory_order_relaxed);
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+        ticks += atomic_load_explicit(&t->entry[i].ticks, memory_order_relaxed);
     }
     return t->loop != NULL
                ? hd_ticks_to_ns(ticks, atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed))
@@ -192,28 +191,28 @@ static uint32_t standing_of(const struct hd_rule_state *r) {
                                      : HD_RECORD_NO_LOOP;
 }
 
-static void tell(const struct hd_stack_tools *tools, uint8_t loop, uint32_t generation,
-                 enum hd_loop_word word) {
-    tools->tell(tools->worker, &(struct hd_loop_verdict){loop, generation, word});
+static void send_verdict(const struct hd_stack_tools *tools, uint8_t loop, uint32_t generation,
+                         enum hd_loop_word word) {
+    tools->send(tools->worker, &(struct hd_loop_verdict){loop, generation, word});
 }
 
-static void give_verdicts(struct hd_waits *t, const struct hd_stack_tools *tools) {
+static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
     bool changed = g->rule.changes != g->rule_changes;
     bool first = g->rule_changes == 0;
     if (changed) {
         g->rule_changes = g->rule.changes;
-        tell_what_was(t);
+        store_earlier_waits(t);
         if (!first) {
             const struct hd_watch *w = (const struct hd_watch *)(const void *)loop;
-            tell(tools, w->index, w->generation, HD_LOOP_ANOTHER);
+            send_verdict(tools, w->index, w->generation, HD_LOOP_ANOTHER);
             atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
         }
     }
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        const struct hd_known_identity *known = &g->identity[i];
-        struct hd_identity *id = &t->identity[i];
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+        const struct hd_known_wait *known = &g->entry[i];
+        struct hd_wait_entry *id = &t->entry[i];
         if (!known->known || atomic_load_explicit(&id->uses, memory_order_seq_cst) != known->uses) {
             continue;
         }
@@ -223,18 +222,19 @@ static void give_verdicts(struct hd_waits *t, const struct hd_stack_tools *tools
             if (atomic_load_explicit(&id->uses, memory_order_seq_cst) != known->uses) {
                 atomic_store_explicit(&id->verdict, HD_WAIT_UNKNOWN, memory_order_seq_cst); /* of another */
             } else if (byte == HD_WAIT_IDLE && !changed) {
-                tell_wait_was(loop, id);
+                store_last_wait(loop, id);
             }
         }
     }
     if (changed) { /* a wait that ended before its verdict has told its end: now, if not before */
-        tell_what_was(t);
+        store_earlier_waits(t);
     }
     atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
                           memory_order_relaxed);
     atomic_store_explicit(&loop->sure, hd_rule_certain(&g->rule), memory_order_relaxed);
     if (hd_rule_certain(&g->rule)) { /* the monitor may be parked by now */
-        tell(tools, ((const struct hd_watch *)(const void *)loop)->index, g->generation, HD_LOOP_CERTAIN);
+        send_verdict(tools, ((const struct hd_watch *)(const void *)loop)->index, g->generation,
+                     HD_LOOP_CERTAIN);
     }
     atomic_store_explicit(&loop->has_evidence, hd_rule_has_evidence(&g->rule), memory_order_relaxed);
     g->standing = standing_of(&g->rule);
@@ -242,10 +242,10 @@ static void give_verdicts(struct hd_waits *t, const struct hd_stack_tools *tools
 
 /* By which the thread itself waits, about as deep as it is now, and not for a call's sake; -1: none. In a
  * callback of the loop it is deeper. */
-static int32_t epoll_at(const struct hd_waits *t, uint32_t depth) {
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        const struct hd_known_identity *known = &t->recognition->identity[i];
-        const struct hd_identity *id = &t->identity[i];
+static int32_t epoll_at(const struct hd_wait_table *t, uint32_t depth) {
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+        const struct hd_known_wait *known = &t->recognition->entry[i];
+        const struct hd_wait_entry *id = &t->entry[i];
         if (known->known && known->objects.epoll && depth <= known->seen.at.depth + SAME_TURN_FRAMES &&
             known->objects.epoll_generation == hd_epoll_generation(known->objects.fd[0]) &&
             atomic_load_explicit(&id->uses, memory_order_relaxed) == known->uses &&
@@ -256,15 +256,15 @@ static int32_t epoll_at(const struct hd_waits *t, uint32_t depth) {
     return -1;
 }
 
-void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
+void hd_recognise_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
     struct hd_recognition *g = t->recognition;
-    const struct hd_where at = {.sp = how->sp, .depth = how->depth};
+    const struct hd_call_site at = {.sp = how->sp, .depth = how->depth};
     bool was = hd_rule_certain(&g->rule);
     if (how->in_turn && !how->served) {
         how->epoll = epoll_at(t, how->depth);
         return;
     }
-    if (!hd_chosen_on(&g->chosen)) {
+    if (!hd_loop_option_is_set(&g->option)) {
         if (how->served) {
             hd_rule_left(&g->rule);
         } else {
@@ -278,24 +278,24 @@ void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how) {
 }
 
 /* The turn that goes on is none once the program has left the loop. One that began after `now` is another. */
-static void excuse_turn(struct hd_waits *t, uint64_t now) {
+static void excuse_turn(struct hd_wait_table *t, uint64_t now) {
     struct hd_loop_view view;
     hd_loop_view(t->loop, &view);
     if (hd_rule_is_over(&t->recognition->rule) && view.running && view.turn_ticks < now) {
-        atomic_store_explicit(&t->loop->excused, view.turn_ticks, memory_order_relaxed);
+        atomic_store_explicit(&t->loop->ignored_turn, view.turn_ticks, memory_order_relaxed);
     }
 }
 
-void hd_recognise_end(struct hd_waits *t, const struct hd_stack_tools *tools) {
+void hd_recognise_end(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
     const struct hd_recognition *g = t->recognition;
     const struct hd_watch *w = (const struct hd_watch *)(const void *)t->loop;
     if (g->looked_ns != 0 && g->standing < HD_RECORD_LOOP) {
-        tell(tools, w->index, g->generation, HD_LOOP_ANOTHER);
+        send_verdict(tools, w->index, g->generation, HD_LOOP_ANOTHER);
     }
 }
 
 void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
-    struct hd_waits *t = waits;
+    struct hd_wait_table *t = waits;
     struct hd_recognition *g = t->recognition;
     if (t->loop == NULL) {
         return; /* the main thread's watch just begins, or there was no memory for it: a named one was due */
@@ -303,14 +303,14 @@ void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
     hd_recognise_resolve(t, tools, now_ns);
-    if (hd_chosen_on(&g->chosen)) {
-        if (g->chosen.seen) {
+    if (hd_loop_option_is_set(&g->option)) {
+        if (g->option.seen) {
             hd_rule_overrule(&g->rule);
         }
     } else {
         hd_recognise_note_gone(t, tools);
         hd_recognise_read_again(t, tools);
-        tell_rule(t, now_ns, now);
+        update_rule(t, now_ns, now);
         excuse_turn(t, now);
         if (is_idle(t->loop)) {
             hd_rule_waits_again(&g->rule, now_ns);

@@ -13,11 +13,11 @@
 #include "unwind/unwind.h"
 #include "watch/recogniser.h"
 
-struct hd_known_identity {
+struct hd_known_wait {
     uint32_t uses; /* of the place in the table that this is about */
     bool known;
     struct hd_wait_objects objects;
-    bool chosen; /* the user says that it is the loop's */
+    bool by_option; /* the user says that it is the loop's */
     struct hd_seen_wait seen;
     uint64_t waits, ticks;       /* already told to the rule */
     uint64_t call_pc, caller_pc; /* in the call, and in the function that made it; 0: not known */
@@ -26,8 +26,8 @@ struct hd_known_identity {
 struct hd_recognition {
     struct hd_rule_state rule;
     struct hd_functions known_functions;
-    struct hd_chosen chosen; /* in place of the rule */
-    struct hd_known_identity identity[HD_IDENTITIES];
+    struct hd_loop_option option; /* in place of the rule */
+    struct hd_known_wait entry[HD_WAIT_ENTRIES];
     _Atomic uint64_t order;      /* of the last wait that the rule was told of */
     _Atomic uint64_t idle_order; /* the same, when its loop was last found idle */
     _Atomic uint64_t looked_ns;  /* when it last was; 0: not yet */
@@ -37,24 +37,24 @@ struct hd_recognition {
 };
 
 /* A thread that is not watched yet, with its recognition, which is not ready; NULL: no memory. */
-struct hd_waits *hd_waits_new(void);
+struct hd_wait_table *hd_recognise_new_table(void);
 
-void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
+void hd_recognise_init(struct hd_recognition *g, const struct hd_record *record);
 
 /* What the identities that are known have waited in all: about, for old ones are forgotten. */
-uint64_t hd_recognise_waited_ns(const struct hd_waits *t);
+uint64_t hd_recognise_waited_ns(const struct hd_wait_table *t);
 
 /* Where the loop waits; without a loop, where most waits came from. False: not known. */
-bool hd_recognise_candidate(const struct hd_waits *t, uint64_t *call_pc, uint64_t *caller_pc);
+bool hd_recognise_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc);
 
-/* The monitor: is there something to recognise? `waits`: struct hd_waits. */
+/* The monitor: is there something to recognise? `waits`: struct hd_wait_table. */
 bool hd_recognise_due(void *waits, uint64_t now_ns);
 /* The worker: a sample found the thread blocked. Sets `standing`. */
-void hd_recognise_blocked(struct hd_waits *t, struct hd_blocked *how);
+void hd_recognise_blocked(struct hd_wait_table *t, struct hd_blocked *how);
 /* The worker: does it, and sets `standing`; in a program that ends, for the last time. */
 void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools);
 /* The worker: the thread has ended. What is held of a loop that was none, or is in doubt, goes: another
  * thread's loop would have it shown at the end. */
-void hd_recognise_end(struct hd_waits *t, const struct hd_stack_tools *tools);
+void hd_recognise_end(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 #endif

@@ -9,7 +9,7 @@
 #include "recognise/recognise_private.h"
 
 /* Of the interposed call, the innermost ones. */
-static uint32_t own_frames(const struct hd_stack_tools *tools, const struct hd_left_stack *left,
+static uint32_t own_frames(const struct hd_stack_tools *tools, const struct hd_stack_copy *left,
                            uint32_t count) {
     uint32_t own = 0;
     while (own + 1 < count && left->regs.sp + tools->frames[own].at <= left->sp) {
@@ -20,7 +20,7 @@ static uint32_t own_frames(const struct hd_stack_tools *tools, const struct hd_l
 
 /* The wait's place, and what its stack says. Returns whether the user says that it is the loop's. */
 static bool read_stack(struct hd_recognition *g, const struct hd_stack_tools *tools,
-                       const struct hd_left_stack *left, struct hd_known_identity *found) {
+                       const struct hd_stack_copy *left, struct hd_known_wait *found) {
     struct hd_seen_wait *seen = &found->seen;
     struct hd_walk walk;
     hd_unwind(tools->unwinder, &left->regs, left->stack, left->regs.sp, left->bytes, 0, tools->frames,
@@ -45,7 +45,8 @@ static bool read_stack(struct hd_recognition *g, const struct hd_stack_tools *to
         found->call_pc = hd_frame_lookup_pc(&tools->frames[caller - 1]);
         found->caller_pc = hd_frame_lookup_pc(&tools->frames[caller]);
     }
-    return hd_chosen_on(&g->chosen) && hd_chosen_waits(&g->chosen, tools->modules, tools->frames, walk.count);
+    return hd_loop_option_is_set(&g->option) &&
+           hd_loop_option_matches(&g->option, tools->modules, tools->frames, walk.count);
 }
 
 static void judge_kinds(const struct hd_stack_tools *tools, int tid, const struct hd_wait_objects *objects,
@@ -57,19 +58,19 @@ static void judge_kinds(const struct hd_stack_tools *tools, int tid, const struc
     }
 }
 
-void hd_recognise_resolve(struct hd_waits *t, const struct hd_stack_tools *tools, uint64_t now_ns) {
-    if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_LEFT_FRESH) == 0) {
+void hd_recognise_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns) {
+    if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_STACK_COPY_FRESH) == 0) {
         return;
     }
     t->left.reading = atomic_exchange_explicit(&t->left.between, t->left.reading, memory_order_acq_rel) & 3;
-    struct hd_left_stack *left = &t->left.stack[t->left.reading];
-    struct hd_identity *id = &t->identity[left->identity % HD_IDENTITIES];
-    struct hd_known_identity *known = &t->recognition->identity[left->identity % HD_IDENTITIES];
-    struct hd_known_identity found = {
+    struct hd_stack_copy *left = &t->left.stack[t->left.reading];
+    struct hd_wait_entry *id = &t->entry[left->entry % HD_WAIT_ENTRIES];
+    struct hd_known_wait *known = &t->recognition->entry[left->entry % HD_WAIT_ENTRIES];
+    struct hd_known_wait found = {
         .uses = left->uses, .known = true, .objects = left->objects, .seen.at.sp = left->sp};
     struct hd_seen_wait *seen = &found.seen;
-    hd_objects_set(tools->proc_fd, t->loop->tid, &left->objects, &seen->set);
-    found.chosen = read_stack(t->recognition, tools, left, &found);
+    hd_open_files_set(tools->proc_fd, t->loop->tid, &left->objects, &seen->set);
+    found.by_option = read_stack(t->recognition, tools, left, &found);
     judge_kinds(tools, t->loop->tid, &left->objects, seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
         *known = found;
@@ -79,7 +80,7 @@ void hd_recognise_resolve(struct hd_waits *t, const struct hd_stack_tools *tools
                                   memory_order_seq_cst); /* given away meanwhile: of another */
         }
         struct hd_rule_state *r = &t->recognition->rule;
-        if (!hd_chosen_on(&t->recognition->chosen)) {
+        if (!hd_loop_option_is_set(&t->recognition->option)) {
             hd_rule_seen(r, hd_rule_group_of(r, seen), seen, left->blocks, now_ns);
         }
     }
@@ -89,12 +90,12 @@ void hd_recognise_resolve(struct hd_waits *t, const struct hd_stack_tools *tools
 static bool is_open(const struct hd_rule_state *r, const struct hd_stack_tools *tools, int tid,
                     const struct hd_wait_objects *objects) {
     if (objects->epoll) {
-        return hd_objects_epoll_open(tools->proc_fd, tid, objects);
+        return hd_open_files_epoll_open(tools->proc_fd, tid, objects);
     }
     for (uint32_t i = 0; i < objects->fds && i < HD_WAIT_FDS; i++) {
         bool open = true;
         struct hd_set one = {.count = 1};
-        one.object[0] = hd_object_of(tools->proc_fd, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
+        one.object[0] = hd_open_file_of(tools->proc_fd, tid, objects->fd[i], &open) & ~HD_OBJECT_EPOLL;
         if (open && hd_rule_shares(r, r->loop, &one)) {
             return true;
         }
@@ -102,14 +103,14 @@ static bool is_open(const struct hd_rule_state *r, const struct hd_stack_tools *
     return false;
 }
 
-void hd_recognise_note_gone(struct hd_waits *t, const struct hd_stack_tools *tools) {
+void hd_recognise_note_gone(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
     struct hd_recognition *g = t->recognition;
     bool any = false;
-    for (uint32_t i = 0; i < HD_IDENTITIES && g->rule.loop != HD_RULE_NONE; i++) {
-        const struct hd_known_identity *known = &g->identity[i];
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES && g->rule.loop != HD_RULE_NONE; i++) {
+        const struct hd_known_wait *known = &g->entry[i];
         bool loops = known->known && known->seen.set.count > 0 &&
-                     atomic_load_explicit(&t->identity[i].uses, memory_order_relaxed) == known->uses &&
-                     atomic_load_explicit(&t->identity[i].verdict, memory_order_relaxed) == HD_WAIT_IDLE;
+                     atomic_load_explicit(&t->entry[i].uses, memory_order_relaxed) == known->uses &&
+                     atomic_load_explicit(&t->entry[i].verdict, memory_order_relaxed) == HD_WAIT_IDLE;
         if (loops && is_open(&g->rule, tools, t->loop->tid, &known->objects)) {
             return;
         }
@@ -120,13 +121,13 @@ void hd_recognise_note_gone(struct hd_waits *t, const struct hd_stack_tools *too
     }
 }
 
-void hd_recognise_read_again(struct hd_waits *t, const struct hd_stack_tools *tools) {
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        struct hd_known_identity *known = &t->recognition->identity[i];
+void hd_recognise_read_again(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+        struct hd_known_wait *known = &t->recognition->entry[i];
         struct hd_set now;
         if (known->known && !known->objects.epoll &&
-            atomic_load_explicit(&t->identity[i].waits, memory_order_relaxed) != known->waits &&
-            hd_objects_set(tools->proc_fd, t->loop->tid, &known->objects, &now)) {
+            atomic_load_explicit(&t->entry[i].waits, memory_order_relaxed) != known->waits &&
+            hd_open_files_set(tools->proc_fd, t->loop->tid, &known->objects, &now)) {
             bool call = known->seen.evidence == HD_EVIDENCE_CALL; /* and is none after its descriptors went */
             known->seen.set = now;
             judge_kinds(tools, t->loop->tid, &known->objects, &known->seen);

@@ -92,20 +92,20 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Two stacks of unknown extent may be any. */
-static bool on_one_stack(const struct hd_where *a, const struct hd_where *b) {
+static bool on_one_stack(const struct hd_call_site *a, const struct hd_call_site *b) {
     return a->base == b->base && a->base != HD_BASE_UNKNOWN;
 }
 
 /* Further from the root: by its stack pointer, or by its frames, since a wait may have a wide frame of its
  * own. */
-static bool is_deeper(const struct hd_where *own, const struct hd_where *at) {
+static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->base == 0;
     }
     return at->sp < own->sp || (own->depth != 0 && at->depth > own->depth);
 }
 
-static bool is_nearer(const struct hd_where *own, const struct hd_where *at) {
+static bool is_nearer(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->base != 0; /* on the thread's own stack, or on a third one, where any order is possible */
     }
@@ -326,8 +326,8 @@ void hd_rule_left(struct hd_rule_state *r) {
 /* Nearer to the root than the loop's own wait, and by fewer frames: not in a callback of its, but where the
  * thread idles when it has nothing to ask, in accept, in a condition variable, asleep. Or the program pumps
  * the loop, and works in between: then the loop is certain again after 10 s without. */
-void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at) {
-    const struct hd_where *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].own : NULL;
+void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_call_site *at) {
+    const struct hd_call_site *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].own : NULL;
     if (own != NULL && own->base == 0 && at->sp > own->sp && at->depth != 0 &&
         at->depth + OUTSIDE_FRAMES <= own->depth) {
         hd_rule_left(r);

@@ -14,7 +14,7 @@
 #define HD_RULE_NONE UINT32_MAX
 
 /* Where a wait stands. */
-struct hd_where {
+struct hd_call_site {
     uint64_t place; /* hash of all return addresses and stack pointers to the root; 0: not known */
     uint64_t sp;    /* stacks grow down, a deeper one is smaller */
     uint64_t base;  /* 0: on the thread's own stack; else of another (a coroutine's) where that begins, or
@@ -39,7 +39,7 @@ enum hd_wait_enclosed { HD_ENCLOSED_UNKNOWN, HD_ENCLOSED, HD_NOT_ENCLOSED };
 /* A wait as the rule sees it. */
 struct hd_seen_wait {
     struct hd_set set;
-    struct hd_where at;
+    struct hd_call_site at;
     uint8_t enclosed; /* enum hd_wait_enclosed */
     uint64_t first;   /* when the first one of these began; 0: not known */
     int8_t evidence;  /* enum hd_wait_evidence */
@@ -56,14 +56,14 @@ struct hd_rule_group {
     int8_t evidence;  /* the best of its waits */
     uint8_t enclosed; /* what all of its waits are, else HD_ENCLOSED_UNKNOWN */
     struct hd_set common;
-    uint32_t least;      /* objects that a wait of it had */
-    struct hd_where own; /* the outermost place, of several the latest */
+    uint32_t least;          /* objects that a wait of it had */
+    struct hd_call_site own; /* the outermost place, of several the latest */
     uint64_t waited_ns;
     uint64_t waits;
     uint64_t first;    /* when its first wait began, or its order */
     uint64_t last;     /* order of its last wait, */
     uint64_t last_own; /* of the last from its own place */
-    struct hd_where last_at;
+    struct hd_call_site last_at;
     uint64_t last_ns; /* when its last wait ended */
 };
 
@@ -108,7 +108,7 @@ bool hd_rule_is_over(const struct hd_rule_state *r);
 void hd_rule_left(struct hd_rule_state *r);
 
 /* The thread is blocked there now, in none of the calls that are waits. */
-void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_where *at);
+void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_call_site *at);
 
 /* A wait for these may be the group's: it has a descriptor in common with all of its waits. */
 bool hd_rule_shares(const struct hd_rule_state *r, uint32_t group, const struct hd_set *set);

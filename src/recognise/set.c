@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-void hd_set_add(struct hd_set *s, uint64_t object) {
+void hd_rule_set_add(struct hd_set *s, uint64_t object) {
     uint32_t at = 0;
     while (at < s->count && s->object[at] < object) {
         at++;

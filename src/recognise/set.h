@@ -18,7 +18,7 @@ struct hd_set {
     uint32_t count;
 };
 
-void hd_set_add(struct hd_set *s, uint64_t object);
+void hd_rule_set_add(struct hd_set *s, uint64_t object);
 
 /* Has `s` all of `part`? */
 bool hd_set_includes(const struct hd_set *s, const struct hd_set *part);

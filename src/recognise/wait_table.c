@@ -21,27 +21,27 @@
 #define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
 
 /* Built small: the preload is in every watched process. */
-#define SELDOM __attribute__((noinline, cold))
+#define SLOW_PATH __attribute__((noinline, cold))
 
 struct hd_wait_hooks hd_wait_hooks;
-_Thread_local struct hd_waits *hd_waits_self;
+_Thread_local struct hd_wait_table *hd_wait_table_self;
 
 /* Between these a signal handler's waits go by unseen: what is being written is not theirs to write. */
-INSIDE_A_CALL static void begin_seldom(struct hd_waits *t) {
-    atomic_store_explicit(&t->seldom, true, memory_order_relaxed);
+INSIDE_A_CALL static void begin_slow_path(struct hd_wait_table *t) {
+    atomic_store_explicit(&t->slow_path, true, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-INSIDE_A_CALL static void end_seldom(struct hd_waits *t) {
-    atomic_store_explicit(&t->seldom, false, memory_order_release);
+INSIDE_A_CALL static void end_slow_path(struct hd_wait_table *t) {
+    atomic_store_explicit(&t->slow_path, false, memory_order_release);
 }
 
 /* A free place, else that of the identity that waited longest ago and is not the loop's. */
-INSIDE_A_CALL SELDOM static struct hd_identity *place_for(struct hd_waits *t) {
-    struct hd_identity *oldest = NULL;
+INSIDE_A_CALL SLOW_PATH static struct hd_wait_entry *place_for(struct hd_wait_table *t) {
+    struct hd_wait_entry *oldest = NULL;
     bool oldest_idle = false;
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        struct hd_identity *id = &t->identity[i];
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+        struct hd_wait_entry *id = &t->entry[i];
         if (id->key == 0) {
             return id;
         }
@@ -56,14 +56,14 @@ INSIDE_A_CALL SELDOM static struct hd_identity *place_for(struct hd_waits *t) {
     return oldest;
 }
 
-INSIDE_A_CALL static void note(struct hd_identity *id, int fd) {
+INSIDE_A_CALL static void note(struct hd_wait_entry *id, int fd) {
     if (fd >= 0 && id->objects.fds < HD_WAIT_FDS) {
         id->objects.fd[id->objects.fds++] = fd;
     }
 }
 
 /* Asked here, since the worker has none of these descriptors: a filter may refuse it a copy. */
-INSIDE_A_CALL SELDOM static void note_listening(struct hd_identity *id) {
+INSIDE_A_CALL SLOW_PATH static void note_listening(struct hd_wait_entry *id) {
     int saved = errno;
     id->objects.listens = 0;
     for (uint32_t i = 0; i < id->objects.fds && !id->objects.epoll; i++) {
@@ -75,7 +75,8 @@ INSIDE_A_CALL SELDOM static void note_listening(struct hd_identity *id) {
     errno = saved;
 }
 
-INSIDE_A_CALL SELDOM static void note_descriptors(struct hd_identity *id, const struct hd_wait_set *set) {
+INSIDE_A_CALL SLOW_PATH static void note_descriptors(struct hd_wait_entry *id,
+                                                     const struct hd_wait_set *set) {
     id->objects.epoll = set->epoll >= 0;
     id->objects.epoll_generation = set->epoll_generation;
     id->objects.fds = 0;
@@ -95,15 +96,15 @@ INSIDE_A_CALL SELDOM static void note_descriptors(struct hd_identity *id, const 
     }
 }
 
-INSIDE_A_CALL struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key,
-                                                const struct hd_wait_set *set, uint64_t sp) {
-    for (uint32_t i = 0; i < HD_IDENTITIES; i++) {
-        if (t->identity[i].key == key) {
-            return &t->identity[i];
+INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, uint64_t key,
+                                                       const struct hd_wait_set *set, uint64_t sp) {
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+        if (t->entry[i].key == key) {
+            return &t->entry[i];
         }
     }
-    begin_seldom(t);
-    struct hd_identity *id = place_for(t);
+    begin_slow_path(t);
+    struct hd_wait_entry *id = place_for(t);
     /* The worker reads a place whose `uses` it has seen before and after. Odd also when a handler has jumped
      * out of here. */
     uint32_t uses = atomic_load_explicit(&id->uses, memory_order_relaxed) | 1;
@@ -121,7 +122,7 @@ INSIDE_A_CALL struct hd_identity *hd_waits_find(struct hd_waits *t, uint64_t key
     id->sp = sp;
     id->key = key;
     atomic_store_explicit(&id->uses, uses + 1, memory_order_seq_cst); /* even: whole */
-    end_seldom(t);
+    end_slow_path(t);
     return id;
 }
 
@@ -136,7 +137,7 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
 }
 
 /* On a coroutine's stack, and the like. Of a thread whose stack libc did not note nobody knows. */
-INSIDE_A_CALL static bool is_elsewhere(const struct hd_waits *t, uint64_t sp, uint64_t room) {
+INSIDE_A_CALL static bool is_elsewhere(const struct hd_wait_table *t, uint64_t sp, uint64_t room) {
     const struct hd_watch *watch = t->watch; /* read once: the main thread may forget it meanwhile */
     const struct hd_mailbox *m = t->named && watch != NULL ? watch->mailbox : NULL;
     return t->named ? m != NULL && m->stack_end != 0 && (sp < m->stack_begin || sp >= m->stack_end)
@@ -144,10 +145,11 @@ INSIDE_A_CALL static bool is_elsewhere(const struct hd_waits *t, uint64_t sp, ui
 }
 
 /* For the worker: an identity of unknown meaning waits again. */
-INSIDE_A_CALL SELDOM static void leave_stack(struct hd_waits *t, struct hd_identity *id, bool blocks) {
+INSIDE_A_CALL SLOW_PATH static void leave_stack(struct hd_wait_table *t, struct hd_wait_entry *id,
+                                                bool blocks) {
     /* The newest wins: this wait may last, those before it are over. */
-    begin_seldom(t);
-    struct hd_left_stack *left = &t->left.stack[t->left.writing];
+    begin_slow_path(t);
+    struct hd_stack_copy *left = &t->left.stack[t->left.writing];
     hd_own_regs(&left->regs);
     uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
     left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
@@ -161,14 +163,15 @@ INSIDE_A_CALL SELDOM static void leave_stack(struct hd_waits *t, struct hd_ident
     left->objects = id->objects;
     left->blocks = blocks;
     left->sp = id->sp;
-    left->identity = (uint32_t)(id - t->identity);
+    left->entry = (uint32_t)(id - t->entry);
     left->uses = atomic_load_explicit(&id->uses, memory_order_relaxed);
-    t->left.writing =
-        atomic_exchange_explicit(&t->left.between, t->left.writing | HD_LEFT_FRESH, memory_order_acq_rel) & 3;
-    end_seldom(t);
+    t->left.writing = atomic_exchange_explicit(&t->left.between, t->left.writing | HD_STACK_COPY_FRESH,
+                                               memory_order_acq_rel) &
+                      3;
+    end_slow_path(t);
 }
 
-SELDOM static void wake_monitor(struct hd_waits *t, uint64_t now) {
+SLOW_PATH static void wake_monitor(struct hd_wait_table *t, uint64_t now) {
     struct hd_loop *loop = t->loop;
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
     if (hd_ticks_to_ns(now - t->woke_ticks, rate) >= WAKE_EVERY_TICKS_NS) {
@@ -185,20 +188,20 @@ static uint64_t wait_key(uint64_t hash, const void *caller, const void *frame) {
 
 INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set *set, bool blocks,
                                  const void *caller, const void *frame) {
-    struct hd_waits *t = hd_waits_self;
+    struct hd_wait_table *t = hd_wait_table_self;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
     if (__builtin_expect(watch == NULL, 0)) {
         t = t != NULL ? hd_wait_hooks.first_wait() : NULL;
         watch = t != NULL ? t->watch : NULL;
     }
-    if (watch == NULL || atomic_load_explicit(&t->seldom, memory_order_relaxed)) {
+    if (watch == NULL || atomic_load_explicit(&t->slow_path, memory_order_relaxed)) {
         w->waits = NULL;
         return;
     }
     uint64_t key = wait_key(set->hash, caller, frame);
-    struct hd_identity *id = t->last;
+    struct hd_wait_entry *id = t->last;
     if (id == NULL || id->key != key) {
-        id = hd_waits_find(t, key, set, (uint64_t)(uintptr_t)frame);
+        id = hd_wait_table_find(t, key, set, (uint64_t)(uintptr_t)frame);
         t->last = id;
         t->last_caller = caller;
         t->last_frame = frame;
@@ -206,7 +209,7 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
     }
     uint8_t verdict = atomic_load_explicit(&id->verdict, memory_order_acquire);
     w->waits = t;
-    w->identity = id;
+    w->entry = id;
     w->blocks = blocks;
     w->idle = verdict == HD_WAIT_IDLE;
     if (verdict == HD_WAIT_UNKNOWN && atomic_load_explicit(&id->resolved, memory_order_relaxed) == 0) {
@@ -226,7 +229,7 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
 }
 
 /* A wait is over that was not known to be idle when it began, and is now or is not. */
-INSIDE_A_CALL static uint64_t wait_over(struct hd_waits *t, uint64_t began, bool idle) {
+INSIDE_A_CALL static uint64_t wait_over(struct hd_wait_table *t, uint64_t began, bool idle) {
     struct hd_loop *loop = t->loop;
     atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
     uint64_t now = idle ? hd_loop_waited(loop, began) : hd_loop_ticks(loop);
@@ -237,12 +240,12 @@ INSIDE_A_CALL static uint64_t wait_over(struct hd_waits *t, uint64_t began, bool
 }
 
 INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
-    struct hd_waits *t = w->waits;
+    struct hd_wait_table *t = w->waits;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
     if (watch == NULL) {
         return; /* a forked child: wiped while it waited */
     }
-    struct hd_identity *id = w->identity;
+    struct hd_wait_entry *id = w->entry;
     struct hd_loop *loop = &watch->loop;
     uint64_t now;
     if (!w->blocks) {
@@ -266,8 +269,8 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     hd_wait_sum(t, id, w->began, now);
 }
 
-INSIDE_A_CALL SELDOM void hd_wait_left(struct hd_waits *t) {
-    end_seldom(t); /* out of that too */
+INSIDE_A_CALL SLOW_PATH void hd_wait_left(struct hd_wait_table *t) {
+    end_slow_path(t); /* out of that too */
     if (t->watch == NULL) {
         return;
     }

@@ -31,7 +31,7 @@ struct hd_record_options {
     char loop[HD_RECORD_STRING]; /* MODULE[:FUNCTION] that is told to be the loop; empty: it is recognised */
     uint32_t threads;            /* names of threads that are watched beside the main one */
     char thread[HD_THREADS_NAMED][HD_THREAD_NAME_BYTES];
-    uint32_t alone; /* nobody waits for the process: it writes its session report when it ends */
+    uint32_t exec_mode; /* nobody waits for the process: it writes its session report when it ends */
     char link[5 * HD_RECORD_STRING]; /* the file itself, as the runner has it open, or in the spool */
     int32_t pid;                     /* of the program, as it sees itself; 0: the runner did not say */
     bool of_child;                   /* of the program, that is followed */
@@ -47,7 +47,7 @@ enum hd_unwatched {
                            */
     HD_UNWATCHED_NO_WAIT, /* it was to be watched from its first wait on, and has not waited */
     HD_UNWATCHED_FAILED,  /* no memory or no thread */
-    HD_UNWATCHED_ALONE,   /* it changed who it is by a thread that has other rights than the first one */
+    HD_UNWATCHED_RIGHTS,  /* it changed who it is by a thread that has other rights than the first one */
     HD_UNWATCHED_ROOT,    /* it had to be watched anew, under another root: /proc and the spool are not its */
     HD_UNWATCHED_EXEC,    /* it became another program, which has not taken a record */
     HD_UNWATCHED_TABLE,   /* no descriptor table for the monitor: its numbers would be among the program's */
@@ -88,7 +88,8 @@ struct hd_record {
     _Atomic uint32_t attached;  /* 1: the preload took the record; 2: its monitor runs */
     _Atomic uint32_t unwatched; /* enum hd_unwatched */
     _Atomic uint32_t clean;     /* enum hd_record_end */
-    _Atomic uint32_t told;      /* by the process itself: its session report is written, or none is due */
+    _Atomic uint32_t
+        session_written;        /* by the process itself: its session report is written, or none is due */
     _Atomic uint64_t alive_ns;  /* the last sign of life: its monitor looked */
     _Atomic uint32_t loop_seen; /* enum hd_record_loop */
     _Atomic uint64_t waits, waited_ns; /* of the main thread, in calls that a loop may wait in, about */

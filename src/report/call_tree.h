@@ -4,8 +4,8 @@
  * Nodes of all open hangs come from one pool. When it runs full, what weighs least is folded into its
  * callers.
  */
-#ifndef HD_TREE_H
-#define HD_TREE_H
+#ifndef HD_CALL_TREE_H
+#define HD_CALL_TREE_H
 
 #include "base/types.h"
 

@@ -211,12 +211,12 @@ static int write_file(struct hd_spool *s, const struct hd_report *r, struct hd_r
 }
 
 int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
-                   bool held) {
+                   bool deferred) {
     char temp[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
     if (s->dir_fd < 0)
         return note_failure(s, s->unopened < 0 ? s->unopened : -EBADF);
     hd_spool_name(temp, r->id, HD_SPOOL_TEMP);
-    hd_spool_name(name, r->id, held ? HD_SPOOL_HELD : HD_SPOOL_REPORT);
+    hd_spool_name(name, r->id, deferred ? HD_SPOOL_DEFERRED : HD_SPOOL_REPORT);
     int result = write_file(s, r, scratch, temp, name);
     if (result == -ENOENT && open_again(s) == 0)
         result = write_file(s, r, scratch, temp, name);
@@ -231,19 +231,19 @@ int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_repo
 }
 
 bool hd_spool_has(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
-    char held[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
+    char deferred[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
     struct stat st;
-    hd_spool_name(held, id, HD_SPOOL_HELD);
+    hd_spool_name(deferred, id, HD_SPOOL_DEFERRED);
     hd_spool_name(name, id, HD_SPOOL_REPORT);
     return hd_os.stat_at(s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
-           hd_os.stat_at(s->dir_fd, held, &st, AT_SYMLINK_NOFOLLOW) == 0;
+           hd_os.stat_at(s->dir_fd, deferred, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
-    char held[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
-    hd_spool_name(held, id, HD_SPOOL_HELD);
+    char deferred[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(deferred, id, HD_SPOOL_DEFERRED);
     hd_spool_name(name, id, HD_SPOOL_REPORT);
-    int result = hd_os.rename_at(s->dir_fd, held, name);
+    int result = hd_os.rename_at(s->dir_fd, deferred, name);
     if (result < 0)
         return note_failure(s, result);
     settle(s, name);
@@ -264,7 +264,7 @@ void hd_spool_make_room(struct hd_spool *s) {
 
 int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
     char name[HD_SPOOL_NAME_BYTES];
-    hd_spool_name(name, id, HD_SPOOL_HELD);
+    hd_spool_name(name, id, HD_SPOOL_DEFERRED);
     int result = hd_os.unlink_at(s->dir_fd, name);
     if (result == -ENOENT) { /* released before it was known to be none */
         hd_spool_name(name, id, HD_SPOOL_REPORT);

@@ -42,7 +42,7 @@ void hd_spool_close(struct hd_spool *s);
  * left and what stood there stays. Then the oldest reports go, as the limits ask; that this or the folder's
  * sync failed is only noted in `error`: the report stands. */
 int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
-                   bool held);
+                   bool deferred);
 /* Whether that report is there, held or not. */
 bool hd_spool_has(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);
 int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]);

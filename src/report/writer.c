@@ -135,7 +135,7 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     hd_json_str(j, "kind", hd_cause_name((enum hd_cause_kind)c->kind));
     hd_json_fixed(j, "share", c->share < 0 ? 0 : c->share > 1 ? 1 : c->share, 4);
     write_field(j, "detail", c->detail, sizeof c->detail);
-    hd_write_syscall(j, c->syscall_nr);
+    hd_writer_syscall(j, c->syscall_nr);
     write_field(j, "path", c->path, sizeof c->path);
     write_field(j, "peer", c->peer, sizeof c->peer);
     if (c->child_pid != 0)
@@ -197,7 +197,7 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
     if (t->state != HD_THREAD_STATE_UNKNOWN)
         hd_json_str(j, "state", t->state < HD_RUN_GONE ? hd_state_names[t->state] : "gone");
     if (t->state != HD_RUN_RUNNING)
-        hd_write_syscall(j, t->syscall_nr);
+        hd_writer_syscall(j, t->syscall_nr);
     if (t->waits_for_tid != 0)
         hd_json_i64(j, "waits_for_tid", t->waits_for_tid);
     if (t->error != 0)
@@ -206,9 +206,9 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
         hd_json_object(j, "stack");
         hd_json_array(j, "frames");
         for (uint32_t i = 0; i < t->count; i++)
-            hd_write_frame(r, w, &r->thread_frames[t->first + i], -1);
+            hd_writer_frame(r, w, &r->thread_frames[t->first + i], -1);
         hd_json_end_array(j);
-        hd_write_walk(j, t->stop, t->cut, t->way);
+        hd_writer_walk(j, t->stop, t->cut, t->way);
         hd_json_end_object(j);
     }
     hd_json_end_object(j);
@@ -230,7 +230,7 @@ static void write_modules(const struct hd_report *r, struct hd_report_scratch *w
     for (uint32_t i = 0; i < w->modules_used; i++) {
         const struct hd_module *m = &r->modules->module[w->module_order[i]];
         hd_json_object(j, NULL);
-        hd_json_str(j, "path", hd_written_path(r, hd_module_path(r->modules, w->module_order[i])));
+        hd_json_str(j, "path", hd_writer_path(r, hd_module_path(r->modules, w->module_order[i])));
         hd_json_hex(j, "base", m->lo);
         hd_json_u64(j, "size", m->hi - m->lo);
         if (m->build_id_bytes != 0)
@@ -327,9 +327,9 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
     if (r->cause != NULL)
         write_cause(r->cause, j);
     if (r->tree != NULL)
-        hd_write_hot_stack(r, w);
+        hd_writer_hot_stack(r, w);
     if (r->tree != NULL && !r->brief)
-        hd_write_samples(r, w);
+        hd_writer_samples(r, w);
     if (r->thread_records != 0 && !r->brief)
         write_threads(r, w);
     if (w->modules_used != 0)

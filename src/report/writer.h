@@ -27,15 +27,15 @@ struct hd_report_scratch {
 extern const char hd_state_names[HD_RUN_GONE][16];
 
 /* One frame of a "frames" array. `share` < 0: left out. */
-void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
-                    double share);
+void hd_writer_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
+                     double share);
 /* The path of a code file as the report has it: whole, or its base name where paths are left out. */
-const char *hd_written_path(const struct hd_report *r, const char *path);
+const char *hd_writer_path(const struct hd_report *r, const char *path);
 /* "stop", "cut" (when not 0) and "capture" of a stack. */
-void hd_write_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way);
+void hd_writer_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way);
 /* "syscall", unless the thread was in none. */
-void hd_write_syscall(struct hd_json *j, int32_t nr);
-void hd_write_hot_stack(const struct hd_report *r, struct hd_report_scratch *w);
-void hd_write_samples(const struct hd_report *r, struct hd_report_scratch *w);
+void hd_writer_syscall(struct hd_json *j, int32_t nr);
+void hd_writer_hot_stack(const struct hd_report *r, struct hd_report_scratch *w);
+void hd_writer_samples(const struct hd_report *r, struct hd_report_scratch *w);
 
 #endif

@@ -67,7 +67,7 @@ static bool is_of_system(const char *path) {
     return false;
 }
 
-const char *hd_written_path(const struct hd_report *r, const char *path) {
+const char *hd_writer_path(const struct hd_report *r, const char *path) {
     if (path == NULL || !r->without_paths || is_of_system(path))
         return path;
     for (const char *at = path; *at != '\0'; at++)
@@ -75,8 +75,8 @@ const char *hd_written_path(const struct hd_report *r, const char *path) {
     return path;
 }
 
-void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
-                    double share) {
+void hd_writer_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
+                     double share) {
     struct hd_json *j = &w->json;
     int index;
     uint16_t place = place_of_module(r, w, f, &index);
@@ -92,7 +92,7 @@ void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, cons
     if (f->script != 0 && r->scripts != NULL) { /* to readers of modules it is a part of the interpreter */
         hd_json_str(j, "function", hd_script_name(r->scripts, f));
         if (hd_script_file(r->scripts, f)[0] != '\0')
-            hd_json_str(j, "file", hd_written_path(r, hd_script_file(r->scripts, f)));
+            hd_json_str(j, "file", hd_writer_path(r, hd_script_file(r->scripts, f)));
         if (f->at != 0)
             hd_json_u64(j, "line", f->at);
         hd_json_bool(j, "inlined", true);
@@ -104,14 +104,14 @@ void hd_write_frame(const struct hd_report *r, struct hd_report_scratch *w, cons
     hd_json_end_object(j);
 }
 
-void hd_write_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way) {
+void hd_writer_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way) {
     hd_json_str(j, "stop", NAME_OF(stop_names, stop));
     if (cut != 0)
         hd_json_u64(j, "cut", cut);
     hd_json_str(j, "capture", NAME_OF(way_names, way));
 }
 
-void hd_write_syscall(struct hd_json *j, int32_t nr) {
+void hd_writer_syscall(struct hd_json *j, int32_t nr) {
     const char *name = hd_syscall_name(nr);
     char text[16];
     struct hd_text t;
@@ -128,7 +128,7 @@ static double share_of(uint64_t part, uint64_t whole) {
     return whole == 0 ? 0 : part >= whole ? 1 : (double)part / (double)whole;
 }
 
-void hd_write_hot_stack(const struct hd_report *r, struct hd_report_scratch *w) {
+void hd_writer_hot_stack(const struct hd_report *r, struct hd_report_scratch *w) {
     const struct hd_tree *tree = r->tree;
     struct hd_json *j = &w->json;
     uint32_t count = hd_tree_hot_path(tree, w->path, HD_TREE_DEPTH_MAX);
@@ -140,10 +140,10 @@ void hd_write_hot_stack(const struct hd_report *r, struct hd_report_scratch *w) 
         const struct hd_tree_node *n = &tree->pool->node[w->path[i]];
         struct hd_frame frame =
             hd_tree_frame(tree->pool, w->path[i], i + 1 < count ? w->path[i + 1] : HD_TREE_NONE);
-        hd_write_frame(r, w, &frame, share_of(n->time_ns, tree->time_ns));
+        hd_writer_frame(r, w, &frame, share_of(n->time_ns, tree->time_ns));
     }
     hd_json_end_array(j);
-    hd_write_walk(j, r->hot_stop, r->hot_cut, r->hot_way); /* without frames: why no sample had any */
+    hd_writer_walk(j, r->hot_stop, r->hot_cut, r->hot_way); /* without frames: why no sample had any */
     if (count != 0) {
         const struct hd_tree_node *leaf = &tree->pool->node[w->path[count - 1]];
         hd_json_u64(j, "samples", leaf->samples);
@@ -174,11 +174,11 @@ static void write_stacks(const struct hd_report *r, struct hd_report_scratch *w)
         for (uint32_t n = e->leaf, callee = HD_TREE_NONE; n != HD_TREE_NONE;
              n = r->tree->pool->node[n].parent) {
             struct hd_frame frame = hd_tree_frame(r->tree->pool, n, callee);
-            hd_write_frame(r, w, &frame, -1);
+            hd_writer_frame(r, w, &frame, -1);
             callee = n;
         }
         hd_json_end_array(j);
-        hd_write_walk(j, e->stop, e->cut, e->way);
+        hd_writer_walk(j, e->stop, e->cut, e->way);
         hd_json_end_object(j);
     }
     hd_json_end_array(j);
@@ -196,7 +196,7 @@ static void write_timeline(const struct hd_report *r, struct hd_report_scratch *
             hd_json_u64(j, "stack", w->stack_place[e->leaf]);
         hd_json_str(j, "state", NAME_OF(hd_state_names, e->state));
         if (e->state != HD_RUN_RUNNING)
-            hd_write_syscall(j, e->syscall_nr);
+            hd_writer_syscall(j, e->syscall_nr);
         hd_json_end_object(j);
     }
     hd_json_end_array(j);
@@ -227,7 +227,7 @@ static void write_tree_frames(const struct hd_report *r, struct hd_report_scratc
         if (first == n) {
             struct hd_frame frame = hd_tree_frame(pool, n, HD_TREE_NONE);
             w->frame_place[n] = frames++;
-            hd_write_frame(r, w, &frame, -1);
+            hd_writer_frame(r, w, &frame, -1);
         } else {
             w->frame_place[n] = w->frame_place[first];
         }
@@ -256,7 +256,7 @@ static void write_tree(const struct hd_report *r, struct hd_report_scratch *w) {
     hd_json_end_object(j);
 }
 
-void hd_write_samples(const struct hd_report *r, struct hd_report_scratch *w) {
+void hd_writer_samples(const struct hd_report *r, struct hd_report_scratch *w) {
     struct hd_json *j = &w->json;
     hd_json_object(j, "samples");
     hd_json_u64(j, "interval_ns", r->interval_ns);

@@ -71,7 +71,7 @@ static bool function_of(struct hd_scripts *s, uint64_t code, const uint8_t *byte
 static int64_t signed_number(struct hd_reader *r) {
     uint64_t v = 0, byte = 0x40;
     for (unsigned shift = 0; (byte & 0x40) != 0 && shift < 60 && !r->bad; shift += 6) {
-        byte = hd_rd_u8(r);
+        byte = hd_reader_u8(r);
         v |= (byte & 0x3f) << shift;
     }
     return (v & 1) != 0 ? -(int64_t)(v >> 1) : (int64_t)(v >> 1);
@@ -86,10 +86,10 @@ static uint32_t line_of(const struct hd_scripts *s, const uint8_t *bytes, uint64
     if (!hd_script_read(s, table + PY_VAR_SIZE, &size, sizeof size) || size > TABLE_BYTES_MAX) {
         return 0;
     }
-    hd_rd_init(&r, &s->modules->memory, table + PY_BYTES_DATA, table + PY_BYTES_DATA + size);
+    hd_reader_init(&r, &s->modules->memory, table + PY_BYTES_DATA, table + PY_BYTES_DATA + size);
     int64_t line = first_line;
     for (uint64_t at = 0; !r.bad && r.at < r.end;) {
-        uint8_t head = hd_rd_u8(&r), form = head >> 3 & 15;
+        uint8_t head = hd_reader_u8(&r), form = head >> 3 & 15;
         if ((head & 0x80) == 0) { /* the rest of the entry before: columns */
             continue;
         }

@@ -4,8 +4,8 @@
  * cpython/unicodeobject.h and internal/pycore_frame.h. They are the same in every 3.11.x: extension modules
  * are compiled against the first three, and debuggers against the last.
  */
-#ifndef HD_CPYTHON_311_H
-#define HD_CPYTHON_311_H
+#ifndef HD_CPYTHON_OFFSETS_H
+#define HD_CPYTHON_OFFSETS_H
 
 #define HD_CPYTHON_VERSION 0x030bu /* of Py_Version, the upper half */
 

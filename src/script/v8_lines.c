@@ -46,7 +46,7 @@ bool hd_v8_range(const struct hd_scripts *s, uint64_t scope, uint32_t *start, ui
 static int64_t signed_number(struct hd_reader *r) {
     uint64_t v = 0, byte = 0x80;
     for (unsigned shift = 0; (byte & 0x80) != 0 && shift < 64 && !r->bad; shift += 7) {
-        byte = hd_rd_u8(r);
+        byte = hd_reader_u8(r);
         v |= (byte & 0x7f) << shift;
     }
     return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
@@ -58,7 +58,7 @@ static uint32_t position_in(const struct hd_scripts *s, uint64_t table, uint64_t
     struct hd_reader r;
     int64_t at = 0, source = 0;
     uint32_t found = 0;
-    hd_rd_init(&r, &s->modules->memory, table, table + bytes);
+    hd_reader_init(&r, &s->modules->memory, table, table + bytes);
     while (!r.bad && r.at < r.end) {
         int64_t step = signed_number(&r);
         at += step >= 0 ? step : -(step + 1);

@@ -77,14 +77,14 @@ static void def_cfa(struct machine *m, uint64_t reg, int64_t offset) {
 
 /* An expression's bytes: noted, not run. */
 static uint32_t block(struct hd_reader *r, uint64_t *at) {
-    uint64_t bytes = hd_rd_uleb(r);
+    uint64_t bytes = hd_reader_uleb(r);
     *at = r->at;
-    hd_rd_skip(r, bytes);
+    hd_reader_skip(r, bytes);
     return r->bad ? 0 : (uint32_t)bytes;
 }
 
 static void set_expression(struct machine *m, enum hd_how how) {
-    uint64_t at, reg = hd_rd_uleb(&m->r);
+    uint64_t at, reg = hd_reader_uleb(&m->r);
     uint32_t bytes = block(&m->r, &at);
     set(m, reg, how, (int64_t)at);
     if (reg < HD_REGS_MAX)
@@ -115,37 +115,37 @@ static bool register_instruction(struct machine *m, uint8_t op) {
     uint64_t reg;
     switch (op) {
     case OP_OFFSET_EXTENDED:
-        reg = hd_rd_uleb(r);
-        set(m, reg, HD_HOW_OFFSET, factored(m, hd_rd_uleb(r)));
+        reg = hd_reader_uleb(r);
+        set(m, reg, HD_HOW_OFFSET, factored(m, hd_reader_uleb(r)));
         return true;
     case OP_OFFSET_EXTENDED_SF:
-        reg = hd_rd_uleb(r);
-        set(m, reg, HD_HOW_OFFSET, factored(m, (uint64_t)hd_rd_sleb(r)));
+        reg = hd_reader_uleb(r);
+        set(m, reg, HD_HOW_OFFSET, factored(m, (uint64_t)hd_reader_sleb(r)));
         return true;
     case OP_GNU_NEGATIVE_OFFSET_EXTENDED:
-        reg = hd_rd_uleb(r);
-        set(m, reg, HD_HOW_OFFSET, factored(m, -hd_rd_uleb(r)));
+        reg = hd_reader_uleb(r);
+        set(m, reg, HD_HOW_OFFSET, factored(m, -hd_reader_uleb(r)));
         return true;
     case OP_VAL_OFFSET:
-        reg = hd_rd_uleb(r);
-        set(m, reg, HD_HOW_VAL_OFFSET, factored(m, hd_rd_uleb(r)));
+        reg = hd_reader_uleb(r);
+        set(m, reg, HD_HOW_VAL_OFFSET, factored(m, hd_reader_uleb(r)));
         return true;
     case OP_VAL_OFFSET_SF:
-        reg = hd_rd_uleb(r);
-        set(m, reg, HD_HOW_VAL_OFFSET, factored(m, (uint64_t)hd_rd_sleb(r)));
+        reg = hd_reader_uleb(r);
+        set(m, reg, HD_HOW_VAL_OFFSET, factored(m, (uint64_t)hd_reader_sleb(r)));
         return true;
     case OP_RESTORE_EXTENDED:
-        restore(m, hd_rd_uleb(r));
+        restore(m, hd_reader_uleb(r));
         return true;
     case OP_UNDEFINED:
-        set(m, hd_rd_uleb(r), HD_HOW_UNDEFINED, 0);
+        set(m, hd_reader_uleb(r), HD_HOW_UNDEFINED, 0);
         return true;
     case OP_SAME_VALUE:
-        set(m, hd_rd_uleb(r), HD_HOW_SAME, 0);
+        set(m, hd_reader_uleb(r), HD_HOW_SAME, 0);
         return true;
     case OP_REGISTER:
-        reg = hd_rd_uleb(r);
-        set(m, reg, HD_HOW_REGISTER, (int64_t)hd_rd_uleb(r));
+        reg = hd_reader_uleb(r);
+        set(m, reg, HD_HOW_REGISTER, (int64_t)hd_reader_uleb(r));
         return true;
     case OP_EXPRESSION:
         set_expression(m, HD_HOW_EXPRESSION);
@@ -166,24 +166,24 @@ static void other_instruction(struct machine *m, uint8_t op) {
     uint64_t reg;
     switch (op) {
     case OP_DEF_CFA:
-        reg = hd_rd_uleb(r);
-        def_cfa(m, reg, (int64_t)hd_rd_uleb(r));
+        reg = hd_reader_uleb(r);
+        def_cfa(m, reg, (int64_t)hd_reader_uleb(r));
         break;
     case OP_DEF_CFA_SF:
-        reg = hd_rd_uleb(r);
-        def_cfa(m, reg, factored(m, (uint64_t)hd_rd_sleb(r)));
+        reg = hd_reader_uleb(r);
+        def_cfa(m, reg, factored(m, (uint64_t)hd_reader_sleb(r)));
         break;
     case OP_DEF_CFA_REGISTER:
         r->bad |= !m->row->cfa_known;
-        def_cfa(m, hd_rd_uleb(r), m->row->cfa_offset);
+        def_cfa(m, hd_reader_uleb(r), m->row->cfa_offset);
         break;
     case OP_DEF_CFA_OFFSET:
         r->bad |= !m->row->cfa_known;
-        m->row->cfa_offset = (int64_t)hd_rd_uleb(r);
+        m->row->cfa_offset = (int64_t)hd_reader_uleb(r);
         break;
     case OP_DEF_CFA_OFFSET_SF:
         r->bad |= !m->row->cfa_known;
-        m->row->cfa_offset = factored(m, (uint64_t)hd_rd_sleb(r));
+        m->row->cfa_offset = factored(m, (uint64_t)hd_reader_sleb(r));
         break;
     case OP_DEF_CFA_EXPRESSION:
         m->row->cfa_bytes = block(r, &m->row->cfa_code);
@@ -201,7 +201,7 @@ static void other_instruction(struct machine *m, uint8_t op) {
         m->row->return_signed = !m->row->return_signed;
         break;
     case OP_GNU_ARGS_SIZE: /* for landing pads only */
-        (void)hd_rd_uleb(r);
+        (void)hd_reader_uleb(r);
         break;
     case OP_NOP:
         break;
@@ -218,15 +218,15 @@ static bool advance(struct machine *m, uint8_t op, uint64_t *to) {
     if ((op & 0xc0) == OP_ADVANCE_LOC)
         delta = op & 0x3f;
     else if (op == OP_ADVANCE_LOC1)
-        delta = hd_rd_u8(r);
+        delta = hd_reader_u8(r);
     else if (op == OP_ADVANCE_LOC2)
-        delta = hd_rd_u16(r);
+        delta = hd_reader_u16(r);
     else if (op == OP_ADVANCE_LOC4)
-        delta = hd_rd_u32(r);
+        delta = hd_reader_u32(r);
     else if (op == OP_MIPS_ADVANCE_LOC8)
-        delta = hd_rd_u64(r);
+        delta = hd_reader_u64(r);
     else if (op == OP_SET_LOC) {
-        *to = hd_rd_pointer(r, m->fde->cie.fde_encoding, &bases);
+        *to = hd_reader_pointer(r, m->fde->cie.fde_encoding, &bases);
         r->bad |= *to < m->row->start;
         return true;
     } else
@@ -240,7 +240,7 @@ static bool advance(struct machine *m, uint8_t op, uint64_t *to) {
 static int run(struct machine *m, uint64_t pc) {
     struct hd_reader *r = &m->r;
     while (!r->bad && r->at < r->end) {
-        uint8_t op = hd_rd_u8(r);
+        uint8_t op = hd_reader_u8(r);
         uint64_t to;
         if (advance(m, op, &to)) {
             if (!r->bad && to > pc) {
@@ -249,7 +249,7 @@ static int run(struct machine *m, uint64_t pc) {
             }
             m->row->start = to;
         } else if ((op & 0xc0) == OP_OFFSET)
-            set(m, op & 0x3f, HD_HOW_OFFSET, factored(m, hd_rd_uleb(r)));
+            set(m, op & 0x3f, HD_HOW_OFFSET, factored(m, hd_reader_uleb(r)));
         else if ((op & 0xc0) == OP_RESTORE)
             restore(m, op & 0x3f);
         else if (!register_instruction(m, op))
@@ -266,14 +266,14 @@ int hd_cfa_row(const struct hd_memory *memory, const struct hd_fde *fde, uint64_
     out->start = fde->start;
     out->signal_frame = fde->cie.signal_frame;
     out->return_column = fde->cie.return_column;
-    hd_rd_init(&m.r, memory, fde->cie.program, fde->cie.end);
+    hd_reader_init(&m.r, memory, fde->cie.program, fde->cie.end);
     int rc = run(&m, UINT64_MAX);
     if (rc != 0 || out->start != fde->start)
         return -EINVAL;
     scratch->initial = *out;
     m.initial = false;
     m.depth = 0;
-    hd_rd_init(&m.r, memory, fde->program, fde->end);
+    hd_reader_init(&m.r, memory, fde->program, fde->end);
     rc = run(&m, pc);
     if (rc == 0 && out->stop > fde->stop)
         out->stop = fde->stop;

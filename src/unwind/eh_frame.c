@@ -18,9 +18,9 @@
 /* Length field of a record: *end is set behind the record, *id_at to where its CIE id is. False: the end of
  * the section, or garbage (then r->bad). */
 static bool record_bounds(struct hd_reader *r, uint64_t limit, uint64_t *id_at, uint64_t *end) {
-    uint64_t length = hd_rd_u32(r);
+    uint64_t length = hd_reader_u32(r);
     if (length == UINT32_MAX)
-        length = hd_rd_u64(r);
+        length = hd_reader_u64(r);
     if (r->bad || length == 0)
         return false;
     if (length < 4 || length > RECORD_BYTES_MAX || r->at > limit || length > limit - r->at) {
@@ -37,18 +37,18 @@ static bool record_bounds(struct hd_reader *r, uint64_t limit, uint64_t *id_at, 
 static void cie_augmentation(struct hd_reader *r, const char *letters, struct hd_cie *cie) {
     for (const char *p = letters + 1; *p != 0; p++) {
         if (*p == 'R')
-            cie->fde_encoding = hd_rd_u8(r);
+            cie->fde_encoding = hd_reader_u8(r);
         else if (*p == 'L')
-            (void)hd_rd_u8(r);
+            (void)hd_reader_u8(r);
         else if (*p == 'S')
             cie->signal_frame = true;
         else if (*p == 'P') {
             /* Only stepped over: an indirect one must not be followed, its page may not be there. */
-            uint8_t enc = hd_rd_u8(r);
+            uint8_t enc = hd_reader_u8(r);
             struct hd_pe_bases any = {.text = 1, .data = 1, .func = 1};
             if (enc == HD_PE_OMIT)
                 continue;
-            (void)hd_rd_pointer(r, enc == HD_PE_ALIGNED ? enc : (uint8_t)(enc & 0x7f), &any);
+            (void)hd_reader_pointer(r, enc == HD_PE_ALIGNED ? enc : (uint8_t)(enc & 0x7f), &any);
         } else if (*p != 'B' && *p != 'G') /* arm64: B key, tagged stack */
             return;
     }
@@ -58,26 +58,27 @@ static int cie_parse(const struct hd_memory *memory, uint64_t address, uint64_t 
     struct hd_reader r;
     struct hd_cie cie = {.address = address, .fde_encoding = HD_PE_ABSPTR};
     uint64_t id_at, end;
-    hd_rd_init(&r, memory, address, limit);
-    if (!record_bounds(&r, limit, &id_at, &end) || hd_rd_u32(&r) != 0)
+    hd_reader_init(&r, memory, address, limit);
+    if (!record_bounds(&r, limit, &id_at, &end) || hd_reader_u32(&r) != 0)
         return -EINVAL;
     r.end = end;
-    uint8_t version = hd_rd_u8(&r);
+    uint8_t version = hd_reader_u8(&r);
     char letters[16];
     size_t n = 0;
-    while ((letters[n] = (char)hd_rd_u8(&r)) != 0)
+    while ((letters[n] = (char)hd_reader_u8(&r)) != 0)
         if (++n == sizeof letters)
             return -EINVAL;
     if (letters[0] == 'e' && letters[1] == 'h') /* gcc 2: a pointer to an exception table */
-        hd_rd_skip(&r, 8);
-    if (version == 4 && (hd_rd_u8(&r) != 8 || hd_rd_u8(&r) != 0)) /* address and segment selector size */
+        hd_reader_skip(&r, 8);
+    if (version == 4 &&
+        (hd_reader_u8(&r) != 8 || hd_reader_u8(&r) != 0)) /* address and segment selector size */
         return -EINVAL;
-    cie.code_align = hd_rd_uleb(&r);
-    cie.data_align = hd_rd_sleb(&r);
-    uint64_t column = version == 1 ? hd_rd_u8(&r) : hd_rd_uleb(&r);
+    cie.code_align = hd_reader_uleb(&r);
+    cie.data_align = hd_reader_sleb(&r);
+    uint64_t column = version == 1 ? hd_reader_u8(&r) : hd_reader_uleb(&r);
     cie.return_column = column > UINT32_MAX ? UINT32_MAX : (uint32_t)column;
     if (letters[0] == 'z') {
-        uint64_t bytes = hd_rd_uleb(&r);
+        uint64_t bytes = hd_reader_uleb(&r);
         if (r.bad || bytes > r.end - r.at)
             return -EINVAL;
         uint64_t after = r.at + bytes;
@@ -85,7 +86,7 @@ static int cie_parse(const struct hd_memory *memory, uint64_t address, uint64_t 
         r.end = after;
         cie_augmentation(&r, letters, &cie);
         r.end = end;
-        hd_rd_seek(&r, after);
+        hd_reader_seek(&r, after);
     } else if (letters[0] != 0 && !(letters[0] == 'e' && letters[1] == 'h'))
         return -EINVAL; /* data of unknown length follows */
     if (r.bad || (version != 1 && version != 3 && version != 4))
@@ -106,7 +107,7 @@ static int record_parse(struct hd_reader *r, uint64_t limit, const struct hd_cie
     if (!record_bounds(r, limit, &id_at, &end))
         return r->bad ? -EINVAL : -ENOENT;
     *next = end;
-    uint32_t back = hd_rd_u32(r);
+    uint32_t back = hd_reader_u32(r);
     if (r->bad)
         return -EINVAL;
     if (back == 0)
@@ -120,10 +121,10 @@ static int record_parse(struct hd_reader *r, uint64_t limit, const struct hd_cie
     static const struct hd_pe_bases none;
     uint64_t whole = r->end;
     r->end = end;
-    fde->start = hd_rd_pointer(r, fde->cie.fde_encoding, &none);
-    uint64_t length = hd_rd_pointer(r, fde->cie.fde_encoding & 0x0f, &none);
+    fde->start = hd_reader_pointer(r, fde->cie.fde_encoding, &none);
+    uint64_t length = hd_reader_pointer(r, fde->cie.fde_encoding & 0x0f, &none);
     if (fde->cie.sized_augmentation)
-        hd_rd_skip(r, hd_rd_uleb(r));
+        hd_reader_skip(r, hd_reader_uleb(r));
     fde->program = r->at;
     fde->end = end;
     r->end = whole;
@@ -138,7 +139,7 @@ int hd_eh_frame_next(const struct hd_memory *memory, uint64_t *at, uint64_t limi
     struct hd_fde fde;
     uint64_t next = 0;
     for (;;) {
-        hd_rd_init(&r, memory, *at, limit);
+        hd_reader_init(&r, memory, *at, limit);
         int rc = record_parse(&r, limit, &out->cie, &next, &fde);
         if (rc != 0 && rc != -EAGAIN)
             return rc;
@@ -155,17 +156,17 @@ int hd_eh_table_open(const struct hd_memory *memory, uint64_t eh_frame_hdr, uint
     struct hd_reader r;
     if (eh_frame_hdr == 0)
         return -ENOENT;
-    hd_rd_init(&r, memory, eh_frame_hdr, limit);
+    hd_reader_init(&r, memory, eh_frame_hdr, limit);
     struct hd_pe_bases bases = {.data = eh_frame_hdr};
-    uint8_t version = hd_rd_u8(&r);
-    uint8_t frames_enc = hd_rd_u8(&r), count_enc = hd_rd_u8(&r), table_enc = hd_rd_u8(&r);
+    uint8_t version = hd_reader_u8(&r);
+    uint8_t frames_enc = hd_reader_u8(&r), count_enc = hd_reader_u8(&r), table_enc = hd_reader_u8(&r);
     if (r.bad)
         return -EFAULT;
     if (version != 1)
         return -EINVAL;
     struct hd_eh_table t = {.hdr = eh_frame_hdr, .limit = limit};
-    t.frames = hd_rd_pointer(&r, frames_enc, &bases);
-    t.count = hd_rd_pointer(&r, count_enc, &bases);
+    t.frames = hd_reader_pointer(&r, frames_enc, &bases);
+    t.count = hd_reader_pointer(&r, count_enc, &bases);
     if (!r.bad && table_enc == TABLE_ENCODING && count_enc != HD_PE_OMIT) {
         t.entries = r.at;
         if (t.count > (limit - r.at) / ENTRY_BYTES)
@@ -279,7 +280,7 @@ int hd_eh_table_find(const struct hd_memory *memory, const struct hd_eh_table *t
     int rc = table_search(memory, t, pc, &at);
     if (rc != 0)
         return rc;
-    hd_rd_init(&r, memory, at, t->limit);
+    hd_reader_init(&r, memory, at, t->limit);
     if (record_parse(&r, t->limit, NULL, &next, &fde) != 0)
         return -EINVAL;
     if (pc < fde.start || pc >= fde.stop)

@@ -122,7 +122,7 @@ static void deref(struct machine *m, unsigned size) {
 /* 1, 2, 4, 8 bytes, of each first unsigned, then signed. */
 static uint64_t fixed_constant(struct hd_reader *r, unsigned form) {
     unsigned bytes = 1u << form / 2, unused = 64 - 8 * bytes;
-    uint64_t v = hd_rd_bytes(r, bytes);
+    uint64_t v = hd_reader_bytes(r, bytes);
     return form % 2 != 0 ? (uint64_t)((int64_t)(v << unused) >> unused) : v;
 }
 
@@ -134,11 +134,11 @@ static bool constant(struct machine *m, uint8_t op) {
     else if (op >= OP_CONST1U && op <= OP_CONST8S)
         push(m, fixed_constant(r, op - OP_CONST1U));
     else if (op == OP_ADDR)
-        push(m, hd_rd_u64(r));
+        push(m, hd_reader_u64(r));
     else if (op == OP_CONSTU)
-        push(m, hd_rd_uleb(r));
+        push(m, hd_reader_uleb(r));
     else if (op == OP_CONSTS)
-        push(m, (uint64_t)hd_rd_sleb(r));
+        push(m, (uint64_t)hd_reader_sleb(r));
     else
         return false;
     return true;
@@ -166,7 +166,7 @@ static bool unary(struct machine *m, uint8_t op) {
         push(m, pick(m, 1));
         return true;
     case OP_PICK:
-        push(m, pick(m, hd_rd_u8(r)));
+        push(m, pick(m, hd_reader_u8(r)));
         return true;
     case OP_SWAP:
         a = pop(m);
@@ -189,13 +189,13 @@ static bool unary(struct machine *m, uint8_t op) {
         return true;
     case OP_PLUS_UCONST:
         a = pop(m);
-        push(m, a + hd_rd_uleb(r));
+        push(m, a + hd_reader_uleb(r));
         return true;
     case OP_DEREF:
         deref(m, 8);
         return true;
     case OP_DEREF_SIZE:
-        deref(m, hd_rd_u8(r));
+        deref(m, hd_reader_u8(r));
         return true;
     case OP_NOP:
         return true;
@@ -278,23 +278,23 @@ static bool binary(struct machine *m, uint8_t op) {
 
 /* Branches stay inside the expression; loops end with the steps. */
 static void jump(struct machine *m, bool conditional) {
-    int16_t distance = (int16_t)hd_rd_u16(&m->r);
+    int16_t distance = (int16_t)hd_reader_u16(&m->r);
     if (conditional && pop(m) == 0)
         return;
     uint64_t to = m->r.at + (uint64_t)(int64_t)distance;
     if (to < m->code || to > m->r.end)
         fail(m, -EINVAL);
     else
-        hd_rd_seek(&m->r, to);
+        hd_reader_seek(&m->r, to);
 }
 
 static void operation(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
     if (op >= OP_BREG0 && op <= OP_BREG31)
-        push_register(m, op - OP_BREG0, hd_rd_sleb(r));
+        push_register(m, op - OP_BREG0, hd_reader_sleb(r));
     else if (op == OP_BREGX) {
-        uint64_t reg = hd_rd_uleb(r);
-        push_register(m, reg, hd_rd_sleb(r));
+        uint64_t reg = hd_reader_uleb(r);
+        push_register(m, reg, hd_reader_sleb(r));
     } else if (op == OP_BRA || op == OP_SKIP)
         jump(m, op == OP_BRA);
     else if (!constant(m, op) && !unary(m, op) && !binary(m, op))
@@ -306,7 +306,7 @@ int hd_expression(const struct hd_memory *memory, uint64_t code, uint32_t bytes,
     struct machine m;
     if (bytes > UINT64_MAX - code)
         return -EINVAL;
-    hd_rd_init(&m.r, memory, code, code + bytes);
+    hd_reader_init(&m.r, memory, code, code + bytes);
     m.regs = regs;
     m.stack = stack;
     m.code = code;
@@ -318,7 +318,7 @@ int hd_expression(const struct hd_memory *memory, uint64_t code, uint32_t bytes,
     for (unsigned steps = 0; m.r.at < m.r.end; steps++) {
         if (steps == HD_EXPRESSION_STEPS)
             return -EINVAL;
-        operation(&m, hd_rd_u8(&m.r));
+        operation(&m, hd_reader_u8(&m.r));
         if (m.r.bad)
             return -EINVAL;
         if (m.error != 0) {

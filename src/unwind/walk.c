@@ -122,7 +122,7 @@ static void unroll(struct hd_walker *w) {
     reverse(ring, end);
 }
 
-void hd_walker_frames(struct hd_walker *w, struct hd_frame *frames, uint32_t max) {
+void hd_walk_set_frames(struct hd_walker *w, struct hd_frame *frames, uint32_t max) {
     w->frames = frames;
     w->max = max;
     w->head = max - max / 2;
@@ -144,7 +144,7 @@ void hd_unwind(struct hd_unwinder *u, const struct hd_regs *regs, const uint8_t 
     w.trust = HD_TRUST_CONTEXT;
     w.trial = false;
     w.used_scan = false;
-    hd_walker_frames(&w, max > 1 ? frames : few, max > 1 ? max : 2);
+    hd_walk_set_frames(&w, max > 1 ? frames : few, max > 1 ? max : 2);
     hd_walk_run(&w);
     if (w.steps > w.max)
         unroll(&w);

@@ -43,7 +43,7 @@ static inline bool hd_pc_is_exact(uint8_t trust) {
 }
 
 /* Where frames go: max is at least 2; of more the first and last halves are kept. */
-void hd_walker_frames(struct hd_walker *w, struct hd_frame *frames, uint32_t max);
+void hd_walk_set_frames(struct hd_walker *w, struct hd_frame *frames, uint32_t max);
 
 /* Walks until w->stop is known. */
 void hd_walk_run(struct hd_walker *w);
@@ -55,7 +55,7 @@ uint8_t hd_step(struct hd_walker *w, enum hd_rule_kind kind, uint64_t start);
 /* True when `ra` can be a return address: a place after a call, in a module or in code made at run time.
  * `strict`: its instructions are looked at even where unwind tables vouch for the place. *target as in
  * hd_arch_after_call. */
-bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target);
+bool hd_walk_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target);
 
 /* Recovers the frame pointer of the frame at w->regs, whose function begins at `start` (0: not known). True:
  * regs have it. */

@@ -18,7 +18,7 @@ static enum quality try_record(struct hd_walker *w, uint64_t fp) {
     struct hd_walker t = *w;
     struct hd_frame few[2]; /* nobody looks at them */
     t.trial = true;
-    hd_walker_frames(&t, few, 2);
+    hd_walk_set_frames(&t, few, 2);
     t.step_limit = w->trial_steps_left;
     t.regs.r[HD_ARCH_FP] = fp;
     t.regs.valid |= UINT64_C(1) << HD_ARCH_FP;
@@ -60,7 +60,7 @@ bool hd_scan(struct hd_walker *w, uint64_t start) {
             break;
         /* without tables the caller is found by its own record only */
         if ((start == 0 && pair[0] != 0 && (pair[0] <= at || pair[0] >= top)) ||
-            !hd_return_is_plausible(w, hd_arch_strip(pair[1]), true, &target))
+            !hd_walk_return_is_plausible(w, hd_arch_strip(pair[1]), true, &target))
             continue;
         if (candidates++ == HD_SCAN_CANDIDATES || w->trial_steps_left == 0)
             break;

@@ -22,7 +22,7 @@ static int32_t notes_of(struct hd_walker *w, uint64_t pc, bool foreign) {
     return e != NULL && e->rule.kind == (foreign ? HD_RULE_FOREIGN : HD_RULE_NO_CFI) ? e->rule.cfa_offset : 0;
 }
 
-bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target) {
+bool hd_walk_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target) {
     *target = 0;
     if (ra < LOWEST_CODE || ra - w->stack.address < w->stack.size)
         return false;
@@ -44,7 +44,7 @@ bool hd_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint6
 static bool may_return_to(struct hd_walker *w, uint64_t ra) {
     const struct hd_modules *m = w->u->modules;
     uint64_t target;
-    return hd_return_is_plausible(w, ra, false, &target) || (m->is_code != NULL && m->is_code(m, ra));
+    return hd_walk_return_is_plausible(w, ra, false, &target) || (m->is_code != NULL && m->is_code(m, ra));
 }
 
 /* To the caller by the frame record (caller's frame pointer, return address) at `record`. HD_STEP_ON,
@@ -207,7 +207,7 @@ static uint8_t step_row(struct hd_walker *w, uint64_t start) {
 
 static bool accept(struct hd_walker *w, const struct hd_regs *next, bool strict) {
     uint64_t target;
-    if (next->pc == 0 || !hd_return_is_plausible(w, next->pc, strict, &target))
+    if (next->pc == 0 || !hd_walk_return_is_plausible(w, next->pc, strict, &target))
         return false;
     w->regs = *next;
     w->trust = HD_TRUST_FRAME_POINTER;

@@ -29,20 +29,20 @@ void hd_clock_begin(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
 /* Whether the two went apart since the last pair, by more than the rate may be wrong. */
 static bool went_apart(const struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     uint64_t since_ns = ns - c->ns;
-    uint64_t told_ns = hd_ticks_to_ns(ticks - c->ticks, c->ns_per_tick_32);
-    uint64_t off_ns = told_ns > since_ns ? told_ns - since_ns : since_ns - told_ns;
+    uint64_t stamp_ns = hd_ticks_to_ns(ticks - c->ticks, c->ns_per_tick_32);
+    uint64_t off_ns = stamp_ns > since_ns ? stamp_ns - since_ns : since_ns - stamp_ns;
     return off_ns > JUMP_NS + since_ns / SLEW + since_ns / (c->measured_ns / PAIR_NS + 1);
 }
 
 bool hd_clock_pair(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     bool better = false;
     if (c->measured_ns != 0 && went_apart(c, ticks, ns)) {
-        c->before_ticks = c->ticks + hd_ratio_32(ns - c->ns, c->ns_per_tick_32);
+        c->before_ticks = c->ticks + hd_clock_ratio_32(ns - c->ns, c->ns_per_tick_32);
         c->first_ticks = ticks;
         c->first_ns = ns;
     } else if (ns - c->first_ns > 2 * c->measured_ns && ticks != c->first_ticks) {
         c->measured_ns = ns - c->first_ns;
-        uint64_t rate = hd_ratio_32(c->measured_ns, ticks - c->first_ticks);
+        uint64_t rate = hd_clock_ratio_32(c->measured_ns, ticks - c->first_ticks);
         atomic_store_explicit(&c->ns_per_tick_32, rate, memory_order_relaxed);
         better = true;
     }

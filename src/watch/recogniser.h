@@ -30,7 +30,7 @@ struct hd_stack_tools {
     uint32_t frames_max;
     int proc_fd; /* /proc/self */
     bool ending; /* the run ends: it is the last judgement */
-    void (*tell)(void *worker, const struct hd_loop_verdict *verdict);
+    void (*send)(void *worker, const struct hd_loop_verdict *verdict);
     void *worker;
 };
 

@@ -76,13 +76,13 @@ bool hd_run_has(const struct hd_run *r) {
     return atomic_load(&change.half.phase) == HD_PHASE_RUNNING && atomic_load(&run) == r;
 }
 
-void hd_wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns) {
+void hd_run_wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns) {
     while (atomic_load(word) == is && hd_os.futex_wait((uint32_t *)word, is, until_ns, false) != -ETIMEDOUT) {
     }
 }
 
 void hd_run_wait_changed(uint64_t until_ns) {
-    hd_wait_while(&change.half.phase, HD_PHASE_CHANGING, until_ns);
+    hd_run_wait_while(&change.half.phase, HD_PHASE_CHANGING, until_ns);
 }
 
 void hd_run_wake(struct hd_run *r) {

@@ -81,6 +81,6 @@ void hd_run_wake(struct hd_run *r);
 void hd_run_wait_ready(struct hd_run *r, uint64_t until_ns);
 void hd_run_is_ready(struct hd_run *r); /* one of our threads says so */
 /* As long as the word is this, and not beyond `until_ns`. */
-void hd_wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns);
+void hd_run_wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns);
 
 #endif

@@ -10,7 +10,7 @@
 #include "watch/recogniser.h"
 
 struct hd_worker; /* worker/worker.h */
-struct hd_hang;
+struct hd_turn;
 
 #define HD_SIGNAL 23 /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
 
@@ -25,17 +25,17 @@ struct hd_settings {
     int signal;
     bool crash;                /* crashes have a report */
     bool without_paths;        /* left out of reports, and peers */
-    bool held;                 /* reports wait until the loop is beyond doubt (preload) */
+    bool deferred;             /* reports wait until the loop is beyond doubt (preload) */
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
     uint64_t launch_known_ns;  /* what is known later than this to have been a launch was none; 0: never */
     struct hd_recogniser recogniser;
     struct hd_outbox *outbox; /* for reports that the process may not write; NULL: none */
-    /* the worker: hd_note_hang, where no runner has the record when the process dies; else NULL */
-    void (*note)(struct hd_worker *worker, struct hd_hang *h, bool over);
+    /* the worker: hd_fatal_marker_update, where no runner has the record when the process dies; else NULL */
+    void (*note)(struct hd_worker *worker, struct hd_turn *h, bool over);
     char runtime[HD_RECORD_STRING]; /* for note: a folder in memory; empty: none */
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
-    bool alone;                           /* and nobody else settles them when the process ends */
+    bool exec_mode;                       /* and nobody else settles them when the process ends */
     char kept_file[5 * HD_RECORD_STRING]; /* that the worker keeps open for the program's exec; empty: none */
 };
 

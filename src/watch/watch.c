@@ -23,7 +23,7 @@ static void give_what_is_left(struct hd_watch_table *t) {
     }
 }
 
-void hd_watches_clear(struct hd_watch_table *t) {
+void hd_watch_clear_all(struct hd_watch_table *t) {
     give_what_is_left(t);
     for (unsigned i = 0; i < HD_BLOCKS - 1 && t->more[i] != NULL; i++) {
         hd_os_memory_clear(t->more[i], BLOCK_BYTES);
@@ -133,7 +133,7 @@ static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t thresho
     uint64_t ago_ns = since_ns > start_ns ? since_ns - start_ns : 0;
     uint64_t rate = atomic_load_explicit(&r->clock.ns_per_tick_32, memory_order_relaxed);
     hd_loop_init(&w->loop, &r->channel.wake, hd_os.get_tid(), r->ticks_are_tsc, rate,
-                 ticks - hd_ratio_32(ago_ns, rate), true);
+                 ticks - hd_clock_ratio_32(ago_ns, rate), true);
     uint32_t use = HD_WATCH_NEW;
     atomic_store(&w->use, HD_WATCH_NEW);
     if (atomic_load(&r->channel.closed) && atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_CLAIMED)) {
@@ -159,7 +159,7 @@ struct hd_watch *hd_watch_add(struct hd_run *r, const char *name, uint64_t thres
 
 void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w) {
     if (enter_watches(r)) {
-        hd_wait_while(&w->use, HD_WATCH_NEW, hd_os_now_ns() + HD_READY_NS);
+        hd_run_wait_while(&w->use, HD_WATCH_NEW, hd_os_now_ns() + HD_READY_NS);
         leave_watches(r);
     }
 }
@@ -178,7 +178,7 @@ static void remove_watch(struct hd_run *r, struct hd_watch *w) {
         }
         hd_run_wake(r);
         uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
-        hd_wait_while(&w->use, HD_WATCH_LEAVING, until_ns);
+        hd_run_wait_while(&w->use, HD_WATCH_LEAVING, until_ns);
         late = atomic_load(&w->use) == HD_WATCH_LEAVING;
         break;
     }

@@ -25,7 +25,7 @@ enum hd_watch_use {
 /* What the monitor keeps of a loop from one look to the next. */
 struct hd_look_state {
     struct hd_target target;
-    struct hd_life life;
+    struct hd_turn_state turn;
     struct hd_sched sched; /* at the last look */
     bool sched_valid;
     struct hd_sched begun; /* when the running turn was first seen, at begun_ns */
@@ -35,8 +35,8 @@ struct hd_look_state {
     uint64_t late_max_ns;  /* of the looks since then */
     uint64_t pause_max_ns; /* before: `target` counts anew with each turn */
     bool blocked;          /* the last sample found it blocked */
-    bool sure_told;
-    bool told;             /* the worker follows the turn that is tracked */
+    bool certain_sent;
+    bool followed;         /* the worker follows the turn that is tracked */
     bool launched;         /* it was idle once */
     hangdog_state state;   /* in which the turn that runs was last looked at */
     uint64_t resumed;      /* of the loop, as seen at the last look */
@@ -49,8 +49,8 @@ struct hd_look_state {
     uint64_t tracked_turn; /* ticks, while TRACKED is set; 0 */
     /* its time up to summed_ns; of the loop's busy ticks, busy_ns has summed_ticks */
     uint64_t busy_ns, idle_ns, summed_ns, summed_ticks;
-    uint64_t told_ns;    /* busy in the last sum that had turns, by the counter */
-    uint64_t stopped_ns; /* of the record: so much of it is taken off, or was there before */
+    uint64_t last_busy_ns; /* busy in the last sum that had turns, by the counter */
+    uint64_t stopped_ns;   /* of the record: so much of it is taken off, or was there before */
     uint64_t next_ns;
 };
 
@@ -59,7 +59,7 @@ struct hd_watch {
     struct hd_loop loop;         /* first: the public handle */
     _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the leaver */
     _Atomic uint64_t changed_ns; /* the worker: when a sample last differed from the one before it */
-    _Atomic bool asked_again; /* the same: of each sample something is asked, also of those that are alike */
+    _Atomic bool wants_equal; /* the same: of each sample something is asked, also of those that are alike */
     /* the worker's: where the duration of the hang that began then is kept current; NULL: nowhere */
     _Atomic uint64_t *_Atomic note;
     _Atomic uint64_t note_start_ns;
@@ -119,6 +119,6 @@ void hd_watch_remove(struct hd_run *r, struct hd_watch *w);
  * left the thread's stack. */
 void hd_watch_leave_stopped(void);
 /* Before the next run; what threads have left is given back. No thread is at the watches. */
-void hd_watches_clear(struct hd_watch_table *t);
+void hd_watch_clear_all(struct hd_watch_table *t);
 
 #endif

@@ -53,8 +53,8 @@ static uint32_t unwind(struct hd_worker *k, const struct hd_crash *crash, struct
 
 /* The hang that was open takes the crash's place: one report has both. */
 static void take_over(struct hd_worker *k, struct hd_report *r, uint64_t at_ns) {
-    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
-        struct hd_hang *h = &k->hang[i];
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
+        struct hd_turn *h = &k->turn[i];
         uint64_t age_ns = at_ns - h->start_ns;
         if (!h->used || at_ns < h->start_ns || age_ns < h->threshold_ns) {
             continue;

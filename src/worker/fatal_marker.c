@@ -43,7 +43,7 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
 /* After the report is written: a note without one is swept. Nobody sees it before it is locked; what is left
  * of one that a sweeper took meanwhile, or of a process that died here, is a temporary file as any. The next
  * update tries again. */
-static void leave(struct hd_worker *k, struct hd_hang *h, const char *name) {
+static void leave(struct hd_worker *k, struct hd_turn *h, const char *name) {
     char temp[HD_SPOOL_NAME_BYTES];
     hd_spool_name(temp, h->id, HD_SPOOL_TEMP);
     int fd = hd_os.open_at(k->spool.dir_fd, temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -60,13 +60,13 @@ static void leave(struct hd_worker *k, struct hd_hang *h, const char *name) {
     }
 }
 
-static uint8_t *page_of(struct hd_worker *k, const struct hd_hang *h) {
-    return k->notes[h - k->hang];
+static uint8_t *page_of(struct hd_worker *k, const struct hd_turn *h) {
+    return k->notes[h - k->turn];
 }
 
 /* From here on each look stores the duration there. Written before it is mapped: a page for which a file has
  * no room is the end of who touches it. */
-static void map_note(struct hd_worker *k, struct hd_hang *h, const char *name) {
+static void map_note(struct hd_worker *k, struct hd_turn *h, const char *name) {
     struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = k->runtime_fd >= 0 ? hd_os.open_at(k->runtime_fd, name, flags, 0600) : -1;
@@ -76,24 +76,24 @@ static void map_note(struct hd_worker *k, struct hd_hang *h, const char *name) {
         return;
     }
     uint8_t *page = page_of(k, h);
-    if (hd_os_memory_of_file(page, HD_NOTE_BYTES, h->mapped - 1) == 0) {
+    if (hd_os_memory_of_file(page, HD_FATAL_MARKER_BYTES, h->mapped - 1) == 0) {
         atomic_store_explicit(&w->note_start_ns, h->start_ns, memory_order_relaxed);
         atomic_store_explicit(&w->note, (_Atomic uint64_t *)(void *)page, memory_order_release);
     }
 }
 
 /* The monitor may be at it just now: memory takes the file's place. */
-static void unmap_note(struct hd_worker *k, const struct hd_hang *h) {
+static void unmap_note(struct hd_worker *k, const struct hd_turn *h) {
     struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(k, h);
     atomic_compare_exchange_strong(&w->note, &page, NULL);
-    (void)hd_os_memory_of_file(page_of(k, h), HD_NOTE_BYTES, -1);
+    (void)hd_os_memory_of_file(page_of(k, h), HD_FATAL_MARKER_BYTES, -1);
     if (h->mapped != h->note) {
         hd_os_close(h->mapped - 1);
     }
 }
 
-void hd_note_hang(struct hd_worker *k, struct hd_hang *h, bool over) {
+void hd_fatal_marker_update(struct hd_worker *k, struct hd_turn *h, bool over) {
     char name[HD_SPOOL_NAME_BYTES];
     hd_spool_name(name, h->id, HD_SPOOL_OPEN);
     if (!over && h->note == 0) {

@@ -23,7 +23,7 @@ static void cut_line(char *text) {
 
 /* The value behind `key`, up to the line's end; empty when it is not there. */
 static void find_value(const char *text, const char *key, char *out, size_t size) {
-    const char *p = hd_find_line(text, key);
+    const char *p = hd_proc_find_line(text, key);
     struct hd_text t;
     hd_text_init(&t, out, size);
     for (; p != NULL && (*p == ' ' || *p == '"'); p++) {
@@ -34,13 +34,13 @@ static void find_value(const char *text, const char *key, char *out, size_t size
 
 static uint64_t number(const char *text) {
     uint64_t v;
-    hd_take_number(text, &v);
+    hd_proc_take_number(text, &v);
     return v;
 }
 
-void hd_process_figures(struct hd_worker *k) {
+void hd_host_read_process(struct hd_worker *k) {
     char text[4096], value[32];
-    hd_read_text(k->probe.proc_fd, "status", text, sizeof text);
+    hd_proc_read(k->probe.proc_fd, "status", text, sizeof text);
     find_value(text, "VmRSS:\t", value, sizeof value);
     k->rss_bytes = number(value) * 1024;
     find_value(text, "TracerPid:\t", value, sizeof value);
@@ -49,22 +49,22 @@ void hd_process_figures(struct hd_worker *k) {
 
 static void fill_host(struct hd_worker *k) {
     char text[2048], value[32];
-    hd_read_text(AT_FDCWD, "/etc/os-release", text, sizeof text);
+    hd_proc_read(AT_FDCWD, "/etc/os-release", text, sizeof text);
     find_value(text, "PRETTY_NAME=", k->os_version, sizeof k->os_version);
-    hd_read_text(AT_FDCWD, "/proc/sys/kernel/osrelease", k->kernel, sizeof k->kernel);
+    hd_proc_read(AT_FDCWD, "/proc/sys/kernel/osrelease", k->kernel, sizeof k->kernel);
     cut_line(k->kernel);
-    hd_read_text(AT_FDCWD, "/proc/meminfo", text, sizeof text);
+    hd_proc_read(AT_FDCWD, "/proc/meminfo", text, sizeof text);
     find_value(text, "MemTotal:", value, sizeof value);
     k->host.memory_bytes = number(value) * 1024;
-    hd_read_text(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof text);
-    k->host.cpus = (int)hd_count_listed(text);
+    hd_proc_read(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof text);
+    k->host.cpus = (int)hd_proc_count_listed(text);
     k->host.os_version = k->os_version[0] != '\0' ? k->os_version : NULL;
     k->host.kernel = k->kernel[0] != '\0' ? k->kernel : NULL;
 }
 
 static void fill_app(struct hd_worker *k) {
     char path[512];
-    hd_program_path(path, sizeof path);
+    hd_image_program_path(path, sizeof path);
     hd_text_base_name(k->executable, sizeof k->executable, path);
     const struct hd_settings *s = &k->run->settings;
     k->app = (struct hd_app){.name = s->app_name[0] != '\0' ? s->app_name : k->executable,

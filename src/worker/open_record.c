@@ -8,7 +8,7 @@
 #include "worker/worker.h"
 
 /* The record tells of this hang, as far as it is known, and the monitor keeps it current. */
-static void give_record(struct hd_run *run, const struct hd_hang *h) {
+static void give_record(struct hd_run *run, const struct hd_turn *h) {
     struct hd_record *r = run->record;
     atomic_store_explicit(&r->hang_open, HD_RECORD_NO_HANG, memory_order_release);
     atomic_store_explicit(&run->channel.open_loop, h->loop, memory_order_relaxed);
@@ -21,7 +21,7 @@ static void give_record(struct hd_run *run, const struct hd_hang *h) {
 }
 
 /* Before the report is written: a process that dies meanwhile leaves the truth in the record. */
-void hd_recorded_open(struct hd_run *run, const struct hd_hang *h, bool complete) {
+void hd_open_record_update(struct hd_run *run, const struct hd_turn *h, bool complete) {
     struct hd_record *r = run->record;
     uint32_t open = atomic_load_explicit(&r->hang_open, memory_order_relaxed);
     if (complete) {
@@ -40,14 +40,14 @@ void hd_recorded_open(struct hd_run *run, const struct hd_hang *h, bool complete
 
 /* Its last report is on disk, or is withheld: the longest of the others that are open has the record, and a
  * launch, which may be none, only where there is nothing else. */
-void hd_recorded_closed(const struct hd_worker *k, const struct hd_hang *h) {
+void hd_open_record_close(const struct hd_worker *k, const struct hd_turn *h) {
     struct hd_record *r = k->run->record;
-    const struct hd_hang *next = NULL;
+    const struct hd_turn *next = NULL;
     if (memcmp(r->open_id, h->id, sizeof r->open_id) != 0) {
         return;
     }
     atomic_store_explicit(&r->hang_open, HD_RECORD_NO_HANG, memory_order_release);
-    for (const struct hd_hang *o = k->hang; o < k->hang + HD_HANGS_MAX; o++) {
+    for (const struct hd_turn *o = k->turn; o < k->turn + HD_TURNS_MAX; o++) {
         bool launch = o->state == HANGDOG_STATE_LAUNCH;
         if (o == h || !o->used || !o->opened) {
             continue;

@@ -39,9 +39,9 @@ static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, in
     k->threads = k->threads_left_out = k->thread_frames_used = 0;
     add_tid(k, first_tid, monitor_tid);
     add_tid(k, watched_tid, monitor_tid); /* it is another one to a hang that another loop has */
-    struct hd_tasks tasks;
-    hd_tasks_begin(&tasks, k->probe.proc_fd);
-    for (int tid; (tid = hd_tasks_next(&tasks)) != 0;) {
+    struct hd_proc_tasks tasks;
+    hd_proc_tasks_start(&tasks, k->probe.proc_fd);
+    for (int tid; (tid = hd_proc_tasks_next(&tasks)) != 0;) {
         add_tid(k, tid, monitor_tid);
     }
     unsigned at = 0;
@@ -54,7 +54,7 @@ static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, in
 
 static void read_name(const struct hd_worker *k, struct hd_thread_record *r) {
     char comm[sizeof r->name + 1];
-    long n = hd_read_task(k->probe.proc_fd, r->tid, "comm", comm, sizeof comm);
+    long n = hd_proc_read_task(k->probe.proc_fd, r->tid, "comm", comm, sizeof comm);
     comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
     memcpy(r->name, comm, sizeof r->name);
 }
@@ -196,7 +196,7 @@ bool hd_thread_stands_still(int tid, const struct hd_sched *since) {
 }
 
 /* They were read one after the other: a lock that goes from hand to hand meanwhile looks like a ring. */
-void hd_threads_find_deadlock(struct hd_worker *k, struct hd_hang *h) {
+void hd_threads_find_deadlock(struct hd_worker *k, struct hd_turn *h) {
     struct hd_waits_for edges[HD_THREADS_MAX];
     struct hd_cause cause;
     uint32_t count = 0;

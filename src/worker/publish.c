@@ -67,7 +67,7 @@ static bool day_allows(struct hd_worker *k) {
         if (hd_spool_count_last(&k->spool, DAY_NS, &k->day_count) != 0) {
             k->day_count = 0;
         }
-        k->day_count += k->held_count; /* not yet by their names */
+        k->day_count += k->deferred_count; /* not yet by their names */
         k->day_checked_ns = now_ns;
     }
     return k->day_count < k->run->settings.reports_per_day;
@@ -76,7 +76,7 @@ static bool day_allows(struct hd_worker *k) {
 /* ---- the document --------------------------------------------------------------------------- */
 
 /* A hang that ends while the program goes on was in none after all: a lock with a time limit gave up. */
-static void fill_deadlock(const struct hd_run *r, const struct hd_hang *h, bool complete,
+static void fill_deadlock(const struct hd_run *r, const struct hd_turn *h, bool complete,
                           struct hd_cause *cause) {
     bool ended = complete && !atomic_load_explicit(&r->channel.stopping, memory_order_relaxed);
     if (h->deadlock_count != 0 && cause->kind == HD_CAUSE_LOCK && !ended) {
@@ -86,7 +86,7 @@ static void fill_deadlock(const struct hd_run *r, const struct hd_hang *h, bool 
     }
 }
 
-static void fill_cost(const struct hd_worker *k, const struct hd_hang *h, struct hd_monitor_cost *out) {
+static void fill_cost(const struct hd_worker *k, const struct hd_turn *h, struct hd_monitor_cost *out) {
     *out = (struct hd_monitor_cost){
         .samples = h->cost.samples - h->cost_before.samples,
         .interrupted_syscalls = h->cost.interrupted_syscalls - h->cost_before.interrupted_syscalls,
@@ -101,13 +101,13 @@ static void fill_cost(const struct hd_worker *k, const struct hd_hang *h, struct
 }
 
 /* Of one processor, since the turn began to be followed. */
-static double process_percent(const struct hd_hang *h) {
+static double process_percent(const struct hd_turn *h) {
     uint64_t cpu_ns = h->process_cpu_ns - h->process_cpu_before_ns;
     bool known = h->process_cpu_ns != 0 && h->duration_ns >= h->tracked_age_ns + CPU_SPAN_NS;
     return known ? 100 * (double)cpu_ns / (double)(h->duration_ns - h->tracked_age_ns) : -1;
 }
 
-static enum hd_report_kind kind_of(const struct hd_hang *h) {
+static enum hd_report_kind kind_of(const struct hd_turn *h) {
     if (h->state == HANGDOG_STATE_LAUNCH) {
         return HD_REPORT_LAUNCH;
     }
@@ -119,7 +119,7 @@ static enum hd_report_kind kind_of(const struct hd_hang *h) {
 
 /* The newest sample that met the whole hot stack: what is told of how that was taken. Where no sample had a
  * stack, the newest of the hang: the last one that was taken may have come after its end. */
-static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h, const struct hd_hot_path *hot) {
+static const struct hd_timeline_entry *hot_sample(const struct hd_turn *h, const struct hd_hot_path *hot) {
     for (uint32_t i = h->timeline_count; i > 0 && i + HD_TIMELINE > h->timeline_count; i--) {
         const struct hd_timeline_entry *e = &h->timeline[(i - 1) % HD_TIMELINE];
         if (hot->count == 0) {
@@ -134,7 +134,7 @@ static const struct hd_timeline_entry *hot_sample(const struct hd_hang *h, const
     return NULL;
 }
 
-static void fill(struct hd_worker *k, struct hd_hang *h, const struct hd_hot_path *path,
+static void fill(struct hd_worker *k, struct hd_turn *h, const struct hd_hot_path *path,
                  struct hd_report *r) {
     const struct hd_timeline_entry *hot = hot_sample(h, path);
     *r = (struct hd_report){
@@ -182,44 +182,44 @@ static bool is_of_rights(int rc) {
 }
 
 /* False: it would be held, and so many are held that nobody would remember to release or withdraw it. */
-static bool write_out(struct hd_worker *k, struct hd_hang *h, const struct hd_report *r) {
+static bool write_out(struct hd_worker *k, struct hd_turn *h, const struct hd_report *r) {
     const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop); /* or, by now, another thread's */
     bool sure = atomic_load_explicit(&w->loop.sure, memory_order_acquire);
-    h->shown |= !k->run->settings.held || (sure && w->generation == h->generation);
-    bool held = !h->shown, was = hd_unhold(k, h);
-    if (!held && was) { /* sure since it was written last: one file, which is replaced */
+    h->published |= !k->run->settings.deferred || (sure && w->generation == h->generation);
+    bool deferred = !h->published, was = hd_deferred_remove(k, h);
+    if (!deferred && was) { /* sure since it was written last: one file, which is replaced */
         hd_spool_release(&k->spool, h->id);
     }
-    if (held && k->held_count == HD_HELD_MAX) {
+    if (deferred && k->deferred_count == HD_DEFERRED_MAX) {
         return false;
     }
-    int rc = hd_spool_write(&k->spool, r, k->scratch, held);
-    if (is_of_rights(rc) && !held && k->run->settings.outbox != NULL) {
+    int rc = hd_spool_write(&k->spool, r, k->scratch, deferred);
+    if (is_of_rights(rc) && !deferred && k->run->settings.outbox != NULL) {
         rc = hd_outbox_write(k->run->settings.outbox, r, k->scratch);
     }
     atomic_fetch_add_explicit(&k->run->record->reports, rc == 0, memory_order_relaxed);
-    if (held && (rc == 0 || was)) {
-        hd_hold(k, h);
+    if (deferred && (rc == 0 || was)) {
+        hd_deferred_add(k, h);
     }
     if (rc != 0) {
         atomic_fetch_add_explicit(&k->run->record->spool_failed, r->complete, memory_order_relaxed);
         int32_t none = 0; /* the first failure says more than those that follow from it */
         atomic_compare_exchange_strong(&k->run->record->spool_error, &none, -rc);
     }
-    hd_note_dropped(k);
+    hd_deferred_count_dropped(k);
     return true;
 }
 
 /* A turn that ended while the program runs on ended in its loop's own wait: that was the loop. */
-static bool is_unsure(const struct hd_run *r, const struct hd_hang *h, bool complete) {
+static bool is_unsure(const struct hd_run *r, const struct hd_turn *h, bool complete) {
     const struct hd_watch *w = hd_watch_at(&r->watches, h->loop);
     bool certain =
         w->generation == h->generation && atomic_load_explicit(&w->loop.sure, memory_order_acquire);
-    return r->settings.held && !certain &&
+    return r->settings.deferred && !certain &&
            (!complete || atomic_load_explicit(&r->channel.stopping, memory_order_relaxed));
 }
 
-void hd_publish(struct hd_worker *k, struct hd_hang *h, bool complete) {
+void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
     struct hd_report r;
     struct hd_cause cause;
     struct hd_monitor_cost cost;
@@ -232,7 +232,7 @@ void hd_publish(struct hd_worker *k, struct hd_hang *h, bool complete) {
         hd_cause_forget_paths(&k->sums);
     }
     hd_cause_decide(&k->sums, &cause);
-    uint64_t faults = hd_major_faults(k->probe.proc_fd, h->tid); /* the thread may be gone */
+    uint64_t faults = hd_proc_stat_major_faults(k->probe.proc_fd, h->tid); /* the thread may be gone */
     cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
     uint64_t throttled_ns = hd_throttled_ns(&k->probe) - h->throttled_before_ns; /* of all its CPUs */
     cause.throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
@@ -242,79 +242,79 @@ void hd_publish(struct hd_worker *k, struct hd_hang *h, bool complete) {
     r.monitor = &cost;
     r.complete = complete;
     r.unsure = is_unsure(k->run, h, complete);
-    r.fingerprint = hd_fingerprint(k, &hot, &cause);
+    r.fingerprint = hd_repeat_fingerprint(k, &hot, &cause);
     bool first = h->written_age_ns == 0;
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
-    hd_recorded_open(k->run, h, complete);
-    uint64_t made = hd_fingerprint_made(k, &hot);
-    if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_made &&
+    hd_open_record_update(k->run, h, complete);
+    uint64_t made = hd_repeat_jit_fingerprint(k, &hot);
+    if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_jit &&
         hd_spool_has(&k->spool, k->before_id)) {
         r.brief = true;
         memcpy(r.repeat_of, k->before_id, sizeof r.repeat_of);
     }
-    if (first && !h->kept) {
-        h->kept = day_allows(k);
-        k->day_count += h->kept;
+    if (first && !h->within_caps) {
+        h->within_caps = day_allows(k);
+        k->day_count += h->within_caps;
     }
     if (complete && k->run->settings.note != NULL) {
         k->run->settings.note(k, h,
                               true); /* before the disk has the rest: who exits meanwhile did not die in it */
     }
-    bool allowed = h->kept && (!complete || bucket_allows(k, r.fingerprint)) && write_out(k, h, &r);
+    bool allowed = h->within_caps && (!complete || bucket_allows(k, r.fingerprint)) && write_out(k, h, &r);
     if (allowed) {
         k->suppressed = complete ? 0 : k->suppressed; /* else what takes its place tells them too */
     } else if (complete) {
-        if (h->kept) {
-            hd_withdraw(k, h->id);
+        if (h->within_caps) {
+            hd_deferred_withdraw(k, h->id);
         }
         k->suppressed++;
         hd_record_add_suppressed(k->run->record, h->duration_ns);
     }
     if (complete) {
-        hd_recorded_closed(k, h);
+        hd_open_record_close(k, h);
     }
     if (!complete && allowed && k->run->settings.note != NULL) {
         k->run->settings.note(k, h, false);
     }
     if (complete && allowed && !r.brief) { /* a repeat is of the whole report, not of the repeat before */
         k->before_fingerprint = r.fingerprint;
-        k->before_made = made;
+        k->before_jit = made;
         memcpy(k->before_id, h->id, sizeof k->before_id);
     }
 }
 
-void hd_publish_withdraw(struct hd_worker *k, struct hd_hang *h) {
+void hd_publish_withdraw(struct hd_worker *k, struct hd_turn *h) {
     if (k->run->settings.note != NULL) {
         k->run->settings.note(k, h, true);
     }
-    hd_withdraw(k, h->id);
-    hd_unhold(k, h);
+    hd_deferred_withdraw(k, h->id);
+    hd_deferred_remove(k, h);
     atomic_fetch_add_explicit(&k->run->record->withdrawn, 1, memory_order_relaxed);
-    hd_recorded_closed(k, h);
+    hd_open_record_close(k, h);
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
 void hd_publish_session(struct hd_worker *k) {
     struct hd_record *c = k->run->record;
-    if (k->run->settings.alone && atomic_load(&k->run->channel.leaving)) {
-        hd_held_settle(k);
+    if (k->run->settings.exec_mode && atomic_load(&k->run->channel.leaving)) {
+        hd_deferred_settle(k);
         if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP) {
-            atomic_store(&c->told, 1);
+            atomic_store(&c->session_written, 1);
             return;
         }
-    } else if (k->run->settings.held) {
+    } else if (k->run->settings.deferred) {
         return; /* the runner writes it, whatever ended the program */
     }
     struct hd_session s;
     struct hd_monitor_cost cost;
     hd_spool_make_room(&k->spool);
-    hd_note_dropped(k);
+    hd_deferred_count_dropped(k);
     uint64_t now_ns = hd_os_now_ns();
     hd_record_foreground(c, false, now_ns);
     hd_session_fill(c, now_ns - c->options.started_ns, &s, &cost);
     if (s.turns == 0 && s.hangs == 0) {
-        atomic_store(&c->told, 1);
+        atomic_store(&c->session_written, 1);
         return; /* a run without a loop */
     }
     struct hd_report r = {.kind = HD_REPORT_SESSION,
@@ -332,5 +332,6 @@ void hd_publish_session(struct hd_worker *k) {
     if (rc != 0) {
         atomic_store_explicit(&c->spool_error, -rc, memory_order_relaxed);
     }
-    atomic_store(&c->told, rc == 0); /* not before: else the next start would not write it either */
+    atomic_store(&c->session_written,
+                 rc == 0); /* not before: else the next start would not write it either */
 }

@@ -16,12 +16,12 @@ static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_fr
     int index = hd_modules_at_or_gone(&k->modules, hd_frame_lookup_pc(f));
     if (f->script != 0) {
         const char *name = hd_script_name(&k->scripts, f), *file = hd_script_file(&k->scripts, f);
-        *used = !own_only || !(hd_path_is_the_systems(file) || file[0] == '<' || file[0] == '\0' ||
+        *used = !own_only || !(hd_module_path_is_system(file) || file[0] == '<' || file[0] == '\0' ||
                                strncmp(file, "node:", 5) == 0);
         return *used ? hd_hash(hd_hash(hash, name, strlen(name) + 1), file, strlen(file) + 1) : hash;
     }
     *used = false;
-    if (index < 0 || f->start == 0 || (own_only && hd_module_is_the_systems(&k->modules, (uint32_t)index))) {
+    if (index < 0 || f->start == 0 || (own_only && hd_module_is_system(&k->modules, (uint32_t)index))) {
         return hash;
     }
     const struct hd_module *mod = &k->modules.module[index];
@@ -31,7 +31,8 @@ static uint64_t mix_frame(struct hd_worker *k, uint64_t hash, const struct hd_fr
     return hd_hash(hash, &start, sizeof start);
 }
 
-uint64_t hd_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot, const struct hd_cause *cause) {
+uint64_t hd_repeat_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot,
+                               const struct hd_cause *cause) {
     if (hot->count == 0) {
         return 0;
     }
@@ -52,7 +53,7 @@ uint64_t hd_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot, cons
     return hash;
 }
 
-uint64_t hd_fingerprint_made(struct hd_worker *k, const struct hd_hot_path *hot) {
+uint64_t hd_repeat_jit_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot) {
     uint64_t hash = hot->count != 0 ? HD_HASH_BEGIN : 0;
     for (uint32_t i = hot->count; i > 0; i--) {
         const struct hd_frame *f = &k->pool.node[hot->node[i - 1]].frame;

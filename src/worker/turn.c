@@ -10,35 +10,35 @@
 #include "os/linux/proc_stat.h"
 #include "record/uuid.h"
 
-struct hd_hang *hd_hang_of(struct hd_worker *k, const struct hd_message *msg) {
-    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
-        if (k->hang[i].used && k->hang[i].loop == msg->loop && k->hang[i].generation == msg->generation) {
-            return &k->hang[i];
+struct hd_turn *hd_turn_find(struct hd_worker *k, const struct hd_message *msg) {
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
+        if (k->turn[i].used && k->turn[i].loop == msg->loop && k->turn[i].generation == msg->generation) {
+            return &k->turn[i];
         }
     }
     return NULL;
 }
 
-void hd_hang_open(struct hd_hang *h, uint64_t from_wall_ns) {
+void hd_turn_open(struct hd_turn *h, uint64_t from_wall_ns) {
     h->opened = true;
     hd_uuid_make_at(h->id, h->start_wall_ns > from_wall_ns ? h->start_wall_ns : from_wall_ns);
 }
 
-void hd_hang_free(struct hd_hang *h) {
+void hd_turn_free(struct hd_turn *h) {
     hd_tree_free(&h->tree);
     h->used = false;
 }
 
-struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg) {
-    struct hd_hang *h = hd_hang_of(k, msg);
-    for (unsigned i = 0; h == NULL && i < HD_HANGS_MAX; i++) {
-        h = !k->hang[i].used ? &k->hang[i] : NULL;
+struct hd_turn *hd_turn_begin(struct hd_worker *k, const struct hd_message *msg) {
+    struct hd_turn *h = hd_turn_find(k, msg);
+    for (unsigned i = 0; h == NULL && i < HD_TURNS_MAX; i++) {
+        h = !k->turn[i].used ? &k->turn[i] : NULL;
     }
     if (h == NULL) {
         return NULL;
     }
     if (h->used) {
-        hd_hang_free(h);
+        hd_turn_free(h);
     }
     memset(h, 0, sizeof *h);
     hd_tree_init(&h->tree, &k->pool);
@@ -50,9 +50,9 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
         uint64_t since_ns = atomic_load_explicit(&w->since_ns, memory_order_relaxed);
         h->unseen_ns = since_ns > msg->at_ns ? since_ns - msg->at_ns : 0;
         h->tree.time_ns = h->unseen_ns;
-        hd_cause_add(&h->sums, &(struct hd_evidence){.for_ns = h->unseen_ns,
-                                                     .state = HD_RUN_GONE,
-                                                     .syscall_nr = HD_SYSCALL_NONE});
+        hd_cause_add(
+            &h->sums,
+            &(struct hd_probe){.for_ns = h->unseen_ns, .state = HD_RUN_GONE, .syscall_nr = HD_SYSCALL_NONE});
     }
     h->tid = msg->tid;
     uint64_t now_ns = hd_os_now_ns();
@@ -70,7 +70,7 @@ struct hd_hang *hd_hang_begin(struct hd_worker *k, const struct hd_message *msg)
     h->cost_before = msg->cost;
     h->cpu_before_ns = msg->cpu_ns;
     h->throttled_before_ns = hd_throttled_ns(&k->probe);
-    h->faults_before = hd_major_faults(k->probe.proc_fd, h->tid);
+    h->faults_before = hd_proc_stat_major_faults(k->probe.proc_fd, h->tid);
     h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
     h->tracked_age_ns = msg->duration_ns;
     h->process_cpu_before_ns = msg->process_cpu_ns;
@@ -87,9 +87,9 @@ static bool found_blocked(uint8_t state) {
 
 /* Time that it was blocked between two samples goes to what a sample near found it blocked on. Where none
  * did, it is of the whole, and no kind's: on what it waited nobody saw. */
-static void charge_between(struct hd_hang *h) {
+static void charge_between(struct hd_turn *h) {
     if (h->between_ns > 0 && h->blocked.for_ns > 0) {
-        struct hd_evidence e = h->blocked;
+        struct hd_probe e = h->blocked;
         e.for_ns = h->between_ns;
         e.cpu_ns = e.delay_ns = 0;
         h->sums.total_ns -= h->between_ns;
@@ -103,7 +103,7 @@ static void charge_between(struct hd_hang *h) {
  * nothing of the time in which, as the figures tell, it neither ran nor waited for a processor: it was
  * blocked, and ran again by the next look. Before the figures it is taken to have run as much as after. One
  * that waits for a processor has a delay that they do not tell yet. */
-static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, uint64_t covered_ns,
+static void weigh(struct hd_turn *h, struct hd_probe *e, uint64_t ns, uint64_t covered_ns,
                   const struct hd_sched *from, const struct hd_sched *to, uint8_t state) {
     bool known = from != NULL && to != NULL && hd_sched_known(from) && hd_sched_known(to);
     e->for_ns = ns;
@@ -111,9 +111,9 @@ static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, uint64_
     e->delay_ns = known && to->delay_ns > from->delay_ns ? to->delay_ns - from->delay_ns : 0;
     bool left = known && (to->slices != from->slices || found_blocked(state)); /* slices count its returns */
     if (found_running(e->state) && left && state != HD_RUN_RUNNABLE) {
-        uint64_t told_ns = e->cpu_ns + e->delay_ns;
-        if (told_ns < covered_ns) {
-            e->for_ns = (uint64_t)((double)told_ns / (double)covered_ns * (double)ns);
+        uint64_t known_ns = e->cpu_ns + e->delay_ns;
+        if (known_ns < covered_ns) {
+            e->for_ns = (uint64_t)((double)known_ns / (double)covered_ns * (double)ns);
             h->between_ns += ns - e->for_ns;
             h->sums.total_ns += ns - e->for_ns;
         }
@@ -122,7 +122,7 @@ static void weigh(struct hd_hang *h, struct hd_evidence *e, uint64_t ns, uint64_
 }
 
 /* A stop that came while the newest sample was taken, and is known only now: the one before has its time. */
-static void take_back(struct hd_hang *h, uint64_t ns) {
+static void take_back(struct hd_turn *h, uint64_t ns) {
     if (h->timeline_count > 1) {
         struct hd_timeline_entry *e = &h->timeline[(h->timeline_count - 2) % HD_TIMELINE];
         ns = ns < e->for_ns ? ns : e->for_ns;
@@ -133,15 +133,15 @@ static void take_back(struct hd_hang *h, uint64_t ns) {
 }
 
 /* The newest sample's time is known now: until `until_ns`, when the thread was found in `state`. */
-static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, const struct hd_sched *sched,
+static void settle(struct hd_turn *h, uint64_t until_ns, uint64_t excluded_ns, const struct hd_sched *sched,
                    uint8_t state) {
     struct hd_last_sample *last = &h->last;
     if (!last->valid || until_ns <= last->at_ns) {
         return;
     }
     uint64_t ns = until_ns - last->at_ns;
-    uint64_t stopped_ns = excluded_ns > h->excluded_told_ns ? excluded_ns - h->excluded_told_ns : 0;
-    h->excluded_told_ns = excluded_ns;
+    uint64_t stopped_ns = excluded_ns > h->excluded_known_ns ? excluded_ns - h->excluded_known_ns : 0;
+    h->excluded_known_ns = excluded_ns;
     if (stopped_ns > ns) {
         take_back(h, stopped_ns - ns);
     }
@@ -155,21 +155,21 @@ static void settle(struct hd_hang *h, uint64_t until_ns, uint64_t excluded_ns, c
 
 /* Time from the turn's start to its first sample: of the stack, what that saw is the best guess there is; of
  * the processor, the figures tell. What the turn took before it was watched is no function's. */
-static void settle_start(struct hd_hang *h, uint64_t excluded_ns) {
+static void settle_start(struct hd_turn *h, uint64_t excluded_ns) {
     uint64_t from_ns = h->start_ns + h->unseen_ns;
     if (h->last.at_ns > from_ns) {
         uint64_t ns = h->last.at_ns - from_ns;
         ns = excluded_ns < ns ? ns - excluded_ns : 0;
         hd_tree_charge(&h->tree, h->last.leaf, ns);
         h->before_ns = ns;
-        struct hd_evidence e = h->last.evidence;
+        struct hd_probe e = h->last.evidence;
         uint64_t uncovered_ns = h->begun_ns > from_ns ? h->begun_ns - from_ns : 0;
         weigh(h, &e, ns, ns > uncovered_ns ? ns - uncovered_ns : 0, h->begun_known ? &h->begun : NULL,
               &h->last.sched, h->last.state);
     }
 }
 
-static void note(struct hd_hang *h) {
+static void note(struct hd_turn *h) {
     h->timeline[h->timeline_count++ % HD_TIMELINE] =
         (struct hd_timeline_entry){.at_ns = h->last.at_ns,
                                    .leaf = h->last.leaf,
@@ -181,14 +181,14 @@ static void note(struct hd_hang *h) {
     h->taken++;
 }
 
-void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_t excluded_ns) {
+void hd_turn_add(struct hd_turn *h, const struct hd_last_sample *sample, uint64_t excluded_ns) {
     bool first = !h->last.valid;
     settle(h, sample->at_ns, excluded_ns, &sample->sched, sample->state);
     h->last = *sample;
     note(h);
     if (first) {
         settle_start(h, excluded_ns);
-        h->excluded_told_ns = excluded_ns;
+        h->excluded_known_ns = excluded_ns;
     }
     if (found_blocked(sample->state)) {
         h->blocked = sample->evidence;
@@ -197,7 +197,7 @@ void hd_hang_add(struct hd_hang *h, const struct hd_last_sample *sample, uint64_
     }
 }
 
-bool hd_hang_differs(struct hd_hang *h, const struct hd_last_sample *sample) {
+bool hd_turn_differs(struct hd_turn *h, const struct hd_last_sample *sample) {
     if (sample->way == HD_WAY_KERNEL) {
         return false;
     }
@@ -207,7 +207,7 @@ bool hd_hang_differs(struct hd_hang *h, const struct hd_last_sample *sample) {
     return differs;
 }
 
-void hd_hang_answer(struct hd_hang *h, const struct hd_last_sample *answer) {
+void hd_turn_answer(struct hd_turn *h, const struct hd_last_sample *answer) {
     uint32_t first = h->timeline_count > HD_TIMELINE ? h->timeline_count - HD_TIMELINE : 0;
     for (uint32_t i = first; i < h->timeline_count; i++) {
         struct hd_timeline_entry *e = &h->timeline[i % HD_TIMELINE];
@@ -235,7 +235,7 @@ void hd_hang_answer(struct hd_hang *h, const struct hd_last_sample *answer) {
 
 /* The turn had ended, as is known only now, before its newest samples: what they saw is none of it. What is
  * left of a ring that had come round is put in order. */
-static void cut(struct hd_hang *h, uint64_t end_ns, uint64_t excluded_ns) {
+static void cut(struct hd_turn *h, uint64_t end_ns, uint64_t excluded_ns) {
     struct hd_timeline_entry left[HD_TIMELINE];
     uint32_t have = h->timeline_count < HD_TIMELINE ? h->timeline_count : HD_TIMELINE;
     uint32_t first = h->timeline_count - have;
@@ -256,7 +256,7 @@ static void cut(struct hd_hang *h, uint64_t end_ns, uint64_t excluded_ns) {
     hd_cause_limit(&h->sums, took_ns > excluded_ns ? took_ns - excluded_ns : 0);
 }
 
-void hd_hang_settle(struct hd_hang *h, uint64_t at_ns, uint64_t excluded_ns, const struct hd_sched *sched) {
+void hd_turn_settle(struct hd_turn *h, uint64_t at_ns, uint64_t excluded_ns, const struct hd_sched *sched) {
     if (h->last.valid && at_ns < h->last.at_ns) {
         charge_between(h);
         cut(h, at_ns, excluded_ns);

@@ -60,12 +60,12 @@ static bool is_left_behind(const struct hd_run *r) {
 
 /* Who has the terminal is asked now: of a sample that is read late it tells only if the thread has not run
  * since. A shell's command may have come and gone, which has nothing to do with where the shell idles. */
-static bool is_of_now(const struct hd_worker *k, const struct hd_hang *h, const struct hd_capture *c) {
+static bool is_of_now(const struct hd_worker *k, const struct hd_turn *h, const struct hd_capture *c) {
     return hd_own_terminal(k->probe.proc_fd) == 0 || hd_thread_stands_still(h->tid, &c->sched);
 }
 
 /* Only a whole stack tells how far from the root it is. */
-static void tell_where_blocked(const struct hd_worker *k, const struct hd_hang *h, const struct hd_capture *c,
+static void send_where_blocked(const struct hd_worker *k, const struct hd_turn *h, const struct hd_capture *c,
                                uint32_t depth) {
     const struct hd_recogniser *r = &k->run->settings.recogniser;
     const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
@@ -86,22 +86,22 @@ static bool is_epoll_wait(int32_t nr) {
 
 static bool another_waits_by(const struct hd_worker *k, int tid, int32_t epoll) {
     struct hd_capture call;
-    struct hd_tasks tasks;
+    struct hd_proc_tasks tasks;
     bool waits = false;
-    hd_tasks_begin(&tasks, k->probe.proc_fd);
-    for (int other, asked = 0; !waits && asked < SERVERS_MAX && (other = hd_tasks_next(&tasks)) != 0;
-         asked++) {
-        waits = other != tid && hd_asked_call(k->probe.proc_fd, other, &call) &&
+    hd_proc_tasks_start(&tasks, k->probe.proc_fd);
+    for (int other, checked = 0; !waits && checked < SERVERS_MAX && (other = hd_proc_tasks_next(&tasks)) != 0;
+         checked++) {
+        waits = other != tid && hd_thread_syscall(k->probe.proc_fd, other, &call) &&
                 is_epoll_wait(call.syscall_nr) && (int32_t)call.syscall_args[0] == epoll;
     }
-    hd_tasks_end(&tasks);
+    hd_proc_tasks_end(&tasks);
     return waits;
 }
 
 /* It has not run, and was not woken to: such a one, without a processor, runs as far as its call tells. */
 static bool still_waits(const struct hd_worker *k, int tid, const struct hd_sched *since) {
     struct hd_capture call;
-    return hd_asked_call(k->probe.proc_fd, tid, &call) && call.syscall_nr == SYS_futex &&
+    return hd_thread_syscall(k->probe.proc_fd, tid, &call) && call.syscall_nr == SYS_futex &&
            hd_thread_stands_still(tid, since);
 }
 
@@ -110,7 +110,7 @@ static bool still_waits(const struct hd_worker *k, int tid, const struct hd_sche
  * serve may be busy, or without a processor, just now: then it is asked again at the next sample, also at one
  * that finds nothing new. However late we read that, the thread has not run since: it waited there when the
  * other one was seen to serve. */
-static bool is_served(const struct hd_worker *k, const struct hd_hang *h, const struct hd_last_sample *s) {
+static bool is_served(const struct hd_worker *k, const struct hd_turn *h, const struct hd_last_sample *s) {
     const struct hd_recogniser *r = &k->run->settings.recogniser;
     struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     struct hd_blocked how = {.depth = s->depth, .in_turn = true, .epoll = -1};
@@ -127,17 +127,17 @@ static bool is_served(const struct hd_worker *k, const struct hd_hang *h, const 
     }
     /* in a launch it may turn out later where the loop waits */
     may &= !how.served && (how.epoll >= 0 || h->state == HANGDOG_STATE_LAUNCH);
-    atomic_store_explicit(&w->asked_again, may, memory_order_relaxed);
+    atomic_store_explicit(&w->wants_equal, may, memory_order_relaxed);
     return how.served;
 }
 
-static void excuse(const struct hd_run *r, struct hd_hang *h, uint64_t turn) {
-    atomic_store_explicit(&hd_watch_at(&r->watches, h->loop)->loop.excused, turn, memory_order_relaxed);
-    h->excused = true;
+static void excuse(const struct hd_run *r, struct hd_turn *h, uint64_t turn) {
+    atomic_store_explicit(&hd_watch_at(&r->watches, h->loop)->loop.ignored_turn, turn, memory_order_relaxed);
+    h->not_a_hang = true;
 }
 
-static void look_at_threads(struct hd_worker *k, struct hd_hang *h) {
-    const struct hd_evidence *e = &h->last.evidence;
+static void look_at_threads(struct hd_worker *k, struct hd_turn *h) {
+    const struct hd_probe *e = &h->last.evidence;
     int owner = !h->last.valid ? 0 : e->lock_owner_tid != 0 ? e->lock_owner_tid : e->joined_tid;
     hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed));
     h->threads = k->threads + k->threads_left_out;
@@ -145,7 +145,7 @@ static void look_at_threads(struct hd_worker *k, struct hd_hang *h) {
 }
 
 /* A stack that is new to us, in the hang's tree. Returns its frames' number. */
-static uint32_t place_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
+static uint32_t place_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
                             struct hd_last_sample *now) {
     struct hd_walk walk;
     if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
@@ -155,7 +155,7 @@ static uint32_t place_stack(struct hd_worker *k, struct hd_hang *h, const struct
     uint32_t count =
         hd_scripts_expand(&k->scripts, k->frames, walk.count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
                           walk.cut != 0 ? HD_FRAMES_MAX / 2 : 0, c->stack, c->stack_addr, c->stack_bytes);
-    now->leaf = hd_hang_add_stack(k, h, count, c->at_ns);
+    now->leaf = hd_turn_add_stack(k, h, count, c->at_ns);
     now->way = c->way;
     now->stop = walk.stop;
     now->depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
@@ -163,7 +163,7 @@ static uint32_t place_stack(struct hd_worker *k, struct hd_hang *h, const struct
     return count;
 }
 
-static void see_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
+static void see_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
                       struct hd_last_sample *now) {
     uint32_t count = place_stack(k, h, c, now);
     now->served = false;
@@ -171,7 +171,7 @@ static void see_stack(struct hd_worker *k, struct hd_hang *h, const struct hd_ca
 }
 
 /* The same stack again: what may have changed nevertheless. */
-static void see_again(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c,
+static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
                       struct hd_last_sample *now) {
     hd_tree_again(&h->tree, now->leaf, c->at_ns);
     if (now->evidence.mutex) { /* whose owner may be another one by now */
@@ -179,13 +179,13 @@ static void see_again(struct hd_worker *k, struct hd_hang *h, const struct hd_ca
         now->evidence.owned |= now->evidence.lock_owner_tid != 0;
     }
     if (now->evidence.child_alive) { /* which may have come to the terminal by now */
-        struct hd_evidence child = {.syscall_nr = now->evidence.syscall_nr, .vforked = now->evidence.vforked};
+        struct hd_probe child = {.syscall_nr = now->evidence.syscall_nr, .vforked = now->evidence.vforked};
         hd_child_find(&k->probe, h->tid, h->start_ns, &child);
-        now->evidence.excused |= child.excused;
+        now->evidence.not_a_hang |= child.not_a_hang;
     }
 }
 
-static void on_sample(struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg,
+static void on_sample(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg,
                       const struct hd_capture *c) {
     struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     bool first = !h->last.valid, is_new = !c->same || first;
@@ -200,15 +200,15 @@ static void on_sample(struct hd_worker *k, struct hd_hang *h, const struct hd_me
         see_again(k, h, c, &now);
     }
     now.served = now.served || is_served(k, h, &now);
-    now.evidence.excused |= now.served;
-    if (is_new && !now.evidence.excused) {
-        tell_where_blocked(k, h, c, now.depth);
+    now.evidence.not_a_hang |= now.served;
+    if (is_new && !now.evidence.not_a_hang) {
+        send_where_blocked(k, h, c, now.depth);
     }
-    if (now.evidence.excused && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
+    if (now.evidence.not_a_hang && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
         excuse(k->run, h, msg->turn); /* of a launch only the rests: it works in between */
     }
-    bool changed = hd_hang_differs(h, &now) || first;
-    hd_hang_add(h, &now, msg->excluded_ns);
+    bool changed = hd_turn_differs(h, &now) || first;
+    hd_turn_add(h, &now, msg->excluded_ns);
     if (changed) {
         atomic_store_explicit(&w->changed_ns, c->at_ns, memory_order_relaxed);
     }
@@ -219,34 +219,34 @@ static void on_sample(struct hd_worker *k, struct hd_hang *h, const struct hd_me
 }
 
 /* Where the thread was when it gave no answer. */
-static void on_late(struct hd_worker *k, struct hd_hang *h, const struct hd_capture *c) {
+static void on_late(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c) {
     struct hd_last_sample answer = {.at_ns = c->at_ns};
     bool news = !h->known;
     (void)place_stack(k, h, c, &answer);
-    if (hd_hang_differs(h, &answer)) {
+    if (hd_turn_differs(h, &answer)) {
         atomic_store_explicit(&hd_watch_at(&k->run->watches, h->loop)->changed_ns, hd_os_now_ns(),
                               memory_order_relaxed);
     }
-    hd_hang_answer(h, &answer);
+    hd_turn_answer(h, &answer);
     h->written_age_ns /= news ? 2 : 1; /* what was written has no stack */
 }
 
 /* A freeze that does not end: its loop may never wait again to be certain. A loop with evidence is believed.
  */
-static void show_freeze(const struct hd_run *r, struct hd_hang *h) {
+static void show_freeze(const struct hd_run *r, struct hd_turn *h) {
     const struct hd_watch *w = hd_watch_at(&r->watches, h->loop);
     bool known =
         w->generation == h->generation && atomic_load_explicit(&w->loop.has_evidence, memory_order_relaxed);
-    if (known && !h->shown && h->seen_age_ns >= FREEZE_NS) {
-        h->shown = true;
+    if (known && !h->published && h->seen_age_ns >= FREEZE_NS) {
+        h->published = true;
         h->written_age_ns = h->seen_age_ns / 2; /* it is due */
     }
 }
 
 /* When nothing more is known: what ended meanwhile is written once. */
 static void update_reports(struct hd_worker *k) {
-    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
-        struct hd_hang *h = &k->hang[i];
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
+        struct hd_turn *h = &k->turn[i];
         if (!h->used || !h->opened) {
             continue;
         }
@@ -256,7 +256,7 @@ static void update_reports(struct hd_worker *k) {
         }
         h->duration_ns = h->seen_age_ns;
         h->process_cpu_ns = hd_os_process_cpu_ns();
-        const struct hd_evidence *e = &h->last.evidence;
+        const struct hd_probe *e = &h->last.evidence;
         if (h->seen_same && h->deadlock_count == 0 && (e->lock_owner_tid != 0 || e->joined_tid != 0)) {
             look_at_threads(k, h); /* the ring may have closed since */
         }
@@ -266,7 +266,7 @@ static void update_reports(struct hd_worker *k) {
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static void on_open(struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg) {
+static void on_open(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
     h->state = msg->state;
     h->activity = hd_activity_is_idle(msg->activity) ? h->activity : msg->activity;
     h->threshold_ns = msg->threshold_ns;
@@ -274,30 +274,30 @@ static void on_open(struct hd_worker *k, struct hd_hang *h, const struct hd_mess
     h->process_cpu_ns = msg->process_cpu_ns;
     h->excluded_ns = msg->excluded_ns;
     bool launch = h->state == HANGDOG_STATE_LAUNCH;
-    if (h->last.valid && !launch && !h->excused && is_served(k, h, &h->last)) { /* by one that was busy */
+    if (h->last.valid && !launch && !h->not_a_hang && is_served(k, h, &h->last)) { /* by one that was busy */
         excuse(k->run, h, msg->turn);
     }
-    if (h->excused) { /* which the monitor did not know yet */
+    if (h->not_a_hang) { /* which the monitor did not know yet */
         return;
     }
-    hd_hang_open(h, k->run->record->options.started_wall_ns);
-    hd_process_figures(k);
+    hd_turn_open(h, k->run->record->options.started_wall_ns);
+    hd_host_read_process(k);
     look_at_threads(k, h);
     hd_publish(k, h, false);
 }
 
 /* The program ended before its thread had a loop: what was taken for a launch is how it lives, while the
  * loops are other threads'. */
-static bool ends_without_loop(const struct hd_run *r, const struct hd_hang *h) {
+static bool ends_without_loop(const struct hd_run *r, const struct hd_turn *h) {
     const struct hd_loop *loop = &hd_watch_at(&r->watches, h->loop)->loop;
-    return r->settings.held && !h->shown && h->state == HANGDOG_STATE_LAUNCH &&
+    return r->settings.deferred && !h->published && h->state == HANGDOG_STATE_LAUNCH &&
            atomic_load_explicit(&r->channel.stopping, memory_order_relaxed) &&
            atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0 &&
            !atomic_load_explicit(&loop->has_evidence, memory_order_relaxed);
 }
 
 /* A program that worked for so long before it had a loop was not launching. */
-static bool known_too_late(const struct hd_run *r, const struct hd_hang *h) {
+static bool known_too_late(const struct hd_run *r, const struct hd_turn *h) {
     uint64_t limit_ns = r->settings.launch_known_ns;
     return limit_ns != 0 && h->state == HANGDOG_STATE_LAUNCH && hd_os_now_ns() - h->start_ns > limit_ns;
 }
@@ -313,7 +313,7 @@ static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
  * the program ends): the turn was over when a wait began that is the loop's after all, a launch when the
  * first one did. Where a hang may have followed that wait, or a stop is to be taken off, it stays as it was
  * told. */
-static uint64_t end_of(const struct hd_run *r, const struct hd_hang *h, const struct hd_message *msg) {
+static uint64_t end_of(const struct hd_run *r, const struct hd_turn *h, const struct hd_message *msg) {
     const struct hd_watch *w = hd_watch_at(&r->watches, h->loop);
     const struct hd_loop *loop = &w->loop;
     if (w->generation != h->generation) { /* the slot is another loop's by now */
@@ -332,44 +332,44 @@ static uint64_t end_of(const struct hd_run *r, const struct hd_hang *h, const st
     return from_ns > h->start_ns && from_ns < msg->at_ns ? from_ns : msg->at_ns;
 }
 
-static void on_end(struct hd_worker *k, struct hd_hang *h, const struct hd_message *msg) {
+static void on_end(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
     uint64_t end_ns = end_of(k->run, h, msg), early_ns = msg->at_ns - end_ns;
-    hd_hang_settle(h, end_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
+    hd_turn_settle(h, end_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
     h->duration_ns = msg->duration_ns > early_ns ? msg->duration_ns - early_ns : 0;
     h->process_cpu_ns = early_ns == 0 ? msg->process_cpu_ns : 0;
     h->excluded_ns = msg->excluded_ns;
-    bool none = h->excused || h->duration_ns < h->threshold_ns;
+    bool none = h->not_a_hang || h->duration_ns < h->threshold_ns;
     if (h->opened && (none || ends_without_loop(k->run, h) || known_too_late(k->run, h))) {
         hd_publish_withdraw(k, h);
     } else if (h->opened) {
         hd_publish(k, h, true);
     }
-    hd_hang_free(h);
+    hd_turn_free(h);
 }
 
 static void on_dry(struct hd_worker *k, const struct hd_capture *c) {
     struct hd_walk walk;
-    struct hd_evidence evidence;
+    struct hd_probe evidence;
     unwind_sample(k, c, &walk);
     hd_probe_read(&k->probe, k->own_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
 }
 
 static void on_track(struct hd_worker *k, const struct hd_message *msg) {
     bool sole = true;
-    for (unsigned i = 0; i < HD_HANGS_MAX; i++) {
-        sole = sole && !k->hang[i].used;
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
+        sole = sole && !k->turn[i].used;
     }
     look_after_modules(k, !sole);
     hd_scripts_begin(&k->scripts, sole);
-    hd_hang_begin(k, msg);
+    hd_turn_begin(k, msg);
 }
 
 static void take_verdict(void *worker, const struct hd_loop_verdict *verdict) {
     struct hd_worker *k = worker;
     if (verdict->word == HD_LOOP_CERTAIN) {
-        hd_held_show(k, verdict->loop, verdict->generation);
+        hd_deferred_publish(k, verdict->loop, verdict->generation);
     } else {
-        hd_held_void(k, verdict->loop, verdict->generation);
+        hd_deferred_void(k, verdict->loop, verdict->generation);
     }
 }
 
@@ -383,7 +383,7 @@ static void recognise(struct hd_worker *k) {
                              .frames_max = HD_FRAMES_MAX,
                              .proc_fd = k->probe.proc_fd,
                              .ending = atomic_load_explicit(&k->run->channel.stopping, memory_order_relaxed),
-                             .tell = take_verdict,
+                             .send = take_verdict,
                              .worker = k});
     }
 }
@@ -400,7 +400,7 @@ static void recognise_last(struct hd_worker *k) {
 /* False: the last message was there. */
 static bool handle(struct hd_worker *k, const struct hd_message *msg) {
     const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
-    struct hd_hang *h = hd_hang_of(k, msg);
+    struct hd_turn *h = hd_turn_find(k, msg);
     if (h != NULL) {
         h->cost = msg->cost;
         h->cpu_ns = msg->cpu_ns;
@@ -415,7 +415,7 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
         on_dry(k, capture);
         break;
     case HD_MSG_SURE:
-        hd_held_show(k, msg->loop, msg->generation);
+        hd_deferred_publish(k, msg->loop, msg->generation);
         break;
     case HD_MSG_TRACK:
         on_track(k, msg);
@@ -448,7 +448,7 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
             if (h->opened) {
                 hd_publish_withdraw(k, h);
             }
-            hd_hang_free(h);
+            hd_turn_free(h);
         }
         break;
     }

@@ -14,13 +14,13 @@
 #include "unwind/unwind.h"
 #include "watch/run.h"
 
-#define HD_HANGS_MAX (HD_FOLLOWED_MAX + 1) /* and one that was over before it was known */
-#define HD_NOTE_BYTES 4096u                /* a page, which a file may be mapped over */
+#define HD_TURNS_MAX (HD_FOLLOWED_MAX + 1) /* and one that was over before it was known */
+#define HD_FATAL_MARKER_BYTES 4096u        /* a page, which a file may be mapped over */
 #define HD_TIMELINE 100u
 #define HD_FRAMES_MAX 256
 #define HD_THREADS_MAX 256
 #define HD_THREAD_FRAMES_MAX 3200
-#define HD_HELD_MAX 64
+#define HD_DEFERRED_MAX 64
 #define HD_BUCKETS_MAX 64 /* fingerprints whose reports are counted */
 
 /* The newest sample: it stands until the next one comes. */
@@ -29,16 +29,16 @@ struct hd_last_sample {
     uint64_t at_ns;
     uint32_t leaf;
     struct hd_sched sched;
-    struct hd_evidence evidence;
+    struct hd_probe evidence;
     uint8_t state, way, stop;
     uint32_t cut, depth; /* depth: frames of a whole stack; else 0 */
     bool served;         /* it waits for its turn in a pool */
 };
 
 /* A tracked turn; a hang once it is opened. */
-struct hd_hang {
-    bool used, opened, kept, shown; /* shown: not held any more */
-    bool excused;                   /* no hang, however long: a sample's evidence says so */
+struct hd_turn {
+    bool used, opened, within_caps, published; /* shown: not held any more */
+    bool not_a_hang;                           /* no hang, however long: a sample's evidence says so */
     uint8_t loop, state, activity;
     uint32_t generation;
     char loop_name[32]; /* as it began: when it is told, the slot may be another loop's */
@@ -52,14 +52,15 @@ struct hd_hang {
     uint64_t written_age_ns; /* at the last write; the next at twice that */
     uint64_t seen_age_ns;    /* at the newest sample */
     bool seen_same;          /* and that found what the one before did */
-    int note, mapped; /* hd_note_hang's descriptors + 1: what is locked, what has the duration; 0: none */
+    int note,
+        mapped; /* hd_fatal_marker_update's descriptors + 1: what is locked, what has the duration; 0: none */
     uint8_t id[HD_UUID_BYTES];
     struct hd_tree tree;
     struct hd_cause_sums sums;
     uint64_t between_ns; /* neither ran nor waited for a processor between samples that found it running: it
                           * was blocked; on what, a later one may tell */
-    struct hd_evidence blocked; /* of the last sample that found it blocked; for_ns 0: none yet */
-    uint64_t excluded_told_ns;  /* taken off up to the last sample */
+    struct hd_probe blocked;    /* of the last sample that found it blocked; for_ns 0: none yet */
+    uint64_t excluded_known_ns; /* taken off up to the last sample */
     struct hd_last_sample last;
     uint32_t known_leaf; /* of the newest sample that has a stack, if one is known */
     bool known;
@@ -98,16 +99,16 @@ struct hd_worker {
     char os_version[64], kernel[64], executable[64];
     uint64_t rss_bytes; /* when the newest hang opened */
     bool debugger;
-    struct hd_hang hang[HD_HANGS_MAX];
+    struct hd_turn turn[HD_TURNS_MAX];
     /* reports written but not shown before their loop is sure */
-    uint8_t held[HD_HELD_MAX][HD_UUID_BYTES];
-    uint8_t held_loop[HD_HELD_MAX];
-    uint32_t held_generation[HD_HELD_MAX];
-    uint64_t held_ns[HD_HELD_MAX];
-    uint32_t held_count;
+    uint8_t deferred[HD_DEFERRED_MAX][HD_UUID_BYTES];
+    uint8_t deferred_loop[HD_DEFERRED_MAX];
+    uint32_t deferred_generation[HD_DEFERRED_MAX];
+    uint64_t deferred_ns[HD_DEFERRED_MAX];
+    uint32_t deferred_count;
     /* the report before: a repeat is brief */
     uint64_t before_fingerprint;
-    uint64_t before_made; /* code made at run time in its hot stack */
+    uint64_t before_jit; /* code made at run time in its hot stack */
     uint8_t before_id[HD_UUID_BYTES];
     struct hd_bucket bucket[HD_BUCKETS_MAX];
     uint32_t day_count; /* reports in the spool younger than a day, as counted at day_checked_ns */
@@ -133,8 +134,8 @@ struct hd_worker {
     struct hd_scripts scripts;
     struct hd_report_scratch *scratch;
     struct hd_unwinder *unwinder;
-    /* hd_note_hang's, one for each open hang: a file, or memory of our own, but never nothing */
-    uint8_t notes[HD_HANGS_MAX][HD_NOTE_BYTES] __attribute__((aligned(HD_NOTE_BYTES)));
+    /* hd_fatal_marker_update's, one for each open hang: a file, or memory of our own, but never nothing */
+    uint8_t notes[HD_TURNS_MAX][HD_FATAL_MARKER_BYTES] __attribute__((aligned(HD_FATAL_MARKER_BYTES)));
 };
 
 /* Where a walk ended: the rest of a stack is not unreadable where it is longer than what is copied of it. */
@@ -143,24 +144,24 @@ static inline uint8_t hd_stop_of(const struct hd_walk *walk, const struct hd_cap
 }
 
 /* Resident memory, and whether a debugger is attached. */
-void hd_process_figures(struct hd_worker *k);
+void hd_host_read_process(struct hd_worker *k);
 
 /* Captures every thread of the process once, `first_tid` and the watched one first: within 25 ms, retried
  * over 20. */
 void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
 /* Whether the hang's thread is, or waits for, a ring of them that will never run again. After the above. */
-void hd_threads_find_deadlock(struct hd_worker *k, struct hd_hang *h);
+void hd_threads_find_deadlock(struct hd_worker *k, struct hd_turn *h);
 /* A thread that was off its processor with these figures has not run since. */
 bool hd_thread_stands_still(int tid, const struct hd_sched *since);
 
 /* The record has hang h, or another one that matters more; then: it has ended. And its last report is on
  * disk, or is withheld: the record has another one. */
-void hd_recorded_open(struct hd_run *run, const struct hd_hang *h, bool complete);
-void hd_recorded_closed(const struct hd_worker *k, const struct hd_hang *h);
+void hd_open_record_update(struct hd_run *run, const struct hd_turn *h, bool complete);
+void hd_open_record_close(const struct hd_worker *k, const struct hd_turn *h);
 
 /* Writes what is known of hang h: as it stands, or complete. */
-void hd_publish(struct hd_worker *k, struct hd_hang *h, bool complete);
-void hd_publish_withdraw(struct hd_worker *k, struct hd_hang *h); /* it was none */
+void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete);
+void hd_publish_withdraw(struct hd_worker *k, struct hd_turn *h); /* it was none */
 void hd_publish_session(struct hd_worker *k);
 
 /* The thread. `worker`: a struct hd_worker, zeroed but for run. */
@@ -169,6 +170,6 @@ size_t hd_worker_bytes(void);
 void hd_worker_init(struct hd_worker *k); /* on the worker: its descriptors are of its table */
 
 /* The report of a hang that lasts was written, or the hang is over. For settings.note. */
-void hd_note_hang(struct hd_worker *k, struct hd_hang *h, bool over);
+void hd_fatal_marker_update(struct hd_worker *k, struct hd_turn *h, bool over);
 
 #endif

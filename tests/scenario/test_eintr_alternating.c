@@ -52,19 +52,19 @@ static struct row *row;
 
 /* ---- the partner ----------------------------------------------------------------------------------- */
 
-static uint32_t asked, prepared;  /* atomic: counts of requests */
-static uint64_t release_after_ns; /* atomic */
+static uint32_t requests, prepared; /* atomic: counts of requests */
+static uint64_t release_after_ns;   /* atomic */
 static uint32_t partner_stop;
 
 static void *partner_run(void *arg) {
     uint32_t done = 0;
     for (;;) {
-        uint32_t now = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
+        uint32_t now = __atomic_load_n(&requests, __ATOMIC_ACQUIRE);
         if (now == done) {
             if (__atomic_load_n(&partner_stop, __ATOMIC_ACQUIRE) != 0) {
                 return arg;
             }
-            hd_os.futex_wait(&asked, now, hd_os_now_ns() + 20 * HD_NS_PER_MS, false);
+            hd_os.futex_wait(&requests, now, hd_os_now_ns() + 20 * HD_NS_PER_MS, false);
             continue;
         }
         if (row->prepare != NULL) {
@@ -80,8 +80,8 @@ static void *partner_run(void *arg) {
 
 static void ask_partner(uint64_t ns) {
     __atomic_store_n(&release_after_ns, ns, __ATOMIC_RELAXED);
-    uint32_t mine = __atomic_add_fetch(&asked, 1, __ATOMIC_ACQ_REL);
-    hd_os.futex_wake(&asked, 1, false);
+    uint32_t mine = __atomic_add_fetch(&requests, 1, __ATOMIC_ACQ_REL);
+    hd_os.futex_wake(&requests, 1, false);
     while (__atomic_load_n(&prepared, __ATOMIC_ACQUIRE) != mine) {
         hd_os.futex_wait(&prepared, mine - 1, hd_os_now_ns() + 50 * HD_NS_PER_US, false);
     }
@@ -92,7 +92,7 @@ static void ask_partner(uint64_t ns) {
 static int sem_id, msg_id, lock_fds[2], sockets[4], pipe_fds[2], listening, event, instance;
 static struct sockaddr_un listening_name;
 static socklen_t listening_name_bytes = sizeof listening_name;
-static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, of_cond = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t locked = PTHREAD_MUTEX_INITIALIZER, of_cond = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static bool cond_true;
 static sem_t never, sometimes;
@@ -247,14 +247,14 @@ static void release_accept(void) {
     close(fd);
 }
 static void prepare_mutex(void) {
-    pthread_mutex_lock(&held);
+    pthread_mutex_lock(&locked);
 }
 static bool wait_mutex(uint64_t ns) {
     (void)ns;
-    return pthread_mutex_lock(&held) == 0 && pthread_mutex_unlock(&held) == 0;
+    return pthread_mutex_lock(&locked) == 0 && pthread_mutex_unlock(&locked) == 0;
 }
 static void release_mutex(void) {
-    pthread_mutex_unlock(&held);
+    pthread_mutex_unlock(&locked);
 }
 static bool wait_cond_wait(uint64_t ns) {
     (void)ns;
@@ -314,7 +314,7 @@ static void release_eventfd_read(void) {
     { .name = #call, .wait = wait_##call }
 #define BY_PARTNER(call) \
     { .name = #call, .wait = wait_##call, .release = release_##call }
-#define HELD(call) \
+#define BY_LOCK(call) \
     { .name = #call, .wait = wait_##call, .prepare = prepare_##call, .release = release_##call }
 static struct row rows[] = {
     TIMED(poll),
@@ -328,17 +328,17 @@ static struct row rows[] = {
     TIMED(recv_timeout),
     BY_PARTNER(semop),
     BY_PARTNER(msgrcv),
-    HELD(pause),
+    BY_LOCK(pause),
     TIMED(sigtimedwait),
     BY_PARTNER(read),
     BY_PARTNER(accept),
     BY_PARTNER(recv),
-    HELD(mutex),
+    BY_LOCK(mutex),
     BY_PARTNER(cond_wait),
     TIMED(cond_timedwait),
     BY_PARTNER(sem_wait),
     TIMED(wait4),
-    HELD(flock),
+    BY_LOCK(flock),
     BY_PARTNER(eventfd_read),
 };
 #define ROWS (sizeof rows / sizeof rows[0])
@@ -395,7 +395,7 @@ static void run_row(struct row *r, uint64_t wanted) {
 
     row = r;
     partner_stop = 0;
-    asked = prepared = 0;
+    requests = prepared = 0;
     assert_true(r->release == NULL || pthread_create(&partner, NULL, partner_run, NULL) == 0);
     assert_true(live_start(&l, alternate));
     uint64_t begin = hd_os_now_ns();

@@ -75,8 +75,10 @@ static void hangs_on_a_stalled_disk(void (*stall)(bool), bool (*is_stalling)(voi
     void (*const blocks[])(uint64_t) = {block_sleep, spin_deep, block_spin};
     for (unsigned i = 0; i < 3; i++) {
         assert_near(report_ns(json_array_get(hangs, i), "duration_ns"), took[i]);
-        json_int_t told = samples_of(json_array_get(hangs, i)), taken = captures_of(json_array_get(hangs, i));
-        if (!report_blames(json_array_get(hangs, i), blocks[i]) || told < SAMPLES_MIN || taken > told + 1) {
+        json_int_t reported = samples_of(json_array_get(hangs, i)),
+                   taken = captures_of(json_array_get(hangs, i));
+        if (!report_blames(json_array_get(hangs, i), blocks[i]) || reported < SAMPLES_MIN ||
+            taken > reported + 1) {
             json_dumpf(json_array_get(hangs, i), stderr, JSON_INDENT(1));
             fail_msg("the report of hang %u blames another function, or has too few samples, or more were "
                      "taken than there was room for",
@@ -187,7 +189,7 @@ static void stop_does_not_wait_for_a_write_that_blocks(void **state) {
 static int ends_fds[2];
 
 /* Blocked in one call until it is told to end. */
-static void block_until_told(uint64_t unused) {
+static void block_until_released(uint64_t unused) {
     char byte;
     (void)unused;
     (void)!read(ends_fds[0], &byte, 1);
@@ -202,7 +204,7 @@ static void block_deep(uint64_t ms) {
     __asm__ volatile("" : : "r"(frame) : "memory");
 }
 
-static uint64_t held_back_ns(const struct spool *s, unsigned count) {
+static uint64_t suppressed_ns(const struct spool *s, unsigned count) {
     json_t *sessions = spool_wait(s, "session", 1); /* stop may have left the worker at a slow disk */
     json_t *list = json_object_get(json_object_get(json_array_get(sessions, 0), "session"), "suppressed");
     assert_int_equal(json_array_size(list), 1);
@@ -224,7 +226,7 @@ static void reports_a_hang_that_ends_meanwhile_and_counts_later_ones(void **stat
     looper_call(&looper, block_sleep, 1);
     looper_call(&busy, block_sleep, 1);
     stall_write(true);
-    looper_post(&looper, block_until_told, 0);
+    looper_post(&looper, block_until_released, 0);
     assert_true(wait_for(write_stalls, NULL));
     for (unsigned i = 0; i < 60; i++) {
         looper_call(&busy, i < 5 ? block_deep : block_sleep, 4 * INTERVAL_MS);
@@ -237,7 +239,7 @@ static void reports_a_hang_that_ends_meanwhile_and_counts_later_ones(void **stat
     stall_write(false);
     json_t *hangs = spool_wait(&spool, "hang", 1);
     assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), took);
-    assert_true(report_blames(json_array_get(hangs, 0), block_until_told));
+    assert_true(report_blames(json_array_get(hangs, 0), block_until_released));
     json_decref(hangs);
     looper_call(&busy, block_sleep_other, BUSY_MS + T);
     hangs = spool_wait(&spool, "hang", 2);
@@ -246,7 +248,7 @@ static void reports_a_hang_that_ends_meanwhile_and_counts_later_ones(void **stat
     looper_stop(&busy);
     looper_stop(&looper);
     assert_int_equal(hangdog_stop(), 0);
-    assert_near(held_back_ns(&spool, 1), untold);
+    assert_near(suppressed_ns(&spool, 1), untold);
     close(ends_fds[0]);
     close(ends_fds[1]);
 }
@@ -258,7 +260,7 @@ static size_t reports_of(bool complete) {
     return count;
 }
 
-static bool those_followed_are_told(void *unused) {
+static bool all_followed_are_reported(void *unused) {
     (void)unused;
     return reports_of(true) >= HD_FOLLOWED_MAX && reports_of(true) == reports_of(false);
 }
@@ -277,7 +279,7 @@ static void the_ends_of_many_hangs_are_not_lost(void **state) {
         looper_call(&many[i], block_sleep, 1);
     }
     stall_write(true);
-    looper_post(&looper, block_until_told, 0);
+    looper_post(&looper, block_until_released, 0);
     assert_true(wait_for(write_stalls, NULL));
     for (unsigned i = 0; i < MANY; i++) {
         looper_post(&many[i], block_sleep, 3 * T);
@@ -289,16 +291,16 @@ static void the_ends_of_many_hangs_are_not_lost(void **state) {
     looper_wait(&looper);
     nap_ms(5 * INTERVAL_MS);
     stall_write(false);
-    assert_true(wait_for(those_followed_are_told, NULL));
+    assert_true(wait_for(all_followed_are_reported, NULL));
     nap_ms(20 * INTERVAL_MS); /* perhaps one more, that came late into a place that was free again */
     for (unsigned i = 0; i < MANY; i++) {
         looper_stop(&many[i]);
     }
     looper_stop(&looper);
     assert_int_equal(hangdog_stop(), 0);
-    size_t told = reports_of(true);
-    assert_int_equal(reports_of(false), told);
-    held_back_ns(&spool, MANY + 1 - (unsigned)told);
+    size_t reported = reports_of(true);
+    assert_int_equal(reports_of(false), reported);
+    suppressed_ns(&spool, MANY + 1 - (unsigned)reported);
     close(ends_fds[0]);
     close(ends_fds[1]);
 }

@@ -209,8 +209,8 @@ static _Atomic uint64_t stopped_at_ns;
 
 /* The monitor is in mid-look, about to ask for a sample, when everything stops. */
 static int stop_then_signal(int pid, int tid, int signal, uint64_t value) {
-    static atomic_int asked;
-    if (atomic_fetch_add(&asked, 1) == STOP_AT_SIGNAL) {
+    static atomic_int calls;
+    if (atomic_fetch_add(&calls, 1) == STOP_AT_SIGNAL) {
         atomic_store(&stopped_at_ns, now_ns());
         raise(SIGSTOP);
     }
@@ -456,7 +456,7 @@ int main(int argc, char **argv) {
                                                        : leave_role();
     }
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
-    const struct CMUnitTest beside[] = {
+    const struct CMUnitTest side_by_side[] = {
         CASE(stopped_while_idle_it_does_not_hang),
         CASE(stopped_before_its_loop_is_watched_it_does_not_hang),
         CASE(a_stop_is_taken_off_a_sleeping_hang),
@@ -471,6 +471,6 @@ int main(int argc, char **argv) {
         CASE(a_forked_child_is_silent),
         CASE(a_forked_child_may_start_anew),
     };
-    int failed = run_side_by_side(beside, sizeof beside / sizeof beside[0]);
+    int failed = run_side_by_side(side_by_side, sizeof side_by_side / sizeof side_by_side[0]);
     return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,9 +54,9 @@ static void three_blocks_over_the_threshold_are_three_hangs(void **state) {
     looper_stop(&looper);
     assert_int_equal(hangdog_stop(), 0);
     json_t *session = spool_wait(&spool, "session", 1);
-    const json_t *told = json_object_get(json_array_get(session, 0), "session");
-    assert_int_equal(report_ns(told, "hangs"), 3);
-    assert_near(report_ns(told, "hang_ns"), took[0] + took[1] + took[2]);
+    const json_t *session_of = json_object_get(json_array_get(session, 0), "session");
+    assert_int_equal(report_ns(session_of, "hangs"), 3);
+    assert_near(report_ns(session_of, "hang_ns"), took[0] + took[1] + took[2]);
     json_decref(session);
 }
 
@@ -343,10 +343,10 @@ static void counts_what_a_cap_suppresses(void **state) {
     (void)state;
     start_with_caps(UINT32_MAX, 2);
     looper_start(&looper, "main", 0);
-    uint64_t held_back = 0;
+    uint64_t suppressed_ns = 0;
     for (unsigned i = 0; i < 4; i++) {
         uint64_t took = looper_call(&looper, block_sleep, T + T / 2);
-        held_back += i >= 2 ? took : 0;
+        suppressed_ns += i >= 2 ? took : 0;
     }
     looper_call(&looper, block_spin, T + T / 2);
     looper_stop(&looper);
@@ -355,11 +355,11 @@ static void counts_what_a_cap_suppresses(void **state) {
     assert_int_equal(report_ns(json_object_get(json_array_get(hangs, 2), "monitor"), "suppressed"), 2);
     json_decref(hangs);
     json_t *session = spool_wait(&spool, "session", 1);
-    const json_t *told = json_object_get(json_array_get(session, 0), "session");
-    const json_t *suppressed = json_array_get(json_object_get(told, "suppressed"), 0);
-    assert_int_equal(report_ns(told, "hangs"), 5);
+    const json_t *session_of = json_object_get(json_array_get(session, 0), "session");
+    const json_t *suppressed = json_array_get(json_object_get(session_of, "suppressed"), 0);
+    assert_int_equal(report_ns(session_of, "hangs"), 5);
     assert_int_equal(report_ns(suppressed, "count"), 2);
-    assert_near(report_ns(suppressed, "total_ns"), held_back);
+    assert_near(report_ns(suppressed, "total_ns"), suppressed_ns);
     json_decref(session);
 }
 
@@ -379,9 +379,9 @@ static void what_the_spool_has_no_room_for_is_counted(void **state) {
     looper_stop(&looper);
     assert_int_equal(hangdog_stop(), 0);
     json_t *session = spool_wait(&spool, "session", 1), *hangs = spool_wait(&spool, NULL, 1);
-    const json_t *told = json_object_get(json_array_get(session, 0), "session");
-    assert_int_equal(report_ns(told, "hangs"), 4);
-    assert_int_equal(report_ns(told, "reports_dropped"), 3); /* one of them for the session's own */
+    const json_t *session_of = json_object_get(json_array_get(session, 0), "session");
+    assert_int_equal(report_ns(session_of, "hangs"), 4);
+    assert_int_equal(report_ns(session_of, "reports_dropped"), 3); /* one of them for the session's own */
     assert_true(report_blames(json_array_get(hangs, 0), block_sleep_other));
     json_decref(hangs);
     json_decref(session);
@@ -461,7 +461,7 @@ static void over_its_budget_it_samples_less_and_says_so(void **state) {
 int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_library, end_library)
-    const struct CMUnitTest beside[] = {
+    const struct CMUnitTest side_by_side[] = {
         CASE(three_blocks_over_the_threshold_are_three_hangs),
         CASE(three_short_blocks_are_none),
         CASE(just_below_is_none_and_just_over_is_one),
@@ -473,7 +473,7 @@ int main(void) {
         CASE(a_named_pipe_is_no_file),
         CASE(the_days_cap_outlives_a_restart),
     };
-    const struct CMUnitTest alone[] = {
+    const struct CMUnitTest one_by_one[] = {
         CASE(a_hang_has_its_true_start_and_duration),
         CASE(a_loop_that_turns_without_sleeping_does_not_hang),
         CASE(the_function_with_most_of_the_time_is_blamed_not_the_last),
@@ -483,6 +483,6 @@ int main(void) {
         CASE(what_the_spool_has_no_room_for_is_counted),
         CASE(over_its_budget_it_samples_less_and_says_so),
     };
-    int failed = run_side_by_side(beside, sizeof beside / sizeof beside[0]);
-    return failed + cmocka_run_group_tests(alone, NULL, NULL);
+    int failed = run_side_by_side(side_by_side, sizeof side_by_side / sizeof side_by_side[0]);
+    return failed + cmocka_run_group_tests(one_by_one, NULL, NULL);
 }

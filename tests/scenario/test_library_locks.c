@@ -174,7 +174,7 @@ static void inside_stdio(void **state) {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int owner_tid;
 
-__attribute__((noinline)) static void hold_the_mutex(uint64_t ms) {
+__attribute__((noinline)) static void keep_the_mutex(uint64_t ms) {
     pthread_mutex_lock(&mutex);
     atomic_store(&owner_tid, gettid());
     block_sleep_other(ms);
@@ -183,7 +183,7 @@ __attribute__((noinline)) static void hold_the_mutex(uint64_t ms) {
 
 static void *owner(void *arg) {
     (void)arg;
-    hold_the_mutex(5 * T);
+    keep_the_mutex(5 * T);
     return NULL;
 }
 
@@ -203,7 +203,7 @@ static const json_t *thread_of(const json_t *report, int tid) {
     return NULL;
 }
 
-static bool is_held(void *unused) {
+static bool is_taken(void *unused) {
     (void)unused;
     return atomic_load(&owner_tid) != 0;
 }
@@ -212,7 +212,7 @@ static void writes_the_owner_of_a_mutex_and_its_stack(void **state) {
     (void)state;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, owner, NULL), 0);
-    assert_true(wait_for(is_held, NULL));
+    assert_true(wait_for(is_taken, NULL));
     looper_call(&looper, wait_for_the_mutex, 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     json_t *hangs = spool_wait(&spool, NULL, 1);
@@ -245,20 +245,20 @@ __attribute__((noinline)) static void take_fcntl(uint64_t fd) {
 }
 
 /* Until it ends. Its descriptor is its own: locks of flock belong to what was opened. */
-static pid_t hold_in_another_process(void (*take)(uint64_t)) {
-    int told[2];
+static pid_t lock_in_another_process(void (*take)(uint64_t)) {
+    int ready[2];
     char byte;
-    assert_int_equal(pipe(told), 0);
+    assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
         take((uint64_t)open(locked, O_RDWR));
-        (void)!write(told[1], "", 1);
+        (void)!write(ready[1], "", 1);
         nap_ms(5 * T);
         _exit(0);
     }
-    assert_int_equal(read(told[0], &byte, 1), 1);
-    close(told[0]);
-    close(told[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
     return pid;
 }
 
@@ -273,7 +273,7 @@ static void names_the_file_of_a_file_lock(void **state) {
     int fd = open(locked, O_RDWR | O_CREAT, 0600);
     assert_true(fd >= 0);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        pid_t other = hold_in_another_process(kinds[i].take);
+        pid_t other = lock_in_another_process(kinds[i].take);
         looper_call(&looper, kinds[i].take, (uint64_t)fd);
         assert_int_equal(waitpid(other, NULL, 0), other);
         json_t *hangs = spool_wait(&spool, NULL, i + 1);
@@ -303,8 +303,8 @@ static void with_every_signal_blocked(void **state) {
     uint64_t took = looper_call(&looper, without_signals, 3 * T);
     json_t *hangs = spool_wait(&spool, NULL, 1);
     const json_t *hang = json_array_get(hangs, 0);
-    uint64_t told = report_ns(hang, "duration_ns");
-    assert_true(told + 60 * MS > took && told < took + (SANITIZED ? 1000 : 60) * MS);
+    uint64_t reported_ns = report_ns(hang, "duration_ns");
+    assert_true(reported_ns + 60 * MS > took && reported_ns < took + (SANITIZED ? 1000 : 60) * MS);
     const json_t *hot = json_object_get(hang, "hot_stack"); /* none, and why */
     assert_int_equal(json_array_size(json_object_get(hot, "frames")), 0);
     assert_string_equal(report_text(hot, "stop"), "no-answer");

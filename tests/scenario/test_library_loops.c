@@ -109,7 +109,7 @@ static void two_loops_that_hang_at_once_have_a_report_each(void **state) {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t owner_tid;
 
-static void hold_the_mutex(uint64_t ms) {
+static void keep_the_mutex(uint64_t ms) {
     pthread_mutex_lock(&mutex);
     atomic_store(&owner_tid, (uint64_t)gettid());
     block_sleep_other(ms);
@@ -122,7 +122,7 @@ static void wait_for_the_mutex(uint64_t unused) {
     pthread_mutex_unlock(&mutex);
 }
 
-static bool is_held(void *unused) {
+static bool is_taken(void *unused) {
     (void)unused;
     return atomic_load(&owner_tid) != 0;
 }
@@ -133,8 +133,8 @@ static void writes_the_stack_of_another_hanging_loop(void **state) {
     struct looper ui, work;
     looper_start(&ui, "ui", 0);
     looper_start(&work, "work", 3 * T * MS);
-    looper_post(&work, hold_the_mutex, 6 * T);
-    assert_true(wait_for(is_held, NULL));
+    looper_post(&work, keep_the_mutex, 6 * T);
+    assert_true(wait_for(is_taken, NULL));
     looper_post(&ui, wait_for_the_mutex, 0);
     looper_wait(&ui);
     looper_wait(&work);
@@ -254,12 +254,12 @@ static atomic_uint unheard;
 
 /* Of these: those that the thread `first_tid` was to hear, and those for which somebody had to wait. */
 static atomic_int first_tid;
-static atomic_uint first_asked;
+static atomic_uint first_wakes_monitor;
 static _Atomic(struct hd_run *) stopped;
 static _Atomic(struct hd_watch *) fifth;
-static atomic_uint asked_meanwhile;
+static atomic_uint others_wake_monitor;
 
-static bool somebody_waits(void) {
+static bool any_wakes_monitor(void) {
     const struct hd_run *m = atomic_load(&stopped);
     const struct hd_watch *w = atomic_load(&fifth);
     return (m != NULL && atomic_load(&m->channel.stopping)) ||
@@ -270,8 +270,8 @@ static int lose(int pid, int tid, int signal, uint64_t value) {
     (void)pid;
     (void)signal;
     (void)value;
-    atomic_fetch_add(&asked_meanwhile, somebody_waits());
-    atomic_fetch_add(&first_asked, tid == atomic_load(&first_tid));
+    atomic_fetch_add(&others_wake_monitor, any_wakes_monitor());
+    atomic_fetch_add(&first_wakes_monitor, tid == atomic_load(&first_tid));
     atomic_fetch_add(&unheard, 1);
     return 0;
 }
@@ -324,7 +324,7 @@ static void four_spin(uint64_t ms) {
     for (unsigned i = 0; i < 4; i++) {
         looper_start(&four[i], "spinning", 0);
     }
-    atomic_store(&asked_meanwhile, 0);
+    atomic_store(&others_wake_monitor, 0);
     looper_call(&four[0], note_tid, 0);
     for (unsigned i = 0; i < 4; i++) {
         looper_post(&four[i], block_spin, ms);
@@ -338,14 +338,14 @@ static void four_end(void) {
     }
 }
 
-static bool asked_again(void *before) {
-    return atomic_load(&first_asked) != *(unsigned *)before;
+static bool first_wakes_again(void *before) {
+    return atomic_load(&first_wakes_monitor) != *(unsigned *)before;
 }
 
 /* A look has just begun, and will ask three others. */
 static void wait_for_a_look(void) {
-    unsigned before = atomic_load(&first_asked);
-    assert_true(wait_for(asked_again, &before));
+    unsigned before = atomic_load(&first_wakes_monitor);
+    assert_true(wait_for(first_wakes_again, &before));
 }
 
 static void a_stop_waits_for_one_of_them_and_not_for_all(void **state) {
@@ -355,7 +355,7 @@ static void a_stop_waits_for_one_of_them_and_not_for_all(void **state) {
     wait_for_a_look();
     assert_int_equal(hangdog_stop(), 0);
     atomic_store(&stopped, NULL);
-    assert_in_range(atomic_load(&asked_meanwhile), 0, 1);
+    assert_in_range(atomic_load(&others_wake_monitor), 0, 1);
     four_end();
 }
 
@@ -380,7 +380,7 @@ static void so_does_a_loop_that_is_unwatched(void **state) {
         assert_true(wait_for(is_free, loop)); /* where the machine made it late */
         atomic_store(&fifth, NULL);
     }
-    assert_in_range(atomic_load(&asked_meanwhile), 0, UNWATCHED);
+    assert_in_range(atomic_load(&others_wake_monitor), 0, UNWATCHED);
     four_end();
 }
 
@@ -435,7 +435,7 @@ int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_library, end_library)
 #define UNHEARD(name) cmocka_unit_test_setup_teardown(name, begin_unheard, end_unheard)
-    const struct CMUnitTest beside[] = {
+    const struct CMUnitTest side_by_side[] = {
         CASE(watches_other_loops_while_one_is_stuck),
         CASE(two_loops_have_their_own_thresholds),
         CASE(reports_are_in_the_order_in_which_hangs_began),
@@ -446,12 +446,12 @@ int main(void) {
         CASE(six_loops_that_hang_at_once_are_all_counted),
         CASE(follows_a_hang_among_short_turns),
     };
-    const struct CMUnitTest alone[] = {
+    const struct CMUnitTest one_by_one[] = {
         UNHEARD(loops_that_give_no_answer_are_not_taken_for_stopped),
         UNHEARD(a_stop_waits_for_one_of_them_and_not_for_all),
         UNHEARD(so_does_a_loop_that_is_unwatched),
         CASE(a_second_watch_on_a_thread_takes_nothing_from_the_first),
     };
-    int failed = run_side_by_side(beside, sizeof beside / sizeof beside[0]);
-    return failed + cmocka_run_group_tests(alone, NULL, NULL);
+    int failed = run_side_by_side(side_by_side, sizeof side_by_side / sizeof side_by_side[0]);
+    return failed + cmocka_run_group_tests(one_by_one, NULL, NULL);
 }

@@ -286,7 +286,7 @@ static void a_hang_that_lasts_at_resume_has_figures_from_there(void **state) {
 int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end_library)
-    const struct CMUnitTest beside[] = {
+    const struct CMUnitTest side_by_side[] = {
         CASE(a_block_that_is_meant_is_none),
         CASE(a_block_that_is_meant_is_no_turn),
         CASE(after_a_block_that_is_meant_the_turn_starts_anew),
@@ -298,10 +298,10 @@ int main(void) {
         CASE(a_hang_that_lasts_at_the_pause_ends_there),
         CASE(a_hang_that_lasts_at_resume_counts_from_there),
     };
-    const struct CMUnitTest alone[] = {
+    const struct CMUnitTest one_by_one[] = {
         CASE(several_threads_that_resume_at_once_stop_no_watch),
         CASE(a_hang_that_lasts_at_resume_has_figures_from_there),
     };
-    int failed = run_side_by_side(beside, sizeof beside / sizeof beside[0]);
-    return failed + cmocka_run_group_tests(alone, NULL, NULL);
+    int failed = run_side_by_side(side_by_side, sizeof side_by_side / sizeof side_by_side[0]);
+    return failed + cmocka_run_group_tests(one_by_one, NULL, NULL);
 }

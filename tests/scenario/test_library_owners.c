@@ -25,9 +25,9 @@
 
 static pthread_mutex_t mutex[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                                    PTHREAD_MUTEX_INITIALIZER};
-static atomic_int holds[2]; /* thread ids: who has taken what the test waits for */
+static atomic_int owner[2]; /* thread ids: who has taken what the test waits for */
 
-static bool is_held(void *by) {
+static bool is_taken(void *by) {
     return atomic_load((atomic_int *)by) != 0;
 }
 
@@ -42,8 +42,8 @@ static bool is_in_futex(void *tid) {
 }
 
 static int begin(void **state) {
-    atomic_store(&holds[0], 0);
-    atomic_store(&holds[1], 0);
+    atomic_store(&owner[0], 0);
+    atomic_store(&owner[1], 0);
     begin_library(state);
     looper_start(&looper, "main", 0);
     return 0;
@@ -58,10 +58,10 @@ __attribute__((noinline)) static void wait_for_mutex(uint64_t i) {
 
 static atomic_bool let_go;
 
-static void *hold_first(void *unused) {
+static void *lock_first(void *unused) {
     (void)unused;
     pthread_mutex_lock(&mutex[0]);
-    atomic_store(&holds[0], gettid());
+    atomic_store(&owner[0], gettid());
     while (!atomic_load(&let_go)) {
         nap_ms(1);
     }
@@ -70,9 +70,9 @@ static void *hold_first(void *unused) {
     return NULL;
 }
 
-static void *hold_then(void *unused) {
+static void *lock_second(void *unused) {
     (void)unused;
-    atomic_store(&holds[1], gettid());
+    atomic_store(&owner[1], gettid());
     pthread_mutex_lock(&mutex[0]);
     block_sleep(5 * T);
     pthread_mutex_unlock(&mutex[0]);
@@ -87,11 +87,11 @@ static void names_the_owner_that_kept_the_lock_longest(void **state) {
     }
     pthread_t first, then;
     atomic_store(&let_go, false);
-    assert_int_equal(pthread_create(&first, NULL, hold_first, NULL), 0);
-    assert_true(wait_for(is_held, &holds[0]));
-    assert_int_equal(pthread_create(&then, NULL, hold_then, NULL), 0);
-    assert_true(wait_for(is_held, &holds[1]));
-    assert_true(wait_for(is_in_futex, &holds[1])); /* it is the first in the queue */
+    assert_int_equal(pthread_create(&first, NULL, lock_first, NULL), 0);
+    assert_true(wait_for(is_taken, &owner[0]));
+    assert_int_equal(pthread_create(&then, NULL, lock_second, NULL), 0);
+    assert_true(wait_for(is_taken, &owner[1]));
+    assert_true(wait_for(is_in_futex, &owner[1])); /* it is the first in the queue */
     looper_post(&looper, wait_for_mutex, 0);
     atomic_store(&let_go, true);
     looper_wait(&looper);
@@ -99,7 +99,7 @@ static void names_the_owner_that_kept_the_lock_longest(void **state) {
     assert_int_equal(pthread_join(then, NULL), 0);
     json_t *hangs = spool_wait(&spool, NULL, 1);
     const json_t *cause = json_object_get(json_array_get(hangs, 0), "cause");
-    assert_int_equal(report_ns(cause, "lock_owner_tid"), atomic_load(&holds[1]));
+    assert_int_equal(report_ns(cause, "lock_owner_tid"), atomic_load(&owner[1]));
     assert_non_null(strstr(report_text(cause, "detail"), " held by several threads, longest by thread "));
     json_decref(hangs);
     looper_stop(&looper);
@@ -109,7 +109,7 @@ static void names_the_owner_that_kept_the_lock_longest(void **state) {
 
 static void *naps(void *unused) {
     (void)unused;
-    atomic_store(&holds[0], gettid());
+    atomic_store(&owner[0], gettid());
     nap_ms(3 * T);
     return NULL;
 }
@@ -122,25 +122,25 @@ __attribute__((noinline)) static void join_one_that_naps(uint64_t ms) {
 }
 
 /* As a lock of the program's own may have it: no descriptor of a thread is around it. */
-static uint32_t somebody[512];
+static uint32_t made_up[512];
 
-__attribute__((noinline)) static void wait_for_somebodys_number(uint64_t ms) {
+__attribute__((noinline)) static void wait_for_made_up_number(uint64_t ms) {
     struct timespec for_ms = {.tv_nsec = (long)(ms * MS)};
-    somebody[256] = (uint32_t)gettid();
-    (void)syscall(SYS_futex, &somebody[256], FUTEX_WAIT_PRIVATE, somebody[256], &for_ms, NULL, 0);
+    made_up[256] = (uint32_t)gettid();
+    (void)syscall(SYS_futex, &made_up[256], FUTEX_WAIT_PRIVATE, made_up[256], &for_ms, NULL, 0);
 }
 
 static void names_the_thread_whose_end_is_awaited(void **state) {
     (void)state;
     looper_call(&looper, join_one_that_naps, 0);
-    looper_call(&looper, wait_for_somebodys_number, 3 * T);
+    looper_call(&looper, wait_for_made_up_number, 3 * T);
     json_t *hangs = spool_wait(&spool, NULL, 2);
     const json_t *joined = json_object_get(json_array_get(hangs, 0), "cause"),
                  *other = json_object_get(json_array_get(hangs, 1), "cause");
-    char told[64];
-    snprintf(told, sizeof told, "waited for thread %d to end", atomic_load(&holds[0]));
+    char expected[64];
+    snprintf(expected, sizeof expected, "waited for thread %d to end", atomic_load(&owner[0]));
     if (!SANITIZED) { /* theirs joins in its own way */
-        assert_memory_equal(report_text(joined, "detail"), told, strlen(told));
+        assert_memory_equal(report_text(joined, "detail"), expected, strlen(expected));
     }
     assert_string_equal(report_text(joined, "kind"), "lock");
     assert_null(json_object_get(joined, "lock_owner_tid")); /* it owns nothing */
@@ -159,7 +159,7 @@ static void names_the_thread_whose_end_is_awaited(void **state) {
 static void *in_a_convoy(void *has_first) {
     if (has_first != NULL) {
         pthread_mutex_lock(&mutex[0]);
-        atomic_store(&holds[0], gettid());
+        atomic_store(&owner[0], gettid());
     }
     struct timespec instant = {.tv_nsec = 100000};
     while (!atomic_load(&let_go)) {
@@ -186,11 +186,11 @@ static void who_passes_a_lock_on_is_in_no_deadlock(void **state) {
     for (unsigned round = 0; round < ROUNDS; round++) {
         pthread_t thread[CONVOY];
         atomic_store(&let_go, false);
-        atomic_store(&holds[0], 0);
+        atomic_store(&owner[0], 0);
         for (unsigned i = 0; i < CONVOY; i++) {
             assert_int_equal(pthread_create(&thread[i], NULL, in_a_convoy, i == 0 ? &let_go : NULL), 0);
         }
-        assert_true(wait_for(is_held, &holds[0]));
+        assert_true(wait_for(is_taken, &owner[0]));
         looper_post(&looper, wait_for_mutex, 0);
         expected = round + 1;
         assert_true(wait_for(has_expected, NULL));
@@ -214,7 +214,7 @@ static void who_passes_a_lock_on_is_in_no_deadlock(void **state) {
 static void take_and_keep(uint64_t unused) {
     (void)unused;
     pthread_mutex_lock(&mutex[0]);
-    atomic_store(&holds[1], gettid());
+    atomic_store(&owner[1], gettid());
     while (!atomic_load(&let_go)) {
         nap_ms(1);
     }
@@ -224,10 +224,10 @@ static void take_and_keep(uint64_t unused) {
 static void *give_and_wait(void *unused) {
     (void)unused;
     pthread_mutex_lock(&mutex[0]);
-    atomic_store(&holds[0], gettid());
+    atomic_store(&owner[0], gettid());
     nap_ms(T - T / 4);
     pthread_mutex_unlock(&mutex[0]);
-    while (atomic_load(&holds[1]) == 0) {
+    while (atomic_load(&owner[1]) == 0) {
         nap_ms(1);
     }
     wait_for_mutex(0);
@@ -239,7 +239,7 @@ static void who_waits_for_what_the_loop_took_over_is_in_no_deadlock_with_it(void
     pthread_t thread;
     atomic_store(&let_go, false);
     assert_int_equal(pthread_create(&thread, NULL, give_and_wait, NULL), 0);
-    assert_true(wait_for(is_held, &holds[0]));
+    assert_true(wait_for(is_taken, &owner[0]));
     looper_post(&looper, take_and_keep, 0);
     spool_wait_for_one(&spool);
     json_t *hangs = spool_reports(&spool, NULL, false);
@@ -319,7 +319,7 @@ static bool has_deadlock(void *unused) {
 }
 
 /* When the hang opens, or where it closes later, when its report is written again. */
-static void a_ring_is_told(void **state) {
+static void reports_a_deadlock(void **state) {
     static const struct {
         const char *role;
         size_t length;
@@ -360,7 +360,7 @@ int main(int argc, char **argv) {
         CASE(names_the_thread_whose_end_is_awaited),
         CASE(who_passes_a_lock_on_is_in_no_deadlock),
         CASE(who_waits_for_what_the_loop_took_over_is_in_no_deadlock_with_it),
-        cmocka_unit_test_setup_teardown(a_ring_is_told, begin_spool, end_library),
+        cmocka_unit_test_setup_teardown(reports_a_deadlock, begin_spool, end_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

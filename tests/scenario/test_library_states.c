@@ -306,8 +306,8 @@ static void a_session_has_the_time_in_the_foreground(void **state) {
     looper_stop(&looper);
     assert_int_equal(hangdog_stop(), 0);
     json_t *sessions = spool_wait(&spool, "session", 1);
-    const json_t *told = json_object_get(json_array_get(sessions, 0), "session");
-    assert_near(report_ns(told, "foreground_ns"), report_ns(told, "used_ns") - elsewhere);
+    const json_t *session = json_object_get(json_array_get(sessions, 0), "session");
+    assert_near(report_ns(session, "foreground_ns"), report_ns(session, "used_ns") - elsewhere);
     json_decref(sessions);
 }
 

@@ -139,11 +139,11 @@ static void writes_the_cpu_share_of_a_running_thread(void **state) {
     for (unsigned i = 0; i < TRIES && !right; i++) {
         atomic_store(&first.at_ns, 0);
         json_t *hang = next_hang();
-        double told = share_of(hang, &spinner), between = (double)(last.at_ns - first.at_ns);
-        if (told >= 0) {
+        double reported = share_of(hang, &spinner), between = (double)(last.at_ns - first.at_ns);
+        if (reported >= 0) {
             double truth = 100 * (double)(last.cpu_ns - first.cpu_ns) / between;
-            right = told > 0.85 * truth - 2 && told < 1.15 * truth + 2 && told <= 100;
-            share = told;
+            right = reported > 0.85 * truth - 2 && reported < 1.15 * truth + 2 && reported <= 100;
+            share = reported;
             assert_string_equal(report_text(thread_of(hang, &spinner), "state"), "running");
         }
         json_decref(hang);
@@ -171,10 +171,10 @@ static void writes_the_cpu_share_of_the_process(void **state) {
     took_ns = now_ns() - took_ns;
     json_t *all = spool_wait(&spool, NULL, ++hangs);
     const json_t *process = json_object_get(json_array_get(all, 0), "process");
-    double told = json_number_value(json_object_get(process, "cpu_percent"));
+    double reported = json_number_value(json_object_get(process, "cpu_percent"));
     double truth = 100 * (double)ran_ns / (double)took_ns;
     assert_true(truth > 5);
-    assert_true(told > truth / 2 && told < 2 * truth);
+    assert_true(reported > truth / 2 && reported < 2 * truth);
     json_decref(all);
 }
 
@@ -261,12 +261,13 @@ static void of_more_threads_than_there_is_room_for_the_rest_are_counted(void **s
         start(&more[i]);
     }
     json_t *hang = next_hang();
-    size_t told = json_array_size(json_object_get(hang, "threads"));
+    size_t reported = json_array_size(json_object_get(hang, "threads"));
     uint64_t left = report_ns(hang, "threads_left_out");
     uint64_t all = report_ns(json_object_get(hang, "process"), "thread_count");
-    assert_true(told > 0 && told <= ROOM);
+    assert_true(reported > 0 && reported <= ROOM);
     assert_true(all > MOST && left >= all - ROOM);
-    assert_true(told + left == all || told + left + 1 == all); /* the loop's own may be told by its samples */
+    assert_true(reported + left == all ||
+                reported + left + 1 == all); /* the loop's own may be told by its samples */
     json_decref(hang);
     for (size_t i = 0; i < MOST - SLEEPERS; i++) {
         stop(&more[i]);
@@ -293,10 +294,10 @@ static void the_owner_of_a_lock_comes_first_and_whom_there_is_no_time_for_is_cou
     stop(&owner);
     looper_wait(&looper);
     json_t *all = spool_wait(&spool, NULL, 1);
-    const json_t *hang = json_array_get(all, 0), *told = thread_of(hang, &owner);
+    const json_t *hang = json_array_get(all, 0), *reported = thread_of(hang, &owner);
     assert_int_equal(report_ns(json_object_get(hang, "cause"), "lock_owner_tid"), atomic_load(&owner.tid));
-    assert_non_null(told);
-    assert_true(json_array_size(json_object_get(json_object_get(told, "stack"), "frames")) > 2);
+    assert_non_null(reported);
+    assert_true(json_array_size(json_object_get(json_object_get(reported, "stack"), "frames")) > 2);
     assert_true(report_ns(hang, "threads_left_out") > 0);
     json_decref(all);
 }

@@ -84,7 +84,7 @@ static bool has_begun(void *unused) {
 
 /* The worker of a run is at the disk, and a stop waits for it; the start comes after that, and waits for a
  * worker of its own. How long it took; UINT64_MAX: it was first. */
-static uint64_t start_beside_a_stop(void) {
+static uint64_t start_during_a_stop(void) {
     hangdog_options o = library_options(&spool);
     assert_int_equal(hangdog_start(&o), 0);
     pthread_t other;
@@ -103,7 +103,7 @@ static uint64_t start_beside_a_stop(void) {
 }
 
 /* The start waits for its worker, which is at the disk; the stop comes after that, and waits for it too. */
-static uint64_t stop_beside_a_start(void) {
+static uint64_t stop_during_a_start(void) {
     pthread_t other;
     int started = -1;
     assert_int_equal(pthread_create(&other, NULL, start_it, &started), 0);
@@ -131,12 +131,12 @@ static void expect_quick(uint64_t (*call)(void)) {
 
 static void a_start_that_waits_for_a_stop_is_quick(void **state) {
     (void)state;
-    expect_quick(start_beside_a_stop);
+    expect_quick(start_during_a_stop);
 }
 
 static void a_stop_that_waits_for_a_start_is_quick(void **state) {
     (void)state;
-    expect_quick(stop_beside_a_start);
+    expect_quick(stop_during_a_start);
 }
 
 static int begin(void **state) {

@@ -72,7 +72,7 @@ static void a_loop_behind_many_others_is_watched(void **state) {
 }
 
 /* The last that a test does with its looper. */
-static void a_hang_is_told(void) {
+static void expect_a_report_of_a_hang(void) {
     looper_call(&looper, block_sleep, 2 * T);
     json_t *hangs = spool_wait(&spool, "hang", 1);
     assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
@@ -92,7 +92,7 @@ static void loops_that_are_unwatched_at_once_do_no_harm(void **state) {
     }
     looper_start(&looper, "main", 0);
     looper_call(&looper, block_sleep, 1);
-    a_hang_is_told();
+    expect_a_report_of_a_hang();
 }
 
 /* A handle is a slot, and the slot is another loop's by now. */
@@ -108,7 +108,7 @@ static void an_old_handle_ends_no_new_watch(void **state) {
     looper_call(&looper, block_sleep, 1);
     assert_ptr_equal(looper.loop, loop);
     hangdog_loop_unwatch(loop);
-    a_hang_is_told();
+    expect_a_report_of_a_hang();
 }
 
 /* What a program that gives up its rights at once could not have opened afterwards. A machine with too much

@@ -21,24 +21,24 @@
 #include "capture_live.h"
 #include "unwind/unwind.h"
 
-#define HOLD_NS (3 * HD_NS_PER_S)
+#define LOCKED_NS (3 * HD_NS_PER_S)
 #define EVERY_NS (20 * HD_NS_PER_MS)
 
 static struct hd_modules modules;
 static struct hd_unwinder *unwinder;
-static int lock_held, lock_over; /* atomic */
+static int lock_taken, lock_over; /* atomic */
 
-static int hold(struct dl_phdr_info *info, size_t size, void *data) {
+static int keep_lock(struct dl_phdr_info *info, size_t size, void *data) {
     (void)info;
     (void)size;
     (void)data;
-    live_set(&lock_held, 1);
-    live_nap(HOLD_NS);
+    live_set(&lock_taken, 1);
+    live_nap(LOCKED_NS);
     return 1;
 }
 
-static void *hold_the_lock(void *arg) {
-    dl_iterate_phdr(hold, NULL);
+static void *lock_the_loader(void *arg) {
+    dl_iterate_phdr(keep_lock, NULL);
     live_set(&lock_over, 1);
     return arg;
 }
@@ -94,15 +94,15 @@ static void sample_until(struct live *l, const int *over, uint64_t at_most_ns, s
 }
 
 /* While the lock is held, and for as long without. */
-static void compare(struct live *l, struct figures *held, struct figures *open) {
+static void compare(struct live *l, struct figures *locked, struct figures *open) {
     pthread_t holder;
-    live_set(&lock_held, 0);
+    live_set(&lock_taken, 0);
     live_set(&lock_over, 0);
-    assert_int_equal(pthread_create(&holder, NULL, hold_the_lock, NULL), 0);
-    assert_true(live_wait(&lock_held));
-    sample_until(l, &lock_over, 10 * HD_NS_PER_S, held);
+    assert_int_equal(pthread_create(&holder, NULL, lock_the_loader, NULL), 0);
+    assert_true(live_wait(&lock_taken));
+    sample_until(l, &lock_over, 10 * HD_NS_PER_S, locked);
     pthread_join(holder, NULL);
-    sample_until(l, NULL, HOLD_NS, open);
+    sample_until(l, NULL, LOCKED_NS, open);
 }
 
 static void print_figures(const char *what, const struct figures *f) {
@@ -112,36 +112,36 @@ static void print_figures(const char *what, const struct figures *f) {
 
 static void captures_a_running_thread_without_delay(void **state) {
     struct live l = {0};
-    struct figures held, open;
+    struct figures locked, open;
     (void)state;
     assert_true(live_start(&l, spin_and_measure));
     sample_until(&l, NULL, 200 * HD_NS_PER_MS, &open); /* the first walk reads tables in */
-    compare(&l, &held, &open);
-    print_figures("running, lock held", &held);
+    compare(&l, &locked, &open);
+    print_figures("running, lock held", &locked);
     print_figures("running, lock free", &open);
-    assert_true(held.samples > 30);
-    assert_true(held.with_stack * 10 >= held.samples * 9);
-    assert_true(held.to_root * 100 >= held.with_stack * 99);
-    assert_true(held.longest_gap_ns <
-                HOLD_NS / 4); /* the machine's own hiccups; the lock's would be all of it */
+    assert_true(locked.samples > 30);
+    assert_true(locked.with_stack * 10 >= locked.samples * 9);
+    assert_true(locked.to_root * 100 >= locked.with_stack * 99);
+    assert_true(locked.longest_gap_ns <
+                LOCKED_NS / 4); /* the machine's own hiccups; the lock's would be all of it */
     live_end(&l);
 }
 
 static void a_blocked_thread_is_captured_too(void **state) {
     int fd = eventfd(0, EFD_CLOEXEC);
     struct live l = {.arg = &fd};
-    struct figures held, open;
+    struct figures locked, open;
     struct hd_capture c;
     uint64_t one = 1;
     (void)state;
     assert_true(live_start(&l, block));
     assert_true(live_capture_in(&l, SYS_read, &c));
-    compare(&l, &held, &open);
-    print_figures("blocked, lock held", &held);
+    compare(&l, &locked, &open);
+    print_figures("blocked, lock held", &locked);
     print_figures("blocked, lock free", &open);
-    assert_true(held.samples > 30);
-    assert_int_equal(held.with_stack, held.samples);
-    assert_int_equal(held.to_root, held.samples);
+    assert_true(locked.samples > 30);
+    assert_int_equal(locked.with_stack, locked.samples);
+    assert_int_equal(locked.to_root, locked.samples);
     assert_int_equal(l.target.cost.signals, 0);
     assert_int_equal(write(fd, &one, sizeof one), sizeof one);
     live_end(&l);

@@ -28,7 +28,7 @@
 
 static struct hd_probe_context *ctx;
 static struct hd_os_calls real;
-static struct hd_evidence evidence;
+static struct hd_probe evidence;
 static uint64_t began_ns;
 static int pair[2];
 static int caller; /* whose calls they are */

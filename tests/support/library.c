@@ -202,7 +202,7 @@ json_t *spool_reports(const struct spool *s, const char *kind, bool complete) {
 }
 
 /* Of more than `count`, those of a thread that got no processor go: true hangs, which no test made. */
-static void forgive_starved(json_t *reports, size_t count) {
+static void drop_starved(json_t *reports, size_t count) {
     for (size_t i = 0; i < json_array_size(reports) && json_array_size(reports) > count;) {
         if (strcmp(report_cause(json_array_get(reports, i)), "starved") == 0) {
             print_message("a true hang, starved\n");
@@ -215,7 +215,7 @@ static void forgive_starved(json_t *reports, size_t count) {
 
 void spool_expect(const struct spool *s, size_t count) {
     json_t *reports = spool_reports(s, NULL, false);
-    forgive_starved(reports, count);
+    drop_starved(reports, count);
     assert_int_equal(json_array_size(reports), count);
     json_decref(reports);
 }
@@ -250,21 +250,21 @@ json_t *spool_wait(const struct spool *s, const char *kind, size_t count) {
         fail_msg("waited for %zu reports of kind %s, %zu are there", count, kind != NULL ? kind : "any",
                  json_array_size(e.found));
     }
-    forgive_starved(e.found, count);
+    drop_starved(e.found, count);
     assert_int_equal(json_array_size(e.found), count);
     return e.found;
 }
 
-void assert_near(uint64_t told_ns, uint64_t truth_ns) {
-    assert_between(told_ns, (struct between){truth_ns, truth_ns});
+void assert_near(uint64_t reported_ns, uint64_t truth_ns) {
+    assert_between(reported_ns, (struct between){truth_ns, truth_ns});
 }
 
-void assert_between(uint64_t told_ns, struct between truth) {
-    uint64_t off = told_ns > truth.most_ns    ? told_ns - truth.most_ns
-                   : told_ns < truth.least_ns ? truth.least_ns - told_ns
-                                              : 0;
+void assert_between(uint64_t reported_ns, struct between truth) {
+    uint64_t off = reported_ns > truth.most_ns    ? reported_ns - truth.most_ns
+                   : reported_ns < truth.least_ns ? truth.least_ns - reported_ns
+                                                  : 0;
     if (off > (SANITIZED ? 1500 : 60) * MS + truth.least_ns / 40) {
-        fail_msg("told %.1f ms, truly %.1f to %.1f ms", (double)told_ns / MS, (double)truth.least_ns / MS,
+        fail_msg("told %.1f ms, truly %.1f to %.1f ms", (double)reported_ns / MS, (double)truth.least_ns / MS,
                  (double)truth.most_ns / MS);
     }
 }

@@ -76,12 +76,12 @@ const char *report_text(const json_t *report, const char *key);
 const char *report_cause(const json_t *report);
 /* What a report tells, and what the program measured itself. In a sanitizer's build it is only that it is no
  * nonsense. */
-void assert_near(uint64_t told_ns, uint64_t truth_ns);
+void assert_near(uint64_t reported_ns, uint64_t truth_ns);
 /* The same where the truth lies between two figures: what goes on between two calls of ours is not known. */
 struct between {
     uint64_t least_ns, most_ns;
 };
-void assert_between(uint64_t told_ns, struct between truth);
+void assert_between(uint64_t reported_ns, struct between truth);
 /* RFC 3339 with nanoseconds, as CLOCK_REALTIME in ns. */
 uint64_t report_started_ns(const json_t *report);
 /* True when the address sanitizer's frames, whose base is a register that a blocked thread does not tell,

@@ -31,7 +31,7 @@
 
 static int sem_id, msg_id, lock_fds[2], sockets[4], pipe_fds[2], listening, event;
 static pid_t child;
-static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER,
+static pthread_mutex_t locked = PTHREAD_MUTEX_INITIALIZER,
                        of_cond[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static pthread_cond_t conds[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
 static sem_t sems[2];
@@ -112,7 +112,7 @@ static inline long do_recv(void) {
     return recv(sockets[2], &c, 1, 0);
 }
 static inline long do_mutex(void) {
-    return pthread_mutex_lock(&held);
+    return pthread_mutex_lock(&locked);
 }
 static inline long do_cond_wait(void) {
     pthread_mutex_lock(&of_cond[0]);
@@ -154,8 +154,8 @@ static const struct long_wait {
 };
 #define LONG_WAITS (sizeof long_waits / sizeof long_waits[0])
 
-static inline void long_waits_check(int holds) {
-    if (!holds) {
+static inline void long_waits_check(int is_right) {
+    if (!is_right) {
         abort();
     }
 }
@@ -186,7 +186,7 @@ static inline void long_waits_open(void) {
     long_waits_check(flock(lock_fds[0], LOCK_EX) == 0);
     sem_init(&sems[0], 0, 0);
     sem_init(&sems[1], 0, 0);
-    pthread_mutex_lock(&held);
+    pthread_mutex_lock(&locked);
 }
 
 static inline void long_waits_close(void) {

@@ -36,7 +36,7 @@ static inline struct hd_set set_of(uint64_t a, uint64_t b, uint64_t c, uint64_t 
     const uint64_t object[] = {a, b, c, d};
     for (unsigned i = 0; i < 4; i++) {
         if (object[i] != 0) {
-            hd_set_add(&s, object[i]);
+            hd_rule_set_add(&s, object[i]);
         }
     }
     return s;

@@ -142,10 +142,10 @@ static void check_blocked_for_ever_in(void (*body)(struct live *), void *arg, in
 }
 
 static void a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls(void **state) {
-    static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_mutex_t locked = PTHREAD_MUTEX_INITIALIZER;
     static int sem_id;
     (void)state;
-    pthread_mutex_lock(&held);
+    pthread_mutex_lock(&locked);
     sem_id = semget(IPC_PRIVATE, 1, 0600);
     check_blocked_for_ever_in(in_poll, NULL, SYS_poll);
     check_blocked_for_ever_in(in_epoll_wait, NULL, SYS_epoll_wait);
@@ -154,7 +154,7 @@ static void a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls(void **st
     check_blocked_for_ever_in(in_read, NULL, SYS_read);
     check_blocked_for_ever_in(in_accept, NULL, SYS_accept);
     check_blocked_for_ever_in(in_recv, NULL, SYS_recvfrom);
-    check_blocked_for_ever_in(in_mutex, &held, SYS_futex);
+    check_blocked_for_ever_in(in_mutex, &locked, SYS_futex);
     check_blocked_for_ever_in(in_cond_wait, NULL, SYS_futex);
     check_blocked_for_ever_in(in_sem_wait, NULL, SYS_futex);
     if (sem_id >= 0) {
@@ -200,16 +200,16 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
 
 static void finds_the_owner_of_a_mutex(void **state) {
     (void)state;
-    static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
-    struct live l = {.arg = &held};
+    static pthread_mutex_t locked = PTHREAD_MUTEX_INITIALIZER;
+    struct live l = {.arg = &locked};
     struct hd_capture c;
-    pthread_mutex_lock(&held);
+    pthread_mutex_lock(&locked);
     assert_true(live_start(&l, in_mutex));
     assert_true(live_capture_in(&l, SYS_futex, &c));
-    assert_int_equal(c.syscall_args[0], (uint64_t)&held);
+    assert_int_equal(c.syscall_args[0], (uint64_t)&locked);
     assert_true(c.futex_read);
     assert_int_equal(c.futex_words[2], hd_os.get_tid());
-    pthread_mutex_unlock(&held);
+    pthread_mutex_unlock(&locked);
     live_end(&l);
 }
 

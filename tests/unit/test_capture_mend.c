@@ -299,7 +299,7 @@ static void a_call_whose_number_is_not_known_ends_and_is_counted(void **state) {
 
 /* Where a handler holds ours back, each call that it ended may cost another one: its frame looks the same for
  * as long as nothing overwrites it. The thread sanitizer's handlers mask everything. */
-static uint64_t excused(const struct storm *s) {
+static uint64_t allowed(const struct storm *s) {
 #if defined(__SANITIZE_THREAD__)
     return s->own_signals;
 #else
@@ -308,7 +308,7 @@ static uint64_t excused(const struct storm *s) {
 }
 
 static void check_causes(const struct storm *s) {
-    assert_true(s->without_cause <= excused(s));
+    assert_true(s->without_cause <= allowed(s));
 }
 
 /* A signal that comes in the less than a microsecond between the handler's last look and its return has, as
@@ -384,7 +384,7 @@ static void a_call_that_ended_for_a_signal_which_another_thread_took_is_counted(
         run_storm(&s);
         live_set(&stop, 1);
         pthread_join(other, NULL);
-        assert_true(s.without_cause <= s.interrupted + excused(&s));
+        assert_true(s.without_cause <= s.interrupted + allowed(&s));
     }
 }
 

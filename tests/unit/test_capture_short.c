@@ -21,10 +21,10 @@
 #include "capture/mailbox.h"
 #include "capture_live.h"
 
-#define ASKED (64UL << 20) /* bytes: a tenth of a second and more */
+#define WANTED (64UL << 20) /* bytes: a tenth of a second and more */
 #define LIMIT_NS (20 * HD_NS_PER_S)
 
-static uint8_t bytes[ASKED];
+static uint8_t bytes[WANTED];
 static uint64_t short_calls;
 static unsigned attempts;
 static int fallocated; /* 0, or an errno */
@@ -105,8 +105,8 @@ static void each_call_that_was_broken_keeps_the_next_signal_longer_away(void **s
     live_set(&spins, 1);
     do { /* a signal that broke nothing makes up for all before */
         assert_true(live_capture_spinning(&l, &c));
-    } while (l.target.spared_ns != 0 && hd_os_now_ns() < until);
-    assert_int_equal(l.target.spared_ns, 0);
+    } while (l.target.back_off_ns != 0 && hd_os_now_ns() < until);
+    assert_int_equal(l.target.back_off_ns, 0);
     live_end(&l);
 }
 
@@ -118,7 +118,7 @@ static void signals_a_thread_again_once_it_runs_in_user_mode(void **state) {
     start_random(&l);
     assert_true(sample_until_broken(&l, 1));
     uint64_t now = hd_os_now_ns(), signals = l.target.cost.signals;
-    l.target.spared_until_ns = now + 100 * HD_NS_PER_S;
+    l.target.back_off_until_ns = now + 100 * HD_NS_PER_S;
     while (hd_os_now_ns() < now + HD_NS_PER_S) { /* not while it does what was broken */
         assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
         live_nap(20 * HD_NS_PER_MS);
@@ -148,7 +148,7 @@ static void body_fallocate(struct live *l) {
     (void)l;
     do {
         attempts++;
-        fallocated = posix_fallocate(fd, 0, 4 * (off_t)ASKED);
+        fallocated = posix_fallocate(fd, 0, 4 * (off_t)WANTED);
     } while (fallocated == EINTR);
     close(fd);
 }
@@ -177,7 +177,7 @@ static void what_begins_again_when_it_is_broken_is_done_in_the_end(void **state)
 static void so_are_the_pages_of_a_file_in_memory(void **state) {
     (void)state;
     struct sysinfo memory;
-    if (sysinfo(&memory) < 0 || memory.freeram * memory.mem_unit < 16 * ASKED) {
+    if (sysinfo(&memory) < 0 || memory.freeram * memory.mem_unit < 16 * WANTED) {
         print_message("this machine has too little memory to spare\n");
         skip();
     }
@@ -190,7 +190,7 @@ static void calls_that_copy_much_say_how_much(void **state) {
     assert_int_equal(hd_bytes_argument(SYS_getrandom, 0), 1);
     assert_int_equal(hd_bytes_argument(SYS_read, 0), 2);
     assert_int_equal(hd_bytes_argument(SYS_sendto, 0), 2);
-    assert_int_equal(hd_bytes_argument(SYS_sendfile, ASKED), 3);
+    assert_int_equal(hd_bytes_argument(SYS_sendfile, WANTED), 3);
     assert_int_equal(hd_bytes_argument(SYS_splice, 0), 4);
     assert_int_equal(hd_bytes_argument(SYS_recvfrom, MSG_WAITALL | MSG_NOSIGNAL), 2);
     assert_int_equal(hd_bytes_argument(SYS_recvfrom, MSG_NOSIGNAL), 0); /* gives what there is */

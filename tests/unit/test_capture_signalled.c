@@ -152,12 +152,12 @@ static void keeps_a_borrowed_stack_while_others_are_taken(void **state) {
     assert_true(live_start(&l, body_deep));
     assert_true(live_start(&other, live_body_spin));
     assert_true(live_capture_spinning(&l, &c));
-    assert_true(c.lent);
+    assert_true(c.borrowed);
     memcpy(kept, c.stack, c.stack_bytes);
     for (unsigned taken = 0, tries = 0; taken < 20; tries++) {
         assert_true(tries < 10000);
         assert_int_equal(hd_capture_take(&other.target, false, &d), 0);
-        assert_false(d.lent);
+        assert_false(d.borrowed);
         taken += d.way == HD_WAY_SIGNALLED;
         assert_ptr_not_equal(d.stack, c.stack);
     }

@@ -68,7 +68,7 @@ static void body_busy_in_kernel(struct live *l) {
 static void ask_in_vain(struct live *l, bool lend) {
     struct hd_capture c = {0};
     assert_true(live_start(l, body_busy_in_kernel));
-    for (int i = 0; i < 2000 && l->target.asked == 0; i++) {
+    for (int i = 0; i < 2000 && l->target.request == 0; i++) {
         assert_int_equal(hd_capture_take(&l->target, lend, &c), 0);
         if (live_get(&l->returned) < 0) {
             live_end(l);
@@ -77,7 +77,7 @@ static void ask_in_vain(struct live *l, bool lend) {
         }
     }
     assert_int_equal(c.way, HD_WAY_KERNEL);
-    assert_int_not_equal(l->target.asked, 0);
+    assert_int_not_equal(l->target.request, 0);
 }
 
 static bool answers_late(struct live *l, struct hd_capture *c) {
@@ -100,15 +100,15 @@ static void a_late_answer_shows_where_the_thread_was(void **state) {
     struct hd_capture c = {0};
     uint64_t before_ns = hd_os_now_ns();
     ask_in_vain(&l, true);
-    uint64_t samples = l.target.cost.samples, signals = l.target.cost.signals, asked_ns = hd_os_now_ns();
+    uint64_t samples = l.target.cost.samples, signals = l.target.cost.signals, requested_ns = hd_os_now_ns();
     assert_int_equal(hd_capture_take(&l.target, true, &c), 0); /* is not asked again */
     assert_int_equal(c.way, HD_WAY_KERNEL);
     assert_true(c.state == HD_RUN_RUNNING || c.state == HD_RUN_RUNNABLE); /* others may want its processor */
     assert_int_equal(l.target.cost.signals, signals);
     assert_true(answers_late(&l, &c));
     assert_int_equal(c.way, HD_WAY_SIGNALLED);
-    assert_true(c.lent && c.stack_bytes != 0);
-    assert_in_range(c.at_ns, before_ns, asked_ns); /* not when it came */
+    assert_true(c.borrowed && c.stack_bytes != 0);
+    assert_in_range(c.at_ns, before_ns, requested_ns); /* not when it came */
     assert_int_equal(l.target.cost.samples, samples + 1);
     assert_int_equal(hd_capture_late(&l.target, &c), -EAGAIN);
     live_end(&l);
@@ -134,14 +134,14 @@ static void a_request_of_the_turn_before_serves_the_next(void **state) {
     struct live l = {0};
     struct hd_capture c = {0};
     ask_in_vain(&l, true);
-    uint64_t signals = l.target.cost.signals, asked_ns = hd_os_now_ns();
+    uint64_t signals = l.target.cost.signals, requested_ns = hd_os_now_ns();
     hd_capture_late_forget(&l.target);
     assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     assert_int_equal(c.way, HD_WAY_KERNEL);
-    assert_true(c.at_ns > asked_ns); /* a sample of the turn that is */
+    assert_true(c.at_ns > requested_ns); /* a sample of the turn that is */
     assert_int_equal(l.target.cost.signals, signals);
     assert_true(answers_late(&l, &c));
-    assert_true(c.lent && c.at_ns < asked_ns);
+    assert_true(c.borrowed && c.at_ns < requested_ns);
     live_end(&l);
 }
 
@@ -156,7 +156,7 @@ static void who_had_nowhere_to_copy_to_has_it_with_the_next_sample(void **state)
     assert_int_equal(hd_capture_late(&l.target, &c), -EAGAIN);
     assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     assert_true(answers_late(&l, &c));
-    assert_true(c.lent);
+    assert_true(c.borrowed);
     assert_int_equal(l.target.cost.signals, signals);
     live_end(&l);
 }
@@ -172,7 +172,7 @@ static void a_second_request_keeps_the_first_ones_buffer(void **state) {
     for (int i = 0; i < 2000 && (c.way != HD_WAY_SIGNALLED || !live_in_spin(c.regs.pc)); i++) {
         assert_int_equal(hd_capture_take(&other.target, false, &c), 0);
     }
-    assert_false(c.lent);
+    assert_false(c.borrowed);
     assert_true(live_in_spin(c.regs.pc));
     assert_true(answers_late(&l, &c));
     assert_false(live_in_spin(c.regs.pc));
@@ -202,7 +202,7 @@ static void ask_by_nothing(struct live *l) {
     bool in_vain = capture_in_vain(l, true, is_swallowed, &c);
     hd_os = real;
     assert_true(in_vain);
-    assert_int_not_equal(l->target.asked, 0);
+    assert_int_not_equal(l->target.request, 0);
 }
 
 /* It was ignored for a moment, or the program took it by a signalfd. */
@@ -273,7 +273,7 @@ static void who_is_seen_to_block_the_signal_is_not_believed(void **state) {
     for (int i = 0; i < 20; i++) {
         assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     }
-    assert_int_equal(l.target.asked, 0);
+    assert_int_equal(l.target.request, 0);
     assert_true(l.target.blocks);
     live_set(&l.stop, 1); /* unblocks it: it arrives */
     assert_true(live_wait(&l.returned));

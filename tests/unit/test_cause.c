@@ -24,11 +24,11 @@ static int fresh(void **state) {
     return 0;
 }
 
-static struct hd_evidence blocked(int32_t syscall_nr) {
-    return (struct hd_evidence){.for_ns = 50 * MS, .state = HD_RUN_BLOCKED, .syscall_nr = syscall_nr};
+static struct hd_probe blocked(int32_t syscall_nr) {
+    return (struct hd_probe){.for_ns = 50 * MS, .state = HD_RUN_BLOCKED, .syscall_nr = syscall_nr};
 }
 
-static void add_times(struct hd_evidence e, int times) {
+static void add_times(struct hd_probe e, int times) {
     for (int i = 0; i < times; i++)
         hd_cause_add(&sums, &e);
 }
@@ -38,17 +38,17 @@ static void assert_kind(enum hd_cause_kind kind) {
     assert_string_equal(hd_cause_name(cause.kind), hd_cause_name(kind));
 }
 
-static enum hd_cause_kind kind_of(struct hd_evidence e) {
+static enum hd_cause_kind kind_of(struct hd_probe e) {
     return hd_cause_of_block(&e);
 }
 
 /* The same of a call with a descriptor of this kind, or with none. */
 static enum hd_cause_kind kind_on(int32_t nr, enum hd_run_state state, enum hd_fd_kind fd, bool child_alive) {
-    return kind_of((struct hd_evidence){.syscall_nr = nr,
-                                        .state = state,
-                                        .fd_kind = fd,
-                                        .has_fds = fd != HD_FD_NONE,
-                                        .child_alive = child_alive});
+    return kind_of((struct hd_probe){.syscall_nr = nr,
+                                     .state = state,
+                                     .fd_kind = fd,
+                                     .has_fds = fd != HD_FD_NONE,
+                                     .child_alive = child_alive});
 }
 
 /* ---- classes ------------------------------------------------------------------------------ */
@@ -139,7 +139,7 @@ static void what_a_poll_waits_for_decides(void **state) {
 
 static void uninterruptible_outside_a_call_is_a_page(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(HD_SYSCALL_NONE);
+    struct hd_probe e = blocked(HD_SYSCALL_NONE);
     assert_int_equal(kind_of(e), HD_CAUSE_UNKNOWN);
     e.state = HD_RUN_UNINTERRUPTIBLE;
     assert_int_equal(kind_of(e), HD_CAUSE_PAGE_FAULT);
@@ -171,7 +171,7 @@ static void nothing_seen_is_unknown(void **state) {
 
 static void running_is_cpu(void **state) {
     (void)state;
-    struct hd_evidence e = {.for_ns = 50 * MS, .cpu_ns = 50 * MS, .syscall_nr = HD_SYSCALL_NONE};
+    struct hd_probe e = {.for_ns = 50 * MS, .cpu_ns = 50 * MS, .syscall_nr = HD_SYSCALL_NONE};
     add_times(e, 40);
     assert_kind(HD_CAUSE_CPU);
     assert_string_equal(cause.detail, "ran on a CPU for 100% of the time");
@@ -190,7 +190,7 @@ static void the_kind_with_the_most_time_wins(void **state) {
 
 static void a_blocked_samples_time_is_split(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(SYS_fsync);
+    struct hd_probe e = blocked(SYS_fsync);
     e.for_ns = 100 * MS;
     e.cpu_ns = 30 * MS;
     e.delay_ns = 20 * MS;
@@ -203,7 +203,7 @@ static void a_blocked_samples_time_is_split(void **state) {
 
 static void run_queue_delay_is_starved(void **state) {
     (void)state;
-    struct hd_evidence e = {
+    struct hd_probe e = {
         .for_ns = 50 * MS, .cpu_ns = 5 * MS, .delay_ns = 45 * MS, .syscall_nr = HD_SYSCALL_NONE};
     add_times(e, 20);
     assert_kind(HD_CAUSE_STARVED);
@@ -214,7 +214,7 @@ static void run_queue_delay_is_starved(void **state) {
 /* Of a sleep of 7 s, as Linux 6.18 counts one in some. */
 static void a_sleep_that_the_kernel_counts_as_delay_is_a_sleep(void **state) {
     (void)state;
-    struct hd_evidence e = {.for_ns = 700 * MS, .state = HD_RUN_BLOCKED, .syscall_nr = SYS_clock_nanosleep};
+    struct hd_probe e = {.for_ns = 700 * MS, .state = HD_RUN_BLOCKED, .syscall_nr = SYS_clock_nanosleep};
     add_times(e, 9);
     e.delay_ns = 6996 * MS;
     add_times(e, 1);
@@ -227,11 +227,11 @@ static void a_sleep_that_the_kernel_counts_as_delay_is_a_sleep(void **state) {
 static void whose_ends_were_waited_for_one_after_the_other_is_said(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++) {
-        hd_cause_add(&sums, &(struct hd_evidence){.for_ns = (i == 1 ? 5 : 1) * HD_NS_PER_S,
-                                                  .state = HD_RUN_BLOCKED,
-                                                  .syscall_nr = SYS_futex,
-                                                  .lock_address = 1000 + (uint64_t)i,
-                                                  .joined_tid = 10 + i});
+        hd_cause_add(&sums, &(struct hd_probe){.for_ns = (i == 1 ? 5 : 1) * HD_NS_PER_S,
+                                               .state = HD_RUN_BLOCKED,
+                                               .syscall_nr = SYS_futex,
+                                               .lock_address = 1000 + (uint64_t)i,
+                                               .joined_tid = 10 + i});
     }
     hd_cause_decide(&sums, &cause);
     assert_string_equal(cause.detail, "waited for several threads to end, one thread 11");
@@ -239,7 +239,7 @@ static void whose_ends_were_waited_for_one_after_the_other_is_said(void **state)
 
 static void takes_late_delay_from_assumed_running(void **state) {
     (void)state;
-    struct hd_evidence e = {.for_ns = 50 * MS, .syscall_nr = HD_SYSCALL_NONE, .state = HD_RUN_RUNNING};
+    struct hd_probe e = {.for_ns = 50 * MS, .syscall_nr = HD_SYSCALL_NONE, .state = HD_RUN_RUNNING};
     add_times(e, 9); /* waits for a processor all the time: no figure moves */
     assert_kind(HD_CAUSE_CPU);
     e.delay_ns = 480 * MS;
@@ -255,7 +255,7 @@ static void takes_late_delay_from_assumed_running(void **state) {
 
 static void decides_for_the_evidence_with_the_most_time(void **state) {
     (void)state;
-    struct hd_evidence a = blocked(SYS_read), b = blocked(SYS_fsync);
+    struct hd_probe a = blocked(SYS_read), b = blocked(SYS_fsync);
     a.fd_kind = b.fd_kind = HD_FD_FILE;
     strcpy(a.path, "a.log");
     strcpy(b.path, "b.db");
@@ -270,7 +270,7 @@ static void decides_for_the_evidence_with_the_most_time(void **state) {
 
 static void gives_the_time_of_several_waits_to_none_of_them(void **state) {
     (void)state;
-    struct hd_evidence opens = blocked(SYS_openat), reads = blocked(SYS_read);
+    struct hd_probe opens = blocked(SYS_openat), reads = blocked(SYS_read);
     opens.fd_kind = reads.fd_kind = HD_FD_PIPE;
     strcpy(opens.path, "f3");
     strcpy(reads.path, "f3");
@@ -319,7 +319,7 @@ static void a_wait_that_goes_on_after_a_stop_is_still_the_same(void **state) {
 
 static void a_stopped_thread_is_unknown(void **state) {
     (void)state;
-    struct hd_evidence e = {.for_ns = 50 * MS, .state = HD_RUN_STOPPED, .syscall_nr = HD_SYSCALL_NONE};
+    struct hd_probe e = {.for_ns = 50 * MS, .state = HD_RUN_STOPPED, .syscall_nr = HD_SYSCALL_NONE};
     add_times(e, 2);
     assert_kind(HD_CAUSE_UNKNOWN);
 }
@@ -328,7 +328,7 @@ static void a_stopped_thread_is_unknown(void **state) {
 
 static void names_the_owner_of_a_mutex(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(SYS_futex);
+    struct hd_probe e = blocked(SYS_futex);
     e.lock_address = 0x7f00deadbeef;
     add_times(e, 1);
     assert_kind(HD_CAUSE_LOCK);
@@ -343,7 +343,7 @@ static void names_the_owner_of_a_mutex(void **state) {
 
 static void names_the_owner_with_the_most_time(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(SYS_futex);
+    struct hd_probe e = blocked(SYS_futex);
     e.lock_address = 0x7f00deadbeef;
     add_times(e, 5); /* nobody, for an instant in which it was passed on */
     e.lock_owner_tid = 1;
@@ -360,7 +360,7 @@ static void names_the_owner_with_the_most_time(void **state) {
 
 static void a_child_and_a_peer_are_named(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(SYS_wait4);
+    struct hd_probe e = blocked(SYS_wait4);
     e.child_pid = 77;
     add_times(e, 1);
     assert_kind(HD_CAUSE_CHILD);
@@ -384,7 +384,7 @@ static void a_child_and_a_peer_are_named(void **state) {
 /* A user reads these: no address, no duration, no call where the object says more. */
 static void a_sentence_says_what_was_waited_for(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(SYS_fsync);
+    struct hd_probe e = blocked(SYS_fsync);
     e.fd_kind = HD_FD_FILE;
     strcpy(e.path, "session.log");
     add_times(e, 1);
@@ -423,7 +423,7 @@ static void a_sentence_says_what_was_waited_for(void **state) {
 
 static void names_the_child_with_the_most_time(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(SYS_wait4);
+    struct hd_probe e = blocked(SYS_wait4);
     add_times(e, 5); /* it was not known yet */
     e.child_pid = 77;
     add_times(e, 38);
@@ -444,8 +444,8 @@ static void names_the_child_with_the_most_time(void **state) {
 
 static void a_reply_that_another_thread_waits_for_is_network(void **state) {
     (void)state;
-    struct hd_evidence e = blocked(SYS_futex);
-    e.asked = "g_dbus_connection_call_sync";
+    struct hd_probe e = blocked(SYS_futex);
+    e.request = "g_dbus_connection_call_sync";
     e.awaited = "a reply by D-Bus";
     e.lock_owner_tid = 1234;
     assert_int_equal(kind_of(e), HD_CAUSE_LOCK); /* a mutex that somebody has is one, whatever is above it */

@@ -55,10 +55,10 @@ static void look_for(struct machine *m, struct hd_clock *c, uint64_t ns, uint64_
 }
 
 static void assert_at(const struct hd_clock *c, uint64_t stamp, uint64_t ns, uint64_t within_ns) {
-    uint64_t told = hd_clock_at(c, stamp);
-    uint64_t off = told > ns ? told - ns : ns - told;
+    uint64_t converted = hd_clock_at(c, stamp);
+    uint64_t off = converted > ns ? converted - ns : ns - converted;
     if (off > within_ns) {
-        fail_msg("off by %.6f ms", (told > ns ? 1 : -1) * (double)off / MS);
+        fail_msg("off by %.6f ms", (converted > ns ? 1 : -1) * (double)off / MS);
     }
 }
 

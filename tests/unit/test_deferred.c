@@ -57,7 +57,7 @@ static int fresh(void **state) {
     k->run = run;
     k->scratch = calloc(1, hd_report_scratch_bytes());
     run->record = &record;
-    run->settings.held = true;
+    run->settings.deferred = true;
     run->settings.reports_per_day = run->settings.reports_per_fingerprint = UINT32_MAX;
     hd_modules_init_live(&k->modules, -1);
     hd_tree_pool_init(&k->pool);
@@ -76,9 +76,9 @@ static int clean(void **state) {
     return folder_remove(folder);
 }
 
-static struct hd_hang *begun(uint64_t number) {
-    struct hd_hang *h = &k->hang[0];
-    *h = (struct hd_hang){.used = true,
+static struct hd_turn *begun(uint64_t number) {
+    struct hd_turn *h = &k->turn[0];
+    *h = (struct hd_turn){.used = true,
                           .opened = true,
                           .state = HANGDOG_STATE_FOREGROUND,
                           .start_ns = number * HANG_NS,
@@ -89,7 +89,7 @@ static struct hd_hang *begun(uint64_t number) {
 }
 
 /* As long as any, told while it lasts and at its end. */
-static void run_to_end(struct hd_hang *h) {
+static void run_to_end(struct hd_turn *h) {
     hd_publish(k, h, false);
     h->duration_ns = HANG_NS;
     hd_publish(k, h, true);
@@ -100,7 +100,7 @@ static void run_to_end(struct hd_hang *h) {
 /* All in one function. */
 static void hang(uint64_t number) {
     static const struct hd_frame frame = {.pc = 0x1010, .start = 0x1000};
-    struct hd_hang *h = begun(number);
+    struct hd_turn *h = begun(number);
     hd_tree_charge(&h->tree, hd_tree_add(&h->tree, &frame, 1, h->start_ns), h->duration_ns);
     run_to_end(h);
 }
@@ -109,16 +109,16 @@ static void hangs(void) {
     for (unsigned i = 0; i < HANGS; i++)
         hang(i + 1);
     assert_int_equal(atomic_load(&record.hangs), HANGS);
-    assert_int_equal(atomic_load(&record.suppressed), HANGS - HD_HELD_MAX);
-    assert_int_equal(atomic_load(&record.suppressed_ns), (HANGS - HD_HELD_MAX) * HANG_NS);
+    assert_int_equal(atomic_load(&record.suppressed), HANGS - HD_DEFERRED_MAX);
+    assert_int_equal(atomic_load(&record.suppressed_ns), (HANGS - HD_DEFERRED_MAX) * HANG_NS);
     assert_int_equal(atomic_load(&record.suppressed_max_ns), HANG_NS);
 }
 
 static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state) {
     (void)state;
     hangs();
-    assert_int_equal(files(".held"), HD_HELD_MAX);
-    hd_held_void(k, 0, 0);
+    assert_int_equal(files(".held"), HD_DEFERRED_MAX);
+    hd_deferred_void(k, 0, 0);
     assert_int_equal(files(".held"), 0);
     assert_int_equal(files(".json"), 0);
     hang(HANGS + 1); /* there is room again */
@@ -128,9 +128,9 @@ static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state)
 static void what_is_remembered_is_shown_when_its_loop_is_sure(void **state) {
     (void)state;
     hangs();
-    hd_held_show(k, 0, 0);
+    hd_deferred_publish(k, 0, 0);
     assert_int_equal(files(".held"), 0);
-    assert_int_equal(files(".json"), HD_HELD_MAX);
+    assert_int_equal(files(".json"), HD_DEFERRED_MAX);
 }
 
 /* ---- of one kind ---------------------------------------------------------------------------------- */
@@ -160,7 +160,7 @@ static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **sta
     (void)state;
     clock_ns = 7 * HD_NS_PER_S;
     hd_os.clock = fake_clock;
-    run->settings.held = false;
+    run->settings.deferred = false;
     run->settings.reports_per_fingerprint = BURST;
     assert_int_equal(shown(BURST + 2), BURST);
     clock_ns += 600 * HD_NS_PER_S - 1;
@@ -178,7 +178,7 @@ static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **sta
 
 static void without_a_stack_none_is_of_anothers_kind(void **state) {
     (void)state;
-    run->settings.held = false;
+    run->settings.deferred = false;
     run->settings.reports_per_fingerprint = 1;
     run->settings.reports_per_day = 4;
     for (unsigned i = 0; i < 6; i++) {
@@ -191,7 +191,7 @@ static void without_a_stack_none_is_of_anothers_kind(void **state) {
 /* What went for the spool's limit was written today all the same. */
 static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
     (void)state;
-    run->settings.held = false;
+    run->settings.deferred = false;
     run->settings.reports_per_day = 3;
     k->spool.max_reports = 2;
     for (unsigned i = 0; i < 10; i++) {
@@ -205,13 +205,13 @@ static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
 
 static void suppressed_or_withdrawn_reports_do_not_count_for_the_day(void **state) {
     (void)state;
-    run->settings.held = false;
+    run->settings.deferred = false;
     run->settings.reports_per_day = 2;
     run->settings.reports_per_fingerprint = 1;
     assert_int_equal(shown(4), 1);
     hd_publish(k, begun(HANGS), false);
     assert_int_equal(files(".json"), 2);
-    hd_publish_withdraw(k, &k->hang[0]);
+    hd_publish_withdraw(k, &k->turn[0]);
     assert_int_equal(files(".json"), 1);
     run->settings.reports_per_fingerprint = UINT32_MAX;
     assert_int_equal(shown(2), 1);
@@ -222,7 +222,7 @@ static void deferred_reports_of_no_loop_do_not_count_for_the_day(void **state) {
     (void)state;
     run->settings.reports_per_day = 1;
     hang(1);
-    hd_held_void(k, 0, 0);
+    hd_deferred_void(k, 0, 0);
     hang(2);
     assert_int_equal(files(".held"), 1);
 }
@@ -240,7 +240,7 @@ static void the_cap_of_a_day_is_over_when_the_day_is(void **state) {
     clock_ns = 1;
     hd_os.clock = fake_clock;
     hd_os.wall_clock = fake_wall_clock;
-    run->settings.held = false;
+    run->settings.deferred = false;
     run->settings.reports_per_day = 2;
     for (unsigned i = 0; i < 3; i++) {
         hang(i + 1);

@@ -81,7 +81,7 @@ static void names_are_demangled(void **state) {
 }
 
 /* A second and more for one name would be too long: a report has thousands. */
-static void is_left_alone(const char *name) {
+static void is_unchanged(const char *name) {
     clock_t begin = clock();
     char *same = symbolizer_demangle(name);
     assert_string_equal(same, name);
@@ -99,24 +99,24 @@ static void leaves_a_name_that_would_explode(void **state) {
     assert_true(strlen(name) <= 8192);
     free(name);
     /* and so does each tuple of the one before */
-    is_left_alone("_RINvC1a1fTuuETB7_B7_ETBb_Bb_ETBj_Bj_ETBr_Br_ETBz_Bz_ETBH_BH_ETBP_BP_ETBX_BX_ETB15_B15_E"
-                  "TB1d_B1d_ETB1n_B1n_ETB1x_B1x_ETB1H_B1H_ETB1R_B1R_ETB21_B21_ETB2b_B2b_ETB2l_B2l_E"
-                  "TB2v_B2v_ETB2F_B2F_ETB2P_B2P_ETB2Z_B2Z_ETB39_B39_ETB3j_B3j_ETB3t_B3t_ETB3D_B3D_E"
-                  "TB3N_B3N_ETB3X_B3X_ETB47_B47_ETB4h_B4h_ETB4r_B4r_ETB4B_B4B_ETB4L_B4L_ETB4V_B4V_EE");
+    is_unchanged("_RINvC1a1fTuuETB7_B7_ETBb_Bb_ETBj_Bj_ETBr_Br_ETBz_Bz_ETBH_BH_ETBP_BP_ETBX_BX_ETB15_B15_E"
+                 "TB1d_B1d_ETB1n_B1n_ETB1x_B1x_ETB1H_B1H_ETB1R_B1R_ETB21_B21_ETB2b_B2b_ETB2l_B2l_E"
+                 "TB2v_B2v_ETB2F_B2F_ETB2P_B2P_ETB2Z_B2Z_ETB39_B39_ETB3j_B3j_ETB3t_B3t_ETB3D_B3D_E"
+                 "TB3N_B3N_ETB3X_B3X_ETB47_B47_ETB4h_B4h_ETB4r_B4r_ETB4B_B4B_ETB4L_B4L_ETB4V_B4V_EE");
 }
 
 static void leaves_hostile_names_of_rust(void **state) {
     (void)state;
-    is_left_alone("_RMIC1aFGzzzzzzzzzz_EuEC1a"); /* for<'a, 'b, ...> of more than anybody counts */
-    is_left_alone("_RINvC1a1fDGzzzzzzzzzz_EL_E");
-    is_left_alone("_RINvC1a30FkFgFqFrFwF0F1F2F3F4F5F6F7F8F9FGzzzzzzzzzz_EuE");
-    is_left_alone("_RNvB_1f"); /* in itself */
-    is_left_alone("_RINvC1a1fTB7_E");
-    is_left_alone("_RINvC1a1fBzzzzzzzzzzzz_E");
-    is_left_alone("_RC18446744073709551615a");
-    is_left_alone("_RCu18446744073709551615_a");
-    is_left_alone("_RCu9_999999999");
-    is_left_alone("_RINvC1a1fKj00000000000000000000000000000000");
+    is_unchanged("_RMIC1aFGzzzzzzzzzz_EuEC1a"); /* for<'a, 'b, ...> of more than anybody counts */
+    is_unchanged("_RINvC1a1fDGzzzzzzzzzz_EL_E");
+    is_unchanged("_RINvC1a30FkFgFqFrFwF0F1F2F3F4F5F6F7F8F9FGzzzzzzzzzz_EuE");
+    is_unchanged("_RNvB_1f"); /* in itself */
+    is_unchanged("_RINvC1a1fTB7_E");
+    is_unchanged("_RINvC1a1fBzzzzzzzzzzzz_E");
+    is_unchanged("_RC18446744073709551615a");
+    is_unchanged("_RCu18446744073709551615_a");
+    is_unchanged("_RCu9_999999999");
+    is_unchanged("_RINvC1a1fKj00000000000000000000000000000000");
 }
 
 static void leaves_a_name_that_nests_too_deep(void **state) {
@@ -136,7 +136,7 @@ static void leaves_a_name_that_nests_too_deep(void **state) {
         memset(deep, cases[i].fill, (size_t)cases[i].bytes);
         memcpy(deep, cases[i].begin, strlen(cases[i].begin));
         deep[cases[i].bytes] = 0;
-        is_left_alone(deep);
+        is_unchanged(deep);
         free(deep);
     }
 }

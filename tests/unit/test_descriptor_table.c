@@ -78,7 +78,7 @@ static void open_some(void) {
 }
 
 /* Another process asks; it has no lock of its own. */
-static void locks_are_held(void) {
+static void locks_are_taken(void) {
     int status;
     pid_t pid = fork();
     if (pid == 0) {
@@ -98,7 +98,7 @@ static void is_as_before(void) {
         CHECK(program.before.number[fd].device == program.after.number[fd].device);
         CHECK(program.before.number[fd].inode == program.after.number[fd].inode);
     }
-    locks_are_held();
+    locks_are_taken();
     struct epoll_event event;
     CHECK(epoll_wait(program.epoll, &event, 1, 0) == 0);
     CHECK(write(program.pipe[1], "x", 1) == 1);
@@ -135,7 +135,7 @@ static void *live(void *unused) {
     return unused;
 }
 
-static void a_thread_lives_beside(void) {
+static void a_second_thread_lives(void) {
     struct hd_os_thread t;
     CHECK(hd_os_thread_start(&t, stack, sizeof stack, live, NULL) == 0);
     while (atomic_load(&thread.born) == 0) {
@@ -152,7 +152,7 @@ static void a_thread_lives_beside(void) {
     close(program.pipe[1]);
     CHECK(dup(program.pipe[0]) ==
           program.pipe[1]); /* that its own is closed with its table takes none of ours */
-    locks_are_held();
+    locks_are_taken();
 }
 
 /* ---- what is denied -------------------------------------------------------------------------------- */
@@ -181,12 +181,12 @@ static void deny_or_skip(long call, int error) {
 
 static void with_an_old_kernel(void) {
     deny_or_skip(SYS_close_range, ENOSYS);
-    a_thread_lives_beside();
+    a_second_thread_lives();
 }
 
 static void with_an_old_filter(void) {
     deny_or_skip(SYS_close_range, EPERM);
-    a_thread_lives_beside();
+    a_second_thread_lives();
 }
 
 static void without_proc(void) {

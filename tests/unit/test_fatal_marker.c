@@ -23,7 +23,7 @@
 
 static struct hd_run *run;
 static struct hd_worker *worker;
-static struct hd_hang *hang;
+static struct hd_turn *hang;
 static struct hd_os_calls real;
 static char folder[] = "/tmp/hangdog-note-XXXXXX";
 
@@ -31,14 +31,15 @@ static int set_up(void **state) {
     (void)state;
     real = hd_os;
     memcpy(strrchr(folder, '-'), "-XXXXXX", sizeof "-XXXXXX");
-    worker = aligned_alloc(HD_NOTE_BYTES, (sizeof *worker + HD_NOTE_BYTES - 1) & ~(HD_NOTE_BYTES - 1));
+    worker = aligned_alloc(HD_FATAL_MARKER_BYTES,
+                           (sizeof *worker + HD_FATAL_MARKER_BYTES - 1) & ~(HD_FATAL_MARKER_BYTES - 1));
     assert_true(worker != NULL && mkdtemp(folder) != NULL);
     memset(worker, 0, sizeof *worker);
     run = calloc(1, sizeof *run);
     assert_non_null(run);
     worker->run = run;
     worker->runtime_fd = -1;
-    hang = worker->hang;
+    hang = worker->turn;
     worker->spool.dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(worker->spool.dir_fd >= 0);
     hang->id[0] = 1;
@@ -86,18 +87,18 @@ static void a_note_is_seen_only_while_it_is_locked(void **state) {
     unsigned lockable;
     (void)state;
     hd_os.flock = lock_while_seen;
-    hd_note_hang(worker, hang, false);
+    hd_fatal_marker_update(worker, hang, false);
     assert_int_equal(locks, 1);
     assert_int_equal(seen_unlocked, 0);
     assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 1);
     assert_int_equal(lockable, 0);
     assert_int_equal(files_of(HD_SPOOL_TEMP, &lockable), 0);
-    hd_note_hang(worker, hang, true);
+    hd_fatal_marker_update(worker, hang, true);
     assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 0);
     assert_int_equal(hang->note, 0);
 }
 
-static int somebody_has_it(int fd, int operation) {
+static int is_locked_elsewhere(int fd, int operation) {
     (void)fd, (void)operation;
     return -EWOULDBLOCK;
 }
@@ -105,15 +106,15 @@ static int somebody_has_it(int fd, int operation) {
 static void a_note_that_cannot_be_locked_is_left_by_the_next_update(void **state) {
     unsigned lockable;
     (void)state;
-    hd_os.flock = somebody_has_it;
-    hd_note_hang(worker, hang, false);
+    hd_os.flock = is_locked_elsewhere;
+    hd_fatal_marker_update(worker, hang, false);
     assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 0);
     assert_int_equal(files_of(HD_SPOOL_TEMP, &lockable), 0);
     hd_os.flock = real.flock;
-    hd_note_hang(worker, hang, false);
+    hd_fatal_marker_update(worker, hang, false);
     assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 1);
     assert_int_equal(lockable, 0);
-    hd_note_hang(worker, hang, true);
+    hd_fatal_marker_update(worker, hang, true);
 }
 
 int main(void) {

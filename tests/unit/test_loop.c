@@ -175,7 +175,7 @@ static void the_histogram_counts_by_powers_of_two(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         memset((void *)loop.histogram, 0, sizeof loop.histogram);
         atomic_store(&loop.pending_ticks, cases[i].ticks);
-        hd_turn_account(&loop);
+        hd_loop_turn_account(&loop);
         assert_int_equal(atomic_load(&loop.histogram[cases[i].bucket]), 1);
     }
 }
@@ -185,9 +185,10 @@ static void converts_ticks_to_nanoseconds(void **state) {
     assert_int_equal(hd_ticks_to_ns(3, 1ULL << 32), 3);
     assert_int_equal(hd_ticks_to_ns(3000, 1ULL << 31), 1500);
     assert_int_equal(hd_ticks_to_ns(1ULL << 62, 1ULL << 31), 1ULL << 61); /* no overflow in between */
-    assert_int_equal(hd_ratio_32(3, 1), 3ULL << 32);
-    assert_int_equal(hd_ratio_32(1000000000, 2995200000), 1433950085); /* rounded down, as a division is */
-    assert_int_equal(hd_ratio_32(1ULL << 62, 3ULL << 61), (2ULL << 32) / 3);
+    assert_int_equal(hd_clock_ratio_32(3, 1), 3ULL << 32);
+    assert_int_equal(hd_clock_ratio_32(1000000000, 2995200000),
+                     1433950085); /* rounded down, as a division is */
+    assert_int_equal(hd_clock_ratio_32(1ULL << 62, 3ULL << 61), (2ULL << 32) / 3);
 }
 
 /* ---- the monitor's flags -------------------------------------------------------------------------- */

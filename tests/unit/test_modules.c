@@ -154,7 +154,7 @@ static void copy_library(int to) {
     dlclose(library);
 }
 
-static void is_told_with(const char *name, const char *path) {
+static void is_named_with(const char *name, const char *path) {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
     int index = hd_modules_at(&m, (uint64_t)(uintptr_t)dlsym(library, "ns_sprintrr"));
@@ -173,7 +173,7 @@ static void a_library_that_was_opened_by_a_relative_path_has_its_own(void **stat
     close(fd);
     assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(folder), 0);
-    is_told_with("./own.so", path);
+    is_named_with("./own.so", path);
     assert_int_equal(chdir(before), 0);
     assert_int_equal(folder_remove(folder), 0);
 }
@@ -184,7 +184,7 @@ static void names_a_nameless_library_as_the_kernel_does(void **state) {
     int fd = memfd_create("own", MFD_CLOEXEC);
     copy_library(fd);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    is_told_with(name, "/memfd:own (deleted)");
+    is_named_with(name, "/memfd:own (deleted)");
     close(fd);
 }
 
@@ -208,9 +208,9 @@ static void files_of_the_system_are_known_by_their_folder(void **state) {
                                           "libhangdog-preload.so"};
     (void)state;
     for (size_t i = 0; i < sizeof its / sizeof *its; i++)
-        assert_true(hd_path_is_the_systems(its[i]));
+        assert_true(hd_module_path_is_system(its[i]));
     for (size_t i = 0; i < sizeof not_its / sizeof *not_its; i++)
-        assert_false(hd_path_is_the_systems(not_its[i]));
+        assert_false(hd_module_path_is_system(not_its[i]));
 }
 
 /* ---- a made-up process --------------------------------------------------------------------------- */
@@ -344,7 +344,7 @@ static void a_build_id_is_found_among_larger_notes(void **state) {
         struct {
             ElfW(Nhdr) head;
             char name[4];
-            uint8_t told[24];
+            uint8_t expected[24];
         } note[2];
     } file = {
         .elf = {.e_ident = ELFMAG,
@@ -362,7 +362,7 @@ static void a_build_id_is_found_among_larger_notes(void **state) {
     file.elf.e_ident[EI_DATA] = ELFDATA2LSB;
     assert_int_equal(hd_elf_headers(&memory, &module), 0);
     assert_int_equal(module.build_id_bytes, 20);
-    assert_memory_equal(module.build_id, file.note[1].told, 20);
+    assert_memory_equal(module.build_id, file.note[1].expected, 20);
 }
 
 int main(void) {

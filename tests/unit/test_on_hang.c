@@ -38,7 +38,7 @@ static void wait_until_quiet(struct on_hang *o) {
 static void it_is_run_once_for_each_in_their_order(void **state) {
     (void)state;
     static struct on_hang o = {.command = "printf $1 >&2"};
-    char expected[2 * REPORTS + 1], told[sizeof expected + 2];
+    char expected[2 * REPORTS + 1], printed[sizeof expected + 2];
     int pipes[2], stderr_fd = dup(STDERR_FILENO);
     assert_int_equal(pipe(pipes), 0);
     dup2(pipes[1], STDERR_FILENO);
@@ -49,9 +49,9 @@ static void it_is_run_once_for_each_in_their_order(void **state) {
     for (unsigned i = 0; i < REPORTS; i++) {
         snprintf(expected + 2 * i, 3, "%02u", i);
     }
-    ssize_t n = read(pipes[0], told, sizeof told - 1);
-    told[n > 0 ? n : 0] = 0;
-    assert_string_equal(told, expected);
+    ssize_t n = read(pipes[0], printed, sizeof printed - 1);
+    printed[n > 0 ? n : 0] = 0;
+    assert_string_equal(printed, expected);
     assert_int_equal(on_hang_stop(&o), 0);
     close(pipes[0]);
     close(stderr_fd);

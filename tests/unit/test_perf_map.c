@@ -133,7 +133,7 @@ static void a_name_without_end_is_cut(void **state) {
 
 static void only_a_file_of_its_own_is_read(void **state) {
     (void)state;
-    struct timespec past[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     write_map("1000 100 x\n", 11);
     assert_int_equal(perf_map_open(path, geteuid(), UINT64_C(2000) * 1000000000, &why) >= 0, 1);
     if (geteuid() == 0) {
@@ -150,7 +150,7 @@ static void only_a_file_of_its_own_is_read(void **state) {
     assert_int_equal(open_map(), -EPERM);
     assert_string_equal(why, "writable by all");
     chmod(path, 0644);
-    assert_int_equal(utimensat(AT_FDCWD, path, past, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
     assert_int_equal(perf_map_open(path, geteuid(), UINT64_C(2000) * 1000000000, &why), -EPERM);
     assert_string_equal(why, "older than the process");
     unlink(path);

@@ -72,7 +72,7 @@ static int end(void **state) {
 struct named {
     pthread_t thread;
     atomic_bool waits, pauses, leaves;
-    struct hd_waits *_Atomic watched_by; /* after its last wait */
+    struct hd_wait_table *_Atomic watched_by; /* after its last wait */
 };
 
 static void *be_named(void *of) {
@@ -81,7 +81,7 @@ static void *be_named(void *of) {
         if (atomic_load(&n->waits)) {
             atomic_store(&n->pauses, false);
             poll(NULL, 0, 1);
-            atomic_store(&n->watched_by, hd_waits_self);
+            atomic_store(&n->watched_by, hd_wait_table_self);
         } else {
             atomic_store(&n->pauses, true);
             nap_ms(1);
@@ -98,7 +98,7 @@ static void named_begin(struct named *n) {
 
 static bool is_watched(void *of) {
     struct named *n = of;
-    const struct hd_waits *by = atomic_load(&n->watched_by);
+    const struct hd_wait_table *by = atomic_load(&n->watched_by);
     return by != NULL && by->watch != NULL;
 }
 
@@ -136,9 +136,9 @@ static void a_named_thread_is_recognised_where_there_was_no_memory_to_watch_the_
     static struct named one;
     (void)state;
     hd_os.map = no_memory_for_the_main_thread;
-    hd_process_begin(&record, false);
-    assert_int_not_equal(hd_process_own_thread(), 0);
-    assert_null(hd_waits_self->watch);
+    hd_attach_begin(&record, false);
+    assert_int_not_equal(hd_attach_own_thread(), 0);
+    assert_null(hd_wait_table_self->watch);
     named_begin(&one);
     assert_true(wait_for(is_watched, &one));
     assert_true(wait_for(was_looked_at, &one));
@@ -147,19 +147,19 @@ static void a_named_thread_is_recognised_where_there_was_no_memory_to_watch_the_
 
 /* The watch was ended as unshare does that: the main thread's next wait begins it anew. */
 static void begin_anew(void) {
-    assert_int_equal(hd_process_own_thread(), 0);
+    assert_int_equal(hd_attach_own_thread(), 0);
     poll(NULL, 0, 0);
-    assert_int_not_equal(hd_process_own_thread(), 0);
+    assert_int_not_equal(hd_attach_own_thread(), 0);
 }
 
 static void a_thread_of_the_watch_before_says_nothing_of_the_next_ones_loops_when_it_ends(void **state) {
     static struct named before, next;
     (void)state;
-    hd_process_begin(&record, false);
+    hd_attach_begin(&record, false);
     named_begin(&before);
     assert_true(wait_for(is_watched, &before));
     named_pauses(&before);
-    assert_true(hd_process_alone());
+    assert_true(hd_attach_end_threads());
     begin_anew();
     named_begin(&next);
     assert_true(wait_for(is_watched, &next));
@@ -180,7 +180,7 @@ static bool adds(void *unused) {
 }
 
 /* Once: another thread than the main one is held up while it begins to be watched. */
-static void *held_up(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
+static void *delayed(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
     bool begins = n == hd_capture_thread_bytes() && !on_the_main_thread();
     if (begins && !atomic_exchange(&is_adding, true)) {
         while (!atomic_load(&may_add)) {
@@ -193,18 +193,18 @@ static void *held_up(void *addr, size_t n, int prot, int flags, int fd, uint64_t
 static void a_thread_that_begins_to_be_watched_while_the_watch_ends_is_not_of_the_next_one(void **state) {
     static struct named one, next;
     (void)state;
-    hd_os.map = held_up;
-    hd_process_begin(&record, false);
+    hd_os.map = delayed;
+    hd_attach_begin(&record, false);
     named_begin(&one);
     assert_true(wait_for(adds, NULL));
-    assert_true(hd_process_alone());
+    assert_true(hd_attach_end_threads());
     atomic_store(&may_add, true);
     named_pauses(&one);
     begin_anew();
     named_begin(&next);
     assert_true(wait_for(is_watched, &next));
     named_pauses(&next);
-    struct hd_waits *by = atomic_load(&one.watched_by);
+    struct hd_wait_table *by = atomic_load(&one.watched_by);
     assert_true(by == NULL || by->watch != atomic_load(&next.watched_by)->watch);
     atomic_store(&one.waits, true); /* and by that one it is watched at its next waits */
     assert_true(wait_for(is_watched, &one));
@@ -218,7 +218,7 @@ static void a_thread_that_begins_to_be_watched_while_the_watch_ends_is_not_of_th
 
 static void *install_filter(void *unused) {
     (void)unused;
-    hd_process_filter_comes();
+    hd_attach_before_filter();
     return NULL;
 }
 
@@ -238,7 +238,7 @@ static void *filter_comes_first(void *addr, size_t n, int prot, int flags, int f
 static void assert_not_watched(void) {
     assert_int_equal(filter_comes_before, 0);
     assert_null(hd_run_current());
-    assert_null(hd_process_execs());
+    assert_null(hd_attach_before_exec());
     assert_int_equal(record.unwatched, HD_UNWATCHED_FILTER);
 }
 
@@ -246,16 +246,16 @@ static void a_filter_that_comes_while_the_watch_begins_ends_it(void **state) {
     (void)state;
     filter_comes_before = hd_capture_thread_bytes();
     hd_os.map = filter_comes_first;
-    hd_process_begin(&record, false);
+    hd_attach_begin(&record, false);
     assert_not_watched();
 }
 
 static void a_filter_that_comes_while_the_watch_ends_lets_none_begin(void **state) {
     (void)state;
     hd_os.map = filter_comes_first;
-    hd_process_begin(&record, false);
-    filter_comes_before = sizeof(struct hd_waits) + sizeof(struct hd_recognition);
-    assert_true(hd_process_alone());
+    hd_attach_begin(&record, false);
+    filter_comes_before = sizeof(struct hd_wait_table) + sizeof(struct hd_recognition);
+    assert_true(hd_attach_end_threads());
     poll(NULL, 0, 0);
     assert_not_watched();
 }

@@ -75,13 +75,13 @@ static void test_torn_and_lying_files(void **state) {
 
 static void test_the_options_words(void **state) {
     (void)state;
-    struct hd_chosen c;
-    hd_chosen_init(&c, "");
-    assert_false(hd_chosen_on(&c));
-    hd_chosen_init(&c, "libuv.so.1:uv__io_poll");
+    struct hd_loop_option c;
+    hd_loop_option_init(&c, "");
+    assert_false(hd_loop_option_is_set(&c));
+    hd_loop_option_init(&c, "libuv.so.1:uv__io_poll");
     assert_string_equal(c.module, "libuv.so.1");
     assert_string_equal(c.function, "uv__io_poll");
-    hd_chosen_init(&c, "app:ns::run");
+    hd_loop_option_init(&c, "app:ns::run");
     assert_string_equal(c.function, "ns::run");
 }
 

@@ -40,7 +40,7 @@ static int end(void **state) {
 
 static uint64_t object(int fd) {
     bool open = true;
-    uint64_t of = hd_object_of(proc_fd, getpid(), fd, &open);
+    uint64_t of = hd_open_file_of(proc_fd, getpid(), fd, &open);
     return open ? of : 0;
 }
 

@@ -21,9 +21,9 @@ static void take(void *worker, const struct hd_loop_verdict *verdict) {
     (void)worker;
     (void)verdict;
 }
-static struct hd_stack_tools tools = {.proc_fd = -1, .tell = take};
+static struct hd_stack_tools tools = {.proc_fd = -1, .send = take};
 static struct hd_watch watch;
-static struct hd_waits *waits;
+static struct hd_wait_table *waits;
 static struct hd_recognition *g;
 static struct hd_record record;
 
@@ -31,7 +31,7 @@ static struct hd_record record;
 static int start(void **state) {
     (void)state;
     memset(&watch, 0, sizeof watch);
-    waits = waits != NULL ? waits : hd_waits_new();
+    waits = waits != NULL ? waits : hd_recognise_new_table();
     assert_non_null(waits);
     g = waits->recognition;
     memset(waits, 0, sizeof *waits);
@@ -40,11 +40,11 @@ static int start(void **state) {
     waits->watch = &watch;
     watch.loop.tid = getpid();
     watch.loop.ns_per_tick_32 = 1ULL << 32;
-    hd_left_stacks_init(&waits->left);
-    hd_recognition_init(g, &record);
-    g->identity[0] =
-        (struct hd_known_identity){.known = true, .objects.epoll = true, .seen.at = {.place = 1, .sp = 4096}};
-    hd_set_add(&g->identity[0].seen.set, HD_OBJECT_EPOLL + 1);
+    hd_stack_copies_init(&waits->left);
+    hd_recognise_init(g, &record);
+    g->entry[0] =
+        (struct hd_known_wait){.known = true, .objects.epoll = true, .seen.at = {.place = 1, .sp = 4096}};
+    hd_rule_set_add(&g->entry[0].seen.set, HD_OBJECT_EPOLL + 1);
     return 0;
 }
 
@@ -53,10 +53,10 @@ static void judges_a_loop_after_waits_and_rarely_once_certain(void **state) {
     assert_true(hd_recognise_due(waits, hd_os_now_ns())); /* for the first time */
     hd_recognise_judge(waits, &tools);
     assert_false(hd_recognise_due(waits, g->looked_ns + 20000 * MS)); /* nothing has waited */
-    hd_wait_sum(waits, &waits->identity[0], 1000 * MS, 1400 * MS);
+    hd_wait_sum(waits, &waits->entry[0], 1000 * MS, 1400 * MS);
     assert_true(hd_recognise_due(waits, g->looked_ns));
     hd_recognise_judge(waits, &tools);
-    hd_wait_sum(waits, &waits->identity[0], 1500 * MS, 1600 * MS);
+    hd_wait_sum(waits, &waits->entry[0], 1500 * MS, 1600 * MS);
     watch.loop.sure = true; /* in a turn, in which the program may have left it */
     assert_false(hd_recognise_due(waits, g->looked_ns + 900 * MS));
     assert_true(hd_recognise_due(waits, g->looked_ns + 1000 * MS));
@@ -69,14 +69,14 @@ static void judges_a_loop_after_waits_and_rarely_once_certain(void **state) {
 static void a_place_that_was_left_half_made_is_whole_when_it_is_made_again(void **state) {
     (void)state;
     const struct hd_wait_set set = {.epoll = 3};
-    waits->identity[0].uses = 5;
-    waits->seldom = true;
+    waits->entry[0].uses = 5;
+    waits->slow_path = true;
     hd_wait_left(waits);
-    assert_false(waits->seldom);
-    assert_ptr_equal(hd_waits_find(waits, 77, &set, 4096), &waits->identity[0]);
-    assert_int_equal(waits->identity[0].uses, 6);
-    assert_ptr_equal(hd_waits_find(waits, 77, &set, 4096), &waits->identity[0]);
-    assert_int_equal(waits->identity[0].uses, 6);
+    assert_false(waits->slow_path);
+    assert_ptr_equal(hd_wait_table_find(waits, 77, &set, 4096), &waits->entry[0]);
+    assert_int_equal(waits->entry[0].uses, 6);
+    assert_ptr_equal(hd_wait_table_find(waits, 77, &set, 4096), &waits->entry[0]);
+    assert_int_equal(waits->entry[0].uses, 6);
 }
 
 int main(void) {

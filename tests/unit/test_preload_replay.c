@@ -28,14 +28,14 @@
 #define RECORDINGS 186u
 #define LOOP_RIGHT_MIN 1778u
 #define LOOP_SILENT_MAX 23u
-#define LOOP_HELD_MAX 0u
+#define LOOP_DEFERRED_MAX 0u
 #define BLOCKING_RIGHT_MIN 707u
 #define BLOCKING_SILENT_MAX 4u
 #define BLOCKING_IDLE_MAX 0u
 #define NONE_SILENT_MIN 1237u
 
 struct counts {
-    unsigned loop_right, loop_held, loop_busy, loop_silent;
+    unsigned loop_right, loop_deferred, loop_busy, loop_silent;
     unsigned blocking_right, blocking_idle, blocking_silent;
     unsigned known_idle; /* of blocking_idle: what the recording says that the rule gets wrong */
     unsigned none_silent, none_seen;
@@ -71,9 +71,9 @@ static struct hd_set parse_set(char *text) {
     struct hd_set s = {.count = 0};
     for (char *t = strtok(text, ","); t != NULL; t = strtok(NULL, ",")) {
         if (*t == 'E') {
-            hd_set_add(&s, HD_OBJECT_EPOLL | strtoul(t + 1, NULL, 10));
+            hd_rule_set_add(&s, HD_OBJECT_EPOLL | strtoul(t + 1, NULL, 10));
         } else if (*t != '-') {
-            hd_set_add(&s, strtoul(t, NULL, 10));
+            hd_rule_set_add(&s, strtoul(t, NULL, 10));
         }
     }
     return s;
@@ -92,7 +92,7 @@ static bool parse_wait(const char *text, struct line *l) {
     return n >= 9 && l->place < PLACES_MAX;
 }
 
-static void complain(const struct replay *r, const struct line *l, const char *what) {
+static void print_mismatch(const struct replay *r, const struct line *l, const char *what) {
     if (r->verbose) {
         print_message("    %s, %.3f s, %.3f s long, place %u: %s\n", r->name, (double)l->begin_us / 1e6,
                       (double)l->took_us / 1e6, l->place, what);
@@ -108,9 +108,10 @@ static void judge_loops(struct replay *r, const struct line *l, enum hd_wait_ver
     c->loop_silent += v == HD_WAIT_UNKNOWN;
     if (v == HD_WAIT_BUSY) {
         bool sure = hd_rule_certain(&r->rule);
-        c->loop_held += !sure;
+        c->loop_deferred += !sure;
         c->loop_busy += sure;
-        complain(r, l, sure ? "a loop's wait is called busy" : "a loop's wait is called busy, and held back");
+        print_mismatch(r, l,
+                       sure ? "a loop's wait is called busy" : "a loop's wait is called busy, and held back");
     }
 }
 
@@ -122,7 +123,7 @@ static void judge_blocking(struct replay *r, const struct line *l, enum hd_wait_
     c->blocking_silent += judged && v == HD_WAIT_UNKNOWN;
     if (v == HD_WAIT_IDLE) {
         c->blocking_idle++;
-        complain(r, l, "a blocking call is called idle");
+        print_mismatch(r, l, "a blocking call is called idle");
     }
 }
 
@@ -195,7 +196,7 @@ static void closed_line(struct replay *r, char *text) {
     bool all = r->rule.loop != HD_RULE_NONE;
     for (uint32_t i = 0; i < now.count; i++) {
         r->closed.count -= r->closed.count == HD_SET_OBJECTS;
-        hd_set_add(&r->closed, now.object[i]);
+        hd_rule_set_add(&r->closed, now.object[i]);
     }
     const struct hd_set *common = all ? &r->rule.group[r->rule.loop].common : &now;
     for (uint32_t i = 0; i < common->count; i++) {
@@ -237,7 +238,7 @@ static void replay_file(struct replay *r, const char *path) {
 
 static void add(struct counts *sum, const struct counts *c) {
     sum->loop_right += c->loop_right;
-    sum->loop_held += c->loop_held;
+    sum->loop_deferred += c->loop_deferred;
     sum->loop_busy += c->loop_busy;
     sum->loop_silent += c->loop_silent;
     sum->blocking_right += c->blocking_right;
@@ -250,7 +251,7 @@ static void add(struct counts *sum, const struct counts *c) {
 
 static void print_row(const char *name, const struct counts *c) {
     print_message("%-22s %6u %6u %6u %6u | %6u %6u %6u | %6u %6u %s\n", name, c->loop_right, c->loop_silent,
-                  c->loop_held, c->loop_busy, c->blocking_right, c->blocking_silent, c->blocking_idle,
+                  c->loop_deferred, c->loop_busy, c->blocking_right, c->blocking_silent, c->blocking_idle,
                   c->none_silent, c->none_seen, c->sure ? "sure" : "");
 }
 
@@ -302,7 +303,7 @@ static void judges_every_recording_right(void **state) {
     print_row("all", &sum);
     assert_true(sum.loop_right >= LOOP_RIGHT_MIN);
     assert_true(sum.loop_silent <= LOOP_SILENT_MAX);
-    assert_true(sum.loop_held <= LOOP_HELD_MAX);
+    assert_true(sum.loop_deferred <= LOOP_DEFERRED_MAX);
     assert_int_equal(sum.loop_busy, 0);
     assert_true(sum.blocking_idle <= BLOCKING_IDLE_MAX);
     assert_true(sum.blocking_right >= BLOCKING_RIGHT_MIN);

@@ -80,7 +80,7 @@ static void who_idles_elsewhere_has_no_sure_loop(void **state) {
     (void)state;
     struct hd_seen_wait query = {.set = set_of(900, 0, 0, 0),
                                  .at = {.place = 2, .sp = MAIN_SP - 900, .depth = 9}};
-    struct hd_where accepts = {.sp = MAIN_SP - 100, .depth = 4};
+    struct hd_call_site accepts = {.sp = MAIN_SP - 100, .depth = 4};
     for (int i = 0; i < 600; i++) { /* it has much to do */
         wait_seen(&query, 30);
     }
@@ -102,7 +102,8 @@ static void who_idles_elsewhere_has_no_sure_loop(void **state) {
 static void who_is_blocked_in_a_callback_has_a_sure_loop(void **state) {
     (void)state;
     struct hd_seen_wait own = {.set = LOOP_SET, .at = {.place = 1, .sp = MAIN_SP - 12000, .depth = 5}};
-    struct hd_where callbacks[] = {{.sp = MAIN_SP - 13000, .depth = 4}, {.sp = MAIN_SP - 300, .depth = 7}};
+    struct hd_call_site callbacks[] = {{.sp = MAIN_SP - 13000, .depth = 4},
+                                       {.sp = MAIN_SP - 300, .depth = 7}};
     for (int i = 0; i < 120; i++) {
         wait_seen(&own, 100);
     }

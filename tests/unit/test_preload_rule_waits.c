@@ -109,7 +109,7 @@ static void a_set_that_grows_stays_the_loops(void **state) {
     (void)state;
     struct hd_set set = set_of(100, 200, 300, 0);
     for (uint64_t i = 0; i < 12; i++) {
-        hd_set_add(&set, 400 + i);
+        hd_rule_set_add(&set, 400 + i);
         assert_int_equal(wait_at(set, LOOP_PLACE, MAIN_SP, 200) == HD_WAIT_IDLE, i >= 3);
     }
 }
@@ -204,14 +204,14 @@ static void a_set_keeps_the_smallest_sixteen_sorted_each_once(void **state) {
     (void)state;
     struct hd_set s = {.count = 0};
     for (uint64_t i = 40; i > 0; i--) {
-        hd_set_add(&s, i);
-        hd_set_add(&s, i);
+        hd_rule_set_add(&s, i);
+        hd_rule_set_add(&s, i);
     }
     assert_int_equal(s.count, HD_SET_OBJECTS);
     for (uint32_t i = 0; i < s.count; i++) {
         assert_int_equal(s.object[i], i + 1);
     }
-    hd_set_add(&s, 99);
+    hd_rule_set_add(&s, 99);
     assert_int_equal(s.count, HD_SET_OBJECTS);
     assert_int_equal(s.object[HD_SET_OBJECTS - 1], HD_SET_OBJECTS);
 }

@@ -18,7 +18,7 @@ static void of_too_many_the_smallest_stay(void **state) {
     (void)state;
     struct hd_set s = {.count = 0};
     for (uint64_t i = 40; i > 0; i--) {
-        hd_set_add(&s, i);
+        hd_rule_set_add(&s, i);
     }
     assert_int_equal(s.count, HD_SET_OBJECTS);
     assert_int_equal(s.object[0], 1);

@@ -71,7 +71,7 @@ static void a_socket_to_the_kernel_is_none_of_the_networks(void **state) {
 
 static const char *protocol;
 
-static long tell_protocol(const char *path, const char *name, void *value, size_t n) {
+static long give_protocol(const char *path, const char *name, void *value, size_t n) {
     (void)path, (void)name;
     size_t length = strlen(protocol);
     assert_true(length <= n);
@@ -85,7 +85,7 @@ static void reads_the_protocol_of_a_network_peer(void **state) {
     static const char *const others[] = {"NETLINK", "PACKET", "ALG", "AF_ALG"};
     struct pollfd one = {.fd = pair[0], .events = POLLIN};
     (void)state;
-    hd_os.get_xattr = tell_protocol;
+    hd_os.get_xattr = give_protocol;
     for (size_t i = 0; i < sizeof of_network / sizeof of_network[0]; i++) {
         protocol = of_network[i];
         assert_string_equal(cause_blocked(SYS_ppoll, address_of(&one), 1, 0), "network");
@@ -125,13 +125,13 @@ static void of_two_descriptors_the_file_is_waited_for_without_regard_to_signals(
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static const char *link_told;
+static const char *link_shown;
 
-static long tell_link(int dir, const char *path, char *buf, size_t n) {
+static long give_link(int dir, const char *path, char *buf, size_t n) {
     (void)dir, (void)path;
-    size_t length = strlen(link_told);
+    size_t length = strlen(link_shown);
     length = length < n ? length : n;
-    memcpy(buf, link_told, length); // NOLINT(bugprone-not-null-terminated-result): as readlink has it
+    memcpy(buf, link_shown, length); // NOLINT(bugprone-not-null-terminated-result): as readlink has it
     return (long)length;
 }
 
@@ -155,9 +155,9 @@ static void distinguishes_terminals_serial_ports_files_and_memory(void **state) 
         {"anon_inode:[eventpoll]", HD_FD_EPOLL},
     };
     (void)state;
-    hd_os.readlink_at = tell_link;
+    hd_os.readlink_at = give_link;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        link_told = cases[i].link;
+        link_shown = cases[i].link;
         cause_blocked(SYS_ioctl, (uint64_t)pair[0], 0, 0);
         assert_int_equal(evidence.fd_kind, cases[i].kind);
     }
@@ -188,8 +188,8 @@ static void a_file_in_a_deep_folder_is_called_by_its_own_name(void **state) {
         const char *path = deep_path(lengths[i]);
         assert_string_equal(cause_blocked(SYS_openat, folder, address_of(path), 0), "disk");
         assert_string_equal(evidence.path, "name.db");
-        hd_os.readlink_at = tell_link;
-        link_told = path;
+        hd_os.readlink_at = give_link;
+        link_shown = path;
         assert_string_equal(cause_blocked(SYS_fsync, folder, 0, 0), "disk");
         assert_string_equal(evidence.path, "name.db");
         hd_os.readlink_at = real.readlink_at;
@@ -245,7 +245,7 @@ static const char *cause_in_open(bool with_child) {
     assert_int_equal(pthread_create(&other, NULL, open_fifo, with_child ? fifo : NULL), 0);
     for (unsigned tries = 0; strcmp(place, "wait_for_partner") != 0 && tries < 10000; tries++) {
         usleep(1000);
-        hd_read_task(ctx->proc_fd, opener, "wchan", place, sizeof place);
+        hd_proc_read_task(ctx->proc_fd, opener, "wchan", place, sizeof place);
     }
     caller = opener;
     const char *cause = cause_blocked(SYS_openat, (uint64_t)AT_FDCWD, address_of(fifo), O_RDONLY);
@@ -261,13 +261,14 @@ static void who_opens_a_named_pipe_waits_for_its_other_end(void **state) {
     assert_non_null(mkdtemp(folder));
     snprintf(fifo, sizeof fifo, "%s/commands", folder);
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    const char *alone = cause_in_open(false), *with_child = alone != NULL ? cause_in_open(true) : NULL;
+    const char *childless = cause_in_open(false),
+               *with_child = childless != NULL ? cause_in_open(true) : NULL;
     unlink(fifo);
     rmdir(folder);
-    if (alone == NULL || with_child == NULL) {
+    if (childless == NULL || with_child == NULL) {
         skip();
     }
-    assert_string_equal(alone, "unknown");
+    assert_string_equal(childless, "unknown");
     assert_string_equal(with_child, "child");
     assert_int_equal(evidence.fd_kind, HD_FD_PIPE);
     assert_string_equal(evidence.path, "commands");
@@ -496,7 +497,7 @@ static void among_many_children_the_newest_is_named(void **state) {
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-static long tell_stat(int fd, void *buf, size_t n) {
+static long give_stat(int fd, void *buf, size_t n) {
     static const char stat[] = "4 (a) b) R 4 5 6 7 8 9 10 11 1234 13 14 15 16 17 18 19 20 21 22 23\n";
     (void)fd;
     assert_true(sizeof stat <= n);
@@ -506,9 +507,9 @@ static long tell_stat(int fd, void *buf, size_t n) {
 
 static void pages_that_were_waited_for_are_counted(void **state) {
     (void)state;
-    hd_os.read = tell_stat;
-    assert_int_equal(hd_major_faults(ctx->proc_fd, (int)syscall(SYS_gettid)), 1234);
-    assert_int_equal(hd_major_faults(ctx->proc_fd, 0), 0); /* none such */
+    hd_os.read = give_stat;
+    assert_int_equal(hd_proc_stat_major_faults(ctx->proc_fd, (int)syscall(SYS_gettid)), 1234);
+    assert_int_equal(hd_proc_stat_major_faults(ctx->proc_fd, 0), 0); /* none such */
 }
 
 int main(void) {

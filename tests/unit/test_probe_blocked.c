@@ -47,7 +47,7 @@ static bool block(struct blocked *b, const char *name) {
     assert_int_equal(pthread_create(&b->thread, NULL, make_call, b), 0);
     for (unsigned tries = 0; strstr(place, name) == NULL && tries < 10000; tries++) {
         usleep(1000);
-        hd_read_task(ctx->proc_fd, b->tid, "wchan", place, sizeof place);
+        hd_proc_read_task(ctx->proc_fd, b->tid, "wchan", place, sizeof place);
     }
     caller = b->tid;
     return strstr(place, name) != NULL;
@@ -92,8 +92,8 @@ static void who_closes_a_socket_that_lingers_waits_for_the_network(void **state)
         close(ends[0]);
         skip();
     }
-    struct blocked closing = {.nr = SYS_close, .arguments = {ends[0]}};
-    bool known = block(&closing, "wait_woken");
+    struct blocked in_close = {.nr = SYS_close, .arguments = {ends[0]}};
+    bool known = block(&in_close, "wait_woken");
     int other = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     const char *cause = cause_blocked(SYS_close, (uint64_t)ends[0], 0, 0);
     const char *cause_of_dup = cause_blocked(SYS_dup3, (uint64_t)other, (uint64_t)ends[0], 0);
@@ -102,7 +102,7 @@ static void who_closes_a_socket_that_lingers_waits_for_the_network(void **state)
     hd_os.open_at = no_place;
     const char *unread = cause_blocked(SYS_close, (uint64_t)ends[0], 0, 0);
     close(ends[1]);
-    assert_int_equal(pthread_join(closing.thread, NULL), 0);
+    assert_int_equal(pthread_join(in_close.thread, NULL), 0);
     close(other);
     if (!known) {
         skip();

@@ -29,13 +29,13 @@ static void *wait_for_the_end(void *arg) {
 }
 
 static int times_listed(int tid) {
-    struct hd_tasks t;
+    struct hd_proc_tasks t;
     int times = 0;
-    hd_tasks_begin(&t, proc_fd);
-    for (int one; (one = hd_tasks_next(&t)) != 0;) {
+    hd_proc_tasks_start(&t, proc_fd);
+    for (int one; (one = hd_proc_tasks_next(&t)) != 0;) {
         times += one == tid;
     }
-    assert_int_equal(hd_tasks_next(&t), 0); /* also when asked again */
+    assert_int_equal(hd_proc_tasks_next(&t), 0); /* also when asked again */
     return times;
 }
 
@@ -53,11 +53,11 @@ static void every_thread_is_listed_once_and_has_its_files(void **state) {
         assert_int_equal(times_listed(tids[i]), 1);
     }
     assert_int_equal(times_listed(hd_os.get_tid()), 1);
-    assert_int_equal(hd_read_task(proc_fd, tids[0], "comm", text, sizeof text), 16);
+    assert_int_equal(hd_proc_read_task(proc_fd, tids[0], "comm", text, sizeof text), 16);
     assert_string_equal(text, "fifteen letters\n");
-    assert_int_equal(hd_read_task(proc_fd, tids[0], "comm", text, 8), 7);
+    assert_int_equal(hd_proc_read_task(proc_fd, tids[0], "comm", text, 8), 7);
     assert_string_equal(text, "fifteen");
-    hd_task_fd_path(path, sizeof path, 17, "fdinfo", 4);
+    hd_proc_task_fd_path(path, sizeof path, 17, "fdinfo", 4);
     assert_string_equal(path, "task/17/fdinfo/4");
     pthread_barrier_wait(&done);
     for (int i = 0; i < THREADS; i++) {
@@ -68,31 +68,31 @@ static void every_thread_is_listed_once_and_has_its_files(void **state) {
 static void a_line_is_found_by_what_it_begins_with(void **state) {
     (void)state;
     static const char text[] = "NSpid:\t1\nPid:\t27\nPid:\t28\n";
-    assert_string_equal(hd_find_line(text, "Pid:"), "\t27\nPid:\t28\n");
-    assert_string_equal(hd_find_line(text, "NSpid:\t"), "1\nPid:\t27\nPid:\t28\n");
-    assert_null(hd_find_line(text, "pid:"));
-    assert_null(hd_find_line("", "Pid:"));
+    assert_string_equal(hd_proc_find_line(text, "Pid:"), "\t27\nPid:\t28\n");
+    assert_string_equal(hd_proc_find_line(text, "NSpid:\t"), "1\nPid:\t27\nPid:\t28\n");
+    assert_null(hd_proc_find_line(text, "pid:"));
+    assert_null(hd_proc_find_line("", "Pid:"));
 }
 
 static void what_has_gone_reads_as_empty(void **state) {
     (void)state;
     char text[32] = "as before";
-    struct hd_tasks t;
-    assert_true(hd_read_task(proc_fd, 1 << 30, "comm", text, sizeof text) < 0);
+    struct hd_proc_tasks t;
+    assert_true(hd_proc_read_task(proc_fd, 1 << 30, "comm", text, sizeof text) < 0);
     assert_string_equal(text, "");
-    hd_tasks_begin(&t, -1);
-    assert_int_equal(hd_tasks_next(&t), 0);
+    hd_proc_tasks_start(&t, -1);
+    assert_int_equal(hd_proc_tasks_next(&t), 0);
 }
 
 static void a_walk_may_end_early_and_leaves_no_descriptor(void **state) {
     (void)state;
-    struct hd_tasks t;
+    struct hd_proc_tasks t;
     int before = dup(0);
     close(before);
-    hd_tasks_begin(&t, proc_fd);
-    assert_true(hd_tasks_next(&t) > 0);
-    hd_tasks_end(&t);
-    assert_int_equal(hd_tasks_next(&t), 0);
+    hd_proc_tasks_start(&t, proc_fd);
+    assert_true(hd_proc_tasks_next(&t) > 0);
+    hd_proc_tasks_end(&t);
+    assert_int_equal(hd_proc_tasks_next(&t), 0);
     int after = dup(0);
     close(after);
     assert_int_equal(after, before);
@@ -101,22 +101,22 @@ static void a_walk_may_end_early_and_leaves_no_descriptor(void **state) {
 static void a_number_ends_where_its_digits_do(void **state) {
     (void)state;
     uint64_t v;
-    assert_string_equal(hd_take_number(" \t  4711 kB", &v), " kB");
+    assert_string_equal(hd_proc_take_number(" \t  4711 kB", &v), " kB");
     assert_int_equal(v, 4711);
-    assert_string_equal(hd_take_number("-1 2", &v), "-1 2");
+    assert_string_equal(hd_proc_take_number("-1 2", &v), "-1 2");
     assert_int_equal(v, 0);
-    assert_string_equal(hd_take_number("", &v), "");
+    assert_string_equal(hd_proc_take_number("", &v), "");
     assert_int_equal(v, 0);
 }
 
 static void a_list_has_as_many_as_its_ranges(void **state) {
     (void)state;
-    assert_int_equal(hd_count_listed("0\n"), 1);
-    assert_int_equal(hd_count_listed("0-7\n"), 8);
-    assert_int_equal(hd_count_listed("0,2,4,6,8-15\n"), 12);
-    assert_int_equal(hd_count_listed("0-3,8-11,64\n"), 9);
-    assert_int_equal(hd_count_listed(""), 0);
-    assert_int_equal(hd_count_listed("\n"), 0);
+    assert_int_equal(hd_proc_count_listed("0\n"), 1);
+    assert_int_equal(hd_proc_count_listed("0-7\n"), 8);
+    assert_int_equal(hd_proc_count_listed("0,2,4,6,8-15\n"), 12);
+    assert_int_equal(hd_proc_count_listed("0-3,8-11,64\n"), 9);
+    assert_int_equal(hd_proc_count_listed(""), 0);
+    assert_int_equal(hd_proc_count_listed("\n"), 0);
 }
 
 int main(void) {

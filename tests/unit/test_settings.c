@@ -53,7 +53,7 @@ static void nothing_given_means_the_defaults(void **state) {
     assert_int_equal(s->reports_per_fingerprint, 5);
     assert_int_equal(s->spool_reports, 500);
     assert_int_equal(s->signal, SIGURG);
-    assert_false(s->held);
+    assert_false(s->deferred);
     assert_false(s->without_paths);
     assert_string_equal(s->app_name, "unit-settings");
     assert_string_equal(s->app_version, "");

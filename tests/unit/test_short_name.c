@@ -110,9 +110,9 @@ static void hostile_names_take_no_longer(void **state) {
 
 static void width_counts_characters(void **state) {
     (void)state;
-    assert_int_equal(4, width_of("Zeit"));
-    assert_int_equal(5, width_of("\xc3\x9c"
-                                 "bung"));
+    assert_int_equal(4, name_width("Zeit"));
+    assert_int_equal(5, name_width("\xc3\x9c"
+                                   "bung"));
 }
 
 int main(void) {

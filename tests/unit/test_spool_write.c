@@ -189,7 +189,7 @@ static void makes_folders_as_deep_as_requested(void **state) {
 /* One that masks its owner's bits: who is not root could neither enter the folders nor read the reports. */
 static void what_is_made_is_its_owners_whatever_umask_says(void **state) {
     (void)state;
-    static const enum hd_spool_file kinds[] = {HD_SPOOL_REPORT, HD_SPOOL_HELD};
+    static const enum hd_spool_file kinds[] = {HD_SPOOL_REPORT, HD_SPOOL_DEFERRED};
     static const char *const made[] = {"%s/a", "%s/a/b"};
     char path[256], name[HD_SPOOL_NAME_BYTES];
     struct hd_spool other;
@@ -199,12 +199,12 @@ static void what_is_made_is_its_owners_whatever_umask_says(void **state) {
     int opened = hd_spool_open(&other, path);
     struct hd_report r[] = {report_of(1, 1), report_of(2, 1)};
     int written = hd_spool_write(&other, &r[0], scratch, false),
-        held = hd_spool_write(&other, &r[1], scratch, true);
+        deferred = hd_spool_write(&other, &r[1], scratch, true);
     umask(before);
     hd_spool_close(&other);
     assert_int_equal(opened, 0);
     assert_int_equal(written, 0);
-    assert_int_equal(held, 0);
+    assert_int_equal(deferred, 0);
     for (unsigned i = 0; i < 2; i++) {
         snprintf(path, sizeof path, made[i], folder);
         assert_int_equal(stat(path, &st), 0);
@@ -343,7 +343,7 @@ static void lists_a_deferred_report_once_released(void **state) {
     struct hd_report r = report_of(1, 1);
     assert_int_equal(hd_spool_write(&spool, &r, scratch, true), 0);
     assert_int_equal(files(".json"), 0);
-    assert_true(exists(r.id, HD_SPOOL_HELD));
+    assert_true(exists(r.id, HD_SPOOL_DEFERRED));
     assert_int_equal(hd_spool_release(&spool, r.id), 0);
     assert_true(exists(r.id, HD_SPOOL_REPORT));
     assert_int_equal(files(NULL), 1);
@@ -352,13 +352,13 @@ static void lists_a_deferred_report_once_released(void **state) {
 
 static void withdraws_released_and_deferred_reports(void **state) {
     (void)state;
-    struct hd_report held = report_of(1, 1), released = report_of(2, 1);
-    hd_spool_write(&spool, &held, scratch, true);
+    struct hd_report deferred = report_of(1, 1), released = report_of(2, 1);
+    hd_spool_write(&spool, &deferred, scratch, true);
     hd_spool_write(&spool, &released, scratch, false);
-    assert_int_equal(hd_spool_withdraw(&spool, held.id), 0);
+    assert_int_equal(hd_spool_withdraw(&spool, deferred.id), 0);
     assert_int_equal(hd_spool_withdraw(&spool, released.id), 0);
     assert_int_equal(files(NULL), 0);
-    assert_int_equal(hd_spool_withdraw(&spool, held.id), -ENOENT);
+    assert_int_equal(hd_spool_withdraw(&spool, deferred.id), -ENOENT);
 }
 
 static void files_of_others_are_never_touched(void **state) {
@@ -442,9 +442,9 @@ static void keeps_deferred_reports_when_a_spool_is_opened(void **state) {
     (void)state;
     struct hd_report old = report_of(2, 1);
     hd_spool_write(&spool, &old, scratch, true);
-    age_file(old.id, HD_SPOOL_HELD, 365 * 86400);
+    age_file(old.id, HD_SPOOL_DEFERRED, 365 * 86400);
     hd_spool_sweep(spool.dir_fd);
-    assert_true(exists(old.id, HD_SPOOL_HELD));
+    assert_true(exists(old.id, HD_SPOOL_DEFERRED));
 }
 
 static int no_locks(int fd, int operation) {

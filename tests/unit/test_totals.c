@@ -38,7 +38,7 @@ static void pass(uint64_t for_ns) {
 static void begin_turn(void) {
     hd_loop_mark_at(loop(), HANGDOG_AFTER_WAITING, counter);
     hd_clock_pair(&run.clock, counter, ns);
-    hd_figures_publish(&m);
+    hd_totals_publish(&m);
 }
 
 static void end_turn(void) {
@@ -169,7 +169,7 @@ static void a_stop_in_a_turn_is_not_busy_time(void **state) {
     for (unsigned i = 0; i < 2; i++) {
         stop(3 * SECOND * !i, 3 * SECOND * i);
         hd_clock_pair(&run.clock, counter, ns);
-        hd_figures_publish(&m);
+        hd_totals_publish(&m);
         pass(100 * MS);
     }
     end_turn();
@@ -197,8 +197,8 @@ static void a_turn_that_ends_while_it_is_summed_is_whole(void **state) {
     live();
     hd_clock_pair(&run.clock, counter, ns);
     hd_os.clock = clock_with_a_turn;
-    hd_figures_publish(&m);
-    hd_figures_publish(&m); /* a look soon after */
+    hd_totals_publish(&m);
+    hd_totals_publish(&m); /* a look soon after */
     hd_os.clock = NULL;
     pass(900 * MS);
     live();
@@ -211,7 +211,7 @@ static void a_turn_that_lasts_is_not_summed_before_it_ends(void **state) {
     begin_turn();
     pass(HOUR);
     hd_clock_pair(&run.clock, counter, ns);
-    hd_figures_publish(&m);
+    hd_totals_publish(&m);
     assert_in_range(record.busy_ns + record.idle_ns, 10 * SECOND - MS, 10 * SECOND + MS);
     end_turn();
     pass(SECOND);
@@ -233,15 +233,15 @@ static void a_hang_that_has_ended_is_no_longer_when_its_watch_is_closed(void **s
     (void)state;
     struct hd_watch *w = &run.watches.watch[0];
     begin_turn();
-    w->look.life =
-        (struct hd_life){.state = HD_LIFE_HANGING, .turn = counter, .turn_ns = ns, .threshold_ns = SECOND};
+    w->look.turn = (struct hd_turn_state){
+        .state = HD_TURN_HANGING, .turn = counter, .turn_ns = ns, .threshold_ns = SECOND};
     w->look.tracked_turn = counter;
     w->look.launched = true;
     atomic_store(&w->loop.flags, HD_FLAG_TRACKED);
     pass(3 * SECOND);
     end_turn();
     pass(2 * SECOND);
-    hd_watch_close(&m, w);
+    hd_monitor_close_watch(&m, w);
     assert_int_equal(record.hangs, 1);
     assert_in_range(record.hang_ns, 3 * SECOND - MS, 3 * SECOND + MS);
 }

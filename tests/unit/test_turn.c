@@ -34,30 +34,30 @@ static void a_hang_is_of_the_thread_that_had_the_loop_when_it_began(void **state
     struct hd_watch *w = hd_watch_at(&run.watches, 0);
     struct hd_message message = {.type = HD_MSG_TRACK, .generation = 1, .tid = 1};
     *w = (struct hd_watch){.name = "another", .generation = 2, .loop = {.tid = 2}};
-    const struct hd_hang *h = hd_hang_begin(&k, &message);
+    const struct hd_turn *h = hd_turn_begin(&k, &message);
     assert_int_equal(h->tid, 1);
     assert_string_equal(h->loop_name, "");
     message.generation = message.tid = 2;
-    h = hd_hang_begin(&k, &message);
+    h = hd_turn_begin(&k, &message);
     assert_int_equal(h->tid, 2);
     assert_string_equal(h->loop_name, "another");
 }
 
-static void sample(struct hd_hang *h, uint64_t at_ns) {
+static void sample(struct hd_turn *h, uint64_t at_ns) {
     k.frames[0] = (struct hd_frame){.start = 1, .pc = 1};
     struct hd_last_sample now = {.valid = true, .at_ns = at_ns, .state = HD_RUN_BLOCKED};
-    now.leaf = hd_hang_add_stack(&k, h, 1, at_ns);
-    hd_hang_add(h, &now, 0);
+    now.leaf = hd_turn_add_stack(&k, h, 1, at_ns);
+    hd_turn_add(h, &now, 0);
 }
 
 /* It came while the second sample was taken. */
 static void a_stop_that_is_known_late_is_nobodys_time(void **state) {
     (void)state;
     struct hd_message message = {.type = HD_MSG_TRACK, .at_ns = INTERVAL};
-    struct hd_hang *h = hd_hang_begin(&k, &message);
+    struct hd_turn *h = hd_turn_begin(&k, &message);
     sample(h, INTERVAL);
     sample(h, 100 * INTERVAL);
-    hd_hang_settle(h, 101 * INTERVAL, 98 * INTERVAL, NULL);
+    hd_turn_settle(h, 101 * INTERVAL, 98 * INTERVAL, NULL);
     assert_int_equal(h->timeline[0].for_ns, 2 * INTERVAL);
     assert_int_equal(h->timeline[1].for_ns, 0);
     assert_int_equal(k.pool.node[h->last.leaf].time_ns, 2 * INTERVAL);
@@ -65,29 +65,29 @@ static void a_stop_that_is_known_late_is_nobodys_time(void **state) {
 }
 
 /* One that is found running. */
-static void running(struct hd_hang *h, uint64_t at_ns, struct hd_sched sched) {
+static void running(struct hd_turn *h, uint64_t at_ns, struct hd_sched sched) {
     k.frames[0] = (struct hd_frame){.start = 1, .pc = 1};
     struct hd_last_sample now = {.valid = true,
                                  .at_ns = at_ns,
                                  .sched = sched,
                                  .state = HD_RUN_RUNNING,
                                  .evidence = {.state = HD_RUN_RUNNING, .syscall_nr = HD_SYSCALL_NONE}};
-    now.leaf = hd_hang_add_stack(&k, h, 1, at_ns);
-    hd_hang_add(h, &now, 0);
+    now.leaf = hd_turn_add_stack(&k, h, 1, at_ns);
+    hd_turn_add(h, &now, 0);
 }
 
 /* A turn of 30 intervals in which it ran for `cpu_ns` of each, and waited `delay_ns` for a processor. */
-static struct hd_hang *a_turn(uint64_t cpu_ns, uint64_t delay_ns, uint64_t slices) {
+static struct hd_turn *a_turn(uint64_t cpu_ns, uint64_t delay_ns, uint64_t slices) {
     struct hd_message message = {.type = HD_MSG_TRACK, .sched = {.slices = 1}, .sched_known = true};
-    struct hd_hang *h = hd_hang_begin(&k, &message);
+    struct hd_turn *h = hd_turn_begin(&k, &message);
     for (unsigned i = 1; i < 30; i++) {
         running(h, i * INTERVAL, (struct hd_sched){i * cpu_ns, i * delay_ns, 1 + i * slices});
     }
-    hd_hang_settle(h, 30 * INTERVAL, 0, &(struct hd_sched){30 * cpu_ns, 30 * delay_ns, 1 + 30 * slices});
+    hd_turn_settle(h, 30 * INTERVAL, 0, &(struct hd_sched){30 * cpu_ns, 30 * delay_ns, 1 + 30 * slices});
     return h;
 }
 
-static void assert_told(const struct hd_hang *h, enum hd_cause_kind kind, const char *detail) {
+static void assert_cause(const struct hd_turn *h, enum hd_cause_kind kind, const char *detail) {
     struct hd_cause cause;
     hd_cause_decide(&h->sums, &cause);
     assert_string_equal(cause.detail, detail);
@@ -97,53 +97,53 @@ static void assert_told(const struct hd_hang *h, enum hd_cause_kind kind, const 
 /* Every sample meets it while it computes: what it did in between tell its figures alone. */
 static void counts_only_cpu_time_as_running(void **state) {
     (void)state;
-    assert_told(a_turn(30 * HD_NS_PER_MS, 0, 5), HD_CAUSE_CPU, "ran on a CPU for 60% of the time");
-    assert_told(a_turn(24 * HD_NS_PER_MS, 0, 2), HD_CAUSE_CPU, "ran on a CPU for 48% of the time");
+    assert_cause(a_turn(30 * HD_NS_PER_MS, 0, 5), HD_CAUSE_CPU, "ran on a CPU for 60% of the time");
+    assert_cause(a_turn(24 * HD_NS_PER_MS, 0, 2), HD_CAUSE_CPU, "ran on a CPU for 48% of the time");
 }
 
 /* Interrupts and a hypervisor take time that its figures leave out. */
 static void one_that_never_left_its_processor_ran_all_the_time(void **state) {
     (void)state;
-    assert_told(a_turn(30 * HD_NS_PER_MS, 0, 0), HD_CAUSE_CPU, "ran on a CPU for 100% of the time");
+    assert_cause(a_turn(30 * HD_NS_PER_MS, 0, 0), HD_CAUSE_CPU, "ran on a CPU for 100% of the time");
 }
 
 static void what_it_waited_for_a_processor_is_not_its_blocking(void **state) {
     (void)state;
-    assert_told(a_turn(10 * HD_NS_PER_MS, 40 * HD_NS_PER_MS, 5), HD_CAUSE_STARVED,
-                "no CPU was free for 80% of the time (load or quota)");
+    assert_cause(a_turn(10 * HD_NS_PER_MS, 40 * HD_NS_PER_MS, 5), HD_CAUSE_STARVED,
+                 "no CPU was free for 80% of the time (load or quota)");
 }
 
 static void what_it_did_in_between_is_what_a_later_sample_finds(void **state) {
     (void)state;
     struct hd_message message = {.type = HD_MSG_TRACK, .sched = {.slices = 1}, .sched_known = true};
-    struct hd_hang *h = hd_hang_begin(&k, &message);
+    struct hd_turn *h = hd_turn_begin(&k, &message);
     running(h, INTERVAL, (struct hd_sched){10 * HD_NS_PER_MS, 0, 2});
     running(h, 2 * INTERVAL, (struct hd_sched){20 * HD_NS_PER_MS, 0, 3});
-    assert_told(h, HD_CAUSE_CPU, "ran on a CPU for 20% of the time"); /* so far */
+    assert_cause(h, HD_CAUSE_CPU, "ran on a CPU for 20% of the time"); /* so far */
     struct hd_last_sample now = h->last;
     now.at_ns = 3 * INTERVAL;
     now.sched = (struct hd_sched){30 * HD_NS_PER_MS, 0, 4};
     now.state = now.evidence.state = HD_RUN_BLOCKED;
     now.evidence.syscall_nr = SYS_clock_nanosleep;
-    hd_hang_add(h, &now, 0);
-    hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){40 * HD_NS_PER_MS, 0, 5});
-    assert_told(h, HD_CAUSE_SLEEP, "slept in clock_nanosleep (80% of the time)");
+    hd_turn_add(h, &now, 0);
+    hd_turn_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){40 * HD_NS_PER_MS, 0, 5});
+    assert_cause(h, HD_CAUSE_SLEEP, "slept in clock_nanosleep (80% of the time)");
 }
 
 /* It has not been back since it left its processor. */
 static void what_it_waits_for_at_the_next_sample_it_did_not_run_for(void **state) {
     (void)state;
     struct hd_message message = {.type = HD_MSG_TRACK, .sched = {.slices = 1}, .sched_known = true};
-    struct hd_hang *h = hd_hang_begin(&k, &message);
+    struct hd_turn *h = hd_turn_begin(&k, &message);
     running(h, INTERVAL, (struct hd_sched){50 * HD_NS_PER_MS, 0, 1});
     struct hd_last_sample now = h->last;
     now.at_ns = 3 * INTERVAL;
     now.sched = (struct hd_sched){60 * HD_NS_PER_MS, 0, 1};
     now.state = now.evidence.state = HD_RUN_BLOCKED;
     now.evidence.syscall_nr = SYS_clock_nanosleep;
-    hd_hang_add(h, &now, 0);
-    hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){60 * HD_NS_PER_MS, 0, 1});
-    assert_told(h, HD_CAUSE_SLEEP, "slept in clock_nanosleep (70% of the time)");
+    hd_turn_add(h, &now, 0);
+    hd_turn_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){60 * HD_NS_PER_MS, 0, 1});
+    assert_cause(h, HD_CAUSE_SLEEP, "slept in clock_nanosleep (70% of the time)");
 }
 
 /* The turn is first looked at when it is an interval old: of that the figures tell nothing. */
@@ -151,48 +151,48 @@ static void before_its_first_figures_it_did_as_after_them(void **state) {
     (void)state;
     struct hd_message message = {
         .type = HD_MSG_TRACK, .sched = {.slices = 1}, .sched_known = true, .begun_ns = INTERVAL};
-    struct hd_hang *h = hd_hang_begin(&k, &message);
+    struct hd_turn *h = hd_turn_begin(&k, &message);
     running(h, 2 * INTERVAL, (struct hd_sched){INTERVAL, 0, 2});
-    hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){3 * INTERVAL, 0, 3});
-    assert_told(h, HD_CAUSE_CPU, "ran on a CPU for 100% of the time");
+    hd_turn_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){3 * INTERVAL, 0, 3});
+    assert_cause(h, HD_CAUSE_CPU, "ran on a CPU for 100% of the time");
 
-    h = hd_hang_begin(&k, &message);
+    h = hd_turn_begin(&k, &message);
     running(h, 2 * INTERVAL, (struct hd_sched){INTERVAL / 5, 0, 2});
-    hd_hang_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){INTERVAL / 5 + 2 * INTERVAL, 0, 3});
-    assert_told(h, HD_CAUSE_CPU, "ran on a CPU for 60% of the time");
+    hd_turn_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){INTERVAL / 5 + 2 * INTERVAL, 0, 3});
+    assert_cause(h, HD_CAUSE_CPU, "ran on a CPU for 60% of the time");
 }
 
 /* One of a thread that is in the kernel, and gives no answer. */
-static void unanswered(struct hd_hang *h, uint64_t at_ns) {
+static void unanswered(struct hd_turn *h, uint64_t at_ns) {
     struct hd_last_sample now = {.valid = true,
                                  .at_ns = at_ns,
                                  .state = HD_RUN_RUNNING,
                                  .way = HD_WAY_KERNEL,
                                  .stop = HD_STOP_NO_ANSWER};
-    now.leaf = hd_hang_add_stack(&k, h, 0, at_ns);
-    hd_hang_add(h, &now, 0);
+    now.leaf = hd_turn_add_stack(&k, h, 0, at_ns);
+    hd_turn_add(h, &now, 0);
 }
 
-static void answer(struct hd_hang *h, uint64_t asked_ns) {
+static void answer(struct hd_turn *h, uint64_t requested_ns) {
     k.frames[0] = (struct hd_frame){.start = 2, .pc = 2};
     struct hd_last_sample late = {
-        .at_ns = asked_ns, .way = HD_WAY_SIGNALLED, .stop = HD_STOP_ROOT, .depth = 1};
-    late.leaf = hd_hang_add_stack(&k, h, 1, asked_ns);
-    hd_hang_answer(h, &late);
+        .at_ns = requested_ns, .way = HD_WAY_SIGNALLED, .stop = HD_STOP_ROOT, .depth = 1};
+    late.leaf = hd_turn_add_stack(&k, h, 1, requested_ns);
+    hd_turn_answer(h, &late);
 }
 
 /* From the turn's begin, where that had no other. */
 static void gives_a_late_answer_to_all_samples_since_the_request(void **state) {
     (void)state;
     struct hd_message message = {.type = HD_MSG_TRACK};
-    struct hd_hang *h = hd_hang_begin(&k, &message);
+    struct hd_turn *h = hd_turn_begin(&k, &message);
     unanswered(h, 3 * INTERVAL);
     unanswered(h, 4 * INTERVAL);
     answer(h, 2 * INTERVAL);
     assert_int_equal(h->timeline[0].way, HD_WAY_SIGNALLED);
     assert_int_equal(h->timeline[1].stop, HD_STOP_ROOT);
     assert_int_equal(h->last.depth, 1);
-    hd_hang_settle(h, 6 * INTERVAL, 0, NULL);
+    hd_turn_settle(h, 6 * INTERVAL, 0, NULL);
     const struct hd_tree_node *n = &k.pool.node[h->last.leaf];
     assert_int_equal(n->frame.start, 2);
     assert_int_equal(n->time_ns, 6 * INTERVAL);
@@ -205,13 +205,13 @@ static void gives_a_late_answer_to_all_samples_since_the_request(void **state) {
 static void what_was_seen_otherwise_stays_what_it_was(void **state) {
     (void)state;
     struct hd_message message = {.type = HD_MSG_TRACK};
-    struct hd_hang *h = hd_hang_begin(&k, &message);
+    struct hd_turn *h = hd_turn_begin(&k, &message);
     unanswered(h, INTERVAL); /* of another question, that was taken back */
     sample(h, 2 * INTERVAL);
     unanswered(h, 3 * INTERVAL);
     sample(h, 4 * INTERVAL);
     answer(h, 2 * INTERVAL + 1);
-    hd_hang_settle(h, 5 * INTERVAL, 0, NULL);
+    hd_turn_settle(h, 5 * INTERVAL, 0, NULL);
     assert_int_equal(h->timeline[0].way, HD_WAY_KERNEL);
     assert_int_equal(h->timeline[0].leaf, HD_TREE_NONE);
     assert_int_equal(k.pool.node[h->timeline[2].leaf].frame.start, 2);
@@ -230,14 +230,14 @@ static void what_was_seen_otherwise_stays_what_it_was(void **state) {
 static void an_answer_that_is_the_one_before_is_no_change(void **state) {
     (void)state;
     struct hd_message message = {.type = HD_MSG_TRACK};
-    struct hd_hang *h = hd_hang_begin(&k, &message);
+    struct hd_turn *h = hd_turn_begin(&k, &message);
     struct hd_last_sample none = {.way = HD_WAY_KERNEL, .leaf = HD_TREE_NONE}, stack = {.leaf = 1};
-    assert_false(hd_hang_differs(h, &none));
-    assert_true(hd_hang_differs(h, &stack));
-    assert_false(hd_hang_differs(h, &none));
-    assert_false(hd_hang_differs(h, &stack));
+    assert_false(hd_turn_differs(h, &none));
+    assert_true(hd_turn_differs(h, &stack));
+    assert_false(hd_turn_differs(h, &none));
+    assert_false(hd_turn_differs(h, &stack));
     stack.leaf = 2;
-    assert_true(hd_hang_differs(h, &stack));
+    assert_true(hd_turn_differs(h, &stack));
 }
 
 int main(void) {

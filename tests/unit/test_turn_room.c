@@ -37,11 +37,11 @@ static struct ref {
 static uint32_t refs, ref_hash[REF_HASH];
 
 struct ref_hang {
-    struct hd_hang *h;
+    struct hd_turn *h;
     uint32_t root, last; /* the leaf of the newest sample */
     uint64_t last_ns;
     uint32_t timeline[HD_TIMELINE], taken;
-} hang_ref[HD_HANGS_MAX];
+} hang_ref[HD_TURNS_MAX];
 
 static uint32_t ref_step(uint32_t parent, uint64_t function, bool make) {
     uint32_t slot = (uint32_t)((parent * 0x9e3779b97f4a7c15ULL ^ function) * 0xff51afd7ed558ccdULL >> 44);
@@ -94,8 +94,8 @@ static int fresh(void **state) {
 }
 
 static struct ref_hang *hang(uint8_t i, uint8_t hang_state) {
-    struct hd_hang *h = &k.hang[i];
-    *h = (struct hd_hang){.used = true, .loop = i, .state = hang_state};
+    struct hd_turn *h = &k.turn[i];
+    *h = (struct hd_turn){.used = true, .loop = i, .state = hang_state};
     hd_tree_init(&h->tree, &k.pool);
     hang_ref[i] = (struct ref_hang){.h = h, .root = ref_step(0, 1000000 + i, true)};
     return &hang_ref[i];
@@ -127,7 +127,7 @@ static void note_folded(const struct ref_hang *r) {
 
 /* A stack, outermost first, taken at `at_ns`. */
 static void sample(struct ref_hang *r, const uint32_t *stack, uint32_t count, uint64_t at_ns) {
-    struct hd_hang *h = r->h;
+    struct hd_turn *h = r->h;
     if (r->taken != 0)
         ref_charge(r->last, at_ns - r->last_ns);
     else
@@ -136,28 +136,28 @@ static void sample(struct ref_hang *r, const uint32_t *stack, uint32_t count, ui
         k.frames[i] = (struct hd_frame){.start = stack[count - 1 - i], .pc = stack[count - 1 - i]};
     struct hd_last_sample now = {.valid = true, .at_ns = at_ns, .state = HD_RUN_BLOCKED};
     bool folds = HD_TREE_POOL_NODES - k.pool.used < count;
-    now.leaf = hd_hang_add_stack(&k, h, count, at_ns);
+    now.leaf = hd_turn_add_stack(&k, h, count, at_ns);
     r->last = r->root;
     for (uint32_t i = 0; i < count; i++) {
         r->last = ref_step(r->last, stack[i], true);
         ref[r->last].last_ns = at_ns;
         ref[r->last].samples++;
     }
-    for (unsigned i = 0; i < HD_HANGS_MAX; i++)
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++)
         if (folds && hang_ref[i].h != NULL)
             note_folded(&hang_ref[i]);
     uint32_t depth = 0;
     for (uint32_t i = now.leaf; i != HD_TREE_NONE; i = k.pool.node[i].parent)
         depth++;
     assert_int_equal(depth, count); /* the stack is whole */
-    hd_hang_add(h, &now, 0);
+    hd_turn_add(h, &now, 0);
     r->last_ns = at_ns;
     r->timeline[r->taken++ % HD_TIMELINE] = r->last;
 }
 
 static void settle(struct ref_hang *r, uint64_t end_ns) {
     ref_charge(r->last, end_ns - r->last_ns);
-    hd_hang_settle(r->h, end_ns, 0, NULL);
+    hd_turn_settle(r->h, end_ns, 0, NULL);
 }
 
 /* ---- what must be true ---------------------------------------------------------------------------- */
@@ -194,8 +194,8 @@ static void assert_pool(void) {
     for (uint32_t i = k.pool.free; i != HD_TREE_NONE && count <= HD_TREE_POOL_NODES;
          i = k.pool.node[i].sibling)
         count++;
-    for (unsigned i = 0; i < HD_HANGS_MAX; i++)
-        nodes += k.hang[i].tree.nodes;
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++)
+        nodes += k.turn[i].tree.nodes;
     assert_int_equal(k.pool.used, nodes);
     assert_int_equal(count + nodes, HD_TREE_POOL_NODES);
 }
@@ -351,26 +351,26 @@ static void what_came_before_many_stacks_is_not_forgotten(void **state) {
 
 static void every_hang_has_its_stacks_however_many_another_has(void **state) {
     (void)state;
-    struct ref_hang *r[HD_HANGS_MAX] = {hang(0, HANGDOG_STATE_LAUNCH)};
+    struct ref_hang *r[HD_TURNS_MAX] = {hang(0, HANGDOG_STATE_LAUNCH)};
     uint64_t at_ns = INTERVAL;
     for (uint32_t i = 0; i < 300; i++, at_ns += INTERVAL)
         sample_parser(r[0], i, 40, at_ns);
-    for (uint8_t i = 1; i < HD_HANGS_MAX; i++)
+    for (uint8_t i = 1; i < HD_TURNS_MAX; i++)
         r[i] = hang(i, HANGDOG_STATE_FOREGROUND);
     for (uint32_t i = 0; i < 300; i++, at_ns += INTERVAL)
-        for (uint32_t j = 0; j < HD_HANGS_MAX; j++)
+        for (uint32_t j = 0; j < HD_TURNS_MAX; j++)
             if (i % 3 == 0)
                 sample_parser(r[j], 300 * j + i, j == 1 ? HD_TREE_DEPTH_MAX : 40, at_ns);
             else
                 sample_heavy(r[j], at_ns);
-    for (uint32_t j = 0; j < HD_HANGS_MAX; j++) {
+    for (uint32_t j = 0; j < HD_TURNS_MAX; j++) {
         settle(r[j], at_ns);
         assert_true_to_the_reference(r[j]);
         if (j > 0)
             assert_float_equal(share_of(r[j], HEAVY), 2.0 / 3, 0.02);
     }
-    for (uint32_t j = 0; j < HD_HANGS_MAX; j++)
-        hd_hang_free(r[j]->h);
+    for (uint32_t j = 0; j < HD_TURNS_MAX; j++)
+        hd_turn_free(r[j]->h);
     assert_int_equal(k.pool.used, 0);
     assert_pool();
 }
@@ -379,11 +379,11 @@ static void every_hang_has_its_stacks_however_many_another_has(void **state) {
 static void there_is_always_room(void **state) {
     (void)state;
     uint64_t at_ns = INTERVAL;
-    for (uint8_t j = 0; j < HD_HANGS_MAX; j++)
+    for (uint8_t j = 0; j < HD_TURNS_MAX; j++)
         hang(j, HANGDOG_STATE_FOREGROUND);
     for (uint32_t i = 0; i < 150; i++, at_ns += INTERVAL)
-        sample_parser(&hang_ref[i % HD_HANGS_MAX], i, HD_TREE_DEPTH_MAX, at_ns); /* which asserts it whole */
-    for (uint8_t j = 0; j < HD_HANGS_MAX; j++) {
+        sample_parser(&hang_ref[i % HD_TURNS_MAX], i, HD_TREE_DEPTH_MAX, at_ns); /* which asserts it whole */
+    for (uint8_t j = 0; j < HD_TURNS_MAX; j++) {
         settle(&hang_ref[j], at_ns);
         assert_true_to_the_reference(&hang_ref[j]);
     }
@@ -410,7 +410,7 @@ static void what_is_cut_off_after_folding_is_taken_back_once(void **state) {
         uint64_t at_ns = INTERVAL;
         for (uint32_t i = 0; i < 400; i++, at_ns += INTERVAL)
             sample_parser(r, i % 3 == 0 ? i / 100 : i, 60, at_ns);
-        hd_hang_settle(r->h, at_ns - late * INTERVAL - INTERVAL / 2, 0, NULL);
+        hd_turn_settle(r->h, at_ns - late * INTERVAL - INTERVAL / 2, 0, NULL);
         assert_int_equal(r->h->tree.samples, 400 - late);
         assert_int_equal(r->h->taken, 400 - late);
         assert_int_equal(r->h->tree.time_ns, (400 - late) * INTERVAL - INTERVAL / 2);

@@ -17,7 +17,7 @@
 static struct hd_limits limits = {.interval_ns = 50 * MS, .sample_ns = 50 * MS, .threshold_ns = 500 * MS};
 
 struct run {
-    struct hd_life life;
+    struct hd_turn_state state;
     uint64_t now_ns, turn_ns, changed_ns;
     unsigned looks, samples, opens, ends, forgets, tracks;
     bool running;
@@ -29,7 +29,7 @@ static unsigned look(struct run *r, struct hd_look extra) {
     extra.turn_ns = r->turn_ns;
     extra.turn = r->turn_ns;
     extra.changed_ns = r->changed_ns;
-    unsigned actions = hd_life_look(&r->life, &extra, &limits);
+    unsigned actions = hd_turn_state_step(&r->state, &extra, &limits);
     r->looks++;
     r->tracks += (actions & HD_ACT_TRACK) != 0;
     r->samples += (actions & HD_ACT_SAMPLE) != 0;
@@ -47,7 +47,7 @@ static struct run begin(void) {
 static void run_for(struct run *r, uint64_t ns) {
     for (uint64_t end = r->turn_ns + ns; r->now_ns < end;) {
         look(r, (struct hd_look){0});
-        uint64_t next = hd_life_next_ns(&r->life, r->now_ns, limits.interval_ns, &limits);
+        uint64_t next = hd_turn_state_next_ns(&r->state, r->now_ns, limits.interval_ns, &limits);
         assert_true(next > r->now_ns);
         r->now_ns = next;
     }
@@ -56,7 +56,7 @@ static void run_for(struct run *r, uint64_t ns) {
 
 static void end_turn(struct run *r, uint64_t after_ns) {
     r->running = false;
-    look(r, (struct hd_look){.ended_known = r->life.state >= HD_LIFE_TRACKED,
+    look(r, (struct hd_look){.ended_known = r->state.state >= HD_TURN_TRACKED,
                              .ended_ns = r->turn_ns + after_ns});
 }
 
@@ -66,7 +66,7 @@ static void a_short_turn_leaves_no_trace(void **state) {
     run_for(&r, 60 * MS);
     end_turn(&r, 60 * MS);
     assert_int_equal(r.tracks + r.samples + r.opens + r.ends + r.forgets, 0);
-    assert_int_equal(r.life.state, HD_LIFE_IDLE);
+    assert_int_equal(r.state.state, HD_TURN_IDLE);
 }
 
 /* As far as the interval allows: looks come no closer. */
@@ -82,7 +82,7 @@ static void thresholds_below_two_intervals_miss_no_hang(void **state) {
             end_turn(&r, (threshold + 5) * MS);
             assert_int_equal(r.opens, 1);
             assert_int_equal(r.ends, 1);
-            assert_int_equal(r.life.duration_ns, (threshold + 5) * MS);
+            assert_int_equal(r.state.duration_ns, (threshold + 5) * MS);
         }
     }
     limits = usual;
@@ -109,7 +109,7 @@ static void ends_an_untracked_turn_where_its_end_is_known(void **state) {
         look(&r, (struct hd_look){.ended_known = known != 0, .ended_ns = r.turn_ns + 600 * MS});
         assert_int_equal(r.tracks + r.samples + r.opens + r.forgets, 0);
         assert_int_equal(r.ends, known);
-        assert_true(known == 0 || r.life.duration_ns == 600 * MS);
+        assert_true(known == 0 || r.state.duration_ns == 600 * MS);
     }
 }
 
@@ -120,7 +120,7 @@ static void the_first_sample_is_two_intervals_old_to_the_moment(void **state) {
     while (r.samples == 0) {
         look(&r, (struct hd_look){0});
         if (r.samples == 0) {
-            r.now_ns = hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits);
+            r.now_ns = hd_turn_state_next_ns(&r.state, r.now_ns, limits.interval_ns, &limits);
         }
     }
     assert_int_equal(r.now_ns - START, 100 * MS);
@@ -143,7 +143,7 @@ static void samples_are_not_in_step_with_a_beat(void **state) {
         if (samples == 200) {
             assert_in_range(r.now_ns - first_ns, 200 * 49 * MS, 200 * 51 * MS);
         }
-        r.now_ns = hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits);
+        r.now_ns = hd_turn_state_next_ns(&r.state, r.now_ns, limits.interval_ns, &limits);
     }
     for (unsigned i = 0; i < 10; i++) {
         assert_in_range(found[i], 8, 40);
@@ -160,7 +160,7 @@ static void exactly_the_threshold_is_a_hang(void **state) {
     end_turn(&r, 500 * MS);
     assert_int_equal(r.opens, 1); /* over between two looks */
     assert_int_equal(r.ends, 1);
-    assert_int_equal(r.life.duration_ns, 500 * MS);
+    assert_int_equal(r.state.duration_ns, 500 * MS);
 
     r = begin();
     run_for(&r, 490 * MS);
@@ -176,7 +176,7 @@ static void a_hang_opens_once_and_ends_with_the_loops_own_time(void **state) {
     r.now_ns += 3 * MS; /* we are late; the loop told when it ended */
     end_turn(&r, 2000 * MS);
     assert_int_equal(r.ends, 1);
-    assert_int_equal(r.life.duration_ns, 2000 * MS);
+    assert_int_equal(r.state.duration_ns, 2000 * MS);
     assert_in_range(r.samples, 37, 40);
 }
 
@@ -188,10 +188,10 @@ static void a_new_turn_ends_the_one_before(void **state) {
     r.turn_ns = first + 690 * MS;
     look(&r, (struct hd_look){.ended_known = true, .ended_ns = first + 690 * MS});
     assert_int_equal(r.ends, 1);
-    assert_int_equal(r.life.duration_ns, 690 * MS);
+    assert_int_equal(r.state.duration_ns, 690 * MS);
     look(&r, (struct hd_look){0});
-    assert_int_equal(r.life.state, HD_LIFE_RUNNING);
-    assert_int_equal(r.life.turn_ns, r.turn_ns);
+    assert_int_equal(r.state.state, HD_TURN_RUNNING);
+    assert_int_equal(r.state.turn_ns, r.turn_ns);
 }
 
 static void equal_stacks_back_off_by_fibonacci_and_a_tenth(void **state) {
@@ -207,7 +207,7 @@ static void equal_stacks_back_off_by_fibonacci_and_a_tenth(void **state) {
             longest = gap > longest ? gap : longest;
             before = r.now_ns;
         }
-        r.now_ns = hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits);
+        r.now_ns = hd_turn_state_next_ns(&r.state, r.now_ns, limits.interval_ns, &limits);
     }
     assert_true(longest <= 61 * HD_NS_PER_S);
     assert_in_range(r.samples, 60, 170); /* an hour: a few dozen after the first two seconds, not 72,000 */
@@ -238,7 +238,7 @@ static void looks_are_close_however_far_apart_samples_are(void **state) {
     struct run r = begin();
     for (uint64_t end = START + 9000 * MS, next; r.now_ns < end; r.now_ns = next) {
         look(&r, (struct hd_look){0});
-        next = hd_life_next_ns(&r.life, r.now_ns, 30 * MS, &limits);
+        next = hd_turn_state_next_ns(&r.state, r.now_ns, 30 * MS, &limits);
         uint64_t apart_ns = (r.now_ns - START) / 20;
         assert_in_range(next - r.now_ns, 1, apart_ns < 30 * MS ? 45 * MS : apart_ns * 3 / 2);
     }
@@ -255,14 +255,14 @@ static void looks_go_apart_while_the_stack_is_equal(void **state) {
         look(&r, (struct hd_look){0});
         uint64_t equal_ns = r.now_ns - START, apart_ns = equal_ns / 20;
         apart_ns = apart_ns < 50 * MS ? 50 * MS : apart_ns < 1000 * MS ? apart_ns : 1000 * MS;
-        next = hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits);
+        next = hd_turn_state_next_ns(&r.state, r.now_ns, limits.interval_ns, &limits);
         assert_in_range(next - r.now_ns, 1, apart_ns + apart_ns / 2);
         until_10_s += r.now_ns < START + 10 * HD_NS_PER_S;
     }
     assert_in_range(until_10_s, 60, 110); /* 50 ms apart all the time: 200 */
     r.changed_ns = r.now_ns;
     look(&r, (struct hd_look){0});
-    assert_true(hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits) - r.now_ns <= 75 * MS);
+    assert_true(hd_turn_state_next_ns(&r.state, r.now_ns, limits.interval_ns, &limits) - r.now_ns <= 75 * MS);
 }
 
 static void a_long_turn_is_a_hang_at_its_threshold(void **state) {
@@ -272,7 +272,8 @@ static void a_long_turn_is_a_hang_at_its_threshold(void **state) {
     struct run r = begin();
     while (r.opens == 0) {
         look(&r, (struct hd_look){0});
-        r.now_ns = r.opens != 0 ? r.now_ns : hd_life_next_ns(&r.life, r.now_ns, limits.interval_ns, &limits);
+        r.now_ns =
+            r.opens != 0 ? r.now_ns : hd_turn_state_next_ns(&r.state, r.now_ns, limits.interval_ns, &limits);
     }
     assert_int_equal(r.now_ns - START, limits.threshold_ns);
     limits = usual;
@@ -322,8 +323,8 @@ static void time_in_which_nothing_ran_is_taken_off(void **state) {
     run_for(&r, 5000 * MS);
     end_turn(&r, 5000 * MS);
     assert_int_equal(r.ends, 1);
-    assert_int_equal(r.life.duration_ns, 2000 * MS);
-    assert_int_equal(r.life.excluded_ns, 3000 * MS);
+    assert_int_equal(r.state.duration_ns, 2000 * MS);
+    assert_int_equal(r.state.excluded_ns, 3000 * MS);
 }
 
 static void a_stop_after_the_turns_end_is_not_its_own(void **state) {
@@ -334,7 +335,7 @@ static void a_stop_after_the_turns_end_is_not_its_own(void **state) {
     r.running = false;
     look(&r, (struct hd_look){.excluded_ns = 2990 * MS, .ended_known = true, .ended_ns = START + 605 * MS});
     assert_int_equal(r.ends, 1);
-    assert_int_equal(r.life.duration_ns, 605 * MS);
+    assert_int_equal(r.state.duration_ns, 605 * MS);
 }
 
 static void a_late_first_look_of_a_long_turn_opens_the_hang(void **state) {

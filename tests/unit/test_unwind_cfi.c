@@ -24,7 +24,7 @@ static struct hd_row row;
 
 static struct hd_reader reader(void) {
     struct hd_reader r;
-    hd_rd_init(&r, &b.modules.memory, BYTES_AT, bytes_here(&b));
+    hd_reader_init(&r, &b.modules.memory, BYTES_AT, bytes_here(&b));
     return r;
 }
 
@@ -42,15 +42,15 @@ static void reader_gives_what_was_put(void **state) {
         bytes_uleb(&b, (uint64_t)numbers[i]);
     }
     struct hd_reader r = reader();
-    assert_int_equal(hd_rd_u8(&r), 0xab);
-    assert_int_equal(hd_rd_u32(&r), 0x12345678);
-    assert_true(hd_rd_u64(&r) == UINT64_C(0x1122334455667788));
+    assert_int_equal(hd_reader_u8(&r), 0xab);
+    assert_int_equal(hd_reader_u32(&r), 0x12345678);
+    assert_true(hd_reader_u64(&r) == UINT64_C(0x1122334455667788));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        assert_true(hd_rd_sleb(&r) == numbers[i]);
-        assert_true(hd_rd_uleb(&r) == (uint64_t)numbers[i]);
+        assert_true(hd_reader_sleb(&r) == numbers[i]);
+        assert_true(hd_reader_uleb(&r) == (uint64_t)numbers[i]);
     }
     assert_false(r.bad);
-    assert_int_equal(hd_rd_u8(&r), 0);
+    assert_int_equal(hd_reader_u8(&r), 0);
     assert_true(r.bad);
 }
 
@@ -60,15 +60,15 @@ static void reader_stays_bad_after_its_first_failure(void **state) {
     for (int i = 0; i < 12; i++)
         bytes_u8(&b, 0x80 | i);
     struct hd_reader r = reader();
-    (void)hd_rd_uleb(&r); /* never ends */
+    (void)hd_reader_uleb(&r); /* never ends */
     assert_true(r.bad);
-    assert_int_equal(hd_rd_u8(&r), 0);
+    assert_int_equal(hd_reader_u8(&r), 0);
     r = reader();
-    hd_rd_skip(&r, UINT64_MAX);
+    hd_reader_skip(&r, UINT64_MAX);
     assert_true(r.bad);
-    assert_null(hd_rd_take(&r, 1));
-    hd_rd_init(&r, &b.modules.memory, 8, 4);
-    assert_int_equal(hd_rd_u8(&r), 0);
+    assert_null(hd_reader_take(&r, 1));
+    hd_reader_init(&r, &b.modules.memory, 8, 4);
+    assert_int_equal(hd_reader_u8(&r), 0);
     assert_true(r.bad);
 }
 
@@ -78,15 +78,15 @@ static void reader_crosses_its_window_and_goes_back(void **state) {
     for (unsigned i = 0; i < 3 * HD_READER_WINDOW; i++)
         bytes_u8(&b, i & 0xff);
     struct hd_reader r = reader();
-    hd_rd_skip(&r, HD_READER_WINDOW - 2);
-    assert_int_equal(hd_rd_u32(&r), 0x0100fffe);
-    hd_rd_seek(&r, BYTES_AT + 3);
-    assert_int_equal(hd_rd_u8(&r), 3);
+    hd_reader_skip(&r, HD_READER_WINDOW - 2);
+    assert_int_equal(hd_reader_u32(&r), 0x0100fffe);
+    hd_reader_seek(&r, BYTES_AT + 3);
+    assert_int_equal(hd_reader_u8(&r), 3);
     b.readable = HD_READER_WINDOW + 4; /* the rest is not there: what is asked for still is */
-    hd_rd_seek(&r, BYTES_AT + HD_READER_WINDOW);
-    assert_int_equal(hd_rd_u32(&r), 0x03020100);
+    hd_reader_seek(&r, BYTES_AT + HD_READER_WINDOW);
+    assert_int_equal(hd_reader_u32(&r), 0x03020100);
     assert_false(r.bad);
-    assert_int_equal(hd_rd_u8(&r), 0);
+    assert_int_equal(hd_reader_u8(&r), 0);
     assert_true(r.bad);
 }
 
@@ -121,17 +121,17 @@ static void pointers_of_every_encoding_are_read(void **state) {
             bytes_u8(&b, 0);
         bytes_u64(&b, UINT64_C(0xfeedfacecafebeef));
         struct hd_reader r = reader();
-        assert_true(hd_rd_pointer(&r, cases[i].enc, &bases) == cases[i].want);
+        assert_true(hd_reader_pointer(&r, cases[i].enc, &bases) == cases[i].want);
         assert_false(r.bad);
         assert_int_equal(r.at - BYTES_AT, cases[i].bytes);
     }
     bytes_init(&b);
     bytes_u64(&b, 1);
     struct hd_reader r = reader();
-    (void)hd_rd_pointer(&r, 0x3b, &none); /* relative to what is not known */
+    (void)hd_reader_pointer(&r, 0x3b, &none); /* relative to what is not known */
     assert_true(r.bad);
     r = reader();
-    (void)hd_rd_pointer(&r, 0x07, &none); /* no such format */
+    (void)hd_reader_pointer(&r, 0x07, &none); /* no such format */
     assert_true(r.bad);
 }
 

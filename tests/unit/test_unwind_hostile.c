@@ -293,7 +293,7 @@ static void random_programs_end(void **state) {
 #define GARBAGE UINT64_C(0x550000000000)
 
 static struct hd_memory given;
-static unsigned asked, read_there;
+static unsigned reads, read_there;
 
 static int read_and_count(void *ctx, uint64_t addr, void *dst, size_t n) {
     read_there += addr >= GARBAGE - 8 && addr < GARBAGE + STACK_WORDS * 16;
@@ -302,13 +302,13 @@ static int read_and_count(void *ctx, uint64_t addr, void *dst, size_t n) {
 
 static bool nothing_was_touched(void *ctx, uint64_t addr) {
     (void)ctx;
-    asked += addr >= GARBAGE - 8 && addr < GARBAGE + STACK_WORDS * 16;
+    reads += addr >= GARBAGE - 8 && addr < GARBAGE + STACK_WORDS * 16;
     return false;
 }
 
 /* The frame pointer is lost, and each word of the stack may be the return address. */
 static void look_up_a_stack_of_garbage(bool (*touched)(void *, uint64_t)) {
-    asked = read_there = 0;
+    reads = read_there = 0;
     b.modules.memory = (struct hd_memory){.read = read_and_count, .touched = touched, .ctx = given.ctx};
     hd_unwinder_init(unwinder, &b.modules);
     for (unsigned i = 0; i < STACK_WORDS; i++)
@@ -324,7 +324,7 @@ static void what_was_never_touched_is_not_read_for_a_guess(void **state) {
     look_up_a_stack_of_garbage(NULL);
     assert_true(read_there > 100);
     look_up_a_stack_of_garbage(nothing_was_touched);
-    assert_true(asked > 100);
+    assert_true(reads > 100);
     assert_int_equal(read_there, 0);
 }
 

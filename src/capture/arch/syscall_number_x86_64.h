@@ -4,8 +4,8 @@
  * instruction shows where it came from. What that does not prove is not known. Watched thread, handler:
  * wait-free, async-signal-safe.
  */
-#ifndef HD_NUMBER_X86_64_H
-#define HD_NUMBER_X86_64_H
+#ifndef HD_SYSCALL_NUMBER_X86_64_H
+#define HD_SYSCALL_NUMBER_X86_64_H
 
 #include <sys/ucontext.h>
 

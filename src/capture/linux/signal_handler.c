@@ -125,7 +125,7 @@ static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it
 }
 
 /* Whether the program has a handler that holds ours back while it runs. */
-static bool held_back_by_any(int own) {
+static bool any_handler_masks(int own) {
     for (int signal = 1; signal <= 64; signal++) {
         struct hd_kernel_action action = {0};
         if (signal != own &&
@@ -149,7 +149,7 @@ static bool program_signal_was_here(int own, const ucontext_t *context) {
     uint64_t at = hd_machine_stale_frame(context);
 
     if (at == 0 || own_memory(SYS_process_vm_readv, at, &stale, sizeof stale) != (long)sizeof stale ||
-        !hd_machine_same_place(context, &stale) || !held_back_by_any(own)) {
+        !hd_machine_same_place(context, &stale) || !any_handler_masks(own)) {
         return false;
     }
     (void)own_memory(SYS_process_vm_writev, at + HD_STALE_MARK, &none, sizeof none);
@@ -200,7 +200,7 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
         return; /* the call ends as it would without us */
     }
     /* Where ours lies on the same stack nobody can tell; the program's word must not get lost. */
-    if (nr < 0 || !hd_restartable(nr) || (overlaid && held_back_by_any(own))) {
+    if (nr < 0 || !hd_restartable(nr) || (overlaid && any_handler_masks(own))) {
         count(m, false);
         return;
     }
@@ -240,9 +240,9 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
     if (m != NULL) {
         sequence = emptied ? (uint32_t)(__atomic_load_n(&m->word, __ATOMIC_RELAXED) >> 2)
                            : (uint32_t)(uintptr_t)why->si_value.sival_ptr;
-        uint64_t asked = hd_mail_word(sequence, HD_MAIL_ASKED);
-        answer = __atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(sequence, HD_MAIL_COPYING), false,
-                                             __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+        uint64_t requested = hd_mail_word(sequence, HD_MAIL_REQUESTED);
+        answer = __atomic_compare_exchange_n(&m->word, &requested, hd_mail_word(sequence, HD_MAIL_COPYING),
+                                             false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
     }
     if (answer) {
         hd_machine_context_regs(&m->regs, context);

@@ -28,8 +28,8 @@
 #define UNBLOCKED_NS (100 * HD_NS_PER_US)
 /* A thread that computes inside the kernel runs; what our signal broke there it may begin again, and would
  * never come to an end of. */
-#define SPARED_NS (100 * HD_NS_PER_MS) /* after the first call; twice as long after each further one */
-#define SPARED_MAX_NS (100 * HD_NS_PER_S)
+#define BACK_OFF_NS (100 * HD_NS_PER_MS) /* after the first call; twice as long after each further one */
+#define BACK_OFF_MAX_NS (100 * HD_NS_PER_S)
 #define FIRST_NAP_NS (60 * HD_NS_PER_US) /* naps need no wake-up call by the handler */
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
 #define FETCHED_BYTES (16u * 1024u)
@@ -42,31 +42,31 @@
  * stay where the next sample is written to. The other is for everything else: a running thread while the
  * first is lent, stacks that the monitor copies. */
 static struct {
-    uint8_t *lent, *spare;
+    uint8_t *borrowed, *spare;
     int signal;
-    const struct hd_mailbox *held; /* that handler's; the rung stays closed until it is done */
+    const struct hd_mailbox *copying; /* that handler's; the rung stays closed until it is done */
     uint32_t sequence;
     const struct hd_target
-        *asked;       /* its late answer goes into `lent`, which nobody else gets; NULL: nobody's */
+        *request;     /* its late answer goes into `borrowed`, which nobody else gets; NULL: nobody's */
     uint64_t filters; /* under which the handler may do what it does */
 } shared;
 
 static int take_buffers(void) {
-    if (shared.lent == NULL) {
+    if (shared.borrowed == NULL) {
         uint8_t *bytes = hd_os_memory_take(2 * (size_t)HD_STACK_BYTES_MAX);
         if (bytes == NULL) {
             return -ENOMEM;
         }
         /* touched: a fault in the handler costs more than the copy */
         memset(bytes, 0xff, 2 * (size_t)HD_STACK_BYTES_MAX);
-        shared.lent = bytes;
+        shared.borrowed = bytes;
         shared.spare = bytes + HD_STACK_BYTES_MAX;
     }
     return 0;
 }
 
 int hd_capture_buffers(void) {
-    shared.asked = NULL; /* it may be a parent's */
+    shared.request = NULL; /* it may be a parent's */
     return take_buffers();
 }
 
@@ -85,7 +85,7 @@ int hd_signalled_signal(void) {
 }
 
 void hd_signalled_fetch(void) {
-    const uint8_t *bytes = __atomic_load_n(&shared.lent, __ATOMIC_RELAXED);
+    const uint8_t *bytes = __atomic_load_n(&shared.borrowed, __ATOMIC_RELAXED);
     for (unsigned i = 0; bytes != NULL && i < FETCHED_BYTES; i += CACHE_LINE) {
         hd_machine_fetch(bytes + i);
     }
@@ -111,24 +111,24 @@ static enum hd_mail_phase phase_now(const struct hd_mailbox *m) {
 }
 
 /* The buffer that a handler is still at which nobody waited for, or NULL. */
-static const uint8_t *held(void) {
-    if (shared.held != NULL && phase_now(shared.held) != HD_MAIL_COPYING) {
-        shared.held = NULL;
+static const uint8_t *copying_buffer(void) {
+    if (shared.copying != NULL && phase_now(shared.copying) != HD_MAIL_COPYING) {
+        shared.copying = NULL;
     }
-    return shared.held != NULL ? shared.held->bytes : NULL;
+    return shared.copying != NULL ? shared.copying->bytes : NULL;
 }
 
 /* No answer to the question will be taken from now on. False: it is there. */
 static bool take_back(struct hd_mailbox *m, uint32_t sequence) {
-    uint64_t asked = hd_mail_word(sequence, HD_MAIL_ASKED);
-    if (__atomic_compare_exchange_n(&m->word, &asked, hd_mail_word(sequence, HD_MAIL_IDLE), false,
+    uint64_t request = hd_mail_word(sequence, HD_MAIL_REQUESTED);
+    if (__atomic_compare_exchange_n(&m->word, &request, hd_mail_word(sequence, HD_MAIL_IDLE), false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         return true;
     }
-    if (phase_of(asked) == HD_MAIL_DONE) {
+    if (phase_of(request) == HD_MAIL_DONE) {
         return false;
     }
-    shared.held = m; /* put off in mid-copy */
+    shared.copying = m; /* put off in mid-copy */
     return true;
 }
 
@@ -136,42 +136,42 @@ static bool take_back(struct hd_mailbox *m, uint32_t sequence) {
  * back since it was asked, or the signal were not pending. */
 static void make_room(struct hd_target *t) {
     struct hd_mailbox *m = t->mailbox;
-    if (shared.asked == NULL && shared.lent != NULL && held() == NULL &&
+    if (shared.request == NULL && shared.borrowed != NULL && copying_buffer() == NULL &&
         __atomic_load_n(&m->left, __ATOMIC_RELAXED) == 0) {
-        shared.asked = t;
-        m->bytes = shared.lent;
-        hd_target_tell_bounds(t);
-        __atomic_store_n(&m->word, hd_mail_word(t->asked, HD_MAIL_ASKED), __ATOMIC_RELEASE);
+        shared.request = t;
+        m->bytes = shared.borrowed;
+        hd_target_share_bounds(t);
+        __atomic_store_n(&m->word, hd_mail_word(t->request, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
     }
 }
 
 bool hd_capture_may_lend(const struct hd_target *t) {
-    return shared.asked == NULL || shared.asked == t;
+    return shared.request == NULL || shared.request == t;
 }
 
 void hd_capture_late_forget(struct hd_target *t) {
-    if (t->asked == 0) {
+    if (t->request == 0) {
         return; /* also the worker's targets */
     }
-    if (shared.asked == t) {
-        shared.asked = NULL;
-        (void)take_back(t->mailbox, t->asked);
+    if (shared.request == t) {
+        shared.request = NULL;
+        (void)take_back(t->mailbox, t->request);
     }
-    t->unanswered = t->asked; /* its signal may come later */
-    t->asked = 0;
+    t->unanswered = t->request; /* its signal may come later */
+    t->request = 0;
 }
 
 /* A handler that is in mid-copy now has the buffers to itself: the next start takes others. */
 void hd_signalled_forget(const struct hd_mailbox *m) {
-    if (m != NULL && held() != NULL && shared.held == m) { /* the worker's targets have none */
-        shared.held = NULL;
-        __atomic_store_n(&shared.lent, NULL, __ATOMIC_RELAXED); /* threads that come look at it */
+    if (m != NULL && copying_buffer() != NULL && shared.copying == m) { /* the worker's targets have none */
+        shared.copying = NULL;
+        __atomic_store_n(&shared.borrowed, NULL, __ATOMIC_RELAXED); /* threads that come look at it */
         shared.spare = NULL;
     }
 }
 
 uint8_t *hd_signalled_spare(void) {
-    return held() != shared.spare ? shared.spare : NULL;
+    return copying_buffer() != shared.spare ? shared.spare : NULL;
 }
 
 static bool shows_blocked(const struct hd_target *t, const struct hd_proc_status *status) {
@@ -201,7 +201,7 @@ bool hd_signalled_allowed(struct hd_target *t, bool lend) {
     struct hd_kernel_action action = {0};
     struct hd_proc_status status;
 
-    if (!t->watched || t->mailbox == NULL || t->signal <= 0 || t->spared ||
+    if (!t->watched || t->mailbox == NULL || t->signal <= 0 || t->back_off ||
         hd_target_status(t, &status) < 0) {
         return false;
     }
@@ -214,18 +214,19 @@ bool hd_signalled_allowed(struct hd_target *t, bool lend) {
     t->blocks |= shows_blocked(t, &status);
     bool pending = (status.pending >> (t->signal - 1) & 1) != 0;
     if (pending && !shows_blocked(t, &status)) {
-        t->asked = t->asked != 0 ? t->asked : t->unanswered; /* for a turn before: it is still where it was */
-        if (lend && t->asked != 0) {
+        t->request =
+            t->request != 0 ? t->request : t->unanswered; /* for a turn before: it is still where it was */
+        if (lend && t->request != 0) {
             make_room(t);
         }
         return false;
     }
-    if (t->asked != 0 && shared.asked == t && phase_now(t->mailbox) != HD_MAIL_ASKED) {
+    if (t->request != 0 && shared.request == t && phase_now(t->mailbox) != HD_MAIL_REQUESTED) {
         return false; /* it answers just now: the next look takes it */
     }
     hd_capture_late_forget(t); /* the signal is lost, or the thread may have run since */
     t->unanswered = 0;
-    t->no_room = !hd_mailbox_has_room(t->mailbox);
+    t->no_room = !hd_capture_mailbox_has_space(t->mailbox);
     if (!quiet || pending || t->no_room || blocks(t, &status)) {
         return false;
     }
@@ -233,7 +234,8 @@ bool hd_signalled_allowed(struct hd_target *t, bool lend) {
         t->signal = take_another(t->signal);
         return false;
     }
-    return shared.lent != NULL && held() == NULL && __atomic_load_n(&t->mailbox->left, __ATOMIC_RELAXED) == 0;
+    return shared.borrowed != NULL && copying_buffer() == NULL &&
+           __atomic_load_n(&t->mailbox->left, __ATOMIC_RELAXED) == 0;
 }
 
 static bool has_answered(const struct hd_mailbox *m, uint32_t sequence) {
@@ -266,7 +268,7 @@ static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint6
 /* So many ticks of a trip, in ns; nothing took longer than all of it, whatever an unsteady counter says. By
  * the trip alone: the machine may have been suspended before, while the counter ran on. */
 static uint64_t part_of(const struct hd_instant *trip, uint64_t ticks) {
-    return ticks < trip->ticks ? hd_ticks_to_ns(ticks, hd_ratio_32(trip->ns, trip->ticks)) : trip->ns;
+    return ticks < trip->ticks ? hd_ticks_to_ns(ticks, hd_clock_ratio_32(trip->ns, trip->ticks)) : trip->ns;
 }
 
 static void note_times(struct hd_target *t, const struct hd_mailbox *m, const struct hd_instant *sent,
@@ -287,12 +289,12 @@ static void note_calls(struct hd_target *t, const struct hd_mailbox *m) {
     uint64_t interrupted = __atomic_load_n(&m->interrupted_syscalls, __ATOMIC_RELAXED);
 
     if (interrupted == t->cost.interrupted_syscalls) { /* no proof that the next will not break one again */
-        t->spared_ns = t->spared_ns > SPARED_NS ? t->spared_ns - t->spared_ns / 4 : 0;
+        t->back_off_ns = t->back_off_ns > BACK_OFF_NS ? t->back_off_ns - t->back_off_ns / 4 : 0;
     } else {
-        if (t->spared_ns < SPARED_MAX_NS) {
-            t->spared_ns = t->spared_ns == 0 ? SPARED_NS : 2 * t->spared_ns;
+        if (t->back_off_ns < BACK_OFF_MAX_NS) {
+            t->back_off_ns = t->back_off_ns == 0 ? BACK_OFF_NS : 2 * t->back_off_ns;
         }
-        t->spared_until_ns = hd_os_now_ns() + t->spared_ns;
+        t->back_off_until_ns = hd_os_now_ns() + t->back_off_ns;
         t->ticks_inside = UINT64_MAX; /* it has just been there */
     }
     t->cost.interrupted_syscalls = interrupted;
@@ -306,7 +308,7 @@ static void read_answer(struct hd_target *t, const struct hd_instant *sent, stru
     out->stack_bytes = m->stack_bytes < HD_STACK_BYTES_MAX ? m->stack_bytes : HD_STACK_BYTES_MAX;
     out->truncated = m->truncated;
     out->stack = m->bytes;
-    out->lent = m->bytes == shared.lent;
+    out->borrowed = m->bytes == shared.borrowed;
     out->way = HD_WAY_SIGNALLED;
     out->state = HD_RUN_RUNNING;
     out->syscall_nr = HD_SYSCALL_NONE;
@@ -322,9 +324,9 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     struct hd_mailbox *m = t->mailbox;
     uint32_t sequence = ++shared.sequence;
 
-    m->bytes = lend ? shared.lent : shared.spare;
-    hd_target_tell_bounds(t);
-    __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_ASKED), __ATOMIC_RELEASE);
+    m->bytes = lend ? shared.borrowed : shared.spare;
+    hd_target_share_bounds(t);
+    __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
     struct hd_instant sent = {.ticks = hd_ticks_read(), .ns = hd_os_now_ns()};
     int rc = hd_os.signal_thread(hd_os.get_pid(), t->tid, t->signal, sequence);
     if (rc < 0) {
@@ -335,9 +337,9 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     bool answered = wait_for_answer(m, sequence, lend ? MOMENT_NS : ANSWER_NS);
     bool stays = !answered && lend && __atomic_load_n(&m->left, __ATOMIC_RELAXED) == 0;
     if (stays || (!answered && take_back(m, sequence))) {
-        shared.asked = stays ? t : shared.asked;
-        t->asked = sequence; /* nobody else's: the signal carries it */
-        t->asked_at = sent;
+        shared.request = stays ? t : shared.request;
+        t->request = sequence; /* nobody else's: the signal carries it */
+        t->requested_at = sent;
         return -ETIMEDOUT;
     }
     read_answer(t, &sent, out);
@@ -345,7 +347,7 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
 }
 
 static bool has_answered_late(const struct hd_target *t) {
-    return t->asked != 0 && shared.asked == t && has_answered(t->mailbox, t->asked);
+    return t->request != 0 && shared.request == t && has_answered(t->mailbox, t->request);
 }
 
 void hd_signalled_begin(struct hd_target *t) {
@@ -358,10 +360,10 @@ int hd_capture_late(struct hd_target *t, struct hd_capture *out) {
     if (!has_answered_late(t)) {
         return -EAGAIN;
     }
-    shared.asked = NULL;
-    t->asked = 0;
+    shared.request = NULL;
+    t->request = 0;
     *out = (struct hd_capture){0};
-    read_answer(t, &t->asked_at, out);
+    read_answer(t, &t->requested_at, out);
     (void)hd_capture_sched(t, &out->sched);
     hd_capture_sched_now(t, &out->sched);
     t->cost.samples++;

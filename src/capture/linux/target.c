@@ -177,11 +177,11 @@ static bool stays_outside(struct hd_target *t) {
         t->ticks_outside = stat.ticks_outside;
     }
     /* the kernel scales both, and keeps them from going back: for a while one may grow for the other */
-    return stat.ticks_outside - t->ticks_outside >= OUTSIDE_TICKS + t->spared_ns / HD_NS_PER_S;
+    return stat.ticks_outside - t->ticks_outside >= OUTSIDE_TICKS + t->back_off_ns / HD_NS_PER_S;
 }
 
-bool hd_target_is_spared(struct hd_target *t) {
-    return t->spared_until_ns != 0 && hd_os_now_ns() < t->spared_until_ns && !stays_outside(t);
+bool hd_target_backs_off(struct hd_target *t) {
+    return t->back_off_until_ns != 0 && hd_os_now_ns() < t->back_off_until_ns && !stays_outside(t);
 }
 
 int hd_target_state(const struct hd_target *t, enum hd_run_state *out) {
@@ -254,7 +254,7 @@ bool hd_target_bounds(struct hd_target *t, uint64_t sp, uint64_t *lo, uint64_t *
     return sp >= *lo && sp < *hi;
 }
 
-void hd_target_tell_bounds(const struct hd_target *t) {
+void hd_target_share_bounds(const struct hd_target *t) {
     __atomic_store_n(&t->mailbox->stack_lo, t->stack_lo, __ATOMIC_RELAXED);
     __atomic_store_n(&t->mailbox->stack_hi, t->stack_hi, __ATOMIC_RELAXED);
 }

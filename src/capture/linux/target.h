@@ -18,7 +18,7 @@ int hd_target_status(const struct hd_target *t, struct hd_proc_status *out);
 
 /* No signal is sent to it now: the last one broke a call, and it may be in the next one. Asks the kernel:
  * once for each sample. */
-bool hd_target_is_spared(struct hd_target *t);
+bool hd_target_backs_off(struct hd_target *t);
 int hd_target_state(const struct hd_target *t, enum hd_run_state *out);
 /* Gives the length of the text. */
 long hd_target_syscall(const struct hd_target *t, char text[HD_PROC_SYSCALL_BYTES],
@@ -29,7 +29,7 @@ long hd_target_syscall(const struct hd_target *t, char text[HD_PROC_SYSCALL_BYTE
 bool hd_target_bounds(struct hd_target *t, uint64_t sp, uint64_t *lo, uint64_t *hi);
 
 /* Puts what is known of the bounds into the mailbox. */
-void hd_target_tell_bounds(const struct hd_target *t);
+void hd_target_share_bounds(const struct hd_target *t);
 
 /* Memory of the process that may not be there: bytes read, may be short, or negative. */
 long hd_target_read_memory(uint64_t addr, void *to, size_t n);

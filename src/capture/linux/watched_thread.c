@@ -144,7 +144,7 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
     return rc;
 }
 
-bool hd_mailbox_has_room(const struct hd_mailbox *m) {
+bool hd_capture_mailbox_has_space(const struct hd_mailbox *m) {
     uint64_t frame = getauxval(AT_MINSIGSTKSZ);
     frame = frame != 0 ? frame : FRAME_BYTES;
     uint64_t bytes = __atomic_load_n(&m->alt_bytes, __ATOMIC_RELAXED);
@@ -160,7 +160,7 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
     uint64_t blocked = 0;
     uint64_t here = (uint64_t)__builtin_frame_address(0);
 
-    if (signal == 0 || !hd_mailbox_has_room(m) || hd_os.signal_mask(0, NULL, &blocked) < 0 ||
+    if (signal == 0 || !hd_capture_mailbox_has_space(m) || hd_os.signal_mask(0, NULL, &blocked) < 0 ||
         (blocked >> (signal - 1) & 1) != 0 || hd_os.signal_action(signal, NULL, &now) < 0 ||
         now.handler != (void *)hd_capture_on_signal) {
         return;
@@ -169,7 +169,7 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
         here & ~(uint64_t)(PAGE_BYTES - 1); /* the page that this function runs on is there for sure */
     m->stack_hi = m->stack_lo + PAGE_BYTES;
     m->bytes = unused;
-    __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_ASKED), __ATOMIC_RELEASE);
+    __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
     (void)hd_os.signal_thread(hd_os.get_pid(), m->tid, signal, 0);
     __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_IDLE), __ATOMIC_RELEASE);
     m->stack_lo = 0;

@@ -15,12 +15,12 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-#define LENT_DEPTH 4 /* processes between us and the one that a person talks to, and it */
+#define TERMINAL_DEPTH 4 /* processes between us and the one that a person talks to, and it */
 #define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* start times in /proc count in hundredths of a second */
 
 static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64_t pid) {
     char path[32];
-    hd_other_process_path(path, sizeof path, pid, "stat");
+    hd_proc_process_path(path, sizeof path, pid, "stat");
     return hd_proc_stat_read(ctx->proc_fd, path);
 }
 
@@ -29,7 +29,7 @@ static void newest_children(const struct hd_probe_context *ctx, int tid, char *t
     char path[48];
     size_t have = 0;
     long n;
-    hd_task_path(path, sizeof path, tid, "children");
+    hd_proc_task_path(path, sizeof path, tid, "children");
     int fd = hd_os_open(ctx->proc_fd, path);
     while (fd >= 0 && (n = hd_os.read(fd, text + have, size - 1 - have)) > 0) {
         have += (size_t)n;
@@ -47,7 +47,9 @@ int32_t hd_child_awaited(const struct hd_probe_context *ctx, int tid, const stru
                          int32_t newest) {
     int32_t first = (int32_t)c->syscall_args[0], second = (int32_t)c->syscall_args[1];
     if (c->syscall_nr == SYS_waitid) {
-        return first == P_PID ? second : first == P_PIDFD ? hd_pidfd_process(ctx, tid, second) : newest;
+        return first == P_PID     ? second
+               : first == P_PIDFD ? hd_descriptor_pidfd_process(ctx, tid, second)
+                                  : newest;
     }
     return c->syscall_nr == SYS_wait4 && first > 0 ? first : newest;
 }
@@ -55,7 +57,7 @@ int32_t hd_child_awaited(const struct hd_probe_context *ctx, int tid, const stru
 void hd_child_name(const struct hd_probe_context *ctx, int32_t pid, char name[16]) {
     char path[32], comm[17];
     long n = 0;
-    hd_other_process_path(path, sizeof path, (uint64_t)pid, "comm");
+    hd_proc_process_path(path, sizeof path, (uint64_t)pid, "comm");
     int fd = hd_os_open(ctx->proc_fd, path);
     if (fd >= 0)
         n = hd_os.read(fd, comm, sizeof comm);
@@ -81,16 +83,16 @@ static bool has_terminal(const struct hd_proc_stat *own, const struct hd_proc_st
 /* It reads the terminal, or waits for it among others. */
 static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
     struct hd_capture c;
-    struct hd_evidence none;
+    struct hd_probe none;
     int fds[HD_SET_DESCRIPTORS_MAX], count = 0;
     bool found = false;
-    if (hd_asked_call(ctx->proc_fd, tid, &c)) {
+    if (hd_thread_syscall(ctx->proc_fd, tid, &c)) {
         fds[0] = (int)c.syscall_args[0];
         count = hd_syscall_wait(c.syscall_nr) == HD_WAIT_ANY ? hd_set_members(ctx, tid, &c, fds)
                                                              : c.syscall_nr == SYS_read;
     }
     for (int i = 0; i < count; i++) {
-        found |= hd_fd_kind_of(ctx->proc_fd, tid, fds[i], &none) == HD_FD_TTY;
+        found |= hd_descriptor_kind(ctx->proc_fd, tid, fds[i], &none) == HD_FD_TTY;
     }
     return found;
 }
@@ -100,9 +102,9 @@ static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
 static bool talks_to_person(struct hd_probe_context *ctx, uint64_t pid, const struct hd_proc_stat *own) {
     int proc_fd = ctx->proc_fd, mem_fd = ctx->mem_fd;
     bool found = false;
-    for (unsigned depth = 0; depth < LENT_DEPTH && pid != 0 && !found; depth++) {
+    for (unsigned depth = 0; depth < TERMINAL_DEPTH && pid != 0 && !found; depth++) {
         char path[32], text[1024];
-        hd_other_process_path(path, sizeof path, pid, "");
+        hd_proc_process_path(path, sizeof path, pid, "");
         ctx->proc_fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
         ctx->mem_fd = hd_os_open(ctx->proc_fd, "mem");
         struct hd_proc_stat p = hd_proc_stat_read(ctx->proc_fd, "stat");
@@ -110,7 +112,7 @@ static bool talks_to_person(struct hd_probe_context *ctx, uint64_t pid, const st
         newest_children(ctx, (int)pid, text, sizeof text);
         pid = 0;
         for (const char *at = text; *at >= '0' && *at <= '9'; at += *at == ' ') {
-            at = hd_take_number(at, &pid);
+            at = hd_proc_take_number(at, &pid);
         }
         hd_os_close(ctx->mem_fd);
         hd_os_close(ctx->proc_fd);
@@ -125,16 +127,16 @@ static bool talks_to_person(struct hd_probe_context *ctx, uint64_t pid, const st
 static bool has_pipe(const struct hd_probe_context *ctx, uint64_t pid, uint64_t pipe, bool input) {
     char path[48];
     uint64_t number;
-    hd_other_process_path(path, sizeof path, pid, input ? "fd/0" : "fd/1");
+    hd_proc_process_path(path, sizeof path, pid, input ? "fd/0" : "fd/1");
     hd_os.readlink_at(ctx->proc_fd, path, path, sizeof path);
     if (path[0] != PIPE_LINK[0]) {
         return false;
     }
-    hd_take_number(path + strlen(PIPE_LINK), &number);
+    hd_proc_take_number(path + strlen(PIPE_LINK), &number);
     return number == pipe;
 }
 
-void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, struct hd_evidence *out) {
+void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, struct hd_probe *out) {
     char text[1024];
     newest_children(ctx, tid, text, sizeof text);
     if (text[0] == '\0') {
@@ -148,7 +150,7 @@ void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, str
     bool at_pipe = out->fd_kind == HD_FD_PIPE, found = false;
     for (const char *p = text; *p >= '0' && *p <= '9';) {
         uint64_t pid;
-        p = hd_take_number(p, &pid);
+        p = hd_proc_take_number(p, &pid);
         for (; *p == ' ' || *p == '\n'; p++) {
         }
         struct hd_proc_stat child = process_of(ctx, pid);
@@ -160,7 +162,7 @@ void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, str
             out->child_pid = (int32_t)pid;
             out->child_ns = has ? UINT64_MAX : now_ns - (boot_ns - child.started_boot_ns) + CHILD_SLACK_NS;
         }
-        out->excused |= has_terminal(&own, &child) &&
-                        (child.group != own.group || (young && awaits && talks_to_person(ctx, pid, &own)));
+        out->not_a_hang |= has_terminal(&own, &child) &&
+                           (child.group != own.group || (young && awaits && talks_to_person(ctx, pid, &own)));
     }
 }

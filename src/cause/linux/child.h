@@ -13,7 +13,7 @@
  * given it, as a shell does. Who waits at a pipe waits for the child that has its other end, whatever its
  * age, and else for one that has ended and left that to a child of its own: `daemon &` in Perl's backticks.
  */
-void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, struct hd_evidence *out);
+void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, struct hd_probe *out);
 
 /* The child that a wait names; `newest` when it waits for any. */
 int32_t hd_child_awaited(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,

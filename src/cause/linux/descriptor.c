@@ -32,22 +32,23 @@ static enum hd_fd_kind socket_kind(int proc_fd, const char *path_in_proc, uint64
         return hd_peer_of_unix(inode, NULL, 0) ? HD_FD_UNIX : HD_FD_INET;
     }
     for (unsigned i = 0; i < sizeof of_network / sizeof of_network[0]; i++) {
-        if (hd_starts_with(name, of_network[i])) {
+        if (hd_proc_starts_with(name, of_network[i])) {
             return HD_FD_INET;
         }
     }
-    return hd_starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_OTHER;
+    return hd_proc_starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_OTHER;
 }
 
 /* A serial port is none: /dev/ttyUSB0, ttyS0. */
 static bool is_terminal(const char *link) {
     uint64_t number;
-    return hd_starts_with(link, "/dev/pts/") || strcmp(link, "/dev/console") == 0 ||
-           (hd_starts_with(link, "/dev/tty") && *hd_take_number(link + strlen("/dev/tty"), &number) == '\0');
+    return hd_proc_starts_with(link, "/dev/pts/") || strcmp(link, "/dev/console") == 0 ||
+           (hd_proc_starts_with(link, "/dev/tty") &&
+            *hd_proc_take_number(link + strlen("/dev/tty"), &number) == '\0');
 }
 
-enum hd_fd_kind hd_device_kind(const char *path) {
-    if (!hd_starts_with(path, "/dev/")) {
+enum hd_fd_kind hd_descriptor_device_kind(const char *path) {
+    if (!hd_proc_starts_with(path, "/dev/")) {
         return HD_FD_NONE;
     }
     return is_terminal(path) ? HD_FD_TTY : HD_FD_OTHER;
@@ -55,8 +56,8 @@ enum hd_fd_kind hd_device_kind(const char *path) {
 
 /* The links of memory look like paths. */
 static bool is_memory(const char *link) {
-    return hd_starts_with(link, "/memfd:") || hd_starts_with(link, "/dmabuf:") ||
-           hd_starts_with(link, "/SYSV");
+    return hd_proc_starts_with(link, "/memfd:") || hd_proc_starts_with(link, "/dmabuf:") ||
+           hd_proc_starts_with(link, "/SYSV");
 }
 
 static bool is_named_pipe(int proc_fd, const char *path_in_proc) {
@@ -64,28 +65,28 @@ static bool is_named_pipe(int proc_fd, const char *path_in_proc) {
     return hd_os.file_type_at(proc_fd, path_in_proc, &type) == 0 && type == S_IFIFO;
 }
 
-enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *out) {
+enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_probe *out) {
     char path[48], link[PATH_MAX]; /* of which the end is told */
-    hd_task_fd_path(path, sizeof path, tid, "fd", fd);
+    hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(proc_fd, path, link, sizeof link - 1);
     if (n <= 0) {
         return HD_FD_NONE;
     }
     link[n] = '\0';
-    if (hd_starts_with(link, "socket:[")) {
-        hd_take_number(link + strlen("socket:["), &out->socket);
+    if (hd_proc_starts_with(link, "socket:[")) {
+        hd_proc_take_number(link + strlen("socket:["), &out->socket);
         return socket_kind(proc_fd, path, out->socket);
     }
-    if (hd_starts_with(link, PIPE_LINK)) {
-        hd_take_number(link + strlen(PIPE_LINK), &out->socket);
+    if (hd_proc_starts_with(link, PIPE_LINK)) {
+        hd_proc_take_number(link + strlen(PIPE_LINK), &out->socket);
         return HD_FD_PIPE;
     }
-    if (hd_starts_with(link, "anon_inode:")) {
+    if (hd_proc_starts_with(link, "anon_inode:")) {
         return strcmp(link, "anon_inode:[eventpoll]") == 0 ? HD_FD_EPOLL
                : strcmp(link, "anon_inode:[pidfd]") == 0   ? HD_FD_PROCESS
                                                            : HD_FD_EVENT;
     }
-    enum hd_fd_kind device = hd_device_kind(link);
+    enum hd_fd_kind device = hd_descriptor_device_kind(link);
     if (device != HD_FD_NONE) {
         return device;
     }
@@ -103,17 +104,17 @@ enum hd_fd_kind hd_fd_kind_of(int proc_fd, int tid, int fd, struct hd_evidence *
  * pipe_release, wait_for_partner (fs/pipe.c), ipipe_prep (fs/splice.c); request_wait_answer, or one of fuse_…
  * that it is inlined into (fs/fuse/dev.c); sock_alloc_send_pskb (net/core/sock.c), and wait_woken, in which
  * all of TCP waits (sk_wait_event in net/sock.h). */
-enum hd_fd_kind hd_place_of(int proc_fd, int tid) {
+enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
     static const struct {
         char part[12];
         uint8_t kind;
     } names[] = {{"pipe_", HD_FD_PIPE}, {"for_partner", HD_FD_PIPE}, {"wait_answer", HD_FD_FILE},
                  {"fuse_", HD_FD_FILE}, {"wait_woken", HD_FD_INET},  {"sock_", HD_FD_INET}};
     char place[48];
-    hd_read_task(proc_fd, tid, "wchan", place, sizeof place);
+    hd_proc_read_task(proc_fd, tid, "wchan", place, sizeof place);
     for (const char *at = place; *at != '\0'; at++) {
         for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-            if (hd_starts_with(at, names[i].part)) {
+            if (hd_proc_starts_with(at, names[i].part)) {
                 return (enum hd_fd_kind)names[i].kind;
             }
         }
@@ -125,25 +126,26 @@ enum hd_fd_kind hd_place_of(int proc_fd, int tid) {
  * one what it waits for else, unless the place tells which. Of a socket that is so waited at, nobody at its
  * other end is the cause. A descriptor that is closed is gone before it is waited for. Who waits for a pipe's
  * lock waits for what its holder waits for: one of the ends, as who needs no lock. */
-void hd_fd_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_evidence *out) {
+void hd_descriptor_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_probe *out) {
     bool for_file = c->state == HD_RUN_UNINTERRUPTIBLE;
     bool closes = hd_syscall_object(c->syscall_nr) == HD_OBJECT_NONE;
     unsigned other = c->syscall_nr == SYS_sendfile ? 1 : c->syscall_nr == SYS_splice ? 2 : 0;
-    enum hd_fd_kind place = for_file || closes || other != 0 ? hd_place_of(proc_fd, tid) : HD_FD_NONE;
+    enum hd_fd_kind place =
+        for_file || closes || other != 0 ? hd_descriptor_wchan_kind(proc_fd, tid) : HD_FD_NONE;
     if (closes) {
         out->fd_kind = (uint8_t)place;
         return;
     }
     for_file = for_file && place != HD_FD_PIPE;
     for_file |= other != 0 && place == HD_FD_FILE;
-    out->fd_kind = (uint8_t)hd_fd_kind_of(proc_fd, tid, (int)c->syscall_args[0], out);
+    out->fd_kind = (uint8_t)hd_descriptor_kind(proc_fd, tid, (int)c->syscall_args[0], out);
     bool at_other = c->syscall_nr == SYS_splice && place != HD_FD_NONE
                         ? (out->fd_kind == HD_FD_PIPE) != (place == HD_FD_PIPE)
                         : (out->fd_kind == HD_FD_FILE) != for_file;
     if (other != 0 && at_other) {
         out->path[0] = '\0';
         out->socket = 0;
-        out->fd_kind = (uint8_t)hd_fd_kind_of(proc_fd, tid, (int)c->syscall_args[other], out);
+        out->fd_kind = (uint8_t)hd_descriptor_kind(proc_fd, tid, (int)c->syscall_args[other], out);
     }
     out->socket = for_file ? 0 : out->socket;
     if (out->fd_kind == HD_FD_PIPE && place == HD_FD_PIPE) {

@@ -13,14 +13,15 @@
  * sets the first ones; -1: none is known, and there may be some. */
 static int epoll_members(const struct hd_probe_context *ctx, int tid, int epfd, int *fds) {
     char path[48], text[2048];
-    if (!hd_may_read_epoll(ctx->proc_fd, tid)) {
+    if (!hd_proc_may_read_epoll(ctx->proc_fd, tid)) {
         return -1;
     }
-    hd_task_fd_path(path, sizeof path, tid, "fdinfo", epfd);
-    int count = hd_read_text(ctx->proc_fd, path, text, sizeof text) > 0 ? 0 : -1;
-    for (const char *p = text; count < HD_SET_DESCRIPTORS_MAX && (p = hd_find_line(p, "tfd:")) != NULL;) {
+    hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", epfd);
+    int count = hd_proc_read(ctx->proc_fd, path, text, sizeof text) > 0 ? 0 : -1;
+    for (const char *p = text;
+         count < HD_SET_DESCRIPTORS_MAX && (p = hd_proc_find_line(p, "tfd:")) != NULL;) {
         uint64_t fd;
-        p = hd_take_number(p, &fd);
+        p = hd_proc_take_number(p, &fd);
         fds[count++] = (int)fd;
     }
     return count;
@@ -80,28 +81,28 @@ int hd_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_
     }
 }
 
-int32_t hd_pidfd_process(const struct hd_probe_context *ctx, int tid, int fd) {
+int32_t hd_descriptor_pidfd_process(const struct hd_probe_context *ctx, int tid, int fd) {
     char path[48], text[256];
     uint64_t pid = 0;
-    hd_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
-    hd_read_text(ctx->proc_fd, path, text, sizeof text);
-    const char *said = hd_find_line(text, "Pid:");
+    hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
+    hd_proc_read(ctx->proc_fd, path, text, sizeof text);
+    const char *said = hd_proc_find_line(text, "Pid:");
     if (said != NULL) {
-        hd_take_number(said, &pid);
+        hd_proc_take_number(said, &pid);
     }
     return (int32_t)pid;
 }
 
 static uint64_t parent_of(const struct hd_probe_context *ctx, uint64_t pid) {
     char path[32];
-    hd_other_process_path(path, sizeof path, pid, "stat");
+    hd_proc_process_path(path, sizeof path, pid, "stat");
     return hd_proc_stat_read(ctx->proc_fd, path).parent;
 }
 
 /* One word for a set of descriptors: a peer over the network before a local one, that before a child, which
  * is told too, and that before a pipe; no child where an event is waited for beside it. */
 void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                 struct hd_evidence *out) {
+                 struct hd_probe *out) {
     static const uint8_t rank[] = {
         [HD_FD_INET] = 6, [HD_FD_UNIX] = 5,  [HD_FD_PROCESS] = 4, [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2,
         [HD_FD_TTY] = 2,  [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1,   [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
@@ -111,10 +112,10 @@ void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_ca
     bool events = false;
     out->has_fds = count != 0;
     for (int i = 0; i < count; i++) {
-        enum hd_fd_kind kind = hd_fd_kind_of(ctx->proc_fd, tid, fds[i], out);
+        enum hd_fd_kind kind = hd_descriptor_kind(ctx->proc_fd, tid, fds[i], out);
         events |= kind == HD_FD_EVENT;
         if (kind == HD_FD_PROCESS) {
-            out->socket = (uint64_t)hd_pidfd_process(ctx, tid, fds[i]);
+            out->socket = (uint64_t)hd_descriptor_pidfd_process(ctx, tid, fds[i]);
             kind = parent_of(ctx, out->socket) == (uint64_t)ctx->pid ? kind : HD_FD_OTHER;
         }
         if (rank[kind] > rank[out->fd_kind]) {

@@ -16,9 +16,9 @@ int hd_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_
 
 /* Fills fd_kind, has_fds, socket and child_pid with one word for the set. */
 void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                 struct hd_evidence *out);
+                 struct hd_probe *out);
 
 /* The process that a descriptor is of; 0: it is gone, or not known. */
-int32_t hd_pidfd_process(const struct hd_probe_context *ctx, int tid, int fd);
+int32_t hd_descriptor_pidfd_process(const struct hd_probe_context *ctx, int tid, int fd);
 
 #endif

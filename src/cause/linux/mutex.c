@@ -14,7 +14,7 @@ void hd_mutex_init(struct hd_probe_context *ctx, uint64_t in_libc) {
 
 static bool thread_lives(const struct hd_probe_context *ctx, uint32_t tid) {
     char text[64];
-    return hd_read_task(ctx->proc_fd, (int)tid, "comm", text, sizeof text) > 0;
+    return hd_proc_read_task(ctx->proc_fd, (int)tid, "comm", text, sizeof text) > 0;
 }
 
 bool hd_mutex_is_locking(const struct hd_probe_context *ctx, const struct hd_frame *frames, uint32_t count) {

@@ -92,7 +92,7 @@ static void add_ipv6(struct hd_text *t, const uint8_t *address) {
 
 bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     uint64_t found;
-    hd_take_number(skip_fields(line, 9), &found);
+    hd_proc_take_number(skip_fields(line, 9), &found);
     if (found != inode || inode == 0) {
         return false;
     }
@@ -152,7 +152,7 @@ bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t siz
     bool found = false;
     for (unsigned i = 0; i < sizeof tables / sizeof tables[0] && !found; i++) {
         char path[48];
-        hd_task_path(path, sizeof path, tid, tables[i]);
+        hd_proc_task_path(path, sizeof path, tid, tables[i]);
         int fd = hd_os_open(proc_fd, path);
         if (fd >= 0) {
             found = search_table(fd, inode, until_cpu_ns, out, size);

@@ -25,7 +25,7 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_evidence *out) {
+static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_probe *out) {
     if (out->socket != 0 && out->fd_kind == HD_FD_INET) {
         hd_peer_of_inet(ctx->proc_fd, tid, out->socket, out->peer, sizeof out->peer);
     } else if (out->socket != 0 && out->fd_kind == HD_FD_UNIX) {
@@ -35,12 +35,12 @@ static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_evi
 
 /* ---- replies that another thread waits for -------------------------------------------------- */
 
-static void find_asked(struct hd_probe_context *ctx, const struct hd_frame *frames, uint32_t count,
-                       struct hd_evidence *out) {
+static void find_reply(struct hd_probe_context *ctx, const struct hd_frame *frames, uint32_t count,
+                       struct hd_probe *out) {
     struct hd_capture call;
-    struct hd_evidence there = {0};
-    const char *thread = hd_asked_by(&ctx->replies, ctx->modules, frames, count, out);
-    int tid = thread != NULL ? hd_asked_thread(ctx->proc_fd, thread, &call) : 0;
+    struct hd_probe there = {0};
+    const char *thread = hd_reply_find(&ctx->replies, ctx->modules, frames, count, out);
+    int tid = thread != NULL ? hd_reply_thread_find(ctx->proc_fd, thread, &call) : 0;
     if (tid != 0 && hd_syscall_wait(call.syscall_nr) == HD_WAIT_ANY) {
         hd_set_kind(ctx, tid, &call, &there);
         find_peer(ctx, tid, &there);
@@ -52,16 +52,16 @@ static void find_asked(struct hd_probe_context *ctx, const struct hd_frame *fram
 
 /* Of a file's lock the file is told; whose it is, another process most likely, is not. */
 static void find_lock(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                      const struct hd_frame *frames, uint32_t count, struct hd_evidence *out) {
+                      const struct hd_frame *frames, uint32_t count, struct hd_probe *out) {
     if (c->syscall_nr == SYS_futex) {
         out->lock_address = c->syscall_args[0];
         out->mutex = hd_mutex_is_locking(ctx, frames, count);
         out->lock_owner_tid = out->mutex ? hd_mutex_owner_now(ctx, c, false) : 0;
         out->owned = out->lock_owner_tid != 0;
         out->joined_tid = hd_join_target(ctx, c);
-        find_asked(ctx, frames, count, out);
+        find_reply(ctx, frames, count, out);
     } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
-        out->fd_kind = (uint8_t)hd_fd_kind_of(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
+        out->fd_kind = (uint8_t)hd_descriptor_kind(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
     }
 }
 
@@ -80,8 +80,7 @@ static bool read_path(const struct hd_probe_context *ctx, uint64_t address, char
 
 /* False: the call has no path, or an empty one. A file is not asked whether it is a named pipe: its server
  * may be what does not answer; who opens one waits in a place that has a name. */
-static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t address,
-                      struct hd_evidence *out) {
+static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t address, struct hd_probe *out) {
     char path[PATH_MAX];
     enum hd_fd_kind device = HD_FD_NONE;
     if (address == 0) {
@@ -92,22 +91,22 @@ static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t addr
             return false;
         }
         hd_text_base_name(out->path, sizeof out->path, path);
-        device = hd_device_kind(path);
+        device = hd_descriptor_device_kind(path);
     }
-    out->fd_kind = hd_place_of(ctx->proc_fd, tid) == HD_FD_PIPE ? HD_FD_PIPE
-                   : device != HD_FD_NONE                       ? (uint8_t)device
-                                                                : HD_FD_FILE;
+    out->fd_kind = hd_descriptor_wchan_kind(ctx->proc_fd, tid) == HD_FD_PIPE ? HD_FD_PIPE
+                   : device != HD_FD_NONE                                    ? (uint8_t)device
+                                                                             : HD_FD_FILE;
     return true;
 }
 
 /* fstat, futimens and their kin come as calls by path, without one. */
 static void find_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                      struct hd_evidence *out) {
+                      struct hd_probe *out) {
     enum hd_object object = hd_syscall_object(c->syscall_nr);
     if (object != HD_OBJECT_NONE &&
         (object == HD_OBJECT_DESCRIPTOR ||
          !find_path(ctx, tid, c->syscall_args[object == HD_OBJECT_SECOND_PATH], out))) {
-        out->fd_kind = (uint8_t)hd_fd_kind_of(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
+        out->fd_kind = (uint8_t)hd_descriptor_kind(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
     }
 }
 
@@ -132,8 +131,8 @@ void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules
 }
 
 void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                   const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_evidence *out) {
-    *out = (struct hd_evidence){.state = c->state, .syscall_nr = c->syscall_nr};
+                   const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_probe *out) {
+    *out = (struct hd_probe){.state = c->state, .syscall_nr = c->syscall_nr};
     if (c->syscall_nr == HD_SYSCALL_NONE) {
         return;
     }
@@ -143,20 +142,20 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
         break;
     case HD_WAIT_DESCRIPTOR:
     case HD_WAIT_SOCKET:
-        hd_fd_of_call(ctx->proc_fd, tid, c, out);
+        hd_descriptor_of_call(ctx->proc_fd, tid, c, out);
         break;
     case HD_WAIT_ANY:
         hd_set_kind(ctx, tid, c, out);
         if (out->fd_kind == HD_FD_EVENT) {
-            find_asked(ctx, frames, count, out);
+            find_reply(ctx, frames, count, out);
         }
         break;
     case HD_WAIT_LOCK:
         find_lock(ctx, tid, c, frames, count, out);
         if (!out->owned) { /* a shell may wait for a semaphore that its handler of SIGCHLD posts */
-            struct hd_evidence child = {0};
+            struct hd_probe child = {0};
             hd_child_find(ctx, tid, turn_ns, &child);
-            out->excused = child.excused;
+            out->not_a_hang = child.not_a_hang;
         }
         return;
     case HD_WAIT_MEMORY:

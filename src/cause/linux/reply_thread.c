@@ -24,7 +24,7 @@ static const struct {
 static const struct {
     const char *symbol, *shown; /* to a person; NULL: the symbol */
     enum how how;
-} asked[] = {
+} requests[] = {
     {"g_bus_get_sync", NULL, GDBUS},
     {"g_dbus_connection_call_sync", NULL, GDBUS},
     {"g_dbus_connection_call_with_unix_fd_list_sync", NULL, GDBUS},
@@ -52,7 +52,7 @@ static const struct {
 };
 
 static const char *symbol(uint32_t index) {
-    return index < sizeof asked / sizeof asked[0] ? asked[index].symbol : NULL;
+    return index < sizeof requests / sizeof requests[0] ? requests[index].symbol : NULL;
 }
 
 static int module_of(struct hd_modules *m, const struct hd_frame *f) {
@@ -79,7 +79,7 @@ static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint
         }
         const char *path = hd_module_path(m, (uint32_t)in);
         bool passed = in == call && !m->module[in].main_program;
-        if (!passed && in != library && !hd_module_is_the_systems(m, (uint32_t)in) &&
+        if (!passed && in != library && !hd_module_is_system(m, (uint32_t)in) &&
             !in_one_folder(hd_module_path(m, (uint32_t)library), path)) {
             return true;
         }
@@ -87,8 +87,8 @@ static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint
     return false;
 }
 
-const char *hd_asked_by(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
-                        uint32_t count, struct hd_evidence *out) {
+const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
+                          uint32_t count, struct hd_probe *out) {
     uint32_t i = 0;
     int found = -1;
     for (; i < count && (found = hd_functions_at(known, m, symbol, frames[i].start)) < 0; i++) {
@@ -100,9 +100,9 @@ const char *hd_asked_by(struct hd_functions *known, struct hd_modules *m, const 
         int at = hd_functions_at(known, m, symbol, frames[i].start);
         found = at >= 0 ? at : found;
     }
-    out->asked = asked[found].shown != NULL ? asked[found].shown : asked[found].symbol;
-    out->awaited = hows[asked[found].how].awaited;
-    return hows[asked[found].how].thread;
+    out->request = requests[found].shown != NULL ? requests[found].shown : requests[found].symbol;
+    out->awaited = hows[requests[found].how].awaited;
+    return hows[requests[found].how].thread;
 }
 
 /* ---- the thread that waits for the reply ------------------------------------------------------ */
@@ -110,14 +110,14 @@ const char *hd_asked_by(struct hd_functions *known, struct hd_modules *m, const 
 static bool is_named(int proc_fd, int tid, const char *name) {
     char comm[32];
     size_t length = strlen(name);
-    long n = hd_read_task(proc_fd, tid, "comm", comm, sizeof comm);
+    long n = hd_proc_read_task(proc_fd, tid, "comm", comm, sizeof comm);
     return n == (long)length + 1 && memcmp(comm, name, length) == 0;
 }
 
-bool hd_asked_call(int proc_fd, int tid, struct hd_capture *out) {
+bool hd_thread_syscall(int proc_fd, int tid, struct hd_capture *out) {
     char text[HD_PROC_SYSCALL_BYTES];
     struct hd_proc_syscall call;
-    long n = hd_read_task(proc_fd, tid, "syscall", text, sizeof text);
+    long n = hd_proc_read_task(proc_fd, tid, "syscall", text, sizeof text);
     if (n <= 0 || !hd_proc_parse_syscall(text, (size_t)n, &call)) {
         return false;
     }
@@ -126,13 +126,13 @@ bool hd_asked_call(int proc_fd, int tid, struct hd_capture *out) {
     return true;
 }
 
-int hd_asked_thread(int proc_fd, const char *name, struct hd_capture *out) {
-    struct hd_tasks tasks;
+int hd_reply_thread_find(int proc_fd, const char *name, struct hd_capture *out) {
+    struct hd_proc_tasks tasks;
     int tid;
-    hd_tasks_begin(&tasks, proc_fd);
+    hd_proc_tasks_start(&tasks, proc_fd);
     do {
-        tid = hd_tasks_next(&tasks);
-    } while (tid != 0 && !(is_named(proc_fd, tid, name) && hd_asked_call(proc_fd, tid, out)));
-    hd_tasks_end(&tasks);
+        tid = hd_proc_tasks_next(&tasks);
+    } while (tid != 0 && !(is_named(proc_fd, tid, name) && hd_thread_syscall(proc_fd, tid, out)));
+    hd_proc_tasks_end(&tasks);
     return tid;
 }

@@ -11,7 +11,7 @@
 /* The group's path behind `list`, of controllers: "4:cpu,cpuacct:/a" or "0::/a". NULL: there is none. */
 static const char *group_of(const char *groups, const char *list) {
     for (const char *at = groups; *at != '\0'; at++) {
-        if (hd_starts_with(at, list)) {
+        if (hd_proc_starts_with(at, list)) {
             return at + strlen(list);
         }
     }
@@ -35,7 +35,7 @@ static int open_stat(const char *mount, const char *group) {
 void hd_throttled_init(struct hd_probe_context *ctx) {
     char groups[1024];
     ctx->throttled_fd = -1;
-    if (hd_read_text(ctx->proc_fd, "cgroup", groups, sizeof groups) <= 0) {
+    if (hd_proc_read(ctx->proc_fd, "cgroup", groups, sizeof groups) <= 0) {
         return;
     }
     static const struct {
@@ -62,9 +62,10 @@ uint64_t hd_throttled_ns(const struct hd_probe_context *ctx) {
     }
     text[n] = '\0';
     uint64_t time = 0;
-    const char *ns = hd_find_line(text, "throttled_time "), *us = hd_find_line(text, "throttled_usec ");
+    const char *ns = hd_proc_find_line(text, "throttled_time "),
+               *us = hd_proc_find_line(text, "throttled_usec ");
     if (ns != NULL || us != NULL) {
-        hd_take_number(ns != NULL ? ns : us, &time);
+        hd_proc_take_number(ns != NULL ? ns : us, &time);
     }
     return ns != NULL ? time : time * HD_NS_PER_US;
 }

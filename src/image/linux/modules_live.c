@@ -48,7 +48,7 @@ static void mapped_path(uint64_t at, char *path, size_t bytes) {
     hd_os_close(fd);
 }
 
-void hd_program_path(char *path, size_t bytes) {
+void hd_image_program_path(char *path, size_t bytes) {
     path[0] = 0;
     if (getauxval(AT_BASE) == 0) /* what was executed asked for no loader: it is one, or a static program */
         mapped_path(getauxval(AT_PHDR), path, bytes); /* a loader puts the program's */
@@ -62,12 +62,12 @@ void hd_program_path(char *path, size_t bytes) {
  * nothing to who reads the report elsewhere. The kernel's own has no other name. */
 static void library_path(const struct hd_memory *memory, uint64_t name, uint64_t at, char *path,
                          size_t bytes) {
-    (void)hd_memory_string(memory, name, path, bytes);
+    (void)hd_elf_read_string(memory, name, path, bytes);
     if (path[0] == '/' && strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/dev/fd/", 8) != 0)
         return;
     mapped_path(at, path, bytes);
     if (path[0] == 0)
-        (void)hd_memory_string(memory, name, path, bytes);
+        (void)hd_elf_read_string(memory, name, path, bytes);
 }
 
 static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
@@ -94,7 +94,7 @@ static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, c
     if (path != NULL && path_bytes != 0) {
         path[0] = 0;
         if (out->main_program)
-            hd_program_path(path, path_bytes); /* the loader knows it by an empty name */
+            hd_image_program_path(path, path_bytes); /* the loader knows it by an empty name */
         else
             library_path(&m->memory, name, out->lo, path, path_bytes);
     }

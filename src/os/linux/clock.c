@@ -123,7 +123,7 @@ static uint64_t to_ns(const struct timespec *ts) {
     return (uint64_t)ts->tv_sec * HD_NS_PER_S + (uint64_t)ts->tv_nsec;
 }
 
-static uint64_t asked_kernel_ns(clockid_t of) {
+static uint64_t kernel_clock_ns(clockid_t of) {
     struct timespec ts = {0};
     hd_syscall2(SYS_clock_gettime, of, &ts);
     return to_ns(&ts);
@@ -133,7 +133,7 @@ uint64_t hd_os_now_ns(void) {
     clock_function clock = __atomic_load_n(&hd_os.clock, __ATOMIC_RELAXED);
     struct timespec ts = {0};
     if (clock == NULL || clock(CLOCK_MONOTONIC, &ts) != 0) {
-        return asked_kernel_ns(CLOCK_MONOTONIC);
+        return kernel_clock_ns(CLOCK_MONOTONIC);
     }
     return to_ns(&ts);
 }
@@ -144,14 +144,15 @@ void hd_os_nap(uint64_t ns) {
 }
 
 uint64_t hd_os_thread_cpu_ns(void) {
-    return asked_kernel_ns(CLOCK_THREAD_CPUTIME_ID);
+    return kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 uint64_t hd_os_process_cpu_ns(void) {
-    return asked_kernel_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-uint64_t hd_ratio_32(uint64_t a, uint64_t b) { /* bit by bit: a 128-bit division is longer than all of this */
+uint64_t hd_clock_ratio_32(uint64_t a,
+                           uint64_t b) { /* bit by bit: a 128-bit division is longer than all of this */
     uint64_t quotient = a / b, rest = a % b;
     for (unsigned bit = 0; bit < 32; bit++) {
         rest *= 2;

@@ -2,8 +2,8 @@
  *
  * A descriptor table of the calling thread's own.
  */
-#ifndef HD_OWN_TABLE_H
-#define HD_OWN_TABLE_H
+#ifndef HD_DESCRIPTOR_TABLE_H
+#define HD_DESCRIPTOR_TABLE_H
 
 int hd_own_table(void);       /* struct hd_os_calls, own_table */
 void hd_own_table_free(void); /* struct hd_os_calls, close_all */

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "os/os.h"
 
-void hd_task_path(char *path, size_t size, int tid, const char *file) {
+void hd_proc_task_path(char *path, size_t size, int tid, const char *file) {
     struct hd_text t;
     hd_text_init(&t, path, size);
     hd_text_str(&t, "task/");
@@ -21,17 +21,17 @@ void hd_task_path(char *path, size_t size, int tid, const char *file) {
     hd_text_str(&t, file);
 }
 
-void hd_task_fd_path(char *path, size_t size, int tid, const char *folder, int fd) {
+void hd_proc_task_fd_path(char *path, size_t size, int tid, const char *folder, int fd) {
     char file[24];
     struct hd_text t;
     hd_text_init(&t, file, sizeof file);
     hd_text_str(&t, folder);
     hd_text_str(&t, "/");
     hd_text_i64(&t, fd);
-    hd_task_path(path, size, tid, file);
+    hd_proc_task_path(path, size, tid, file);
 }
 
-void hd_other_process_path(char *path, size_t size, uint64_t pid, const char *file) {
+void hd_proc_process_path(char *path, size_t size, uint64_t pid, const char *file) {
     struct hd_text t;
     hd_text_init(&t, path, size);
     hd_text_str(&t, "../");
@@ -40,15 +40,15 @@ void hd_other_process_path(char *path, size_t size, uint64_t pid, const char *fi
     hd_text_str(&t, file);
 }
 
-int hd_open_own_task(int tid, const char *file, int flags) {
+int hd_proc_open_own_task(int tid, const char *file, int flags) {
     static const char own[] = "/proc/self/";
     char path[64];
     memcpy(path, own, sizeof own);
-    hd_task_path(path + sizeof own - 1, sizeof path - sizeof own + 1, tid, file);
+    hd_proc_task_path(path + sizeof own - 1, sizeof path - sizeof own + 1, tid, file);
     return hd_os.open_at(AT_FDCWD, path, flags, 0);
 }
 
-long hd_read_text(int dir, const char *path, char *text, size_t size) {
+long hd_proc_read(int dir, const char *path, char *text, size_t size) {
     text[0] = '\0';
     int fd = hd_os_open(dir, path);
     if (fd < 0) {
@@ -60,26 +60,26 @@ long hd_read_text(int dir, const char *path, char *text, size_t size) {
     return n;
 }
 
-long hd_read_task(int proc_fd, int tid, const char *file, char *text, size_t size) {
+long hd_proc_read_task(int proc_fd, int tid, const char *file, char *text, size_t size) {
     char path[48];
-    hd_task_path(path, sizeof path, tid, file);
-    return hd_read_text(proc_fd, path, text, size);
+    hd_proc_task_path(path, sizeof path, tid, file);
+    return hd_proc_read(proc_fd, path, text, size);
 }
 
-bool hd_starts_with(const char *s, const char *prefix) {
+bool hd_proc_starts_with(const char *s, const char *prefix) {
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-const char *hd_find_line(const char *text, const char *key) {
+const char *hd_proc_find_line(const char *text, const char *key) {
     for (const char *p = text; *p != '\0'; p++) {
-        if ((p == text || p[-1] == '\n') && hd_starts_with(p, key)) {
+        if ((p == text || p[-1] == '\n') && hd_proc_starts_with(p, key)) {
             return p + strlen(key);
         }
     }
     return NULL;
 }
 
-const char *hd_take_number(const char *p, uint64_t *out) {
+const char *hd_proc_take_number(const char *p, uint64_t *out) {
     uint64_t v = 0;
     for (; *p == ' ' || *p == '\t'; p++) {
     }
@@ -90,37 +90,37 @@ const char *hd_take_number(const char *p, uint64_t *out) {
     return p;
 }
 
-uint64_t hd_count_listed(const char *list) {
+uint64_t hd_proc_count_listed(const char *list) {
     uint64_t count = 0, first, last;
     for (; *list >= '0' && *list <= '9'; list += *list == ',') {
-        list = hd_take_number(list, &first);
+        list = hd_proc_take_number(list, &first);
         last = first;
         if (*list == '-') {
-            list = hd_take_number(list + 1, &last);
+            list = hd_proc_take_number(list + 1, &last);
         }
         count += last - first + 1;
     }
     return count;
 }
 
-void hd_tasks_begin(struct hd_tasks *t, int proc_fd) {
+void hd_proc_tasks_start(struct hd_proc_tasks *t, int proc_fd) {
     t->fd = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     t->bytes = t->at = 0;
 }
 
-int hd_tasks_next(struct hd_tasks *t) {
+int hd_proc_tasks_next(struct hd_proc_tasks *t) {
     while (t->fd >= 0) {
         if (t->at == t->bytes) {
             t->at = 0;
             t->bytes = hd_os.getdents(t->fd, t->entries, sizeof t->entries);
             if (t->bytes <= 0) {
-                hd_tasks_end(t);
+                hd_proc_tasks_end(t);
                 break;
             }
         }
         const struct dirent64 *e = (const struct dirent64 *)(const void *)(t->entries + t->at);
         uint64_t tid;
-        hd_take_number(e->d_name, &tid); /* 0: "." and ".." */
+        hd_proc_take_number(e->d_name, &tid); /* 0: "." and ".." */
         t->at += e->d_reclen;
         if (tid != 0) {
             return (int)tid;
@@ -129,31 +129,31 @@ int hd_tasks_next(struct hd_tasks *t) {
     return 0;
 }
 
-void hd_tasks_end(struct hd_tasks *t) {
+void hd_proc_tasks_end(struct hd_proc_tasks *t) {
     hd_os_close(t->fd);
     t->fd = -1;
 }
 
 /* Since Linux 6.2 the size of the folder tells; before, it is 0. */
-long hd_open_count(int proc_fd, int tid) {
+long hd_proc_open_count(int proc_fd, int tid) {
     char path[48];
     struct stat st;
-    hd_task_path(path, sizeof path, tid, "fd");
+    hd_proc_task_path(path, sizeof path, tid, "fd");
     if (hd_os.stat_at(proc_fd, path, &st, 0) != 0) {
         return -1;
     }
     long count = (long)st.st_size;
     if (count == 0) {
-        struct hd_tasks t = {.fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)};
-        while (count <= HD_FEW_OPEN && hd_tasks_next(&t) != 0) {
+        struct hd_proc_tasks t = {.fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)};
+        while (count <= HD_FEW_OPEN && hd_proc_tasks_next(&t) != 0) {
             count++;
         }
-        hd_tasks_end(&t);
+        hd_proc_tasks_end(&t);
     }
     return count;
 }
 
-bool hd_may_read_epoll(int proc_fd, int tid) {
-    long count = hd_open_count(proc_fd, tid);
+bool hd_proc_may_read_epoll(int proc_fd, int tid) {
+    long count = hd_proc_open_count(proc_fd, tid);
     return count >= 0 && count <= HD_FEW_OPEN;
 }

@@ -18,7 +18,7 @@ struct hd_proc_stat hd_proc_stat_parse(const char *text) {
     at += 4;
     for (unsigned field = 4; field <= 22; field++) {
         uint64_t value;
-        hd_take_number(at, &value); /* a terminal's group of -1 is 0 */
+        hd_proc_take_number(at, &value); /* a terminal's group of -1 is 0 */
         for (; *at != ' ' && *at != '\0'; at++) {
         }
         if (*at++ == '\0') {
@@ -39,12 +39,12 @@ struct hd_proc_stat hd_proc_stat_parse(const char *text) {
 
 struct hd_proc_stat hd_proc_stat_read(int proc_fd, const char *path) {
     char text[512];
-    (void)hd_read_text(proc_fd, path, text, sizeof text);
+    (void)hd_proc_read(proc_fd, path, text, sizeof text);
     return hd_proc_stat_parse(text);
 }
 
-uint64_t hd_major_faults(int proc_fd, int tid) {
+uint64_t hd_proc_stat_major_faults(int proc_fd, int tid) {
     char path[48];
-    hd_task_path(path, sizeof path, tid, "stat");
+    hd_proc_task_path(path, sizeof path, tid, "stat");
     return hd_proc_stat_read(proc_fd, path).major_faults;
 }

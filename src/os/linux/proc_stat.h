@@ -29,6 +29,6 @@ static inline uint64_t hd_own_terminal(int proc_fd) {
 }
 
 /* The pages that a thread has had to wait for, ever; 0: that is not known. */
-uint64_t hd_major_faults(int proc_fd, int tid);
+uint64_t hd_proc_stat_major_faults(int proc_fd, int tid);
 
 #endif

@@ -3,8 +3,8 @@
  * The text of /proc as values. Pure functions on bytes that may be cut anywhere, and the few that read them.
  * Monitor: no allocation, no lock. Async-signal-safe.
  */
-#ifndef HD_PROCFS_H
-#define HD_PROCFS_H
+#ifndef HD_PROC_TEXT_H
+#define HD_PROC_TEXT_H
 
 #include "base/types.h"
 

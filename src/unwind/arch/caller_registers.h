@@ -2,8 +2,8 @@
  *
  * The calling function's own registers: where an unwinder starts. Watched thread: wait-free.
  */
-#ifndef HD_OWN_REGS_H
-#define HD_OWN_REGS_H
+#ifndef HD_CALLER_REGISTERS_H
+#define HD_CALLER_REGISTERS_H
 
 #include "base/types.h"
 

@@ -36,7 +36,7 @@ static void batch(void) {
 }
 
 /* The same, each closed before the next: their numbers are one. */
-static void batch_closing(void) {
+static void batch_that_closes(void) {
     note("from", "none");
     for (int i = 0; i < 100; i++) {
         int fd = connection();
@@ -574,7 +574,7 @@ static const struct {
 } programs[] = {
     {"startup", startup},
     {"batch", batch},
-    {"batch-closing", batch_closing},
+    {"batch-closing", batch_that_closes},
     {"reentered", reentered},
     {"private-epoll", private_epoll},
     {"rogue", rogue},

@@ -26,8 +26,8 @@ static unsigned long long delay_ns(void) {
     unsigned long long ran, delay = 0;
     int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-        bool told = read(fd, text, sizeof text - 1) > 0 && sscanf(text, "%llu %llu", &ran, &delay) == 2;
-        delay = told ? delay : 0;
+        bool read_both = read(fd, text, sizeof text - 1) > 0 && sscanf(text, "%llu %llu", &ran, &delay) == 2;
+        delay = read_both ? delay : 0;
         close(fd);
     }
     return delay;

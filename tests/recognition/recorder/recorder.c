@@ -105,11 +105,11 @@ static void path_of(char path[40], const char *folder, int fd) {
 static uint64_t eventfd_id(int fd) {
     char path[40], text[512];
     path_of(path, "/proc/self/fdinfo/", fd);
-    hd_read_text(AT_FDCWD, path, text, sizeof text);
-    const char *id = hd_find_line(text, "eventfd-id:");
+    hd_proc_read(AT_FDCWD, path, text, sizeof text);
+    const char *id = hd_proc_find_line(text, "eventfd-id:");
     uint64_t v = 0;
     if (id != NULL) {
-        hd_take_number(id, &v);
+        hd_proc_take_number(id, &v);
     }
     return v;
 }
@@ -291,7 +291,7 @@ static uint32_t walk(const struct hd_regs *regs, struct frame *frames) {
     do {
         w->scans_left = HD_WALK_SCANS;
         w->trial_steps_left = HD_SCAN_TRIAL_STEPS;
-        hd_walker_frames(w, two, 2);
+        hd_walk_set_frames(w, two, 2);
         frames[n] = (struct frame){.pc = w->regs.pc, .sp = w->regs.sp, .trust = w->trust};
         hd_walk_run(w);
         frames[n++].start = two[0].start;

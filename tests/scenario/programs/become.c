@@ -26,7 +26,7 @@ extern char **environ;
 
 static const char *self;
 
-static void tell_descriptors(void) {
+static void print_descriptors(void) {
     DIR *dir = opendir("/proc/self/fd");
     for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
         if (e->d_name[0] != '.') {
@@ -42,7 +42,7 @@ static int end(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         printf("[%s] ", argv[i]);
     }
-    tell_descriptors();
+    print_descriptors();
     for (char **e = environ; *e != NULL; e++) {
         printf("%s\n", *e);
     }
@@ -209,7 +209,7 @@ int main(int argc, char **argv) {
     }
     int result = into(form, "/nowhere/become-nothing");
     printf("%d %s ", result, strerror(errno));
-    tell_descriptors();
+    print_descriptors();
     into(form, self);
     return 1;
 }

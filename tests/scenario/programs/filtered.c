@@ -81,7 +81,7 @@ __attribute__((noinline)) static void sleeping_callback(void) {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 }
 
-static void tell(const char *what, double ms) {
+static void print_took(const char *what, double ms) {
     char line[64];
     if (write(STDOUT_FILENO, line, (size_t)snprintf(line, sizeof line, "%s %.0f\n", what, ms)) < 0) {
         _exit(9);
@@ -173,7 +173,7 @@ static int child(const char *how) {
     }
     int status = -1;
     waitpid(pid, &status, 0);
-    tell("child", status);
+    print_took("child", status);
     return status == 6 << 8 ? 0 : 1;
 }
 
@@ -331,11 +331,11 @@ int main(int argc, char **argv) {
     tick(60); /* the loop is sure */
     double begin = now_ms();
     busy_callback();
-    tell("busy", now_ms() - begin);
+    print_took("busy", now_ms() - begin);
     tick(20);
     begin = now_ms();
     sleeping_callback();
-    tell("sleep", now_ms() - begin);
+    print_took("sleep", now_ms() - begin);
     tick(20);
     exit(7);
 }

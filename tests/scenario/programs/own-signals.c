@@ -54,7 +54,7 @@ static const char *name_of(void (*h)(int)) {
     return h == SIG_DFL ? "default" : h == SIG_IGN ? "ignored" : "some handler";
 }
 
-static void tell_action(const char *when, int signal) {
+static void print_action(const char *when, int signal) {
     struct sigaction now;
     memset(&now, 0x55, sizeof now);
     int rc = sigaction(signal, NULL, &now);
@@ -62,7 +62,7 @@ static void tell_action(const char *when, int signal) {
            (unsigned)now.sa_flags, sigismember(&now.sa_mask, SIGURG));
 }
 
-static void tell_stack(const char *when) {
+static void print_stack(const char *when) {
     stack_t now;
     int rc = sigaltstack(NULL, &now);
     printf("%s: alternate stack: %d, %s, %zu\n", when, rc, (now.ss_flags & SS_DISABLE) != 0 ? "none" : "one",
@@ -88,8 +88,8 @@ static void count(int signal) {
 
 static void look(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    tell_stack("at first");
-    tell_action("at first", SIGURG);
+    print_stack("at first");
+    print_action("at first", SIGURG);
     printf("signal gave: %s\n", name_of(signal(SIGURG, SIG_DFL)));
     printf("bsd's gave: %s\n", name_of(signal(SIGURG, count)));
     raise(SIGURG);
@@ -98,19 +98,19 @@ static void look(void) {
     sigaction(SIGURG, &own, &before);
     printf("before: %s\n", before.sa_handler == count ? "my own" : name_of(before.sa_handler));
     sigaction(SIGURG, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-    tell_action("ignored", SIGURG);
+    print_action("ignored", SIGURG);
     sigaction(SIGURG, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-    tell_action("default again", SIGURG);
+    print_action("default again", SIGURG);
     raise(SIGURG);
 
     /* a handler that wants an alternate stack where there is none has the thread's whole own */
     sigaction(SIGUSR1, &(struct sigaction){.sa_handler = deep, .sa_flags = SA_ONSTACK}, &before);
     raise(SIGUSR1);
     printf("a deep handler ran on %s\n", handled == 1 ? "the thread's stack" : "another");
-    tell_stack("with a handler");
+    print_stack("with a handler");
     fflush(stdout);
     if (fork() == 0) {
-        tell_stack("in a child");
+        print_stack("in a child");
         handled = 0;
         raise(SIGUSR1);
         printf("in a child: on %s\n", handled == 1 ? "the thread's stack" : "another");
@@ -122,7 +122,7 @@ static void look(void) {
     stack_t old, mine = {.ss_sp = small, .ss_size = sizeof small};
     int rc = sigaltstack(&mine, &old);
     printf("mine: %d, instead of %s\n", rc, (old.ss_flags & SS_DISABLE) != 0 ? "none" : "one");
-    tell_stack("mine");
+    print_stack("mine");
     rc = sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, &old);
     printf("off: %d, instead of %s\n", rc, old.ss_sp == small ? "mine" : "another");
 }

@@ -49,7 +49,7 @@ static int install_filter(void) {
 }
 
 /* The key is younger than any of a library that was there before main. */
-static void tell(void *unused) {
+static void print_end(void *unused) {
     stack_t now;
     (void)unused;
     if (strcmp(way, "filtered") != 0 && sigaltstack(NULL, &now) == 0) {
@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
     pthread_t thread;
     way = argc > 1 ? argv[1] : "plainly";
     if ((fds[0] = listening_socket()) < 0 || sem_init(&has_ticked, 0, 0) != 0 ||
-        sem_init(&may_end, 0, 0) != 0 || pthread_key_create(&at_exit, tell) != 0) {
+        sem_init(&may_end, 0, 0) != 0 || pthread_key_create(&at_exit, print_end) != 0) {
         return 1;
     }
     tick(2);

@@ -28,7 +28,7 @@ static WHOLE void wait_for_events(struct pollfd *fd, int ms) {
     __asm__ volatile("# events" ::: "memory");
 }
 
-static WHOLE void ask_somebody(struct pollfd *fd, int ms) {
+static WHOLE void send_request(struct pollfd *fd, int ms) {
     poll(fd, 1, ms);
     __asm__ volatile("# an answer" ::: "memory");
 }
@@ -37,7 +37,7 @@ static WHOLE void ask_from_further_down(struct pollfd *fd, int frames) {
     if (frames > 0) {
         ask_from_further_down(fd, frames - 1);
     } else {
-        ask_somebody(fd, 30);
+        send_request(fd, 30);
     }
     __asm__ volatile("" ::: "memory");
 }
@@ -64,7 +64,7 @@ static void work(char *plan) {
             ask_from_further_down(&peer, 10);
         }
         if (*step == 'a') {
-            ask_somebody(&peer, 100 * tenths);
+            send_request(&peer, 100 * tenths);
         } else if (*step == 's') {
             block(100 * tenths);
         } else if (*step == 'n') {

@@ -126,7 +126,7 @@ static void add_samples(struct made *m) {
     leaf[0] = hd_tree_add(&m->tree, hot.frame, hot.count, HD_NS_PER_S);
     leaf[1] = hd_tree_add(&m->tree, other.frame, other.count, 2 * HD_NS_PER_S);
     for (uint32_t i = 0; i < 5; i++) {
-        struct hd_evidence e = {.for_ns = 400 * HD_NS_PER_MS, .state = HD_RUN_BLOCKED, .syscall_nr = 230};
+        struct hd_probe e = {.for_ns = 400 * HD_NS_PER_MS, .state = HD_RUN_BLOCKED, .syscall_nr = 230};
         m->timeline[(i + 6) % 8] = (struct hd_timeline_entry){
             .at_ns = HD_NS_PER_S + i * e.for_ns,
             .for_ns = e.for_ns,
