@@ -61,7 +61,7 @@ static const struct command_option run_options[] = {
     {.name = "json",
      .kind = OPTION_FLAG,
      TO(json),
-     .group = "Output",
+     .group = "Reports",
      .help = "print each report as a line of JSON",
      .more =
          "The lines are on standard error, between the program's own, and start with "
@@ -71,7 +71,6 @@ static const struct command_option run_options[] = {
      .kind = OPTION_TEXT,
      TO(name),
      .value = "NAME",
-     .group = "Reports",
      .completion = COMPLETE_APP,
      .help = "name of the app (the program's)"},
     {.name = "spool",
