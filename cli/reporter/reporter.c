@@ -285,6 +285,17 @@ static uint64_t sample_main_thread(struct reporter *r, uint64_t now) {
     return main_thread_sample(&r->shared->main_thread, o->pid, o->decided->started_ns, now, threads);
 }
 
+/* Where a filter may forbid the signal of its end, the runner is looked for each second. */
+static uint64_t watch_runner(const struct reporter *r, uint64_t now) {
+    if (r->options->decided->seccomp_filters >= 0) {
+        return UINT64_MAX;
+    }
+    if (getppid() != r->runner) {
+        _exit(EXIT_FAILURE);
+    }
+    return now + HD_NS_PER_S;
+}
+
 static void follow(struct reporter *r, int signal_fd) {
     spool_view_read(&r->view); /* what came before the watch, or before the first reporter died */
     while (!atomic_load(&r->shared->finish)) {
@@ -294,6 +305,7 @@ static void follow(struct reporter *r, int signal_fd) {
         next = earlier(next, pending_text_flush(r, now));
         next = earlier(next, sample_main_thread(r, now));
         next = earlier(next, loop_line_print(r, now));
+        next = earlier(next, watch_runner(r, now));
         wait_for_more(r, signal_fd, next);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/reporter/reporter_process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -45,27 +46,35 @@ static void be_dispensable(void) {
     setrlimit(RLIMIT_CORE, &none);
 }
 
-static int by_number(const void *a, const void *b) {
-    return *(const int *)a - *(const int *)b;
+static bool is_among(int fd, const int *fds, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (fds[i] == fd) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* Closes all but stderr and these: pipes end when those who use them do. */
-static void keep_open(int *fds, size_t count) {
-    int next = STDERR_FILENO + 1, nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+/* Pipes end when those who use them do. One by one: a filter may end the process for close_range. */
+static void close_all_but(const int *fds, size_t count) {
+    DIR *dir = opendir("/proc/self/fd");
+    for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+        int fd = (int)strtol(e->d_name, NULL, 10);
+        if (fd > STDERR_FILENO && fd != dirfd(dir) && !is_among(fd, fds, count)) {
+            close(fd);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+}
+
+static void leave_standard_files(void) {
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nowhere >= 0) {
         dup2(nowhere, STDIN_FILENO);
         dup2(nowhere, STDOUT_FILENO);
     }
-    qsort(fds, count, sizeof *fds, by_number);
-    for (size_t i = 0; i < count; i++) {
-        if (fds[i] >= next) {
-            if (fds[i] > next) {
-                close_range((unsigned)next, (unsigned)fds[i] - 1, 0);
-            }
-            next = fds[i] + 1;
-        }
-    }
-    closefrom(next);
 }
 
 static void serve(void *reporter) {
@@ -74,11 +83,14 @@ static void serve(void *reporter) {
 
 static _Noreturn void become_reporter(struct reporter *r) {
     int fds[] = {r->wake_fd, r->options->json_fd, spool_folder_fd()};
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_NAME, "hangdog-report");
+    if (r->options->decided->seccomp_filters >= 0) { /* else the call may be its end */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, "hangdog-report");
+    }
     be_dispensable();
     signal_state_ignore_all();
-    keep_open(fds, sizeof fds / sizeof fds[0]);
+    leave_standard_files();
+    close_all_but(fds, sizeof fds / sizeof fds[0]);
     if (getppid() == r->runner) {
         output_share(&r->shared->output);
         on_a_deep_stack(serve, r);
