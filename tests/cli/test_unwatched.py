@@ -2,6 +2,7 @@
 """Programs that cannot be watched: each is told in one line, and runs as it would alone; and those which look like it
 and can."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -100,8 +101,10 @@ class Files(Case):
     def test_programs_of_another_kind_of_processor(self):
         source = "void _start(void) { __asm__ volatile(\"mov $1, %eax; mov $5, %ebx; int $0x80\"); }"
         path = compiled(self.folder / "small", source, "-m32", "-nostdlib", "-static", "-fno-pic", "-O1")
-        alone = subprocess.run([path], check=False).returncode if path else None
-        if alone == 5:  # this kernel runs them
+        alone = None
+        with contextlib.suppress(OSError):  # Exec format error: this kernel does not run them
+            alone = subprocess.run([path], check=False).returncode if path else None
+        if alone == 5:
             self.assert_unwatched(self.run_program(path), "32-bit", status=5)
         with open("/bin/true", "rb") as true:
             head = bytearray(true.read())
