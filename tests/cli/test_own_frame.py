@@ -58,6 +58,18 @@ class Scripts(unittest.TestCase):
         frames[2]["file"] = "/usr/libexec/app/a.py"
         self.assertEqual("g", own(*frames))
 
+    def test_a_package_and_a_languages_library_are_not_own_code_below_any_prefix(self):
+        for file in ("/home/u/.pyenv/versions/3.11.4/lib/python3.11/subprocess.py", "/opt/venv/lib/python3.12/site-packages/x/y.py",
+                     "/srv/dist-packages/x.py", "/srv/app/node_modules/express/router.js", "node:child_process", "<frozen importlib>"):
+            self.assertEqual("tick", own(POLL, python("run", file), python("tick", "/srv/app/a.py")), file)
+        for file in "/srv/lib/pythonic/a.py", "<string>", "<stdin>", "/srv/app/node/a.js":
+            self.assertEqual("run", own(POLL, python("run", file), python("tick", "/srv/app/a.py")), file)
+
+    def test_a_comprehension_is_a_part_of_its_function(self):
+        parts = [python("resize.<locals>.<genexpr>", "/srv/a.py"), python("resize", "/srv/a.py"), python("main", "/srv/a.py")]
+        self.assertEqual("resize", own(POLL, *parts))
+        self.assertEqual("resize.<locals>.<genexpr>", own(POLL, parts[0]))  # where nothing else is own
+
     def test_what_a_perf_map_names_stands_before_the_runtime_that_made_it(self):
         main = {"module": PROGRAM, "function": "main"}
         made = {"function": "void [App] Foo::Bar()"}
