@@ -87,11 +87,11 @@ class Loop(SideBySide):
         """It is not exported: only the file's full table of symbols has it."""
         program, hangs = self.hangs([WAITS, PLAN], "waits:wait_for_events")
         self.assert_lengths([8], hangs)
-        self.assertIn("ask_somebody", self.functions(hangs[0][1]))
+        self.assertIn("send_request", self.functions(hangs[0][1]))
         self.assertEqual((3, "done\n"), (program.process.returncode, program.output))
 
     def beside_another_one_turns_it_round(self):
-        _, hangs = self.hangs([WAITS, PLAN], "waits:ask_somebody")
+        _, hangs = self.hangs([WAITS, PLAN], "waits:send_request")
         self.assert_lengths([10, 10], hangs)
         self.assertIn("wait_for_events", self.functions(hangs[0][1]))
 

@@ -144,7 +144,7 @@ class Threads(SideBySide):
         self.assert_about(800, hangs[0])
         self.assertIn("block", hot_functions(symbolicated(program, hangs[0])))
         self.assert_about(900, hangs[1])
-        self.assertIn("ask_somebody", hot_functions(symbolicated(program, hangs[1])))
+        self.assertIn("send_request", hot_functions(symbolicated(program, hangs[1])))
         self.assertIn("thread worker", program.errors)
 
     def beside_several_and_the_main_thread(self):
@@ -229,7 +229,7 @@ class Threads(SideBySide):
 
     def beside_a_loop_is_chosen_for_each(self):
         """With --loop it is every thread's."""
-        program = self.start([WAITS, "w30", "one:a3 a3 w8 a3"], ["--thread", "one", "--loop", "waits:ask_somebody"])
+        program = self.start([WAITS, "w30", "one:a3 a3 w8 a3"], ["--thread", "one", "--loop", "waits:send_request"])
         self.assertEqual(3, program.wait())
         (hang,) = [r for r in program.reports("hang") if r["loop"]["name"] == "one"]
         self.assert_about(800, hang)
