@@ -119,7 +119,8 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     static const char *const of_loops[] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]",
                                            "anon_inode:inotify", "anon_inode:[io_uring]"};
     char link[64];
-    if (!link_of(proc_fd, tid, fd, link, sizeof link)) {
+    /* nothing waits for /dev/null: the number was another file's */
+    if (!link_of(proc_fd, tid, fd, link, sizeof link) || strcmp(link, "/dev/null") == 0) {
         return HD_KIND_GONE;
     }
     for (unsigned i = 0; i < sizeof of_loops / sizeof of_loops[0]; i++) {

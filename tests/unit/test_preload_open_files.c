@@ -150,12 +150,23 @@ static void closed_descriptors_are_nothing_that_a_loop_waits_for(void **state) {
     assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
 }
 
+/* bash reads a pipe by the number of its standard input, and has that back when the worker comes late. */
+static void a_number_that_is_dev_null_by_now_says_nothing_for_a_loop(void **state) {
+    (void)state;
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(null >= 0);
+    struct hd_wait_objects waits = {.fds = 1, .fd = {null}};
+    assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
+    close(null);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, start, end)
     const struct CMUnitTest tests[] = {
         CASE(its_number_names_the_terminal),
         CASE(the_terminal_of_the_process_is_one_object_by_both_names),
         CASE(closed_descriptors_are_nothing_that_a_loop_waits_for),
+        CASE(a_number_that_is_dev_null_by_now_says_nothing_for_a_loop),
     };
     return cmocka_run_group_tests_name("objects", tests, NULL, NULL);
 }
