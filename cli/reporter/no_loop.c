@@ -79,7 +79,7 @@ static void put_spent(char *to, size_t size, const struct main_thread *t) {
                                       [MAIN_THREAD_CHILD] = "waiting for a child",
                                       [MAIN_THREAD_LOCK] = "waiting for another thread",
                                       [MAIN_THREAD_SLEPT] = "sleeping",
-                                      [MAIN_THREAD_LOOP] = "in " CALLS,
+                                      [MAIN_THREAD_LOOP] = ("in " CALLS),
                                       [MAIN_THREAD_INPUT] = "waiting for input",
                                       [MAIN_THREAD_OTHER] = "in other system calls"};
     enum main_thread_state most = main_thread_most(t);
