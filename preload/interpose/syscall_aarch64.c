@@ -2,6 +2,7 @@
  *
  * `syscall` on arm64: all its arguments are in registers.
  */
+#include <stddef.h>
 #include <sys/syscall.h>
 
 #include "preload/interpose/real.h"
