@@ -113,8 +113,9 @@ class Folder(Screens):
         return screen(["hangdog", *argv], cwd=self.folder, env=self.env, **more)
 
     def hang(self, *program, **more):
-        """The screen of `hangdog run`, without the line that sums up the run."""
-        return re.sub(r"(?ms)^hangdog: \S+ ran for .*", "", self.seen("run", "--", *program, **more))
+        """The screen of `hangdog run`, without the line of its start and the one that sums up the run."""
+        text = re.sub(r"(?ms)^hangdog: \S+ ran for .*", "", self.seen("run", "--", *program, **more))
+        return re.sub(r"\Ahangdog: watching the loop of .*\n(  .*\n)*", "", text)
 
 
 class AsItEnds(Folder):
