@@ -25,6 +25,7 @@
 
 #define ABANDONED_NS (5 * HD_NS_PER_S) /* that a filter waits for */
 #define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
+#define ABANDONED_MAX (2 * STARTS_MAX) /* a monitor and a worker each */
 
 enum phase {
     NOT_OURS,
@@ -41,8 +42,8 @@ static struct {
     _Atomic uint32_t phase;
     unsigned starts;
     int securebits;
-    uint64_t root[2];          /* device and inode of what was / at first */
-    int abandoned[STARTS_MAX]; /* workers that a stop left at a disk */
+    uint64_t root[2];             /* device and inode of what was / at first */
+    int abandoned[ABANDONED_MAX]; /* threads that a stop left: at a disk, or about to be gone */
     unsigned abandoned_count;
     _Atomic bool filtered;
     struct hd_wait_table *waits; /* the main thread's, while it is watched */
@@ -123,15 +124,20 @@ static bool has_the_same_root(void) {
     return self.root[0] == st.st_dev && self.root[1] == st.st_ino;
 }
 
-/* The worker, if it is still there afterwards, ends when its disk answers. */
+static void add_abandoned(int tid) {
+    if (tid != 0 && self.abandoned_count < ABANDONED_MAX && hd_os.signal_thread(self.pid, tid, 0, 0) == 0) {
+        self.abandoned[self.abandoned_count++] = tid;
+    }
+}
+
+/* A worker at a disk ends when that answers. The kernel counts a joined thread for an instant. */
 static void stop(void) {
     const struct hd_run *run = hd_run_current();
+    int monitor = run != NULL ? atomic_load(&run->channel.tid) : 0;
     int worker = run != NULL ? atomic_load(&run->channel.worker_tid) : 0;
     hd_instance_stop();
-    if (worker != 0 && self.abandoned_count < STARTS_MAX &&
-        hd_os.signal_thread(self.pid, worker, 0, 0) == 0) {
-        self.abandoned[self.abandoned_count++] = worker;
-    }
+    add_abandoned(monitor);
+    add_abandoned(worker);
 }
 
 /* The calling thread is the main thread. */
@@ -351,7 +357,7 @@ void hd_attach_end_watch(enum hd_unwatched why) {
 }
 
 /* A worker that was too busy to end in time comes to its end; one at a disk does not. */
-static void wait_for_abandoned(void) {
+void hd_attach_wait_for_abandoned(void) {
     uint64_t until_ns = hd_os_now_ns() + ABANDONED_NS;
     while (hd_attach_has_abandoned() && hd_os_now_ns() < until_ns) {
         hd_os_nap(HD_NS_PER_MS);
@@ -368,7 +374,7 @@ void hd_attach_before_filter(void) {
             stop();
             hd_named_forget();
             self.waits->watch = NULL;
-            wait_for_abandoned();
+            hd_attach_wait_for_abandoned();
         }
         atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
     }

@@ -46,8 +46,10 @@ void hd_attach_after_id_change(void); /* afterwards */
 /* Ours have the caller's ids now. */
 void hd_attach_store_ids(void);
 
-/* A worker that a stop left at a disk that does not answer still is there. */
+/* A thread that a stop left is still there: at a disk that does not answer, or about to be gone. */
 bool hd_attach_has_abandoned(void);
+/* Waits until it is gone, for 5 s at most. */
+void hd_attach_wait_for_abandoned(void);
 
 /* The same for good, from any thread. */
 void hd_attach_end_watch(enum hd_unwatched why);

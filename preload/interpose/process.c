@@ -81,6 +81,9 @@ static long once_single_threaded(bool may_have_to_be, long call, long a, long b)
     int why = errno; /* EUSERS of namespaces of time */
     bool refused = may_have_to_be && result == -1 && (why == EINVAL || why == EUSERS);
     bool single_threaded = refused && hd_attach_end_threads();
+    if (single_threaded) {
+        hd_attach_wait_for_abandoned();
+    }
     errno = result == -1 ? why : errno;
     for (unsigned i = 0; single_threaded && result == -1 && errno == why && i < RETRIES; i++) {
         hd_os_nap(HD_NS_PER_MS / 5);
