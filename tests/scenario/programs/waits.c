@@ -3,7 +3,7 @@
  * Waits by poll, in functions and on threads that tests name: waits PLAN [NAME:PLAN]... The first plan is
  * the main thread's, each other one of a thread of that name, which its maker gives it once it waits. Steps,
  * divided by spaces, are a letter and tenths of a second: w: turns of wait_for_events of 0.1 s each; a: one
- * call of ask_somebody; q: so many calls of it, of 30 ms, from further down; s: sleeps; and nNAME: the thread
+ * call of send_request; q: so many calls of it, of 30 ms, from further down; s: sleeps; and nNAME: the thread
  * names itself.
  */
 #include <poll.h>
