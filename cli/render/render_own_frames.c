@@ -128,11 +128,13 @@ static int width_or_0(const char *text) {
     return text != NULL ? name_width(text) : 0;
 }
 
+/* Two spaces follow a text that is too long, too. Width 0: nothing follows. */
 static void put_padded(const struct page *p, const char *style, const char *text, int width) {
+    int left = width - width_or_0(text);
     fputs(style, p->out);
     sanitize_print(p->out, text);
     fputs(style[0] != 0 ? p->style.end : "", p->out);
-    fprintf(p->out, "%*s", width > width_or_0(text) ? width - width_or_0(text) : 0, "");
+    fprintf(p->out, "%*s", width == 0 ? 0 : left > 2 ? left : 2, "");
 }
 
 /* "  > lookup          lock.c:13   in pthread_mutex_lock" */

@@ -59,7 +59,7 @@ class ChangedFile(Command):
         report["duration_ns"] = int(seconds * 1e9)
         report["started_at"] = ran.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         file.write_text(json.dumps(report))
-        return run("show", file).stdout
+        return run("show", file, "--all-frames").stdout
 
     def test_it_names_nothing_that_ran_before_it_changed(self):
         program, other = self.path / "program", self.path / "other"
@@ -108,7 +108,7 @@ class ChangedFile(Command):
             while state() != "S":
                 time.sleep(0.01)
             done = run("show", *arguments)
-            self.assertIn("no ordinary file", done.stdout + done.stderr)
+            self.assertRegex(done.stdout + done.stderr, "no (ordinary|regular) file")
             self.assertEqual("S", state())
             writer.kill()
 
@@ -155,9 +155,9 @@ class ChangedFile(Command):
             shown = lambda: self.shown(program, address, datetime.datetime.now(datetime.timezone.utc))
             self.assertRegex(shown(), r"inner \(inlined\) +source.c:2 [^\n]*\n[^\n]* outer +source.c:5 ")
             split.unlink()
-            self.assertNotIn("inlined", shown())
+            self.assertNotIn("(inlined)", shown())
             os.mkfifo(split)
-            self.assertNotIn("inlined", shown())
+            self.assertNotIn("(inlined)", shown())
             split.unlink()
 
     def shown_described(self, *descriptions):
@@ -197,7 +197,7 @@ class ChangedFile(Command):
         symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
         for symbol, name in ("_ZZ4mainENKU\\w+", "main::{lambda(int)#1}::operator()(int) const"), ("_ZN3net5rerunEPVi", "run"):
             address = int(re.search(rf"(\w+) [tTwW] {symbol}\n", symbols)[1], 16)
-            self.assertRegex(self.shown(program, address, datetime.datetime.now(datetime.timezone.utc)), rf" % +{re.escape(name)} +\S+:\d")
+            self.assertRegex(self.shown(program, address, datetime.datetime.now(datetime.timezone.utc)), rf"% +{re.escape(name)} +\S+:\d")
 
     def test_what_is_inside_of_each_other_without_end_ends_nobody(self):
         """Rust's compiler makes a block of each variable."""
