@@ -277,10 +277,14 @@ void hd_recognise_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
     }
 }
 
-/* The turn that goes on is none once the program has left the loop. One that began after `now` is another. */
-static void excuse_turn(struct hd_wait_table *t, uint64_t now) {
+/* The turn that is running is none once the program has left the loop. One that began after `now` is another.
+ * At the end of the program closed descriptors say nothing: a hang may end by exit, which closes them. */
+static void excuse_turn(struct hd_wait_table *t, uint64_t now, bool ending) {
     struct hd_loop_view view;
     hd_loop_view(t->loop, &view);
+    if (ending && !t->recognition->rule.outside) {
+        return;
+    }
     if (hd_rule_is_over(&t->recognition->rule) && view.running && view.turn_ticks < now) {
         atomic_store_explicit(&t->loop->ignored_turn, view.turn_ticks, memory_order_relaxed);
     }
@@ -311,7 +315,7 @@ void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
         hd_recognise_note_gone(t, tools);
         hd_recognise_read_again(t, tools);
         update_rule(t, now_ns, now);
-        excuse_turn(t, now);
+        excuse_turn(t, now, tools->ending);
         if (is_idle(t->loop)) {
             hd_rule_waits_again(&g->rule, now_ns);
             atomic_store_explicit(&g->idle_order, order, memory_order_relaxed);
