@@ -52,8 +52,8 @@ int terminal_columns(int fd) {
 static bool is_utf8(void) {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (is_set(names[i])) {
-            const char *value = getenv(names[i]);
+        const char *value = getenv(names[i]);
+        if (value != NULL && is_set(names[i])) {
             return strcasestr(value, "utf-8") != NULL || strcasestr(value, "utf8") != NULL;
         }
     }

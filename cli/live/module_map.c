@@ -107,6 +107,7 @@ static int add(struct module_map *map, const struct line *l) {
         map->file = more;
         map->room = room;
     }
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is room for one more
     map->file[map->count++] = (struct mapped_file){.lo = l->lo,
                                                    .hi = l->hi,
                                                    .first_hi = l->hi,

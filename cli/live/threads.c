@@ -155,7 +155,7 @@ static void note_share(struct hd_thread_record *record, struct live_wait *w, con
 static int read_thread(struct reading *r, size_t i) {
     struct hd_thread_record *record = &r->t->record[i];
     struct live_wait *w = &r->t->wait[i];
-    struct hd_capture c;
+    struct hd_capture c = {.stack = NULL};
     int rc = capture(r, record->tid, &c);
     if (rc == -EAGAIN) {
         record->state = HD_RUN_RUNNING;
@@ -203,7 +203,7 @@ static int stop_threads(struct reading *r) {
     struct live_threads *t = r->t;
     int rc = 0;
     for (size_t i = 0; i < t->count && rc == 0; i++) {
-        struct hd_capture c;
+        struct hd_capture c = {.stack = NULL};
         uint64_t pause_ns;
         struct hd_thread_record *record = &t->record[i];
         if (record->error != EAGAIN) {

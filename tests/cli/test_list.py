@@ -6,7 +6,7 @@ import resource
 import subprocess
 import sys
 
-from support_run import main
+from support_run import RELEASE, main
 from test_cli import HANGDOG, Command, run
 
 REPORTS = 400
@@ -48,7 +48,7 @@ class ManyReports(Command):
               file=sys.stderr)
         self.assertEqual(REPORTS, len({line.split()[-1] for line in lines}))
         self.assertTrue(all("sleep" in line for line in lines), lines[0])
-        self.assertLess(with_names, 1.5)  # 0.5 s is the promise, on a machine that has nothing else to do
+        self.assertLess(with_names, 1.5 if RELEASE else 15)  # 0.5 s is the promise, on a machine that has nothing else to do
         # one look-up of each name for all reports costs some 30 ms; one for each report six times the bare list
         self.assertLess(with_names, 3 * bare + 0.1)
 
