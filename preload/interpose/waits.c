@@ -195,6 +195,7 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
 
 #define UNWRAP(...) __VA_ARGS__
 
+// NOLINTBEGIN(bugprone-macro-parentheses): ARGUMENTS brings its own
 /* Defines the interposer `name` of the real `member`. OF is what it waits for: both a hash_ and a set_.
  * Nearly every wait is the last one again and the loop's, so that comes first and needs no stack; any other
  * wait is `any_name`, which takes care of all. */
@@ -230,6 +231,7 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
         hd_wait_loop_end(hd_t, hd_id, hd_began);                                                 \
         return hd_result;                                                                        \
     }
+// NOLINTEND(bugprone-macro-parentheses)
 
 INTERPOSE(poll, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), of_poll(fds, n),
           timeout != 0)
