@@ -70,7 +70,7 @@ def resize_image(n):
     return sum(i * i for i in range(n))
 async def handle(what):
     if what == "cpu":
-        resize_image(10000000)
+        resize_image(16000000)
     else:
         subprocess.run(["sleep", "1"])
 async def main():
