@@ -228,7 +228,7 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
     /* the kernel had no room for what we sent with it (RLIMIT_SIGPENDING): the thread that is asked is meant
      */
     bool emptied = why->si_code == SI_USER && why->si_pid == 0;
-    bool ours = emptied || (why->si_code == SI_QUEUE && why->si_pid == (pid_t)hd_syscall0(SYS_getpid));
+    bool ours = emptied || (why->si_code == SI_QUEUE && why->si_pid == (pid_t)*hd_capture_alive);
 
     if (*hd_capture_alive == 0) {
         leave_to_child(signal);
