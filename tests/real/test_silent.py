@@ -24,9 +24,9 @@ from support_run import (HANGDOG, RELEASE, SANITIZER, children_of, environment, 
 NAMES = ["make", "gcc", "git", "ssh", "bash", "java", "sleeper", "sqlite", "tail"]
 if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a lock of setlocale's
     NAMES.append("curl")
-THRESHOLD_MS = 300 if RELEASE else 1500
+THRESHOLD_MS, SHOWN = (300, "300 ms") if RELEASE else (1500, "1.5 s")
 NO_LOOP = r": no event loop, so hangs could not be seen; the main thread .*$"
-TAIL = r": no hang of %d ms or more$" % THRESHOLD_MS  # it waits for inotify: a loop
+TAIL = r": no hang of %s or more$" % SHOWN  # it waits for inotify: a loop
 EVERY = None
 
 
@@ -255,7 +255,7 @@ class Shell(unittest.TestCase):
         hangs = self.hangs(terminal)
         self.assertEqual([], false_ones(hangs), shown)
         if not hangs:
-            self.assertRegex(shown, r"hangdog: %s ran for .*: .*no hang of %d ms or more" % (name, THRESHOLD_MS))
+            self.assertRegex(shown, r"hangdog: %s ran for .*: .*no hang of %s or more" % (name, SHOWN))
 
 
 def setUpModule():

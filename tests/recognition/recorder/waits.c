@@ -88,6 +88,7 @@ static void *look_up_of(const char *name, const void *caller) {
     return found;
 }
 
+// A parameter that initializes a member needs no parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define RECORD_LIBRARY(name, PARAMETERS, ARGUMENTS, letter, ns)                                  \
     EXPORT int name PARAMETERS;                                                                  \
     EXPORT int name PARAMETERS {                                                                 \
@@ -105,6 +106,7 @@ static void *look_up_of(const char *name, const void *caller) {
         hd_recorder_end(result);                                                                 \
         return result;                                                                           \
     }
+// NOLINTEND(bugprone-macro-parentheses)
 
 RECORD_LIBRARY(Tcl_WaitForEvent, (const long *time), (time), 'T',
                time == NULL ? -1 : time[0] * (int64_t)HD_NS_PER_S + time[1] * 1000)
