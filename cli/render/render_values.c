@@ -17,14 +17,19 @@
 #define NS_PER_MIN (60 * NS_PER_S)
 #define ID_END_CHARS 6
 
+/* How many units, rounded. A report may claim the longest duration: nothing is added to it. */
+static int64_t nearest(int64_t ns, int64_t unit) {
+    return ns / unit + (ns % unit >= unit / 2);
+}
+
 const char *render_duration(char text[RENDER_DURATION_BYTES], int64_t ns) {
-    if (ns >= 60 * NS_PER_MIN - NS_PER_S / 2)
-        snprintf(text, RENDER_DURATION_BYTES, "%" PRId64 " h %02" PRId64 " min",
-                 (ns + NS_PER_MIN / 2) / NS_PER_MIN / 60, (ns + NS_PER_MIN / 2) / NS_PER_MIN % 60);
-    else if (ns >= 100 * NS_PER_S - NS_PER_S / 20)
-        snprintf(text, RENDER_DURATION_BYTES, "%" PRId64 " min %02" PRId64 " s",
-                 (ns + NS_PER_S / 2) / NS_PER_S / 60, (ns + NS_PER_S / 2) / NS_PER_S % 60);
-    else if (ns >= 999500000)
+    if (ns >= 60 * NS_PER_MIN - NS_PER_S / 2) {
+        int64_t minutes = nearest(ns, NS_PER_MIN);
+        snprintf(text, RENDER_DURATION_BYTES, "%" PRId64 " h %02" PRId64 " min", minutes / 60, minutes % 60);
+    } else if (ns >= 100 * NS_PER_S - NS_PER_S / 20) {
+        int64_t seconds = nearest(ns, NS_PER_S);
+        snprintf(text, RENDER_DURATION_BYTES, "%" PRId64 " min %02" PRId64 " s", seconds / 60, seconds % 60);
+    } else if (ns >= 999500000)
         snprintf(text, RENDER_DURATION_BYTES, "%.1f s", (double)ns / 1e9);
     else if (ns >= 1000000)
         snprintf(text, RENDER_DURATION_BYTES, "%.0f ms", (double)ns / 1e6);

@@ -58,7 +58,7 @@ char *row_function(const json_t *summary) {
 }
 
 const char *row_span(char text[ROW_BYTES], int64_t ns) {
-    int64_t minutes = (ns + DURATION_MIN / 2) / DURATION_MIN;
+    int64_t minutes = ns / DURATION_MIN + (ns % DURATION_MIN >= DURATION_MIN / 2);
     if (ns < DURATION_MIN) {
         snprintf(text, ROW_BYTES, "%.*f s", ns < 10 * DURATION_S, (double)ns / DURATION_S);
     } else if (minutes < 60) {
