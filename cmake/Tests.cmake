@@ -57,6 +57,18 @@ set(slow_tests
   real-mixes real-no_loop real-servers real-sick real-silent real-toolkits real-unwind_steps
   scenario-library_disk scenario-library_excluded scenario-library_loops scenario-library_meant scenario-library_states)
 
+# Left out by scripts/run-tests under both sanitizers: they look at texts, at what is installed, or at objects that they compile
+# themselves with the release's flags. No line of the library runs in them that another test does not run.
+set(no_sanitizer_tests cli-installed cli-link_check cli-pages cli-readme)
+# Left out under the thread sanitizer: here the command reads a spool in one thread, and nothing can race. The address
+# sanitizer runs them. In cli-show_screen it would also show the sanitizer's own thread and its frame of each lock function.
+set(no_tsan_tests
+  cli-changed_file cli-cli cli-doctor cli-keep_names cli-list cli-own_frame cli-printed_report cli-program_files cli-run_screens
+  cli-schema cli-screen cli-show_screen cli-without_paths cli-words)
+if(HANGDOG_SANITIZER STREQUAL thread)
+  list(APPEND no_sanitizer_tests ${no_tsan_tests})
+endif()
+
 # hd_test(kind name timeout command...)
 function(hd_test kind name timeout)
   math(EXPR timeout "${timeout} * ${slower}")
@@ -69,6 +81,9 @@ function(hd_test kind name timeout)
     LABELS ${kind} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "${test_environment};${options}")
   if(${kind}-${name} IN_LIST slow_tests)
     set_property(TEST ${kind}-${name} APPEND PROPERTY LABELS slow)
+  endif()
+  if(HANGDOG_SANITIZER AND ${kind}-${name} IN_LIST no_sanitizer_tests)
+    set_property(TEST ${kind}-${name} APPEND PROPERTY LABELS no-sanitizer)
   endif()
   if(kind STREQUAL unit)
     list(APPEND beside_others ${kind}-${name})
