@@ -11,8 +11,11 @@ const char *help_words(char text[HELP_WORDS_BYTES], const struct command_option 
     if (o->letter != '\0') {
         snprintf(letter, sizeof letter, "-%c, ", o->letter);
     }
-    snprintf(text, HELP_WORDS_BYTES, "%s--%s%s%s", letter, o->name, o->value != NULL ? " " : "",
-             o->value != NULL ? o->value : "");
+    snprintf(text, HELP_WORDS_BYTES, "%s--%s%s%s%s", letter, o->name,
+             o->optional        ? "[="
+             : o->value != NULL ? " "
+                                : "",
+             o->value != NULL ? o->value : "", o->optional ? "]" : "");
     return text;
 }
 

@@ -211,6 +211,10 @@ static int take_text(const struct command *c, const struct given *g, const char 
 static int take(const struct command *c, const struct given *g) {
     const struct command_option *o = g->option;
     void *to = (char *)g->to + o->to;
+    if (o->optional && g->value == NULL) {
+        *(const char **)to = "";
+        return 0;
+    }
     if (o->kind != OPTION_FLAG && g->value[0] == '\0') {
         return options_wrong_use(c, "--%s '': want %s", o->name, o->value);
     }
@@ -261,7 +265,7 @@ static int take_long(const struct command *c, void *to, struct words *w, const c
     if (o->kind == OPTION_FLAG && equals != NULL) {
         return options_wrong_use(c, "'--%s' takes no value", o->name);
     }
-    if (o->kind != OPTION_FLAG && equals == NULL && (g.value = next_word(w)) == NULL) {
+    if (o->kind != OPTION_FLAG && !o->optional && equals == NULL && (g.value = next_word(w)) == NULL) {
         return options_wrong_use(c, "'--%s' lacks its value, %s", o->name, o->value);
     }
     return take(c, &g);

@@ -44,6 +44,7 @@ struct command_option {
     enum option_kind kind;
     size_t to;         /* offset in the command's options */
     const char *value; /* the help's word for it; NULL for a flag */
+    bool optional;     /* of a text: only "=VALUE" gives one, else it is empty */
     const char *help;  /* one line */
     const char *more;  /* of the man page: sentences after the help line, or NULL */
     const char *group; /* heading in the help; an option without one is in the group before it */

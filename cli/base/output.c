@@ -18,21 +18,23 @@ void output_share(struct output_state *shared) {
     state = shared;
 }
 
-bool output_has_space(void) {
-    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
-    return poll(&fd, 1, 0) != 0;
+static bool has_space(int fd) {
+    return poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 0) != 0;
 }
 
-static bool wait_for_room(void) {
+bool output_has_space(void) {
+    return has_space(STDERR_FILENO);
+}
+
+static bool wait_for_room(int fd) {
     static atomic_uint waited_s; /* in haste, for all that was written */
-    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
     while (waited_s < HASTE_S) {
-        if (poll(&fd, 1, 1000) != 0) {
+        if (poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 1000) != 0) {
             return true;
         }
         waited_s += atomic_load(&state->in_haste);
     }
-    return output_has_space();
+    return has_space(fd);
 }
 
 static size_t piece_of(const char *text, size_t bytes) {
@@ -45,22 +47,28 @@ static size_t piece_of(const char *text, size_t bytes) {
 }
 
 /* Pieces in haste: each one that the reader takes shows that it reads. */
-static void write_whole(const char *text, size_t bytes) {
+static int write_whole(int fd, const char *text, size_t bytes) {
     while (bytes > 0) {
-        ssize_t n = write(STDERR_FILENO, text, piece_of(text, bytes));
+        ssize_t n = write(fd, text, piece_of(text, bytes));
         if (n > 0) {
             text += n;
             bytes -= (size_t)n;
             atomic_store(&state->taken_ns, hd_os_now_ns());
-        } else if (n == 0 || (errno == EAGAIN ? !wait_for_room() : errno != EINTR)) {
-            return;
+        } else if (n == 0 || (errno == EAGAIN ? !wait_for_room(fd) : errno != EINTR)) {
+            return n == 0 ? EIO : errno;
         }
     }
+    return 0;
+}
+
+int output_write_to(int fd, const char *text, size_t bytes) {
+    atomic_store(&state->taken_ns, hd_os_now_ns());
+    atomic_store(&state->writing, true);
+    int error = write_whole(fd, text, bytes);
+    atomic_store(&state->writing, false);
+    return error;
 }
 
 void output_write(const char *text, size_t bytes) {
-    atomic_store(&state->taken_ns, hd_os_now_ns());
-    atomic_store(&state->writing, true);
-    write_whole(text, bytes);
-    atomic_store(&state->writing, false);
+    (void)output_write_to(STDERR_FILENO, text, bytes);
 }

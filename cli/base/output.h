@@ -24,6 +24,9 @@ void output_share(struct output_state *state);
  * the program does not come in between. */
 void output_write(const char *text, size_t bytes);
 
+/* The same to any descriptor. 0, or an errno value. */
+int output_write_to(int fd, const char *text, size_t bytes);
+
 /* Whether a line can be written without waiting for the reader. */
 bool output_has_space(void);
 

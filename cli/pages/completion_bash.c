@@ -68,7 +68,7 @@ static const char script[] =
     "    if [[ -n $program ]]; then\n"
     "        if ((COMP_CWORD == program)); then _hangdog_words program; else _hangdog_words file; fi\n"
     "    elif [[ -n $option ]]; then\n"
-    "        read -r kind words <<<\"$(_hangdog_value \"$command\" \"$option\")\"\n"
+    "        read -r kind words <<<\"$(_hangdog_value \"$command\" \"$option\"; _hangdog_value \"$command\" \"$option=\")\"\n"
     "        _hangdog_words \"$kind\" \"$words\"\n"
     "    elif [[ $cur == -* ]]; then\n"
     "        _hangdog_words words \"$(_hangdog_options \"$command\")\"\n"
@@ -108,7 +108,7 @@ static void put_values(FILE *out, const char *command, const struct command_opti
         if (o->kind == OPTION_FLAG) {
             continue;
         }
-        fprintf(out, "    %s/--%s", command, o->name);
+        fprintf(out, "    %s/--%s%s", command, o->name, o->optional ? "=" : "");
         if (o->letter != '\0') {
             fprintf(out, "|%s/-%c", command, o->letter);
         }

@@ -36,7 +36,7 @@ static void put_options(FILE *out, const char *condition, const struct command_o
             put_query(out, asks);
         } else if (o->completion == COMPLETE_FOLDER) {
             fputs(" -x -a '(__fish_complete_directories)'", out);
-        } else if (o->kind != OPTION_FLAG) {
+        } else if (o->kind != OPTION_FLAG && !o->optional) {
             fputs(o->completion == COMPLETE_FILE ? " -r" : " -x", out);
         }
         fputc('\n', out);

@@ -49,12 +49,13 @@ static void put_action(FILE *out, enum completion what, const char *words) {
 static void put_option(FILE *out, const struct command_option *o, const char *dashes, const char *name) {
     fprintf(out, "            '%s%s%s%s[", o->kind == OPTION_LIST ? "*" : "", dashes, name,
             o->kind == OPTION_FLAG ? ""
+            : o->optional          ? "=-"
             : dashes[1] == '-'     ? "="
                                    : "+");
     put(out, o->help);
     fputc(']', out);
     if (o->kind != OPTION_FLAG) {
-        fputc(':', out);
+        fputs(o->optional ? "::" : ":", out);
         put(out, o->value);
         fputc(':', out);
         put_action(out, o->completion, o->words);

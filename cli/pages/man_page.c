@@ -78,8 +78,9 @@ static void write_option(FILE *out, const struct command_option *o) {
     snprintf(name, sizeof name, "--%s", o->name);
     put(out, 'B', name);
     if (o->value != NULL) {
-        fputc(' ', out);
+        fputs(o->optional ? "[=" : " ", out);
         put(out, 'I', o->value);
+        fputs(o->optional ? "]" : "", out);
     }
     fputc('\n', out);
     roff_sentence(out, o->help);

@@ -27,7 +27,8 @@ static const char *text_of(const json_t *object, const char *key) {
 
 json_t *report_lines_name(struct reporter *r, json_t *report, const char *path) {
     json_t *notes = NULL;
-    if (!r->names || r->options->quiet) {
+    bool json = r->options->json || r->options->json_fd >= 0;
+    if (!r->names || (r->options->quiet && r->options->json_fd < 0)) {
         return NULL;
     }
     memory_keep_to_room(); /* the program's use of it grows */
@@ -38,7 +39,7 @@ json_t *report_lines_name(struct reporter *r, json_t *report, const char *path) 
         _exit(EXIT_FAILURE);
     }
     report_symbolicate(report, r->symbolizer, path != NULL ? report_owner(path) : geteuid(),
-                       r->options->json ? REPORT_ALL : REPORT_TREE, &notes);
+                       json ? REPORT_ALL : REPORT_TREE, &notes);
     void *volatile space = malloc(SPACE_BYTES); /* without it the text would be cut */
     if (space == NULL) {
         _exit(EXIT_FAILURE);
@@ -104,7 +105,7 @@ char *report_lines_ended(struct reporter *r, const json_t *report, const json_t 
     } else {
         put_whole(r, out, report, notes);
     }
-    if (!r->names && r->options->json_fd < 0 && strcmp(text_of(report, "kind"), "session") != 0) {
+    if (!r->names && strcmp(text_of(report, "kind"), "session") != 0) {
         fprintf(out, "hangdog: names missing: %s", r->why);
         if (!r->options->not_kept) {
             fputs("; later: ", out);

@@ -16,6 +16,7 @@
 #include "cli/base/spool_folder.h"
 #include "cli/reader/report_load.h"
 #include "cli/render/render.h"
+#include "cli/reporter/json_file.h"
 #include "cli/reporter/loop_line.h"
 #include "cli/reporter/pending_text.h"
 #include "cli/reporter/report_lines.h"
@@ -161,14 +162,6 @@ static void count_hang(struct reporter *r, const json_t *report, const char *fun
     *row = hang_table_add(&r->shared->table, &hang);
 }
 
-static void print_json(struct reporter *r, const char *text, size_t bytes) {
-    if (r->options->json_fd < 0) {
-        pending_text_add(r, text, bytes);
-    } else if (write(r->options->json_fd, text, bytes) != (ssize_t)bytes) {
-        r->unprinted++;
-    }
-}
-
 /* Ends the process where there is no memory for names: the next reporter does without. */
 static void print_ended(struct reporter *r, json_t *report, bool session) {
     char path[4096];
@@ -181,18 +174,18 @@ static void print_ended(struct reporter *r, json_t *report, bool session) {
         count_hang(r, report, function, hd_os_now_ns(), &row);
     }
     bool repeat = row != NULL && row->count > 1 && json_object_get(report, "repeat_of") != NULL;
-    bool silent = r->options->quiet || (repeat && !r->options->json && !hang_row_is_due(row));
+    bool silent = r->options->quiet || (session && !r->options->json) ||
+                  (repeat && !r->options->json && !hang_row_is_due(row));
     char *text = silent ? strdup("") : report_lines_ended(r, report, notes, repeat ? row : NULL, &bytes);
     if (text == NULL && r->names) {
         _exit(EXIT_FAILURE);
     }
     if (text == NULL) {
         r->unprinted++;
-    } else if (r->options->json) {
-        print_json(r, text, bytes);
     } else {
         pending_text_add(r, text, bytes);
     }
+    json_file_add(r, report);
     free(function);
     free(text);
     json_decref(notes);
@@ -203,7 +196,7 @@ static void on_ended(struct reporter *r, struct printed_report *p, json_t *repor
     p->ended = true;
     p->due_ns = 0;
     if (session) {
-        atomic_store(&r->shared->session_printed, !r->options->quiet);
+        atomic_store(&r->shared->session_printed, r->options->json && !r->options->quiet);
     } else {
         run_command(r, p);
     }
@@ -211,7 +204,7 @@ static void on_ended(struct reporter *r, struct printed_report *p, json_t *repor
 
 static void handle_report(struct reporter *r, json_t *report, const char *id) {
     bool session = strcmp(text_of(report, "kind"), "session") == 0;
-    if (!is_of_this_run(r, report) || (session && !r->options->json)) {
+    if (!is_of_this_run(r, report) || (session && !r->options->json && r->options->json_fd < 0)) {
         return;
     }
     struct printed_report *p = printed_add(&r->shared->printed, id);

@@ -21,9 +21,11 @@ struct reporter_options {
     pid_t pid;                         /* of that program */
     const struct text_list *threads;
     int64_t threshold_ns;
-    bool json, quiet, follow;
+    bool json; /* reports go to stderr as JSON, not as text */
+    bool quiet, follow;
     bool not_kept;                           /* the spool goes with the run */
-    int json_fd;                             /* of --json=FILE; -1: stderr */
+    const char *json_file;                   /* of --json=FILE, else NULL */
+    int json_fd;                             /* that file, or -1 */
     const struct hd_record_options *decided; /* the runner's own copy */
     struct hd_record *records;               /* shared with the program, which can write all of it */
 };
@@ -43,6 +45,8 @@ struct reporter {
     struct symbolizer *symbolizer; /* made when it is first needed */
     bool colour, on_terminal;      /* of stderr */
     unsigned unprinted;            /* hangs, for want of memory */
+    unsigned unwritten;            /* reports that are not in the file of --json */
+    int json_error;                /* why, an errno value */
     char *pending;                 /* text, while the program draws on the screen; NULL: none */
     size_t pending_bytes;
     uint64_t loop_due_ns; /* when to look again for the loop, 0: never */

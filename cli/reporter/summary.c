@@ -12,6 +12,7 @@
 #include "cli/base/shell_quote.h"
 #include "cli/render/render.h"
 #include "cli/reporter/end_table.h"
+#include "cli/reporter/json_file.h"
 #include "cli/reporter/no_loop.h"
 #include "cli/settle/liveness.h"
 #include "report/spool.h"
@@ -98,6 +99,7 @@ static void print_missing_threads(const struct reporter *r) {
 }
 
 static void print_missing(const struct reporter *r) {
+    json_file_print_missing(r);
     struct hd_record *c = r->records;
     unsigned long long failed = atomic_load(&c->spool_failed), dropped = atomic_load(&c->reports_dropped);
     unsigned long long all = atomic_load(&c->hangs) + 1; /* the session's too */

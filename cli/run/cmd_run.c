@@ -12,6 +12,7 @@
 #include "cli/base/shell_quote.h"
 #include "cli/base/signal_state.h"
 #include "cli/commands.h"
+#include "cli/reporter/json_file.h"
 #include "cli/reporter/reporter_process.h"
 #include "cli/run/exec_mode.h"
 #include "cli/run/preload_list.h"
@@ -121,11 +122,12 @@ static void choose_reporting(struct watched *w, const char *spool) {
                                             .pid = w->runner.run.child,
                                             .threads = &o->threads,
                                             .threshold_ns = o->threshold_ns,
-                                            .json = o->json,
+                                            .json = o->json != NULL && o->json[0] == '\0',
                                             .quiet = o->quiet,
                                             .follow = o->follow,
                                             .not_kept = w->spare != NULL,
-                                            .json_fd = -1,
+                                            .json_file = o->json,
+                                            .json_fd = o->json_fd,
                                             .decided = &w->runner.decided,
                                             .records = w->runner.run.record};
 }
@@ -198,6 +200,10 @@ int cmd_run(int argc, char **argv) {
         return rc;
     }
     signal_state_save();
+    if (!json_file_open(o.json, &o.json_fd, &why)) {
+        error_print(&why);
+        return EXIT_BEFORE_START;
+    }
     const char *deadly = seccomp_deadly_call(o.exec);
     if (deadly != NULL) {
         error_set(&why, "its seccomp filter kills on %s", deadly);

@@ -59,14 +59,17 @@ static const struct command_option run_options[] = {
          "Each child has reports of its own, whether the program forks it or starts another program in it. "
          "Hangdog names the children that still run when the program has ended, and keeps their reports."},
     {.name = "json",
-     .kind = OPTION_FLAG,
+     .kind = OPTION_TEXT,
      TO(json),
+     .value = "FILE",
+     .optional = true,
+     .completion = COMPLETE_FILE,
      .group = "Reports",
-     .help = "print each report as a line of JSON",
+     .help = "each report as a line of JSON, on stderr or in FILE",
      .more =
-         "The lines are on standard error, between the program's own, and start with "
-         "{\"format\":\"hangdog-report/1\". All else that Hangdog prints starts with \"hangdog: \". For a stream "
-         "of its own: --on-hang 'cat \"$1\" >>FILE'."},
+         "Hangdog empties FILE at the start, and prints its text as ever. Without FILE the lines take the place of "
+         "the text on standard error. The last one is the report of the session. They start with {\"format\":\"hangdog-report/1\", and all else that Hangdog "
+         "prints starts with \"hangdog: \"."},
     {.name = "name",
      .kind = OPTION_TEXT,
      TO(name),
@@ -183,9 +186,12 @@ static int check(const struct run_options *o) {
                                  "--loop '%.300s': want MODULE or MODULE:FUNCTION, at most %d bytes", o->loop,
                                  HD_RECORD_STRING - 1);
     }
-    if (o->exec && (o->json || o->on_hang != NULL)) {
+    if (o->json != NULL && strcmp(o->json, "-") == 0) {
+        return options_wrong_use(&command_run, "--json '-': want a file; standard output is the program's");
+    }
+    if (o->exec && (o->json != NULL || o->on_hang != NULL)) {
         return options_wrong_use(&command_run, "--exec and --%s exclude each other",
-                                 o->json ? "json" : "on-hang");
+                                 o->json != NULL ? "json" : "on-hang");
     }
     for (size_t i = 0; i < o->threads.count; i++) {
         if (strlen(o->threads.text[i]) >= HD_THREAD_NAME_BYTES) {

@@ -16,7 +16,9 @@ struct run_options {
     const char *on_hang;
     const char *loop;         /* MODULE[:FUNCTION], NULL: it is recognised */
     struct text_list threads; /* by name, beside the main one */
-    bool json, quiet, exec;
+    const char *json;         /* FILE; empty: standard error; NULL: none */
+    int json_fd;              /* FILE, once it is open, or -1 */
+    bool quiet, exec;
     bool follow; /* children too */
     bool without_paths;
     bool crash;

@@ -143,6 +143,8 @@ class Usage(Command):
             (["run", "-t2h", "true"], ["--threshold '2h': want 10ms to 1h, as 2s"]),
             (["run", "--interval", "2s", "true"], ["--interval '2s': want 1ms to 1s, as 20ms"]),
             (["run", "--exec", "--json", "true"], ["--exec and --json exclude each other"]),
+            (["run", "--json=", "true"], ["--json '': want FILE"]),
+            (["run", "--json=-", "true"], ["--json '-': want a file; standard output is the program's"]),
             (["run", "--reports-per-day", "0", "true"], ["--reports-per-day '0': want a number from 1 to 1000000"]),
             (["list", "--bogus"], ["unknown option '--bogus'", "; try: ", "hangdog list --help\n"]),
         ):
@@ -150,6 +152,13 @@ class Usage(Command):
                 if not any("did you mean" in word for word in words):
                     words = [*words, "; try: ", " --help\n"]
                 self.assert_error(run(*arguments), *words, status=125 if arguments[0] == "run" else 2)
+
+    def test_a_file_that_cannot_be_opened_ends_a_run_before_its_start(self):
+        made = self.path / "made"
+        done = run("run", "--json=%s/no/such" % self.path, "touch", made)
+        self.assertEqual((125, "", "hangdog: cannot open '%s/no/such': No such file or directory\n" % self.path),
+                         (done.returncode, done.stdout, done.stderr))
+        self.assertFalse(made.exists())
 
     def test_options_before_the_command_are_the_commands(self):
         self.write("full")

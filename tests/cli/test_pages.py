@@ -67,7 +67,7 @@ class Pages(Command):
                     offered |= {"-" + name for name in re.findall(r" -s (\w)", line)}
             self.assertEqual(helped, offered, command)
             zsh = re.search(r"(?s)\n +%s\) _arguments -s -S (.*?) ;;" % command, ZSH.read_text(encoding="utf-8"))[1]
-            self.assertEqual(helped, set(re.findall(r"(?m)^ +'\*?(--?[a-zA-Z][a-z-]*)[=+]?\[", zsh)), command)
+            self.assertEqual(helped, set(re.findall(r"(?m)^ +'\*?(--?[a-zA-Z][a-z-]*)(?:=-?|\+)?\[", zsh)), command)
 
     @unittest.skipUnless(shutil.which("man"), "man-db is missing: scripts/install-dependencies test")
     def test_the_pages_of_hangdog_and_of_reports(self):
@@ -117,6 +117,8 @@ class Pages(Command):
                                                         for id, line in zip(ids[1::-1], offered[1:])], offered)
         self.assertEqual([ids[0][-6:]], self.bash("hangdog", "show", ids[0][-6:]))
         self.assertEqual(["a file"], self.bash("hangdog", "show", "a fi"))
+        self.assertEqual(["a file", "a folder"], sorted(self.bash("hangdog", "run", "--json", "=", "a")))
+        self.assertIn("tail", self.bash("hangdog", "run", "--json", "tai"))
         self.assertIn("tail", self.bash("hangdog", "run", "--", "tai"))
         self.assertIn("tail", self.bash("hangdog", "run", "-t", "2s", "tai"))
         self.assertEqual(["a file", "a folder"], sorted(self.bash("hangdog", "run", "--", "tail", "a")))

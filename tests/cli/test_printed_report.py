@@ -113,6 +113,37 @@ class Told(SideBySide):
         lines = [line for line in program.errors.splitlines() if line != "noise"]
         self.assertEqual(["hang", "hang", "session"], [json.loads(line)["kind"] for line in lines])
 
+    def beside_a_file_of_json_has_each_report_and_the_text_stays(self):
+        """The program has no descriptor of it. --quiet is for the text only."""
+        fds = "execprint(sorted(os.listdir('/proc/self/fd'), key=int))"
+        steps = [1.6, fds, "hang0.7", 0.5, "hang0.8", 0.5]
+        folder = self.make_folder()
+        pathlib.Path(folder, "out").write_text("old\n" * 9, encoding="ascii")
+        plain = self.start(loop(*steps))
+        quiet = self.start(loop(*steps), ["--json=out", "--quiet"], folder=folder)
+        both = self.start(loop(*steps), ["--json=out"])
+        for program in (plain, quiet, both):
+            self.assertEqual(0, program.wait(), program.errors)
+            self.assertEqual(plain.output, program.output)
+        self.assertEqual("", quiet.errors)
+        self.assertEqual((2, 2), (plain.errors.count("hangdog: hang of "), both.errors.count("hangdog: hang of ")), both.errors)
+        self.assertRegex(both.told[-1], ": 2 hangs, ")
+        for program in (quiet, both):
+            lines = pathlib.Path(program.folder, "out").read_text(encoding="utf-8").splitlines()
+            written = [json.loads(line) for line in lines]
+            self.assertEqual(["hang", "hang", "session"], [report["kind"] for report in written])
+            self.assertEqual({report["id"] for report in program.reports()}, {report["id"] for report in written})
+            self.assertIn("<module>", [frame.get("function") for frame in written[0]["hot_stack"]["frames"]])
+            for report in written:
+                self.assertEqual([], schema_errors(report))
+
+    def beside_a_file_of_json_that_is_full_is_said_once(self):
+        program = self.start(loop("serves", 1.6, "hang0.7", 0.5), ["--json=/dev/full"])
+        self.assertEqual(0, program.wait(), program.errors)
+        self.assertEqual(1, len(program.reports("hang")))
+        self.assertIn("hangdog: 2 reports are missing: cannot write '/dev/full': No space left on device", program.told)
+        self.assertIn(": 1 hang, ", program.told[-1])
+
     def beside_time_that_an_image_of_the_program_was_stopped_is_not_used(self):
         now = "execopen(%r, 'w').write(str(time.monotonic_ns()))"
         second = loop(now % "second", 1.6, now % "ready", 4)
