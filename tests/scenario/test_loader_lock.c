@@ -111,7 +111,7 @@ static void print_figures(const char *what, const struct figures *f) {
 }
 
 static void captures_a_running_thread_without_delay(void **state) {
-    struct live l = {0};
+    static struct live l; // its thread outlives a test that fails
     struct figures locked, open;
     (void)state;
     assert_true(live_start(&l, spin_and_measure));
@@ -128,12 +128,13 @@ static void captures_a_running_thread_without_delay(void **state) {
 }
 
 static void a_blocked_thread_is_captured_too(void **state) {
-    int fd = eventfd(0, EFD_CLOEXEC);
-    struct live l = {.arg = &fd};
+    static int fd;
+    static struct live l = {.arg = &fd};
     struct figures locked, open;
     struct hd_capture c;
     uint64_t one = 1;
     (void)state;
+    fd = eventfd(0, EFD_CLOEXEC);
     assert_true(live_start(&l, block));
     assert_true(live_capture_in(&l, SYS_read, &c));
     compare(&l, &locked, &open);
