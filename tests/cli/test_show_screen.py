@@ -158,7 +158,7 @@ class AsItEnds(Folder):
         text = self.hang("/usr/bin/node", self.script("app.js", NODE))
         shown = replaced(text)
         self.assertRegex(shown, r"\Ahangdog: hang of DURATION in loadTemplates \(app\.js:3\), node\[PID\], TIME\n"
-                                r"  why  waited for child PID \(\w+\) in \w+\n"
+                                r"  why  waited for child PID \(\w+\) in \w+(?: \(SHARE% of the time\))?\n"
                                 r"  > loadTemplates  app\.js:3  in child_process\.\w+\n")
 
     def test_a_deadlock_that_is_interrupted(self):
