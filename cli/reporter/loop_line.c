@@ -11,16 +11,20 @@
 
 #define LOOK_NS (200 * HD_NS_PER_MS)
 
+static void read_place(struct reporter *r, struct hd_record *c, bool with_names) {
+    if (with_names && r->names && r->symbolizer == NULL) {
+        r->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
+    }
+    loop_place_read(&r->shared->loop, r->options->pid, atomic_load(&c->loop_call_pc),
+                    atomic_load(&c->loop_caller_pc), with_names ? r->symbolizer : NULL);
+}
+
 /* "watching the loop of redis-server[8605]: epoll_wait in aeApiPoll" */
 static void print_loop(struct reporter *r, struct hd_record *c) {
     char text[512];
     size_t bytes;
-    if (r->names && r->symbolizer == NULL) {
-        r->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
-    }
-    struct loop_place *l = &r->shared->loop;
-    loop_place_read(l, r->options->pid, atomic_load(&c->loop_call_pc), atomic_load(&c->loop_caller_pc),
-                    r->symbolizer);
+    read_place(r, c, true);
+    const struct loop_place *l = &r->shared->loop;
     const char *place = l->function[0] != '\0' ? l->function : l->of_program ? "" : l->module;
     snprintf(text, sizeof text, "watching the loop of %.200s[%d]%s%s%s%s", r->options->name,
              (int)r->options->pid, place[0] != '\0' || l->call[0] != '\0' ? ": " : "", l->call,
@@ -42,7 +46,7 @@ uint64_t loop_line_print(struct reporter *r, uint64_t now_ns) {
         print_loop(r, c);
     } else if (!seen &&
                caller_pc != r->shared->loop.caller_pc) { /* for the summary: the program is gone then */
-        loop_place_read(&r->shared->loop, r->options->pid, 0, caller_pc, NULL);
+        read_place(r, c, r->options->loop != NULL);      /* a wrong function of --loop has a right one */
     }
     return !seen && r->on_terminal && wanted ? now_ns + LOOK_NS : UINT64_MAX;
 }

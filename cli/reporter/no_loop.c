@@ -102,14 +102,17 @@ static void put_reason(char *to, size_t size, const struct reporter *r) {
     char spent[256], waited[RENDER_DURATION_BYTES];
     unsigned long long waits = atomic_load(&r->records->waits);
     put_spent(spent, sizeof spent, &r->shared->main_thread);
+    if (waits != 0 && main_thread_most(&r->shared->main_thread) == MAIN_THREAD_LOOP) {
+        spent[0] = '\0'; /* the waits say it */
+    }
     if (waits == 0) {
         snprintf(to, size, "the main thread %s%snever called " CALLS, spent, spent[0] != '\0' ? " and " : "");
     } else {
         render_duration(waited, (int64_t)atomic_load(&r->records->waited_ns));
-        snprintf(to, size,
-                 "the main thread %s%swaited in " CALLS " %llu time%s, %s in all (a loop waits 3 times, "
-                 "100 ms, and more than in other calls)",
-                 spent, spent[0] != '\0' ? " and " : "", waits, cli_plural((int64_t)waits, "", "s"), waited);
+        snprintf(to, size, "the main thread %s%swaited in " CALLS " %llu time%s, %s in all%s", spent,
+                 spent[0] != '\0' ? " and " : "", waits, cli_plural((int64_t)waits, "", "s"), waited,
+                 r->options->loop == NULL ? " (a loop waits 3 times, 100 ms, and more than in other calls)"
+                                          : "");
     }
 }
 
@@ -154,6 +157,40 @@ void no_loop_print(const struct reporter *r, const char *ran) {
     add(&m, text, "");
     put_reason(reason, sizeof reason, r);
     add_remedies(&m, r, reason);
+    message_print(MESSAGE_WARNING, m.part, m.count);
+}
+
+/* ---- --loop ----------------------------------------------------------------------------------- */
+
+/* "; most of these waits came from wait_for_events in my-server"; empty: not known. */
+static void put_caller(char *to, size_t size, const struct loop_place *l) {
+    bool named = l->function[0] != '\0';
+    to[0] = '\0';
+    if (l->module[0] != '\0') {
+        snprintf(to, size, "; most of these waits came from %s%s%s:", named ? l->function : "",
+                 named ? " in " : "", l->module);
+    }
+}
+
+void no_loop_print_option(const struct reporter *r, const char *ran) {
+    struct remedies m = {.count = 0};
+    const struct loop_place *l = &r->shared->loop;
+    bool waited = atomic_load(&r->records->waits) != 0;
+    char text[TEXT_BYTES], reason[REASON_BYTES], caller[256], option[96];
+    main_thread_end(&r->shared->main_thread, r->shared->end.ended_ns);
+    snprintf(text, sizeof text,
+             "%.255s ran for %s: no wait came from %.255s (--loop), so hangs could not be seen",
+             r->options->name, ran, r->options->loop);
+    add(&m, text, "");
+    put_reason(reason, sizeof reason, r);
+    put_caller(caller, sizeof caller, l);
+    if (waited && caller[0] != '\0') {
+        snprintf(text, sizeof text, "%s%s", reason, caller);
+        put_loop_option(option, sizeof option, r);
+        add_run(&m, r, text, option);
+    } else {
+        add(&m, reason, "");
+    }
     message_print(MESSAGE_WARNING, m.part, m.count);
 }
 

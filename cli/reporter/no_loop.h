@@ -9,6 +9,8 @@
 
 /* No loop was seen. `ran`: for how long the program ran. */
 void no_loop_print(const struct reporter *r, const char *ran);
+/* --loop names no caller of a wait. */
+void no_loop_print_option(const struct reporter *r, const char *ran);
 /* One was seen that is not certain, and no hang is reported. */
 void no_loop_print_unsure(const struct reporter *r, const char *ran);
 

@@ -173,17 +173,6 @@ static void print_unwatched(const struct reporter *r, const char *ran, const cha
     message_print(MESSAGE_WARNING, &(struct message_part){text, NULL}, 1);
 }
 
-static void print_wrong_loop(const struct reporter *r, const char *ran) {
-    char text[1024], waited[RENDER_DURATION_BYTES];
-    unsigned long long waits = atomic_load(&r->records->waits);
-    snprintf(
-        text, sizeof text,
-        "%.255s ran for %s: --loop %.200s matched no wait (the main thread waited %llu time%s, %s in all)",
-        r->options->name, ran, r->options->loop, waits, cli_plural((int64_t)waits, "", "s"),
-        render_duration(waited, (int64_t)atomic_load(&r->records->waited_ns)));
-    message_print(MESSAGE_WARNING, &(struct message_part){text, NULL}, 1);
-}
-
 static void print_no_hang(const struct reporter *r, const char *ran) {
     char text[512], threshold[RENDER_DURATION_BYTES];
     snprintf(text, sizeof text, "%.255s ran for %s: no hang of %s or more", r->options->name, ran,
@@ -203,7 +192,7 @@ static void print_run(const struct reporter *r) {
     } else if (why != NULL) {
         print_unwatched(r, ran, why);
     } else if (seen == HD_RECORD_NO_LOOP && r->options->loop != NULL) {
-        print_wrong_loop(r, ran);
+        no_loop_print_option(r, ran);
     } else if (seen == HD_RECORD_NO_LOOP) {
         no_loop_print(r, ran);
     } else if (atomic_load(&c->hangs) != 0) {

@@ -105,7 +105,10 @@ class Loop(SideBySide):
         for choice in ("libnone", "waits:no_such", "wait", "libc.so.6:poll"):
             program, hangs = self.hangs([WAITS, "w4 a8 w2"], choice)
             self.assert_lengths([], hangs)
-            self.assertTrue(": --loop %s matched no wait (the main thread waited " % choice in program.told[-1], program.errors)
+            said = " ".join(program.errors.split())
+            self.assertIn(": no wait came from %s (--loop), so hangs could not be seen; the main thread " % choice, said)
+            self.assertRegex(said, r"waited in poll, select or epoll_wait \d+ times, 1\.\d s in all; most of these waits came from "
+                             r"wait_for_events in waits: \S+hangdog run --loop waits --spool \S+ -- \S+/waits 'w4 a8 w2'$")
 
     def beside_glib_its_callbacks_and_an_inner_loop(self):
         """What a callback waits for is none of the loop's, by whatever function; a loop that it runs is."""
