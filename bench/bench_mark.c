@@ -14,7 +14,7 @@
 
 #define MARKS 20000 /* a variant: some 0.2 ms */
 
-enum { LIMIT, CALLS, MARK, CLOCKS, VARIANTS };
+enum { LIMIT, CALLS, MARK, FRAME, CLOCKS, VARIANTS };
 
 static double limit(void *arg, unsigned repeats) {
     static _Atomic uint64_t word;
@@ -46,6 +46,16 @@ static double mark(void *arg, unsigned repeats) {
     return (double)(bench_now_ns() - from);
 }
 
+/* One call a frame, where a turn takes two marks. */
+static double frame(void *arg, unsigned repeats) {
+    hangdog_loop *loop = arg;
+    uint64_t from = bench_now_ns();
+    for (unsigned i = 0; i < repeats; i++) {
+        hangdog_frame(loop);
+    }
+    return (double)(bench_now_ns() - from);
+}
+
 static double clocks(void *arg, unsigned repeats) {
     struct timespec t;
     (void)arg;
@@ -59,7 +69,7 @@ static double clocks(void *arg, unsigned repeats) {
 
 int bench_mark(void) {
     static const bench_variant variants[VARIANTS] = {
-        [LIMIT] = limit, [CALLS] = calls, [MARK] = mark, [CLOCKS] = clocks};
+        [LIMIT] = limit, [CALLS] = calls, [MARK] = mark, [FRAME] = frame, [CLOCKS] = clocks};
     struct bench_rounds r = {.count = VARIANTS, .rounds = bench_options.fast ? 200 : 1000, .repeats = MARKS};
     char folder[BENCH_PATH];
     if (bench_folder_make(folder) != 0) {
@@ -72,6 +82,7 @@ int bench_mark(void) {
         bench_report("mark.ns", r.median[CALLS], "ns", target, r.median[CALLS] <= target, "two clock_gettime",
                      r.median[CLOCKS]);
         bench_report("mark.any", r.median[MARK], "ns", NAN, true, "two clock_gettime", r.median[CLOCKS]);
+        bench_report("mark.frame", r.median[FRAME], "ns", NAN, true, "two clock_gettime", r.median[CLOCKS]);
         bench_report("mark.limit", r.median[LIMIT], "ns", NAN, true, NULL, 0);
     }
     bench_rounds_free(&r);

@@ -50,6 +50,19 @@ static void keep_own(struct hd_record_options *to, const struct hd_record_option
     }
 }
 
+static void check_turns(struct hd_record *to) {
+    for (unsigned i = 0; i < HD_TURN_BUCKETS; i++) {
+        check_sum(&to->turn_histogram[i]);
+    }
+    check_sum(&to->frames);
+    check_sum(&to->frames_dropped);
+    check_sum(&to->frame_ns);
+    check_sum(&to->hitch_ns);
+    for (unsigned i = 0; i < HD_FRAME_BUCKETS; i++) {
+        check_sum(&to->frame_histogram[i]);
+    }
+}
+
 void record_copy(struct hd_record *to, const struct hd_record *from, const struct hd_record_options *decided,
                  bool first) {
     static const size_t sums[] = {offsetof(struct hd_record, superseded_ns),
@@ -103,9 +116,7 @@ void record_copy(struct hd_record *to, const struct hd_record *from, const struc
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
         check_sum((_Atomic uint64_t *)(void *)((char *)to + sums[i]));
     }
-    for (unsigned i = 0; i < HD_TURN_BUCKETS; i++) {
-        check_sum(&to->turn_histogram[i]);
-    }
+    check_turns(to);
     if (atomic_load(&to->spool_error) < 0 || atomic_load(&to->spool_error) > 4095) {
         atomic_store(&to->spool_error, 0);
     }

@@ -120,6 +120,12 @@ typedef struct hangdog_options {
      * handler already keeps it. The crash then happens as it would have, core dump included, up to 3 s later.
      */
     int crash;
+    /** Refreshes of the display in a second, 1 to 1000; default 60. A frame is late that takes half a refresh
+     * more than one. For hangdog_frame(). */
+    uint32_t display_hz;
+    /** A frame that takes so long has a report of the kind `frame-drop`, with its stack. Below the threshold
+     * of a hang; at 0 there are no such reports. */
+    uint64_t frame_drop_ns;
 } hangdog_options;
 
 /**
@@ -193,6 +199,20 @@ HANGDOG_API void hangdog_after_wait(hangdog_loop *loop);
 /** Takes the place of these two for a wait with zero timeout: a turn ends and the next starts. As
  * hangdog_mark(). */
 HANGDOG_API void hangdog_turn(hangdog_loop *loop);
+
+/**
+ * A frame was presented: for a game or an animation, whose loop calls this once a frame, right after it has
+ * presented the frame. A turn ends and the next starts, as with hangdog_turn(): a frame that takes longer
+ * than the threshold is a hang. A loop that draws no frame for a while (a paused game) calls hangdog_turn(),
+ * or marks its waits.
+ *
+ * The session report has the number of frames, frames per second, the histogram of their times, dropped
+ * frames (refreshes of the display without a new frame) and the hitch ratio: the time by which late frames
+ * were late, in ms a second. Marked waits are no frame time.
+ *
+ * As hangdog_mark(): on the loop's own thread, without a lock or a system call.
+ */
+HANGDOG_API void hangdog_frame(hangdog_loop *loop);
 
 /**
  * Announces a block that is meant (a modal system dialog, a long load). The turn ends, and there is no hang

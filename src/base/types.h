@@ -14,8 +14,9 @@
 #define HD_NS_PER_S 1000000000ULL
 
 #define HD_UUID_BYTES 16
-#define HD_TURN_BUCKETS 48 /* of the histogram of turns */
-#define HD_BUILD_ID_MAX 32 /* bytes */
+#define HD_TURN_BUCKETS 48  /* of the histogram of turns */
+#define HD_FRAME_BUCKETS 16 /* of the histogram of frames */
+#define HD_BUILD_ID_MAX 32  /* bytes */
 
 /* ---- registers ---------------------------------------------------------------------------- */
 

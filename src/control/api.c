@@ -90,8 +90,10 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     }
     s->interval_ns = given.interval_ns != 0 ? given.interval_ns : s->interval_ns;
     s->signal = given.signal != 0 ? given.signal : s->signal;
+    s->frame_period_ns = given.display_hz != 0 ? HD_NS_PER_S / given.display_hz : s->frame_period_ns;
+    s->frame_drop_ns = given.frame_drop_ns;
     if (s->interval_ns < HD_NS_PER_MS || s->interval_ns > HD_NS_PER_S ||
-        !hd_capture_signal_may_be(s->signal)) {
+        given.display_hz > HD_DISPLAY_HZ_MAX || !hd_capture_signal_may_be(s->signal)) {
         return -EINVAL;
     }
     for (unsigned i = 0; i < HANGDOG_STATES; i++) {

@@ -10,6 +10,7 @@
 
 #include "base/types.h"
 #include "hangdog/hangdog.h"
+#include "loop/frames.h"
 #include "os/os.h"
 #include "os/ticks.h"
 
@@ -62,6 +63,7 @@ struct hd_loop {
     _Atomic bool has_evidence;               /* not certain yet: a freeze is reported all the same */
     _Atomic bool sure;                       /* this is the program's loop beyond doubt */
     _Atomic int tid;
+    struct hd_frames frames;
 };
 
 /* The word's last three bits: hangdog_activity, renumbered so that one bit says running and nothing at all

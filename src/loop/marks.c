@@ -21,6 +21,13 @@ void hangdog_after_wait(hangdog_loop *loop) {
     }
 }
 
+void hangdog_frame(hangdog_loop *loop) {
+    if (loop != NULL) {
+        hd_loop_turn(loop_of(loop));
+        hd_frames_add(loop_of(loop), 0);
+    }
+}
+
 void hangdog_turn(hangdog_loop *loop) {
     if (loop != NULL) {
         hd_loop_turn(loop_of(loop));

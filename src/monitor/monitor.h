@@ -11,6 +11,7 @@
 
 struct hd_totals {
     uint64_t histogram[HD_TURN_HISTOGRAM], busy_ns, idle_ns;
+    uint64_t frames, frames_dropped, frame_ns, hitch_ns, frame_histogram[HD_FRAME_BUCKETS];
     struct hd_capture_cost cost;
 };
 

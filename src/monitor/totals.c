@@ -83,6 +83,16 @@ static void sum_up(struct hd_monitor *m, struct hd_watch *w, const struct counte
     *from = *from > stopped_ns ? *from - stopped_ns : 0;
 }
 
+static void add_frames(struct hd_totals *sum, const struct hd_frames *f) {
+    sum->frames += atomic_load_explicit(&f->presented, memory_order_relaxed);
+    sum->frames_dropped += atomic_load_explicit(&f->dropped, memory_order_relaxed);
+    sum->frame_ns += atomic_load_explicit(&f->time_ns, memory_order_relaxed);
+    sum->hitch_ns += atomic_load_explicit(&f->hitch_ns, memory_order_relaxed);
+    for (unsigned b = 0; b < HD_FRAME_BUCKETS; b++) {
+        sum->frame_histogram[b] += atomic_load_explicit(&f->histogram[b], memory_order_relaxed);
+    }
+}
+
 void hd_totals_add(struct hd_monitor *m, struct hd_totals *sum, struct hd_watch *w) {
     struct counted c;
     count(m, w, &c);
@@ -92,6 +102,7 @@ void hd_totals_add(struct hd_monitor *m, struct hd_totals *sum, struct hd_watch 
     }
     sum->busy_ns += w->look.busy_ns;
     sum->idle_ns += w->look.idle_ns;
+    add_frames(sum, &w->loop.frames);
     add_cost(&sum->cost, &(struct hd_capture_cost){.pause_max_ns = w->look.pause_max_ns});
     add_cost(&sum->cost, &w->look.target.cost);
 }
@@ -112,6 +123,16 @@ static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *co
     atomic_store_explicit(&r->cpu_ns, cpu_so_far(m), memory_order_relaxed);
 }
 
+static void publish_frames(struct hd_record *r, const struct hd_totals *sum) {
+    atomic_store_explicit(&r->frames, sum->frames, memory_order_relaxed);
+    atomic_store_explicit(&r->frames_dropped, sum->frames_dropped, memory_order_relaxed);
+    atomic_store_explicit(&r->frame_ns, sum->frame_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->hitch_ns, sum->hitch_ns, memory_order_relaxed);
+    for (unsigned b = 0; b < HD_FRAME_BUCKETS; b++) {
+        atomic_store_explicit(&r->frame_histogram[b], sum->frame_histogram[b], memory_order_relaxed);
+    }
+}
+
 void hd_totals_publish(struct hd_monitor *m) {
     struct hd_record *r = m->run->record;
     struct hd_totals sum = m->ended;
@@ -129,6 +150,7 @@ void hd_totals_publish(struct hd_monitor *m) {
     atomic_store_explicit(&r->busy_ns, sum.busy_ns, memory_order_relaxed);
     atomic_store_explicit(&r->idle_ns, sum.idle_ns, memory_order_relaxed);
     atomic_store_explicit(&r->alive_ns, hd_os_now_ns(), memory_order_relaxed);
+    publish_frames(r, &sum);
     publish_costs(m, &sum.cost);
 }
 

@@ -106,6 +106,7 @@ struct hd_record {
     _Atomic uint64_t idle_ns, busy_ns, launch_ns;
     _Atomic uint64_t foreground_ns, foreground_since_ns; /* as the program told; 0: it is not */
     _Atomic uint64_t turn_histogram[HD_TURN_BUCKETS];
+    _Atomic uint64_t frames, frames_dropped, frame_ns, hitch_ns, frame_histogram[HD_FRAME_BUCKETS];
     _Atomic uint64_t samples, signals, interrupted_syscalls, restarted_syscalls, pause_max_ns, pause_total_ns,
         cpu_ns, late_max_ns;
     _Atomic uint64_t spool_failed, reports_dropped, suppressed, suppressed_ns, suppressed_max_ns;

@@ -76,6 +76,7 @@ struct hd_session {
     uint64_t used_ns, foreground_ns, launch_ns, hangs, hang_ns, turns;
     uint64_t idle_ns, busy_ns; /* of all loops, whose times are summed up: they may be more than used_ns */
     uint64_t turn_histogram[HD_TURN_BUCKETS];
+    uint64_t frames, frames_dropped, frame_ns, hitch_ns, frame_histogram[HD_FRAME_BUCKETS];
     uint64_t reports_dropped;
     uint64_t withdrawn; /* hangs that turned out to be none; not among the others */
     uint64_t suppressed_count, suppressed_total_ns,

@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/frame_times.h"
+
 #if defined(__x86_64__)
 #define ARCH "x86_64"
 #elif defined(__aarch64__)
@@ -264,6 +266,36 @@ static void write_histogram(const struct hd_session *s, struct hd_json *j) {
     hd_json_end_array(j);
 }
 
+/* Buckets that no frame is in are left out; the last has no end. */
+static void write_frame_histogram(const struct hd_session *s, struct hd_json *j) {
+    hd_json_array(j, "frame_histogram");
+    for (uint32_t i = 0; i < HD_FRAME_BUCKETS; i++) {
+        if (s->frame_histogram[i] == 0)
+            continue;
+        hd_json_object(j, NULL);
+        if (i < HD_FRAME_BUCKETS - 1)
+            hd_json_u64(j, "below_ns", hd_frame_bound_us[i] * HD_NS_PER_US);
+        hd_json_u64(j, "count", s->frame_histogram[i]);
+        hd_json_end_object(j);
+    }
+    hd_json_end_array(j);
+}
+
+static void write_frames(const struct hd_session *s, struct hd_json *j) {
+    uint64_t timed = 0;
+    for (uint32_t i = 0; i < HD_FRAME_BUCKETS; i++)
+        timed += s->frame_histogram[i];
+    hd_json_u64(j, "frames_presented", s->frames);
+    hd_json_u64(j, "frames_dropped", s->frames_dropped);
+    hd_json_u64(j, "hitch_ns", s->hitch_ns);
+    hd_json_u64(j, "frame_ns", s->frame_ns);
+    if (s->frame_ns != 0) {
+        hd_json_fixed(j, "frames_per_second", (double)timed * 1e9 / (double)s->frame_ns, 2);
+        hd_json_fixed(j, "hitch_ratio", (double)s->hitch_ns * 1e3 / (double)s->frame_ns, 3);
+    }
+    write_frame_histogram(s, j);
+}
+
 static void write_session(const struct hd_session *s, struct hd_json *j) {
     hd_json_object(j, "session");
     hd_json_u64(j, "used_ns", s->used_ns);
@@ -275,6 +307,8 @@ static void write_session(const struct hd_session *s, struct hd_json *j) {
     hd_json_u64(j, "hang_ns", s->hang_ns);
     hd_json_u64(j, "turns", s->turns);
     write_histogram(s, j);
+    if (s->frames != 0)
+        write_frames(s, j);
     write_nonzero(j, "reports_dropped", s->reports_dropped);
     write_nonzero(j, "withdrawn", s->withdrawn);
     if (s->suppressed_count != 0) {

@@ -14,6 +14,8 @@ struct hd_turn;
 
 #define HD_SIGNAL 23 /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
 
+#define HD_DISPLAY_HZ_MAX 1000
+
 #define HD_LAUNCH_KNOWN_NS \
     (300 * HD_NS_PER_S) /* the library: a program whose loop is known later was not launching */
 
@@ -21,6 +23,8 @@ struct hd_settings {
     uint64_t interval_ns;
     uint64_t threshold_ns[HANGDOG_STATES];
     uint64_t threshold_max_ns; /* of any state and loop: who ends the program for a hang shall not be first */
+    uint64_t frame_period_ns;  /* of the display's refresh */
+    uint64_t frame_drop_ns;    /* a frame that takes so long has a report; 0: none has */
     uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
     int signal;
     bool crash;                /* crashes have a report */

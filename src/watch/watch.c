@@ -134,6 +134,7 @@ static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t thresho
     uint64_t rate = atomic_load_explicit(&r->clock.ns_per_tick_32, memory_order_relaxed);
     hd_loop_init(&w->loop, &r->channel.wake, hd_os.get_tid(), r->ticks_are_tsc, rate,
                  ticks - hd_clock_ratio_32(ago_ns, rate), true);
+    w->loop.frames.period_ns = r->settings.frame_period_ns;
     uint32_t use = HD_WATCH_NEW;
     atomic_store(&w->use, HD_WATCH_NEW);
     if (atomic_load(&r->channel.closed) && atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_CLAIMED)) {

@@ -48,6 +48,7 @@ struct hd_turn *hd_turn_begin(struct hd_worker *k, const struct hd_message *msg)
             h->loop_name[i] = __atomic_load_n(&w->name[i], __ATOMIC_RELAXED);
         }
         uint64_t since_ns = atomic_load_explicit(&w->since_ns, memory_order_relaxed);
+        h->frames = atomic_load_explicit(&w->loop.frames.presented, memory_order_relaxed) != 0;
         h->unseen_ns = since_ns > msg->at_ns ? since_ns - msg->at_ns : 0;
         h->tree.time_ns = h->unseen_ns;
         hd_cause_add(

@@ -36,6 +36,7 @@ static void assert_checked(const struct hd_record *r, const struct hd_record_opt
     assert_true(r->loop_seen <= HD_RECORD_LOOP_CERTAIN && r->hang_open <= HD_RECORD_HANG_FATAL);
     assert_true(r->hangs <= INT64_MAX && r->open_duration_ns <= INT64_MAX &&
                 r->turn_histogram[3] <= INT64_MAX);
+    assert_true(r->frames <= INT64_MAX && r->frame_ns <= INT64_MAX && r->frame_histogram[2] <= INT64_MAX);
     assert_true(r->open_id[6] == 0 || (r->open_id[6] >> 4 == 7 && r->open_id[8] >> 6 == 2));
 }
 
