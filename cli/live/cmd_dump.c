@@ -61,6 +61,8 @@ const struct command command_dump = {
     .run = cmd_dump,
 };
 
+static const struct live_command dump_command = {"dump", "dump"};
+
 /* The process's index in argv, -1 with the exit status in *status. */
 static int parse_options(int argc, char **argv, struct options *o, int *status) {
     int first = options_parse(&command_dump, o, argc, argv, status);
@@ -97,7 +99,9 @@ static int dump(const struct live_process *p, const struct options *o) {
                     live_process_lives(p) ? strerror(-rc) : "it has just ended");
     } else {
         if (!o->no_symbols) {
-            live_report_symbolicate(report, &threads, &notes);
+            struct symbolizer *s = live_symbolizer(&threads, true);
+            live_report_symbolicate(report, &threads, s, &notes);
+            symbolizer_destroy(s);
         }
         live_report_add_waits(report, &threads);
         status = print(report, notes, o);
@@ -116,8 +120,8 @@ static int cmd_dump(int argc, char **argv) {
     if (which < 0) {
         return status;
     }
-    int pid = process_find(argv[which], &why);
-    if (pid <= 0 || live_process_open(pid, &process, &why) != 0) {
+    int pid = process_find(argv[which], &dump_command, &why);
+    if (pid <= 0 || live_process_open(pid, &dump_command, &process, &why) != 0) {
         return error_print(&why);
     }
     memory_keep_to_room(); /* it may stand in the program's own container */

@@ -29,28 +29,42 @@ static void put_stack(const struct dump_page *p, const json_t *stack) {
     *p->hidden += hidden;
 }
 
+void dump_text_stack(FILE *out, const json_t *report, const json_t *stack, const struct render_options *o,
+                     size_t *hidden) {
+    struct dump_page p = {
+        .page = {.out = out, .report = report, .options = o, .style = render_style(o->colour)},
+        .hidden = hidden};
+    put_stack(&p, stack);
+}
+
 /* ---- threads ---------------------------------------------------------------------------------- */
 
-/* "waits for 10.0.0.5:5432 in poll", "runs, 97% CPU". */
-static void put_state(const struct dump_page *p, const json_t *thread) {
+void dump_text_state(FILE *out, const json_t *thread, bool brief) {
     const char *state = value_text(thread, "state"), *error = value_text(thread, "error");
     const char *detail = value_text(json_object_get(thread, "cause"), "detail");
     const json_t *cpu = json_object_get(thread, "cpu_percent");
+    bool runs = cpu != NULL || (state != NULL && strcmp(state, "running") == 0);
     if (detail != NULL) {
-        sanitize_print(p->page.out, detail);
+        sanitize_print(out, detail);
+    } else if (brief && runs) {
+        fputs("runs", out);
     } else if (cpu != NULL) {
-        fprintf(p->page.out, "runs, %.0f%% CPU%s", json_number_value(cpu),
+        fprintf(out, "runs, %.0f%% CPU%s", json_number_value(cpu),
                 json_object_get(thread, "stack") != NULL ? "" : "; its stack: --running");
     } else if (state != NULL && strcmp(state, "stopped") == 0) {
-        fputs("is stopped", p->page.out);
+        fputs("is stopped", out);
     } else if (state != NULL && strcmp(state, "gone") == 0) {
-        fputs("has ended", p->page.out);
+        fputs("has ended", out);
     } else if (error != NULL) {
-        fputs("no stack: ", p->page.out);
-        sanitize_print(p->page.out, error);
+        fputs("no stack: ", out);
+        sanitize_print(out, error);
     } else {
-        sanitize_print(p->page.out, state);
+        sanitize_print(out, state);
     }
+}
+
+static void put_state(const struct dump_page *p, const json_t *thread) {
+    dump_text_state(p->page.out, thread, false);
 }
 
 /* Threads that do the same, at the same place. */
@@ -188,14 +202,26 @@ static void put_threads(const struct dump_page *p) {
     free(groups.item);
 }
 
-/* "deadlock: 8354 -> 8371 -> 8354". */
-static void put_ring(const struct dump_page *p, const json_t *ring) {
-    fprintf(p->page.out, "%sdeadlock: ", p->page.style.alarm);
-    for (size_t i = 0; i < json_array_size(ring); i++) {
-        fprintf(p->page.out, "%" JSON_INTEGER_FORMAT " -> ", json_integer_value(json_array_get(ring, i)));
+char *dump_text_ring(const json_t *ring) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL) {
+        return NULL;
     }
-    fprintf(p->page.out, "%" JSON_INTEGER_FORMAT "%s\n", json_integer_value(json_array_get(ring, 0)),
+    fputs("deadlock: ", out);
+    for (size_t i = 0; i < json_array_size(ring); i++) {
+        fprintf(out, "%" JSON_INTEGER_FORMAT " -> ", json_integer_value(json_array_get(ring, i)));
+    }
+    fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(json_array_get(ring, 0)));
+    return fclose(out) == 0 ? text : NULL;
+}
+
+static void put_ring(const struct dump_page *p, const json_t *ring) {
+    char *text = dump_text_ring(ring);
+    fprintf(p->page.out, "%s%s%s\n", p->page.style.alarm, text != NULL ? text : "deadlock",
             p->page.style.end);
+    free(text);
 }
 
 static void put_head(const struct dump_page *p, size_t threads) {

@@ -105,12 +105,15 @@ json_t *live_report(const struct live_threads *t) {
     return write_and_read(&r);
 }
 
-void live_report_symbolicate(json_t *report, const struct live_threads *t, json_t **notes) {
-    struct symbolizer *s = symbolizer_create(&(struct symbolizer_options){
-        .debuginfod = true, .open = module_file_open, .open_arg = (void *)(uintptr_t)t});
+struct symbolizer *live_symbolizer(const struct live_threads *t, bool debuginfod) {
+    return symbolizer_create(&(struct symbolizer_options){
+        .debuginfod = debuginfod, .open = module_file_open, .open_arg = (void *)(uintptr_t)t});
+}
+
+void live_report_symbolicate(json_t *report, const struct live_threads *t, struct symbolizer *s,
+                             json_t **notes) {
     if (s != NULL) {
         report_symbolicate(report, s, t->process->uid, REPORT_ALL, notes);
-        symbolizer_destroy(s);
     }
 }
 

@@ -8,13 +8,19 @@
 #include <jansson.h>
 
 #include "cli/live/threads.h"
+#include "symbolizer/symbolizer.h"
 
 /* NULL: there is no memory. */
 json_t *live_report(const struct live_threads *t);
 
+/* One for the files that the process has mapped; it may serve several reports. `debuginfod`: it asks servers,
+ * too. NULL: no memory. symbolizer_destroy it before the threads are freed. */
+struct symbolizer *live_symbolizer(const struct live_threads *t, bool debuginfod);
+
 /* Adds functions, files and lines, from the files that the process has mapped. `notes`: why some are missing;
  * json_decref it. */
-void live_report_symbolicate(json_t *report, const struct live_threads *t, json_t **notes);
+void live_report_symbolicate(json_t *report, const struct live_threads *t, struct symbolizer *s,
+                             json_t **notes);
 
 /* Then adds what each thread waits for, as its "cause", and the rings of threads that wait for each other's
  * locks, as "deadlocks". */

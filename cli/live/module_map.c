@@ -173,6 +173,28 @@ void module_map_free(struct module_map *map) {
     *map = (struct module_map){0};
 }
 
+static size_t next_module(const struct module_map *map, size_t i) {
+    while (i < map->count && (map->file[i].path[0] == '\0' || !map->file[i].is_code)) {
+        i++;
+    }
+    return i;
+}
+
+static bool is_same(const struct mapped_file *a, const struct mapped_file *b) {
+    return a->lo == b->lo && a->hi == b->hi && a->inode == b->inode && a->device_major == b->device_major &&
+           a->device_minor == b->device_minor && a->is_deleted == b->is_deleted &&
+           strcmp(a->path, b->path) == 0;
+}
+
+bool module_map_has_files_of(const struct module_map *map, const struct module_map *other) {
+    size_t i = next_module(map, 0), k = next_module(other, 0);
+    while (i < map->count && k < other->count && is_same(&map->file[i], &other->file[k])) {
+        i = next_module(map, i + 1);
+        k = next_module(other, k + 1);
+    }
+    return i == map->count && k == other->count && map->entry == other->entry;
+}
+
 const struct mapped_file *module_map_at(const struct module_map *map, uint64_t address) {
     size_t lo = 0, hi = map->count;
     while (lo < hi) {

@@ -31,6 +31,9 @@ struct module_map {
 int module_map_read(struct module_map *map, const struct live_process *p);
 void module_map_free(struct module_map *map);
 
+/* Both have the same modules at the same places. */
+bool module_map_has_files_of(const struct module_map *map, const struct module_map *other);
+
 /* The file that is mapped at an address, NULL: none. */
 const struct mapped_file *module_map_at(const struct module_map *map, uint64_t address);
 

@@ -62,24 +62,25 @@ static int yama_scope(void) {
 static void say_denied(const struct live_process *p, struct problem *why) {
     int scope = yama_scope();
     if (geteuid() != 0) {
-        error_set(why, "cannot dump process %d: %s", p->pid,
+        error_set(why, "cannot %s process %d: %s", p->command->verb, p->pid,
                   p->uid != geteuid() ? "it needs root or the same user"
                   : scope > 0         ? "kernel.yama.ptrace_scope allows only root"
                                       : "its memory is closed to its own user");
-        error_try(why, "sudo %s dump %d", shell_own_command(), p->pid);
+        error_try(why, "sudo %s %s %d", shell_own_command(), p->command->name, p->pid);
     } else if (scope == 3) {
-        error_set(why, "cannot dump process %d: kernel.yama.ptrace_scope is 3 until the next boot", p->pid);
+        error_set(why, "cannot %s process %d: kernel.yama.ptrace_scope is 3 until the next boot",
+                  p->command->verb, p->pid);
     } else {
-        error_set(why, "cannot dump process %d: CAP_SYS_PTRACE is missing here", p->pid);
+        error_set(why, "cannot %s process %d: CAP_SYS_PTRACE is missing here", p->command->verb, p->pid);
         error_try(why, "docker run --cap-add SYS_PTRACE ...");
     }
 }
 
 /* A program of another width or machine, as its file says. */
-static bool is_foreign(int pid, struct problem *why) {
+static bool is_foreign(const struct live_process *p, struct problem *why) {
     char path[32];
     Elf64_Ehdr e;
-    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    snprintf(path, sizeof path, "/proc/%d/exe", p->pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? pread(fd, &e, sizeof e, 0) : -1;
     if (fd >= 0) {
@@ -89,8 +90,8 @@ static bool is_foreign(int pid, struct problem *why) {
         return false;
     }
     if (e.e_ident[EI_CLASS] != ELFCLASS64) {
-        error_set(why, "cannot dump process %d: it is a 32-bit program", pid);
-        error_try(why, "eu-stack -p %d", pid);
+        error_set(why, "cannot %s process %d: it is a 32-bit program", p->command->verb, p->pid);
+        error_try(why, "eu-stack -p %d", p->pid);
         return true;
     }
     return false;
@@ -117,9 +118,9 @@ static int open_folder(int pid, struct live_process *p, struct problem *why) {
     p->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (p->proc_fd < 0) {
         error_set(why,
-                  errno == ENOENT ? "cannot dump process %d: there is no such process"
-                                  : "cannot dump process %d: its folder of /proc cannot be opened",
-                  pid);
+                  errno == ENOENT ? "cannot %s process %d: there is no such process"
+                                  : "cannot %s process %d: its folder of /proc cannot be opened",
+                  p->command->verb, pid);
     }
     return p->proc_fd;
 }
@@ -139,32 +140,32 @@ static bool is_of_kernel(int pid) {
 static int check(struct live_process *p, struct problem *why) {
     char status[4096];
     if (hd_proc_read(p->proc_fd, "status", status, sizeof status) <= 0) {
-        error_set(why, "cannot dump process %d: it has just ended", p->pid);
+        error_set(why, "cannot %s process %d: it has just ended", p->command->verb, p->pid);
         return -1;
     }
     p->uid = (uid_t)atol(number_in(status, "Uid:"));
     if (number_in(status, "State:")[0] == 'Z') {
-        error_set(
-            why,
-            "cannot dump process %d: it has ended, and its parent, process %d, has not waited for it yet",
-            p->pid, atoi(number_in(status, "PPid:")));
+        error_set(why,
+                  "cannot %s process %d: it has ended, and its parent, process %d, has not waited for it yet",
+                  p->command->verb, p->pid, atoi(number_in(status, "PPid:")));
         return -1;
     }
     if (is_of_kernel(p->pid)) {
-        error_set(why, "cannot dump process %d: it is a thread of the kernel; try: sudo cat /proc/%d/stack",
-                  p->pid, p->pid);
+        error_set(why, "cannot %s process %d: it is a thread of the kernel; try: sudo cat /proc/%d/stack",
+                  p->command->verb, p->pid, p->pid);
         return -1;
     }
     if (hd_proc_find_line(status, "VmSize:") == NULL) {
-        error_set(why, "cannot dump process %d: it has just ended", p->pid);
+        error_set(why, "cannot %s process %d: it has just ended", p->command->verb, p->pid);
         return -1;
     }
-    return is_foreign(p->pid, why) ? -1 : 0;
+    return is_foreign(p, why) ? -1 : 0;
 }
 
-int live_process_open(int pid, struct live_process *p, struct problem *why) {
+int live_process_open(int pid, const struct live_command *command, struct live_process *p,
+                      struct problem *why) {
     char path[4096];
-    *p = (struct live_process){.pid = pid, .proc_fd = -1, .mem_fd = -1};
+    *p = (struct live_process){.command = command, .pid = pid, .proc_fd = -1, .mem_fd = -1};
     int leader = (int)proc_number(pid, "Tgid:", 10);
     p->pid = leader != 0 ? leader : pid;
     if (open_folder(p->pid, p, why) < 0 || check(p, why) != 0) {

@@ -12,7 +12,13 @@
 
 #include "cli/base/error.h"
 
+/* For whom a process is opened, in errors: "cannot dump process 12; try: sudo hangdog dump 12". */
+struct live_command {
+    const char *name, *verb;
+};
+
 struct live_process {
+    const struct live_command *command;
     int pid;     /* as /proc has it */
     int own_pid; /* as the process knows itself, in its namespace */
     int proc_fd, mem_fd;
@@ -23,7 +29,8 @@ struct live_process {
 };
 
 /* Opens the process, or that of a thread with this number. 0; -1: it cannot be read, and why. */
-int live_process_open(int pid, struct live_process *p, struct problem *why);
+int live_process_open(int pid, const struct live_command *command, struct live_process *p,
+                      struct problem *why);
 void live_process_close(struct live_process *p);
 
 /* Whether it still is there. */

@@ -16,7 +16,6 @@
 #include "cli/base/path.h"
 #include "cli/base/shell_quote.h"
 #include "cli/base/suggestion.h"
-#include "cli/live/process.h"
 #include "os/linux/proc_files.h"
 
 #define LISTED_MAX 10
@@ -77,7 +76,7 @@ static void look_at(struct search *s, int pid) {
     }
 }
 
-static int find_name(const char *name, struct problem *why) {
+static int find_name(const char *name, const struct live_command *command, struct problem *why) {
     struct search s = {.name = name, .nearest = {.word = name}};
     DIR *folder = opendir("/proc");
     for (const struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
@@ -95,28 +94,29 @@ static int find_name(const char *name, struct problem *why) {
         return script ? s.script_pid : s.pid;
     }
     if (count > 1) {
-        error_set(why, "cannot dump '%s': %zu processes have that name: %s%s", name, count,
+        error_set(why, "cannot %s '%s': %zu processes have that name: %s%s", command->verb, name, count,
                   script ? s.script_list : s.list, count > LISTED_MAX ? ", ..." : "");
-        error_try(why, "%s dump %d", shell_own_command(), script ? s.script_pid : s.pid);
+        error_try(why, "%s %s %d", shell_own_command(), command->name, script ? s.script_pid : s.pid);
     } else if (s.nearest.nearest != NULL) {
-        error_set(why, "cannot dump '%s': no process has that name; did you mean '%s'?", name, s.like);
+        error_set(why, "cannot %s '%s': no process has that name; did you mean '%s'?", command->verb, name,
+                  s.like);
     } else {
-        error_set(why, "cannot dump '%s': no process has that name", name);
+        error_set(why, "cannot %s '%s': no process has that name", command->verb, name);
         error_try(why, "ps -e");
     }
     return 0;
 }
 
-int process_find(const char *text, struct problem *why) {
+int process_find(const char *text, const struct live_command *command, struct problem *why) {
     char *end;
     errno = 0;
     long pid = strtol(text, &end, 10);
     if (text[0] == '\0' || *end != '\0') {
-        return find_name(text, why);
+        return find_name(text, command, why);
     }
     if (errno == 0 && pid > 0 && pid <= INT32_MAX) {
         return (int)pid;
     }
-    error_set(why, "cannot dump process %s: there is no such process", text);
+    error_set(why, "cannot %s process %s: there is no such process", command->verb, text);
     return 0;
 }

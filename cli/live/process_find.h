@@ -5,9 +5,9 @@
 #ifndef CLI_LIVE_PROCESS_FIND_H
 #define CLI_LIVE_PROCESS_FIND_H
 
-#include "cli/base/error.h"
+#include "cli/live/process.h"
 
 /* Its number. 0: none, or several, and why. */
-int process_find(const char *text, struct problem *why);
+int process_find(const char *text, const struct live_command *command, struct problem *why);
 
 #endif

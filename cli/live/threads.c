@@ -25,13 +25,12 @@
 #define MIXED_PER_THREAD 3072u /* with the functions of scripts among them */
 #define THREADS_MAX 100000u
 
-/* What reading needs, besides what it gives. */
-struct reading {
+struct live_reading {
     struct live_threads *t;
     struct hd_unwinder *unwinder;
     struct hd_probe_context probe;
     uint8_t *stack;
-    bool stop;
+    bool stop, begun;
     struct hd_frame frames[MIXED_PER_THREAD];
 };
 
@@ -100,7 +99,7 @@ static int list_threads(struct live_threads *t) {
 
 /* ---- one thread ------------------------------------------------------------------------------- */
 
-static int keep_frames(struct reading *r, struct hd_thread_record *record, const struct hd_capture *c) {
+static int keep_frames(struct live_reading *r, struct hd_thread_record *record, const struct hd_capture *c) {
     struct live_threads *t = r->t;
     struct hd_walk walk;
     hd_unwind(r->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, r->frames, FRAMES_PER_THREAD,
@@ -125,7 +124,7 @@ static int keep_frames(struct reading *r, struct hd_thread_record *record, const
 }
 
 /* The first copy is short, as nearly all stacks are. */
-static int capture(struct reading *r, int tid, struct hd_capture *c) {
+static int capture(struct live_reading *r, int tid, struct hd_capture *c) {
     struct hd_target target = {.only_read = true};
     int rc = hd_target_open(&target, tid);
     if (rc == 0) {
@@ -152,7 +151,7 @@ static void note_share(struct hd_thread_record *record, struct live_wait *w, con
 }
 
 /* 0: no more is to be had of it; -EAGAIN: it runs; else there is no memory. */
-static int read_thread(struct reading *r, size_t i) {
+static int read_thread(struct live_reading *r, size_t i) {
     struct hd_thread_record *record = &r->t->record[i];
     struct live_wait *w = &r->t->wait[i];
     struct hd_capture c = {.stack = NULL};
@@ -176,7 +175,7 @@ static int read_thread(struct reading *r, size_t i) {
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 /* Threads that run are asked again until all are read, or the time is over. */
-static int read_all(struct reading *r) {
+static int read_all(struct live_reading *r) {
     struct live_threads *t = r->t;
     int rc = 0;
     for (bool again = true; again && rc == 0;) {
@@ -199,7 +198,7 @@ static int read_all(struct reading *r) {
 }
 
 /* What still runs. 0, or there is no memory. */
-static int stop_threads(struct reading *r) {
+static int stop_threads(struct live_reading *r) {
     struct live_threads *t = r->t;
     int rc = 0;
     for (size_t i = 0; i < t->count && rc == 0; i++) {
@@ -220,28 +219,53 @@ static int stop_threads(struct reading *r) {
     return rc;
 }
 
-static int read_with(struct reading *r) {
+/* The modules are others than at the last time, or it is the first time. */
+static void begin(struct live_reading *r) {
     struct live_threads *t = r->t;
     const struct live_process *p = t->process;
-    int rc = module_map_read(&t->map, p);
-    if (rc == 0) {
-        rc = list_threads(t);
-    }
-    if (rc == 0) {
-        rc = hd_capture_process_open(p->proc_fd, p->pid);
-    }
-    if (rc != 0) {
-        return rc;
-    }
     module_map_begin(&t->map, t->modules);
     hd_unwinder_init(r->unwinder, t->modules);
     hd_scripts_init(t->scripts, t->modules);
+    hd_os_close(r->probe.throttled_fd);
     r->probe = (struct hd_probe_context){.proc_fd = p->proc_fd,
                                          .mem_fd = p->mem_fd,
                                          .pid = p->pid,
                                          .thread_called = p->own_pid != p->pid ? thread_called : NULL,
                                          .thread_arg = t};
     hd_probe_context_init_other(&r->probe, t->modules, gettid(), module_map_libc(&t->map));
+}
+
+static int read_map(struct live_reading *r) {
+    struct live_threads *t = r->t;
+    struct module_map map;
+    int rc = module_map_read(&map, t->process);
+    if (rc != 0) {
+        module_map_free(&map);
+        return rc;
+    }
+    bool same = r->begun && module_map_has_files_of(&map, &t->map);
+    module_map_free(&t->map);
+    t->map = map;
+    if (!same) {
+        begin(r);
+        r->begun = true;
+    }
+    return 0;
+}
+
+static int read_with(struct live_reading *r) {
+    struct live_threads *t = r->t;
+    const struct live_process *p = t->process;
+    int rc = list_threads(t);
+    if (rc == 0) {
+        rc = hd_capture_process_open(p->proc_fd, p->pid);
+    }
+    if (rc == 0) {
+        rc = read_map(r);
+    }
+    if (rc != 0) {
+        return rc;
+    }
     for (size_t i = 0; i < t->count; i++) {
         read_name(t, &t->record[i]);
     }
@@ -249,34 +273,44 @@ static int read_with(struct reading *r) {
     if (rc == 0 && r->stop) {
         rc = stop_threads(r);
     }
-    hd_os_close(r->probe.throttled_fd);
     hd_capture_files_close();
     return rc;
 }
 
 int live_threads_read(struct live_threads *t, const struct live_process *p, bool stop) {
     *t = (struct live_threads){.process = p};
-    struct reading *r = calloc(1, sizeof *r);
-    hd_os_clock_init();
-    t->began_ns = hd_os_now_ns();
+    struct live_reading *r = t->reading = calloc(1, sizeof *r);
     t->modules = calloc(1, sizeof *t->modules);
     t->scripts = calloc(1, sizeof *t->scripts);
-    int rc = -ENOMEM;
-    if (r != NULL && t->modules != NULL && t->scripts != NULL) {
-        r->t = t;
-        r->stop = stop;
-        r->unwinder = calloc(1, hd_unwinder_bytes());
-        r->stack = malloc(STACK_ROOM);
-        rc = r->unwinder != NULL && r->stack != NULL ? read_with(r) : -ENOMEM;
-        free(r->unwinder);
-        free(r->stack);
+    if (r == NULL || t->modules == NULL || t->scripts == NULL) {
+        return -ENOMEM;
     }
-    free(r);
+    r->t = t;
+    r->stop = stop;
+    r->probe.throttled_fd = -1;
+    r->unwinder = calloc(1, hd_unwinder_bytes());
+    r->stack = malloc(STACK_ROOM);
+    hd_os_clock_init();
+    return r->unwinder != NULL && r->stack != NULL ? live_threads_again(t) : -ENOMEM;
+}
+
+int live_threads_again(struct live_threads *t) {
+    t->count = t->frames = 0;
+    t->pause_total_ns = t->pause_max_ns = 0;
+    hd_scripts_begin(t->scripts, true);
+    t->began_ns = hd_os_now_ns();
+    int rc = read_with(t->reading);
     t->ended_ns = hd_os_now_ns();
     return rc;
 }
 
 void live_threads_free(struct live_threads *t) {
+    if (t->reading != NULL) {
+        hd_os_close(t->reading->probe.throttled_fd);
+        free(t->reading->unwinder);
+        free(t->reading->stack);
+        free(t->reading);
+    }
     module_map_free(&t->map);
     free(t->modules);
     free(t->scripts);

@@ -11,8 +11,11 @@
 #include "report/report.h"
 #include "script/script.h"
 
+struct live_reading; /* what reading needs, besides what it gives */
+
 struct live_threads {
     const struct live_process *process;
+    struct live_reading *reading;
     struct module_map map;
     struct hd_modules *modules;
     struct hd_scripts *scripts;
@@ -32,6 +35,9 @@ struct live_threads {
 /* Reads all of them. `stop`: those that run are stopped, each for one copy. 0 or a negative errno value; free
  * it in both cases. */
 int live_threads_read(struct live_threads *t, const struct live_process *p, bool stop);
+/* Reads them anew. What is known of modules stays while the process has the same ones: a fraction of the
+ * time. After the above; the same result. */
+int live_threads_again(struct live_threads *t);
 void live_threads_free(struct live_threads *t);
 
 #endif
