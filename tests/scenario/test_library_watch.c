@@ -127,6 +127,44 @@ static void a_watch_that_has_begun_is_open(void **state) {
     assert_int_equal(hangdog_stop(), 0);
 }
 
+/* The thread sanitizer looks on as the monitor, the worker, the loop and two that set things meet all the
+ * time.
+ */
+static void *set_things(void *over) {
+    for (unsigned i = 0; !__atomic_load_n((bool *)over, __ATOMIC_RELAXED); i++) {
+        hangdog_set_state(i % 2 ? HANGDOG_STATE_FOREGROUND : HANGDOG_STATE_BACKGROUND);
+        nap_ms(1);
+    }
+    return NULL;
+}
+
+static void a_threshold_of_ten_milliseconds_for_two_seconds(void **state) {
+    (void)state;
+    hangdog_options o = library_options(&spool);
+    for (unsigned i = 0; i < HANGDOG_STATES; i++) {
+        o.threshold_ns[i] = 10 * MS;
+    }
+    o.interval_ns = MS;
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    bool over = false;
+    pthread_t setters[2];
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&setters[i], NULL, set_things, &over), 0);
+    }
+    for (uint64_t end = now_ns() + 2 * SECOND; now_ns() < end;) {
+        looper_call(&looper, block_sleep, 15);
+        looper_call(&looper, block_sleep, 2);
+    }
+    __atomic_store_n(&over, true, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < 2; i++) {
+        pthread_join(setters[i], NULL);
+    }
+    spool_wait_for_one(&spool);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+}
+
 int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
@@ -136,6 +174,7 @@ int main(void) {
         CASE(two_hundred_and_fifty_six_loops_and_no_more),
         CASE(a_loop_behind_many_others_is_watched),
         CASE(a_watch_that_has_begun_is_open),
+        CASE(a_threshold_of_ten_milliseconds_for_two_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
