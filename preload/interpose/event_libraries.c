@@ -2,14 +2,16 @@
  *
  * Libraries that wait by other means than poll and its kin: Tcl by a condition variable, SDL by looks with
  * zero timeout and sleeps. Their own functions are the waits; what these wait for inside is not looked at.
- * Watched thread: as in interpose.c. Programs without these libraries find the names by dlsym all the same
- * (docs/known-limits.md).
+ * The same is true of the functions that present a frame, which wait for the display: a game may wait for
+ * nothing else. Watched thread: as in interpose.c. Programs without these libraries find the names by dlsym
+ * all the same (docs/known-limits.md).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "preload/attach/named_threads.h"
 #include "preload/interpose/real.h"
@@ -17,7 +19,12 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { TCL = HD_WAIT_LIBRARY, SDL };
+/* A game looks for events, and presents a frame: one loop, whose turn either of them ends. */
+enum { TCL = HD_WAIT_LIBRARY, GAME };
+
+/* The first frames are no evidence of a loop: a toolkit may present one before its loop begins. */
+#define FRAMES_BEFORE_A_LOOP 8
+static _Thread_local uint8_t frames_seen;
 
 /* The caller's own library, or the one that it is linked with: a plug-in's is in no global scope. Takes the
  * loader's lock, as the program's first call of any function does. */
@@ -36,7 +43,6 @@ static __attribute__((noinline, cold)) void *look_up(const char *name, const voi
 
 static void begin(struct hd_waiting *w, int library, bool blocks, const void *caller, const void *frame) {
     struct hd_wait_set set = {.hash = (uint64_t)library << 32, .epoll = library};
-    w->waits = NULL;
     if (hd_wait_table_self != NULL || (hd_named != NULL && hd_named_look())) {
         hd_wait_begin(w, &set, blocks, caller, frame);
     }
@@ -45,37 +51,85 @@ static void begin(struct hd_waiting *w, int library, bool blocks, const void *ca
     }
 }
 
-static void end(struct hd_waiting *w) {
-    if (w->waits != NULL) {
-        atomic_store_explicit(&w->waits->slow_path, false, memory_order_relaxed);
-        hd_wait_end(w);
+static bool is_early(bool frame) {
+    frames_seen += frame && frames_seen < FRAMES_BEFORE_A_LOOP;
+    return frame && frames_seen < FRAMES_BEFORE_A_LOOP;
+}
+
+/* Of a frame in a callback of another loop the wait for the display is a part of that loop's turn. */
+static void end(struct hd_waiting *w, bool frame) {
+    struct hd_wait_table *t = w->waits;
+    if (t == NULL) {
+        return;
+    }
+    uint64_t waited = w->idle ? hd_loop_ticks(t->loop) - w->began : 0;
+    atomic_store_explicit(&t->slow_path, false, memory_order_relaxed);
+    hd_wait_end(w);
+    struct hd_watch *watch = t->watch;
+    if (frame && watch != NULL) { /* NULL: a forked child, wiped while it waited */
+        hd_frames_add(&watch->loop, waited);
     }
 }
 
-#define INTERPOSE(name, PARAMETERS, ARGUMENTS, library, BLOCKS)                           \
-    EXPORT int name PARAMETERS;                                                           \
-    EXPORT int name PARAMETERS {                                                          \
-        typedef int function PARAMETERS;                                                  \
-        static function *_Atomic next;                                                    \
-        struct hd_waiting w;                                                              \
-        const void *caller = __builtin_return_address(0), *frame = __builtin_dwarf_cfa(); \
-        function *real = atomic_load_explicit(&next, memory_order_relaxed);               \
-        if (real == NULL) {                                                               \
-            real = (function *)look_up(#name, caller);                                    \
-            atomic_store_explicit(&next, real, memory_order_relaxed);                     \
-        }                                                                                 \
-        if (real == NULL) { /* found by dlsym, in a program without the library */        \
-            return 0;                                                                     \
-        }                                                                                 \
-        begin(&w, library, BLOCKS, caller, frame);                                        \
-        int result = real ARGUMENTS;                                                      \
-        end(&w);                                                                          \
-        return result;                                                                    \
-    }
+/* Each function has two arguments at the most, in registers. Those that return nothing leave what is no
+ * result in its register. */
+typedef long function(const void *, long);
 
-INTERPOSE(Tcl_WaitForEvent, (const long *time), (time), TCL, time == NULL || time[0] != 0 || time[1] != 0)
-INTERPOSE(SDL_WaitEvent, (void *event), (event), SDL, true)
-INTERPOSE(SDL_WaitEventTimeout, (void *event, int ms), (event, ms), SDL, true)
-/* Short waits, in which a game's frame ends and the next begins; SDL_PumpEvents returns nothing. */
-INTERPOSE(SDL_PollEvent, (void *event), (event), SDL, true)
-INTERPOSE(SDL_PumpEvents, (void), (), SDL, true)
+#define FUNCTIONS(WAIT, FRAME)                                           \
+    WAIT(Tcl_WaitForEvent, (const long *first), 0)                       \
+    WAIT(SDL_WaitEvent, (void *first), 0)                                \
+    WAIT(SDL_WaitEventTimeout, (void *first, int ms), ms)                \
+    /* Short waits, in which a game's frame ends and the next begins. */ \
+    WAIT(SDL_PollEvent, (void *first), 0)                                \
+    WAIT(SDL_PumpEvents, (void *first), 0)                               \
+    FRAME(SDL_RenderPresent, (void *first), 0)                           \
+    FRAME(SDL_UpdateWindowSurface, (void *first), 0)                     \
+    FRAME(SDL_GL_SwapWindow, (void *first), 0)                           \
+    FRAME(glfwSwapBuffers, (void *first), 0)                             \
+    FRAME(eglSwapBuffers, (void *first, long surface), surface)          \
+    FRAME(glXSwapBuffers, (void *first, long drawable), drawable)        \
+    FRAME(vkQueuePresentKHR, (void *first, long what), what)
+
+#define NUMBER(name, PARAMETERS, second) NUMBER_##name,
+#define NAME(name, PARAMETERS, second) #name "\0"
+enum { FUNCTIONS(NUMBER, NUMBER) COUNT };
+#define FIRST_FRAME NUMBER_SDL_RenderPresent
+
+static const char *name_of(unsigned which) {
+    static const char names[] = FUNCTIONS(NAME, NAME);
+    const char *name = names;
+    for (; which > 0; which--) {
+        name += strlen(name) + 1;
+    }
+    return name;
+}
+
+static __attribute__((noinline)) long call(unsigned which, const void *first, long second, const void *caller,
+                                           const void *frame) {
+    static function *_Atomic next[COUNT];
+    const long *time = first; /* of Tcl */
+    function *real = atomic_load_explicit(&next[which], memory_order_relaxed);
+    struct hd_waiting w;
+    if (real == NULL) {
+        real = (function *)look_up(name_of(which), caller);
+        atomic_store_explicit(&next[which], real, memory_order_relaxed);
+    }
+    if (real == NULL) { /* found by dlsym, in a program without the library */
+        return 0;
+    }
+    w.waits = NULL;
+    if (!is_early(which >= FIRST_FRAME)) {
+        bool tcl = which == NUMBER_Tcl_WaitForEvent;
+        begin(&w, tcl ? TCL : GAME, !tcl || time == NULL || time[0] != 0 || time[1] != 0, caller, frame);
+    }
+    long result = real(first, second);
+    end(&w, which >= FIRST_FRAME);
+    return result;
+}
+
+#define INTERPOSE(name, PARAMETERS, second)                                                            \
+    EXPORT long name PARAMETERS;                                                                       \
+    EXPORT long name PARAMETERS {                                                                      \
+        return call(NUMBER_##name, first, second, __builtin_return_address(0), __builtin_dwarf_cfa()); \
+    }
+FUNCTIONS(INTERPOSE, INTERPOSE)

@@ -4,14 +4,12 @@
 # Small desktop programs on an X server of their own: 2.5 s of idleness, one freeze of 1.5 s, 1.5 s more; with no options. Each is
 # seen, with the function that froze and how long it did, and nothing else is.
 
-import contextlib
-import os
-import subprocess
 import unittest
 
 from support_plans import missing
-from support_run import environment, main
+from support_run import main
 from support_seen import PACKAGES, SeenCase, Try, add_tests, built, run_all
+from support_x_server import x_server
 
 SLEEP = "2500 sleep:1500 1500"
 COMPUTE = "2500 compute:1500 1500"
@@ -40,22 +38,6 @@ class Desktop(SeenCase):
 
 
 add_tests(Desktop, TRIES, lambda: EVERY, SeenCase.assert_seen)
-
-
-@contextlib.contextmanager
-def x_server():
-    """The environment of a program on it."""
-    reads, writes = os.pipe()
-    with subprocess.Popen(["Xvfb", "-displayfd", str(writes), "-nolisten", "tcp", "-screen", "0", "800x600x24"],
-                          pass_fds=[writes], env=environment(), stderr=subprocess.DEVNULL) as server:
-        os.close(writes)
-        with open(reads, encoding="ascii") as numbers:
-            number = numbers.readline().strip()
-        try:
-            # No bus: each would start one, and none of its services is installed for the tests.
-            yield {"DISPLAY": ":" + number, "NO_AT_BRIDGE": "1", "GTK_A11Y": "none", "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
-        finally:
-            server.terminate()
 
 
 def setUpModule():
