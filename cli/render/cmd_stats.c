@@ -126,7 +126,8 @@ static json_int_t number(const json_t *row, const char *name) {
 }
 
 static bool is_hang(const json_t *summary) {
-    static const char *const kinds[] = {"hang", "launch", "background-hang", "fatal-hang"};
+    static const char *const kinds[] = {"hang", "launch", "background-hang", "too-many-threads",
+                                        "fatal-hang"};
     const char *kind = text_of(summary, "kind");
     for (size_t i = 0; kind != NULL && i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(kind, kinds[i]) == 0) {

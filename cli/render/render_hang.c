@@ -66,6 +66,9 @@ static void put_headline(const struct page *p) {
         fputs(p->options->head != NULL ? p->options->head : "", out);
         if (crash != NULL)
             fprintf(out, "crash (%s)", crash);
+        else if (render_is_cpu(p->report))
+            fprintf(out, "high CPU use for %s",
+                    render_duration(duration, value_int(p->report, "duration_ns")));
         else
             fprintf(out, "%s of %s%s", noun_of(p->report), render_is_open(p->report) ? "at least " : "",
                     render_duration(duration, value_int(p->report, "duration_ns")));
@@ -157,7 +160,10 @@ static void put_remarks(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], text[80];
     int64_t excluded_ns = value_int(p->report, "excluded_ns");
     put_end(p);
-    put_unsampled(p);
+    if (render_is_cpu(p->report))
+        render_cpu_unsampled(p);
+    else
+        put_unsampled(p);
     if (render_is_open(p->report))
         render_wrapped(p, "", "  note ", LABEL, "no end on record: frozen still, killed, or disk full");
     if (excluded_ns > 0) {
@@ -239,7 +245,7 @@ void render_short(const struct page *p, bool more) {
     put_headline(p);
     put_why(p);
     render_own_frames(p, frames, &hidden);
-    if (hot != NULL && json_array_size(frames) == 0)
+    if (hot != NULL && json_array_size(frames) == 0 && !render_is_cpu(p->report))
         render_stop(p, hot);
     put_remarks(p);
     if (more) {

@@ -69,6 +69,9 @@ enum { RENDER_LABEL = 7 }; /* columns of "  why  " */
 /* The signal of a crash's report, NULL: it is of another kind. And what it means, as a line. */
 const char *render_crash_signal(const json_t *report);
 void render_crash_why(const struct page *p);
+bool render_is_cpu(const json_t *report);
+/* In a report of the CPU monitor: how much of the thread's time has no stack, and what shows it. */
+void render_cpu_unsampled(const struct page *p);
 /* A wait for Python's interpreter lock. */
 bool render_is_gil(const json_t *report);
 /* `; thread 71 "resizer" used 97% of a CPU` */

@@ -60,7 +60,8 @@ char *render_why(const struct page *p) {
         put_gil(out, p->report);
     else
         put_detail(out, p->report, detail);
-    put_as_of(out, p->report);
+    if (!render_is_cpu(p->report)) /* whose times are of a CPU */
+        put_as_of(out, p->report);
     free(lock);
     if (fclose(out) != 0) {
         free(text);

@@ -46,6 +46,7 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     to->threshold_ns = (uint64_t)o->threshold_ns;
     to->interval_ns = (uint64_t)o->interval_ns;
     to->launch_threshold_ns = LAUNCH_THRESHOLD_NS;
+    to->cpu_period_ns = (uint64_t)o->cpu_ns;
     to->seccomp_filters = seccomp_trial_filters();
     to->follow = o->follow;
     to->without_paths = o->without_paths;

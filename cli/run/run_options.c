@@ -96,6 +96,17 @@ static const struct command_option run_options[] = {
      .more =
          "A signal that the program handles itself keeps its handler: Python's faulthandler, a JVM. The core dump "
          "still happens."},
+    {.name = "cpu",
+     .kind = OPTION_DURATION,
+     TO(cpu_ns),
+     .value = "TIME",
+     .min = 100 * DURATION_MS,
+     .max = DURATION_H,
+     .help = "report a thread that uses a CPU for twice this; 3s",
+     .more =
+         "Once a period the use of the process is read. Over 80% of a CPU, the busiest thread is sampled for another "
+         "period, and has a report if that is over 80%, too. Then there is none for 20 periods. A watched thread's report "
+         "has its call tree. Another thread gets no signal: its stack is read only when it waits."},
     {.name = "reports-per-day",
      .kind = OPTION_COUNT,
      TO(reports_per_day),

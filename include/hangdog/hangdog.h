@@ -126,6 +126,10 @@ typedef struct hangdog_options {
     /** A frame that takes so long has a report of the kind `frame-drop`, with its stack. Below the threshold
      * of a hang; at 0 there are no such reports. */
     uint64_t frame_drop_ns;
+    /** Not 0: the CPU monitor. A process that uses more than 80 % of a CPU for two such periods has a `cpu`
+     * report of its busiest thread, and then none for 20 periods. 100 ms to 1 h; 3 s is usual. Default: off.
+     */
+    uint64_t cpu_period_ns;
 } hangdog_options;
 
 /**

@@ -72,6 +72,10 @@ static bool take_string(char *to, size_t size, const char *from) {
     return true;
 }
 
+static bool is_cpu_period(uint64_t ns) {
+    return ns == 0 || (ns >= 100 * HD_NS_PER_MS && ns <= 3600 * HD_NS_PER_S);
+}
+
 static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     hd_settings_init(s);
     hangdog_options given = {0};
@@ -93,7 +97,8 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     s->frame_period_ns = given.display_hz != 0 ? HD_NS_PER_S / given.display_hz : s->frame_period_ns;
     s->frame_drop_ns = given.frame_drop_ns;
     if (s->interval_ns < HD_NS_PER_MS || s->interval_ns > HD_NS_PER_S ||
-        given.display_hz > HD_DISPLAY_HZ_MAX || !hd_capture_signal_may_be(s->signal)) {
+        given.display_hz > HD_DISPLAY_HZ_MAX || !hd_capture_signal_may_be(s->signal) ||
+        !is_cpu_period(given.cpu_period_ns)) {
         return -EINVAL;
     }
     for (unsigned i = 0; i < HANGDOG_STATES; i++) {
@@ -105,6 +110,7 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     s->spool_reports = given.spool_reports != 0 ? given.spool_reports : s->spool_reports;
     s->without_paths = given.without_paths != 0;
     s->crash = given.crash != 0;
+    s->cpu_period_ns = given.cpu_period_ns;
     if (s->app_name[0] == '\0') {
         program_name(s->app_name, sizeof s->app_name);
     }

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "capture/linux/target.h"
+#include "monitor/cpu_watch.h"
 #include "monitor/look.h"
 #include "monitor/sampling.h"
 #include "monitor/totals.h"
@@ -183,6 +184,8 @@ static bool still_requested(const struct hd_monitor *m) {
 /* Sleeps until somebody runs, or the next look at one that is stuck for long. Every other loop was idle at a
  * look that came long enough after they were asked. */
 static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
+    uint64_t cpu_ns = hd_cpu_watch_next(m);
+    until_ns = until_ns < cpu_ns ? until_ns : cpu_ns;
     m->planned_ns = until_ns;
     /* `seen` is older: a flag that is taken off from now on changes the word */
     if (still_requested(m) &&
@@ -216,7 +219,9 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
             until_ns = hd_os_now_ns() + HD_SETTLE_NS + HD_SETTLE_NS / 4;
             ask = true;
         }
+        uint64_t cpu_ns = hd_cpu_watch_next(m);
         until_ns = until_ns < next_ns ? until_ns : next_ns;
+        until_ns = until_ns < cpu_ns ? until_ns : cpu_ns;
         m->was_parked = false;
         if (ask) {
             ask_to_be_woken(m);
@@ -267,6 +272,7 @@ void *hd_monitor_run(void *monitor) {
     while (!is_stopping(m)) {
         uint32_t seen = atomic_load_explicit(&m->run->channel.wake, memory_order_seq_cst);
         uint64_t next_ns = look(m);
+        hd_cpu_watch_step(m);
         m->wakeups++;
         wait(m, seen, next_ns);
     }

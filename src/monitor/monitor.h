@@ -6,6 +6,7 @@
 #ifndef HD_MONITOR_H
 #define HD_MONITOR_H
 
+#include "detect/cpu_use.h"
 #include "monitor/budget.h"
 #include "watch/run.h"
 
@@ -35,6 +36,7 @@ struct hd_monitor {
     uint64_t awake_until_ns; /* no park before */
     bool was_parked;         /* the last wait was a park */
     uint64_t wakeups;
+    struct hd_cpu_use cpu;
     uint32_t followed;       /* the monitor's: turns whose begin the worker was told, and not yet the end */
     uint64_t borrowed_until; /* the monitor's: the buffer of a running thread's stack is the worker's until
                             the ring was read up to here */

@@ -72,6 +72,13 @@ struct hd_monitor_cost {
     bool degraded;
 };
 
+/* Of a `cpu` report: what was measured over its last period. */
+struct hd_cpu_use_shares {
+    int tid;
+    uint64_t period_ns;
+    double percent, process_percent; /* of one CPU */
+};
+
 struct hd_session {
     uint64_t used_ns, foreground_ns, launch_ns, hangs, hang_ns, turns;
     uint64_t idle_ns, busy_ns; /* of all loops, whose times are summed up: they may be more than used_ns */
@@ -118,10 +125,11 @@ struct hd_report {
     const struct hd_frame *thread_frames;
     struct hd_modules
         *modules; /* NULL: none. Frames are resolved through it while writing; only used ones are written */
-    const struct hd_scripts *scripts;      /* NULL: no frame is a script's */
-    const struct hd_monitor_cost *monitor; /* NULL */
-    const struct hd_session *session;      /* NULL */
-    const struct hd_crash *crash;          /* NULL */
+    const struct hd_scripts *scripts;        /* NULL: no frame is a script's */
+    const struct hd_monitor_cost *monitor;   /* NULL */
+    const struct hd_session *session;        /* NULL */
+    const struct hd_crash *crash;            /* NULL */
+    const struct hd_cpu_use_shares *cpu_use; /* NULL */
 };
 
 /* Where the JSON goes: called with each filled buffer. 0 or a negative errno value, which ends the writing.

@@ -341,6 +341,14 @@ static void write_crash(const struct hd_crash *c, struct hd_json *j) {
     hd_json_end_object(j);
 }
 
+static void write_cpu_use(const struct hd_cpu_use_shares *s, struct hd_json *j) {
+    hd_json_object(j, "cpu");
+    hd_json_i64(j, "tid", s->tid);
+    hd_json_fixed(j, "percent", s->percent, 1);
+    hd_json_u64(j, "period_ns", s->period_ns);
+    hd_json_end_object(j);
+}
+
 /* ---- the document ------------------------------------------------------------------------- */
 
 int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, struct hd_sink sink) {
@@ -374,6 +382,8 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
         write_session(r->session, j);
     if (r->crash != NULL)
         write_crash(r->crash, j);
+    if (r->cpu_use != NULL)
+        write_cpu_use(r->cpu_use, j);
     hd_json_end_object(j);
     return hd_json_finish(j);
 }

@@ -11,16 +11,21 @@
 #define HD_FOLLOWED_MAX 4 /* turns that the worker follows at a time */
 
 enum hd_message_type {
-    HD_MSG_TRACK,  /* a turn begins to be sampled: at_ns is its start */
-    HD_MSG_SAMPLE, /* followed by struct hd_capture and its stack bytes */
-    HD_MSG_LATE,   /* the same, of all the samples without an answer since at_ns */
-    HD_MSG_OPEN,   /* the threshold passed */
-    HD_MSG_END,    /* a hang ended at at_ns after duration_ns */
-    HD_MSG_FORGET, /* a tracked turn ended below the threshold */
-    HD_MSG_DRY,    /* as SAMPLE, but only to warm what the first real one will need */
-    HD_MSG_SURE,   /* the loop is the program's beyond doubt: held reports are released */
-    HD_MSG_WAITS,  /* there is something to recognise */
-    HD_MSG_STOP,   /* finish: the last message */
+    HD_MSG_TRACK,      /* a turn begins to be sampled: at_ns is its start */
+    HD_MSG_SAMPLE,     /* followed by struct hd_capture and its stack bytes */
+    HD_MSG_LATE,       /* the same, of all the samples without an answer since at_ns */
+    HD_MSG_OPEN,       /* the threshold passed */
+    HD_MSG_END,        /* a hang ended at at_ns after duration_ns */
+    HD_MSG_FORGET,     /* a tracked turn ended below the threshold */
+    HD_MSG_DRY,        /* as SAMPLE, but only to warm what the first real one will need */
+    HD_MSG_SURE,       /* the loop is the program's beyond doubt: held reports are released */
+    HD_MSG_WAITS,      /* there is something to recognise */
+    HD_MSG_CPU_START,  /* the process used too much of a CPU: find the thread, and name it in cpu_tid */
+    HD_MSG_CPU_SAMPLE, /* as SAMPLE, of that thread, which is watched */
+    HD_MSG_CPU_READ,   /* read that thread, which is not, if it waits */
+    HD_MSG_CPU_REPORT, /* it did so for a second period */
+    HD_MSG_CPU_DROP,   /* it did not */
+    HD_MSG_STOP,       /* finish: the last message */
 };
 
 struct hd_message {

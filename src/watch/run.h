@@ -34,6 +34,7 @@ struct hd_channel {
     _Atomic uint64_t worker_cpu_ns;
     _Atomic uint32_t open_loop;      /* the worker's: whose hang the record has, while it has one */
     _Atomic uint64_t open_start_ns;  /* and which of its turns */
+    _Atomic int cpu_tid;             /* the worker's: the thread that the CPU monitor samples; 0: none */
     _Atomic int tid;                 /* of the monitor */
     _Atomic int worker_tid, kept_fd; /* settings.kept_file in the worker's table: number + 1 */
     struct hd_ring ring;

@@ -27,6 +27,7 @@ struct hd_settings {
     uint64_t frame_drop_ns;    /* a frame that takes so long has a report; 0: none has */
     uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
     int signal;
+    uint64_t cpu_period_ns;    /* of the CPU monitor; 0: it is off */
     bool crash;                /* crashes have a report */
     bool without_paths;        /* left out of reports, and peers */
     bool deferred;             /* reports wait until the loop is beyond doubt (preload) */

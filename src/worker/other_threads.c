@@ -184,6 +184,26 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
     }
 }
 
+int hd_threads_busiest(struct hd_worker *k, int monitor_tid) {
+    uint64_t begin_ns = hd_os_now_ns(), most_ns = 0;
+    int busiest = 0;
+    list_threads(k, 0, 0, monitor_tid);
+    for (uint32_t i = 0; i < k->threads; i++) {
+        k->thread_seen[i].cpu_ns = UINT64_MAX;
+        (void)read_cpu(k->thread[i].tid, &k->thread_seen[i]);
+    }
+    wait_until(begin_ns + RETRY_NS);
+    for (uint32_t i = 0; i < k->threads; i++) {
+        struct hd_thread_seen now;
+        bool read = read_cpu(k->thread[i].tid, &now) && now.cpu_ns > k->thread_seen[i].cpu_ns;
+        if (read && now.cpu_ns - k->thread_seen[i].cpu_ns > most_ns) {
+            most_ns = now.cpu_ns - k->thread_seen[i].cpu_ns;
+            busiest = k->thread[i].tid;
+        }
+    }
+    return busiest;
+}
+
 /* ---- deadlocks ------------------------------------------------------------------------------ */
 
 bool hd_thread_stands_still(int tid, const struct hd_sched *since) {

@@ -73,6 +73,12 @@ static bool day_allows(struct hd_worker *k) {
     return k->day_count < k->run->settings.reports_per_day;
 }
 
+bool hd_publish_allows(struct hd_worker *k, uint64_t fingerprint) {
+    bool allowed = day_allows(k) && bucket_allows(k, fingerprint);
+    k->day_count += allowed;
+    return allowed;
+}
+
 /* ---- the document --------------------------------------------------------------------------- */
 
 /* A hang that ends while the program goes on was in none after all: a lock with a time limit gave up. */
@@ -181,6 +187,21 @@ static bool is_of_rights(int rc) {
     return rc == -EACCES || rc == -EPERM || rc == -EFBIG || rc == -EDQUOT;
 }
 
+int hd_publish_write(struct hd_worker *k, const struct hd_report *r, bool deferred) {
+    int rc = hd_spool_write(&k->spool, r, k->scratch, deferred);
+    if (is_of_rights(rc) && !deferred && k->run->settings.outbox != NULL) {
+        rc = hd_outbox_write(k->run->settings.outbox, r, k->scratch);
+    }
+    atomic_fetch_add_explicit(&k->run->record->reports, rc == 0, memory_order_relaxed);
+    if (rc != 0) {
+        atomic_fetch_add_explicit(&k->run->record->spool_failed, r->complete, memory_order_relaxed);
+        int32_t none = 0; /* the first failure says more than those that follow from it */
+        atomic_compare_exchange_strong(&k->run->record->spool_error, &none, -rc);
+    }
+    hd_deferred_count_dropped(k);
+    return rc;
+}
+
 /* False: it would be held, and so many are held that nobody would remember to release or withdraw it. */
 static bool write_out(struct hd_worker *k, struct hd_turn *h, const struct hd_report *r) {
     const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop); /* or, by now, another thread's */
@@ -193,20 +214,10 @@ static bool write_out(struct hd_worker *k, struct hd_turn *h, const struct hd_re
     if (deferred && k->deferred_count == HD_DEFERRED_MAX) {
         return false;
     }
-    int rc = hd_spool_write(&k->spool, r, k->scratch, deferred);
-    if (is_of_rights(rc) && !deferred && k->run->settings.outbox != NULL) {
-        rc = hd_outbox_write(k->run->settings.outbox, r, k->scratch);
-    }
-    atomic_fetch_add_explicit(&k->run->record->reports, rc == 0, memory_order_relaxed);
+    int rc = hd_publish_write(k, r, deferred);
     if (deferred && (rc == 0 || was)) {
         hd_deferred_add(k, h);
     }
-    if (rc != 0) {
-        atomic_fetch_add_explicit(&k->run->record->spool_failed, r->complete, memory_order_relaxed);
-        int32_t none = 0; /* the first failure says more than those that follow from it */
-        atomic_compare_exchange_strong(&k->run->record->spool_error, &none, -rc);
-    }
-    hd_deferred_count_dropped(k);
     return true;
 }
 

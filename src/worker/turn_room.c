@@ -20,6 +20,9 @@ static void fold(struct hd_turn *h) {
 }
 
 uint32_t hd_turn_add_stack(struct hd_worker *k, struct hd_turn *h, uint32_t count, uint64_t at_ns) {
+    if (HD_TREE_POOL_NODES - k->pool.used < count && k->profile.on) {
+        hd_tree_fold(&k->profile.tree, k->profile.tree.nodes); /* its thread's turn is what is asked for */
+    }
     for (unsigned turn = 0; turn < HD_TURNS_MAX && HD_TREE_POOL_NODES - k->pool.used < count; turn++) {
         struct hd_turn *largest = h;
         for (struct hd_turn *other = k->turn; other < k->turn + HD_TURNS_MAX; other++) {

@@ -13,6 +13,7 @@
 #include "script/script.h"
 #include "unwind/unwind.h"
 #include "watch/run.h"
+#include "worker/cpu_profile.h"
 
 #define HD_TURNS_MAX (HD_FOLLOWED_MAX + 1) /* and one that was over before it was known */
 #define HD_FATAL_MARKER_BYTES 4096u        /* a page, which a file may be mapped over */
@@ -101,6 +102,7 @@ struct hd_worker {
     uint64_t rss_bytes; /* when the newest hang opened */
     bool debugger;
     struct hd_turn turn[HD_TURNS_MAX];
+    struct hd_cpu_profile profile;
     /* reports written but not shown before their loop is sure */
     uint8_t deferred[HD_DEFERRED_MAX][HD_UUID_BYTES];
     uint8_t deferred_loop[HD_DEFERRED_MAX];
@@ -152,6 +154,9 @@ void hd_host_read_process(struct hd_worker *k);
 void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
 /* Whether the hang's thread is, or waits for, a ring of them that will never run again. After the above. */
 void hd_threads_find_deadlock(struct hd_worker *k, struct hd_turn *h);
+/* The thread, not one of ours, that uses most of a CPU in 20 ms. Overwrites what the above captured. 0: none.
+ */
+int hd_threads_busiest(struct hd_worker *k, int monitor_tid);
 /* A thread that was off its processor with these figures has not run since. */
 bool hd_thread_stands_still(int tid, const struct hd_sched *since);
 
@@ -164,6 +169,13 @@ void hd_open_record_close(const struct hd_worker *k, const struct hd_turn *h);
 void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete);
 void hd_publish_withdraw(struct hd_worker *k, struct hd_turn *h); /* it was none */
 void hd_publish_session(struct hd_worker *k);
+/* One more report of today and of this fingerprint: whether the caps allow it. And writes it, by the runner
+ * where this process may not. 0 or an error. */
+bool hd_publish_allows(struct hd_worker *k, uint64_t fingerprint);
+int hd_publish_write(struct hd_worker *k, const struct hd_report *r, bool deferred);
+
+/* A capture's stack, into k->frames, with the functions of scripts. The number of its frames. */
+uint32_t hd_worker_frames(struct hd_worker *k, const struct hd_capture *c, struct hd_walk *walk);
 
 /* The thread. `worker`: a struct hd_worker, zeroed but for run. */
 void *hd_worker_run(void *worker);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A loop that is idle, or whose short turns fill a CPU, and threads that compute: `burn
+ * main|thread|waits|burst SECONDS`.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS 1000000ULL
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
+__attribute__((noinline)) static void compute(uint64_t until_ns) {
+    static volatile uint64_t sum;
+    while (now_ns() < until_ns) {
+        for (unsigned i = 0; i < 1000; i++) {
+            sum += i;
+        }
+    }
+}
+
+static void *crunch(void *until_ns) {
+    prctl(PR_SET_NAME, "cruncher", 0, 0, 0);
+    compute(*(uint64_t *)until_ns);
+    return NULL;
+}
+
+/* Computes for 9 ms of 10. */
+__attribute__((noinline)) static void *crunch_and_wait(void *until_ns) {
+    prctl(PR_SET_NAME, "half-cruncher", 0, 0, 0);
+    while (now_ns() < *(uint64_t *)until_ns) {
+        compute(now_ns() + 9 * MS);
+        usleep(500);
+    }
+    return NULL;
+}
+
+/* A timer is in the set: the loop is known from its first wait. */
+static void loop(uint64_t until_ns, uint64_t turn_ns) {
+    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    struct itimerspec often = {.it_interval.tv_nsec = 20 * MS, .it_value.tv_nsec = MS};
+    struct pollfd set = {.fd = timer, .events = POLLIN};
+    uint64_t times;
+    timerfd_settime(timer, 0, &often, NULL);
+    while (now_ns() < until_ns) {
+        poll(&set, 1, -1);
+        if (read(timer, &times, sizeof times) < 0) {
+            perror("read");
+        }
+        compute(now_ns() + turn_ns);
+    }
+}
+
+int main(int argc, char **argv) {
+    const char *how = argc > 2 ? argv[1] : "";
+    uint64_t until_ns = now_ns() + (uint64_t)(argc > 2 ? strtod(argv[2], NULL) * 1000 : 0) * MS;
+    pthread_t thread;
+    if (strcmp(how, "thread") == 0) {
+        pthread_create(&thread, NULL, crunch, &until_ns);
+    } else if (strcmp(how, "waits") == 0) {
+        pthread_create(&thread, NULL, crunch_and_wait, &until_ns);
+    } else if (strcmp(how, "burst") == 0) {
+        uint64_t end_ns = now_ns() + 250 * MS;
+        pthread_create(&thread, NULL, crunch, &end_ns);
+        pthread_join(thread, NULL);
+    }
+    loop(until_ns, strcmp(how, "main") == 0 ? 19 * MS : 0);
+    return 0;
+}
