@@ -7,6 +7,7 @@
 #define UNWIND_LIVE_H
 
 #include <pthread.h>
+#include <ucontext.h>
 
 #include "base/types.h"
 #include "unwind/unwind.h"
@@ -26,8 +27,8 @@ struct unwind_capture {
 /* Fills *c from a point in the calling function. */
 #define unwind_capture_here(c)                            \
     do {                                                  \
-        unw_context_t unwind_context_;                    \
-        unw_getcontext(&unwind_context_);                 \
+        ucontext_t unwind_context_;                       \
+        getcontext(&unwind_context_);                     \
         unwind_capture_context((c), &unwind_context_, 0); \
     } while (0)
 

@@ -76,6 +76,9 @@ static void on_usr2(int number) {
 
 static void handler_is_walked_through_its_signal_frame(void **state) {
     (void)state;
+    const char *emulator = getenv("HANGDOG_EMULATED");
+    if (emulator != NULL && *emulator != 0)
+        skip(); /* the emulator's return from a handler lies in no module, the kernel's is in the vDSO */
     signal(SIGUSR2, on_usr2);
     raise(SIGUSR2);
     compare();
@@ -283,6 +286,9 @@ static void blocked_threads_are_walked_to_their_root(void **state) {
 
 static void stack_pointer_and_program_counter_are_enough(void **state) {
     (void)state;
+#ifdef __aarch64__
+    skip(); /* there a function that calls none keeps its return address in x30, which the two do not tell */
+#endif
     for (int how = 0; how < 2 * BLOCKS; how++) {
         pthread_t thread = start_blocked((enum block)(how % BLOCKS), how >= BLOCKS);
         unwind_capture_thread(&capture, thread);
