@@ -65,15 +65,19 @@ static bool check_interpreter(struct checks *c, const char *file, pid_t pid) {
         checks_add(c, "names", CHECK_OK, NULL, "JavaScript functions of node 18 to 24 have names");
         return true;
     }
-    if (starts_with(name, "python3.11")) {
-        checks_add(c, "names", CHECK_OK, NULL, "functions of CPython 3.11 have names");
-        return true;
+    for (int minor = 8; minor <= 14; minor++) {
+        char known[16];
+        snprintf(known, sizeof known, "python3.%d", minor);
+        if (strcmp(name, known) == 0) {
+            checks_add(c, "names", CHECK_OK, NULL, "functions of CPython 3.8 to 3.14 have names");
+            return true;
+        }
     }
     if (starts_with(name, "python")) {
         checks_add(c, "names", mapped ? CHECK_OK : CHECK_WARN,
                    mapped ? NULL : "hangdog run -- python3 -X perf FILE",
                    mapped ? "%s names Python functions"
-                          : "%sPython functions have names in CPython 3.11, else from 3.12 on by a map",
+                          : "%sPython functions have names in CPython 3.8 to 3.14, else by a map",
                    mapped ? map : "");
         return true;
     }

@@ -37,12 +37,19 @@ struct live_reading {
 /* ---- names and numbers ------------------------------------------------------------------------ */
 
 /* In a namespace of its own a process has other numbers for its threads. */
+static int own_number(const struct live_threads *t, int tid) {
+    char path[48];
+    if (t->process->own_pid == t->process->pid) {
+        return tid;
+    }
+    hd_proc_task_path(path, sizeof path, tid, "status");
+    return (int)hd_proc_status_number(t->process->proc_fd, path, "NSpid:", 10);
+}
+
 static int thread_called(void *arg, int tid) {
     struct live_threads *t = arg;
     for (size_t i = 0; i < t->count; i++) {
-        char path[48];
-        hd_proc_task_path(path, sizeof path, t->record[i].tid, "status");
-        if (hd_proc_status_number(t->process->proc_fd, path, "NSpid:", 10) == (uint64_t)tid) {
+        if (own_number(t, t->record[i].tid) == tid) {
             return t->record[i].tid;
         }
     }
@@ -107,9 +114,12 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
     struct hd_probe *evidence = &t->wait[record - t->record].evidence;
     hd_probe_read(&r->probe, record->tid, c, r->frames, walk.count, 0, evidence);
     record->waits_for_tid = evidence->lock_owner_tid != 0 ? evidence->lock_owner_tid : evidence->joined_tid;
-    uint32_t count =
-        hd_scripts_expand(t->scripts, r->frames, walk.count, MIXED_PER_THREAD,
-                          walk.cut != 0 ? FRAMES_PER_THREAD / 2 : 0, c->stack, c->stack_addr, c->stack_bytes);
+    const struct hd_script_stack stack = {.tid = own_number(t, record->tid),
+                                          .cut_at = walk.cut != 0 ? FRAMES_PER_THREAD / 2 : 0,
+                                          .bytes = c->stack,
+                                          .address = c->stack_addr,
+                                          .size = c->stack_bytes};
+    uint32_t count = hd_scripts_expand(t->scripts, r->frames, walk.count, MIXED_PER_THREAD, &stack);
     int rc = grow((void **)&t->frame, &t->frames_room, t->frames + count, sizeof *t->frame);
     if (rc != 0) {
         return rc;

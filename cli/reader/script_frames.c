@@ -193,7 +193,7 @@ static const struct hint {
     {"Builtins_JSEntryTrampoline", "javascript", 0, NODE_HINT},
     {"v8::internal::Execution::Call(", "javascript", 0, NODE_HINT}, /* where those are stripped: Debian's */
     {"_PyEval_EvalFrameDefault", "python", -1,
-     "Python names: python3 -X perf (3.12 and later; without it only 3.11)"},
+     "no Python names: Hangdog reads CPython 3.8 to 3.14, none without the GIL; try python3 -X perf"},
     {"lua_pcall", "lua", -1, NO_NAMES("Lua")},
     {"lua_pcallk", "lua", -1, NO_NAMES("Lua")},
     {"lua_call", "lua", -1, NO_NAMES("Lua")},

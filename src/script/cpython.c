@@ -1,47 +1,56 @@
 /* SPDX-License-Identifier: MIT
  *
- * CPython's frames. Each C frame of _PyEval_EvalFrameDefault holds a _PyCFrame at a place that the compiler
- * chose: it points to the innermost Python frame that this C frame runs, from which a list leads out to the
- * one that the C frame was entered for, and to the _PyCFrame of the next C frame further out. The place is
- * found by that: words that lead from one such record to the next, at the same distance from the ends of
- * their frames. Worker: may run while a hang is on; no allocation.
+ * CPython's frames. The thread's record leads to the innermost Python frame, and a list from there outwards.
+ * A call of the interpreter, a C frame of _PyEval_EvalFrameDefault, runs one Python frame or more. From 3.11
+ * on something in the C frame is on the list, so its address tells which call it was; before, calls and
+ * Python frames are counted. Worker: may run while a hang is on; no allocation.
  */
+#include "script/cpython.h"
+
 #include <string.h>
 
-#include "script/cpython_offsets.h"
-#include "script/script.h"
+#define TRIES 4u
+#define WALK_MAX 4096u /* a recursion is deeper than it is named: its callers are named, too */
+#define TAG_BITS 3u    /* of a reference, 3.14 */
 
-#define TRIES 4
+enum { OWNED_BY_THREAD, OWNED_BY_GENERATOR, OWNED_BY_OBJECT, OWNED_BY_INTERPRETER, OWNED_BY_C_STACK };
 
-struct stack {
+struct native { /* the stack */
     const struct hd_frame *frames;
-    uint32_t count, cut_at;
-    const uint8_t *bytes;
-    uint64_t address;
-    uint32_t size;
+    uint32_t count;
+    const struct hd_script_stack *copy;
+    bool live; /* its copy is too old */
 };
 
-/* Where a frame's part of the copy ends; 0: that is not known. */
-static uint32_t end_of(const struct stack *st, uint32_t i) {
-    if (i + 1 >= st->count || i + 1 == st->cut_at || st->frames[i + 1].at <= st->frames[i].at ||
-        st->frames[i + 1].at > st->size) {
-        return 0;
+/* What is on the stack is read from the copy, so that it is of the sample's instant. */
+static bool read_bytes(const struct hd_scripts *s, const struct native *n, uint64_t address, void *out,
+                       size_t bytes) {
+    uint64_t offset = address - n->copy->address;
+    if (!n->live && address >= n->copy->address && offset <= n->copy->size &&
+        n->copy->size - offset >= bytes) {
+        memcpy(out, n->copy->bytes + offset, bytes);
+        return true;
     }
-    return st->frames[i + 1].at;
+    return hd_script_read(s, address, out, bytes);
 }
 
-static uint32_t next_eval(const struct hd_scripts *s, const struct stack *st, uint32_t i) {
-    while (i < st->count && st->frames[i].start != s->eval) {
-        i++;
+/* The C frame that has `address`; -1: none that is known. */
+static int32_t native_at(const struct native *n, uint64_t address) {
+    uint64_t offset = address - n->copy->address;
+    for (uint32_t i = 0; address >= n->copy->address && i + 1 < n->count && n->frames[i].at <= offset; i++) {
+        if (offset < n->frames[i + 1].at && i + 1 != n->copy->cut_at) {
+            return (int32_t)i;
+        }
     }
-    return i;
+    return -1;
 }
 
 /* ---- one Python frame ----------------------------------------------------------------------- */
 
 struct frame {
-    uint64_t code, previous, instr;
-    bool entry;
+    uint64_t code, back; /* code 0: no function */
+    int64_t unit;
+    bool ends; /* the call of the interpreter */
 };
 
 /* Memory below a frame and with it: a caller's frame is a little lower than that of the function it calls,
@@ -52,136 +61,207 @@ struct window {
 };
 
 /* The bytes of the frame at `address`, NULL: they cannot be read. */
-static const uint8_t *look_up(const struct hd_scripts *s, struct window *w, uint64_t address) {
+static const uint8_t *look_up(const struct hd_scripts *s, const struct native *n, struct window *w,
+                              uint64_t address) {
     uint64_t end = address + PY_FRAME_BYTES;
     if (w->from != 0 && address >= w->from && end - w->from <= sizeof w->bytes) {
         return w->bytes + (address - w->from);
     }
-    w->from = end > sizeof w->bytes ? end - sizeof w->bytes : 0;
+    bool on_stack = address >= n->copy->address && address - n->copy->address < n->copy->size;
+    w->from = end > sizeof w->bytes && !on_stack ? end - sizeof w->bytes : 0;
     if (w->from != 0 && hd_script_read(s, w->from, w->bytes, sizeof w->bytes)) {
         return w->bytes + (address - w->from);
     }
     w->from = 0;
-    return hd_script_read(s, address, w->bytes, PY_FRAME_BYTES) ? w->bytes : NULL;
+    return read_bytes(s, n, address, w->bytes, PY_FRAME_BYTES) ? w->bytes : NULL;
 }
 
-static bool read_frame(const struct hd_scripts *s, struct window *w, uint64_t address, struct frame *out) {
-    const uint8_t *bytes = address == 0 || address % 8 != 0 ? NULL : look_up(s, w, address);
-    if (bytes == NULL || bytes[PY_FRAME_ENTRY] > 1 || bytes[PY_FRAME_OWNER] >= PY_FRAME_OWNERS) {
+static bool read_object(const struct hd_scripts *s, const uint8_t *bytes, struct frame *out) {
+    const struct hd_cpython_layout *l = &s->py.layout;
+    int32_t at;
+    memcpy(&at, bytes + l->frame_at, sizeof at);
+    out->ends = true;
+    out->unit = l->lines == PY_LNOTAB && at > 0 ? at / PY_UNIT_BYTES : at;
+    return hd_script_u64(bytes + PY_TYPE) == s->py.frame_type;
+}
+
+static bool read_listed(const struct hd_scripts *s, const uint8_t *bytes, struct frame *out) {
+    const struct hd_cpython_layout *l = &s->py.layout;
+    uint8_t owner = bytes[l->frame_owner];
+    uint64_t distance = hd_script_u64(bytes + l->frame_at) - (out->code + l->code_units);
+    out->unit = (int64_t)distance / PY_UNIT_BYTES;
+    if (l->frames == PY_ENTRY_FLAG) {
+        uint8_t entry = bytes[l->frame_owner - 1];
+        out->ends = entry != 0;
+        return entry <= 1 && owner <= OWNED_BY_OBJECT && distance % PY_UNIT_BYTES == 0;
+    }
+    out->ends = owner >= OWNED_BY_INTERPRETER;
+    out->code = out->ends ? 0 : out->code;
+    return owner <= OWNED_BY_C_STACK && (out->ends || distance % PY_UNIT_BYTES == 0);
+}
+
+static bool read_frame(const struct hd_scripts *s, const struct native *n, struct window *w, uint64_t address,
+                       struct frame *out) {
+    const struct hd_cpython_layout *l = &s->py.layout;
+    const uint8_t *bytes = address % 8 != 0 ? NULL : look_up(s, n, w, address);
+    if (bytes == NULL) {
         return false;
     }
-    *out = (struct frame){.code = hd_script_u64(bytes + PY_FRAME_CODE),
-                          .previous = hd_script_u64(bytes + PY_FRAME_PREVIOUS),
-                          .instr = hd_script_u64(bytes + PY_FRAME_INSTR),
-                          .entry = bytes[PY_FRAME_ENTRY] != 0};
-    return out->code != 0 && out->code % 8 == 0;
+    *out = (struct frame){.code = hd_script_u64(bytes + l->frame_code) & ~(uint64_t)TAG_BITS,
+                          .back = hd_script_u64(bytes + l->frame_back)};
+    return (l->frames == PY_FRAME_OBJECTS ? read_object : read_listed)(s, bytes, out) &&
+           (out->code != 0 || (out->ends && l->frames == PY_ENTRY_FRAME)) && out->code % 8 == 0;
 }
 
-/* The Python frames of the C frame `native`, from the innermost on. Its list ends at the frame `outer`, of
- * the next C frame (0: not known), or nowhere: in a greenlet what is further out is not its caller. False: it
- * is garbage, or changed under our eyes; then nothing was added. */
-static bool take_frames(struct hd_scripts *s, struct window *w, uint64_t address, uint64_t outer,
-                        uint32_t native) {
+/* ---- the list ------------------------------------------------------------------------------- */
+
+struct walk {
+    struct hd_scripts *s;
+    const struct native *native;
+    struct window window;
+    uint64_t cframe;
+    uint32_t calls,
+        first;    /* calls of the interpreter that were left; where s->frame has this one's functions */
+    int32_t last; /* the C frame of the one before */
+};
+
+/* The call of the interpreter ends here: its functions get its C frame. One that began since the stack was
+ * copied has none, nor has one whose part of the stack was not. False: calls out of order are garbage. */
+static bool leave_call(struct walk *w, uint64_t address) {
+    struct hd_scripts *s = w->s;
+    const struct hd_cpython_layout *l = &s->py.layout;
+    w->calls++;
+    if (l->frames != PY_FRAME_OBJECTS) {
+        int32_t native = native_at(w->native, l->frames == PY_ENTRY_FLAG ? w->cframe : address);
+        if (native < 0) {
+            s->frames = w->first;
+        } else if (native < w->last) {
+            return false;
+        } else {
+            w->last = native;
+        }
+        for (uint32_t i = w->first; i < s->frames; i++) {
+            s->frame[i].native = (uint16_t)native;
+        }
+    }
+    if (l->frames == PY_ENTRY_FLAG &&
+        !read_bytes(s, w->native, w->cframe + PY_CFRAME_PREVIOUS_311, &w->cframe, sizeof w->cframe)) {
+        w->cframe = 0;
+    }
+    w->first = s->frames;
+    return true;
+}
+
+/* The functions of the list from `address` on. False: it is garbage, or changed under our eyes. */
+static bool walk_list(struct walk *w, uint64_t address) {
+    struct hd_scripts *s = w->s;
     struct frame f;
     struct hd_script_place place;
-    uint32_t before = s->frames;
-    for (unsigned i = 0; i < HD_SCRIPT_FRAMES_PER_CALL && s->frames < HD_SCRIPT_FRAMES_MAX; i++) {
-        if (!read_frame(s, w, address, &f) || !hd_cpython_place(s, f.code, f.instr, &place) ||
-            (f.entry && outer != 0 && f.previous != 0 && f.previous != outer)) {
-            s->frames = before;
+    for (unsigned i = 0; address != 0 && i < WALK_MAX; i++) {
+        if (!read_frame(s, w->native, &w->window, address, &f)) {
             return false;
         }
-        if (place.script != 0) {
-            s->frame[s->frames++] = (struct hd_script_frame){
-                .script = place.script, .line = place.line, .native = (uint16_t)native};
-        }
-        if (f.entry) {
-            return true;
-        }
-        address = f.previous;
-    }
-    return true; /* deeper than is told */
-}
-
-/* ---- where the record is -------------------------------------------------------------------- */
-
-/* True when the words at `at`, in frame i that ends at `end`, are a record: the next one is where it has to
- * be.
- */
-static bool is_record(struct hd_scripts *s, const struct stack *st, uint32_t i, uint32_t at, uint32_t end) {
-    const uint8_t *words = st->bytes + at;
-    uint64_t current = hd_script_u64(words + PY_CFRAME_CURRENT);
-    uint64_t previous = hd_script_u64(words + PY_CFRAME_PREVIOUS);
-    struct frame f;
-    struct hd_script_place place;
-    struct window w = {.from = 0};
-    if ((words[PY_CFRAME_TRACING] != 0 && words[PY_CFRAME_TRACING] != 255) || previous == 0 ||
-        previous % 8 != 0) {
-        return false;
-    }
-    uint32_t outer = next_eval(s, st, i + 1);
-    if (outer < st->count) {
-        uint32_t outer_end = end_of(st, outer);
-        if (outer_end == 0 || previous != st->address + outer_end - (end - at)) {
-            return false;
-        }
-    } else { /* the outermost: its thread's own, which is not on the stack, and the last one */
-        uint8_t root[PY_CFRAME_BYTES];
-        if (previous - st->address < st->size || !hd_script_read(s, previous, root, sizeof root) ||
-            hd_script_u64(root + PY_CFRAME_PREVIOUS) != 0) {
-            return false;
-        }
-    }
-    return read_frame(s, &w, current, &f) && hd_cpython_place(s, f.code, f.instr, &place);
-}
-
-static void find_record(struct hd_scripts *s, const struct stack *st) {
-    for (uint32_t i = next_eval(s, st, 0); i < st->count; i = next_eval(s, st, i + 1)) {
-        uint32_t end = end_of(st, i);
-        uint32_t at = st->frames[i].at + (uint32_t)(-(st->address + st->frames[i].at) & 7);
-        for (; end != 0 && at + PY_CFRAME_BYTES <= end; at += 8) {
-            if (is_record(s, st, i, at, end)) {
-                s->cframe = (int64_t)at - end;
-                return;
+        if (f.code != 0 && s->frames < HD_SCRIPT_FRAMES_MAX &&
+            s->frames - w->first < HD_SCRIPT_FRAMES_PER_CALL) {
+            if (!hd_cpython_place(s, f.code, f.unit, &place)) {
+                return false;
+            }
+            if (place.script != 0) {
+                s->frame[s->frames++] = (struct hd_script_frame){
+                    .script = place.script, .line = place.line, .native = (uint16_t)w->calls};
             }
         }
-    }
-}
-
-/* Where the record of C frame i is. */
-static uint64_t address_of(const struct hd_scripts *s, const struct stack *st, uint32_t i) {
-    return st->address + end_of(st, i) + (uint64_t)s->cframe;
-}
-
-/* The innermost Python frame of C frame i when the stack was copied; 0: that is not known. */
-static uint64_t current_of(const struct hd_scripts *s, const struct stack *st, uint32_t i) {
-    if (i >= st->count) {
-        return 0;
-    }
-    int64_t at = (int64_t)end_of(st, i) + s->cframe;
-    return at >= st->frames[i].at && at + PY_CFRAME_BYTES <= st->size
-               ? hd_script_u64(st->bytes + at + PY_CFRAME_CURRENT)
-               : 0;
-}
-
-void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint32_t count, uint32_t cut_at,
-                       const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes) {
-    struct stack st = {frames, count, cut_at, stack, stack_addr, stack_bytes};
-    struct window w = {.from = 0};
-    if (s->cframe == 0) {
-        find_record(s, &st);
-    }
-    for (uint32_t i = next_eval(s, &st, 0); s->cframe != 0 && i < count;) {
-        uint32_t outer = next_eval(s, &st, i + 1);
-        uint64_t current = current_of(s, &st, i);
-        uint64_t end = current_of(s, &st, outer), now = current;
-        bool whole = current == 0 || take_frames(s, &w, current, end, i);
-        /* A thread that runs may have left the innermost functions since: those that it is in now will do. */
-        for (unsigned tries = 0; !whole && tries < TRIES; tries++) {
-            w.from = 0;
-            whole = hd_script_read(s, address_of(s, &st, i) + PY_CFRAME_CURRENT, &now, sizeof now) &&
-                    take_frames(s, &w, now, end, i);
+        if (f.ends && !leave_call(w, address)) {
+            return false;
         }
-        i = outer;
+        address = f.back;
+    }
+    return true;
+}
+
+/* ---- calls that are counted, up to 3.10 ------------------------------------------------------- */
+
+/* Index of the call with this number, from the innermost on. */
+static uint32_t nth_call(const struct hd_scripts *s, const struct native *n, uint32_t number) {
+    for (uint32_t i = 0; i < n->count; i++) {
+        if (n->frames[i].start == s->py.eval && number-- == 0) {
+            return i;
+        }
+    }
+    return n->count;
+}
+
+/* Each function is a call of its own. Where there are more functions than calls, functions were called since
+ * the stack was copied; where there are fewer, some returned, or the outer calls are another greenlet's. The
+ * outermost of both belong together, but before a cut the innermost do. */
+static void count_calls(struct hd_scripts *s, const struct native *n, uint32_t functions) {
+    uint32_t calls = 0, before_cut = 0, kept = 0;
+    for (uint32_t i = 0; i < n->count; i++) {
+        bool is_call = n->frames[i].start == s->py.eval;
+        calls += is_call;
+        before_cut += is_call && i < n->copy->cut_at;
+    }
+    for (uint32_t i = 0; i < s->frames && calls != 0; i++) {
+        struct hd_script_frame f = s->frame[i];
+        uint32_t outer = functions - f.native;
+        uint32_t number = f.native < before_cut ? f.native : outer <= calls ? calls - outer : 0;
+        if (number >= before_cut || f.native < before_cut) {
+            f.native = (uint16_t)nth_call(s, n, number);
+            s->frame[kept++] = f;
+        }
+    }
+    s->frames = kept;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+/* Where the thread's list starts; false: nowhere. */
+static bool list_of(struct hd_scripts *s, int tid, struct walk *w, uint64_t *address) {
+    const struct hd_cpython_layout *l = &s->py.layout;
+    uint8_t bytes[PY_THREAD_BYTES];
+    if (!hd_cpython_thread(s, tid, bytes)) {
+        return false;
+    }
+    *address = hd_script_u64(bytes + l->thread_frame);
+    if (l->cframe) {
+        w->cframe = *address;
+        return read_bytes(s, w->native, w->cframe + l->cframe_current, address, sizeof *address);
+    }
+    return true;
+}
+
+/* A thread that never was in the interpreter needs no search. */
+static bool has_module(const struct hd_scripts *s, const struct native *n) {
+    const struct hd_module *m = &s->modules->module[s->py.module];
+    uint32_t i = 0;
+    while (i < n->count && n->frames[i].start != s->py.eval &&
+           (n->frames[i].pc < m->lo || n->frames[i].pc >= m->hi)) {
+        i++;
+    }
+    return i < n->count;
+}
+
+void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint32_t count,
+                       const struct hd_script_stack *stack) {
+    struct native native = {frames, count, stack, false};
+    struct walk w;
+    uint64_t address;
+    bool whole = !has_module(s, &native);
+    if (whole) {
+        return;
+    }
+    for (unsigned tries = 0; !whole && tries < TRIES; tries++) { /* a thread that runs changes its list */
+        native.live = tries != 0;
+        w = (struct walk){.s = s, .native = &native};
+        s->frames = 0;
+        if (!list_of(s, stack->tid, &w, &address)) {
+            return;
+        }
+        whole = walk_list(&w, address);
+    }
+    if (s->py.layout.frames == PY_FRAME_OBJECTS) {
+        count_calls(s, &native, w.calls);
+    } else {
+        s->frames = w.first; /* those of a call that did not end have no place */
     }
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "script/cpython_offsets.h"
+#include "script/cpython.h"
 #include "script/v8.h"
 
 void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules) {
@@ -17,7 +17,7 @@ void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules) {
 }
 
 void hd_scripts_begin(struct hd_scripts *s, bool sole) {
-    if (s->eval == 0 && s->v8.smi_shift == 0) {
+    if (s->py.eval == 0 && s->v8.smi_shift == 0) {
         return;
     }
     memset(s->place, 0, sizeof s->place); /* code objects come and go */
@@ -32,12 +32,15 @@ static void find_cpython(struct hd_scripts *s, uint32_t index) {
     if (eval == 0) {
         return;
     }
-    uint64_t version = hd_module_symbol(s->modules, index, "Py_Version"), value = 0;
-    s->code_type = hd_module_symbol(s->modules, index, "PyCode_Type");
-    s->str_type = hd_module_symbol(s->modules, index, "PyUnicode_Type");
-    if (version != 0 && s->code_type != 0 && s->str_type != 0 &&
-        hd_script_read(s, version, &value, sizeof value) && value >> 16 == HD_CPYTHON_VERSION) {
-        s->eval = eval;
+    struct hd_cpython *py = &s->py;
+    py->module = index;
+    py->runtime = hd_module_symbol(s->modules, index, "_PyRuntime");
+    py->code_type = hd_module_symbol(s->modules, index, "PyCode_Type");
+    py->str_type = hd_module_symbol(s->modules, index, "PyUnicode_Type");
+    py->frame_type = hd_module_symbol(s->modules, index, "PyFrame_Type");
+    if (py->runtime != 0 && py->code_type != 0 && py->str_type != 0 &&
+        hd_cpython_layout_read(s->modules, index, &py->layout)) {
+        py->eval = eval;
     }
 }
 
@@ -49,23 +52,24 @@ static void find_v8(struct hd_scripts *s, uint32_t index) {
 }
 
 uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t max,
-                           uint32_t cut_at, const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes) {
+                           const struct hd_script_stack *stack) {
     if (s->resets != s->modules->resets) {
         s->resets = s->modules->resets;
         s->modules_seen = 0;
-        s->eval = 0;
-        s->cframe = 0;
+        s->py.eval = 0;
+        s->py.tid = 0;
         s->v8.smi_shift = 0;
     }
-    for (; s->modules_seen < s->modules->count && s->eval == 0 && s->v8.smi_shift == 0; s->modules_seen++) {
+    for (; s->modules_seen < s->modules->count && s->py.eval == 0 && s->v8.smi_shift == 0;
+         s->modules_seen++) {
         find_cpython(s, s->modules_seen);
         find_v8(s, s->modules_seen);
     }
     s->frames = 0;
-    if (s->eval != 0 && count < max) {
-        hd_cpython_frames(s, frames, count, cut_at, stack, stack_addr, stack_bytes);
+    if (s->py.eval != 0 && count < max) {
+        hd_cpython_frames(s, frames, count, stack);
     } else if (s->v8.smi_shift != 0 && count < max) {
-        hd_v8_frames(s, frames, count, cut_at, stack, stack_addr, stack_bytes);
+        hd_v8_frames(s, frames, count, stack);
     }
     uint32_t left = s->frames < max - count ? s->frames : max - count, to = count + left, sum = to;
     for (uint32_t i = count; i-- > 0;) {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * Functions of scripts on a thread's stack: which ones an interpreter was running, found beside its own
- * frames. The copy of the stack tells where the interpreter keeps its record of them; the records themselves
- * are read from memory while the thread may run on. Every read can fail and every figure be garbage: what
- * does not fit together is no frame. No allocation, no lock, no call into the interpreter. Worker only.
+ * frames. The interpreter's records of them are read from memory while the thread may run on. Every read can
+ * fail and every figure be garbage: what does not fit together is no frame. No allocation, no lock, no call
+ * into the interpreter. Worker only.
  *
- * Known: CPython 3.11, and V8 as in node 18 to 24. A thread that is blocked is read exactly; one that runs, a
- * few microseconds after its stack was copied: the outer functions are those of the copy, the innermost and
- * its line may be newer.
+ * Known: CPython 3.8 to 3.14, and V8 as in node 18 to 24. A thread that is blocked is read exactly; one that
+ * runs, a few microseconds after its stack was copied: the outer functions are those of the copy, the
+ * innermost and its line may be newer.
  */
 #ifndef HD_SCRIPT_H
 #define HD_SCRIPT_H
 
 #include "base/types.h"
 #include "image/modules.h"
+#include "script/cpython_layout.h"
 #include "script/v8_offsets.h"
 
 #define HD_SCRIPTS_MAX 384u /* functions that are known at a time */
@@ -46,12 +47,21 @@ struct hd_script_frame {
     uint16_t native; /* index of the interpreter's own frame */
 };
 
+struct hd_cpython { /* once it is among the modules */
+    uint64_t eval;  /* 0: it is not */
+    uint64_t runtime, code_type, str_type, frame_type;
+    uint32_t module;
+    struct hd_cpython_layout layout;
+    /* The thread that was found last, 0: none. */
+    int tid;
+    bool ask_libc;
+    uint64_t thread;
+};
+
 struct hd_scripts {
     struct hd_modules *modules;
     uint32_t modules_seen, resets; /* so many of their list, and which list that was */
-    /* CPython, once it is among the modules; eval 0: it is not */
-    uint64_t eval, code_type, str_type;
-    int64_t cframe; /* where its record is, from the end of eval's frame; 0: not known yet */
+    struct hd_cpython py;
     /* V8, once it is among the modules; smi_shift 0: it is not. Maps of its heap that were looked at. */
     struct hd_v8_offsets v8;
     uint64_t v8_function_map, v8_shared_map;
@@ -67,11 +77,19 @@ void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules);
 /* A turn is going to be watched. `sole`: no frame of an earlier one is in use. */
 void hd_scripts_begin(struct hd_scripts *s, bool sole);
 
-/* The stack that was unwound to `count` frames, and its copy. Script functions are put before the frame of
- * the interpreter that ran them, as far as there is room up to `max`; `cut_at`: frames are missing before
- * this one, 0: none. The new count. */
+/* What the stack's frames were found in. */
+struct hd_script_stack {
+    int tid;         /* the thread's number as its own process knows it */
+    uint32_t cut_at; /* frames are missing before this one, 0: none */
+    const uint8_t *bytes;
+    uint64_t address;
+    uint32_t size;
+};
+
+/* The stack that was unwound to `count` frames. Script functions are put before the frame of the interpreter
+ * that ran them, as far as there is room up to `max`. The new count. */
 uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t max,
-                           uint32_t cut_at, const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes);
+                           const struct hd_script_stack *stack);
 
 /* Of a frame with `script` != 0. */
 static inline const char *hd_script_name(const struct hd_scripts *s, const struct hd_frame *f) {
@@ -86,13 +104,6 @@ static inline const char *hd_script_language_name(const struct hd_scripts *s, co
 }
 
 /* ---- private to src/script ------------------------------------------------------------------ */
-
-/* Adds the functions that CPython was running to s->frame. */
-void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint32_t count, uint32_t cut_at,
-                       const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes);
-/* The function of a code object and the line of an instruction of it; `script` 0: there is no room for the
- * function. False: it is garbage. */
-bool hd_cpython_place(struct hd_scripts *s, uint64_t code, uint64_t instr, struct hd_script_place *out);
 
 static inline bool hd_script_read(const struct hd_scripts *s, uint64_t address, void *out, size_t n) {
     return hd_memory_read(&s->modules->memory, address, out, n);

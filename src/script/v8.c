@@ -15,17 +15,11 @@
 #define FILE_SCHEME "file://"
 #define ANONYMOUS "(anonymous)"
 
-struct stack {
-    const uint8_t *bytes;
-    uint64_t address;
-    uint32_t size;
-};
-
 struct function { /* what a JSFunction leads to */
     uint64_t shared, name, script;
 };
 
-static bool stack_word(const struct stack *st, uint64_t address, uint64_t *out) {
+static bool stack_word(const struct hd_script_stack *st, uint64_t address, uint64_t *out) {
     if (address < st->address || address - st->address > st->size || st->size - (address - st->address) < 8) {
         return false;
     }
@@ -34,7 +28,7 @@ static bool stack_word(const struct stack *st, uint64_t address, uint64_t *out) 
 }
 
 /* Where frame i has its frame pointer; 0: it was unwound without one. */
-static uint64_t frame_pointer(const struct stack *st, const struct hd_frame *frames, uint32_t i) {
+static uint64_t frame_pointer(const struct hd_script_stack *st, const struct hd_frame *frames, uint32_t i) {
     const struct hd_frame *caller = &frames[i + 1];
     uint64_t fp = st->address + caller->at - 16, back;
     bool may = caller->trust == HD_TRUST_FRAME_POINTER && caller->at > frames[i].at && caller->at >= 16;
@@ -146,7 +140,7 @@ static uint16_t name_function(struct hd_scripts *s, const struct function *f, st
 }
 
 /* Where an interpreted frame is in its bytecode; 0: it runs compiled code. */
-static uint64_t bytecode_at(const struct hd_scripts *s, const struct stack *st, uint64_t fp,
+static uint64_t bytecode_at(const struct hd_scripts *s, const struct hd_script_stack *st, uint64_t fp,
                             uint64_t *array) {
     const struct hd_v8_offsets *v8 = &s->v8;
     uint64_t offset;
@@ -169,7 +163,8 @@ static uint32_t line_at(const struct hd_scripts *s, const struct function *f, ui
     return position == 0 ? 0 : hd_v8_line(s, source, position);
 }
 
-static bool place_of(struct hd_scripts *s, const struct stack *st, uint64_t fp, struct hd_script_place *out) {
+static bool place_of(struct hd_scripts *s, const struct hd_script_stack *st, uint64_t fp,
+                     struct hd_script_place *out) {
     struct function f;
     uint64_t object, array = 0;
     if (!stack_word(st, fp + (uint64_t)(int64_t)s->v8.frame_function, &object) ||
@@ -194,15 +189,14 @@ static bool place_of(struct hd_scripts *s, const struct stack *st, uint64_t fp, 
     return true;
 }
 
-void hd_v8_frames(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t cut_at,
-                  const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes) {
-    const struct stack st = {stack, stack_addr, stack_bytes};
+void hd_v8_frames(struct hd_scripts *s, struct hd_frame *frames, uint32_t count,
+                  const struct hd_script_stack *stack) {
     struct hd_script_place place;
     for (uint32_t i = 0; i + 1 < count && s->frames < HD_SCRIPT_FRAMES_MAX; i++) {
-        uint64_t fp = i + 1 == cut_at ? 0 : frame_pointer(&st, frames, i), mark;
+        uint64_t fp = i + 1 == stack->cut_at ? 0 : frame_pointer(stack, frames, i), mark;
         /* Where a JavaScript function has its context, V8's other frames have a small integer. */
-        if (fp == 0 || !stack_word(&st, fp + (uint64_t)(int64_t)s->v8.frame_context_or_type, &mark) ||
-            !hd_v8_is_object(mark) || !place_of(s, &st, fp, &place)) {
+        if (fp == 0 || !stack_word(stack, fp + (uint64_t)(int64_t)s->v8.frame_context_or_type, &mark) ||
+            !hd_v8_is_object(mark) || !place_of(s, stack, fp, &place)) {
             continue;
         }
         s->frame[s->frames++] =

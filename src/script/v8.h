@@ -18,8 +18,8 @@ struct hd_v8_string {
 
 /* Adds the JavaScript functions of a stack to s->frame. Their frames of JIT code get a function's start, so
  * that samples of one function are one. */
-void hd_v8_frames(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t cut_at,
-                  const uint8_t *stack, uint64_t stack_addr, uint32_t stack_bytes);
+void hd_v8_frames(struct hd_scripts *s, struct hd_frame *frames, uint32_t count,
+                  const struct hd_script_stack *stack);
 
 /* The word at `offset` of the heap object `object` (a tagged pointer). */
 bool hd_v8_word(const struct hd_scripts *s, uint64_t object, int32_t offset, uint64_t *out);

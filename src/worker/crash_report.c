@@ -47,8 +47,13 @@ static uint32_t unwind(struct hd_worker *k, const struct hd_crash *crash, struct
     }
     leave_bad_call(k, &regs);
     hd_unwind(k->unwinder, &regs, k->thread_stack, from, bytes, 0, k->frames, HD_FRAMES_MAX, walk);
+    const struct hd_script_stack stack = {.tid = crash->tid,
+                                          .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
+                                          .bytes = k->thread_stack,
+                                          .address = from,
+                                          .size = bytes};
     return hd_scripts_expand(&k->scripts, k->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
-                             walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0, k->thread_stack, from, bytes);
+                             &stack);
 }
 
 /* The hang that was open takes the crash's place: one report has both. */

@@ -74,9 +74,13 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
               &walk);
     r->waits_for_tid = hd_mutex_owner(&k->probe, c, k->frames, walk.count);
     r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_join_target(&k->probe, c);
-    walk.count = hd_scripts_expand(
-        &k->scripts, k->frames, walk.count, room < MIXED_PER_THREAD ? room : MIXED_PER_THREAD,
-        walk.cut != 0 ? max - max / 2 : 0, k->thread_stack, c->stack_addr, c->stack_bytes);
+    const struct hd_script_stack stack = {.tid = r->tid,
+                                          .cut_at = walk.cut != 0 ? max - max / 2 : 0,
+                                          .bytes = k->thread_stack,
+                                          .address = c->stack_addr,
+                                          .size = c->stack_bytes};
+    walk.count = hd_scripts_expand(&k->scripts, k->frames, walk.count,
+                                   room < MIXED_PER_THREAD ? room : MIXED_PER_THREAD, &stack);
     memcpy(&k->thread_frames[k->thread_frames_used], k->frames, walk.count * sizeof k->frames[0]);
     r->first = k->thread_frames_used;
     r->count = walk.count;

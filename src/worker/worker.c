@@ -144,20 +144,25 @@ static void look_at_threads(struct hd_worker *k, struct hd_turn *h) {
     hd_threads_find_deadlock(k, h);
 }
 
-uint32_t hd_worker_frames(struct hd_worker *k, const struct hd_capture *c, struct hd_walk *walk) {
+uint32_t hd_worker_frames(struct hd_worker *k, int tid, const struct hd_capture *c, struct hd_walk *walk) {
     if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
         look_after_modules(k, true);
     }
     unwind_sample(k, c, walk);
+    const struct hd_script_stack stack = {.tid = tid,
+                                          .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
+                                          .bytes = c->stack,
+                                          .address = c->stack_addr,
+                                          .size = c->stack_bytes};
     return hd_scripts_expand(&k->scripts, k->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
-                             walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0, c->stack, c->stack_addr, c->stack_bytes);
+                             &stack);
 }
 
 /* A stack that is new to us, in the hang's tree. Returns its frames' number. */
 static uint32_t place_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
                             struct hd_last_sample *now) {
     struct hd_walk walk;
-    uint32_t count = hd_worker_frames(k, c, &walk);
+    uint32_t count = hd_worker_frames(k, h->tid, c, &walk);
     hd_cpu_profile_add(k, h->tid, c, &walk, count);
     now->leaf = hd_turn_add_stack(k, h, count, c->at_ns);
     now->way = c->way;

@@ -175,7 +175,7 @@ bool hd_publish_allows(struct hd_worker *k, uint64_t fingerprint);
 int hd_publish_write(struct hd_worker *k, const struct hd_report *r, bool deferred);
 
 /* A capture's stack, into k->frames, with the functions of scripts. The number of its frames. */
-uint32_t hd_worker_frames(struct hd_worker *k, const struct hd_capture *c, struct hd_walk *walk);
+uint32_t hd_worker_frames(struct hd_worker *k, int tid, const struct hd_capture *c, struct hd_walk *walk);
 
 /* The thread. `worker`: a struct hd_worker, zeroed but for run. */
 void *hd_worker_run(void *worker);

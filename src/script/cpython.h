@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * CPython's frames, functions and lines. Private to src/script. Worker only; no allocation, no lock.
+ */
+#ifndef HD_SCRIPT_CPYTHON_H
+#define HD_SCRIPT_CPYTHON_H
+
+#include "script/script.h"
+
+/* Adds the functions that CPython was running to s->frame. */
+void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint32_t count,
+                       const struct hd_script_stack *stack);
+
+/* The first PY_THREAD_BYTES of the interpreter's record of a thread. False: it has none. */
+bool hd_cpython_thread(struct hd_scripts *s, int tid, uint8_t *bytes);
+
+/* The function of a code object and the line of its code unit `unit`, which is -1 in a frame that was just
+ * made. `script` 0: there is no room for the function. False: it is garbage. */
+bool hd_cpython_place(struct hd_scripts *s, uint64_t code, int64_t unit, struct hd_script_place *out);
+
+/* The line of a code unit by the table of bytes `table`, in the code's format; 0: it has none. */
+uint32_t hd_cpython_line(const struct hd_scripts *s, uint64_t table, uint32_t first_line, uint64_t unit);
+
+#endif
