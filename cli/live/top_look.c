@@ -137,6 +137,7 @@ int top_look_take(struct top_look *l) {
     live_report_add_waits(l->report, &l->threads);
     uint64_t wall_ns = clock_ns(CLOCK_REALTIME);
     l->up_ns = wall_ns > l->process->started_wall_ns ? wall_ns - l->process->started_wall_ns : 0;
+    top_watch_look(&l->watch, l->process, l->report, l->up_ns);
     l->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns;
     return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "cli/live/threads.h"
 #include "cli/live/top_state.h"
+#include "cli/live/top_watch.h"
 #include "symbolizer/symbolizer.h"
 
 struct top_look {
@@ -16,6 +17,7 @@ struct top_look {
     struct live_threads threads;
     struct symbolizer *symbolizer;
     json_t *report, *notes; /* of the last look */
+    struct top_watch watch;
     size_t count, room;
     struct top_thread *thread;
     struct top_cpu {

@@ -12,6 +12,7 @@
 #include "cli/live/dump_text.h"
 #include "cli/render/render_parts.h"
 
+#define LOOPS_SHOWN 4
 #define LEAST_THREADS 3 /* rows, beside all frames of a stack */
 
 static const char *const order_names[TOP_ORDERS] = {
@@ -130,6 +131,8 @@ static void put_help(struct top_page *page) {
                                "  q                 end\n"
                                "\n"
                                "  CPU               of one CPU, since the look before\n"
+                               "  MEDIAN, P99       of the turns of the last minute, within a factor of two\n"
+                               "  WORST             no turn was longer since the watch began\n"
                                "  NOW               what the thread waits for; one that runs has no stack\n"
                                "\n"
                                "  The process is not stopped, not signalled and not traced.\n";
@@ -169,6 +172,7 @@ void top_text(struct top_page *page, const struct top_look *l, struct top_state 
         put_keys(page, s, height);
         return;
     }
+    top_watch_text(&l->watch, page, height > 0 ? LOOPS_SHOWN : RUN_LOOPS_MAX);
     put_rings(page, l);
     if (selected < l->count) {
         stack_lines(&stack, l, s, &l->thread[selected], width);

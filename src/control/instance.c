@@ -131,6 +131,10 @@ int hd_instance_start(const struct hd_settings *settings, struct hd_record *reco
     atomic_store(&r->alive, 1);
     init_clock(r);
     hd_capture_signal_init(settings->signal); /* where it fails, running threads give no answer */
+    i->place = (struct hd_run_place){.magic = HD_RUN_MAGIC,
+                                     .run = (uint64_t)(uintptr_t)r,
+                                     .run_bytes = sizeof *r,
+                                     .watch_bytes = sizeof(struct hd_watch)};
     hd_run_set(r);
     rc = start_threads(i);
     if (rc == 0 && settings->crash) {

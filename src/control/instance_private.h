@@ -13,6 +13,7 @@
 #define HD_THREAD_STACK_BYTES (32u * 1024u + HD_OS_STACK_EXTRA)
 
 struct hd_instance {
+    struct hd_run_place place;
     struct hd_monitor monitor;
     struct hd_worker *worker;
     struct hd_os_thread monitor_thread, worker_thread;

@@ -50,6 +50,15 @@ struct hd_run {
     _Atomic uint32_t alive;        /* 0 in a forked child */
 };
 
+/* Where a run is, at the beginning of a page: for who reads it from another process (`hangdog top`), which
+ * knows this version of both structs alone. */
+struct hd_run_place {
+    uint64_t magic;
+    uint64_t run; /* its address */
+    uint32_t run_bytes, watch_bytes;
+};
+#define HD_RUN_MAGIC 0x48414e47524e4701ULL /* "HANGRNG", version 1 */
+
 /* ---- which run there is --------------------------------------------------------------------- */
 
 enum hd_run_phase { HD_PHASE_STOPPED, HD_PHASE_CHANGING, HD_PHASE_RUNNING };

@@ -11,7 +11,7 @@ import time
 import unittest
 
 from support_dump import Programs, dump, state_of_thread
-from support_run import HANGDOG, PATIENCE, SANITIZER, main, wait_until
+from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, children_of, environment, main, name_of, wait_until
 from support_screen import Terminal
 
 KEYS = "q quit   up/down thread   s sort: CPU   space pause   e all frames   h help"
@@ -151,6 +151,64 @@ class Live(Programs):
         self.assertEqual(1, len(re.findall("(?m)^> ", terminal.text(history=False))))
         terminal.keys("q")
         self.assert_put_back(terminal, 0)
+
+
+# Ten turns a second; after "hang" a turn of some seconds, twice.
+LOOP = """
+import select, socket, sys, time
+server = [socket.create_server(("127.0.0.1", 0))]
+def turns(n):
+    for _ in range(n): select.select(server, [], [], 0.1)
+def lookup(): time.sleep(4)
+turns(20)
+open("ready", "w").close()
+while True:
+    turns(8)
+    if "hang" in sys.argv: lookup()
+"""
+
+
+class Watched(Programs):
+    def start_loop(self, *args):
+        folder = self.make_folder()
+        program = os.path.join(folder, "loop.py")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(LOOP)
+        run = self.start(HANGDOG, "run", "--spool", os.path.join(folder, "spool"), "--", "/usr/bin/python3", program, *args,
+                         cwd=folder, env=environment())
+        wait_until(lambda: os.path.exists(os.path.join(folder, "ready")), "the loop")
+        (pid,) = [child for child in children_of(run.pid) if name_of(child) == "python3"]
+        self.addCleanup(os.kill, pid, signal.SIGKILL)
+        return pid
+
+    def test_the_loop_of_a_program_under_run(self):
+        pid = self.start_loop()
+        text = top("--once", "--interval", "2s", pid)
+        match = re.search(r"(?m)^  LOOP +NAME +BUSY +TURNS/s +MEDIAN +P99 +WORST\n"
+                          r"  %d +main +(\d+)%% +(\d+) +\d+ (?:us|ms) +\d+ (?:us|ms) +<[\d.]+ (?:us|ms|s)$" % pid, text)
+        self.assertTrue(match, text)
+        self.assertLess(int(match[1]), 60, text)
+        self.assertIn(int(match[2]), range(5, 12), text)  # 10 a second
+        self.assertIn("\nHANGS  none so far\n", text)
+
+    def test_a_hang_while_it_lasts_and_when_it_has_ended(self):
+        pid = self.start_loop("hang")
+        with Terminal([HANGDOG, "top", "--interval", "200ms", pid]) as terminal:
+            terminal.wait_for(r"(?m)^  frozen for [\d.]+ m?s, still going in lookup \(loop.py:6\)$")
+            terminal.wait_for(r"(?m)^HANGS  \d, [\d.]+ s lost\n(.*\n)?  \d\d:\d\d:\d\d  hang of 4.\d s in lookup \(loop.py:6\)$")
+            terminal.wait_for(r"(?m)^  %d +main +100%%" % pid)
+
+    def test_a_program_that_links_the_library(self):
+        spool = self.make_folder()
+        program = self.start(os.path.join(BUILD, "tests/programs/library-hang"), spool, "long")
+        wait_until(lambda: os.listdir(spool), "its report")
+        text = top("--once", "--interval", "300ms", program.pid)
+        self.assertRegex(text, r"(?m)^  %d +loop +100%% +0 " % program.pid)
+        self.assertRegex(text, r"(?m)^HANGS\n  frozen for [\d.]+ m?s, still going in main \(library-hang.c:\d+\)$")
+
+    def test_an_unprepared_program_has_no_loops(self):
+        target = self.start_target("spin")
+        self.assertNotIn("LOOP", top("--once", "--interval", "100ms", target.pid))
 
 
 class Once(Programs):
