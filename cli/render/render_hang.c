@@ -38,11 +38,12 @@ char *render_own_function(const json_t *report, int width) {
 
 static const char *noun_of(const json_t *report) {
     const char *kind = value_text(report, "kind");
-    return render_is_kind(report, "launch")       ? "slow launch"
-           : render_is_kind(report, "fatal-hang") ? "fatal hang"
-           : render_is_kind(report, "live")       ? "turn"
-           : kind != NULL                         ? kind
-                                                  : "hang";
+    return render_is_kind(report, "launch")             ? "slow launch"
+           : render_is_kind(report, "fatal-hang")       ? "fatal hang"
+           : render_is_kind(report, "live")             ? "turn"
+           : render_is_kind(report, "too-many-threads") ? "hang"
+           : kind != NULL                               ? kind
+                                                        : "hang";
 }
 
 /* The main thread's loop goes without saying. */
@@ -108,6 +109,16 @@ static void put_why(const struct page *p) {
     put_part(p, value_int(cause, "throttled_ns"), "the CPU quota of its control group was used up");
 }
 
+/* Why its kind is none of the others. */
+static void put_thread_count(const struct page *p) {
+    char text[64];
+    int64_t count = value_int(json_object_get(p->report, "process"), "thread_count");
+    if (!render_is_kind(p->report, "too-many-threads") || count <= 0)
+        return;
+    snprintf(text, sizeof text, "the process has too many threads: %" PRId64, count);
+    render_wrapped(p, "", "  and  ", LABEL, text);
+}
+
 /* "killed by SIGINT (Ctrl-C) while it hung" */
 static void put_end(const struct page *p) {
     static const char *const reasons[][2] = {{"SIGINT", " (Ctrl-C)"},
@@ -159,6 +170,7 @@ static void put_repeat(const struct page *p) {
 static void put_remarks(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], text[80];
     int64_t excluded_ns = value_int(p->report, "excluded_ns");
+    put_thread_count(p);
     put_end(p);
     if (render_is_cpu(p->report))
         render_cpu_unsampled(p);

@@ -114,11 +114,11 @@ static double process_percent(const struct hd_turn *h) {
 }
 
 static enum hd_report_kind kind_of(const struct hd_turn *h) {
-    if (h->state == HANGDOG_STATE_LAUNCH) {
-        return HD_REPORT_LAUNCH;
-    }
     if (h->threads > THREADS_MANY) {
         return HD_REPORT_TOO_MANY_THREADS;
+    }
+    if (h->state == HANGDOG_STATE_LAUNCH) {
+        return HD_REPORT_LAUNCH;
     }
     return h->state == HANGDOG_STATE_BACKGROUND ? HD_REPORT_BACKGROUND_HANG : HD_REPORT_HANG;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A loop that is idle, or whose short turns fill a CPU, and threads that compute: `burn
- * main|thread|waits|burst SECONDS`.
+ * main|thread|waits|burst SECONDS`; `burn crowd SECONDS` has 80 threads and hangs for 800 ms.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -47,6 +47,28 @@ __attribute__((noinline)) static void *crunch_and_wait(void *until_ns) {
     return NULL;
 }
 
+/* So many wait for work that never comes, and the loop hangs once. */
+static void *wait_for_work(void *name) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+    pthread_mutex_lock(&mutex);
+    while (name != NULL) {
+        pthread_cond_wait(&work, &mutex);
+    }
+    pthread_mutex_unlock(&mutex);
+    return NULL;
+}
+
+static void crowd(void) {
+    static char name[80][16];
+    pthread_t thread;
+    for (unsigned i = 0; i < 80; i++) {
+        snprintf(name[i], sizeof name[i], "worker-%u", i);
+        pthread_create(&thread, NULL, wait_for_work, name[i]);
+    }
+}
+
 /* A timer is in the set: the loop is known from its first wait. */
 static void loop(uint64_t until_ns, uint64_t turn_ns) {
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -75,6 +97,11 @@ int main(int argc, char **argv) {
         uint64_t end_ns = now_ns() + 250 * MS;
         pthread_create(&thread, NULL, crunch, &end_ns);
         pthread_join(thread, NULL);
+    }
+    if (strcmp(how, "crowd") == 0) {
+        crowd();
+        loop(now_ns() + 300 * MS, 0);
+        compute(now_ns() + 800 * MS);
     }
     loop(until_ns, strcmp(how, "main") == 0 ? 19 * MS : 0);
     return 0;

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""A hang of a process with more than 64 threads: its kind, and the threads grouped by equal stacks."""
+
+import os
+import subprocess
+
+from support_run import BUILD, HANGDOG, PATIENCE, RealCase, environment, main
+
+BURN = os.path.join(BUILD, "tests/programs/burn")
+
+
+class ManyThreads(RealCase):
+    def test_eighty_threads_that_wait_for_work(self):
+        program = self.program([BURN, "crowd", "1.5"])
+        program.wait()
+        report = next(r for r in program.reports() if r["kind"] != "session")
+        self.assert_valid(report)
+        self.assertEqual("too-many-threads", report["kind"])
+        self.assertEqual(81, report["process"]["thread_count"])
+        shown = subprocess.run([HANGDOG, "show", "--spool", program.spool, "latest"], text=True, check=True, timeout=PATIENCE,
+                               stdout=subprocess.PIPE, env=environment()).stdout
+        self.assertRegex(shown, r'(?m)^  80 threads "worker-\*"  wait in futex: \d+, \d+, \d+ \.\.\.$')
+        self.assertRegex(shown, r"(?m)^  and  the process has too many threads: 81$")
+        self.assertRegex(shown, r"^hang of \d.* in compute ")
+        self.assertEqual(1, shown.count("worker-"), shown)
+
+
+if __name__ == "__main__":
+    main()
