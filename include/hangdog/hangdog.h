@@ -130,6 +130,8 @@ typedef struct hangdog_options {
      * report of its busiest thread, and then none for 20 periods. 100 ms to 1 h; 3 s is usual. Default: off.
      */
     uint64_t cpu_period_ns;
+    /** Between two pings of hangdog_watch_ping(): 1 ms to 60 s; default 500 ms. */
+    uint64_t ping_period_ns;
 } hangdog_options;
 
 /**
@@ -186,6 +188,33 @@ HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshol
 
 /** Ends the watch. Only the thread that watches may call it, once, also after a stop. */
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);
+
+/**
+ * Posts `run(argument)` to a loop, which runs it on its own thread, once. Called by a thread of the
+ * library's, which has the program's descriptors and blocks all signals. May lock, allocate and write; must
+ * not wait for the loop.
+ *
+ * @return 0, or anything else where the loop takes no tasks now: that is no hang.
+ */
+typedef int (*hangdog_post)(void *context, void (*run)(void *argument), void *argument);
+
+/**
+ * For a loop without a hook of which only a "post to the loop" function is known: pings it instead of marks.
+ * A thread of the library's posts a task each period (the option `ping_period_ns`). A ping that the loop has
+ * not run within the threshold is a hang of the loop's thread, from the post on, with samples and a cause.
+ * The next ping waits until the one before has run.
+ *
+ * Marks are better where there is a hook: a ping wakes an idle loop, misses what falls between two pings, and
+ * dates a hang by up to a period too late. The loop's thread calls this once, after hangdog_loop_watch(), and
+ * makes no marks. hangdog_loop_unwatch() ends the pings, and waits up to 90 ms for a post that is under way.
+ *
+ * @retval 0 It is pinged.
+ * @retval -EALREADY It was already.
+ * @retval -EINVAL No loop or no function, or no monitor runs.
+ * @retval -ENOMEM No memory.
+ * @retval -EAGAIN No thread could be made.
+ */
+HANGDOG_API int hangdog_watch_ping(hangdog_loop *loop, hangdog_post post, void *context);
 
 /**
  * Marks the point that the loop has reached. Only on the loop's own thread. Async-signal-safe and wait-free:

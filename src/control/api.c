@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "control/instance.h"
+#include "control/ping.h"
 #include "image/modules.h"
 #include "worker/worker.h"
 
@@ -96,8 +97,10 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     s->signal = given.signal != 0 ? given.signal : s->signal;
     s->frame_period_ns = given.display_hz != 0 ? HD_NS_PER_S / given.display_hz : s->frame_period_ns;
     s->frame_drop_ns = given.frame_drop_ns;
+    s->ping_period_ns = given.ping_period_ns != 0 ? given.ping_period_ns : s->ping_period_ns;
     if (s->interval_ns < HD_NS_PER_MS || s->interval_ns > HD_NS_PER_S ||
         given.display_hz > HD_DISPLAY_HZ_MAX || !hd_capture_signal_may_be(s->signal) ||
+        s->ping_period_ns < HD_NS_PER_MS || s->ping_period_ns > 60 * HD_NS_PER_S ||
         !is_cpu_period(given.cpu_period_ns)) {
         return -EINVAL;
     }
@@ -155,10 +158,19 @@ hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
 void hangdog_loop_unwatch(hangdog_loop *loop) {
     struct hd_run *r = hd_run_current();
     if (loop != NULL && r != NULL) {
+        hd_ping_end(watch_of(loop));
         hd_watch_remove(r, watch_of(loop));
     } else if (loop != NULL) {
         hd_watch_leave_stopped();
     }
+}
+
+int hangdog_watch_ping(hangdog_loop *loop, hangdog_post post, void *context) {
+    struct hd_run *r = hd_run_current();
+    if (loop == NULL || r == NULL || post == NULL) {
+        return -EINVAL;
+    }
+    return hd_ping_begin(r, watch_of(loop), post, context);
 }
 
 void hangdog_mark(hangdog_loop *loop, hangdog_activity activity) {

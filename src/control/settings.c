@@ -44,6 +44,7 @@ void hd_settings_init(struct hd_settings *s) {
     s->threshold_ns[HANGDOG_STATE_LAUNCH] = 10 * HD_NS_PER_S;
     s->threshold_ns[HANGDOG_STATE_FOREGROUND] = 2 * HD_NS_PER_S;
     s->interval_ns = 50 * HD_NS_PER_MS;
+    s->ping_period_ns = 500 * HD_NS_PER_MS;
     s->frame_period_ns = HD_NS_PER_S / 60;
     s->threshold_max_ns = (watchdog_ns() - 1) / 2;
     s->reports_per_day = 100;

@@ -148,6 +148,9 @@ struct hd_os_thread {
 int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
                        void *arg);
 void hd_os_thread_join(struct hd_os_thread *t);
+/* A thread in the program's descriptor table, on a stack of libc's, with every signal blocked: for calls back
+ * into the program. Nobody joins it. 0 or a negative errno value. */
+int hd_os_thread_start_shared(void *(*run)(void *), void *arg);
 /* Nobody will join it, and a sanitizer's runtime that counts threads is told so. Before it is told to end. */
 void hd_os_thread_detach(struct hd_os_thread *t);
 

@@ -25,6 +25,7 @@ struct hd_settings {
     uint64_t threshold_max_ns; /* of any state and loop: who ends the program for a hang shall not be first */
     uint64_t frame_period_ns;  /* of the display's refresh */
     uint64_t frame_drop_ns;    /* a frame that takes so long has a report; 0: none has */
+    uint64_t ping_period_ns;
     uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
     int signal;
     uint64_t cpu_period_ns;    /* of the CPU monitor; 0: it is off */

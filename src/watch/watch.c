@@ -30,8 +30,7 @@ void hd_watch_clear_all(struct hd_watch_table *t) {
     }
 }
 
-/* From here to leave_watches() the watches are not zeroed by a next start. False: a stop was quicker. */
-static bool enter_watches(struct hd_run *r) {
+bool hd_watch_enter(struct hd_run *r) {
     atomic_fetch_add(&r->watches.entering, 1);
     if (hd_run_has(r)) {
         return true;
@@ -40,7 +39,7 @@ static bool enter_watches(struct hd_run *r) {
     return false;
 }
 
-static void leave_watches(struct hd_run *r) {
+void hd_watch_leave(struct hd_run *r) {
     atomic_fetch_sub(&r->watches.entering, 1);
 }
 
@@ -121,6 +120,7 @@ static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t thresho
         return NULL;
     }
     w->generation++;
+    atomic_store(&w->ping, NULL);
     w->threshold_ns = threshold_ns;
     size_t n = strnlen(name, sizeof w->name - 1);
     for (size_t i = 0; i <= n; i++) {
@@ -151,17 +151,17 @@ static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t thresho
 
 struct hd_watch *hd_watch_add(struct hd_run *r, const char *name, uint64_t threshold_ns, uint64_t start_ns) {
     struct hd_watch *w = NULL;
-    if (enter_watches(r)) {
+    if (hd_watch_enter(r)) {
         w = add(r, name, threshold_ns, start_ns);
-        leave_watches(r);
+        hd_watch_leave(r);
     }
     return w;
 }
 
 void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w) {
-    if (enter_watches(r)) {
+    if (hd_watch_enter(r)) {
         hd_run_wait_while(&w->use, HD_WATCH_NEW, hd_os_now_ns() + HD_READY_NS);
-        leave_watches(r);
+        hd_watch_leave(r);
     }
 }
 
@@ -199,9 +199,9 @@ static void remove_watch(struct hd_run *r, struct hd_watch *w) {
 }
 
 void hd_watch_remove(struct hd_run *r, struct hd_watch *w) {
-    if (enter_watches(r)) {
+    if (hd_watch_enter(r)) {
         remove_watch(r, w);
-        leave_watches(r);
+        hd_watch_leave(r);
     } else {
         hd_watch_leave_stopped();
     }

@@ -71,7 +71,8 @@ struct hd_watch {
     void *thread_memory;         /* hd_capture_thread_bytes() */
     void *_Atomic left;          /* the same of a watch that its thread left before it was closed */
     struct hd_mailbox *mailbox;
-    struct hd_look_state look; /* the monitor's */
+    struct hd_ping *_Atomic ping; /* control/ping.c; NULL: the loop is not pinged */
+    struct hd_look_state look;    /* the monitor's */
 };
 
 struct hd_watch_table {
@@ -111,6 +112,9 @@ struct hd_run; /* watch/run.h */
  * that thread launches the program, else from now. NULL: no slot or no memory. */
 #define HD_SINCE_LAUNCH 0
 struct hd_watch *hd_watch_add(struct hd_run *r, const char *name, uint64_t threshold_ns, uint64_t start_ns);
+/* From here to hd_watch_leave() the watches are not zeroed by a next start. False: a stop was quicker. */
+bool hd_watch_enter(struct hd_run *r);
+void hd_watch_leave(struct hd_run *r);
 /* Waits until the monitor has opened what it keeps of that thread: for a program that makes itself undumpable
  * as the first thing it does, it would be too late. Not for long. */
 void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w);

@@ -161,7 +161,7 @@ static void fill(struct hd_worker *k, struct hd_turn *h, const struct hd_hot_pat
         .loop_tid = h->tid,
         .loop_activity = activity_name[h->activity <= HANGDOG_EXIT ? h->activity : HANGDOG_EXIT],
         .loop_state = state_name[h->state < HANGDOG_STATES ? h->state : HANGDOG_STATE_FOREGROUND],
-        .loop_scheme = h->frames ? "frame" : "activity",
+        .loop_scheme = h->scheme,
         .tree = &h->tree,
         .hot_way = hot != NULL ? hot->way : h->last.way,
         .hot_stop = hot != NULL ? hot->stop : h->last.stop,

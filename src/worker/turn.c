@@ -29,6 +29,13 @@ void hd_turn_free(struct hd_turn *h) {
     h->used = false;
 }
 
+static const char *scheme_of(const struct hd_watch *w) {
+    bool frames = atomic_load_explicit(&w->loop.frames.presented, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&w->ping, memory_order_relaxed) != NULL ? "ping"
+           : frames                                                     ? "frame"
+                                                                        : "activity";
+}
+
 struct hd_turn *hd_turn_begin(struct hd_worker *k, const struct hd_message *msg) {
     struct hd_turn *h = hd_turn_find(k, msg);
     for (unsigned i = 0; h == NULL && i < HD_TURNS_MAX; i++) {
@@ -48,7 +55,7 @@ struct hd_turn *hd_turn_begin(struct hd_worker *k, const struct hd_message *msg)
             h->loop_name[i] = __atomic_load_n(&w->name[i], __ATOMIC_RELAXED);
         }
         uint64_t since_ns = atomic_load_explicit(&w->since_ns, memory_order_relaxed);
-        h->frames = atomic_load_explicit(&w->loop.frames.presented, memory_order_relaxed) != 0;
+        h->scheme = scheme_of(w);
         h->unseen_ns = since_ns > msg->at_ns ? since_ns - msg->at_ns : 0;
         h->tree.time_ns = h->unseen_ns;
         hd_cause_add(

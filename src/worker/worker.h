@@ -41,7 +41,7 @@ struct hd_turn {
     bool used, opened, within_caps, published; /* shown: not held any more */
     bool not_a_hang;                           /* no hang, however long: a sample's evidence says so */
     uint8_t loop, state, activity;
-    bool frames; /* the loop presents frames */
+    const char *scheme; /* by which the loop is watched, in the schema's words */
     uint32_t generation;
     char loop_name[32]; /* as it began: when it is told, the slot may be another loop's */
     int tid;

@@ -209,6 +209,21 @@ INSIDE_A_CALL int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t
     return -rc;
 }
 
+int hd_os_thread_start_shared(void *(*run)(void *), void *arg) {
+    pthread_t handle;
+    sigset_t all, before;
+    memset(&all, 0xff, sizeof all);
+    int rc = pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (rc == 0) {
+        rc = pthread_create(&handle, NULL, run, arg);
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    if (rc == 0) {
+        (void)pthread_detach(handle);
+    }
+    return -rc;
+}
+
 void hd_os_thread_join(struct hd_os_thread *t) {
     pthread_t handle;
 
