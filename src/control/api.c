@@ -11,7 +11,7 @@
 #include "control/instance.h"
 #include "control/ping.h"
 #include "image/modules.h"
-#include "worker/worker.h"
+#include "worker/fatal_marker.h"
 
 struct hangdog_loop {
     struct hd_watch watch;

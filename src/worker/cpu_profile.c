@@ -10,7 +10,11 @@
 #include "base/text.h"
 #include "capture/linux/target.h"
 #include "record/uuid.h"
+#include "worker/host.h"
+#include "worker/other_threads.h"
+#include "worker/publish.h"
 #include "worker/repeat.h"
+#include "worker/sample.h"
 
 static bool has_open_hang(const struct hd_worker *k) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
@@ -99,7 +103,7 @@ static void sample(struct hd_worker *k, const struct hd_message *msg, const stru
     const struct hd_watch *w = hd_watch_at(&k->run->watches, msg->loop);
     struct hd_walk walk;
     if (k->profile.on && w->generation == msg->generation) {
-        uint32_t count = c->same ? 0 : hd_worker_frames(k, w->loop.tid, c, &walk);
+        uint32_t count = c->same ? 0 : hd_sample_frames(k, w->loop.tid, c, &walk);
         hd_cpu_profile_add(k, w->loop.tid, c, &walk, count);
     }
 }
@@ -117,7 +121,7 @@ static void read_waiting(struct hd_worker *k) {
     }
     if (hd_target_open(&target, p->tid) == 0 && hd_capture_frozen(&target, k->thread_stack, &c) == 0) {
         c.stack = k->thread_stack;
-        count = hd_worker_frames(k, p->tid, &c, &walk);
+        count = hd_sample_frames(k, p->tid, &c, &walk);
     } else if (hd_os.thread_cpu_clock(p->tid, &cpu_ns) == 0) {
         hd_tree_charge(&p->tree, HD_TREE_NONE, cpu_ns - p->charged_ns);
         p->charged_ns = cpu_ns;

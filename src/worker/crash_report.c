@@ -11,6 +11,8 @@
 #include "crash/crash.h"
 #include "record/uuid.h"
 #include "worker/deferred.h"
+#include "worker/other_threads.h"
+#include "worker/publish.h"
 
 #define PAGE 4096u
 

@@ -6,6 +6,8 @@
  * of a file of that name in XDG_RUNTIME_DIR or /dev/shm, which are memory, else of that file. It is mapped,
  * and the monitor keeps it current. May wait for the disk. No allocation.
  */
+#include "worker/fatal_marker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,7 +16,6 @@
 
 #include "base/text.h"
 #include "report/spool_files.h"
-#include "worker/worker.h"
 
 static void remove_note(const struct hd_worker *k, const char *name) {
     hd_os.unlink_at(k->spool.dir_fd, name);

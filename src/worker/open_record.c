@@ -3,9 +3,9 @@
  * Worker: which of the hangs that go on the record has, for whoever closes the books of a process that is
  * killed. It has one. No allocation.
  */
-#include <string.h>
+#include "worker/open_record.h"
 
-#include "worker/worker.h"
+#include <string.h>
 
 /* The record tells of this hang, as far as it is known, and the monitor keeps it current. */
 static void give_record(struct hd_run *run, const struct hd_turn *h) {

@@ -4,13 +4,14 @@
  * one lasts that waits for a lock. A running one is told with its share of a processor and no frames. No
  * allocation.
  */
+#include "worker/other_threads.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "capture/linux/target.h"
 #include "cause/linux/join.h"
 #include "os/linux/proc_files.h"
-#include "worker/worker.h"
 
 #define BUDGET_NS (25 * HD_NS_PER_MS)
 #define RETRY_NS (20 * HD_NS_PER_MS)

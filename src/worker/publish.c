@@ -3,6 +3,8 @@
  * Worker: what is known of a hang becomes a report in the spool: repeats, caps, the run's own. May wait for
  * the disk. No allocation.
  */
+#include "worker/publish.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -12,6 +14,7 @@
 #include "report/outbox_writer.h"
 #include "report/session.h"
 #include "worker/deferred.h"
+#include "worker/open_record.h"
 #include "worker/repeat.h"
 
 #define THREADS_MANY 64

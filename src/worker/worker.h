@@ -146,43 +146,8 @@ static inline uint8_t hd_stop_of(const struct hd_walk *walk, const struct hd_cap
     return walk->stop == HD_STOP_UNREADABLE && c->truncated ? HD_STOP_LIMIT : walk->stop;
 }
 
-/* Resident memory, and whether a debugger is attached. */
-void hd_host_read_process(struct hd_worker *k);
-
-/* Captures every thread of the process once, `first_tid` and the watched one first: within 25 ms, retried
- * over 20. */
-void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
-/* Whether the hang's thread is, or waits for, a ring of them that will never run again. After the above. */
-void hd_threads_find_deadlock(struct hd_worker *k, struct hd_turn *h);
-/* The thread, not one of ours, that uses most of a CPU in 20 ms. Overwrites what the above captured. 0: none.
- */
-int hd_threads_busiest(struct hd_worker *k, int monitor_tid);
-/* A thread that was off its processor with these figures has not run since. */
-bool hd_thread_stands_still(int tid, const struct hd_sched *since);
-
-/* The record has hang h, or another one that matters more; then: it has ended. And its last report is on
- * disk, or is withheld: the record has another one. */
-void hd_open_record_update(struct hd_run *run, const struct hd_turn *h, bool complete);
-void hd_open_record_close(const struct hd_worker *k, const struct hd_turn *h);
-
-/* Writes what is known of hang h: as it stands, or complete. */
-void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete);
-void hd_publish_withdraw(struct hd_worker *k, struct hd_turn *h); /* it was none */
-void hd_publish_session(struct hd_worker *k);
-/* One more report of today and of this fingerprint: whether the caps allow it. And writes it, by the runner
- * where this process may not. 0 or an error. */
-bool hd_publish_allows(struct hd_worker *k, uint64_t fingerprint);
-int hd_publish_write(struct hd_worker *k, const struct hd_report *r, bool deferred);
-
-/* A capture's stack, into k->frames, with the functions of scripts. The number of its frames. */
-uint32_t hd_worker_frames(struct hd_worker *k, int tid, const struct hd_capture *c, struct hd_walk *walk);
-
 /* The thread. `worker`: a struct hd_worker, zeroed but for run. */
 void *hd_worker_run(void *worker);
 size_t hd_worker_bytes(void);
-void hd_worker_init(struct hd_worker *k); /* on the worker: its descriptors are of its table */
-
-/* The report of a hang that lasts was written, or the hang is over. For settings.note. */
-void hd_fatal_marker_update(struct hd_worker *k, struct hd_turn *h, bool over);
 
 #endif

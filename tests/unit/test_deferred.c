@@ -21,6 +21,7 @@
 #include "os/os.h"
 #include "record/uuid.h"
 #include "worker/deferred.h"
+#include "worker/publish.h"
 
 #define HANGS 70u
 #define HANG_NS HD_NS_PER_S

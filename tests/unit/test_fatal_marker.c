@@ -19,7 +19,7 @@
 
 #include "monitor/monitor.h"
 #include "report/spool_files.h"
-#include "worker/worker.h"
+#include "worker/fatal_marker.h"
 
 static struct hd_run *run;
 static struct hd_worker *worker;

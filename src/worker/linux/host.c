@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code, run once on the worker thread at start: what the report says of the machine and the
- * program, the kept descriptors, the worker's buffers.
+ * Worker: what reports say of the machine and the program, read at the start. No allocation.
  */
+#include "worker/host.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 
 #include "base/text.h"
 #include "os/linux/proc_files.h"
-#include "worker/worker.h"
 
 static void cut_line(char *text) {
     for (; *text != '\0'; text++) {
@@ -87,38 +87,7 @@ static void fill_app(struct hd_worker *k) {
     }
 }
 
-static size_t round_up(size_t n) {
-    return (n + 63) & ~(size_t)63;
-}
-
-size_t hd_worker_bytes(void) {
-    return round_up(sizeof(struct hd_worker)) + round_up(hd_report_scratch_bytes()) +
-           round_up(hd_unwinder_bytes());
-}
-
-void hd_worker_init(struct hd_worker *k) {
-    uint8_t *more = (uint8_t *)k + round_up(sizeof *k);
-    k->scratch = (struct hd_report_scratch *)(void *)more;
-    k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
-    hd_probe_context_open(&k->probe);
-    if (k->run->settings.kept_file[0] != '\0') {
-        int kept = hd_os.open_at(AT_FDCWD, k->run->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
-        atomic_store_explicit(&k->run->channel.worker_tid, k->own_tid, memory_order_relaxed);
-        atomic_store_explicit(&k->run->channel.kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
-    }
-    hd_modules_init_live(&k->modules, k->probe.mem_fd);
-    hd_unwinder_init(k->unwinder, &k->modules);
-    hd_scripts_init(&k->scripts, &k->modules);
-    hd_tree_pool_init(&k->pool);
+void hd_host_fill(struct hd_worker *k) {
     fill_host(k);
     fill_app(k);
-    hd_probe_context_init(&k->probe, &k->modules, k->own_tid);
-    k->runtime_fd = k->run->settings.runtime[0] != '/' ? -1
-                                                       : hd_os.open_at(AT_FDCWD, k->run->settings.runtime,
-                                                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    int rc = hd_spool_open(&k->spool, k->run->settings.spool);
-    k->spool.max_reports = k->run->settings.spool_reports == UINT32_MAX ? 0 : k->run->settings.spool_reports;
-    if (rc != 0) { /* noted once; the program goes on */
-        atomic_store_explicit(&k->run->record->spool_error, -rc, memory_order_relaxed);
-    }
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every other thread of the process, captured when a hang opens. Worker.
+ */
+#ifndef HD_OTHER_THREADS_H
+#define HD_OTHER_THREADS_H
+
+#include "worker/worker.h"
+
+/* Captures every thread of the process once, `first_tid` and the watched one first: within 25 ms, retried
+ * over 20. */
+void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
+/* Whether the hang's thread is, or waits for, a ring of them that will never run again. After the above. */
+void hd_threads_find_deadlock(struct hd_worker *k, struct hd_turn *h);
+/* The thread, not one of ours, that uses most of a CPU in 20 ms. Overwrites what the above captured. 0: none.
+ */
+int hd_threads_busiest(struct hd_worker *k, int monitor_tid);
+/* A thread that was off its processor with these figures has not run since. */
+bool hd_thread_stands_still(int tid, const struct hd_sched *since);
+
+#endif

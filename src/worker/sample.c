@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Worker: unwinds a sample and adds it to its turn. No allocation.
+ */
+#include "worker/sample.h"
+
+#include <string.h>
+
+#include "cause/linux/child.h"
+#include "worker/blocked.h"
+#include "worker/hang.h"
+#include "worker/turn.h"
+
+#define MODULES_NS (1 * HD_NS_PER_S) /* between two looks whether they are still there: some 50 us */
+
+/* A handler of the program's whose signal came before ours as the thread left the kernel: it has not begun.
+ * Which of its callers that is, the frame of the signal tells. */
+static void leave_out_handlers(struct hd_worker *k, struct hd_walk *walk) {
+    struct hd_frame *f = k->frames;
+    while (walk->count > 2 && f[0].trust == HD_TRUST_CONTEXT && f[0].pc == f[0].start &&
+           f[2].trust == HD_TRUST_SIGNAL) {
+        walk->count -= 2;
+        memmove(f, f + 2, walk->count * sizeof *f);
+        f[0].trust = HD_TRUST_CONTEXT;
+    }
+}
+
+static void unwind_sample(struct hd_worker *k, const struct hd_capture *c, struct hd_walk *walk) {
+    if (c->way == HD_WAY_KERNEL || c->stack_bytes == 0) {
+        *walk = (struct hd_walk){.stop = c->state == HD_RUN_GONE ? HD_STOP_EXITED
+                                         : c->no_room            ? HD_STOP_NO_ROOM
+                                                                 : HD_STOP_NO_ANSWER};
+        return;
+    }
+    hd_unwind(k->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, k->frames, HD_FRAMES_MAX,
+              walk);
+    walk->stop = hd_stop_of(walk, c);
+    leave_out_handlers(k, walk);
+}
+
+void hd_sample_check_modules(struct hd_worker *k, bool keep) {
+    if (!hd_modules_still_valid(&k->modules, keep)) {
+        hd_unwinder_flush(k->unwinder);
+    }
+    k->modules_seen_ns = hd_os_now_ns();
+}
+
+uint32_t hd_sample_frames(struct hd_worker *k, int tid, const struct hd_capture *c, struct hd_walk *walk) {
+    if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
+        hd_sample_check_modules(k, true);
+    }
+    unwind_sample(k, c, walk);
+    const struct hd_script_stack stack = {.tid = tid,
+                                          .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
+                                          .bytes = c->stack,
+                                          .address = c->stack_addr,
+                                          .size = c->stack_bytes};
+    return hd_scripts_expand(&k->scripts, k->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
+                             &stack);
+}
+
+/* A stack that is new to us, in the hang's tree. Returns its frames' number. */
+static uint32_t place_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
+                            struct hd_last_sample *now) {
+    struct hd_walk walk;
+    uint32_t count = hd_sample_frames(k, h->tid, c, &walk);
+    hd_cpu_profile_add(k, h->tid, c, &walk, count);
+    now->leaf = hd_turn_add_stack(k, h, count, c->at_ns);
+    now->way = c->way;
+    now->stop = walk.stop;
+    now->depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
+    now->cut = walk.cut + (count > HD_TREE_DEPTH_MAX ? count - HD_TREE_DEPTH_MAX : 0);
+    return count;
+}
+
+static void see_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
+                      struct hd_last_sample *now) {
+    uint32_t count = place_stack(k, h, c, now);
+    now->served = false;
+    hd_probe_read(&k->probe, h->tid, c, k->frames, count, h->start_ns, &now->evidence);
+}
+
+/* The same stack again: what may have changed nevertheless. */
+static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
+                      struct hd_last_sample *now) {
+    hd_tree_again(&h->tree, now->leaf, c->at_ns);
+    if (now->evidence.mutex) { /* whose owner may be another one by now */
+        now->evidence.lock_owner_tid = hd_mutex_owner_now(&k->probe, c, now->evidence.owned);
+        now->evidence.owned |= now->evidence.lock_owner_tid != 0;
+    }
+    if (now->evidence.child_alive) { /* which may have come to the terminal by now */
+        struct hd_probe child = {.syscall_nr = now->evidence.syscall_nr, .vforked = now->evidence.vforked};
+        hd_child_find(&k->probe, h->tid, h->start_ns, &child);
+        now->evidence.not_a_hang |= child.not_a_hang;
+    }
+}
+
+void hd_sample_add(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg,
+                   const struct hd_capture *c) {
+    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
+    bool first = !h->last.valid, is_new = !c->same || first;
+    struct hd_last_sample now = h->last;
+    now.valid = true;
+    now.at_ns = c->at_ns;
+    now.sched = c->sched;
+    now.state = c->state;
+    if (is_new) {
+        see_stack(k, h, c, &now);
+    } else {
+        see_again(k, h, c, &now);
+    }
+    now.served = now.served || hd_blocked_is_served(k, h, &now);
+    now.evidence.not_a_hang |= now.served;
+    if (is_new && !now.evidence.not_a_hang) {
+        hd_blocked_send(k, h, c, now.depth);
+    }
+    if (now.evidence.not_a_hang && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
+        hd_hang_ignore(k->run, h, msg->turn); /* of a launch only the rests: it works in between */
+    }
+    bool changed = hd_turn_differs(h, &now) || first;
+    hd_turn_add(h, &now, msg->excluded_ns);
+    if (changed) {
+        atomic_store_explicit(&w->changed_ns, c->at_ns, memory_order_relaxed);
+    }
+    uint64_t age_ns = c->at_ns - h->start_ns;
+    h->excluded_ns = msg->excluded_ns;
+    h->seen_age_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
+    h->seen_same = c->same;
+}
+
+void hd_sample_add_late(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c) {
+    struct hd_last_sample answer = {.at_ns = c->at_ns};
+    bool news = !h->known;
+    (void)place_stack(k, h, c, &answer);
+    if (hd_turn_differs(h, &answer)) {
+        atomic_store_explicit(&hd_watch_at(&k->run->watches, h->loop)->changed_ns, hd_os_now_ns(),
+                              memory_order_relaxed);
+    }
+    hd_turn_answer(h, &answer);
+    h->written_age_ns /= news ? 2 : 1; /* what was written has no stack */
+}
+
+void hd_sample_try(struct hd_worker *k, const struct hd_capture *c) {
+    struct hd_walk walk;
+    struct hd_probe evidence;
+    unwind_sample(k, c, &walk);
+    hd_probe_read(&k->probe, k->own_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
+}
