@@ -12,7 +12,7 @@ build:
 
 demo:
 	scripts/install-dependencies demo
-	scripts/build --only hangdog --only hangdog-preload release
+	scripts/build --only hangdog --only hangdog-preload --only hangdog-serve --only hangdog-upload release
 	scripts/demo
 
 # All but the slow ones: six minutes on two CPUs.

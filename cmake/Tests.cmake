@@ -107,7 +107,8 @@ function(hd_test_program target)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
   target_link_libraries(${target} PRIVATE
-    hd_test_support $<TARGET_NAME_IF_EXISTS:hd_cli> hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
+    hd_test_support $<TARGET_NAME_IF_EXISTS:hd_collector> $<TARGET_NAME_IF_EXISTS:hd_uploader>
+    $<TARGET_NAME_IF_EXISTS:hd_cli> hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
 endfunction()
 
 # hd_scripts(kind timeout): the Python tests of one room; a file that is not run itself is a helper of the others.

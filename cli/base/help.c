@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#define HELP_COLUMNS 80
 #define WIDTH_MAX 24 /* of an option; longer ones push their own line */
 #define ALL "All: -h --help, -V --version, -q --quiet, --color WHEN"
 
@@ -46,18 +47,33 @@ static void print_options(FILE *out, const struct command_option *options) {
     }
 }
 
-static void print_commands(FILE *out, const struct command *const *commands) {
-    const char *group = "";
-    for (const struct command *const *c = commands; *c != NULL; c++) {
-        if ((*c)->group == NULL) {
-            continue;
-        }
-        if (strcmp(group, (*c)->group) != 0) {
-            fprintf(out, "%s%s:", group[0] == '\0' ? "\n" : "   ", (*c)->group);
-            group = (*c)->group;
-        }
-        fprintf(out, " %s", (*c)->name);
+/* "Look back: list stats show" */
+static void group_words(char words[HELP_COLUMNS + 1], const struct command *const *first) {
+    size_t n = (size_t)snprintf(words, HELP_COLUMNS + 1, "%s:", (*first)->group);
+    for (const struct command *const *c = first;
+         *c != NULL && (*c)->group != NULL && strcmp((*c)->group, (*first)->group) == 0; c++) {
+        n += (size_t)snprintf(words + n, n <= HELP_COLUMNS ? HELP_COLUMNS + 1 - n : 0, " %s", (*c)->name);
     }
+}
+
+static void print_commands(FILE *out, const struct command *const *commands) {
+    char line[HELP_COLUMNS + 1] = "";
+    fputc('\n', out);
+    for (const struct command *const *c = commands; *c != NULL; c++) {
+        char words[HELP_COLUMNS + 1];
+        if ((*c)->group == NULL ||
+            (c != commands && c[-1]->group != NULL && strcmp(c[-1]->group, (*c)->group) == 0)) {
+            continue; /* it stands in the words of its group */
+        }
+        group_words(words, c);
+        if (line[0] != '\0' && strlen(line) + 3 + strlen(words) > HELP_COLUMNS) {
+            fprintf(out, "%s\n", line);
+            line[0] = '\0';
+        }
+        size_t used = strlen(line);
+        snprintf(line + used, sizeof line - used, "%s%s", used > 0 ? "   " : "", words);
+    }
+    fputs(line, out);
     fputs("\n" ALL ",\n     --json, --spool DIR   More: hangdog COMMAND --help, man hangdog\n", out);
 }
 

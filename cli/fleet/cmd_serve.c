@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog serve: the options of the collector. `collector/` does the work.
+ */
+#include "cli/base/options.h"
+#include "cli/commands.h"
+#include "cli/fleet/fleet.h"
+
+#include <stddef.h>
+
+static int cmd_serve(int argc, char **argv);
+
+#define TO(member) .to = offsetof(struct serve_options, member)
+
+static const struct command_option serve_options[] = {
+    {.name = "listen",
+     .kind = OPTION_TEXT,
+     TO(listen),
+     .value = "ADDR:PORT",
+     .help = "where to listen (127.0.0.1:8437)",
+     .more =
+         "An IPv6 address stands in brackets: [::1]:8437. Traffic is not encrypted: beyond this machine, put a "
+         "proxy with TLS in front."},
+    {.name = "store",
+     .kind = OPTION_TEXT,
+     TO(store),
+     .value = "FILE",
+     .help = "keep the reports in this SQLite file",
+     .more = "Without it: hangdog/collector.db below $STATE_DIRECTORY, $XDG_DATA_HOME or ~/.local/share.",
+     .completion = COMPLETE_FILE},
+    {.name = "limit",
+     .kind = OPTION_COUNT,
+     TO(limit),
+     .value = "MIB",
+     .max = 1 << 24,
+     .help = "let the store take so many MiB (0: no limit)",
+     .more = "A full store refuses reports with status 507; programs keep them and send them later."},
+    {.name = "rate",
+     .kind = OPTION_COUNT,
+     TO(rate),
+     .value = "N",
+     .min = 1,
+     .max = 1000000,
+     .help = "take N reports a second from one key (5000)"},
+    {.name = "new-key",
+     .kind = OPTION_TEXT,
+     TO(new_key),
+     .value = "USE",
+     .words = "send|read",
+     .help = "make one more key, print it, and end"},
+    {0},
+};
+
+const struct command command_serve = {
+    .name = "serve",
+    .group = "Fleet",
+    .about = "Collect the reports of many machines, and show them on a page",
+    .usage = "[OPTIONS]",
+    .example = {{"serve", "collect; prints the page's address"},
+                {"serve --listen 0.0.0.0:8437", "for other machines"},
+                {"serve --new-key send", "one more key for sending"}},
+    .description =
+        "The collector takes reports from hangdog upload, stores them in one file, groups those of one bug, and serves a "
+        "page of them. A report is acknowledged once it is on disk. The same report sent twice is stored once.\n\n"
+        "The first start makes two keys and prints them: one sends, one reads. The store has only their hashes, so no "
+        "later start can print them again.\n\n"
+        "SIGTERM and SIGINT end it: it answers what it has begun, and writes what it has taken.\n\n"
+        "GET /healthz says whether it works, GET /metrics has figures for Prometheus.\n\n",
+    .options = serve_options,
+    .run = cmd_serve,
+};
+
+static int cmd_serve(int argc, char **argv) {
+    struct serve_options o = {0};
+    int status, first = options_parse(&command_serve, &o, argc, argv, &status);
+    if (first < 0) {
+        return status;
+    }
+    if (first < argc) {
+        return options_wrong_use(&command_serve, "unexpected '%s'", argv[first]);
+    }
+    return fleet_start("hangdog-serve", argc, argv);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog upload: the options of the uploader. `uploader/` does the work.
+ */
+#include "cli/base/duration.h"
+#include "cli/base/options.h"
+#include "cli/commands.h"
+#include "cli/fleet/fleet.h"
+
+#include <stddef.h>
+
+static int cmd_upload(int argc, char **argv);
+
+#define TO(member) .to = offsetof(struct upload_options, member)
+
+static const struct command_option upload_options[] = {
+    {.name = "to",
+     .kind = OPTION_TEXT,
+     TO(to),
+     .value = "URL",
+     .help = "the collector, as hangdog serve prints it",
+     .more = "HANGDOG_COLLECTOR stands for it."},
+    {.name = "key",
+     .kind = OPTION_TEXT,
+     TO(key),
+     .value = "KEY",
+     .help = "the collector's key for sending",
+     .more =
+         "Other users see an option in the list of processes: HANGDOG_KEY stands for it, and they do not see that."},
+    {.name = "spool",
+     .kind = OPTION_TEXT,
+     TO(spool),
+     .value = "DIR",
+     .help = "the reports in DIR, not in every spool of yours",
+     .completion = COMPLETE_FOLDER},
+    {.name = "keep",
+     .kind = OPTION_FLAG,
+     TO(keep),
+     .help = "leave the reports in the spool",
+     .more = "The collector stores a report once, however often it comes."},
+    {.name = "watch", .kind = OPTION_FLAG, TO(watch), .help = "stay, and send each new report"},
+    {.name = "every",
+     .kind = OPTION_DURATION,
+     TO(every),
+     .value = "TIME",
+     .min = DURATION_S,
+     .max = DURATION_D,
+     .help = "with --watch: look into the spool so often (30s)"},
+    {.name = "retries",
+     .kind = OPTION_COUNT,
+     TO(retries),
+     .value = "N",
+     .max = 1000,
+     .help = "try a batch N more times (5)",
+     .more = "The waits between grow, and are random. A collector may name the wait itself (Retry-After)."},
+    {.name = "ca",
+     .kind = OPTION_TEXT,
+     TO(ca),
+     .value = "FILE",
+     .help = "trust this file's certificates, not the system's",
+     .completion = COMPLETE_FILE},
+    {.name = "no-symbols",
+     .kind = OPTION_FLAG,
+     TO(no_symbols),
+     .help = "send modules and offsets in place of functions"},
+    {0},
+};
+
+const struct command command_upload = {
+    .name = "upload",
+    .group = "Fleet",
+    .about = "Send the reports of this machine to a collector",
+    .usage = "--to URL [OPTIONS]",
+    .example = {{"upload --to https://example.org", "HANGDOG_KEY has the key"},
+                {"upload --to http://[::1]:8437 --keep", "leave them in the spool"},
+                {"upload --to https://example.org --watch", "as a service"}},
+    .description =
+        "The reports go out in compressed batches. A report leaves the spool only after the collector has acknowledged "
+        "it. Names of functions are looked up before, for the debug information is here.\n\n"
+        "A report that the collector refuses stays in the spool, and an error says why. A hang that lasts is sent once it "
+        "has ended.\n\n",
+    .deep = true,
+    .options = upload_options,
+    .run = cmd_upload,
+};
+
+static int cmd_upload(int argc, char **argv) {
+    struct upload_options o = {0};
+    int status, first = options_parse(&command_upload, &o, argc, argv, &status);
+    if (first < 0) {
+        return status;
+    }
+    if (first < argc) {
+        return options_wrong_use(&command_upload, "unexpected '%s'", argv[first]);
+    }
+    return fleet_start("hangdog-upload", argc, argv);
+}

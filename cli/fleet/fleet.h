@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `hangdog serve` and `hangdog upload` as the command sees them: their options, and the start of their
+ * programs. Ordinary code.
+ */
+#ifndef CLI_FLEET_H
+#define CLI_FLEET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FLEET_LISTEN "127.0.0.1:8437"
+
+struct serve_options {
+    const char *listen;  /* NULL: FLEET_LISTEN */
+    const char *store;   /* the SQLite file; NULL: the user's */
+    const char *new_key; /* "send" or "read": print a new key, and end */
+    long rate;           /* reports a second from one key */
+    long limit;          /* MiB that the store may take; 0: no limit */
+};
+
+struct upload_options {
+    const char *to, *key, *spool, *ca;
+    bool watch, keep, no_symbols;
+    int64_t every; /* between two looks at the spool */
+    long retries;
+};
+
+/* Becomes the program of that name next to this command, with the same arguments. It returns only where the
+ * program cannot be started: then an error is printed, and this is the exit status. */
+int fleet_start(const char *program, int argc, char **argv);
+
+#endif

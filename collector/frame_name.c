@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/frame_name.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/path.h"
+#include "cli/reader/frame_origin.h"
+
+/* Ends the name where the compiler's own words begin: clones of one function. */
+static void cut_clone(char *name) {
+    static const char *const marks[] = {" [clone",     ".cold",      ".part.", ".isra.",
+                                        ".constprop.", ".lto_priv.", ".llvm."};
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        char *mark = strstr(name, marks[i]);
+        if (mark != NULL && mark != name) {
+            *mark = '\0';
+        }
+    }
+}
+
+/* "::h0123456789abcdef" at the end */
+static void cut_rust_hash(char *name) {
+    size_t n = strlen(name);
+    if (n > 19 && strncmp(name + n - 19, "::h", 3) == 0 && strspn(name + n - 16, "0123456789abcdef") == 16) {
+        name[n - 19] = '\0';
+    }
+}
+
+/* The end of what `*p` opens, or of the text. */
+static const char *matching_end(const char *p, char open, char close) {
+    int depth = 0;
+    for (; *p != '\0'; p++) {
+        depth += *p == open;
+        depth -= *p == close;
+        if (depth == 0) {
+            return p + 1;
+        }
+    }
+    return p;
+}
+
+/* Template arguments follow a name; "operator<" and Rust's "<T as Trait>" are none. */
+static bool opens_arguments(const char *start, const char *p) {
+    static const char word[] = "operator";
+    size_t before = (size_t)(p - start);
+    while (before > 0 && p[-1] == '<') { /* operator<< */
+        p--;
+        before--;
+    }
+    if (before >= sizeof word - 1 && strncmp(p - (sizeof word - 1), word, sizeof word - 1) == 0) {
+        return false;
+    }
+    return before > 0 && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
+}
+
+/* Copies without arguments; the first list of parameters ends the name. */
+static void copy_plain(const char *name, char out[FRAME_NAME_BYTES]) {
+    size_t n = 0;
+    for (const char *p = name; *p != '\0' && n + 1 < FRAME_NAME_BYTES;) {
+        if (*p == '<' && opens_arguments(name, p)) {
+            p = matching_end(p, '<', '>');
+        } else if (strncmp(p, "{lambda", 7) == 0 || strncmp(p, "{closure", 8) == 0) {
+            n +=
+                (size_t)snprintf(out + n, FRAME_NAME_BYTES - n, "%s", p[1] == 'l' ? "{lambda}" : "{closure}");
+            p = matching_end(p, '{', '}');
+        } else if (*p == '(' && strncmp(p, "(anonymous", 10) != 0 && n > 0 && out[n - 1] != ' ') {
+            const char *after = matching_end(p, '(', ')');
+            if (strncmp(after, "::", 2) != 0) { /* f(int)::{lambda()#1} goes on */
+                break;
+            }
+            p = after;
+        } else {
+            out[n++] = *p++;
+        }
+        n = n < FRAME_NAME_BYTES ? n : FRAME_NAME_BYTES - 1;
+    }
+    out[n] = '\0';
+}
+
+static size_t length_of_character(const unsigned char *p) {
+    size_t n = *p < 0x80                 ? 1
+               : *p >= 0xc2 && *p < 0xe0 ? 2
+               : *p >= 0xe0 && *p < 0xf0 ? 3
+               : *p >= 0xf0 && *p < 0xf5 ? 4
+                                         : 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return *p < ' ' || *p == 0x7f ? 0 : n;
+}
+
+void frame_name_mend(char *text) {
+    while (*text != '\0') {
+        size_t n = length_of_character((const unsigned char *)text);
+        if (n == 0) {
+            *text = '?';
+            n = 1;
+        }
+        text += n;
+    }
+}
+
+const char *frame_name(const json_t *report, const json_t *frame, char out[FRAME_NAME_BYTES]) {
+    const char *name = json_string_value(json_object_get(frame, "function"));
+    if (name != NULL && json_object_get(frame, "language") != NULL) {
+        snprintf(out, FRAME_NAME_BYTES, "%s", name);
+    } else if (name != NULL) {
+        char whole[4 * FRAME_NAME_BYTES];
+        snprintf(whole, sizeof whole, "%s", name);
+        cut_clone(whole);
+        cut_rust_hash(whole);
+        copy_plain(whole, out);
+    } else {
+        const json_t *module = report_frame_module(report, frame);
+        const char *file = base_name(json_string_value(json_object_get(module, "path")));
+        const char *start = json_string_value(json_object_get(frame, "start"));
+        snprintf(out, FRAME_NAME_BYTES, "%.120s+%.40s", file != NULL ? file : "?",
+                 start != NULL ? start : "?");
+    }
+    frame_name_mend(out); /* also: a line each in what is hashed */
+    return out;
+}

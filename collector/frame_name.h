@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A frame's name as grouping compares it: the same for builds by other compilers, options and versions. Pure.
+ */
+#ifndef COLLECTOR_FRAME_NAME_H
+#define COLLECTOR_FRAME_NAME_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#define FRAME_NAME_BYTES 256
+
+/* "ns::f" of "ns::f<int>(char const*) [clone .cold]": without parameters, template arguments, numbers of
+ * lambdas, what a compiler adds, and Rust's hash. A script's function is left as it is. Without a name it is
+ * "module+start", where start is the function's; without that "module+?". In `out`, which is returned. */
+const char *frame_name(const json_t *report, const json_t *frame, char out[FRAME_NAME_BYTES]);
+
+/* Each byte that is no part of a whole UTF-8 character becomes a question mark, as each control character
+ * does: a text that was cut may end within a character. */
+void frame_name_mend(char *text);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which reports are of one bug: those with the same fingerprint. The rule has a version, which is part of the
+ * fingerprint and of the store: a newer rule does not mix with the groups of an older one. Pure.
+ *
+ * The rule: the app, the kind of cause, and at most five of the app's own functions, the innermost first,
+ * that have at least half of the hang's time and are called by the loop. A hang for a lock is grouped by what
+ * the lock's owner did, a deadlock by what all of its threads did. Without a function of the app: the best
+ * other one, and the system call.
+ */
+#ifndef COLLECTOR_GROUPING_H
+#define COLLECTOR_GROUPING_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#define GROUPING_VERSION 1
+#define GROUPING_HEX 16
+#define GROUPING_PATH_BYTES 2048
+
+struct grouping {
+    char fingerprint[GROUPING_HEX + 1];
+    char function[256];             /* the group's name: of the hang, or of the lock's owner */
+    char place[128];                /* its file and line, or its module; may be empty */
+    char path[GROUPING_PATH_BYTES]; /* what was hashed, a line each: why a report is in its group */
+    bool by_owner;
+};
+
+void grouping_of(const json_t *report, struct grouping *out);
+
+#endif

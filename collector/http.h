@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The collector's HTTP server. libmicrohttpd's threads call it; a request that waits for the writer is
+ * suspended, so that no thread waits with it.
+ */
+#ifndef COLLECTOR_HTTP_H
+#define COLLECTOR_HTTP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/base/error.h"
+#include "collector/keys.h"
+#include "collector/store.h"
+#include "collector/writer.h"
+
+struct http;
+
+/* Listens at "ADDR:PORT". NULL, and why. The port that it got, where PORT is 0, in *port. */
+struct http *http_start(const char *listen, struct store *store, struct writer *writer, struct keys *keys,
+                        uint16_t *port, struct problem *why);
+/* Takes no more connections. */
+void http_stop_listening(struct http *h);
+/* Ends the connections, too: after the writer has answered. */
+void http_stop(struct http *h);
+
+#endif

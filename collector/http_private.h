@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of the HTTP server share.
+ */
+#ifndef COLLECTOR_HTTP_PRIVATE_H
+#define COLLECTOR_HTTP_PRIVATE_H
+
+#include <jansson.h>
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#include "collector/http.h"
+#include "collector/ingest.h"
+
+struct http {
+    struct MHD_Daemon *daemon;
+    struct store *store;
+    struct writer *writer;
+    struct keys *keys;
+    json_t *schema;
+    int listener;
+    atomic_size_t body_bytes; /* of all requests that are being received */
+    atomic_ullong requests, stored, repeated, refused, denied, limited, full;
+};
+
+/* One request; libmicrohttpd keeps it until the request has ended. */
+struct request {
+    struct http *http;
+    struct MHD_Connection *connection;
+    char *body;
+    size_t bytes, size;
+    int64_t deadline_ns;
+    int key;
+    bool is_ingest, parsed;
+    struct ingest ingest;
+    struct writer_job job;
+};
+
+enum MHD_Result http_answer(struct MHD_Connection *c, unsigned status, const char *type, const void *data,
+                            size_t bytes);
+/* {"error":"..."}; `retry`: seconds of Retry-After, 0: none. */
+enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned status, long retry, const char *why);
+/* Frees the JSON. */
+enum MHD_Result http_answer_json(struct MHD_Connection *c, unsigned status, json_t *json);
+
+/* POST /api/v1/reports: called first, then with each piece of the body, then at its end, then once it is
+ * stored. */
+enum MHD_Result http_receive_start(struct request *r);
+enum MHD_Result http_receive(struct request *r, const char *piece, size_t *bytes);
+/* Frees what the request has. */
+void http_receive_end(struct request *r);
+
+/* GET. */
+enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *url);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * POST /api/v1/reports.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/http_private.h"
+
+#define BODY_SECONDS 60
+#define ALL_BODIES_MAX ((size_t)256 << 20)
+#define BUSY_SECONDS 5
+#define FULL_SECONDS 60
+#define FIRST_BYTES ((size_t)16 << 10)
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static const char *header(const struct request *r, const char *name) {
+    return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+}
+
+enum MHD_Result http_receive_start(struct request *r) {
+    struct http *h = r->http;
+    const char *length = header(r, "Content-Length");
+    r->key = keys_check(h->keys, KEY_SEND, header(r, "Authorization"));
+    if (r->key < 0) {
+        atomic_fetch_add(&h->denied, 1);
+        return http_refuse(r->connection, MHD_HTTP_UNAUTHORIZED, 0, "a key for sending is needed");
+    }
+    long wait = keys_wait(h->keys, r->key);
+    if (wait > 0) {
+        atomic_fetch_add(&h->limited, 1);
+        return http_refuse(r->connection, MHD_HTTP_TOO_MANY_REQUESTS, wait,
+                           "this key sends too many reports");
+    }
+    if (length != NULL && strtoull(length, NULL, 10) > INGEST_BODY_MAX) {
+        return http_refuse(r->connection, MHD_HTTP_CONTENT_TOO_LARGE, 0, "the body has more than 8 MiB");
+    }
+    if (atomic_load(&h->body_bytes) > ALL_BODIES_MAX) {
+        return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS,
+                           "too many requests at once");
+    }
+    r->deadline_ns = now_ns() + BODY_SECONDS * INT64_C(1000000000);
+    return MHD_YES;
+}
+
+/* False: it is too large, too slow, or there is no memory. Then the connection is closed. */
+static bool add_piece(struct request *r, const char *piece, size_t bytes) {
+    if (r->bytes + bytes > INGEST_BODY_MAX || now_ns() > r->deadline_ns) {
+        return false;
+    }
+    if (r->bytes + bytes > r->size) {
+        size_t size = r->size == 0 ? FIRST_BYTES : 2 * r->size;
+        size = size < r->bytes + bytes ? r->bytes + bytes : size;
+        char *body = realloc(r->body, size);
+        if (body == NULL) {
+            return false;
+        }
+        atomic_fetch_add(&r->http->body_bytes, size - r->size);
+        r->body = body;
+        r->size = size;
+    }
+    memcpy(r->body + r->bytes, piece, bytes);
+    r->bytes += bytes;
+    return true;
+}
+
+static void drop_body(struct request *r) {
+    atomic_fetch_sub(&r->http->body_bytes, r->size);
+    free(r->body);
+    r->body = NULL;
+    r->bytes = r->size = 0;
+}
+
+/* On the writer's thread. */
+static void stored(struct writer_job *job) {
+    struct request *r = (struct request *)((char *)job - offsetof(struct request, job));
+    MHD_resume_connection(r->connection);
+}
+
+static enum MHD_Result answer(struct request *r) {
+    struct http *h = r->http;
+    size_t accepted = 0, refused = json_array_size(r->ingest.refused);
+    if (r->job.result == STORE_FULL) {
+        atomic_fetch_add(&h->full, 1);
+        return http_refuse(r->connection, MHD_HTTP_INSUFFICIENT_STORAGE, FULL_SECONDS, "the store is full");
+    }
+    if (r->job.result == STORE_FAILED) {
+        return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS, "the store failed");
+    }
+    json_t *json = ingest_answer(&r->ingest, &accepted);
+    atomic_fetch_add(&h->stored, accepted);
+    atomic_fetch_add(&h->repeated, r->ingest.count - accepted);
+    atomic_fetch_add(&h->refused, refused);
+    return http_answer_json(r->connection, r->ingest.count == 0 ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_OK, json);
+}
+
+static enum MHD_Result parse(struct request *r) {
+    struct http *h = r->http;
+    const char *type = header(r, "Content-Type"), *why = "";
+    bool lines = type != NULL && strstr(type, "ndjson") != NULL;
+    unsigned status = ingest_read(header(r, "Content-Encoding"), r->body != NULL ? r->body : "", r->bytes,
+                                  lines, h->schema, &r->ingest, &why);
+    r->parsed = true;
+    drop_body(r);
+    if (status != 0) {
+        return http_refuse(r->connection, status, status == 503 ? BUSY_SECONDS : 0, why);
+    }
+    keys_spend(h->keys, r->key, r->ingest.count + json_array_size(r->ingest.refused));
+    if (r->ingest.count == 0) {
+        return answer(r);
+    }
+    r->job = (struct writer_job){.rows = r->ingest.rows, .count = r->ingest.count, .done = stored};
+    MHD_suspend_connection(r->connection); /* before the writer can resume it */
+    if (!writer_add(h->writer, &r->job)) {
+        r->job.result = STORE_FAILED;
+        MHD_resume_connection(r->connection);
+    }
+    return MHD_YES;
+}
+
+enum MHD_Result http_receive(struct request *r, const char *piece, size_t *bytes) {
+    if (*bytes > 0) {
+        if (!add_piece(r, piece, *bytes)) {
+            return MHD_NO;
+        }
+        *bytes = 0;
+        return MHD_YES;
+    }
+    return r->parsed ? answer(r) : parse(r);
+}
+
+void http_receive_end(struct request *r) {
+    drop_body(r);
+    if (r->parsed) {
+        ingest_free(&r->ingest);
+    }
+}

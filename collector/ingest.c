@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/ingest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/decompress.h"
+
+static bool is_blank(const char *text, size_t bytes) {
+    while (bytes > 0 && strchr(" \t\r\n", text[bytes - 1]) != NULL && text[bytes - 1] != '\0') {
+        bytes--;
+    }
+    return bytes == 0;
+}
+
+static bool add_report(struct ingest *in, const char *text, size_t bytes, size_t index,
+                       const json_t *schema) {
+    struct schema_fault fault = {.at = ""};
+    struct row *rows = realloc(in->rows, (in->count + 1) * sizeof *rows);
+    if (rows == NULL) {
+        return false;
+    }
+    in->rows = rows;
+    bool fits = bytes <= INGEST_REPORT_MAX && row_make(text, bytes, schema, &rows[in->count], &fault);
+    if (fits) {
+        in->count++;
+        return true;
+    }
+    const char *id = "";
+    if (bytes > INGEST_REPORT_MAX) {
+        memcpy(fault.reason, "is too large", sizeof "is too large");
+    } else {
+        id = rows[in->count].id;
+        row_free(&rows[in->count]);
+    }
+    json_t *refused = json_object();
+    json_object_set_new(refused, "index", json_integer((json_int_t)index));
+    json_object_set_new(refused, "id", json_string(id));
+    json_object_set_new(refused, "at", json_string(fault.at));
+    json_object_set_new(refused, "reason", json_string(fault.reason));
+    json_array_append_new(in->refused, refused);
+    return true;
+}
+
+static unsigned read_lines(struct ingest *in, const char *text, size_t bytes, const json_t *schema,
+                           const char **why) {
+    size_t index = 0;
+    for (const char *end = text + bytes; text < end;) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        size_t length = (size_t)((stop != NULL ? stop : end) - text);
+        if (!is_blank(text, length)) {
+            if (index == INGEST_REPORTS_MAX) {
+                *why = "a batch has at most 1000 reports";
+                return 413;
+            }
+            if (!add_report(in, text, length, index++, schema)) {
+                *why = "out of memory";
+                return 503;
+            }
+        }
+        text += length + 1;
+    }
+    if (index == 0) {
+        *why = "the body has no report";
+    }
+    return index == 0 ? 400 : 0;
+}
+
+unsigned ingest_read(const char *encoding, const void *body, size_t bytes, bool lines, const json_t *schema,
+                     struct ingest *out, const char **why) {
+    static const struct {
+        unsigned status;
+        const char *why;
+    } faults[] = {[DECOMPRESS_UNKNOWN] = {415, "the encoding is none of gzip, zstd, identity"},
+                  [DECOMPRESS_DAMAGED] = {400, "the compressed body is damaged"},
+                  [DECOMPRESS_TOO_LARGE] = {413, "the body has more than 64 MiB after decompression"},
+                  [DECOMPRESS_NO_MEMORY] = {503, "out of memory"}};
+    char *text = NULL;
+    size_t text_bytes = 0;
+    memset(out, 0, sizeof *out);
+    out->refused = json_array();
+    enum decompressed result = decompress(encoding, body, bytes, INGEST_PLAIN_MAX, &text, &text_bytes);
+    if (result != DECOMPRESSED) {
+        *why = faults[result].why;
+        return faults[result].status;
+    }
+    unsigned status = 0;
+    if (lines) {
+        status = read_lines(out, text, text_bytes, schema, why);
+    } else if (!add_report(out, text, text_bytes, 0, schema)) {
+        *why = "out of memory";
+        status = 503;
+    }
+    free(text);
+    return status;
+}
+
+void ingest_free(struct ingest *in) {
+    for (size_t i = 0; i < in->count; i++) {
+        row_free(&in->rows[i]);
+    }
+    free(in->rows);
+    json_decref(in->refused);
+}
+
+json_t *ingest_answer(const struct ingest *in, size_t *stored) {
+    size_t repeated = 0;
+    *stored = 0;
+    for (size_t i = 0; i < in->count; i++) {
+        *stored += in->rows[i].outcome == ROW_STORED;
+        repeated += in->rows[i].outcome == ROW_REPEATED;
+    }
+    json_t *answer = json_object();
+    json_object_set_new(answer, "accepted", json_integer((json_int_t)*stored));
+    json_object_set_new(answer, "repeated", json_integer((json_int_t)repeated));
+    json_object_set(answer, "refused", in->refused);
+    return answer;
+}

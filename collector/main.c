@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog-serve: the collector. The command `hangdog serve` starts it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/error.h"
+#include "cli/base/options.h"
+#include "cli/commands.h"
+#include "cli/fleet/fleet.h"
+#include "collector/http.h"
+
+#define RATE 5000
+
+/* Makes the folders of a path. */
+static void make_folders(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+}
+
+static bool default_store(char path[PATH_MAX], struct problem *why) {
+    const char *state = getenv("STATE_DIRECTORY"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    if (state != NULL && state[0] == '/') {
+        snprintf(path, PATH_MAX, "%.*s/collector.db", (int)strcspn(state, ":"), state);
+    } else if (data != NULL && data[0] == '/') {
+        snprintf(path, PATH_MAX, "%s/hangdog/collector.db", data);
+    } else if (home != NULL && home[0] == '/') {
+        snprintf(path, PATH_MAX, "%s/.local/share/hangdog/collector.db", home);
+    } else {
+        error_set(why, "cannot choose a store: HOME is unset");
+        error_try(why, "hangdog serve --store FILE");
+        return false;
+    }
+    make_folders(path);
+    return true;
+}
+
+static int print_new_key(struct store *store, enum key_use use) {
+    char key[KEY_TEXT_BYTES];
+    if (!keys_make(store, use, key)) {
+        return print_error("cannot make a key: %s", strerror(errno));
+    }
+    printf("%s\n", key);
+    return error_check_stdout("the key");
+}
+
+/* Those of the first start; empty at later ones. */
+struct first_keys {
+    char send[KEY_TEXT_BYTES], read[KEY_TEXT_BYTES];
+};
+
+static bool make_first_keys(struct store *store, struct first_keys *first) {
+    struct store_key any;
+    int count = store_keys(store, &any, 1);
+    return count == 1 ||
+           (count == 0 && keys_make(store, KEY_SEND, first->send) && keys_make(store, KEY_READ, first->read));
+}
+
+/* The two keys, in the commands that take them. */
+static void print_first_keys(const struct first_keys *first, const char *address) {
+    printf("the page, with its key:   http://%s/#key=%s\n", address, first->read);
+    printf("to send reports:          hangdog upload --to http://%s --key %s\n", address, first->send);
+    printf(
+        "The keys are printed this once; the store has their hashes. One more: hangdog serve --new-key read\n");
+}
+
+static void print_start(const struct serve_options *o, const char *address, const char *path) {
+    printf("collecting at http://%s into %s\n", address, path);
+    fflush(stdout);
+    if (strncmp(o->listen, "127.", 4) != 0 && strncmp(o->listen, "[::1]:", 6) != 0) {
+        fputs("hangdog: traffic is not encrypted here; put a proxy with TLS in front\n", stderr);
+    }
+}
+
+/* From the start of the server to a signal. */
+static int serve(const struct serve_options *o, struct store *store, const char *path,
+                 const sigset_t *signals) {
+    struct problem why;
+    char address[160];
+    uint16_t port = 0;
+    int status = EXIT_ERROR, signal;
+    struct first_keys first = {.send = ""};
+    struct keys *keys = make_first_keys(store, &first) ? keys_load(store, o->rate) : NULL;
+    struct writer *writer = keys != NULL ? writer_start(store) : NULL;
+    if (writer == NULL) {
+        keys_free(keys);
+        return print_error("cannot start: the store %s cannot be read", path);
+    }
+    struct http *http = http_start(o->listen, store, writer, keys, &port, &why);
+    if (http == NULL) {
+        error_print(&why);
+    } else {
+        snprintf(address, sizeof address, "%.*s:%u", (int)(strrchr(o->listen, ':') - o->listen), o->listen,
+                 (unsigned)port);
+        if (first.send[0] != '\0') {
+            print_first_keys(&first, address);
+        }
+        print_start(o, address, path);
+        sigwait(signals, &signal);
+        status = EXIT_SUCCESS;
+        http_stop_listening(http);
+    }
+    writer_stop(writer); /* it answers who waits for it */
+    if (http != NULL) {
+        http_stop(http);
+    }
+    keys_free(keys);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    struct serve_options o = {.listen = FLEET_LISTEN, .rate = RATE};
+    struct problem why;
+    char path[PATH_MAX];
+    int status = 0;
+    sigset_t signals;
+    if (options_parse(&command_serve, &o, argc, argv, &status) < 0) {
+        return status;
+    }
+    if (o.store != NULL) {
+        snprintf(path, sizeof path, "%s", o.store);
+    } else if (!default_store(path, &why)) {
+        return error_print(&why);
+    }
+    signal(SIGPIPE, SIG_IGN); /* a sender that goes ends its own connection only */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* for all threads: sigwait takes them */
+    struct store *store = store_open(path, o.limit, &why);
+    if (store == NULL) {
+        return error_print(&why);
+    }
+    if (o.new_key != NULL) {
+        status = print_new_key(store, strcmp(o.new_key, "send") == 0 ? KEY_SEND : KEY_READ);
+    } else {
+        status = serve(&o, store, path, &signals);
+    }
+    store_close(store);
+    return status;
+}

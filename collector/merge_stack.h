@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The call trees of many reports as one, by the names that grouping compares: where a group's time goes.
+ * Reports are hostile input. One thread.
+ */
+#ifndef COLLECTOR_MERGE_STACK_H
+#define COLLECTOR_MERGE_STACK_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct merge_stack;
+
+struct merge_stack *merge_stack_new(void); /* NULL: no memory */
+/* Adds the tree of a report's JSON text, or its hot stack where it has no tree. */
+void merge_stack_add(void *merge, const char *text, size_t bytes);
+/* {"reports":2,"total_ms":1802,"nodes":[{"name","place","own","parent","ms"}...]}: a parent stands before its
+ * children, -1 is the parent of the outermost. Frees it. */
+json_t *merge_stack_end(struct merge_stack *merge);
+
+#endif

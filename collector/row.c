@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/row.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zstd.h>
+
+#define TEXT_BYTES_MAX ((size_t)64 << 20)
+#define LEVEL 3
+#define DAY_MS (24 * INT64_C(3600000))
+/* Sums of many must fit: what says that it hung for longer is no report. */
+#define DURATION_MS_MAX (3660 * DAY_MS)
+
+static bool wrong(struct schema_fault *fault, const char *at, const char *reason) {
+    snprintf(fault->at, sizeof fault->at, "%s", at);
+    snprintf(fault->reason, sizeof fault->reason, "%s", reason);
+    return false;
+}
+
+/* Cut at a whole character where it is too long. */
+static void copy_text(char *to, size_t size, const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    size_t n = text != NULL ? strlen(text) : 0;
+    if (n >= size) {
+        n = size - 1;
+        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) {
+            n--;
+        }
+    }
+    if (n > 0) {
+        memcpy(to, text, n);
+    }
+    to[n] = '\0';
+}
+
+static bool is_uuid(const char *text) {
+    static const char shape[] = "00000000-0000-0000-0000-000000000000";
+    if (strlen(text) != sizeof shape - 1) {
+        return false;
+    }
+    for (size_t i = 0; shape[i] != '\0'; i++) {
+        bool digit = isdigit((unsigned char)text[i]) || (text[i] >= 'a' && text[i] <= 'f');
+        if (shape[i] == '-' ? text[i] != '-' : !digit) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of an RFC 3339 time in UTC, which schema_fits has seen; -1: there is no such day. */
+static int64_t moment_ms(const char *text) {
+    struct tm tm = {0};
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    time_t seconds = end != NULL ? timegm(&tm) : -1;
+    return seconds >= 0 ? (int64_t)seconds * 1000 : -1;
+}
+
+static bool set_times(const json_t *report, struct row *out, struct schema_fault *fault) {
+    int64_t now = (int64_t)time(NULL) * 1000;
+    json_int_t ns = json_integer_value(json_object_get(report, "duration_ns"));
+    out->started_ms = moment_ms(json_string_value(json_object_get(report, "started_at")));
+    out->duration_ms = ns / 1000000;
+    out->used_ms =
+        json_integer_value(json_object_get(json_object_get(report, "session"), "used_ns")) / 1000000;
+    if (out->started_ms < 0) {
+        return wrong(fault, "/started_at", "is no day since 1970");
+    }
+    if (out->started_ms > now + DAY_MS) {
+        return wrong(fault, "/started_at", "is more than a day in the future");
+    }
+    if (out->duration_ms > DURATION_MS_MAX) {
+        return wrong(fault, "/duration_ns", "is more than ten years");
+    }
+    if (out->used_ms < 0 || out->used_ms > DURATION_MS_MAX) {
+        return wrong(fault, "/session/used_ns", "is less than nothing, or more than ten years");
+    }
+    return true;
+}
+
+static void set_texts(const json_t *report, struct row *out) {
+    const json_t *app = json_object_get(report, "app"), *host = json_object_get(report, "host");
+    char system[64], arch[16];
+    copy_text(out->repeat_of, sizeof out->repeat_of, report, "repeat_of");
+    copy_text(out->own_fingerprint, sizeof out->own_fingerprint, report, "fingerprint");
+    copy_text(out->kind, sizeof out->kind, report, "kind");
+    copy_text(out->cause, sizeof out->cause, json_object_get(report, "cause"), "kind");
+    copy_text(out->app, sizeof out->app, app, "name");
+    copy_text(out->version, sizeof out->version, app, "version");
+    copy_text(out->session, sizeof out->session, app, "session");
+    copy_text(out->who, sizeof out->who, app, "install");
+    if (out->version[0] == '\0') {
+        copy_text(out->version, 13, app, "build_id"); /* its first digits tell builds apart */
+    }
+    if (out->who[0] == '\0') {
+        snprintf(out->who, sizeof out->who, "%s", out->session[0] != '\0' ? out->session : out->id);
+    }
+    copy_text(system, sizeof system, host, json_object_get(host, "os_version") != NULL ? "os_version" : "os");
+    copy_text(arch, sizeof arch, host, "arch");
+    snprintf(out->system, sizeof out->system, "%s, %s", system, arch);
+}
+
+static bool compress_body(const char *text, size_t bytes, struct row *out) {
+    size_t size = ZSTD_compressBound(bytes);
+    out->body = malloc(size);
+    if (out->body == NULL) {
+        return false;
+    }
+    out->body_bytes = ZSTD_compress(out->body, size, text, bytes, LEVEL);
+    return !ZSTD_isError(out->body_bytes);
+}
+
+bool row_make(const char *text, size_t bytes, const json_t *schema, struct row *out,
+              struct schema_fault *fault) {
+    json_error_t error;
+    memset(out, 0, sizeof *out);
+    if (schema_is_too_much(text, bytes, fault)) {
+        return false;
+    }
+    json_t *report = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (report == NULL) {
+        snprintf(fault->reason, sizeof fault->reason, "is no JSON: %.150s (byte %d)", error.text,
+                 error.position);
+        return false;
+    }
+    copy_text(out->id, sizeof out->id, report, "id");
+    bool fits = schema_fits(schema, report, fault);
+    if (fits && !is_uuid(json_string_value(json_object_get(report, "id")))) {
+        fits = wrong(fault, "/id", "is no UUID in lower case");
+    }
+    fits = fits && set_times(report, out, fault);
+    if (fits) {
+        set_texts(report, out);
+        out->grouped = strcmp(out->kind, "session") != 0 && strcmp(out->kind, "live") != 0;
+        if (out->grouped) {
+            grouping_of(report, &out->group);
+        }
+        fits = compress_body(text, bytes, out) || wrong(fault, "", "found no memory; send it again");
+    }
+    json_decref(report);
+    return fits;
+}
+
+void row_free(struct row *row) {
+    free(row->body);
+    row->body = NULL;
+}
+
+char *row_text(const void *body, size_t bytes, size_t *text_bytes) {
+    unsigned long long size = ZSTD_getFrameContentSize(body, bytes);
+    if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size > TEXT_BYTES_MAX) {
+        return NULL;
+    }
+    char *text = malloc((size_t)size + 1);
+    if (text == NULL || ZSTD_decompress(text, (size_t)size, body, bytes) != size) {
+        free(text);
+        return NULL;
+    }
+    text[size] = '\0';
+    *text_bytes = (size_t)size;
+    return text;
+}

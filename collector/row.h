@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A report as the store takes it: its columns, its group, and its text, compressed.
+ */
+#ifndef COLLECTOR_ROW_H
+#define COLLECTOR_ROW_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/grouping.h"
+#include "collector/schema.h"
+
+#define ROW_ID_CHARS 36
+
+enum row_outcome { ROW_PENDING, ROW_STORED, ROW_REPEATED };
+
+struct row {
+    char id[ROW_ID_CHARS + 1], repeat_of[ROW_ID_CHARS + 1];
+    char app[128], version[128], system[160], kind[24], cause[16], who[128], session[64], own_fingerprint[64];
+    int64_t started_ms;           /* since 1970, UTC */
+    int64_t duration_ms, used_ms; /* used: of a session, the time that it was in use */
+    bool grouped;
+    struct grouping group;
+    unsigned char *body; /* zstd of the JSON text */
+    size_t body_bytes;
+    enum row_outcome outcome;
+};
+
+/* Checks one report and makes its row. False, and why: it is not one. `out` needs row_free in both cases. */
+bool row_make(const char *text, size_t bytes, const json_t *schema, struct row *out,
+              struct schema_fault *fault);
+void row_free(struct row *row);
+
+/* The text of a stored body; the caller frees it. NULL: damaged, or no memory. */
+char *row_text(const void *body, size_t bytes, size_t *text_bytes);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether a report is what docs/report.schema.json says, and where it is not. The schema itself is built in,
+ * so the two cannot differ. Pure.
+ */
+#ifndef COLLECTOR_SCHEMA_H
+#define COLLECTOR_SCHEMA_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where a value is wrong, as a JSON pointer, and why. */
+struct schema_fault {
+    char at[256];
+    char reason[256];
+};
+
+/* Limits beyond the schema. */
+#define SCHEMA_DEPTH_MAX 64
+#define SCHEMA_VALUES_MAX 400000
+#define SCHEMA_ITEMS_MAX 20000
+#define SCHEMA_TEXT_MAX 16384
+
+/* The text nests too deep, or has too many values: parsing it would cost too much. */
+bool schema_is_too_much(const char *text, size_t bytes, struct schema_fault *fault);
+
+/* The rules of JSON Schema that the report's schema uses. An unknown rule in `schema` fails, too. */
+bool schema_fits(const json_t *schema, const json_t *value, struct schema_fault *fault);
+
+/* The report's schema. NULL: out of memory. The caller calls json_decref. */
+json_t *schema_of_reports(void);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs on the writer's thread.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/store_private.h"
+
+#define HOUR_MS INT64_C(3600000)
+
+static const char *const sql_of[STATEMENTS] = {
+    [ADD_REPORT] = "INSERT OR IGNORE INTO report VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+    /* A brief repeat has no threads: its group is that of the whole report before it. */
+    [FIND_REPEATED] = "SELECT grouped FROM report WHERE id = ?1 AND grouped IS NOT NULL AND session = ?2",
+    [FIND_ALIKE] =
+        "SELECT grouped FROM report WHERE session = ?1 AND own_fingerprint = ?2 AND brief = 0 LIMIT 1",
+    /* A session of an app without a version: its hangs have the build's. */
+    [FIND_VERSION] = "SELECT version FROM report WHERE session = ?1 AND version <> '' LIMIT 1",
+    [ADD_GROUP] = "INSERT OR IGNORE INTO grouped VALUES(?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,?9,?9)",
+    [COUNT_GROUP] =
+        "UPDATE grouped SET count = count + 1, total_ms = total_ms + ?2, max_ms = max(max_ms, ?2),"
+        " first_ms = min(first_ms, ?3), last_ms = max(last_ms, ?3) WHERE fingerprint = ?1",
+    [ADD_USER] = "INSERT OR IGNORE INTO user VALUES(?1, ?2)",
+    [COUNT_USER] = "UPDATE grouped SET users = users + 1 WHERE fingerprint = ?1",
+    [ADD_HOUR] = "INSERT INTO hour VALUES(?1,?2,?3,?4,1,?5) ON CONFLICT DO UPDATE SET count = count + 1,"
+                 " total_ms = total_ms + excluded.total_ms",
+    [ADD_USAGE] = "INSERT INTO usage VALUES(?1,?2,?3,1,?4) ON CONFLICT DO UPDATE SET runs = runs + 1,"
+                  " used_ms = used_ms + excluded.used_ms",
+};
+
+static sqlite3_stmt *statement(struct store *s, enum statement which) {
+    sqlite3_stmt **q = &s->statement[which];
+    if (*q == NULL &&
+        sqlite3_prepare_v3(s->writes, sql_of[which], -1, SQLITE_PREPARE_PERSISTENT, q, NULL) != SQLITE_OK) {
+        return NULL;
+    }
+    sqlite3_reset(*q);
+    return *q;
+}
+
+static void bind_text(sqlite3_stmt *q, int at, const char *text) {
+    sqlite3_bind_text(q, at, text, -1, SQLITE_STATIC);
+}
+
+static bool done(sqlite3_stmt *q) {
+    bool ended = q != NULL && sqlite3_step(q) == SQLITE_DONE;
+    if (q != NULL) {
+        sqlite3_reset(q);
+    }
+    return ended;
+}
+
+/* Puts the group's fingerprint that a query finds into the row. */
+static void take_group(sqlite3_stmt *q, struct row *row) {
+    if (q != NULL && sqlite3_step(q) == SQLITE_ROW) {
+        snprintf(row->group.fingerprint, sizeof row->group.fingerprint, "%s",
+                 (const char *)sqlite3_column_text(q, 0));
+    }
+    if (q != NULL) {
+        sqlite3_reset(q);
+    }
+}
+
+static void group_as_repeated(struct store *s, struct row *row) {
+    char before[sizeof row->group.fingerprint];
+    memcpy(before, row->group.fingerprint, sizeof before);
+    sqlite3_stmt *q = statement(s, FIND_REPEATED);
+    if (q != NULL) {
+        bind_text(q, 1, row->repeat_of);
+        bind_text(q, 2, row->session);
+        take_group(q, row);
+    }
+    if (strcmp(before, row->group.fingerprint) == 0 && row->session[0] != '\0' &&
+        row->own_fingerprint[0] != '\0' && (q = statement(s, FIND_ALIKE)) != NULL) {
+        bind_text(q, 1, row->session);
+        bind_text(q, 2, row->own_fingerprint);
+        take_group(q, row);
+    }
+}
+
+static bool add_report(struct store *s, const struct row *row) {
+    sqlite3_stmt *q = statement(s, ADD_REPORT);
+    if (q == NULL) {
+        return false;
+    }
+    const char *const texts[] = {row->id,
+                                 row->grouped ? row->group.fingerprint : NULL,
+                                 row->app,
+                                 row->version,
+                                 row->system,
+                                 row->kind,
+                                 row->cause,
+                                 row->session,
+                                 row->own_fingerprint};
+    for (int i = 0; i < 9; i++) {
+        bind_text(q, i + 1, texts[i]);
+    }
+    sqlite3_bind_int(q, 10, row->repeat_of[0] != '\0');
+    sqlite3_bind_int64(q, 11, row->started_ms);
+    sqlite3_bind_int64(q, 12, row->duration_ms);
+    sqlite3_bind_int64(q, 13, (int64_t)time(NULL) * 1000);
+    sqlite3_bind_blob64(q, 14, row->body, row->body_bytes, SQLITE_STATIC);
+    return done(q);
+}
+
+static void find_version(struct store *s, struct row *row) {
+    sqlite3_stmt *q = statement(s, FIND_VERSION);
+    if (q != NULL) {
+        bind_text(q, 1, row->session);
+        if (sqlite3_step(q) == SQLITE_ROW) {
+            snprintf(row->version, sizeof row->version, "%s", (const char *)sqlite3_column_text(q, 0));
+        }
+        sqlite3_reset(q);
+    }
+}
+
+static bool add_usage(struct store *s, struct row *row) {
+    if (row->version[0] == '\0') {
+        find_version(s, row);
+    }
+    sqlite3_stmt *q = statement(s, ADD_USAGE);
+    if (q == NULL) {
+        return false;
+    }
+    bind_text(q, 1, row->app);
+    bind_text(q, 2, row->version);
+    sqlite3_bind_int64(q, 3, row->started_ms / HOUR_MS);
+    sqlite3_bind_int64(q, 4, row->used_ms);
+    return done(q);
+}
+
+static bool add_group(struct store *s, const struct row *row) {
+    const struct grouping *g = &row->group;
+    sqlite3_stmt *q = statement(s, ADD_GROUP);
+    if (q == NULL) {
+        return false;
+    }
+    bind_text(q, 1, g->fingerprint);
+    sqlite3_bind_int(q, 2, GROUPING_VERSION);
+    const char *const texts[] = {row->app, g->function, g->place,
+                                 row->cause[0] != '\0' ? row->cause : "unknown"};
+    for (int i = 0; i < 4; i++) {
+        bind_text(q, i + 3, texts[i]);
+    }
+    sqlite3_bind_int(q, 7, g->by_owner);
+    bind_text(q, 8, g->path);
+    sqlite3_bind_int64(q, 9, row->started_ms);
+    return done(q);
+}
+
+static bool count_user(struct store *s, const struct row *row) {
+    sqlite3_stmt *q = statement(s, ADD_USER);
+    if (q == NULL) {
+        return false;
+    }
+    bind_text(q, 1, row->group.fingerprint);
+    bind_text(q, 2, row->who);
+    if (!done(q)) {
+        return false;
+    }
+    if (sqlite3_changes(s->writes) == 0) {
+        return true;
+    }
+    q = statement(s, COUNT_USER);
+    if (q == NULL) {
+        return false;
+    }
+    bind_text(q, 1, row->group.fingerprint);
+    return done(q);
+}
+
+static bool count_report(struct store *s, const struct row *row) {
+    sqlite3_stmt *q = statement(s, COUNT_GROUP);
+    if (q == NULL) {
+        return false;
+    }
+    bind_text(q, 1, row->group.fingerprint);
+    sqlite3_bind_int64(q, 2, row->duration_ms);
+    sqlite3_bind_int64(q, 3, row->started_ms);
+    if (!done(q) || (q = statement(s, ADD_HOUR)) == NULL) {
+        return false;
+    }
+    bind_text(q, 1, row->group.fingerprint);
+    sqlite3_bind_int64(q, 2, row->started_ms / HOUR_MS);
+    bind_text(q, 3, row->version);
+    bind_text(q, 4, row->system);
+    sqlite3_bind_int64(q, 5, row->duration_ms);
+    return done(q);
+}
+
+static bool add_row(struct store *s, struct row *row) {
+    if (row->grouped && row->repeat_of[0] != '\0') {
+        group_as_repeated(s, row);
+    }
+    if (!add_report(s, row)) {
+        return false;
+    }
+    row->outcome = sqlite3_changes(s->writes) > 0 ? ROW_STORED : ROW_REPEATED;
+    if (row->outcome == ROW_REPEATED) {
+        return true;
+    }
+    if (!row->grouped) {
+        return strcmp(row->kind, "session") != 0 || add_usage(s, row);
+    }
+    return add_group(s, row) && count_user(s, row) && count_report(s, row);
+}
+
+enum store_result store_add(struct store *s, struct row *const *rows, size_t count) {
+    bool added = sqlite3_exec(s->writes, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
+    for (size_t i = 0; added && i < count; i++) {
+        added = add_row(s, rows[i]);
+    }
+    if (added && sqlite3_exec(s->writes, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
+        return STORE_DONE;
+    }
+    int error = sqlite3_errcode(s->writes), system = sqlite3_system_errno(s->writes);
+    snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
+    sqlite3_exec(s->writes, "ROLLBACK", NULL, NULL, NULL);
+    for (size_t i = 0; i < count; i++) {
+        rows[i]->outcome = ROW_PENDING;
+    }
+    return error == SQLITE_FULL || system == ENOSPC || system == EDQUOT ? STORE_FULL : STORE_FAILED;
+}

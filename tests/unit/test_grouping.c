@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Grouping: what other builds and threads of one bug have in common, and what tells two bugs apart.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/frame_name.h"
+#include "collector/grouping.h"
+
+/* A report of the app `shop`: `rest` has its cause, stacks and threads. Quotes are single ones. */
+static struct grouping group(const char *rest) {
+    char text[8192];
+    struct grouping g;
+    snprintf(
+        text, sizeof text,
+        "{'kind':'hang','app':{'name':'shop','executable':'shop','build_id':'aa'},'loop':{'name':'main','tid':1},"
+        "'modules':[{'path':'/opt/shop/shop','base':'0x0','size':4096,'build_id':'aa'},"
+        "{'path':'/usr/lib/x86_64-linux-gnu/libc.so.6','base':'0x0','size':4096},"
+        "{'path':'/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0','base':'0x0','size':4096}],%s}",
+        rest);
+    for (char *p = text; *p != '\0'; p++) {
+        *p = *p == '\'' ? '"' : *p;
+    }
+    json_error_t error;
+    json_t *report = json_loads(text, 0, &error);
+    if (report == NULL) {
+        fail_msg("%s: %s", error.text, text);
+    }
+    grouping_of(report, &g);
+    json_decref(report);
+    return g;
+}
+
+static void assert_one(const char *a, const char *b) {
+    struct grouping x = group(a), y = group(b);
+    assert_string_equal(x.path, y.path);
+    assert_string_equal(x.fingerprint, y.fingerprint);
+}
+
+static void assert_two(const char *a, const char *b) {
+    struct grouping x = group(a), y = group(b);
+    assert_string_not_equal(x.fingerprint, y.fingerprint);
+}
+
+#define CPU "'cause':{'kind':'cpu'},'hot_stack':{'frames':["
+#define OWN(name) "{'pc':'0x1','module':0,'function':'" name "'}"
+#define GLIB(name) "{'pc':'0x1','module':2,'function':'" name "'}"
+#define END "]}"
+
+static void names(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *expected;
+    } cases[] = {
+        {"resize", "resize"},
+        {"resize.part.0", "resize"},
+        {"resize.constprop.0.isra.2", "resize"},
+        {"resize [clone .cold]", "resize"},
+        {"ns::Cache<int, std::less<int> >::get(int const&) const", "ns::Cache::get"},
+        {"operator<(A const&, A const&)", "operator<"},
+        {"std::ostream& operator<<(std::ostream&, A)", "std::ostream& operator<<"},
+        {"(anonymous namespace)::load(char*)", "(anonymous namespace)::load"},
+        {"run(int)::{lambda(int)#2}::operator()(int) const", "run::{lambda}::operator"},
+        {"<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<alloc::vec::Vec as core::ops::Drop>::drop"},
+        {"core::run::h0123456789abcdef", "core::run"},
+        {"app::{closure#0}::run", "app::{closure}::run"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char name[FRAME_NAME_BYTES];
+        json_t *frame = json_pack("{s:s}", "function", cases[i].name);
+        assert_string_equal(frame_name(frame, frame, name), cases[i].expected);
+        json_decref(frame);
+    }
+}
+
+static void a_cut_name_is_still_text(void **state) {
+    (void)state;
+    char text[2 * FRAME_NAME_BYTES], name[FRAME_NAME_BYTES];
+    for (size_t i = 0; i + 2 < sizeof text; i += 2) {
+        memcpy(text + i, "\xc3\xa4", 3);
+    }
+    json_t *frame = json_pack("{s:s}", "function", text);
+    json_t *read = json_string(frame_name(frame, frame, name));
+    assert_non_null(read);
+    json_decref(read);
+    json_decref(frame);
+}
+
+static void other_builds_are_one_group(void **state) {
+    (void)state;
+    assert_one(CPU OWN("resize.part.0") "," OWN("main") END, CPU OWN("resize") "," OWN("main") END);
+    assert_one(CPU OWN("walk") "," OWN("walk") "," OWN("walk") END, CPU OWN("walk") END); /* recursion */
+    assert_one(CPU GLIB("g_free") "," OWN("f") END, CPU GLIB("g_malloc") "," OWN("f") END);
+}
+
+static void other_functions_causes_and_apps_are_others(void **state) {
+    (void)state;
+    assert_two(CPU OWN("f") END, CPU OWN("g") END);
+    assert_two(CPU OWN("f") "," OWN("a") END, CPU OWN("f") "," OWN("b") END);
+    assert_two(CPU OWN("f") END, "'cause':{'kind':'disk'},'hot_stack':{'frames':[" OWN("f") END);
+}
+
+static void what_the_loop_is_called_by_does_not_count(void **state) {
+    (void)state;
+    assert_one(CPU OWN("f") "," GLIB("g_main_context_dispatch") "," OWN("main") END,
+               CPU OWN("f") "," GLIB("g_main_context_dispatch") "," OWN("run_dialog") "," OWN("main") END);
+}
+
+static void a_leaf_with_little_time_does_not_count(void **state) {
+    (void)state;
+    assert_one(CPU "{'pc':'0x1','module':0,'function':'one_of_many','share':0.2}," OWN("f") END,
+               CPU "{'pc':'0x1','module':0,'function':'another','share':0.1}," OWN("f") END);
+}
+
+#define WAITS(name, owner)                                                    \
+    "'cause':{'kind':'lock','lock_owner_tid':9},'hot_stack':{'frames':[" OWN( \
+        name) "]},'threads':[{'tid':9,'stack':"                               \
+              "{'frames':[" OWN(owner) "]}}]"
+
+static void a_lock_is_grouped_by_its_owner(void **state) {
+    (void)state;
+    assert_one(WAITS("lookup", "compact"), WAITS("insert", "compact"));
+    assert_two(WAITS("lookup", "compact"), WAITS("lookup", "flush"));
+    struct grouping g = group(WAITS("lookup", "compact"));
+    assert_string_equal(g.function, "compact");
+    assert_true(g.by_owner);
+}
+
+#define RING(watched, other)                                                                   \
+    "'cause':{'kind':'lock','lock_owner_tid':2,'deadlock':[1,2]},'hot_stack':{'frames':[" OWN( \
+        watched) "]},'threads':[{'tid':2,'stack':{'frames':[" OWN(other) "]}}]"
+
+static void a_deadlock_is_one_whichever_thread_is_watched(void **state) {
+    (void)state;
+    assert_one(RING("update", "flush"), RING("flush", "update"));
+    assert_two(RING("update", "flush"), RING("update", "compact"));
+}
+
+static void without_names_functions_differ_by_their_start(void **state) {
+    (void)state;
+    assert_two(CPU "{'pc':'0x1','module':0,'start':'0x10'}" END,
+               CPU "{'pc':'0x1','module':0,'start':'0x20'}" END);
+    assert_one(CPU "{'pc':'0x11','module':0,'start':'0x10'}" END,
+               CPU "{'pc':'0x19','module':0,'start':'0x10'}" END);
+}
+
+static void hostile_reports_have_a_group_too(void **state) {
+    (void)state;
+    struct grouping g = group(
+        "'hot_stack':{'frames':[{'pc':'0x1','module':99}]},'cause':{'kind':'lock','lock_owner_tid':77}");
+    assert_int_equal(strlen(g.fingerprint), GROUPING_HEX);
+    g = group("'hot_stack':{'frames':[]},'cause':{'kind':'cpu','deadlock':[1,1,1,1,1,1,1,1,1,1,1,1]}");
+    assert_string_equal(g.function, "no stack");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),
+        cmocka_unit_test(a_cut_name_is_still_text),
+        cmocka_unit_test(other_builds_are_one_group),
+        cmocka_unit_test(other_functions_causes_and_apps_are_others),
+        cmocka_unit_test(what_the_loop_is_called_by_does_not_count),
+        cmocka_unit_test(a_leaf_with_little_time_does_not_count),
+        cmocka_unit_test(a_lock_is_grouped_by_its_owner),
+        cmocka_unit_test(a_deadlock_is_one_whichever_thread_is_watched),
+        cmocka_unit_test(without_names_functions_differ_by_their_start),
+        cmocka_unit_test(hostile_reports_have_a_group_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog-upload: sends reports to a collector. The command `hangdog upload` starts it.
+ */
+#include <curl/curl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/base/deep_stack.h"
+#include "cli/base/duration.h"
+#include "cli/base/memory_limit.h"
+#include "cli/base/options.h"
+#include "cli/base/sanitize.h"
+#include "cli/commands.h"
+#include "uploader/upload.h"
+
+#define EVERY (30 * DURATION_S)
+#define RETRIES 5
+
+static volatile sig_atomic_t stop;
+
+static void stop_now(int signal) {
+    (void)signal;
+    stop = 1;
+}
+
+struct call {
+    struct upload_options options;
+    int status;
+};
+
+static void print_sum(const struct upload *u) {
+    if (options_quiet()) {
+        return;
+    }
+    fprintf(stderr, "hangdog: %zu report%s sent", u->sent, cli_plural((int64_t)u->sent, "", "s"));
+    if (u->known > 0) {
+        fprintf(stderr, ", %zu the collector had already", u->known);
+    }
+    if (u->lasting > 0) {
+        fprintf(stderr, "; %zu left until %s ended", u->lasting,
+                cli_plural((int64_t)u->lasting, "its hang has", "their hangs have"));
+    }
+    fputc('\n', stderr);
+}
+
+/* Until a signal comes. Failures are for the next round. */
+static void watch(struct upload *u) {
+    const struct timespec step = {.tv_nsec = 100 * 1000000};
+    while (stop == 0) {
+        u->sent = u->known = u->lasting = 0;
+        upload_spool(u);
+        if (u->sent > 0) {
+            print_sum(u);
+        }
+        for (int64_t waited = 0; waited < u->options->every && stop == 0; waited += step.tv_nsec) {
+            nanosleep(&step, NULL);
+        }
+    }
+}
+
+static void upload(void *call) {
+    struct call *c = call;
+    struct problem why;
+    struct upload u = {.options = &c->options, .stop = &stop};
+    u.sender = send_open(c->options.to, c->options.key, c->options.ca, &stop, &why);
+    if (u.sender == NULL) {
+        c->status = error_print(&why);
+        return;
+    }
+    memory_keep_to_room();
+    if (c->options.watch) {
+        watch(&u);
+        c->status = EXIT_SUCCESS;
+    } else {
+        bool well = upload_spool(&u);
+        print_sum(&u);
+        c->status = well && u.refused == 0 && u.unread == 0 ? EXIT_SUCCESS : EXIT_ERROR;
+    }
+    upload_end(&u);
+}
+
+/* An option, else a variable of the environment. */
+static const char *given(const char *option, const char *variable) {
+    const char *value = option != NULL ? option : getenv(variable);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+int main(int argc, char **argv) {
+    struct call call = {.options = {.every = EVERY, .retries = RETRIES}};
+    if (options_parse(&command_upload, &call.options, argc, argv, &call.status) < 0) {
+        return call.status;
+    }
+    call.options.to = given(call.options.to, "HANGDOG_COLLECTOR");
+    call.options.key = given(call.options.key, "HANGDOG_KEY");
+    if (call.options.to == NULL) {
+        return options_wrong_use(&command_upload, "which collector? --to URL");
+    }
+    if (call.options.key == NULL) {
+        return options_wrong_use(&command_upload, "which key? --key KEY, or HANGDOG_KEY");
+    }
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    signal(SIGPIPE, SIG_IGN);
+    if (call.options.watch) {
+        signal(SIGTERM, stop_now);
+        signal(SIGINT, stop_now);
+    }
+    on_a_deep_stack(upload, &call);
+    curl_global_cleanup();
+    return call.status;
+}

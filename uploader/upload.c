@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "uploader/upload.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "cli/base/options.h"
+#include "cli/reader/report_find.h"
+#include "cli/reader/report_load.h"
+#include "cli/reader/symbolicate.h"
+#include "uploader/batch.h"
+#include "uploader/retry.h"
+
+#define LASTS_SECONDS 3600 /* an unfinished report that is older than this has no writer any more */
+#define LONGEST_WAIT_S 3600
+
+static void pass_over(struct upload *u, const char *id) {
+    char **ids = realloc(u->passed_over, (u->passed_over_count + 1) * sizeof *ids);
+    char *copy = strdup(id);
+    if (ids != NULL) {
+        u->passed_over = ids;
+    }
+    if (ids == NULL || copy == NULL) {
+        free(copy);
+        return;
+    }
+    ids[u->passed_over_count++] = copy;
+}
+
+static bool is_passed_over(const struct upload *u, const char *id) {
+    for (size_t i = 0; i < u->passed_over_count; i++) {
+        if (strcmp(u->passed_over[i], id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether to try again after this answer. */
+static bool may_pass(long status) {
+    return status == 0 || status == 408 || status == 429 || status >= 500;
+}
+
+static void wait_ms(const struct upload *u, int64_t ms) {
+    const struct timespec step = {.tv_nsec = 50 * 1000000};
+    for (int64_t waited = 0; waited < ms && *u->stop == 0; waited += 50) {
+        nanosleep(&step, NULL);
+    }
+}
+
+static uint64_t random_number(void) {
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) {
+        number = (uint64_t)time(NULL);
+    }
+    return number;
+}
+
+/* Until there is an answer that stays, or the attempts are used up. */
+static struct send_result send_until(struct upload *u, const char *lines, size_t bytes) {
+    struct send_result result = send_batch(u->sender, lines, bytes);
+    for (unsigned attempt = 0; may_pass(result.status) && attempt < u->options->retries && *u->stop == 0;
+         attempt++) {
+        if (result.retry_after_s > LONGEST_WAIT_S) {
+            break;
+        }
+        wait_ms(u, retry_wait_ms(attempt, random_number(), result.retry_after_s));
+        if (*u->stop == 0) {
+            result = send_batch(u->sender, lines, bytes);
+        }
+    }
+    return result;
+}
+
+static bool say_failed(const struct send_result *result) {
+    json_t *answer = json_loads(result->answer, 0, NULL);
+    const char *why = json_string_value(json_object_get(answer, "error"));
+    struct problem p;
+    if (result->status == 0) {
+        error_set(&p, "cannot send: %s", result->error);
+    } else if (result->status == 401) {
+        error_set(&p, "cannot send: the collector does not know this key");
+        error_try(&p, "hangdog serve --new-key send");
+    } else {
+        error_set(&p, "cannot send: the collector answers %ld%s%.300s", result->status,
+                  why != NULL ? ", " : "", why != NULL ? why : "");
+    }
+    error_print(&p);
+    json_decref(answer);
+    return false;
+}
+
+/* Removes what the collector has, and says what it refused. */
+static void settle(struct upload *u, const struct batch *b, size_t first, size_t count,
+                   const json_t *answer) {
+    bool *refused = calloc(count + 1, sizeof *refused);
+    size_t i;
+    const json_t *item;
+    if (refused == NULL) {
+        return; /* they are sent again, and stored once */
+    }
+    json_array_foreach(json_object_get(answer, "refused"), i, item) {
+        json_int_t index = json_integer_value(json_object_get(item, "index"));
+        const char *at = json_string_value(json_object_get(item, "at"));
+        const char *reason = json_string_value(json_object_get(item, "reason"));
+        if (index >= 0 && (size_t)index < count && !refused[index]) {
+            refused[index] = true;
+            u->refused++;
+            pass_over(u, b->item[first + (size_t)index].path);
+            print_error("the collector refuses %s: %.200s%s%.200s", b->item[first + (size_t)index].path,
+                        at != NULL ? at : "", at != NULL && at[0] != '\0' ? " " : "",
+                        reason != NULL ? reason : "");
+        }
+    }
+    for (i = 0; i < count; i++) {
+        if (!refused[i] && !u->options->keep) {
+            batch_remove_file(&b->item[first + i]);
+        }
+    }
+    free(refused);
+    u->sent += (size_t)json_integer_value(json_object_get(answer, "accepted"));
+    u->known += (size_t)json_integer_value(json_object_get(answer, "repeated"));
+}
+
+/* An answer is one only where it accounts for each report: else nothing is removed. */
+static bool is_whole(const json_t *answer, size_t count) {
+    json_int_t accepted = json_integer_value(json_object_get(answer, "accepted"));
+    json_int_t repeated = json_integer_value(json_object_get(answer, "repeated"));
+    size_t refused = json_array_size(json_object_get(answer, "refused"));
+    return accepted >= 0 && repeated >= 0 && (size_t)accepted + (size_t)repeated + refused == count;
+}
+
+static bool send_items(struct upload *u, const struct batch *b, size_t first, size_t count) {
+    size_t start = b->item[first].start, bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += b->item[first + i].size;
+    }
+    struct send_result result = send_until(u, b->lines + start, bytes);
+    if (result.status == 413 && count > 1) { /* a proxy may have a smaller limit */
+        return send_items(u, b, first, count / 2) && send_items(u, b, first + count / 2, count - count / 2);
+    }
+    json_t *answer = json_loads(result.answer, 0, NULL);
+    bool whole = (result.status == 200 || result.status == 400) && is_whole(answer, count);
+    if (whole) {
+        settle(u, b, first, count, answer);
+    } else if (*u->stop == 0) {
+        say_failed(&result);
+    }
+    json_decref(answer);
+    return whole;
+}
+
+/* Of a hang that lasts: it is written again when it has ended. */
+static bool lasts(const json_t *report, const struct stat *file) {
+    return json_is_false(json_object_get(report, "complete")) &&
+           strcmp(json_string_value(json_object_get(report, "kind")), "fatal-hang") != 0 &&
+           time(NULL) - file->st_mtim.tv_sec < LASTS_SECONDS;
+}
+
+/* Adds one file's report, if it is one that can go now. False: no memory. */
+static bool add_file(struct upload *u, struct batch *b, const char *path, struct symbolizer *symbolizer) {
+    struct problem why;
+    struct stat file;
+    if (is_passed_over(u, path) || lstat(path, &file) != 0) {
+        return true;
+    }
+    json_t *report = report_load(path, &why);
+    if (report == NULL) {
+        if (!report_is_gone(path)) {
+            u->unread++;
+            pass_over(u, path);
+            error_print(&why);
+        }
+        return true;
+    }
+    bool fits = true;
+    if (lasts(report, &file)) {
+        u->lasting++;
+    } else {
+        if (symbolizer != NULL) {
+            report_symbolicate(report, symbolizer, report_owner(path), REPORT_ALL, NULL);
+        }
+        fits = batch_add(b, report, path, &file);
+    }
+    json_decref(report);
+    return fits;
+}
+
+static bool send_files(struct upload *u, const struct report_files *files, struct symbolizer *symbolizer) {
+    struct batch *b = calloc(1, sizeof *b);
+    bool well = b != NULL;
+    for (size_t i = 0; well && i < files->count && *u->stop == 0; i++) {
+        well = add_file(u, b, files->file[i].path, symbolizer);
+        if (!well) {
+            print_error("cannot send: out of memory");
+        } else if (batch_is_full(b) || (i + 1 == files->count && b->count > 0)) {
+            well = send_items(u, b, 0, b->count);
+            batch_clear(b);
+        }
+    }
+    if (b != NULL) {
+        batch_clear(b);
+    }
+    free(b);
+    return well;
+}
+
+bool upload_spool(struct upload *u) {
+    struct report_files files;
+    struct problem why;
+    if (reports_find(u->options->spool, &files, &why) != 0) {
+        reports_free(&files);
+        error_print(&why);
+        return false;
+    }
+    struct symbolizer *symbolizer = NULL;
+    if (!u->options->no_symbols && files.count > 0) {
+        symbolizer = symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
+    }
+    bool well = send_files(u, &files, symbolizer);
+    symbolizer_destroy(symbolizer);
+    reports_free(&files);
+    return well;
+}
+
+void upload_end(struct upload *u) {
+    send_close(u->sender);
+    for (size_t i = 0; i < u->passed_over_count; i++) {
+        free(u->passed_over[i]);
+    }
+    free(u->passed_over);
+}
