@@ -46,6 +46,18 @@ PATIENCE = 60 if RELEASE else 180  # seconds: what a test waits for something th
 TOLERANCE_NS = 60 * MS if RELEASE else 1500 * MS  # of a duration, against the program's own clock
 
 
+# ---- what was ignored ------------------------------------------------------------------------------------------
+
+_ignored = {}
+
+
+def ignore(key, what):
+    """Says what of a busy machine is ignored, once for each key; main() prints how many these were."""
+    if key not in _ignored:
+        _ignored[key] = what
+        print("ignored: " + what, file=sys.stderr)
+
+
 # ---- waiting -------------------------------------------------------------------------------------------------
 
 def wait_until(condition, what, limit=None):
@@ -291,7 +303,7 @@ def undisturbed(session, *args):
     count; the second run as it is."""
     program = session(*args)
     if program.starved_ns > 300 * MS:
-        print("%.1f s without a processor: once more" % (program.starved_ns / S), file=sys.stderr)
+        ignore(program.folder, "%.1f s without a processor: the program runs once more" % (program.starved_ns / S))
         program.close()
         program = session(*args)
     return program
@@ -364,6 +376,7 @@ def main(suite=unittest.TestSuite, result=_Result):
     loader.suiteClass = suite
     runner = unittest.TextTestRunner(resultclass=result, verbosity=2)
     told = unittest.main(testLoader=loader, testRunner=runner, exit=False).result
+    print("ignored in this file: %d" % len(_ignored), file=sys.stderr)
     sys.exit(1 if not told.wasSuccessful() else 0 if told.ran else 77)
 
 
@@ -393,7 +406,8 @@ def false_ones(reports):
     found = []
     for report in reports:
         if report.get("cause", {}).get("kind") in ("disk", "page-fault", "starved"):
-            print("a true hang: %s, %.1f s: %s" % (report["kind"], report["duration_ns"] / S, report["cause"]))
+            ignore(report.get("id", id(report)), "a hang that the machine made: %s, %.1f s: %s" % (
+                report["kind"], report["duration_ns"] / S, report["cause"]))
         else:
             found.append(report)
     return found
@@ -460,6 +474,8 @@ class RealCase(unittest.TestCase):
         causes = [cause]
         if cause == "cpu" and program.starved_ns * 10 > hang["duration_ns"] * 4:
             causes.append("starved")  # the truth, on a machine that has too much to do
+        if hang["cause"]["kind"] == "starved":
+            ignore(hang["id"], "cause starved instead of %s: %s" % (cause, hang["cause"]))
         self.assertIn(hang["cause"]["kind"], causes, hang["cause"])
         self.assertTrue(hang["complete"])
         self.assertEqual(500 * MS, hang["threshold_ns"])
@@ -489,6 +505,12 @@ class RealCase(unittest.TestCase):
             self.id().rsplit(".", 1)[1], report["cause"]["kind"], report["duration_ns"] / MS, truth.least / MS,
             truth.most / MS, off / MS))
         self.assertLessEqual(abs(off), TOLERANCE_NS, "%d ns was reported for %s" % (report["duration_ns"], truth))
+
+    def assert_ran(self, report):
+        """It had a processor, or wanted one: on a machine with too much to do."""
+        self.assertIn(report["cause"]["kind"], ("cpu", "starved"))
+        if report["cause"]["kind"] == "starved":
+            ignore(report["id"], "cause starved instead of cpu: %s" % report["cause"])
 
     def assert_excluded(self, report, stopped):
         self.assertLessEqual(abs(stopped.off(report["excluded_ns"])), TOLERANCE_NS,

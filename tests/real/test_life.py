@@ -336,7 +336,7 @@ class Exec(Case):
         self.assertEqual(7, program.wait(), program.errors)
         hangs = program.reports("hang")
         self.assertEqual(["sleep"], [h["cause"]["kind"] for h in hangs[1:]])
-        self.assertIn(hangs[0]["cause"]["kind"], ("cpu", "starved"))
+        self.assert_ran(hangs[0])
         self.assertTrue(all(h["complete"] for h in hangs))
         self.assertRegex(program.told[-1], ": 2 hangs, ")
         sessions = sorted(program.reports("session"), key=lambda report: report["started_at"])

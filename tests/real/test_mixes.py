@@ -91,7 +91,7 @@ class OwnPreload(Case):
                 self.assertEqual(plain.output, watched.output)
                 self.assertTrue(plain.output.endswith(every[name]["LD_PRELOAD"] + "\ndone\n"), plain.output)
                 report = self.assert_hang(watched, "hot_function")
-                self.assertIn(report["cause"]["kind"], ("cpu", "starved"))
+                self.assert_ran(report)
                 self.assertGreater(report["duration_ns"], 900 * MS)
                 self.assertLess(abs(time.time() - os.stat(watched.spool).st_mtime), 600, "reports are dated by the true clock")
 

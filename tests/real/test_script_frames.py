@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import unittest
 
-from support_run import (HANGDOG, PATIENCE, SOURCE, Program, RealCase, Together, environment, main,
+from support_run import (HANGDOG, MS, PATIENCE, SOURCE, Program, RealCase, S, Together, environment, ignore, main,
                          runs_under_sanitizer, symbolicated, undisturbed, wait_until)
 
 PYTHON = "/usr/bin/python3"
@@ -109,7 +109,7 @@ class Node(ScriptCase):
         report, frame = self.hang(self.named, "checksumOfNothing")
         self.assertEqual(("javascript", NODE_SCRIPT), (frame["language"], frame["file"]))
         self.assertIn(frame["line"] - line_of(NODE_SCRIPT, "function checksumOfNothing"), range(4))
-        self.assertIn(report["cause"]["kind"], ["cpu", "starved"])  # the latter on a machine with too much to do
+        self.assert_ran(report)
         self.assert_between(["checksumOfNothing", "onBusyTimer", "listOnTimeout", "uv_run", "main"], report)
 
     def test_a_function_at_many_addresses_is_one_with_all_its_time(self):
@@ -253,8 +253,12 @@ class Python(ScriptCase):
             print("was busy in %s, told %s: %s" % miss)
         print("%d of %d samples name the function that was busy; of the others %d the next one, which began meanwhile"
               % (right, right + len(wrong) + len(late), len(late)))
-        self.assertGreaterEqual(right + len(wrong), 50)
-        self.assertGreaterEqual(right, 0.95 * (right + len(wrong)), wrong)
+        least, share = 50, 0.95
+        if self.program.starved_ns > 300 * MS:  # even when it ran once more: so was who reads the stacks
+            least, share = 25, 0.8
+            ignore("samples", "80 %% of 25 samples are enough after %.1f s without a processor" % (self.program.starved_ns / S))
+        self.assertGreaterEqual(right + len(wrong), least)
+        self.assertGreaterEqual(right, share * (right + len(wrong)), wrong)
 
 
 class Perl(ScriptCase):
