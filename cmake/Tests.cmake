@@ -58,10 +58,12 @@ set(alone_of_unit unit-capture_mend)
 
 # Left to `make test-all` and .ci/run: each takes 15 s or more, and another test of its room covers the same code.
 set(slow_tests
-  cli-crash cli-dump cli-hostile_record cli-list_screen cli-many_execs cli-on_hang cli-pages cli-run_odd cli-terminal
-  real-desktop real-dump_compared real-freezes real-identity real-javascript real-life real-loops_made real-lookup
-  real-mixes real-no_loop real-servers real-sick real-silent real-toolkits real-unwind_steps
-  scenario-library_disk scenario-library_excluded scenario-library_loops scenario-library_meant scenario-library_states)
+  cli-crash cli-dropped_rights cli-dump cli-hostile_record cli-keep_names cli-list_screen cli-many_execs cli-on_hang
+  cli-pages cli-previous cli-printed_report cli-readme cli-run_odd cli-show_screen cli-spool_folder cli-terminal
+  real-asyncio real-desktop real-dump_compared real-dump_peers real-freezes real-identity real-javascript real-life
+  real-lookup real-loops_made real-mixes real-no_loop real-node real-redis real-script_frames real-servers real-sick
+  real-silent real-toolkits real-unwind_steps scenario-eintr_alternating scenario-library_disk
+  scenario-library_excluded scenario-library_loops scenario-library_meant scenario-library_states)
 
 # Left out by scripts/run-tests under both sanitizers: they look at texts, at what is installed, or at objects that they compile
 # themselves with the release's flags. No line of the library runs in them that another test does not run.
@@ -111,6 +113,30 @@ function(hd_test_program target)
     $<TARGET_NAME_IF_EXISTS:hd_cli> hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
 endfunction()
 
+# hd_room(variable source name): the room of a unit test: the one that its name begins with, or that has the header of its
+# name, or the first header of ours. One that knows only helpers is of src/recognise.
+function(hd_room out source name)
+  string(REGEX REPLACE "^preload_" "" name ${name})
+  string(REGEX REPLACE "_.*" "" word ${name})
+  file(STRINGS ${source} headers REGEX "^#include \"[a-z_/]+/[a-z_0-9]+[.]h\"")
+  set(room "")
+  foreach(pattern "/${name}[.]h" "/${word}[.]h" "/${word}_" ".")
+    set(found ${headers})
+    list(FILTER found INCLUDE REGEX "${pattern}")
+    if(found AND NOT room)
+      list(GET found 0 header)
+      string(REGEX REPLACE "/(arch|linux)/" "/" header "${header}")
+      string(REGEX REPLACE ".*[\"/]([a-z_]+)/[^/]*$" "\\1" room "${header}")
+    endif()
+  endforeach()
+  if(EXISTS ${CMAKE_SOURCE_DIR}/src/${word})
+    set(room ${word})
+  elseif(NOT room)
+    set(room recognise)
+  endif()
+  set(${out} ${room} PARENT_SCOPE)
+endfunction()
+
 # hd_scripts(kind timeout): the Python tests of one room; a file that is not run itself is a helper of the others.
 function(hd_scripts kind timeout)
   file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${kind}/*.py)
@@ -154,6 +180,8 @@ foreach(source ${unit_sources})
     target_sources(unit-${name} PRIVATE $<TARGET_OBJECTS:hd_preload>)
   endif()
   hd_test(unit ${name} 60 unit-${name})
+  hd_room(room ${source} ${name})
+  set_property(TEST unit-${name} APPEND PROPERTY LABELS ${room})
 endforeach()
 
 # For another processor an emulator runs the unit tests. Programs under watch it cannot run: to the kernel each of their
