@@ -134,7 +134,7 @@ static void put_group(const struct page *p, const json_t *threads, size_t first,
 
 /* The first thread of each one's group, by index. NULL: no memory. */
 static size_t *group_threads(const json_t *threads, const json_t *owner) {
-    size_t count = json_array_size(threads), *group = malloc((count + 1) * sizeof *group);
+    size_t count = json_array_size(threads), *group = calloc(count + 1, sizeof *group);
     for (size_t i = 0; group != NULL && i < count; i++) {
         const json_t *thread = json_array_get(threads, i);
         group[i] = i;

@@ -51,6 +51,7 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     to->follow = o->follow;
     to->without_paths = o->without_paths;
     to->crash = o->crash;
+    to->keep_alive = o->keep_alive;
     to->reports_per_day = or_no_limit(o->reports_per_day);
     to->reports_per_fingerprint = or_no_limit(o->reports_per_fingerprint);
     snprintf(to->app_name, sizeof to->app_name, "%s", o->name);

@@ -130,6 +130,14 @@ static const struct command_option run_options[] = {
      .help = "become the program: it keeps this process number",
      .more = "Hangdog prints nothing then, and reports are in the spool only. The next start with this spool "
              "reports a hang in which the program died."},
+    {.name = "keep-alive",
+     .kind = OPTION_FLAG,
+     TO(keep_alive),
+     .help = "answer systemd's watchdog while the loop turns",
+     .more =
+         "For a unit with WatchdogSec=, in place of the program's own messages. Each quarter of that time Hangdog "
+         "sends WATCHDOG=1, but not in a hang: systemd then ends the program, and the report is in the spool "
+         "before. Without --exec the unit needs NotifyAccess=all."},
     {.name = "on-hang",
      .kind = OPTION_TEXT,
      TO(on_hang),

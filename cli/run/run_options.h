@@ -23,7 +23,8 @@ struct run_options {
     bool follow; /* children too */
     bool without_paths;
     bool crash;
-    char **program; /* and its arguments */
+    bool keep_alive; /* systemd's watchdog is answered */
+    char **program;  /* and its arguments */
 };
 
 /* The command itself: its table is beside its options. */

@@ -128,6 +128,9 @@ static void forget(struct runner *r, const sigset_t *seen) {
 
 static void pass_on(const struct runner *r, const struct signalfd_siginfo *info) {
     int signal = (int)info->ssi_signo;
+    if (signal == SIGTERM) { /* before it comes: the program's next turn is its end */
+        atomic_store(&record_of_image(r)->quits, 1);
+    }
     if (info->ssi_code == SI_QUEUE) {
         sigqueue(r->run.child, signal, (union sigval){.sival_ptr = (void *)(uintptr_t)info->ssi_ptr});
     } else {

@@ -132,6 +132,11 @@ typedef struct hangdog_options {
     uint64_t cpu_period_ns;
     /** Between two pings of hangdog_watch_ping(): 1 ms to 60 s; default 500 ms. */
     uint64_t ping_period_ns;
+    /** Not 0: answers systemd's watchdog (WatchdogSec=) in place of the program, from the start to the stop.
+     * Each quarter of that time WATCHDOG=1 is sent, but not while a loop hangs. A seccomp filter must allow
+     * connect.
+     */
+    int keep_alive;
 } hangdog_options;
 
 /**

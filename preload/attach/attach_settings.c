@@ -24,6 +24,9 @@ void hd_attach_settings(const struct hd_record_options *o, struct hd_settings *o
     out->threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;
     out->without_paths = o->without_paths;
     out->crash = o->crash;
+    if (o->keep_alive && !o->of_child) {
+        hd_settings_keep_alive(out, true);
+    }
     out->cpu_period_ns = o->cpu_period_ns;
     out->reports_per_day = o->reports_per_day;
     out->reports_per_fingerprint = o->reports_per_fingerprint;

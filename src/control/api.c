@@ -113,6 +113,9 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     s->spool_reports = given.spool_reports != 0 ? given.spool_reports : s->spool_reports;
     s->without_paths = given.without_paths != 0;
     s->crash = given.crash != 0;
+    if (given.keep_alive != 0) {
+        hd_settings_keep_alive(s, false);
+    }
     s->cpu_period_ns = given.cpu_period_ns;
     if (s->app_name[0] == '\0') {
         program_name(s->app_name, sizeof s->app_name);

@@ -22,7 +22,7 @@ const char *hd_settings_environment(const char *name) {
 
 /* systemd ends a service that has not reported for this long (sd_watchdog_enabled(3)): a hang is to be known,
  * and on disk, before. UINT64_MAX: nobody does, or it is another process that is meant. */
-static uint64_t watchdog_ns(void) {
+static uint64_t watchdog_ns(bool of_any) {
     const char *limit = hd_settings_environment("WATCHDOG_USEC"),
                *of = hd_settings_environment("WATCHDOG_PID");
     uint64_t us = 0, pid = 0;
@@ -32,7 +32,7 @@ static uint64_t watchdog_ns(void) {
     if (of != NULL) {
         hd_proc_take_number(of, &pid);
     }
-    bool meant = of == NULL || pid == (uint64_t)hd_os.get_pid();
+    bool meant = of_any || of == NULL || pid == (uint64_t)hd_os.get_pid();
     return us != 0 && us < UINT64_MAX / HD_NS_PER_US && meant ? us * HD_NS_PER_US : UINT64_MAX;
 }
 
@@ -46,9 +46,19 @@ void hd_settings_init(struct hd_settings *s) {
     s->interval_ns = 50 * HD_NS_PER_MS;
     s->ping_period_ns = 500 * HD_NS_PER_MS;
     s->frame_period_ns = HD_NS_PER_S / 60;
-    s->threshold_max_ns = (watchdog_ns() - 1) / 2;
+    s->threshold_max_ns = (watchdog_ns(false) - 1) / 2;
     s->reports_per_day = 100;
     s->reports_per_fingerprint = 5;
     s->spool_reports = HD_SPOOL_REPORTS;
     s->signal = HD_SIGNAL;
+}
+
+void hd_settings_keep_alive(struct hd_settings *s, bool of_runner) {
+    const char *address = hd_settings_environment("NOTIFY_SOCKET");
+    uint64_t limit_ns = watchdog_ns(of_runner);
+    if (address != NULL && strlen(address) < sizeof s->notify_socket && limit_ns != UINT64_MAX) {
+        memcpy(s->notify_socket, address, strlen(address) + 1);
+        s->keep_alive_ns = limit_ns / 4;
+        s->threshold_max_ns = (limit_ns - 1) / 2;
+    }
 }

@@ -24,6 +24,9 @@ static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch 
     if (!w->look.launched) {
         return HANGDOG_STATE_LAUNCH;
     }
+    if (atomic_load_explicit(&m->run->record->quits, memory_order_relaxed) != 0) {
+        return HANGDOG_STATE_QUIT;
+    }
     uint32_t state = atomic_load_explicit(&m->run->channel.state, memory_order_relaxed);
     return state == HANGDOG_STATE_LAUNCH || state >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND
                                                                     : (hangdog_state)state;

@@ -10,6 +10,7 @@
 
 #include "capture/linux/target.h"
 #include "monitor/cpu_watch.h"
+#include "monitor/keep_alive.h"
 #include "monitor/look.h"
 #include "monitor/sampling.h"
 #include "monitor/totals.h"
@@ -181,11 +182,17 @@ static bool still_requested(const struct hd_monitor *m) {
     return true;
 }
 
+/* That time, or when something else is due. */
+static uint64_t earlier(const struct hd_monitor *m, uint64_t ns) {
+    uint64_t cpu_ns = hd_cpu_watch_next(m), alive_ns = hd_keep_alive_next(m);
+    ns = cpu_ns < ns ? cpu_ns : ns;
+    return alive_ns < ns ? alive_ns : ns;
+}
+
 /* Sleeps until somebody runs, or the next look at one that is stuck for long. Every other loop was idle at a
  * look that came long enough after they were asked. */
 static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
-    uint64_t cpu_ns = hd_cpu_watch_next(m);
-    until_ns = until_ns < cpu_ns ? until_ns : cpu_ns;
+    until_ns = earlier(m, until_ns);
     m->planned_ns = until_ns;
     /* `seen` is older: a flag that is taken off from now on changes the word */
     if (still_requested(m) &&
@@ -219,9 +226,7 @@ static void wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
             until_ns = hd_os_now_ns() + HD_SETTLE_NS + HD_SETTLE_NS / 4;
             ask = true;
         }
-        uint64_t cpu_ns = hd_cpu_watch_next(m);
-        until_ns = until_ns < next_ns ? until_ns : next_ns;
-        until_ns = until_ns < cpu_ns ? until_ns : cpu_ns;
+        until_ns = earlier(m, until_ns < next_ns ? until_ns : next_ns);
         m->was_parked = false;
         if (ask) {
             ask_to_be_woken(m);
@@ -267,12 +272,14 @@ void *hd_monitor_run(void *monitor) {
     atomic_store_explicit(&m->run->channel.tid, hd_os.get_tid(), memory_order_relaxed);
     hd_capture_files_open();
     open_own(m);
+    hd_keep_alive_open(m);
     hd_run_is_ready(m->run);
     m->unread_late_ns = NOT_READ;
     while (!is_stopping(m)) {
         uint32_t seen = atomic_load_explicit(&m->run->channel.wake, memory_order_seq_cst);
         uint64_t next_ns = look(m);
         hd_cpu_watch_step(m);
+        hd_keep_alive_step(m);
         m->wakeups++;
         wait(m, seen, next_ns);
     }

@@ -37,6 +37,11 @@ struct hd_monitor {
     bool was_parked;         /* the last wait was a park */
     uint64_t wakeups;
     struct hd_cpu_use cpu;
+    struct hd_keep_alive {
+        int fd;        /* the service manager's socket; less than zero: none */
+        bool withheld; /* a loop hangs */
+        uint64_t next_ns;
+    } keep_alive;
     uint32_t followed;       /* the monitor's: turns whose begin the worker was told, and not yet the end */
     uint64_t borrowed_until; /* the monitor's: the buffer of a running thread's stack is the worker's until
                             the ring was read up to here */

@@ -21,6 +21,7 @@ struct hd_os_calls {
     long (*pread)(int fd, void *buf, size_t n, uint64_t offset);
     long (*write)(int fd, const void *buf, size_t n);
     int (*socket)(int family, int type, int protocol);
+    int (*connect)(int fd, const void *address, uint32_t bytes);
     int (*fsync)(int fd);
     int (*rename_at)(int dir, const char *from, const char *to);
     int (*unlink_at)(int dir, const char *path);

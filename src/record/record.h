@@ -36,6 +36,7 @@ struct hd_record_options {
     int32_t pid;                     /* of the program, as it sees itself; 0: the runner did not say */
     bool of_child;                   /* of the program, that is followed */
     bool crash;                      /* crashes have a report */
+    bool keep_alive;                 /* systemd's watchdog is answered */
     bool without_paths;              /* are left out of reports, and peers */
     bool follow;                     /* children are watched too, each with a record of its own */
 };
@@ -115,6 +116,7 @@ struct hd_record {
     _Atomic int32_t spool_error; /* errno value of the first failure */
     /* written by the runner */
     _Atomic uint64_t stopped_ns; /* summed time that the program was stopped by signals */
+    _Atomic uint32_t quits;      /* SIGTERM was passed on: the program ends */
     /* kept when another image has the record */
     _Atomic uint32_t threads_seen; /* a bit for each of the names: such a thread waited */
     /* in the first record, by all that are followed */

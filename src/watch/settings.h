@@ -6,6 +6,7 @@
 #define HD_SETTINGS_H
 
 #include "hangdog/hangdog.h"
+#include "os/linux/notify_socket.h"
 #include "record/record.h"
 #include "watch/recogniser.h"
 
@@ -28,7 +29,9 @@ struct hd_settings {
     uint64_t ping_period_ns;
     uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
     int signal;
-    uint64_t cpu_period_ns;    /* of the CPU monitor; 0: it is off */
+    uint64_t cpu_period_ns; /* of the CPU monitor; 0: it is off */
+    uint64_t keep_alive_ns; /* between two messages to the service manager; 0: none are sent */
+    char notify_socket[HD_NOTIFY_ADDRESS_MAX];
     bool crash;                /* crashes have a report */
     bool without_paths;        /* left out of reports, and peers */
     bool deferred;             /* reports wait until the loop is beyond doubt (preload) */

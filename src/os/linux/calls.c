@@ -37,6 +37,10 @@ static long sys_write(int fd, const void *buf, size_t n) {
     return hd_syscall3(SYS_write, fd, buf, n);
 }
 
+static int sys_connect(int fd, const void *address, uint32_t bytes) {
+    return (int)hd_syscall3(SYS_connect, fd, address, bytes);
+}
+
 static int sys_socket(int family, int type, int protocol) {
     return (int)hd_syscall3(SYS_socket, family, type, protocol);
 }
@@ -200,6 +204,7 @@ struct hd_os_calls hd_os = {
     .pread = sys_pread,
     .write = sys_write,
     .socket = sys_socket,
+    .connect = sys_connect,
     .fsync = sys_fsync,
     .rename_at = sys_rename_at,
     .unlink_at = sys_unlink_at,

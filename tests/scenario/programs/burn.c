@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A loop that is idle, or whose short turns fill a CPU, and threads that compute: `burn
- * main|thread|waits|burst SECONDS`; `burn crowd SECONDS` has 80 threads and hangs for 800 ms.
+ * main|thread|waits|burst SECONDS`; `burn crowd SECONDS` has 80 threads and hangs for 800 ms; hang,
+ * short and quit have a hang too: until the end, of 1.1 s, and after SIGTERM.
  */
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +73,8 @@ static void crowd(void) {
 
 /* A timer is in the set: the loop is known from its first wait. */
 static void loop(uint64_t until_ns, uint64_t turn_ns) {
-    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    static int timer = -1;
+    timer = timer < 0 ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) : timer;
     struct itimerspec often = {.it_interval.tv_nsec = 20 * MS, .it_value.tv_nsec = MS};
     struct pollfd set = {.fd = timer, .events = POLLIN};
     uint64_t times;
@@ -83,6 +86,27 @@ static void loop(uint64_t until_ns, uint64_t turn_ns) {
         }
         compute(now_ns() + turn_ns);
     }
+}
+
+static volatile sig_atomic_t ends;
+
+static void note_end(int signal) {
+    (void)signal;
+    ends = 1;
+}
+
+/* Ends by SIGTERM: after a short block, which is no hang then, and a long one. */
+static void quit(void) {
+    signal(SIGTERM, note_end);
+    puts("ready");
+    fflush(stdout);
+    while (!ends) {
+        loop(now_ns() + 100 * MS, 0);
+    }
+    compute(now_ns() + 700 * MS);
+    loop(now_ns() + 200 * MS, 0);
+    compute(now_ns() + 3300 * MS);
+    loop(now_ns() + 200 * MS, 0);
 }
 
 int main(int argc, char **argv) {
@@ -102,6 +126,13 @@ int main(int argc, char **argv) {
         crowd();
         loop(now_ns() + 300 * MS, 0);
         compute(now_ns() + 800 * MS);
+    }
+    if (strcmp(how, "hang") == 0 || strcmp(how, "short") == 0) {
+        loop(now_ns() + 600 * MS, 0);
+        compute(how[0] == 'h' ? until_ns : now_ns() + 1100 * MS);
+    } else if (strcmp(how, "quit") == 0) {
+        quit();
+        return 0;
     }
     loop(until_ns, strcmp(how, "main") == 0 ? 19 * MS : 0);
     return 0;
