@@ -119,8 +119,8 @@ static void read_waiting(struct hd_worker *k) {
     if (!p->on) {
         return;
     }
-    if (hd_target_open(&target, p->tid) == 0 && hd_capture_frozen(&target, k->thread_stack, &c) == 0) {
-        c.stack = k->thread_stack;
+    if (hd_target_open(&target, p->tid) == 0 && hd_capture_frozen(&target, k->others.stack, &c) == 0) {
+        c.stack = k->others.stack;
         count = hd_sample_frames(k, p->tid, &c, &walk);
     } else if (hd_os.thread_cpu_clock(p->tid, &cpu_ns) == 0) {
         hd_tree_charge(&p->tree, HD_TREE_NONE, cpu_ns - p->charged_ns);
@@ -159,16 +159,17 @@ static void say(struct hd_cause *cause, const struct hd_cpu_use_shares *s) {
 static void fill_threads(struct hd_worker *k, const struct hd_cpu_use_shares *s, struct hd_report *r) {
     hd_host_read_process(k);
     hd_threads_capture(k, s->tid, s->tid, monitor_tid(k));
-    for (uint32_t i = 0; i < k->threads; i++) {
-        k->thread[i].cpu_percent = k->thread[i].tid == s->tid ? s->percent : k->thread[i].cpu_percent;
+    for (uint32_t i = 0; i < k->others.count; i++) {
+        k->others.thread[i].cpu_percent =
+            k->others.thread[i].tid == s->tid ? s->percent : k->others.thread[i].cpu_percent;
     }
     r->rss_bytes = k->rss_bytes;
     r->debugger = k->debugger;
-    r->thread_count = (int)(k->threads + k->threads_left_out);
-    r->threads = k->thread;
-    r->thread_records = k->threads;
-    r->threads_left_out = k->threads_left_out;
-    r->thread_frames = k->thread_frames;
+    r->thread_count = (int)(k->others.count + k->others.left_out);
+    r->threads = k->others.thread;
+    r->thread_records = k->others.count;
+    r->threads_left_out = k->others.left_out;
+    r->thread_frames = k->others.frames;
 }
 
 static void publish(struct hd_worker *k, struct hd_cpu_profile *p, const struct hd_cpu_use_shares *s,
@@ -200,7 +201,7 @@ static void publish(struct hd_worker *k, struct hd_cpu_profile *p, const struct 
     };
     fill_threads(k, s, &r);
     hd_uuid_make_at(r.id, r.started_wall_ns);
-    if (hd_publish_allows(k, r.fingerprint)) {
+    if (hd_caps_allow_fingerprint(k, r.fingerprint) && hd_caps_allow_today(k)) {
         hd_publish_write(k, &r, false);
     }
 }

@@ -19,10 +19,10 @@
 /* The thread's stack from its stack pointer on, as far as it can be read. */
 static uint32_t copy_stack(struct hd_worker *k, uint64_t from) {
     uint32_t bytes = 0;
-    while (bytes < sizeof k->thread_stack) {
+    while (bytes < sizeof k->others.stack) {
         uint32_t n = PAGE - (uint32_t)((from + bytes) % PAGE);
-        n = n < sizeof k->thread_stack - bytes ? n : (uint32_t)sizeof k->thread_stack - bytes;
-        if (!hd_memory_read(&k->modules.memory, from + bytes, k->thread_stack + bytes, n)) {
+        n = n < sizeof k->others.stack - bytes ? n : (uint32_t)sizeof k->others.stack - bytes;
+        if (!hd_memory_read(&k->modules.memory, from + bytes, k->others.stack + bytes, n)) {
             break;
         }
         bytes += n;
@@ -34,7 +34,7 @@ static uint32_t copy_stack(struct hd_worker *k, uint64_t from) {
 static void leave_bad_call(struct hd_worker *k, struct hd_regs *regs) {
     uint8_t byte;
     if (!hd_memory_read(&k->modules.memory, regs->pc, &byte, sizeof byte)) {
-        hd_machine_return(regs, k->thread_stack + HD_RED_ZONE);
+        hd_machine_return(regs, k->others.stack + HD_RED_ZONE);
     }
 }
 
@@ -48,10 +48,10 @@ static uint32_t unwind(struct hd_worker *k, const struct hd_crash *crash, struct
         return 1;
     }
     leave_bad_call(k, &regs);
-    hd_unwind(k->unwinder, &regs, k->thread_stack, from, bytes, 0, k->frames, HD_FRAMES_MAX, walk);
+    hd_unwind(k->unwinder, &regs, k->others.stack, from, bytes, 0, k->frames, HD_FRAMES_MAX, walk);
     const struct hd_script_stack stack = {.tid = crash->tid,
                                           .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
-                                          .bytes = k->thread_stack,
+                                          .bytes = k->others.stack,
                                           .address = from,
                                           .size = bytes};
     return hd_scripts_expand(&k->scripts, k->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
@@ -89,7 +89,7 @@ void hd_crash_report(struct hd_worker *k) {
     int monitor_tid = atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed);
     uint64_t ago_ns = hd_os_now_ns() - crash->at_ns;
     hd_threads_capture(k, crash->tid, 0, monitor_tid);
-    uint32_t threads = k->threads;
+    uint32_t threads = k->others.count;
     uint32_t count = unwind(k, crash, &walk);
     hd_tree_init(&tree, &k->pool);
     hd_tree_charge(&tree, hd_tree_add(&tree, k->frames, count, crash->at_ns), 1); /* it is all there is */
@@ -107,10 +107,10 @@ void hd_crash_report(struct hd_worker *k) {
         .hot_way = HD_WAY_SIGNALLED,
         .hot_stop = walk.stop,
         .hot_cut = walk.cut,
-        .threads = k->thread,
+        .threads = k->others.thread,
         .thread_records = threads,
-        .threads_left_out = k->threads_left_out,
-        .thread_frames = k->thread_frames,
+        .threads_left_out = k->others.left_out,
+        .thread_frames = k->others.frames,
         .modules = &k->modules,
         .scripts = &k->scripts,
         .crash = crash,

@@ -4,6 +4,8 @@
  */
 #include "worker/deferred.h"
 
+#include "worker/worker.h"
+
 #include <string.h>
 
 void hd_deferred_count_dropped(struct hd_worker *k) {
@@ -11,35 +13,35 @@ void hd_deferred_count_dropped(struct hd_worker *k) {
 }
 
 static void move_deferred(struct hd_worker *k, uint32_t to, uint32_t from) {
-    memmove(k->deferred[to], k->deferred[from], HD_UUID_BYTES);
-    k->deferred_loop[to] = k->deferred_loop[from];
-    k->deferred_generation[to] = k->deferred_generation[from];
-    k->deferred_ns[to] = k->deferred_ns[from];
+    memmove(k->deferred.id[to], k->deferred.id[from], HD_UUID_BYTES);
+    k->deferred.loop[to] = k->deferred.loop[from];
+    k->deferred.generation[to] = k->deferred.generation[from];
+    k->deferred.ns[to] = k->deferred.ns[from];
 }
 
 bool hd_deferred_remove(struct hd_worker *k, const struct hd_turn *h) {
     uint32_t left = 0;
-    for (uint32_t i = 0; i < k->deferred_count; i++) {
-        if (memcmp(k->deferred[i], h->id, HD_UUID_BYTES) != 0) {
+    for (uint32_t i = 0; i < k->deferred.count; i++) {
+        if (memcmp(k->deferred.id[i], h->id, HD_UUID_BYTES) != 0) {
             move_deferred(k, left++, i);
         }
     }
-    bool was = left != k->deferred_count;
-    k->deferred_count = left;
+    bool was = left != k->deferred.count;
+    k->deferred.count = left;
     return was;
 }
 
 void hd_deferred_add(struct hd_worker *k, const struct hd_turn *h) {
-    memcpy(k->deferred[k->deferred_count], h->id, HD_UUID_BYTES);
-    k->deferred_ns[k->deferred_count] = h->duration_ns;
-    k->deferred_loop[k->deferred_count] = h->loop;
-    k->deferred_generation[k->deferred_count++] = h->generation;
+    memcpy(k->deferred.id[k->deferred.count], h->id, HD_UUID_BYTES);
+    k->deferred.ns[k->deferred.count] = h->duration_ns;
+    k->deferred.loop[k->deferred.count] = h->loop;
+    k->deferred.generation[k->deferred.count++] = h->generation;
 }
 
 /* Not of a thread that had the slot before: what became of its loop is not known, and its reports are held
  * until the end. */
 static bool is_deferred_of(const struct hd_worker *k, uint32_t i, uint8_t loop, uint32_t generation) {
-    return k->deferred_loop[i] == loop && k->deferred_generation[i] == generation;
+    return k->deferred.loop[i] == loop && k->deferred.generation[i] == generation;
 }
 
 void hd_deferred_publish(struct hd_worker *k, uint8_t loop, uint32_t generation) {
@@ -48,14 +50,14 @@ void hd_deferred_publish(struct hd_worker *k, uint8_t loop, uint32_t generation)
         struct hd_turn *h = &k->turn[i];
         h->published |= h->used && h->loop == loop && h->generation == generation;
     }
-    for (uint32_t i = 0; i < k->deferred_count; i++) {
+    for (uint32_t i = 0; i < k->deferred.count; i++) {
         if (is_deferred_of(k, i, loop, generation)) {
-            hd_spool_release(&k->spool, k->deferred[i]);
+            hd_spool_release(&k->spool, k->deferred.id[i]);
         } else {
             move_deferred(k, left++, i);
         }
     }
-    k->deferred_count = left;
+    k->deferred.count = left;
     hd_deferred_count_dropped(k);
 }
 
@@ -71,33 +73,33 @@ static bool lasts(const struct hd_worker *k, const uint8_t *id) {
 
 void hd_deferred_withdraw(struct hd_worker *k, const uint8_t *id) {
     hd_spool_withdraw(&k->spool, id);
-    k->day_count -= k->day_count != 0; /* it was counted when the hang began */
+    k->caps.day_count -= k->caps.day_count != 0; /* it was counted when the hang began */
 }
 
 void hd_deferred_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
     struct hd_record *r = k->run->record;
     uint32_t left = 0;
-    for (uint32_t i = 0; i < k->deferred_count; i++) {
-        if (!is_deferred_of(k, i, loop, generation) || lasts(k, k->deferred[i])) {
+    for (uint32_t i = 0; i < k->deferred.count; i++) {
+        if (!is_deferred_of(k, i, loop, generation) || lasts(k, k->deferred.id[i])) {
             move_deferred(k, left++, i);
             continue;
         }
-        hd_deferred_withdraw(k, k->deferred[i]);
+        hd_deferred_withdraw(k, k->deferred.id[i]);
         atomic_fetch_add_explicit(&r->withdrawn, 1, memory_order_relaxed);
         atomic_fetch_sub_explicit(&r->hangs, 1, memory_order_relaxed);
-        atomic_fetch_sub_explicit(&r->hang_ns, k->deferred_ns[i], memory_order_relaxed);
+        atomic_fetch_sub_explicit(&r->hang_ns, k->deferred.ns[i], memory_order_relaxed);
     }
-    k->deferred_count = left;
+    k->deferred.count = left;
 }
 
 void hd_deferred_settle(struct hd_worker *k) {
     bool stands = atomic_load(&k->run->record->loop_seen) >= HD_RECORD_LOOP;
-    for (uint32_t i = 0; i < k->deferred_count; i++) {
+    for (uint32_t i = 0; i < k->deferred.count; i++) {
         if (stands) {
-            hd_spool_release(&k->spool, k->deferred[i]);
+            hd_spool_release(&k->spool, k->deferred.id[i]);
         } else {
-            hd_spool_withdraw(&k->spool, k->deferred[i]);
+            hd_spool_withdraw(&k->spool, k->deferred.id[i]);
         }
     }
-    k->deferred_count = 0;
+    k->deferred.count = 0;
 }

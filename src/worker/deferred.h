@@ -5,7 +5,20 @@
 #ifndef HD_DEFERRED_H
 #define HD_DEFERRED_H
 
-#include "worker/worker.h"
+#include "base/types.h"
+
+#define HD_DEFERRED_MAX 64
+
+struct hd_worker;
+struct hd_turn;
+
+struct hd_deferred {
+    uint8_t id[HD_DEFERRED_MAX][HD_UUID_BYTES];
+    uint8_t loop[HD_DEFERRED_MAX];
+    uint32_t generation[HD_DEFERRED_MAX];
+    uint64_t ns[HD_DEFERRED_MAX];
+    uint32_t count;
+};
 
 void hd_deferred_add(struct hd_worker *k, const struct hd_turn *h);    /* there is room */
 bool hd_deferred_remove(struct hd_worker *k, const struct hd_turn *h); /* true: it was held */

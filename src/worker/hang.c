@@ -21,7 +21,7 @@ static void look_at_threads(struct hd_worker *k, struct hd_turn *h) {
     const struct hd_probe *e = &h->last.evidence;
     int owner = !h->last.valid ? 0 : e->lock_owner_tid != 0 ? e->lock_owner_tid : e->joined_tid;
     hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed));
-    h->threads = k->threads + k->threads_left_out;
+    h->threads = k->others.count + k->others.left_out;
     hd_threads_find_deadlock(k, h);
 }
 

@@ -12,6 +12,7 @@
 #include "capture/linux/target.h"
 #include "cause/linux/join.h"
 #include "os/linux/proc_files.h"
+#include "worker/worker.h"
 
 #define BUDGET_NS (25 * HD_NS_PER_MS)
 #define RETRY_NS (20 * HD_NS_PER_MS)
@@ -22,22 +23,22 @@ static void add_tid(struct hd_worker *k, int tid, int monitor_tid) {
     if (tid == 0 || tid == k->own_tid || tid == monitor_tid) {
         return;
     }
-    for (uint32_t i = 0; i < k->threads; i++) {
-        if (k->thread[i].tid == tid) {
+    for (uint32_t i = 0; i < k->others.count; i++) {
+        if (k->others.thread[i].tid == tid) {
             return;
         }
     }
-    if (k->threads == HD_THREADS_MAX) {
-        k->threads_left_out++;
+    if (k->others.count == HD_THREADS_MAX) {
+        k->others.left_out++;
         return;
     }
-    k->thread_seen[k->threads].at_ns = 0;
-    k->thread[k->threads++] = (struct hd_thread_record){
+    k->others.seen[k->others.count].at_ns = 0;
+    k->others.thread[k->others.count++] = (struct hd_thread_record){
         .tid = tid, .cpu_percent = -1, .syscall_nr = HD_SYSCALL_NONE, .error = EAGAIN, .way = HD_WAY_FROZEN};
 }
 
 static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid) {
-    k->threads = k->threads_left_out = k->thread_frames_used = 0;
+    k->others.count = k->others.left_out = k->others.frames_used = 0;
     add_tid(k, first_tid, monitor_tid);
     add_tid(k, watched_tid, monitor_tid); /* it is another one to a hang that another loop has */
     struct hd_proc_tasks tasks;
@@ -47,8 +48,8 @@ static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, in
     }
     unsigned at = 0;
     for (const struct hd_watch *w; (w = hd_watch_next_on(&k->run->watches, &at)) != NULL;) {
-        for (uint32_t i = 0; i < k->threads; i++) {
-            k->thread[i].watched |= k->thread[i].tid == w->loop.tid;
+        for (uint32_t i = 0; i < k->others.count; i++) {
+            k->others.thread[i].watched |= k->others.thread[i].tid == w->loop.tid;
         }
     }
 }
@@ -62,7 +63,7 @@ static void read_name(const struct hd_worker *k, struct hd_thread_record *r) {
 
 static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const struct hd_capture *c) {
     struct hd_walk walk;
-    uint32_t room = HD_THREAD_FRAMES_MAX - k->thread_frames_used;
+    uint32_t room = HD_THREAD_FRAMES_MAX - k->others.frames_used;
     uint32_t max = room < FRAMES_PER_THREAD ? room : FRAMES_PER_THREAD;
     r->state = c->state;
     r->syscall_nr = c->syscall_nr;
@@ -71,23 +72,23 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
         r->error = ENOBUFS;
         return;
     }
-    hd_unwind(k->unwinder, &c->regs, k->thread_stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
+    hd_unwind(k->unwinder, &c->regs, k->others.stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
               &walk);
     r->waits_for_tid = hd_mutex_owner(&k->probe, c, k->frames, walk.count);
     r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_join_target(&k->probe, c);
     const struct hd_script_stack stack = {.tid = r->tid,
                                           .cut_at = walk.cut != 0 ? max - max / 2 : 0,
-                                          .bytes = k->thread_stack,
+                                          .bytes = k->others.stack,
                                           .address = c->stack_addr,
                                           .size = c->stack_bytes};
     walk.count = hd_scripts_expand(&k->scripts, k->frames, walk.count,
                                    room < MIXED_PER_THREAD ? room : MIXED_PER_THREAD, &stack);
-    memcpy(&k->thread_frames[k->thread_frames_used], k->frames, walk.count * sizeof k->frames[0]);
-    r->first = k->thread_frames_used;
+    memcpy(&k->others.frames[k->others.frames_used], k->frames, walk.count * sizeof k->frames[0]);
+    r->first = k->others.frames_used;
     r->count = walk.count;
     r->cut = walk.cut;
     r->stop = hd_stop_of(&walk, c);
-    k->thread_frames_used += walk.count;
+    k->others.frames_used += walk.count;
 }
 
 /* ---- without a stack ------------------------------------------------------------------------ */
@@ -141,7 +142,7 @@ static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct h
     struct hd_capture c;
     int rc = hd_target_open(&target, r->tid);
     if (rc == 0) {
-        rc = hd_capture_frozen(&target, k->thread_stack, &c);
+        rc = hd_capture_frozen(&target, k->others.stack, &c);
     }
     if (rc == 0) {
         keep_stack(k, r, &c);
@@ -168,23 +169,24 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
     uint64_t begin_ns = hd_os_now_ns();
     list_threads(k, watched_tid, first_tid, monitor_tid);
     bool again = false;
-    for (uint32_t i = 0; i < k->threads; i++) {
+    for (uint32_t i = 0; i < k->others.count; i++) {
         if (i > 1 && hd_os_now_ns() - begin_ns > BUDGET_NS) { /* the first, or the second, may own the lock */
-            k->threads_left_out += k->threads - i;
-            k->threads = i;
+            k->others.left_out += k->others.count - i;
+            k->others.count = i;
             break;
         }
-        read_name(k, &k->thread[i]);
-        bool done = try_thread(k, &k->thread[i], &k->thread_seen[i]);
-        again = again || (!done && k->thread[i].tid != watched_tid); /* of that one there are samples */
+        read_name(k, &k->others.thread[i]);
+        bool done = try_thread(k, &k->others.thread[i], &k->others.seen[i]);
+        again =
+            again || (!done && k->others.thread[i].tid != watched_tid); /* of that one there are samples */
     }
     if (!again) {
         return;
     }
     wait_until(begin_ns + RETRY_NS);
-    for (uint32_t i = 0; i < k->threads; i++) {
-        if (k->thread[i].state == HD_RUN_RUNNING && hd_os_now_ns() - begin_ns < RETRY_NS + BUDGET_NS) {
-            try_thread(k, &k->thread[i], &k->thread_seen[i]);
+    for (uint32_t i = 0; i < k->others.count; i++) {
+        if (k->others.thread[i].state == HD_RUN_RUNNING && hd_os_now_ns() - begin_ns < RETRY_NS + BUDGET_NS) {
+            try_thread(k, &k->others.thread[i], &k->others.seen[i]);
         }
     }
 }
@@ -193,17 +195,17 @@ int hd_threads_busiest(struct hd_worker *k, int monitor_tid) {
     uint64_t begin_ns = hd_os_now_ns(), most_ns = 0;
     int busiest = 0;
     list_threads(k, 0, 0, monitor_tid);
-    for (uint32_t i = 0; i < k->threads; i++) {
-        k->thread_seen[i].cpu_ns = UINT64_MAX;
-        (void)read_cpu(k->thread[i].tid, &k->thread_seen[i]);
+    for (uint32_t i = 0; i < k->others.count; i++) {
+        k->others.seen[i].cpu_ns = UINT64_MAX;
+        (void)read_cpu(k->others.thread[i].tid, &k->others.seen[i]);
     }
     wait_until(begin_ns + RETRY_NS);
-    for (uint32_t i = 0; i < k->threads; i++) {
+    for (uint32_t i = 0; i < k->others.count; i++) {
         struct hd_thread_seen now;
-        bool read = read_cpu(k->thread[i].tid, &now) && now.cpu_ns > k->thread_seen[i].cpu_ns;
-        if (read && now.cpu_ns - k->thread_seen[i].cpu_ns > most_ns) {
-            most_ns = now.cpu_ns - k->thread_seen[i].cpu_ns;
-            busiest = k->thread[i].tid;
+        bool read = read_cpu(k->others.thread[i].tid, &now) && now.cpu_ns > k->others.seen[i].cpu_ns;
+        if (read && now.cpu_ns - k->others.seen[i].cpu_ns > most_ns) {
+            most_ns = now.cpu_ns - k->others.seen[i].cpu_ns;
+            busiest = k->others.thread[i].tid;
         }
     }
     return busiest;
@@ -225,9 +227,9 @@ void hd_threads_find_deadlock(struct hd_worker *k, struct hd_turn *h) {
     struct hd_waits_for edges[HD_THREADS_MAX];
     struct hd_cause cause;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < k->threads; i++) {
-        const struct hd_thread_record *r = &k->thread[i];
-        struct hd_sched seen = {.cpu_ns = k->thread_seen[i].cpu_ns, .slices = k->thread_seen[i].slices};
+    for (uint32_t i = 0; i < k->others.count; i++) {
+        const struct hd_thread_record *r = &k->others.thread[i];
+        struct hd_sched seen = {.cpu_ns = k->others.seen[i].cpu_ns, .slices = k->others.seen[i].slices};
         /* who has not run since its stack was read has neither taken nor released anything */
         if (r->waits_for_tid != 0 && hd_thread_stands_still(r->tid, &seen)) {
             edges[count++] = (struct hd_waits_for){r->tid, r->waits_for_tid};

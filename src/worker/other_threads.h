@@ -5,7 +5,31 @@
 #ifndef HD_OTHER_THREADS_H
 #define HD_OTHER_THREADS_H
 
-#include "worker/worker.h"
+#include "base/types.h"
+#include "capture/capture.h"
+#include "report/report.h"
+
+#define HD_THREADS_MAX 256
+#define HD_THREAD_FRAMES_MAX 3200
+
+struct hd_worker;
+struct hd_turn;
+
+struct hd_thread_seen {
+    uint64_t cpu_ns;
+    union {
+        uint64_t at_ns;  /* of one that runs: at the first try; 0: not known */
+        uint64_t slices; /* of one whose stack was read: when it was */
+    };
+};
+
+struct hd_other_threads {
+    struct hd_thread_record thread[HD_THREADS_MAX];
+    struct hd_thread_seen seen[HD_THREADS_MAX];
+    uint32_t count, left_out, frames_used;
+    struct hd_frame frames[HD_THREAD_FRAMES_MAX];
+    uint8_t stack[HD_STACK_BYTES_MAX]; /* one thread's at a time */
+};
 
 /* Captures every thread of the process once, `first_tid` and the watched one first: within 25 ms, retried
  * over 20. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: what is known of a hang becomes a report in the spool: repeats, caps, the run's own. May wait for
+ * Worker: what is known of a hang becomes a report in the spool; so does the run's own. May wait for
  * the disk. No allocation.
  */
 #include "worker/publish.h"
@@ -18,69 +18,12 @@
 #include "worker/repeat.h"
 
 #define THREADS_MANY 64
-#define BUCKET_REFILL_NS (600 * HD_NS_PER_S)
-#define DAY_NS (24 * 3600 * HD_NS_PER_S)
-#define DAY_CHECK_NS (60 * HD_NS_PER_S)
 #define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* a share of less time says nothing */
 
 static const char state_name[HANGDOG_STATES][16] = {"launch", "foreground", "background",
                                                     "resume", "suspend",    "quit"};
 static const char activity_name[][16] = {"entry",          "before-timers", "before-sources",
                                          "before-waiting", "after-waiting", "exit"};
-
-/* ---- caps ----------------------------------------------------------------------------------- */
-
-static bool bucket_allows(struct hd_worker *k, uint64_t print) {
-    uint32_t burst = k->run->settings.reports_per_fingerprint;
-    uint64_t now_ns = hd_os_now_ns();
-    if (burst == UINT32_MAX || print == 0) { /* hangs without a stack are not of one kind */
-        return true;
-    }
-    struct hd_bucket *b = &k->bucket[0];
-    for (unsigned i = 0; i < HD_BUCKETS_MAX; i++) {
-        struct hd_bucket *c = &k->bucket[i];
-        if (c->fingerprint == print) {
-            b = c;
-            break;
-        }
-        b = c->filled_ns < b->filled_ns ? c : b; /* else the one that was filled longest ago */
-    }
-    if (b->fingerprint != print) {
-        *b = (struct hd_bucket){.fingerprint = print, .filled_ns = now_ns, .tokens = burst};
-    }
-    uint64_t more = (now_ns - b->filled_ns) / BUCKET_REFILL_NS;
-    if (more > 0) {
-        b->tokens = b->tokens + more > burst ? burst : b->tokens + (uint32_t)more;
-        b->filled_ns += more * BUCKET_REFILL_NS;
-    }
-    if (b->tokens == 0) {
-        return false;
-    }
-    b->tokens--;
-    return true;
-}
-
-/* Counted in the spool by time, so that a restart loop cannot escape. */
-static bool day_allows(struct hd_worker *k) {
-    if (k->run->settings.reports_per_day == UINT32_MAX) {
-        return true;
-    }
-    uint64_t now_ns = hd_os_now_ns();
-    if (k->day_checked_ns == 0 || now_ns - k->day_checked_ns > DAY_CHECK_NS) {
-        if (hd_spool_count_last(&k->spool, DAY_NS, &k->day_count) != 0) {
-            k->day_count = 0;
-        }
-        k->day_count += k->deferred_count; /* not yet by their names */
-        k->day_checked_ns = now_ns;
-    }
-    return k->day_count < k->run->settings.reports_per_day;
-}
-
-bool hd_publish_allows(struct hd_worker *k, uint64_t fingerprint) {
-    bool allowed = day_allows(k) && bucket_allows(k, fingerprint);
-    k->day_count += allowed;
-    return allowed;
-}
 
 /* ---- the document --------------------------------------------------------------------------- */
 
@@ -104,7 +47,7 @@ static void fill_cost(const struct hd_worker *k, const struct hd_turn *h, struct
         .pause_total_ns = h->cost.pause_total_ns - h->cost_before.pause_total_ns,
         .cpu_ns = h->cpu_ns - h->cpu_before_ns + hd_os_thread_cpu_ns() - h->worker_cpu_before_ns,
         .late_max_ns = h->late_max_ns,
-        .suppressed = k->suppressed,
+        .suppressed = k->caps.suppressed,
         .degraded = h->degraded,
     };
 }
@@ -175,10 +118,10 @@ static void fill(struct hd_worker *k, struct hd_turn *h, const struct hd_hot_pat
         .timeline_size = HD_TIMELINE,
         .timeline_count = h->timeline_count < HD_TIMELINE ? h->timeline_count : HD_TIMELINE,
         .timeline_first = h->timeline_count < HD_TIMELINE ? 0 : h->timeline_count % HD_TIMELINE,
-        .threads = k->thread, /* one set, the newest hang's: taken while all that are open last */
-        .thread_records = h->threads != 0 ? k->threads : 0,
-        .threads_left_out = h->threads != 0 ? k->threads_left_out : 0,
-        .thread_frames = k->thread_frames,
+        .threads = k->others.thread, /* one set, the newest hang's: taken while all that are open last */
+        .thread_records = h->threads != 0 ? k->others.count : 0,
+        .threads_left_out = h->threads != 0 ? k->others.left_out : 0,
+        .thread_frames = k->others.frames,
         .modules = &k->modules,
         .scripts = &k->scripts,
     };
@@ -214,7 +157,7 @@ static bool write_out(struct hd_worker *k, struct hd_turn *h, const struct hd_re
     if (!deferred && was) { /* sure since it was written last: one file, which is replaced */
         hd_spool_release(&k->spool, h->id);
     }
-    if (deferred && k->deferred_count == HD_DEFERRED_MAX) {
+    if (deferred && k->deferred.count == HD_DEFERRED_MAX) {
         return false;
     }
     int rc = hd_publish_write(k, r, deferred);
@@ -233,6 +176,42 @@ static bool is_unsure(const struct hd_run *r, const struct hd_turn *h, bool comp
            (!complete || atomic_load_explicit(&r->channel.stopping, memory_order_relaxed));
 }
 
+static void fill_cause(struct hd_worker *k, const struct hd_turn *h, bool complete, struct hd_cause *cause) {
+    k->sums = h->sums;
+    hd_cause_limit(&k->sums, h->duration_ns); /* a stop may be taken off later than its time was added */
+    if (k->run->settings.without_paths) {
+        hd_cause_forget_paths(&k->sums);
+    }
+    hd_cause_decide(&k->sums, cause);
+    uint64_t faults = hd_proc_stat_major_faults(k->probe.proc_fd, h->tid); /* the thread may be gone */
+    cause->major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
+    uint64_t throttled_ns = hd_throttled_ns(&k->probe) - h->throttled_before_ns; /* of all its CPUs */
+    cause->throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
+    fill_deadlock(k->run, h, complete, cause);
+}
+
+static void update_marker(struct hd_worker *k, struct hd_turn *h, bool over) {
+    if (k->run->settings.note != NULL) {
+        k->run->settings.note(k, h, over);
+    }
+}
+
+/* False: it is withheld. What takes the place of a complete one has their number. */
+static bool write_within_caps(struct hd_worker *k, struct hd_turn *h, const struct hd_report *r) {
+    bool allowed = h->within_caps && (!r->complete || hd_caps_allow_fingerprint(k, r->fingerprint)) &&
+                   write_out(k, h, r);
+    if (allowed) {
+        k->caps.suppressed = r->complete ? 0 : k->caps.suppressed;
+    } else if (r->complete) {
+        if (h->within_caps) {
+            hd_deferred_withdraw(k, h->id);
+        }
+        k->caps.suppressed++;
+        hd_record_add_suppressed(k->run->record, h->duration_ns);
+    }
+    return allowed;
+}
+
 void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
     struct hd_report r;
     struct hd_cause cause;
@@ -240,17 +219,7 @@ void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
     struct hd_hot_path hot;
     hot.count = hd_tree_hot_path(&h->tree, hot.node, HD_TREE_DEPTH_MAX);
     fill(k, h, &hot, &r);
-    k->sums = h->sums;
-    hd_cause_limit(&k->sums, h->duration_ns); /* a stop may be taken off later than its time was added */
-    if (k->run->settings.without_paths) {
-        hd_cause_forget_paths(&k->sums);
-    }
-    hd_cause_decide(&k->sums, &cause);
-    uint64_t faults = hd_proc_stat_major_faults(k->probe.proc_fd, h->tid); /* the thread may be gone */
-    cause.major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
-    uint64_t throttled_ns = hd_throttled_ns(&k->probe) - h->throttled_before_ns; /* of all its CPUs */
-    cause.throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
-    fill_deadlock(k->run, h, complete, &cause);
+    fill_cause(k, h, complete, &cause);
     fill_cost(k, h, &cost);
     r.cause = &cause;
     r.monitor = &cost;
@@ -260,47 +229,26 @@ void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
     bool first = h->written_age_ns == 0;
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
     hd_open_record_update(k->run, h, complete);
-    uint64_t made = hd_repeat_jit_fingerprint(k, &hot);
-    if (complete && r.fingerprint == k->before_fingerprint && made != 0 && made == k->before_jit &&
-        hd_spool_has(&k->spool, k->before_id)) {
-        r.brief = true;
-        memcpy(r.repeat_of, k->before_id, sizeof r.repeat_of);
-    }
+    hd_repeat_compare(k, &hot, &r);
     if (first && !h->within_caps) {
-        h->within_caps = day_allows(k);
-        k->day_count += h->within_caps;
+        h->within_caps = hd_caps_allow_today(k);
     }
-    if (complete && k->run->settings.note != NULL) {
-        k->run->settings.note(k, h,
-                              true); /* before the disk has the rest: who exits meanwhile did not die in it */
+    if (complete) { /* before the disk has the rest: who exits meanwhile did not die in it */
+        update_marker(k, h, true);
     }
-    bool allowed = h->within_caps && (!complete || bucket_allows(k, r.fingerprint)) && write_out(k, h, &r);
-    if (allowed) {
-        k->suppressed = complete ? 0 : k->suppressed; /* else what takes its place tells them too */
-    } else if (complete) {
-        if (h->within_caps) {
-            hd_deferred_withdraw(k, h->id);
-        }
-        k->suppressed++;
-        hd_record_add_suppressed(k->run->record, h->duration_ns);
-    }
+    bool allowed = write_within_caps(k, h, &r);
     if (complete) {
         hd_open_record_close(k, h);
-    }
-    if (!complete && allowed && k->run->settings.note != NULL) {
-        k->run->settings.note(k, h, false);
+    } else if (allowed) {
+        update_marker(k, h, false);
     }
     if (complete && allowed && !r.brief) { /* a repeat is of the whole report, not of the repeat before */
-        k->before_fingerprint = r.fingerprint;
-        k->before_jit = made;
-        memcpy(k->before_id, h->id, sizeof k->before_id);
+        hd_repeat_store(k, &hot, &r);
     }
 }
 
 void hd_publish_withdraw(struct hd_worker *k, struct hd_turn *h) {
-    if (k->run->settings.note != NULL) {
-        k->run->settings.note(k, h, true);
-    }
+    update_marker(k, h, true);
     hd_deferred_withdraw(k, h->id);
     hd_deferred_remove(k, h);
     atomic_fetch_add_explicit(&k->run->record->withdrawn, 1, memory_order_relaxed);

@@ -11,9 +11,7 @@
 void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete);
 void hd_publish_withdraw(struct hd_worker *k, struct hd_turn *h); /* it was none */
 void hd_publish_session(struct hd_worker *k);
-/* One more report of today and of this fingerprint: whether the caps allow it. And writes it, by the runner
- * where this process may not. 0 or an error. */
-bool hd_publish_allows(struct hd_worker *k, uint64_t fingerprint);
+/* Writes it, by the runner where this process may not. 0 or an error. */
 int hd_publish_write(struct hd_worker *k, const struct hd_report *r, bool deferred);
 
 #endif

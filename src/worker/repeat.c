@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "worker/worker.h"
 
 #define RULE 2 /* of how it is made: another one is another fingerprint */
 #define FRAMES 5
@@ -53,7 +54,11 @@ uint64_t hd_repeat_fingerprint(struct hd_worker *k, const struct hd_hot_path *ho
     return hash;
 }
 
-uint64_t hd_repeat_jit_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot) {
+/* Code made at run time has no part in the fingerprint: its addresses mean nothing in the next run. Within
+ * this run they do: two hangs are the same if it is at the same places on the way to the same function. 0: no
+ * other hang is the same, for there is no hot stack, or it ends in such code, and where its function begins
+ * is not known. */
+static uint64_t jit_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot) {
     uint64_t hash = hot->count != 0 ? HD_HASH_BEGIN : 0;
     for (uint32_t i = hot->count; i > 0; i--) {
         const struct hd_frame *f = &k->pool.node[hot->node[i - 1]].frame;
@@ -65,4 +70,19 @@ uint64_t hd_repeat_jit_fingerprint(struct hd_worker *k, const struct hd_hot_path
         }
     }
     return hash;
+}
+
+void hd_repeat_compare(struct hd_worker *k, const struct hd_hot_path *hot, struct hd_report *r) {
+    uint64_t jit = jit_fingerprint(k, hot);
+    if (r->complete && r->fingerprint == k->before.fingerprint && jit != 0 && jit == k->before.jit &&
+        hd_spool_has(&k->spool, k->before.id)) {
+        r->brief = true;
+        memcpy(r->repeat_of, k->before.id, sizeof r->repeat_of);
+    }
+}
+
+void hd_repeat_store(struct hd_worker *k, const struct hd_hot_path *hot, const struct hd_report *r) {
+    k->before.fingerprint = r->fingerprint;
+    k->before.jit = jit_fingerprint(k, hot);
+    memcpy(k->before.id, r->id, sizeof k->before.id);
 }

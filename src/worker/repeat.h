@@ -5,7 +5,16 @@
 #ifndef HD_REPEAT_H
 #define HD_REPEAT_H
 
-#include "worker/worker.h"
+#include "cause/cause.h"
+#include "report/call_tree.h"
+
+struct hd_worker;
+struct hd_report;
+
+struct hd_repeat {
+    uint64_t fingerprint, jit; /* jit: of code made at run time in its hot stack */
+    uint8_t id[HD_UUID_BYTES];
+};
 
 struct hd_hot_path {
     uint32_t node[HD_TREE_DEPTH_MAX], count; /* outermost first */
@@ -16,10 +25,8 @@ struct hd_hot_path {
 uint64_t hd_repeat_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot,
                                const struct hd_cause *cause);
 
-/* Code made at run time has no part in the fingerprint: its addresses mean nothing in the next run. Within
- * this run they do: two hangs are the same if it is at the same places on the way to the same function. 0: no
- * other hang is the same, for there is no hot stack, or it ends in such code, and where its function begins
- * is not known. */
-uint64_t hd_repeat_jit_fingerprint(struct hd_worker *k, const struct hd_hot_path *hot);
+/* A complete report that is like the newest whole one is brief. */
+void hd_repeat_compare(struct hd_worker *k, const struct hd_hot_path *hot, struct hd_report *r);
+void hd_repeat_store(struct hd_worker *k, const struct hd_hot_path *hot, const struct hd_report *r);
 
 #endif

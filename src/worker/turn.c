@@ -9,6 +9,7 @@
 #include "cause/linux/throttled.h"
 #include "os/linux/proc_stat.h"
 #include "record/uuid.h"
+#include "worker/worker.h"
 
 struct hd_turn *hd_turn_find(struct hd_worker *k, const struct hd_message *msg) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {

@@ -6,6 +6,8 @@
  */
 #include "worker/turn.h"
 
+#include "worker/worker.h"
+
 /* Where a whole stack finds no room, the largest tree has more nodes than its newest stack, which it keeps.
  */
 #define STACK_MAX (HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX)

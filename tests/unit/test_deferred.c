@@ -22,6 +22,7 @@
 #include "record/uuid.h"
 #include "worker/deferred.h"
 #include "worker/publish.h"
+#include "worker/worker.h"
 
 #define HANGS 70u
 #define HANG_NS HD_NS_PER_S
@@ -196,7 +197,7 @@ static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
     run->settings.reports_per_day = 3;
     k->spool.max_reports = 2;
     for (unsigned i = 0; i < 10; i++) {
-        k->day_checked_ns = 0;
+        k->caps.day_checked_ns = 0;
         hang(i + 1);
     }
     assert_int_equal(files(".json"), 2);

@@ -14,6 +14,7 @@
 
 #include "watch/run.h"
 #include "worker/turn.h"
+#include "worker/worker.h"
 
 #define INTERVAL (50 * HD_NS_PER_MS)
 

@@ -15,6 +15,7 @@
 
 #include "watch/run.h"
 #include "worker/turn.h"
+#include "worker/worker.h"
 
 #define INTERVAL (50 * HD_NS_PER_MS)
 #define MAIN_FUNCTION 1
