@@ -156,11 +156,16 @@ static int listen_at(const char *listen_to, struct problem *why) {
 }
 
 static uint16_t port_of(int fd) {
-    struct sockaddr_storage at = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } at = {.v6 = {0}};
     socklen_t bytes = sizeof at;
-    getsockname(fd, (struct sockaddr *)&at, &bytes);
-    return at.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&at)->sin6_port)
-                                    : ntohs(((struct sockaddr_in *)&at)->sin_port);
+    if (getsockname(fd, &at.any, &bytes) != 0) {
+        return 0;
+    }
+    return ntohs(at.any.sa_family == AF_INET6 ? at.v6.sin6_port : at.v4.sin_port);
 }
 
 struct http *http_start(const char *listen_to, struct store *store, struct writer *writer, struct keys *keys,

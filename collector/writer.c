@@ -39,7 +39,7 @@ static struct writer_job *take_jobs(struct writer *w, size_t *rows) {
 }
 
 static enum store_result write_jobs(struct writer *w, struct writer_job *jobs, size_t count) {
-    struct row **rows = calloc(count + 1, sizeof *rows);
+    struct row **rows = calloc(count + 1, sizeof(void *));
     size_t n = 0;
     if (rows == NULL) {
         return STORE_FAILED;

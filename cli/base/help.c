@@ -57,7 +57,7 @@ static void group_words(char words[HELP_COLUMNS + 1], const struct command *cons
 }
 
 static void print_commands(FILE *out, const struct command *const *commands) {
-    char line[HELP_COLUMNS + 1] = "";
+    size_t column = 0;
     fputc('\n', out);
     for (const struct command *const *c = commands; *c != NULL; c++) {
         char words[HELP_COLUMNS + 1];
@@ -66,14 +66,10 @@ static void print_commands(FILE *out, const struct command *const *commands) {
             continue; /* it stands in the words of its group */
         }
         group_words(words, c);
-        if (line[0] != '\0' && strlen(line) + 3 + strlen(words) > HELP_COLUMNS) {
-            fprintf(out, "%s\n", line);
-            line[0] = '\0';
-        }
-        size_t used = strlen(line);
-        snprintf(line + used, sizeof line - used, "%s%s", used > 0 ? "   " : "", words);
+        const char *between = column == 0 ? "" : column + 3 + strlen(words) > HELP_COLUMNS ? "\n" : "   ";
+        fprintf(out, "%s%s", between, words);
+        column = strlen(words) + (between[0] == ' ' ? column + 3 : 0);
     }
-    fputs(line, out);
     fputs("\n" ALL ",\n     --json, --spool DIR   More: hangdog COMMAND --help, man hangdog\n", out);
 }
 

@@ -66,7 +66,7 @@ static bool check_interpreter(struct checks *c, const char *file, pid_t pid) {
         return true;
     }
     for (int minor = 8; minor <= 14; minor++) {
-        char known[16];
+        char known[24];
         snprintf(known, sizeof known, "python3.%d", minor);
         if (strcmp(name, known) == 0) {
             checks_add(c, "names", CHECK_OK, NULL, "functions of CPython 3.8 to 3.14 have names");
