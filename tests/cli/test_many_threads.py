@@ -2,6 +2,7 @@
 """A hang of a process with more than 64 threads: its kind, and the threads grouped by equal stacks."""
 
 import os
+import re
 import subprocess
 
 from support_run import BUILD, HANGDOG, PATIENCE, RealCase, environment, main
@@ -19,7 +20,9 @@ class ManyThreads(RealCase):
         self.assertEqual(81, report["process"]["thread_count"])
         shown = subprocess.run([HANGDOG, "show", "--spool", program.spool, "latest"], text=True, check=True, timeout=PATIENCE,
                                stdout=subprocess.PIPE, env=environment()).stdout
-        self.assertRegex(shown, r'(?m)^  80 threads "worker-\*"  wait in futex: \d+, \d+, \d+ \.\.\.$')
+        line = re.search(r'(?m)^  (\d+) threads "worker-\*"  wait in futex: \d+, \d+, \d+ \.\.\.$', shown)
+        self.assertIsNotNone(line, shown)
+        self.assertEqual(80, int(line.group(1)) + report.get("threads_left_out", 0))  # 25 ms may be over before, on a busy machine
         self.assertRegex(shown, r"(?m)^  and  the process has too many threads: 81$")
         self.assertRegex(shown, r"^hang of \d.* in compute ")
         self.assertEqual(1, shown.count("worker-"), shown)
