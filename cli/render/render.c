@@ -37,7 +37,9 @@ static void put_notes(const struct page *p) {
 }
 
 int render_report(FILE *out, const json_t *report, const struct render_options *o) {
-    const struct page p = page_of(out, report, o);
+    struct render_options all = *o;
+    all.threads |= render_is_kind(report, "live"); /* it is nothing else */
+    const struct page p = page_of(out, report, &all);
     const json_t *hot = json_object_get(report, "hot_stack");
     if (render_is_kind(report, "session")) {
         render_session(&p);

@@ -40,7 +40,6 @@ static const char *noun_of(const json_t *report) {
     const char *kind = value_text(report, "kind");
     return render_is_kind(report, "launch")             ? "slow launch"
            : render_is_kind(report, "fatal-hang")       ? "fatal hang"
-           : render_is_kind(report, "live")             ? "turn"
            : render_is_kind(report, "too-many-threads") ? "hang"
            : kind != NULL                               ? kind
                                                         : "hang";
@@ -67,6 +66,8 @@ static void put_headline(const struct page *p) {
         fputs(p->options->head != NULL ? p->options->head : "", out);
         if (crash != NULL)
             fprintf(out, "crash (%s)", crash);
+        else if (render_is_kind(p->report, "live"))
+            fputs("live report", out);
         else if (render_is_cpu(p->report))
             fprintf(out, "high CPU use for %s",
                     render_duration(duration, value_int(p->report, "duration_ns")));

@@ -174,6 +174,36 @@ HANGDOG_API int hangdog_start(const hangdog_options *options);
  */
 HANGDOG_API int hangdog_stop(void);
 
+/** The form of hangdog_report_now(). */
+typedef enum hangdog_form {
+    /** A report of kind `live`, as docs/report.schema.json describes it. `hangdog show FILE` adds names. */
+    HANGDOG_FORM_JSON = 0,
+    /** A line for each thread, and its functions below it: places in modules, and functions of scripts. */
+    HANGDOG_FORM_TEXT = 1,
+} hangdog_form;
+
+/**
+ * Writes a report of the process as it is now: each thread but Hangdog's own, its state, its stack, and the
+ * thread whose lock it waits for. A loop may hang meanwhile, also while it has locks of the C library.
+ *
+ * Any thread may call it, also that of a loop. Calls from several threads wait for each other. It may not be
+ * called from a signal handler. No thread is stopped or signalled. A thread that computes has no stack, but
+ * for a loop's whose turn is sampled: that has its newest sample. It takes some 30 ms and 2 s at most, or as
+ * long as the machine does not let Hangdog's thread run.
+ *
+ * @param buffer Where the document goes, with a NUL behind it. NULL with a size of 0: only its length is
+ * told.
+ * @param size Of the buffer, in bytes. 64 KiB are enough for most programs, 1 MiB for nearly all.
+ * @param form JSON or text.
+ * @return The length of the document in bytes, without the NUL. If it is `size` or more, the buffer has only
+ * the document's beginning.
+ * @retval -ESRCH No monitor runs.
+ * @retval -EINVAL The buffer or the form is none.
+ * @retval -EBUSY Other threads' calls are not over after 2 s.
+ * @retval -ETIMEDOUT The spool's disk has not answered for 2 s.
+ */
+HANGDOG_API long hangdog_report_now(char *buffer, size_t size, hangdog_form form);
+
 /** A watched loop. Every function below accepts NULL for it, and does nothing then. */
 typedef struct hangdog_loop hangdog_loop;
 

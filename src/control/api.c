@@ -12,6 +12,7 @@
 #include "control/ping.h"
 #include "image/modules.h"
 #include "worker/fatal_marker.h"
+#include "worker/live_answer.h"
 
 struct hangdog_loop {
     struct hd_watch watch;
@@ -132,6 +133,7 @@ int hangdog_start(const hangdog_options *options) {
     struct hd_run *r;
     int rc = settings_of(options, &settings);
     settings.note = hd_fatal_marker_update;
+    settings.live = hd_live_answer;
     const char *runtime = hd_settings_environment("XDG_RUNTIME_DIR");
     runtime = runtime != NULL && runtime[0] == '/' ? runtime : "/dev/shm";
     if (strlen(runtime) < sizeof settings.runtime) {
@@ -142,6 +144,14 @@ int hangdog_start(const hangdog_options *options) {
 
 int hangdog_stop(void) {
     return hd_instance_stop();
+}
+
+long hangdog_report_now(char *buffer, size_t size, hangdog_form form) {
+    struct hd_run *r = hd_run_current();
+    if ((buffer == NULL && size != 0) || (form != HANGDOG_FORM_JSON && form != HANGDOG_FORM_TEXT)) {
+        return -EINVAL;
+    }
+    return r != NULL ? hd_live_request_send(r, buffer, size, form == HANGDOG_FORM_TEXT) : -ESRCH;
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #define HD_RUN_H
 
 #include "watch/clock.h"
+#include "watch/live_request.h"
 #include "watch/message.h"
 #include "watch/ring.h"
 #include "watch/settings.h"
@@ -37,6 +38,7 @@ struct hd_channel {
     _Atomic int cpu_tid;             /* the worker's: the thread that the CPU monitor samples; 0: none */
     _Atomic int tid;                 /* of the monitor */
     _Atomic int worker_tid, kept_fd; /* settings.kept_file in the worker's table: number + 1 */
+    struct hd_live_request live;
     struct hd_ring ring;
 };
 

@@ -41,6 +41,8 @@ struct hd_settings {
     struct hd_outbox *outbox; /* for reports that the process may not write; NULL: none */
     /* the worker: hd_fatal_marker_update, where no runner has the record when the process dies; else NULL */
     void (*note)(struct hd_worker *worker, struct hd_turn *h, bool over);
+    void (*live)(
+        struct hd_worker *worker);  /* the worker: hd_live_answer, where the program may ask; else NULL */
     char runtime[HD_RECORD_STRING]; /* for note: a folder in memory; empty: none */
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];

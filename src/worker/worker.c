@@ -174,6 +174,9 @@ void *hd_worker_run(void *worker) {
         }
         if (on) {
             hd_crash_report(k);
+            if (k->run->settings.live != NULL) {
+                k->run->settings.live(k);
+            }
             hd_hang_update_all(k);
         }
         atomic_store_explicit(&k->run->channel.worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -99,6 +100,37 @@ class Fatal(SideBySide):
             self.assertEqual([], self.notes(program))
             self.assertIn("hang", self.kinds(program))
             self.assertNotIn("fatal-hang", self.kinds(program))
+
+
+class Live(unittest.TestCase):
+    """hangdog_report_now(), called by another thread while the main thread hangs in pause()."""
+
+    def printed(self, form):
+        with tempfile.TemporaryDirectory() as folder:
+            return subprocess.run([LIBRARY_HANG, folder, form], text=True, capture_output=True, timeout=60, check=True).stdout
+
+    def test_json_fits_the_schema_and_has_names_by_show(self):
+        text = self.printed("json")
+        report = json.loads(text)
+        self.assertEqual([], schema_errors(report))
+        self.assertEqual(("live", True), (report["kind"], report["complete"]))
+        (watched,) = [thread for thread in report["threads"] if thread.get("watched")]
+        self.assertEqual(("blocked", "pause", report["app"]["pid"]), (watched["state"], watched["syscall"], watched["tid"]))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "live.json")
+            pathlib.Path(path).write_text(text, encoding="utf-8")
+            told = subprocess.run([HANGDOG, "show", path], text=True, capture_output=True, timeout=60, check=True).stdout
+            self.assertRegex(told, r"^live report, library-hang\[\d+\], ")
+            self.assertRegex(told, r'(?s)"library-hang" \(watched\)  waits in pause\n.*    main +library-hang.c:\d+\n')
+            shown = json.loads(subprocess.run([HANGDOG, "show", "--json", path], text=True, capture_output=True, timeout=60, check=True).stdout)
+        (watched,) = [thread for thread in shown["threads"] if thread.get("watched")]
+        frames = [(frame.get("function"), os.path.basename(frame.get("file", ""))) for frame in watched["stack"]["frames"]]
+        self.assertIn(("main", "library-hang.c"), frames)
+
+    def test_text_names_each_thread(self):
+        text = self.printed("text")
+        self.assertRegex(text, r"\Alibrary-hang\[\d+\], 2 threads, \d{4}-\S+Z\nthread \d+ \"library-hang\"")
+        self.assertRegex(text, r'(?m)^thread \d+ "library-hang" \(watched\)  blocked in pause\n(  /\S+\+0x[0-9a-f]+\n)+')
 
 
 if __name__ == "__main__":

@@ -3,9 +3,12 @@
  * A program that links the library, and hangs as its second argument says: not at all, for half a second, for
  * ever, for ever while another thread ends it; asleep for 2 s, or computing for so long.
  *
- *   library-hang SPOOL none|short|long|exit|sleep|spin
+ * With json or text it hangs for ever while another thread prints a live report and ends it.
+ *
+ *   library-hang SPOOL none|short|long|exit|sleep|spin|json|text
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,17 @@
 static void *end_it(void *unused) {
     (void)unused;
     sleep(1);
+    exit(0);
+}
+
+static void *print_now(void *form) {
+    static char document[1 << 20];
+    sleep(1);
+    long length = hangdog_report_now(document, sizeof document,
+                                     strcmp(form, "json") == 0 ? HANGDOG_FORM_JSON : HANGDOG_FORM_TEXT);
+    if (length <= 0 || (size_t)length >= sizeof document)
+        exit(2);
+    fputs(document, stdout);
     exit(0);
 }
 
@@ -44,6 +58,9 @@ int main(int argc, char **argv) {
     usleep(50000);
     hangdog_mark(loop, HANGDOG_AFTER_WAITING);
     if (strcmp(argv[2], "exit") == 0 && pthread_create(&other, NULL, end_it, NULL) != 0)
+        return 1;
+    bool prints = strcmp(argv[2], "json") == 0 || strcmp(argv[2], "text") == 0;
+    if (prints && pthread_create(&other, NULL, print_now, argv[2]) != 0)
         return 1;
     if (strcmp(argv[2], "short") == 0)
         usleep(500000);

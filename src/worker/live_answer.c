@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads that are blocked are read in place. A watched one that computes has its newest sample, where its
+ * turn is sampled. The set of threads is that of an open hang, too, which has newer ones from then on.
+ * Worker.
+ */
+#include "worker/live_answer.h"
+
+#include <string.h>
+
+#include "record/uuid.h"
+#include "report/live_text.h"
+#include "worker/host.h"
+#include "worker/other_threads.h"
+
+struct out {
+    char *buffer;
+    size_t size, used; /* used: of the whole document, also of what did not fit */
+};
+
+static int put(void *ctx, const char *bytes, size_t n) {
+    struct out *o = ctx;
+    size_t room = o->used < o->size ? o->size - o->used : 0;
+    memcpy(o->buffer + o->used, bytes, n < room ? n : room);
+    o->used += n;
+    return 0;
+}
+
+/* ---- threads that run ------------------------------------------------------------------------- */
+
+static const struct hd_turn *sampled_turn(const struct hd_worker *k, int tid) {
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
+        const struct hd_turn *h = &k->turn[i];
+        if (h->used && h->known && h->tid == tid && h->known_leaf != HD_TREE_NONE) {
+            return h;
+        }
+    }
+    return NULL;
+}
+
+static void take_sample(struct hd_worker *k, struct hd_thread_record *t, const struct hd_turn *h) {
+    uint32_t callee = HD_TREE_NONE;
+    t->first = k->others.frames_used;
+    for (uint32_t at = h->known_leaf; at != HD_TREE_NONE && k->others.frames_used < HD_THREAD_FRAMES_MAX;
+         at = k->pool.node[at].parent) {
+        k->others.frames[k->others.frames_used++] = hd_tree_frame(&k->pool, at, callee);
+        callee = at;
+    }
+    t->count = k->others.frames_used - t->first;
+    t->error = 0;
+    t->way = h->last.way;
+    t->stop = h->last.stop;
+    t->cut = h->last.cut;
+}
+
+static void take_samples(struct hd_worker *k) {
+    for (uint32_t i = 0; i < k->others.count; i++) {
+        struct hd_thread_record *t = &k->others.thread[i];
+        const struct hd_turn *h = t->count == 0 ? sampled_turn(k, t->tid) : NULL;
+        if (h != NULL) {
+            take_sample(k, t, h);
+        }
+    }
+}
+
+/* ---- the report ------------------------------------------------------------------------------- */
+
+static void read_threads(struct hd_worker *k) {
+    bool sole = true;
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
+        sole = sole && !k->turn[i].used;
+    }
+    if (!hd_modules_still_valid(&k->modules, !sole)) {
+        hd_unwinder_flush(k->unwinder);
+    }
+    hd_scripts_begin(&k->scripts, sole);
+    hd_host_read_process(k);
+    hd_threads_capture(k, 0, 0, atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed));
+    take_samples(k);
+}
+
+void hd_live_answer(struct hd_worker *k) {
+    struct hd_live_request *q = hd_live_request_take(k->run);
+    if (q == NULL) {
+        return;
+    }
+    uint64_t began_ns = hd_os_now_ns(), began_wall_ns = hd_os_wall_ns();
+    read_threads(k);
+    struct hd_monitor_cost cost = {.samples = k->others.count};
+    struct hd_report r = {.kind = HD_REPORT_LIVE,
+                          .complete = true,
+                          .debugger = k->debugger,
+                          .without_paths = k->run->settings.without_paths,
+                          .started_wall_ns = began_wall_ns,
+                          .started_ns = began_ns,
+                          .duration_ns = hd_os_now_ns() - began_ns,
+                          .app = &k->app,
+                          .host = &k->host,
+                          .cpu_percent = -1,
+                          .rss_bytes = k->rss_bytes,
+                          .thread_count = (int)(k->others.count + k->others.left_out),
+                          .threads = k->others.thread,
+                          .thread_records = k->others.count,
+                          .threads_left_out = k->others.left_out,
+                          .thread_frames = k->others.frames,
+                          .modules = &k->modules,
+                          .scripts = &k->scripts,
+                          .monitor = &cost};
+    hd_uuid_make(r.id, began_wall_ns);
+    struct out out = {.buffer = q->buffer, .size = q->size > 0 ? q->size - 1 : 0};
+    struct hd_sink sink = {.put = put, .ctx = &out};
+    int rc = q->as_text ? hd_live_text_write(&r, sink) : hd_report_write(&r, k->scratch, sink);
+    if (q->size > 0) {
+        q->buffer[out.used < out.size ? out.used : out.size] = '\0';
+    }
+    hd_live_request_answer(q, rc != 0 ? rc : (long)out.used);
+}
