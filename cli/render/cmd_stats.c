@@ -376,8 +376,7 @@ static int cmd_stats(int argc, char **argv) {
     if (operand != argc) {
         return options_wrong_use(&command_stats, "unexpected '%s'", argv[operand]);
     }
-    while (strcmp(ways[by].name, o.by) != 0) {
-        by++; /* the option takes these words alone */
+    for (; strcmp(ways[by].name, o.by) != 0; by++) { /* the option takes these words alone */
     }
     status = summaries_read(&command_stats, &o.read, &s);
     if (status != 0) {
@@ -388,6 +387,7 @@ static int cmd_stats(int argc, char **argv) {
         print_json(sums.rows);
     } else {
         print_table(&sums, by, (size_t)o.rows);
+        row_print_cpu_reports(stdout, s.rows);
     }
     status = error_check_stdout("the sums");
     if (json_array_size(sums.rows) == 0 && sums.watched_ns == 0 && !o.json) {

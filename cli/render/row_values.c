@@ -68,3 +68,15 @@ const char *row_span(char text[ROW_BYTES], int64_t ns) {
     }
     return text;
 }
+
+void row_print_cpu_reports(FILE *out, const json_t *summaries) {
+    size_t count = 0, i;
+    const json_t *summary;
+    json_array_foreach(summaries, i, summary) {
+        const char *kind = json_string_value(json_object_get(summary, "kind"));
+        count += kind != NULL && strcmp(kind, "cpu") == 0;
+    }
+    if (count != 0) {
+        fprintf(out, "%zu report%s of high CPU use: list --kind cpu\n", count, count == 1 ? "" : "s");
+    }
+}

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define ROW_BYTES 40
 
@@ -19,5 +20,8 @@ const char *row_kind(const char *kind);
 char *row_function(const json_t *summary);
 /* How long a time was, roughly: "22 min", "3 h 05 min". */
 const char *row_span(char text[ROW_BYTES], int64_t ns);
+
+/* How many reports of the CPU monitor there are, which no time is lost by; nothing where there is none. */
+void row_print_cpu_reports(FILE *out, const json_t *summaries);
 
 #endif

@@ -66,7 +66,10 @@ class Cpu(RealCase):
         return errors, reports[0]
 
     def show(self):
-        return subprocess.run([HANGDOG, "show", "--spool", self.spool], text=True, stdout=subprocess.PIPE, check=True,
+        return self.hangdog("show")
+
+    def hangdog(self, command):
+        return subprocess.run([HANGDOG, command, "--spool", self.spool], text=True, stdout=subprocess.PIPE, check=True,
                               timeout=PATIENCE, env=environment()).stdout
 
     def test_a_loop_whose_short_turns_fill_a_cpu(self):
@@ -78,6 +81,8 @@ class Cpu(RealCase):
         self.assertEqual(0, report.get("monitor", {}).get("interrupted_syscalls", 0))
         self.assertRegex(errors, r"hangdog: high CPU use for \d+ ms in compute ")
         self.assertRegex(self.show(), r'why  thread \d+ "burn" used \d+% of a CPU\n')
+        self.assertRegex(self.hangdog("list"), r"(?m) burn +cpu +\d+ ms +cpu +1 +compute ")
+        self.assertIn("1 report of high CPU use: list --kind cpu\n", self.hangdog("stats"))
 
     def test_a_thread_that_is_not_watched_is_named_and_gets_no_signal(self):
         _, report = self.only_report(self.burn(BURN, "thread", "60"))
