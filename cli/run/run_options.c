@@ -24,7 +24,7 @@ static const struct command_option run_options[] = {
      .kind = OPTION_DURATION,
      TO(threshold_ns),
      .value = "TIME",
-     .group = "What is a hang",
+     .group = "Watching",
      .min = 10 * DURATION_MS,
      .max = DURATION_H,
      .help = "a turn of the loop this long is a hang (500ms)"},
@@ -39,7 +39,6 @@ static const struct command_option run_options[] = {
      .kind = OPTION_TEXT,
      TO(loop),
      .value = "MODULE[:FUNC]",
-     .group = "Where the loop is",
      .help = "the loop waits in this library, program, function",
      .more =
          "Every other wait is part of a turn. Without this option Hangdog recognises the loop by what it does. "
@@ -58,6 +57,20 @@ static const struct command_option run_options[] = {
      .more =
          "Each child has reports of its own, whether the program forks it or starts another program in it. "
          "Hangdog names the children that still run when the program has ended, and keeps their reports."},
+    {.name = "exec",
+     .kind = OPTION_FLAG,
+     TO(exec),
+     .help = "become the program: it keeps this process number",
+     .more = "Hangdog prints nothing then, and reports are in the spool only. The next start with this spool "
+             "reports a hang in which the program died."},
+    {.name = "keep-alive",
+     .kind = OPTION_FLAG,
+     TO(keep_alive),
+     .help = "answer systemd's watchdog while the loop turns",
+     .more =
+         "For a unit with WatchdogSec=, in place of the program's own messages. Each quarter of that time Hangdog "
+         "sends WATCHDOG=1, but not in a hang: systemd then ends the program, and the report is in the spool "
+         "before. Without --exec the unit needs NotifyAccess=all."},
     {.name = "json",
      .kind = OPTION_TEXT,
      TO(json),
@@ -123,21 +136,6 @@ static const struct command_option run_options[] = {
      .max = REPORTS_MAX,
      .help = "the same of hangs that are alike (all)",
      .more = "One more report of such hangs is written every 10 minutes."},
-    {.name = "exec",
-     .kind = OPTION_FLAG,
-     TO(exec),
-     .group = "Services",
-     .help = "become the program: it keeps this process number",
-     .more = "Hangdog prints nothing then, and reports are in the spool only. The next start with this spool "
-             "reports a hang in which the program died."},
-    {.name = "keep-alive",
-     .kind = OPTION_FLAG,
-     TO(keep_alive),
-     .help = "answer systemd's watchdog while the loop turns",
-     .more =
-         "For a unit with WatchdogSec=, in place of the program's own messages. Each quarter of that time Hangdog "
-         "sends WATCHDOG=1, but not in a hang: systemd then ends the program, and the report is in the spool "
-         "before. Without --exec the unit needs NotifyAccess=all."},
     {.name = "on-hang",
      .kind = OPTION_TEXT,
      TO(on_hang),
