@@ -56,14 +56,17 @@ set(beside_others
   scenario-eintr_matrix scenario-library_owners scenario-library_tables scenario-library_watch)
 set(alone_of_unit unit-capture_mend)
 
-# Left to `make test-all` and .ci/run: each takes 15 s or more, and another test of its room covers the same code.
+# Left to `make test-all` and .ci/run: each takes 10 s or more, and another test covers the same code. The thread sanitizer runs
+# none of them, so tests of the library between threads (scenario-library_*) belong here last.
 set(slow_tests
-  cli-crash cli-dropped_rights cli-dump cli-hostile_record cli-keep_names cli-list_screen cli-many_execs cli-on_hang
-  cli-pages cli-previous cli-printed_report cli-readme cli-run_odd cli-show_screen cli-spool_folder cli-terminal
-  real-asyncio real-desktop real-dump_compared real-dump_peers real-freezes real-identity real-javascript real-life
-  real-lookup real-loops_made real-mixes real-no_loop real-node real-redis real-script_frames real-servers real-sick
-  real-silent real-toolkits real-unwind_steps scenario-eintr_alternating scenario-library_disk
-  scenario-library_excluded scenario-library_loops scenario-library_meant scenario-library_states)
+  cli-changed_file cli-crash cli-dropped_rights cli-dump cli-exec cli-harmless cli-hostile_record cli-keep_names
+  cli-list_screen cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-previous cli-printed_report
+  cli-readme cli-run_odd cli-show_screen cli-spool_folder cli-starved cli-terminal cli-thread cli-unwatched
+  real-asyncio real-desktop real-dump_compared real-dump_peers real-freezes real-identity real-javascript real-libc
+  real-life real-lookup real-loops_made real-mixes real-no_loop real-node real-python_versions real-redis
+  real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-waits_by
+  scenario-eintr_alternating scenario-library_disk scenario-library_excluded scenario-library_loops
+  scenario-library_meant scenario-library_states)
 
 # Left out by scripts/run-tests under both sanitizers: they look at texts, at what is installed, or at objects that they compile
 # themselves with the release's flags. No line of the library runs in them that another test does not run.
