@@ -43,7 +43,9 @@ static void print_options(FILE *out, const struct command_option *options) {
         if (o->group != NULL) {
             fprintf(out, "%s:\n", o->group);
         }
-        fprintf(out, "  %-*s  %s\n", width, help_words(words, o), o->help);
+        if (!o->rare) {
+            fprintf(out, "  %-*s  %s\n", width, help_words(words, o), o->help);
+        }
     }
 }
 

@@ -44,6 +44,7 @@ struct command_option {
     enum option_kind kind;
     size_t to;         /* offset in the command's options */
     const char *value; /* the help's word for it; NULL for a flag */
+    bool rare;         /* only the man page and the completions have it: the help fits a terminal */
     bool optional;     /* of a text: only "=VALUE" gives one, else it is empty */
     const char *help;  /* one line */
     const char *more;  /* of the man page: sentences after the help line, or NULL */

@@ -40,6 +40,7 @@ static const char *noun_of(const json_t *report) {
     const char *kind = value_text(report, "kind");
     return render_is_kind(report, "launch")             ? "slow launch"
            : render_is_kind(report, "fatal-hang")       ? "fatal hang"
+           : render_is_kind(report, "frame-drop")       ? "long frame"
            : render_is_kind(report, "too-many-threads") ? "hang"
            : kind != NULL                               ? kind
                                                         : "hang";

@@ -47,6 +47,8 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     to->interval_ns = (uint64_t)o->interval_ns;
     to->launch_threshold_ns = LAUNCH_THRESHOLD_NS;
     to->cpu_period_ns = (uint64_t)o->cpu_ns;
+    to->frame_drop_ns = (uint64_t)o->frame_drop_ns;
+    to->display_hz = (uint32_t)o->display_hz;
     to->seccomp_filters = seccomp_trial_filters();
     to->follow = o->follow;
     to->without_paths = o->without_paths;

@@ -109,6 +109,25 @@ static const struct command_option run_options[] = {
      .more =
          "A signal that the program handles itself keeps its handler: Python's faulthandler, a JVM. The core dump "
          "still happens."},
+    {.name = "frame-drop",
+     .kind = OPTION_DURATION,
+     TO(frame_drop_ns),
+     .rare = true,
+     .value = "TIME",
+     .min = 10 * DURATION_MS,
+     .max = DURATION_S,
+     .help = "report a frame that takes this long, too",
+     .more =
+         "For a game or another program that presents frames (SDL, GLFW, EGL, GLX, Vulkan). A frame that takes "
+         "as long as --threshold is a hang. The session's report has the frames in any case."},
+    {.name = "display-hz",
+     .kind = OPTION_COUNT,
+     TO(display_hz),
+     .rare = true,
+     .value = "N",
+     .min = 1,
+     .max = 1000,
+     .help = "refreshes of the display in a second (60)"},
     {.name = "cpu",
      .kind = OPTION_DURATION,
      TO(cpu_ns),

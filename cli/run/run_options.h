@@ -11,6 +11,8 @@
 
 struct run_options {
     int64_t threshold_ns, interval_ns;
+    int64_t frame_drop_ns;                         /* 0: long frames have no reports */
+    long display_hz;                               /* 0: 60 */
     int64_t cpu_ns;                                /* 0: the CPU is not watched */
     long reports_per_day, reports_per_fingerprint; /* 0: any number */
     const char *spool, *name;                      /* spool: NULL, the default */

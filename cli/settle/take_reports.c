@@ -57,7 +57,7 @@ static bool is_id(const char *id) {
 
 static bool is_hang(const char *kind) {
     return strcmp(kind, "hang") == 0 || strcmp(kind, "launch") == 0 || strcmp(kind, "background-hang") == 0 ||
-           strcmp(kind, "too-many-threads") == 0;
+           strcmp(kind, "too-many-threads") == 0 || strcmp(kind, "frame-drop") == 0;
 }
 
 /* A hang that goes on is written again. Another run's report stays as it is. */

@@ -28,6 +28,8 @@ void hd_attach_settings(const struct hd_record_options *o, struct hd_settings *o
         hd_settings_keep_alive(out, true);
     }
     out->cpu_period_ns = o->cpu_period_ns;
+    out->frame_drop_ns = o->frame_drop_ns;
+    out->frame_period_ns = HD_NS_PER_S / (o->display_hz != 0 ? o->display_hz : 60);
     out->reports_per_day = o->reports_per_day;
     out->reports_per_fingerprint = o->reports_per_fingerprint;
     out->outbox = hd_record_file_outbox();

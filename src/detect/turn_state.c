@@ -12,7 +12,9 @@
 /* A turn as old is tracked. */
 static uint64_t old_age(const struct hd_limits *limits) {
     uint64_t age = YOUNG_INTERVALS * limits->interval_ns;
-    return age < limits->threshold_ns ? age : limits->threshold_ns;
+    age = age < limits->threshold_ns ? age : limits->threshold_ns;
+    /* a frame that is long by a little has a sample, too; 0 less one is more than any */
+    return age < (limits->frame_ns - 1) / 2 ? age : (limits->frame_ns - 1) / 2;
 }
 
 enum event { EV_GONE, EV_YOUNG, EV_OLD, EV_OVER, EVENTS };
@@ -66,6 +68,8 @@ static unsigned ended(struct hd_turn_state *s, const struct hd_look *look) {
     }
     if (look->void_turn || (s->state == HD_TURN_HANGING && s->duration_ns < s->threshold_ns)) {
         actions = s->state >= HD_TURN_TRACKED ? HD_ACT_FORGET : 0; /* known too late to have been none */
+    } else if (actions == HD_ACT_FORGET && s->frame_ns != 0 && s->duration_ns >= s->frame_ns) {
+        actions = HD_ACT_FRAME;
     }
     s->state = HD_TURN_IDLE;
     return actions;
@@ -162,6 +166,7 @@ unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
     }
     if (s->state != HD_TURN_HANGING) {
         s->threshold_ns = limits->threshold_ns; /* whatever the program does next */
+        s->frame_ns = limits->frame_ns;
     }
     uint64_t age = hd_turn_state_age(s, look->now_ns);
     enum event event = age >= s->threshold_ns ? EV_OVER : age >= old_age(limits) ? EV_OLD : EV_YOUNG;

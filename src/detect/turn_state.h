@@ -22,6 +22,7 @@ enum {
     HD_ACT_SAMPLE = 2,  /* take the stack now */
     HD_ACT_OPEN = 4,    /* the threshold passed */
     HD_ACT_END = 8,     /* the hang ended: duration_ns and end_ns are final */
+    HD_ACT_FRAME = 32,  /* a tracked turn ended below the threshold, and was a long frame */
     HD_ACT_FORGET = 16, /* a tracked turn ended below the threshold, or was none; an open hang is withdrawn */
 };
 
@@ -29,6 +30,7 @@ struct hd_limits {
     uint64_t interval_ns;     /* of samples */
     uint64_t sample_ns;       /* the same, at least: an interval, or more while over the budget */
     uint64_t threshold_ns;    /* a turn that lasts exactly this long is a hang */
+    uint64_t frame_ns;        /* one that lasts this long is a long frame; 0: none is */
     uint64_t sample_until_ns; /* age after which a turn is no longer sampled, 0: never */
 };
 
@@ -50,6 +52,7 @@ struct hd_turn_state {
     uint64_t turn, turn_ns;
     uint64_t excluded_ns;
     uint64_t threshold_ns; /* as of the last look at the turn; of an open hang as of when it opened */
+    uint64_t frame_ns;     /* the same of the length of a long frame */
     uint64_t sampled_ns;   /* last sample, 0: none */
     uint64_t changed_ns;
     uint64_t step_ns; /* distance of samples now; Fibonacci once the stack has been equal for 2 s */

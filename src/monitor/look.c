@@ -39,6 +39,8 @@ static struct hd_limits limits_of(const struct hd_monitor *m, const struct hd_wa
                                .threshold_ns = hd_threshold_of(&m->run->settings, w, state)};
     if (state == HANGDOG_STATE_LAUNCH) {
         limits.sample_until_ns = m->run->settings.sample_launch_ns;
+    } else if (atomic_load_explicit(&w->loop.frames.presented, memory_order_relaxed) != 0) {
+        limits.frame_ns = m->run->settings.frame_drop_ns;
     }
     return limits;
 }
@@ -312,6 +314,8 @@ static void look_often_enough(struct hd_monitor *m, const struct hd_watch *w) {
         least_ns = ns < least_ns ? ns : least_ns;
     }
     least_ns = least_ns < m->run->settings.threshold_max_ns ? least_ns : m->run->settings.threshold_max_ns;
+    uint64_t frame_ns = m->run->settings.frame_drop_ns - 1; /* 0: more than any */
+    least_ns = least_ns < frame_ns ? least_ns : frame_ns;
     least_ns = least_ns > 2 * HD_NS_PER_MS ? least_ns / 2 : HD_NS_PER_MS;
     m->look_ns = least_ns < m->look_ns ? least_ns : m->look_ns;
 }
@@ -349,6 +353,7 @@ void hd_monitor_close_watch(struct hd_monitor *m, struct hd_watch *w) {
         struct hd_look look;
         fill_look(m, w, hd_os_now_ns(), &look);
         look.running = false;
+        w->look.turn.frame_ns = 0; /* no frame ends it: the program leaves */
         struct hd_sched looked = w->look.sched;
         bool known = w->look.sched_valid;
         read_sched(w);              /* it ran on since the last look */

@@ -239,8 +239,10 @@ void hd_sampling_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_l
         message.at_ns = look->now_ns;
         hd_monitor_send(m, &message);
     }
-    if ((actions & (HD_ACT_END | HD_ACT_FORGET)) != 0) {
-        message.type = (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET;
+    if ((actions & (HD_ACT_END | HD_ACT_FORGET | HD_ACT_FRAME)) != 0) {
+        message.type = (actions & HD_ACT_END) != 0     ? HD_MSG_END
+                       : (actions & HD_ACT_FRAME) != 0 ? HD_MSG_FRAME
+                                                       : HD_MSG_FORGET;
         message.at_ns = w->look.turn.end_ns;
         message.duration_ns = w->look.turn.duration_ns;
         uint64_t over_ns = look->now_ns > w->look.turn.end_ns ? look->now_ns - w->look.turn.end_ns : 0;

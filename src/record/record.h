@@ -20,7 +20,8 @@
 
 /* What the runner asks for, written before the program starts. */
 struct hd_record_options {
-    uint64_t interval_ns, threshold_ns, launch_threshold_ns, cpu_period_ns;
+    uint64_t interval_ns, threshold_ns, launch_threshold_ns, cpu_period_ns, frame_drop_ns;
+    uint32_t display_hz;
     uint64_t started_ns,
         started_wall_ns; /* of the program: just before exec; else when the record was taken */
     uint32_t reports_per_day, reports_per_fingerprint;

@@ -16,6 +16,7 @@ enum hd_message_type {
     HD_MSG_LATE,       /* the same, of all the samples without an answer since at_ns */
     HD_MSG_OPEN,       /* the threshold passed */
     HD_MSG_END,        /* a hang ended at at_ns after duration_ns */
+    HD_MSG_FRAME,      /* a tracked turn ended below the threshold, as END, and was a long frame */
     HD_MSG_FORGET,     /* a tracked turn ended below the threshold */
     HD_MSG_DRY,        /* as SAMPLE, but only to warm what the first real one will need */
     HD_MSG_SURE,       /* the loop is the program's beyond doubt: held reports are released */

@@ -142,3 +142,20 @@ void hd_hang_end(struct hd_worker *k, struct hd_turn *h, const struct hd_message
     }
     hd_turn_free(h);
 }
+
+/* The report of a loop that is not certain is not deferred: there is none. */
+void hd_hang_frame(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
+    const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
+    bool sure = w->generation == h->generation && atomic_load_explicit(&w->loop.sure, memory_order_acquire);
+    hd_turn_settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
+    h->duration_ns = msg->duration_ns;
+    h->process_cpu_ns = msg->process_cpu_ns;
+    h->excluded_ns = msg->excluded_ns;
+    h->threshold_ns = k->run->settings.frame_drop_ns;
+    if (!h->not_a_hang && (sure || !k->run->settings.deferred)) {
+        hd_turn_open(h, k->run->record->options.started_wall_ns);
+        hd_host_read_process(k);
+        hd_publish_frame(k, h);
+    }
+    hd_turn_free(h);
+}

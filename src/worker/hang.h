@@ -9,6 +9,8 @@
 
 void hd_hang_open(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg);
 void hd_hang_end(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg);
+/* The turn is over, and was a long frame below the threshold of a hang. */
+void hd_hang_frame(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg);
 /* Writes the reports that are due. When the ring is empty: what ended meanwhile is written once. */
 void hd_hang_update_all(struct hd_worker *k);
 

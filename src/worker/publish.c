@@ -212,38 +212,62 @@ static bool write_within_caps(struct hd_worker *k, struct hd_turn *h, const stru
     return allowed;
 }
 
-void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
-    struct hd_report r;
+/* A report and what it points to. */
+struct described {
+    struct hd_report report;
     struct hd_cause cause;
     struct hd_monitor_cost cost;
     struct hd_hot_path hot;
-    hot.count = hd_tree_hot_path(&h->tree, hot.node, HD_TREE_DEPTH_MAX);
-    fill(k, h, &hot, &r);
-    fill_cause(k, h, complete, &cause);
-    fill_cost(k, h, &cost);
-    r.cause = &cause;
-    r.monitor = &cost;
-    r.complete = complete;
-    r.unsure = is_unsure(k->run, h, complete);
-    r.fingerprint = hd_repeat_fingerprint(k, &hot, &cause);
+};
+
+static void describe(struct hd_worker *k, struct hd_turn *h, bool complete, struct described *d) {
+    d->hot.count = hd_tree_hot_path(&h->tree, d->hot.node, HD_TREE_DEPTH_MAX);
+    fill(k, h, &d->hot, &d->report);
+    fill_cause(k, h, complete, &d->cause);
+    fill_cost(k, h, &d->cost);
+    d->report.cause = &d->cause;
+    d->report.monitor = &d->cost;
+    d->report.complete = complete;
+    d->report.fingerprint = hd_repeat_fingerprint(k, &d->hot, &d->cause);
+}
+
+#define LONG_FRAME 0x6672616d65ULL /* a long frame is no repeat of a hang at the same place */
+
+void hd_publish_frame(struct hd_worker *k, struct hd_turn *h) {
+    struct described d;
+    describe(k, h, true, &d);
+    d.report.kind = HD_REPORT_FRAME_DROP;
+    d.report.fingerprint ^= d.report.fingerprint != 0 ? LONG_FRAME : 0;
+    if (hd_caps_allow_today(k) && hd_caps_allow_fingerprint(k, d.report.fingerprint)) {
+        hd_publish_write(k, &d.report, false);
+    } else {
+        k->caps.suppressed++;
+    }
+}
+
+void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
+    struct described d;
+    struct hd_report *r = &d.report;
+    describe(k, h, complete, &d);
+    r->unsure = is_unsure(k->run, h, complete);
     bool first = h->written_age_ns == 0;
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
     hd_open_record_update(k->run, h, complete);
-    hd_repeat_compare(k, &hot, &r);
+    hd_repeat_compare(k, &d.hot, r);
     if (first && !h->within_caps) {
         h->within_caps = hd_caps_allow_today(k);
     }
     if (complete) { /* before the disk has the rest: who exits meanwhile did not die in it */
         update_marker(k, h, true);
     }
-    bool allowed = write_within_caps(k, h, &r);
+    bool allowed = write_within_caps(k, h, r);
     if (complete) {
         hd_open_record_close(k, h);
     } else if (allowed) {
         update_marker(k, h, false);
     }
-    if (complete && allowed && !r.brief) { /* a repeat is of the whole report, not of the repeat before */
-        hd_repeat_store(k, &hot, &r);
+    if (complete && allowed && !r->brief) { /* a repeat is of the whole report, not of the repeat before */
+        hd_repeat_store(k, &d.hot, r);
     }
 }
 

@@ -9,6 +9,8 @@
 
 /* Writes what is known of hang h: as it stands, or complete. */
 void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete);
+/* A turn that is over and was a long frame: one whole report, and no hang. */
+void hd_publish_frame(struct hd_worker *k, struct hd_turn *h);
 void hd_publish_withdraw(struct hd_worker *k, struct hd_turn *h); /* it was none */
 void hd_publish_session(struct hd_worker *k);
 /* Writes it, by the runner where this process may not. 0 or an error. */

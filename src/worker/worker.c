@@ -136,8 +136,9 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
         }
         break;
     case HD_MSG_END:
+    case HD_MSG_FRAME:
         if (h != NULL) {
-            hd_hang_end(k, h, msg);
+            (msg->type == HD_MSG_END ? hd_hang_end : hd_hang_frame)(k, h, msg);
         }
         break;
     case HD_MSG_WAITS:

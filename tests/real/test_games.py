@@ -15,7 +15,9 @@ from support_seen import PACKAGES, PROGRAMS, PYTHON, SeenCase, froze_ns
 from support_x_server import x_server
 
 GAMES = {"glxgears": ["/usr/bin/glxgears"], "es2gears": ["/usr/bin/es2gears_x11"],
-         "pygame": [PYTHON, os.path.join(PROGRAMS, "game_pygame.py"), *"1500 compute:1500 1000".split()]}
+         "pygame": [PYTHON, os.path.join(PROGRAMS, "game_pygame.py"), *"1500 compute:1500 1000".split()],
+         "pygame_long_frame": [PYTHON, os.path.join(PROGRAMS, "game_pygame.py"), *"1500 compute:300 500".split()]}
+OPTIONS = {"pygame_long_frame": ["--frame-drop", "150ms", "--display-hz", "30"]}
 EVERY = None
 
 
@@ -29,20 +31,20 @@ def build_freeze(folder):
 def play(name, env, library):
     """The game, when it has ended; None: it is not there."""
     argv = GAMES[name]
-    if name == "pygame":
+    if name.startswith("pygame"):
         if subprocess.run([PYTHON, "-c", "import pygame"], capture_output=True, check=False).returncode != 0:
             return None
     else:
         env = dict(env, LD_PRELOAD=library)
     if not os.path.exists(argv[0]):
         return None
-    game = Program(argv, env=env)
+    game = Program(argv, options=OPTIONS.get(name, ()), env=env)
     game.status = game.wait()
     return game
 
 
 class Games(SeenCase):
-    def assert_played(self, name):
+    def played(self, name):
         game = EVERY[name]
         if game is None:
             self.skipTest("no %s: %s" % (name, PACKAGES))
@@ -50,6 +52,10 @@ class Games(SeenCase):
             self.skipTest("it does not run with this sanitizer's runtime: " + game.errors[-400:])
         self.assertEqual(0, game.status, game.errors)
         self.assertEqual(1, len(froze_ns(game)), game.output)
+        return game
+
+    def assert_played(self, name):
+        game = self.played(name)
         self.assert_reported(game, froze_ns(game), [""])
         hang = symbolicated(game, game.reports("hang")[0])
         self.assertIn("block_in_compute", " ".join(hot_functions(hang)))
@@ -77,6 +83,21 @@ class Games(SeenCase):
         session = self.assert_played("pygame")
         self.assert_frames(session)
         self.assertLess(session["frames_per_second"], 61)
+
+    def test_a_long_frame_of_a_game(self):
+        """Below the threshold of a hang, and by an option. A machine that has too much to do makes others."""
+        game = self.played("pygame_long_frame")
+        frames = [symbolicated(game, report) for report in game.reports("frame-drop", "hang")]
+        own = [report for report in frames if "block_in_compute" in " ".join(hot_functions(report))]
+        print([(report["kind"], report["duration_ns"] // MS) for report in frames])
+        self.assertEqual(1, len(own), game.errors)
+        self.assert_valid(own[0])
+        self.assertGreaterEqual(own[0]["duration_ns"], froze_ns(game)[0])
+        if own[0]["duration_ns"] < 500 * MS:
+            self.assertEqual(("frame-drop", 150 * MS), (own[0]["kind"], own[0]["threshold_ns"]))
+            self.assertRegex(game.errors, r"hangdog: long frame of 3\d\d ms in block_in_compute")
+        session = game.reports("session")[0]["session"]
+        self.assertEqual(len(game.reports("hang")), session["hangs"], game.errors)
 
 
 def setUpModule():

@@ -89,10 +89,58 @@ static void a_frame_over_the_threshold_is_a_hang(void **state) {
     json_decref(hangs);
 }
 
+/* With the stack that the long frame had; it is no hang. */
+static void a_long_frame_has_a_report(void **state) {
+    (void)state;
+    start(T / 3);
+    hangdog_loop *loop = hangdog_loop_watch("game", 0);
+    present(loop, FRAMES / 2);
+    uint64_t from_ns = now_ns();
+    hangdog_frame(loop);
+    block_sleep(T * 2 / 3);
+    hangdog_frame(loop);
+    uint64_t took_ns = now_ns() - from_ns;
+    present(loop, FRAMES / 2);
+    hangdog_loop_unwatch(loop);
+    assert_int_equal(hangdog_stop(), 0);
+    json_t *frames = spool_wait(&spool, "frame-drop", 1), *sessions = spool_wait(&spool, "session", 1);
+    const json_t *frame = json_array_get(frames, 0);
+    assert_near(report_ns(frame, "duration_ns"), took_ns);
+    assert_int_equal(report_ns(frame, "threshold_ns"), T / 3 * MS);
+    assert_string_equal(report_text(json_object_get(frame, "loop"), "scheme"), "frame");
+    assert_string_equal(report_cause(frame), "sleep");
+    assert_true(report_blames(frame, block_sleep));
+    assert_int_equal(report_ns(json_object_get(json_array_get(sessions, 0), "session"), "hangs"), 0);
+    json_decref(frames);
+    json_decref(sessions);
+}
+
+/* The same turns of a loop that presents no frame have none, nor has a frame where nobody asked. */
+static void only_a_frame_is_a_long_frame(void **state) {
+    (void)state;
+    start(T / 3);
+    hangdog_loop *loop = hangdog_loop_watch("server", 0);
+    hangdog_turn(loop);
+    block_sleep(T * 2 / 3);
+    hangdog_turn(loop);
+    hangdog_loop_unwatch(loop);
+    assert_int_equal(hangdog_stop(), 0);
+    start(0);
+    loop = hangdog_loop_watch("game", 0);
+    present(loop, FRAMES / 2);
+    block_sleep(T * 2 / 3);
+    present(loop, FRAMES / 2);
+    hangdog_loop_unwatch(loop);
+    assert_int_equal(hangdog_stop(), 0);
+    spool_expect(&spool, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_session_has_its_frames, begin_spool, end_library),
         cmocka_unit_test_setup_teardown(a_frame_over_the_threshold_is_a_hang, begin_spool, end_library),
+        cmocka_unit_test_setup_teardown(a_long_frame_has_a_report, begin_spool, end_library),
+        cmocka_unit_test_setup_teardown(only_a_frame_is_a_long_frame, begin_spool, end_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

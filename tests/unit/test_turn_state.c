@@ -69,6 +69,29 @@ static void a_short_turn_leaves_no_trace(void **state) {
     assert_int_equal(r.state.state, HD_TURN_IDLE);
 }
 
+/* Below the threshold of a hang; from that on it is a hang. A turn that was none is no frame. */
+static void a_long_frame_is_known_at_its_end(void **state) {
+    (void)state;
+    const struct hd_limits usual = limits;
+    for (uint64_t frame_ms = 0; frame_ms <= 300; frame_ms += 150) {
+        limits.frame_ns = frame_ms * MS;
+        for (uint64_t took_ms = 110; took_ms < 700; took_ms += 10) {
+            bool hangs = took_ms * MS >= limits.threshold_ns, is_void = took_ms % 20 != 0;
+            bool is_long = frame_ms != 0 && took_ms >= frame_ms && !hangs && !is_void;
+            struct run r = begin();
+            run_for(&r, took_ms * MS);
+            r.running = false;
+            unsigned actions = look(&r, (struct hd_look){.ended_known = true,
+                                                         .ended_ns = r.turn_ns + took_ms * MS,
+                                                         .void_turn = is_void});
+            assert_int_equal((actions & HD_ACT_FRAME) != 0, is_long);
+            assert_int_equal((actions & HD_ACT_FORGET) != 0, !is_long && (!hangs || is_void));
+            assert_true(!is_long || (r.samples > 0 && r.state.duration_ns == took_ms * MS));
+        }
+    }
+    limits = usual;
+}
+
 /* As far as the interval allows: looks come no closer. */
 static void thresholds_below_two_intervals_miss_no_hang(void **state) {
     (void)state;
@@ -349,6 +372,7 @@ static void a_late_first_look_of_a_long_turn_opens_the_hang(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_turn_leaves_no_trace),
+        cmocka_unit_test(a_long_frame_is_known_at_its_end),
         cmocka_unit_test(thresholds_below_two_intervals_miss_no_hang),
         cmocka_unit_test(a_turn_below_the_threshold_is_sampled_and_forgotten),
         cmocka_unit_test(ends_an_untracked_turn_where_its_end_is_known),
