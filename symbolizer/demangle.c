@@ -3,6 +3,8 @@
  * Names of C++ and Rust functions as they were written, by libiberty. A name comes from anybody's file: what
  * would take long or much is left as it is. Ordinary code.
  */
+#include "symbolizer/demangle.h"
+
 #include <ctype.h>
 #include <libiberty/demangle.h>
 #include <limits.h>
@@ -10,8 +12,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "symbolizer/symbolizer.h"
 
 #define NAME_MAX_BYTES 4096   /* a longer one is not demangled: the demanglers recurse */
 #define RESULT_MAX_BYTES 8192 /* back-references can make megabytes of a short name */

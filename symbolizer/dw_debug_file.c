@@ -2,7 +2,7 @@
  *
  * Where libdwfl and libdw look for a module's separate debug files. Ordinary code.
  */
-#include "symbolizer/dw_module.h"
+#include "symbolizer/dw_debug_file.h"
 
 #include <dwarf.h>
 #include <stdarg.h>

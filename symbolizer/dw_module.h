@@ -46,27 +46,4 @@ struct symbolizer {
 struct module *dw_module(struct symbolizer *s, const char *path, const char *build_id);
 void dw_modules_free(struct symbolizer *s);
 
-/* libdwfl's callbacks that find a module's debug file, and what several such share. A link that leads to what
- * is no file, a device or a named pipe, is not followed: the module has no debug information then. The second
- * one asks no server. */
-int dw_find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
-                       const char *link, GElf_Word crc, char **found);
-int dw_find_debug_file_here(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-                            const char *file, const char *link, GElf_Word crc, char **found);
-
-/* Whether a unit's functions are told by a file of their own (.dwo) that may be opened, or is not there. */
-bool dw_may_open_split(const struct module *m, Dwarf_Die *unit);
-
-/* The unit of an address (libdwfl's), by the table of addresses or, without one, by the units' own ranges. */
-bool dw_find_unit(struct module *m, Dwarf_Addr addr, Dwarf_Die *unit, Dwarf_Addr *bias);
-
-/* The functions around an address of a unit, inlined ones too, innermost first; how many. None where
- * namespaces, types and functions without the address nest deeper than that. */
-#define DW_LEVELS_MAX 512
-size_t dw_functions_at(Dwarf_Die *unit, Dwarf_Addr addr, Dwarf_Die found[DW_LEVELS_MAX]);
-
-/* The plainest of the exported names of the function that begins at `entry`; `name` when there is no plainer
- * one: read, not __libc_read. */
-const char *dw_plainest_name(struct symbolizer *s, struct module *m, const char *name, GElf_Addr entry);
-
 #endif

@@ -2,7 +2,7 @@
  *
  * Units by address, and names by the symbol tables. Ordinary code.
  */
-#include "symbolizer/dw_module.h"
+#include "symbolizer/dw_tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>

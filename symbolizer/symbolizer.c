@@ -4,6 +4,11 @@
  */
 #include "symbolizer/dw_module.h"
 
+#include "symbolizer/demangle.h"
+#include "symbolizer/dw_debug_file.h"
+#include "symbolizer/dw_scopes.h"
+#include "symbolizer/dw_tables.h"
+
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>

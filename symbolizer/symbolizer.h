@@ -54,8 +54,4 @@ void symbolizer_destroy(struct symbolizer *s);
 int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],
                        const char **reason);
 
-/* A name for a person: C++ and Rust are demangled, what is not mangled or not well-formed is copied. Caller
- * frees; NULL: no memory. */
-char *symbolizer_demangle(const char *name);
-
 #endif

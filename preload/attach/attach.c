@@ -19,6 +19,8 @@
 #include "os/linux/proc_status.h"
 #include "preload/attach/attach_recogniser.h"
 #include "preload/attach/attach_settings.h"
+#include "preload/attach/credentials.h"
+#include "preload/attach/imports.h"
 #include "preload/attach/named_threads.h"
 #include "preload/attach/record_file.h"
 #include "recognise/wait_table.h"

@@ -40,12 +40,6 @@ bool hd_attach_end_threads(void);
 /* The calling thread is about to change its ids or its root. A process that is to be watched from its first
  * wait on is watched from now on: later neither /proc nor the spool may be open to it. */
 void hd_attach_loses_rights(void);
-/* The calling thread is about to change its ids, and libc those of ours. */
-void hd_attach_before_id_change(void);
-void hd_attach_after_id_change(void); /* afterwards */
-/* Ours have the caller's ids now. */
-void hd_attach_store_ids(void);
-
 /* A thread that a stop left is still there: at a disk that does not answer, or about to be gone. */
 bool hd_attach_has_abandoned(void);
 /* Waits until it is gone, for 5 s at most. */
@@ -57,9 +51,6 @@ void hd_attach_end_watch(enum hd_unwatched why);
  * that all threads began with. */
 int hd_attach_own_thread(void);
 int hd_attach_securebits(void);
-
-/* Whether the program itself, not a library, may call one of these functions: it asks the loader for them. */
-bool hd_main_program_imports(const char *const names[], unsigned count);
 
 /* Our prctl: by that name the program's own may be found. */
 int hd_own_prctl(int option, ...);

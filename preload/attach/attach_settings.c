@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "control/instance.h"
+#include "control/settings.h"
 #include "preload/attach/record_file.h"
 
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)

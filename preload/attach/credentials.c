@@ -4,6 +4,8 @@
  * Capabilities and securebits are each thread's own: where the caller's are others than those that ours were
  * born with, ours must be gone before. Ordinary code, on any thread.
  */
+#include "preload/attach/credentials.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -3,12 +3,12 @@
  * Ordinary code, before main: what the main program asks the loader for. Read from its dynamic section as the
  * kernel mapped it: no call of the loader's.
  */
+#include "preload/attach/imports.h"
+
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
-
-#include "preload/attach/attach.h"
 
 struct dynamic {
     uintptr_t bias;

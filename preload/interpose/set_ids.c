@@ -12,6 +12,7 @@
 
 #include "os/os.h"
 #include "preload/attach/attach.h"
+#include "preload/attach/credentials.h"
 #include "preload/interpose/real.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "control/instance.h"
 #include "control/ping.h"
+#include "control/settings.h"
 #include "image/modules.h"
 #include "worker/fatal_marker.h"
 #include "worker/live_answer.h"

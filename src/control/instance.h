@@ -16,11 +16,5 @@ int hd_instance_stop(void);
  * when none runs. `goes_on`: the calling thread ends and others may go on, of which libc must see the last
  * end after ours, which are joined. Only a worker that is stuck at a disk for 5 s is left there. */
 void hd_instance_leave(bool goes_on);
-void hd_settings_init(struct hd_settings *s);
-/* Messages to systemd's watchdog, if there is one. `of_runner`: also where the limit is of the runner's
- * process. */
-void hd_settings_keep_alive(struct hd_settings *s, bool of_runner);
-/* NULL: not set, or empty. */
-const char *hd_settings_environment(const char *name);
 
 #endif

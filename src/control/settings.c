@@ -2,6 +2,8 @@
  *
  * Ordinary code, at start: what nobody has set, and what the environment says.
  */
+#include "control/settings.h"
+
 #include <string.h>
 
 #include "control/instance.h"

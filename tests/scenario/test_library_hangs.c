@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "control/instance_private.h"
+#include "control/settings.h"
 #include "library.h"
 #include "monitor/budget.h"
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "control/instance.h"
+#include "control/settings.h"
 #include "library.h"
 
 #define T THRESHOLD_MS

@@ -16,6 +16,8 @@
 
 #include "symbolizer/symbolizer.h"
 
+#include "symbolizer/demangle.h"
+
 static void names_are_demangled(void **state) {
     (void)state;
     static const char *const cases[][2] = {

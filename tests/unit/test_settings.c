@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "control/instance.h"
+#include "control/settings.h"
 #include "folder.h"
 
 static char folder[] = "/tmp/hangdog-settings-XXXXXX";
