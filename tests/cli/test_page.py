@@ -86,6 +86,7 @@ class Page(unittest.TestCase):
         text = browser.wait_for("As hangdog show prints it")
         self.assertIn("hang of 1.5 s in lookup (shop.c:13)", text)
         self.picture(browser, "report")
+        self.assertLess(sum(len(self.collector.request("GET", "/" + name)[2]) for name in ("", "app.js", "app.css", "icon.svg")), 100000)
         self.assertEqual([], browser.faults())
         self.assertEqual([], [url for url in browser.requests() if not url.startswith((self.collector.url + "/", "about:", "blob:"))])
 

@@ -16,6 +16,7 @@ import unittest
 from support_fleet import Collector, shared_collector, small_report
 from support_run import HANGDOG, PATIENCE, Program, Together, environment, free_port, main_side_by_side, wait_until
 
+KILLS = 20
 APP = """
 import select, socket, sys, threading, time
 loop = [socket.create_server(("127.0.0.1", 0))]
@@ -129,6 +130,21 @@ class Upload(unittest.TestCase):
         report["complete"] = True
         write(self.spool, report)
         self.assertEqual("hangdog: 1 report sent\n", upload(self.collector, self.spool))
+
+    def test_an_uploader_that_is_killed_loses_nothing(self):
+        collector = Collector()
+        self.addCleanup(collector.close)
+        reports = [small_report("interrupted") for _ in range(600)]
+        write(self.spool, *reports)
+        words = [HANGDOG, "upload", "--to", collector.url, "--spool", self.spool, "-q"]
+        for kill in range(KILLS):
+            with subprocess.Popen(words, env=environment({"HANGDOG_KEY": collector.send_key})) as uploader:
+                time.sleep(0.02 + 0.01 * kill)
+                uploader.kill()
+        upload(collector, self.spool)
+        self.assertEqual([], names(self.spool))
+        (group,) = collector.get("overview?days=400")["groups"]
+        self.assertEqual(600, group["count"])
 
     def test_errors(self):
         write(self.spool, small_report())
