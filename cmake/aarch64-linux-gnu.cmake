@@ -18,7 +18,7 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} ${sysroot})
 set(CMAKE_C_FLAGS_INIT "-isystem ${sysroot}/usr/include -isystem ${sysroot}/usr/include/aarch64-linux-gnu")
 foreach(kind EXE SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT
-    "-L${libraries} -Wl,-rpath-link,${libraries}:${sysroot}/lib/aarch64-linux-gnu")
+    "-L${libraries} -L${sysroot}/lib/aarch64-linux-gnu -Wl,-rpath-link,${libraries}:${sysroot}/lib/aarch64-linux-gnu")
 endforeach()
 # Without qemu's own -L, which would lead absolute paths of a test to below the C library's folder: what runs in the build is
 # linked with the loader and the folders of libraries that are its own here.
