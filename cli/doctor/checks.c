@@ -8,6 +8,7 @@
 
 #include "cli/base/sanitize.h"
 #include "cli/base/terminal.h"
+#include "cli/reader/report_load.h"
 
 #define INDENT 16
 #define TEXT_BYTES 4096
@@ -67,25 +68,20 @@ static void print_wrapped(const char *text, int columns) {
     fputc('\n', stdout);
 }
 
-static const char *text_of(const json_t *one, const char *name) {
-    const char *text = json_string_value(json_object_get(one, name));
-    return text != NULL ? text : "";
-}
-
 void checks_print(const struct checks *c, bool quiet) {
     bool colour = terminal_wants_colour(STDOUT_FILENO);
     int columns = isatty(STDOUT_FILENO) != 0 ? terminal_columns(STDOUT_FILENO) : 0;
     json_t *one;
     size_t i;
     json_array_foreach(c->all, i, one) {
-        const char *status = text_of(one, "status"), *fix = text_of(one, "fix");
+        const char *status = report_text(one, "status"), *fix = report_text(one, "fix");
         enum check_status s = status[0] == 'f' ? CHECK_FAIL : status[0] == 'w' ? CHECK_WARN : CHECK_OK;
         if (quiet && s != CHECK_FAIL) {
             continue;
         }
         const char *end = colour && s != CHECK_OK ? "\033[0m" : "";
-        printf("%s%-4s%s  %-8s  ", colour ? status_colours[s] : "", status, end, text_of(one, "check"));
-        print_wrapped(text_of(one, "detail"), columns);
+        printf("%s%-4s%s  %-8s  ", colour ? status_colours[s] : "", status, end, report_text(one, "check"));
+        print_wrapped(report_text(one, "detail"), columns);
         if (fix[0] != '\0') {
             printf("%s      %s%s\n", colour ? "\033[1m" : "", fix, colour ? "\033[0m" : "");
         }

@@ -12,15 +12,10 @@
 #include "cli/reader/report_file.h"
 #include "cli/reader/report_load.h"
 
-static const char *text_of(const json_t *report, const char *key) {
-    const char *text = json_string_value(json_object_get(report, key));
-    return text != NULL ? text : "";
-}
-
 /* A hang that goes on is written again by its process, without the names. */
 static bool has_ended(const json_t *report) {
     return json_is_true(json_object_get(report, "complete")) ||
-           strcmp(text_of(report, "kind"), "fatal-hang") == 0;
+           strcmp(report_text(report, "kind"), "fatal-hang") == 0;
 }
 
 static bool is_own_file(const char *path, const char *id, struct stat *st) {
@@ -40,7 +35,7 @@ static bool says_more(const char *path, const json_t *report) {
 
 void keep_names(const char *path, const json_t *report) {
     struct stat st;
-    const char *id = text_of(report, "id");
+    const char *id = report_text(report, "id");
     if (path != NULL && has_ended(report) && is_own_file(path, id, &st) && says_more(path, report))
         (void)report_file_replace(path, report, &st); /* else it has the names that it had */
 }

@@ -180,3 +180,8 @@ uid_t report_owner(const char *path) {
     struct stat st;
     return path != NULL && stat(path, &st) == 0 ? st.st_uid : geteuid();
 }
+
+const char *report_text(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}

@@ -20,4 +20,7 @@ bool report_is_gone(const char *path);
 /* Whose the report in this file is; it is the caller's where that cannot be told. */
 uid_t report_owner(const char *path);
 
+/* A text member; empty where there is none. */
+const char *report_text(const json_t *object, const char *key);
+
 #endif

@@ -20,30 +20,26 @@
 
 #define END_MIN 6
 
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
-
 static const char *kind_of(const char *typed) {
     return typed != NULL && strcmp(typed, "fatal") == 0 ? "fatal-hang" : typed;
 }
 
 /* Before the report's names are looked up. */
 static bool passes(const json_t *report, const struct summary_options *o, const char *since) {
-    const char *kind = text_of(report, "kind");
+    const char *kind = report_text(report, "kind");
     bool session = strcmp(kind, "session") == 0;
     if (o->kind != NULL ? strcmp(kind, kind_of(o->kind)) != 0 : session && !o->sessions) {
         return false;
     }
-    if (o->app != NULL && strcmp(text_of(json_object_get(report, "app"), "name"), o->app) != 0) {
+    if (o->app != NULL && strcmp(report_text(json_object_get(report, "app"), "name"), o->app) != 0) {
         return false;
     }
     if (o->cause != NULL && !session &&
-        strcmp(text_of(json_object_get(report, "cause"), "kind"), o->cause) != 0) {
+        strcmp(report_text(json_object_get(report, "cause"), "kind"), o->cause) != 0) {
         return false;
     }
-    return since[0] == '\0' || (session && o->sessions) || strcmp(text_of(report, "started_at"), since) >= 0;
+    return since[0] == '\0' || (session && o->sessions) ||
+           strcmp(report_text(report, "started_at"), since) >= 0;
 }
 
 static json_t *own_of(const json_t *frame) {
@@ -118,7 +114,7 @@ static void read_file(const char *path, const struct summary_options *o, const c
         }
         return;
     }
-    json_object_set_new(out->apps, text_of(json_object_get(report, "app"), "name"), json_true());
+    json_object_set_new(out->apps, report_text(json_object_get(report, "app"), "name"), json_true());
     if (passes(report, o, since)) {
         if (symbolizer != NULL) {
             report_symbolicate(report, symbolizer, report_owner(path), REPORT_HOT, NULL);

@@ -20,11 +20,6 @@
 #define END "\033[0m"
 #define LABEL_INDENT 7
 
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
-
 json_t *report_lines_name(struct reporter *r, json_t *report, const char *path) {
     json_t *notes = NULL;
     bool json = r->options->json || r->options->json_fd >= 0;
@@ -105,11 +100,11 @@ char *report_lines_ended(struct reporter *r, const json_t *report, const json_t 
     } else {
         put_whole(r, out, report, notes);
     }
-    if (!r->names && strcmp(text_of(report, "kind"), "session") != 0) {
+    if (!r->names && strcmp(report_text(report, "kind"), "session") != 0) {
         fprintf(out, "hangdog: names missing: %s", r->why);
         if (!r->options->not_kept) {
             fputs("; later: ", out);
-            put_command(r, out, "show", render_short_id(text_of(report, "id")));
+            put_command(r, out, "show", render_short_id(report_text(report, "id")));
         }
         fputc('\n', out);
     }
@@ -139,7 +134,7 @@ static void put_age(const struct reporter *r, FILE *out, const json_t *report, u
         render_duration(age, (int64_t)(seconds * HD_NS_PER_S));
     }
     fprintf(out, "%shangdog: ", r->colour ? MESSAGE_WARNING : "");
-    sanitize_print(out, text_of(app, "name"));
+    sanitize_print(out, report_text(app, "name"));
     fprintf(out, "[%" PRId64 "] frozen for %s, still going%s",
             (int64_t)json_integer_value(json_object_get(app, "pid")), age,
             function != NULL && function[0] != '\0' ? ": " : "");

@@ -31,11 +31,6 @@ static const uint64_t steps_ns[] = {5 * HD_NS_PER_S, 30 * HD_NS_PER_S, 300 * HD_
 #define STEPS (sizeof steps_ns / sizeof steps_ns[0])
 #define HOUR_NS (3600 * HD_NS_PER_S)
 
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
-
 static void path_of(const struct reporter *r, const char *id, char path[4096]) {
     snprintf(path, 4096, "%s/%s.json", spool_folder(r->options->decided->spool), id);
 }
@@ -50,7 +45,7 @@ static json_t *load(const struct reporter *r, const char *id) {
 }
 
 static bool is_of_this_run(const struct reporter *r, const json_t *report) {
-    const char *session = text_of(json_object_get(report, "app"), "session");
+    const char *session = report_text(json_object_get(report, "app"), "session");
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         char text[37];
         if (i == 0 || atomic_load(&r->records[i].owner) != 0) {
@@ -154,8 +149,8 @@ static void count_hang(struct reporter *r, const json_t *report, const char *fun
                        struct hang_row **row) {
     struct hang_seen hang = {
         .function = function,
-        .cause = text_of(json_object_get(report, "cause"), "kind"),
-        .id = text_of(report, "id"),
+        .cause = report_text(json_object_get(report, "cause"), "kind"),
+        .id = report_text(report, "id"),
         .duration_ns = (uint64_t)json_integer_value(json_object_get(report, "duration_ns")),
         .now_ns = now,
     };
@@ -167,7 +162,7 @@ static void print_ended(struct reporter *r, json_t *report, bool session) {
     char path[4096];
     size_t bytes = 0;
     struct hang_row *row = NULL;
-    path_of(r, text_of(report, "id"), path);
+    path_of(r, report_text(report, "id"), path);
     json_t *notes = report_lines_name(r, report, path);
     char *function = session ? strdup("") : report_lines_function(report);
     if (function != NULL && !session) {
@@ -203,7 +198,7 @@ static void on_ended(struct reporter *r, struct printed_report *p, json_t *repor
 }
 
 static void handle_report(struct reporter *r, json_t *report, const char *id) {
-    bool session = strcmp(text_of(report, "kind"), "session") == 0;
+    bool session = strcmp(report_text(report, "kind"), "session") == 0;
     if (!is_of_this_run(r, report) || (session && !r->options->json && r->options->json_fd < 0)) {
         return;
     }
@@ -215,7 +210,7 @@ static void handle_report(struct reporter *r, json_t *report, const char *id) {
         p->seen_ns = now;
     }
     if (json_is_true(json_object_get(report, "complete")) ||
-        strcmp(text_of(report, "kind"), "fatal-hang") == 0) {
+        strcmp(report_text(report, "kind"), "fatal-hang") == 0) {
         on_ended(r, p, report, session);
     } else {
         set_due(p, age_of(r, p, now), now);

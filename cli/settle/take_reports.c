@@ -21,13 +21,8 @@
 #define PATIENCE_NS (2 * HD_NS_PER_S)
 #define STACK_BYTES (2u * 1024 * 1024)
 
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
-
 static const char *session_of(const json_t *report) {
-    return text_of(json_object_get(report, "app"), "session");
+    return report_text(json_object_get(report, "app"), "session");
 }
 
 static bool is_of_this_run(const struct take_reports *t, const char *session) {
@@ -75,9 +70,9 @@ static bool may_be_written(struct take_reports *t, const char *path, const json_
 static void write_report(struct take_reports *t, const char *text, size_t bytes) {
     char path[sizeof t->decided->spool + 48];
     json_t *report = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
-    const char *id = text_of(report, "id");
-    if (strcmp(text_of(report, "format"), "hangdog-report/1") == 0 && is_id(id) &&
-        is_hang(text_of(report, "kind")) && is_of_this_run(t, session_of(report))) {
+    const char *id = report_text(report, "id");
+    if (strcmp(report_text(report, "format"), "hangdog-report/1") == 0 && is_id(id) &&
+        is_hang(report_text(report, "kind")) && is_of_this_run(t, session_of(report))) {
         snprintf(path, sizeof path, "%s/%s.json", spool_folder(t->decided->spool), id);
         if (may_be_written(t, path, report)) {
             int rc = report_file_replace(path, report, NULL);
