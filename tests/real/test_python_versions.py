@@ -18,7 +18,7 @@ from support_run import (HANGDOG, PATIENCE, SANITIZER, SOURCE, Program, RealCase
 
 SCRIPT = os.path.join(SOURCE, "tests/real/support_python_versions.py")
 COLUMNS = {"child": "child", "read": "I/O", "computes": "computing", "extension": "C code", "lock": "lock"}
-AT_ONCE = 3  # each needs a CPU for 2 of its 7 seconds
+AT_ONCE = 4  # each needs a CPU for one of its seven seconds
 KINDS = [*COLUMNS, "method", "generator", "coroutine", "tall"]
 PLACES = ["/usr/bin/python3", "build/python/*/bin/python3.?*", "~/.pyenv/versions/3.*/bin/python3"]
 ASK = "import sys; print(*sys.version_info[:3], getattr(sys, '_is_gil_enabled', lambda: True)())"

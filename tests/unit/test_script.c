@@ -129,7 +129,7 @@ static void put_description(void) {
                                          {40, 112}, {42, 128}, {43, 136}, {48, 208}, {80, 40}, {51, 8},
                                          {75, 16},  {76, 32},  {78, 32},  {79, 16}};
     const uint16_t(*words)[2] = minor == 13 ? of_313 : of_314;
-    memcpy(memory + (RUNTIME - BASE), "xdebugpy", 8);
+    put64(RUNTIME, UINT64_C(0x7970677562656478)); /* "xdebugpy" */
     put64(RUNTIME + 8, UINT64_C(0x03000000) | minor << 16 | 0x01f0);
     for (size_t i = 0; i < sizeof of_313 / sizeof of_313[0]; i++) {
         put64(RUNTIME + 8 * words[i][0], words[i][1]);
