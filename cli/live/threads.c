@@ -113,13 +113,19 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
               &walk);
     struct hd_probe *evidence = &t->wait[record - t->record].evidence;
     hd_probe_read(&r->probe, record->tid, c, r->frames, walk.count, 0, evidence);
-    record->waits_for_tid = evidence->lock_owner_tid != 0 ? evidence->lock_owner_tid : evidence->joined_tid;
     const struct hd_script_stack stack = {.tid = own_number(t, record->tid),
                                           .cut_at = walk.cut != 0 ? FRAMES_PER_THREAD / 2 : 0,
                                           .bytes = c->stack,
                                           .address = c->stack_addr,
                                           .size = c->stack_bytes};
     uint32_t count = hd_scripts_expand(t->scripts, r->frames, walk.count, MIXED_PER_THREAD, &stack);
+    int owner;
+    if (evidence->lock_address != 0 && hd_scripts_is_gil(t->scripts, evidence->lock_address, &owner)) {
+        evidence->gil = true;
+        evidence->lock_owner_tid =
+            owner == 0 || t->process->own_pid == t->process->pid ? owner : thread_called(t, owner);
+    }
+    record->waits_for_tid = evidence->lock_owner_tid != 0 ? evidence->lock_owner_tid : evidence->joined_tid;
     int rc = grow((void **)&t->frame, &t->frames_room, t->frames + count, sizeof *t->frame);
     if (rc != 0) {
         return rc;

@@ -94,7 +94,7 @@ static void say_lock(FILE *out, const json_t *report, const struct live_threads 
         fputs("waits for the end of thread ", out);
         say_owner(out, report, e->joined_tid, true);
     } else if (e->lock_owner_tid != 0) {
-        fputs("waits for a mutex held by thread ", out);
+        fputs(e->gil ? "waits for Python's GIL held by thread " : "waits for a mutex held by thread ", out);
         say_owner(out, report, e->lock_owner_tid, true);
     } else {
         fprintf(out, word != NULL ? "waits for %s" : "waits in futex", word);

@@ -25,7 +25,7 @@ struct summary_options {
 /* The kinds and causes of docs/report.schema.json, "a|b|c"; the first list has `fatal` for fatal-hang too. */
 #define SUMMARY_KINDS \
     "hang|launch|background-hang|too-many-threads|cpu|frame-drop|fatal-hang|crash|live|session|fatal"
-#define SUMMARY_CAUSES "cpu|lock|disk|network|sleep|child|page-fault|starved|ui|unknown"
+#define SUMMARY_CAUSES "cpu|lock|disk|network|sleep|child|page-fault|starved|ui|gil|gc|unknown"
 
 struct summaries {
     /* By time, the newest last. Members: id file kind started_at duration_ns cause function place app pid own

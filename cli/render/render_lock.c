@@ -72,8 +72,8 @@ char *render_lock(const struct page *p) {
     size_t bytes, after = 0;
     bool two = json_array_size(ring) == 2;
     size_t before = detail != NULL && owner != 0 ? before_owner(detail, owner, &after) : 0;
-    if (kind == NULL || strcmp(kind, "lock") != 0 || owner == 0 || thread == NULL || before == 0 ||
-        (json_array_size(ring) != 0 && !two))
+    if (kind == NULL || (strcmp(kind, "lock") != 0 && strcmp(kind, "gil") != 0) || owner == 0 ||
+        thread == NULL || before == 0 || (json_array_size(ring) != 0 && !two))
         return NULL;
     FILE *out = open_memstream(&text, &bytes);
     if (out == NULL)

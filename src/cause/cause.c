@@ -22,6 +22,8 @@ static const char names[HD_CAUSE_KINDS][16] = {
     [HD_CAUSE_PAGE_FAULT] = "page-fault",
     [HD_CAUSE_STARVED] = "starved",
     [HD_CAUSE_UI] = "ui",
+    [HD_CAUSE_GIL] = "gil",
+    [HD_CAUSE_GC] = "gc",
     [HD_CAUSE_UNKNOWN] = "unknown",
 };
 
@@ -107,7 +109,7 @@ static enum hd_cause_kind of_call(const struct hd_probe *e) {
     case HD_WAIT_CHILD:
         return HD_CAUSE_CHILD;
     case HD_WAIT_LOCK:
-        return HD_CAUSE_LOCK;
+        return e->gil ? HD_CAUSE_GIL : HD_CAUSE_LOCK;
     case HD_WAIT_MEMORY:
         if (e->vforked)
             return HD_CAUSE_CHILD;
@@ -222,6 +224,7 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     s->total_ns += e->for_ns;
     add_time(s, HD_CAUSE_STARVED, delay_ns, e);
     add_time(s, HD_CAUSE_CPU, cpu_ns, e);
+    s->gc_ns += e->collects ? cpu_ns : 0;
 
     /* The kernel adds to its figures when it switches, not while a thread runs or waits to run: what exceeds
      * this sample belongs to an earlier one, whose rest was taken for running. */
@@ -238,6 +241,7 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     case HD_RUN_RUNNING:
     case HD_RUN_RUNNABLE:
         add_time(s, HD_CAUSE_CPU, rest_ns, e);
+        s->gc_ns += e->collects ? rest_ns : 0;
         s->assumed_ns += rest_ns;
         break;
     case HD_RUN_BLOCKED:
@@ -279,6 +283,13 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
         hd_cause_say(&t, s, HD_CAUSE_KINDS);
         return;
     }
+    if (kind == HD_CAUSE_CPU && s->gc_ns > s->ns[kind] / 2) {
+        kind = HD_CAUSE_GC;
+        out->kind = HD_CAUSE_GC;
+        out->share = (double)least(s->gc_ns, s->ns[HD_CAUSE_CPU]) / (double)s->total_ns;
+        hd_cause_say(&t, s, kind);
+        return;
+    }
     const struct hd_probe *e = &s->best[kind].evidence;
     out->share = (double)s->ns[kind] / (double)s->total_ns;
     if (kind != HD_CAUSE_CPU && kind != HD_CAUSE_STARVED) {
@@ -288,7 +299,7 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     }
     if (kind == HD_CAUSE_CHILD)
         out->child_pid = e->child_pid;
-    if (kind == HD_CAUSE_LOCK) {
+    if (kind == HD_CAUSE_LOCK || kind == HD_CAUSE_GIL) {
         out->lock_address = e->lock_address;
         out->lock_owner_tid = e->lock_owner_tid;
     }

@@ -17,6 +17,8 @@ enum hd_cause_kind {
     HD_CAUSE_PAGE_FAULT,
     HD_CAUSE_STARVED,
     HD_CAUSE_UI,
+    HD_CAUSE_GIL, /* Python's global lock */
+    HD_CAUSE_GC,  /* a part of HD_CAUSE_CPU */
     HD_CAUSE_UNKNOWN,
     HD_CAUSE_KINDS,
 };
@@ -42,6 +44,7 @@ struct hd_cause_sums {
     uint64_t ns[HD_CAUSE_KINDS];
     uint64_t total_ns, delay_ns;
     struct hd_probe call; /* the last one of a blocked thread; its for_ns 0: none yet */
+    uint64_t gc_ns;       /* of ns[HD_CAUSE_CPU], as sampled */
     uint64_t assumed_ns;  /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
         uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */

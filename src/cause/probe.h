@@ -43,6 +43,8 @@ struct hd_probe {
     uint64_t lock_address;  /* futex */
     int32_t lock_owner_tid; /* 0: none is claimed */
     int32_t joined_tid;     /* the thread whose end it waits for; 0 */
+    bool gil;               /* the lock is Python's global one */
+    bool collects;          /* the thread runs Python's garbage collector */
     bool mutex;             /* it waits for what may be one, which tells its owner */
     bool owned;             /* and has told one that lived: it is one */
     bool several;           /* of summed ones: others owned it, or were the child, too */

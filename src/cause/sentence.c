@@ -61,10 +61,12 @@ static void say_lock(struct hd_text *t, const struct hd_probe *e, bool several) 
         hd_text_str(t, several ? "waited for several threads to end, one thread " : "waited for thread ");
         hd_text_i64(t, e->joined_tid);
         hd_text_str(t, several ? "" : " to end");
+    } else if (e->gil && e->lock_owner_tid == 0) {
+        hd_text_str(t, "waited for Python's GIL");
     } else if (e->lock_owner_tid == 0) {
         hd_text_str(t, "waited for a condition or lock, owner unknown");
     } else {
-        hd_text_str(t, "waited for a mutex held by ");
+        hd_text_str(t, e->gil ? "waited for Python's GIL held by " : "waited for a mutex held by ");
         hd_text_str(t, e->several ? "several threads, longest by thread " : "thread ");
         hd_text_i64(t, e->lock_owner_tid);
     }
@@ -170,7 +172,8 @@ static void say_wait(struct hd_text *t, const struct hd_cause_sums *s, enum hd_c
 
 /* " (75% of the time)" */
 static void say_share(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
-    uint64_t ns = s->ns[kind] < s->total_ns ? s->ns[kind] : s->total_ns;
+    uint64_t ns = kind == HD_CAUSE_GC ? s->gc_ns : s->ns[kind];
+    ns = ns < s->total_ns ? ns : s->total_ns;
     uint64_t percent = s->total_ns != 0 ? (ns * 100 + s->total_ns / 2) / s->total_ns : 100;
     if (kind == HD_CAUSE_CPU || kind == HD_CAUSE_STARVED) {
         hd_text_str(t, " for ");
@@ -197,6 +200,10 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
     case HD_CAUSE_STARVED:
         hd_text_str(t, "no CPU was free");
         break;
+    case HD_CAUSE_GC:
+        hd_text_str(t, "ran Python's garbage collector");
+        break;
+    case HD_CAUSE_GIL:
     case HD_CAUSE_LOCK:
         say_lock(t, e, several);
         break;

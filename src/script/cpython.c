@@ -36,6 +36,9 @@ static bool read_bytes(const struct hd_scripts *s, const struct native *n, uint6
 
 /* The C frame that has `address`; -1: none that is known. */
 static int32_t native_at(const struct native *n, uint64_t address) {
+    if (n->copy->size == 0) { /* without a stack there is one for all */
+        return 0;
+    }
     uint64_t offset = address - n->copy->address;
     for (uint32_t i = 0; address >= n->copy->address && i + 1 < n->count && n->frames[i].at <= offset; i++) {
         if (offset < n->frames[i + 1].at && i + 1 != n->copy->cut_at) {

@@ -14,6 +14,11 @@ void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint
 /* The first PY_THREAD_BYTES of the interpreter's record of a thread. False: it has none. */
 bool hd_cpython_thread(struct hd_scripts *s, int tid, uint8_t *bytes);
 
+/* The number of the thread that this record is of; 0: not known. */
+int hd_cpython_tid(const struct hd_scripts *s, uint64_t thread);
+/* The word at an address that is one of the interpreter's; 0: none. */
+uint64_t hd_cpython_word(const struct hd_scripts *s, uint64_t address);
+
 /* The function of a code object and the line of its code unit `unit`, which is -1 in a frame that was just
  * made. `script` 0: there is no room for the function. False: it is garbage. */
 bool hd_cpython_place(struct hd_scripts *s, uint64_t code, int64_t unit, struct hd_script_place *out);

@@ -17,23 +17,71 @@
 #define FRAME_BYTES_310 360u
 
 #define COOKIE UINT64_C(0x7970677562656478) /* "xdebugpy" */
-#define WORDS 81u                           /* of _Py_DebugOffsets, as far as they matter */
+#define WORDS 83u                           /* of _Py_DebugOffsets, as far as they matter */
 
 enum { COOKIE_WORD = 0, VERSION_WORD = 1, FREE_THREADED_WORD = 2 };
 
 static const struct hd_cpython_layout layouts[] = {
-    /* 3.8 and 3.9 */
-    {32,        0,     8, 8, 24, 176, 0, 32, 24, 104, 0, 40, 104, 112, 120, 0, 48, PY_FRAME_OBJECTS,
-     PY_LNOTAB, false, 0},
-    /* 3.10 */
-    {32,    0, 8, 8, 24, 176, 0, 32, 24, 96, 0, 40, 104, 112, 120, 0, 48, PY_FRAME_OBJECTS, PY_LINE_RANGES,
-     false, 0},
-    /* 3.11 */
-    {40, 0,   16,  8,   56,  152, 160,           32,           48,   56, 69,
-     72, 112, 128, 136, 184, 48,  PY_ENTRY_FLAG, PY_LOCATIONS, true, 8},
-    /* 3.12 */
-    {40,           0,    72, 8, 56, 136, 144, 0, 8, 56, 70, 68, 112, 128, 136, 192, 40, PY_ENTRY_FRAME,
-     PY_LOCATIONS, true, 0},
+    {32,        0,    8,     8,   24,  176, 0,
+     32,        24,   104,   0,   40,  104, 112,
+     120,       0,    1152,  344, 200, 48,  PY_FRAME_OBJECTS,
+     PY_LNOTAB, true, false, 0}, /* 3.8 */
+    {32,        0,     8,     8,   24,  176, 0,
+     32,        24,    104,   0,   40,  104, 112,
+     120,       0,     352,   616, 200, 48,  PY_FRAME_OBJECTS,
+     PY_LNOTAB, false, false, 0}, /* 3.9 */
+    {32,
+     0,
+     8,
+     8,
+     24,
+     176,
+     0,
+     32,
+     24,
+     96,
+     0,
+     40,
+     104,
+     112,
+     120,
+     0,
+     352,
+     616,
+     200,
+     48,
+     PY_FRAME_OBJECTS,
+     PY_LINE_RANGES,
+     false,
+     false,
+     0}, /* 3.10 */
+    {40,  0,   16,  8,   56,  152, 160,           32,           48,    56,   69, 72, 112, 128,
+     136, 184, 360, 648, 200, 48,  PY_ENTRY_FLAG, PY_LOCATIONS, false, true, 8}, /* 3.11 */
+    {40,
+     0,
+     72,
+     8,
+     56,
+     136,
+     144,
+     0,
+     8,
+     56,
+     70,
+     68,
+     112,
+     128,
+     136,
+     192,
+     384,
+     112,
+     200,
+     40,
+     PY_ENTRY_FRAME,
+     PY_LOCATIONS,
+     false,
+     true,
+     0}, /* 3.12 */
 };
 
 #define MEMBERS (offsetof(struct hd_cpython_layout, frames) / sizeof(uint16_t))
@@ -41,8 +89,10 @@ static const struct hd_cpython_layout layouts[] = {
 /* The words of _Py_DebugOffsets for each member of the layout; behind them those that have to be as in the
  * enum: a type's offset, bytes' size and data, str's state and length. */
 static const uint8_t described[][MEMBERS + 5] = {
-    {5, 8, 9, 21, 23, 24, 25, 30, 29, 31, 33, 39, 35, 37, 38, 43, 70, 45, 65, 66, 68, 69}, /* 3.13 */
-    {5, 8, 9, 24, 26, 27, 28, 33, 32, 34, 36, 44, 40, 42, 43, 48, 80, 51, 75, 76, 78, 79}, /* 3.14 */
+    {5,  8,  9,  21, 23, 24, 25, 30, 29, 31, 33, 39, 35,
+     37, 38, 43, 14, 10, 72, 70, 45, 65, 66, 68, 69}, /* 3.13 */
+    {5,  8,  9,  24, 26, 27, 28, 33, 32, 34, 36, 44, 40,
+     42, 43, 48, 15, 11, 82, 80, 51, 75, 76, 78, 79}, /* 3.14 */
 };
 static const uint8_t constants[] = {PY_TYPE, PY_VAR_SIZE, PY_BYTES_DATA, PY_STR_STATE, PY_STR_LENGTH};
 
@@ -84,7 +134,7 @@ static bool read_described(const struct hd_modules *modules, uint64_t runtime, u
     return is_sane(out);
 }
 
-/* 3.8 to 3.10 export no number: a function that 3.8 brought, and the size of a frame. */
+/* 3.8 to 3.10 export no number: functions that 3.8 and 3.9 brought, and the size of a frame. */
 static bool read_old(struct hd_modules *modules, uint32_t module, struct hd_cpython_layout *out) {
     uint64_t frame_type = hd_module_symbol(modules, module, "PyFrame_Type"), bytes = 0;
     if (frame_type == 0 || hd_module_symbol(modules, module, "PyConfig_InitPythonConfig") == 0 ||
@@ -92,7 +142,8 @@ static bool read_old(struct hd_modules *modules, uint32_t module, struct hd_cpyt
         (bytes != FRAME_BYTES_38 && bytes != FRAME_BYTES_310)) {
         return false;
     }
-    *out = layouts[bytes == FRAME_BYTES_310];
+    bool since_39 = hd_module_symbol(modules, module, "PyFrame_GetBack") != 0;
+    *out = layouts[bytes == FRAME_BYTES_310 ? 2 : since_39];
     return true;
 }
 
@@ -109,7 +160,7 @@ bool hd_cpython_layout_read(struct hd_modules *modules, uint32_t module, struct 
         return false;
     }
     if (minor < 13) {
-        *out = layouts[minor - 9];
+        *out = layouts[minor - 8];
         return true;
     }
     uint64_t runtime = hd_module_symbol(modules, module, "_PyRuntime");

@@ -22,6 +22,10 @@ enum {
     PY_FRAME_BYTES = 112,  /* the fields of any frame are within these */
     PY_CODE_BYTES = 256,   /* and of code */
     PY_THREAD_BYTES = 256, /* and of a thread state */
+    PY_GIL_HOLDER = 8,     /* _gil_runtime_state: the last one that had it */
+    PY_GIL_LOCKED = 16,    /* an int */
+    PY_GIL_WAITS = 32,     /* its conditions and mutexes, to PY_GIL_BYTES */
+    PY_GIL_BYTES = 208,
 };
 
 /* _PyCFrame: a record in the C frame of each call of the interpreter, 3.11 and 3.12. */
@@ -41,10 +45,13 @@ struct hd_cpython_layout {
     uint16_t next_thread, thread_frame, thread_self, thread_tid; /* PyThreadState; 3.8 to 3.10 know no tid */
     uint16_t frame_code, frame_back, frame_at, frame_owner;
     uint16_t code_first_line, code_file, code_name, code_lines,
-        code_units;        /* units 0: in an object of their own */
-    uint16_t str_data;     /* of an ASCII string */
-    uint8_t frames, lines; /* enums of above */
-    bool cframe;           /* thread_frame leads to a _PyCFrame */
+        code_units;             /* units 0: in an object of their own */
+    uint16_t gil;               /* of _PyRuntime up to 3.11, then a pointer in PyInterpreterState */
+    uint16_t gc, gc_collecting; /* PyInterpreterState, in 3.8 _PyRuntime; and its flag */
+    uint16_t str_data;          /* of an ASCII string */
+    uint8_t frames, lines;      /* enums of above */
+    bool gc_of_runtime;         /* 3.8 */
+    bool cframe;                /* thread_frame leads to a _PyCFrame */
     uint8_t cframe_current;
 };
 

@@ -34,7 +34,7 @@ static bool is_thread(const struct hd_scripts *s, const uint8_t *bytes, int tid,
     return false;
 }
 
-static uint64_t word_at(const struct hd_scripts *s, uint64_t address) {
+uint64_t hd_cpython_word(const struct hd_scripts *s, uint64_t address) {
     uint64_t word = 0;
     return address % 8 == 0 && hd_script_read(s, address, &word, sizeof word) ? word : 0;
 }
@@ -42,9 +42,9 @@ static uint64_t word_at(const struct hd_scripts *s, uint64_t address) {
 static bool find(const struct hd_scripts *s, int tid, bool ask_libc, uint64_t *thread, uint8_t *bytes) {
     const struct hd_cpython_layout *l = &s->py.layout;
     unsigned left = THREADS_MAX;
-    uint64_t interpreter = word_at(s, s->py.runtime + l->interpreters);
+    uint64_t interpreter = hd_cpython_word(s, s->py.runtime + l->interpreters);
     for (unsigned i = 0; i < INTERPRETERS_MAX && interpreter != 0; i++) {
-        uint64_t at = word_at(s, interpreter + l->threads);
+        uint64_t at = hd_cpython_word(s, interpreter + l->threads);
         for (; at != 0 && left > 0; left--) {
             if (!hd_script_read(s, at, bytes, PY_THREAD_BYTES)) {
                 break;
@@ -55,7 +55,7 @@ static bool find(const struct hd_scripts *s, int tid, bool ask_libc, uint64_t *t
             }
             at = hd_script_u64(bytes + l->next_thread);
         }
-        interpreter = word_at(s, interpreter + l->next_interpreter);
+        interpreter = hd_cpython_word(s, interpreter + l->next_interpreter);
     }
     return false;
 }
@@ -75,4 +75,18 @@ bool hd_cpython_thread(struct hd_scripts *s, int tid, uint8_t *bytes) {
     }
     py->tid = 0;
     return false;
+}
+
+int hd_cpython_tid(const struct hd_scripts *s, uint64_t thread) {
+    const struct hd_cpython_layout *l = &s->py.layout;
+    uint8_t bytes[PY_THREAD_BYTES];
+    int32_t tid = 0;
+    if (thread == 0 || !hd_script_read(s, thread, bytes, sizeof bytes)) {
+        return 0;
+    }
+    if (l->thread_tid != 0) {
+        uint64_t number = hd_script_u64(bytes + l->thread_tid);
+        return number <= INT32_MAX ? (int)number : 0;
+    }
+    return hd_script_read(s, hd_script_u64(bytes + l->thread_self) + libc_tid[0], &tid, sizeof tid) ? tid : 0;
 }

@@ -51,6 +51,16 @@ static void find_v8(struct hd_scripts *s, uint32_t index) {
     }
 }
 
+uint32_t hd_scripts_running(struct hd_scripts *s, int tid, struct hd_frame *frames, uint32_t max) {
+    const struct hd_script_stack none = {.tid = tid};
+    if (s->py.eval == 0) {
+        return 0;
+    }
+    frames[0] = (struct hd_frame){.pc = s->py.eval + 1, .start = s->py.eval, .trust = HD_TRUST_SCAN};
+    uint32_t count = hd_scripts_expand(s, frames, 1, max, &none);
+    return count > 1 ? count : 0;
+}
+
 uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t max,
                            const struct hd_script_stack *stack) {
     if (s->resets != s->modules->resets) {

@@ -91,6 +91,16 @@ struct hd_script_stack {
 uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t max,
                            const struct hd_script_stack *stack);
 
+/* The Python functions that a thread runs now, before one frame of the interpreter, without its stack: into
+ * `frames`, at least two. Their number; 0: it runs none. */
+uint32_t hd_scripts_running(struct hd_scripts *s, int tid, struct hd_frame *frames, uint32_t max);
+
+/* Whether a futex at this address belongs to Python's global lock; `owner`: the thread that has the lock, by
+ * its process's number, 0: not known. */
+bool hd_scripts_is_gil(const struct hd_scripts *s, uint64_t futex, int *owner);
+/* Whether this thread runs Python's garbage collector now. */
+bool hd_scripts_collects(const struct hd_scripts *s, int tid);
+
 /* Of a frame with `script` != 0. */
 static inline const char *hd_script_name(const struct hd_scripts *s, const struct hd_frame *f) {
     return s->string + s->script[f->script - 1].name;

@@ -91,6 +91,22 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
     k->others.frames_used += walk.count;
 }
 
+/* Python's functions need no stack: a thread that runs in the interpreter has these. */
+static void keep_running(struct hd_worker *k, struct hd_thread_record *r) {
+    uint32_t room = HD_THREAD_FRAMES_MAX - k->others.frames_used;
+    uint32_t max = room < FRAMES_PER_THREAD ? room : FRAMES_PER_THREAD;
+    uint32_t count = max < 2 ? 0 : hd_scripts_running(&k->scripts, r->tid, k->frames, max);
+    if (count == 0) {
+        return;
+    }
+    memcpy(&k->others.frames[k->others.frames_used], k->frames, count * sizeof k->frames[0]);
+    r->first = k->others.frames_used;
+    r->count = count;
+    r->error = 0;
+    r->stop = HD_STOP_UNREADABLE;
+    k->others.frames_used += count;
+}
+
 /* ---- without a stack ------------------------------------------------------------------------ */
 
 #define READ_NS (100 * HD_NS_PER_US) /* longer than it takes to read two clocks, one after the other */
@@ -186,7 +202,9 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
     wait_until(begin_ns + RETRY_NS);
     for (uint32_t i = 0; i < k->others.count; i++) {
         if (k->others.thread[i].state == HD_RUN_RUNNING && hd_os_now_ns() - begin_ns < RETRY_NS + BUDGET_NS) {
-            try_thread(k, &k->others.thread[i], &k->others.seen[i]);
+            if (!try_thread(k, &k->others.thread[i], &k->others.seen[i])) {
+                keep_running(k, &k->others.thread[i]);
+            }
         }
     }
 }

@@ -73,17 +73,27 @@ static uint32_t place_stack(struct hd_worker *k, struct hd_turn *h, const struct
     return count;
 }
 
+/* Both change while the stack stays the same. */
+static void see_python(const struct hd_worker *k, int tid, struct hd_probe *e) {
+    int owner;
+    e->gil = e->lock_address != 0 && hd_scripts_is_gil(&k->scripts, e->lock_address, &owner);
+    e->lock_owner_tid = e->gil ? owner : e->lock_owner_tid;
+    e->collects = hd_scripts_collects(&k->scripts, tid);
+}
+
 static void see_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
                       struct hd_last_sample *now) {
     uint32_t count = place_stack(k, h, c, now);
     now->served = false;
     hd_probe_read(&k->probe, h->tid, c, k->frames, count, h->start_ns, &now->evidence);
+    see_python(k, h->tid, &now->evidence);
 }
 
 /* The same stack again: what may have changed nevertheless. */
 static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
                       struct hd_last_sample *now) {
     hd_tree_again(&h->tree, now->leaf, c->at_ns);
+    see_python(k, h->tid, &now->evidence);
     if (now->evidence.mutex) { /* whose owner may be another one by now */
         now->evidence.lock_owner_tid = hd_mutex_owner_now(&k->probe, c, now->evidence.owned);
         now->evidence.owned |= now->evidence.lock_owner_tid != 0;

@@ -5,6 +5,7 @@
 # an argument it hangs once, in a child, and a second thread waits for a lock.
 
 import asyncio
+import gc
 import json
 import os
 import subprocess
@@ -14,6 +15,8 @@ import time
 import zlib
 
 SECONDS = 0.4
+ROUNDS = 60000000
+HEAP = [[i] for i in range(200000)]
 NOISE = os.urandom(1 << 20)
 
 
@@ -52,6 +55,23 @@ def in_an_extension(rounds):
 
 def for_a_lock(taken):
     taken.acquire(timeout=say("lock", SECONDS))
+
+
+def for_the_interpreter():
+    """Another thread has the GIL for all of one call of C code."""
+    def sums():
+        go.wait()
+        sum(range(ROUNDS))
+    go = threading.Event()
+    threading.Thread(target=sums).start()
+    go.set()
+    time.sleep(say("gil", 0.05))
+
+
+def collects():
+    until = say("collects", time.monotonic() + SECONDS)
+    while time.monotonic() < until:
+        gc.collect()
 
 
 class Shop:
@@ -104,7 +124,8 @@ async def main():
     for _ in range(7):
         await asyncio.sleep(0.1)
     for hang in (in_a_child, in_a_read, computes, lambda: in_an_extension(rounds), lambda: for_a_lock(taken),
-                 lambda: Shop("a").price, lambda: list(Shop.numbers()), tall):  # pylint: disable=undefined-variable # noqa
+                 lambda: Shop("a").price, lambda: list(Shop.numbers()), for_the_interpreter, collects,
+                 tall):  # pylint: disable=undefined-variable # noqa
         hang()
         await asyncio.sleep(0.1)
     await grüße()

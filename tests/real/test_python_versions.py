@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import time
+import typing
 import unittest
 
 from support_run import (HANGDOG, PATIENCE, SANITIZER, SOURCE, Program, RealCase, Together, environment, main,
@@ -19,7 +20,7 @@ from support_run import (HANGDOG, PATIENCE, SANITIZER, SOURCE, Program, RealCase
 SCRIPT = os.path.join(SOURCE, "tests/real/support_python_versions.py")
 COLUMNS = {"child": "child", "read": "I/O", "computes": "computing", "extension": "C code", "lock": "lock"}
 AT_ONCE = 4  # each needs a CPU for one of its seven seconds
-KINDS = [*COLUMNS, "method", "generator", "coroutine", "tall"]
+KINDS = [*COLUMNS, "method", "generator", "coroutine", "tall", "gil", "collects"]
 PLACES = ["/usr/bin/python3", "build/python/*/bin/python3.?*", "~/.pyenv/versions/3.*/bin/python3"]
 ASK = "import sys; print(*sys.version_info[:3], getattr(sys, '_is_gil_enabled', lambda: True)())"
 
@@ -92,6 +93,8 @@ class PythonVersions(RealCase):
         for program in cls.programs.values():
             program.close()
 
+    reports: typing.ClassVar = {}
+
     def python_frames(self, frames):
         return [(f["function"], f["file"], f.get("line")) for f in frames
                 if f.get("language") == "python" and f["file"].startswith(SCRIPT)]
@@ -105,7 +108,7 @@ class PythonVersions(RealCase):
         functions = lines = 0
         for want, have in zip(truth, told):
             # The loop that computes has two lines, below the one that gave its stack.
-            allowed = range(1, 3) if kind == "computes" and want == truth[0] else range(1)
+            allowed = range(1, 3) if kind in ("computes", "collects") and want == truth[0] else range(1)
             functions += want[:2] == have[:2]
             lines += have[2] is not None and have[2] - want[2] in allowed
             if want[:2] != have[:2] or have[2] is None or have[2] - want[2] not in allowed:
@@ -122,6 +125,7 @@ class PythonVersions(RealCase):
             for hang in hangs:
                 if begun <= hang["at"] < begun + report["duration_ns"] / 1e9:
                     told = self.python_frames(report["hot_stack"]["frames"])
+                    self.reports[program.pid, hang["kind"]] = report
                     found[hang["kind"]] = (self.truth(hang["frames"]), told)
         return found
 
@@ -154,6 +158,18 @@ class PythonVersions(RealCase):
                 told = self.python_frames(other["stack"]["frames"])
                 self.assertEqual(1, len(told), other)
                 self.assertIn("waits", told[0][0])
+
+    def test_the_lock_of_the_interpreter_and_its_collector_are_causes(self):
+        for version, program in self.programs.items():
+            with self.subTest(version):
+                self.kinds(program)
+                gil, collects = (self.reports[program.pid, kind] for kind in ("gil", "collects"))
+                if gil["cause"]["kind"] != "starved":
+                    self.assertEqual("gil", gil["cause"]["kind"], gil["cause"])
+                    self.assertRegex(program.errors, r"waited for Python's GIL held by thread \d+ \"[^\"]+\", which was in "
+                                                     r"(for_the_interpreter\.<locals>\.)?sums \(support_python_versions.py:\d+\)")
+                if collects["cause"]["kind"] != "starved":
+                    self.assertEqual("gc", collects["cause"]["kind"], collects["cause"])
 
     def test_no_hint_asks_for_an_option(self):
         for version, program in self.programs.items():

@@ -120,14 +120,14 @@ static struct hd_module put_python(void) {
 
 /* _Py_DebugOffsets: each word's index and value. */
 static void put_description(void) {
-    static const uint16_t of_313[][2] = {{5, 632},  {8, 80},   {9, 96},   {21, 8},   {23, 72}, {24, 152},
-                                         {25, 160}, {30, 0},   {29, 8},   {31, 56},  {33, 70}, {39, 68},
-                                         {35, 112}, {37, 128}, {38, 136}, {43, 200}, {70, 40}, {45, 8},
-                                         {65, 16},  {66, 32},  {68, 32},  {69, 16}};
-    static const uint16_t of_314[][2] = {{5, 656},  {8, 80},   {9, 96},   {24, 8},   {26, 72}, {27, 152},
-                                         {28, 160}, {33, 0},   {32, 8},   {34, 56},  {36, 74}, {44, 68},
-                                         {40, 112}, {42, 128}, {43, 136}, {48, 208}, {80, 40}, {51, 8},
-                                         {75, 16},  {76, 32},  {78, 32},  {79, 16}};
+    static const uint16_t of_313[][2] = {
+        {5, 632},  {8, 80},   {9, 96},  {21, 8},   {23, 72},  {24, 152}, {25, 160}, {30, 0},  {29, 8},
+        {31, 56},  {33, 70},  {39, 68}, {35, 112}, {37, 128}, {38, 136}, {43, 200}, {70, 40}, {14, 384},
+        {10, 112}, {72, 200}, {45, 8},  {65, 16},  {66, 32},  {68, 32},  {69, 16}};
+    static const uint16_t of_314[][2] = {
+        {5, 672},  {8, 80},   {9, 96},  {24, 8},   {26, 72},  {27, 152}, {28, 160}, {33, 0},  {32, 8},
+        {34, 56},  {36, 74},  {44, 68}, {40, 112}, {42, 128}, {43, 136}, {48, 208}, {80, 40}, {15, 384},
+        {11, 112}, {82, 200}, {51, 8},  {75, 16},  {76, 32},  {78, 32},  {79, 16}};
     const uint16_t(*words)[2] = minor == 13 ? of_313 : of_314;
     put64(RUNTIME, UINT64_C(0x7970677562656478)); /* "xdebugpy" */
     put64(RUNTIME + 8, UINT64_C(0x03000000) | minor << 16 | 0x01f0);
@@ -428,6 +428,35 @@ static void after_a_fork_libcs_number_counts(void **state) {
     assert_int_equal(expand(), 8);
 }
 
+/* The lock's record, and the collector's flag. */
+static void the_thread_that_has_pythons_lock_is_known(void **state) {
+    (void)state;
+    const bool pointer = layout.frames == PY_ENTRY_FRAME;
+    uint64_t gil = pointer ? BASE + 0x5000 : RUNTIME + layout.gil;
+    uint64_t gc = (layout.gc_of_runtime ? RUNTIME : INTERPRETER) + layout.gc + layout.gc_collecting;
+    int owner = 1;
+    expand();
+    if (pointer) {
+        put64(INTERPRETER + layout.gil, gil);
+    }
+    put64(gil + PY_GIL_HOLDER, THREAD(0));
+    put32(gil + PY_GIL_LOCKED, 1);
+    put32(gc, 0);
+    assert_true(hd_scripts_is_gil(&scripts, gil + PY_GIL_WAITS, &owner));
+    assert_int_equal(owner, TID);
+    assert_true(hd_scripts_is_gil(&scripts, gil + PY_GIL_BYTES - 4, &owner));
+    assert_false(hd_scripts_is_gil(&scripts, gil + PY_GIL_BYTES, &owner));
+    assert_false(hd_scripts_is_gil(&scripts, gil, &owner));
+    assert_false(hd_scripts_collects(&scripts, TID));
+    put32(gc, 1);
+    assert_true(hd_scripts_collects(&scripts, TID));
+    assert_false(hd_scripts_collects(&scripts, TID + 1)); /* another thread has the lock, and does */
+    put32(gil + PY_GIL_LOCKED, 0);
+    assert_false(hd_scripts_collects(&scripts, TID));
+    assert_true(hd_scripts_is_gil(&scripts, gil + PY_GIL_WAITS, &owner));
+    assert_int_equal(owner, 0);
+}
+
 static void what_is_no_code_or_no_string_names_nothing(void **state) {
     (void)state;
     const struct hd_cpython_layout *l = &layout;
@@ -543,14 +572,14 @@ static void a_description_that_is_no_good_is_not_believed(void **state) {
     }
     struct hd_cpython_layout other;
     unsigned refused = 0;
-    for (unsigned i = 0; i < 81; i++) {
+    for (unsigned i = 0; i < 83; i++) {
         uint64_t old;
         memcpy(&old, memory + (RUNTIME + 8 * i - BASE), sizeof old);
         put64(RUNTIME + 8 * i, UINT64_MAX);
         refused += !hd_cpython_layout_read(&modules, 0, &other);
         put64(RUNTIME + 8 * i, old);
     }
-    assert_int_equal(refused, 22 + 3);
+    assert_int_equal(refused, 25 + 3);
     put64(RUNTIME + 16, 1); /* free-threaded */
     assert_false(hd_cpython_layout_read(&modules, 0, &other));
 }
@@ -607,6 +636,7 @@ int main(void) {
         EACH_VERSION(functions_of_a_call_since_the_copy_are_left_out),
         EACH_VERSION(a_thread_is_found_among_others),
         EACH_VERSION(after_a_fork_libcs_number_counts),
+        EACH_VERSION(the_thread_that_has_pythons_lock_is_known),
         EACH_VERSION(what_is_no_code_or_no_string_names_nothing),
         EACH_VERSION(leaves_out_an_unknown_line),
         EACH_VERSION(a_full_table_leaves_functions_out_until_it_is_emptied),
