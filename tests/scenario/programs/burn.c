@@ -28,7 +28,7 @@ __attribute__((noinline)) static void compute(uint64_t until_ns) {
     static volatile uint64_t sum;
     while (now_ns() < until_ns) {
         for (unsigned i = 0; i < 1000; i++) {
-            sum += i;
+            sum = sum + i;
         }
     }
 }
