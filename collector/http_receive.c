@@ -51,7 +51,8 @@ enum MHD_Result http_receive_start(struct request *r) {
 
 /* False: it is too large, too slow, or there is no memory. Then the connection is closed. */
 static bool add_piece(struct request *r, const char *piece, size_t bytes) {
-    if (r->bytes + bytes > INGEST_BODY_MAX || now_ns() > r->deadline_ns) {
+    if (r->bytes + bytes > INGEST_BODY_MAX || now_ns() > r->deadline_ns ||
+        atomic_load(&r->http->body_bytes) > ALL_BODIES_MAX) {
         return false;
     }
     if (r->bytes + bytes > r->size) {
@@ -109,6 +110,7 @@ static enum MHD_Result parse(struct request *r) {
     r->parsed = true;
     drop_body(r);
     if (status != 0) {
+        keys_spend(h->keys, r->key, 1);
         return http_refuse(r->connection, status, status == 503 ? BUSY_SECONDS : 0, why);
     }
     keys_spend(h->keys, r->key, r->ingest.count + json_array_size(r->ingest.refused));

@@ -70,7 +70,7 @@ static bool make_first_keys(struct store *store, struct first_keys *first) {
 /* The two keys, in the commands that take them. */
 static void print_first_keys(const struct first_keys *first, const char *address) {
     printf("the page, with its key:   http://%s/#key=%s\n", address, first->read);
-    printf("to send reports:          hangdog upload --to http://%s --key %s\n", address, first->send);
+    printf("to send reports:          HANGDOG_KEY=%s hangdog upload --to http://%s\n", first->send, address);
     printf(
         "The keys are printed this once; the store has their hashes. One more: hangdog serve --new-key read\n");
 }
@@ -100,6 +100,9 @@ static int serve(const struct serve_options *o, struct store *store, const char 
     struct http *http = http_start(o->listen, store, writer, keys, &port, &why);
     if (http == NULL) {
         error_print(&why);
+        if (first.send[0] != '\0') {
+            print_first_keys(&first, o->listen); /* the store has them */
+        }
     } else {
         snprintf(address, sizeof address, "%.*s:%u", (int)(strrchr(o->listen, ':') - o->listen), o->listen,
                  (unsigned)port);
@@ -115,6 +118,7 @@ static int serve(const struct serve_options *o, struct store *store, const char 
     if (http != NULL) {
         http_stop(http);
     }
+    writer_free(writer); /* until here requests came to it */
     keys_free(keys);
     return status;
 }

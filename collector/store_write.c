@@ -10,6 +10,9 @@
 #include "collector/store_private.h"
 
 #define HOUR_MS INT64_C(3600000)
+/* 2^52 ms: a page can add up two thousand such sums. A larger number would be no integer, and its row
+ * refused. */
+#define SUM_MAX "4503599627370496"
 
 static const char *const sql_of[STATEMENTS] = {
     [ADD_REPORT] = "INSERT OR IGNORE INTO report VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
@@ -20,15 +23,15 @@ static const char *const sql_of[STATEMENTS] = {
     /* A session of an app without a version: its hangs have the build's. */
     [FIND_VERSION] = "SELECT version FROM report WHERE session = ?1 AND version <> '' LIMIT 1",
     [ADD_GROUP] = "INSERT OR IGNORE INTO grouped VALUES(?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,?9,?9)",
-    [COUNT_GROUP] =
-        "UPDATE grouped SET count = count + 1, total_ms = total_ms + ?2, max_ms = max(max_ms, ?2),"
-        " first_ms = min(first_ms, ?3), last_ms = max(last_ms, ?3) WHERE fingerprint = ?1",
+    [COUNT_GROUP] = "UPDATE grouped SET count = count + 1, total_ms = min(total_ms + ?2, " SUM_MAX
+                    "), max_ms = max(max_ms, ?2),"
+                    " first_ms = min(first_ms, ?3), last_ms = max(last_ms, ?3) WHERE fingerprint = ?1",
     [ADD_USER] = "INSERT OR IGNORE INTO user VALUES(?1, ?2)",
     [COUNT_USER] = "UPDATE grouped SET users = users + 1 WHERE fingerprint = ?1",
     [ADD_HOUR] = "INSERT INTO hour VALUES(?1,?2,?3,?4,1,?5) ON CONFLICT DO UPDATE SET count = count + 1,"
-                 " total_ms = total_ms + excluded.total_ms",
+                 " total_ms = min(total_ms + excluded.total_ms, " SUM_MAX ")",
     [ADD_USAGE] = "INSERT INTO usage VALUES(?1,?2,?3,1,?4) ON CONFLICT DO UPDATE SET runs = runs + 1,"
-                  " used_ms = used_ms + excluded.used_ms",
+                  " used_ms = min(used_ms + excluded.used_ms, " SUM_MAX ")",
 };
 
 static sqlite3_stmt *statement(struct store *s, enum statement which) {

@@ -127,6 +127,9 @@ void writer_stop(struct writer *w) {
     pthread_cond_signal(&w->work);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
+}
+
+void writer_free(struct writer *w) {
     pthread_mutex_destroy(&w->lock);
     pthread_cond_destroy(&w->work);
     free(w);

@@ -24,8 +24,10 @@ struct writer_job {
 struct writer *writer_start(struct store *store);
 /* False: it has been stopped, or has too much to do; then `done` is not called. */
 bool writer_add(struct writer *w, struct writer_job *job);
-/* Writes what it has, and ends. */
+/* Writes what it has, and ends. Later jobs are refused. */
 void writer_stop(struct writer *w);
+/* Once it has been stopped and no request can come to it. */
+void writer_free(struct writer *w);
 /* The last transaction did not fail. */
 bool writer_is_well(const struct writer *w);
 

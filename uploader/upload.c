@@ -15,7 +15,6 @@
 #include "uploader/batch.h"
 #include "uploader/retry.h"
 
-#define LASTS_SECONDS 3600 /* an unfinished report that is older than this has no writer any more */
 #define LONGEST_WAIT_S 3600
 
 static void pass_over(struct upload *u, const char *id) {
@@ -154,11 +153,11 @@ static bool send_items(struct upload *u, const struct batch *b, size_t first, si
     return whole;
 }
 
-/* Of a hang that lasts: it is written again when it has ended. */
-static bool lasts(const json_t *report, const struct stat *file) {
+/* Of a hang that lasts. It is written again when it has ended, or by the next start once its process is dead.
+ */
+static bool lasts(const json_t *report) {
     return json_is_false(json_object_get(report, "complete")) &&
-           strcmp(json_string_value(json_object_get(report, "kind")), "fatal-hang") != 0 &&
-           time(NULL) - file->st_mtim.tv_sec < LASTS_SECONDS;
+           strcmp(json_string_value(json_object_get(report, "kind")), "fatal-hang") != 0;
 }
 
 /* Adds one file's report, if it is one that can go now. False: no memory. */
@@ -178,7 +177,7 @@ static bool add_file(struct upload *u, struct batch *b, const char *path, struct
         return true;
     }
     bool fits = true;
-    if (lasts(report, &file)) {
+    if (lasts(report)) {
         u->lasting++;
     } else {
         if (symbolizer != NULL) {

@@ -15,10 +15,11 @@
 #include "watch/run.h"
 
 #define PAGE 4096u
-#define MAPPING_PAGES_MAX 4096u  /* of one mapping; the library's are smaller */
-#define PAGES_MAX (64u * 1024u)  /* of all */
-#define RUN_BYTES_MAX (8u << 20) /* from the run's place to its end */
-#define RATE_MAX (1ULL << 40)    /* 256 ns a tick */
+#define PAGE_TOUCHED (UINT64_C(3) << 62) /* present, or swapped: Documentation/admin-guide/mm/pagemap.rst */
+#define MAPPING_PAGES_MAX 4096u          /* of one mapping; the library's are smaller */
+#define PAGES_MAX (64u * 1024u)          /* of all */
+#define RUN_BYTES_MAX (8u << 20)         /* from the run's place to its end */
+#define RATE_MAX (1ULL << 40)            /* 256 ns a tick */
 
 static bool read_at(const struct live_process *p, uint64_t address, void *to, size_t n) {
     return address < INT64_MAX && pread(p->mem_fd, to, n, (off_t)address) == (ssize_t)n;
@@ -40,8 +41,8 @@ static uint64_t search_mapping(const struct live_process *p, int pages, uint64_t
         pages >= 0 ? pread(pages, word, count * sizeof word[0], (off_t)(lo / PAGE * sizeof word[0])) : -1;
     for (size_t i = 0; got > 0 && i < (size_t)got / sizeof word[0]; i++) {
         uint64_t magic = 0;
-        if (word[i] != 0 && read_at(p, lo + i * PAGE, &magic, sizeof magic) && magic == HD_RUN_MAGIC &&
-            is_place(p, lo + i * PAGE)) {
+        if ((word[i] & PAGE_TOUCHED) != 0 && read_at(p, lo + i * PAGE, &magic, sizeof magic) &&
+            magic == HD_RUN_MAGIC && is_place(p, lo + i * PAGE)) {
             return lo + i * PAGE;
         }
     }

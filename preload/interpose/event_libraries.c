@@ -33,7 +33,8 @@ static __attribute__((noinline, cold)) void *look_up(const char *name, const voi
     Dl_info info;
     struct link_map *map = NULL;
     void *handle = NULL, *found = dlsym(RTLD_NEXT, name);
-    if (found == NULL && dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL) {
+    if (found == NULL && dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL &&
+        map->l_name[0] != '\0') { /* the program itself would find this function */
         handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
         found = handle != NULL ? dlsym(handle, name) : NULL;
     }

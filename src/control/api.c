@@ -171,10 +171,13 @@ hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
 
 void hangdog_loop_unwatch(hangdog_loop *loop) {
     struct hd_run *r = hd_run_current();
-    if (loop != NULL && r != NULL) {
-        hd_ping_end(watch_of(loop));
+    if (loop == NULL) {
+        return;
+    }
+    hd_ping_end(watch_of(loop)); /* a post may be running after a stop, too */
+    if (r != NULL) {
         hd_watch_remove(r, watch_of(loop));
-    } else if (loop != NULL) {
+    } else {
         hd_watch_leave_stopped();
     }
 }

@@ -66,7 +66,7 @@ static void take_samples(struct hd_worker *k) {
 /* ---- the report ------------------------------------------------------------------------------- */
 
 static void read_threads(struct hd_worker *k) {
-    bool sole = true;
+    bool sole = !k->profile.on; /* its tree has indexes of these tables */
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
         sole = sole && !k->turn[i].used;
     }

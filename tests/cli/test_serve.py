@@ -5,10 +5,12 @@ import gzip
 import itertools
 import json
 import os
+import shutil
 import socket
 import sqlite3
 import stat
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -211,10 +213,12 @@ class Limits(unittest.TestCase):
 
     def test_wrong_use(self):
         need_fleet()
+        folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, folder)
         for options, words in ((["--listen", "8437"], "want ADDR:PORT"), (["--store", "/proc/none/x"], "cannot open the store"),
                                (["--store", "/dev/null"], "no regular file")):
             done = subprocess.run([HANGDOG, "serve", *options], capture_output=True, text=True, timeout=PATIENCE, check=False,
-                                  env=environment({"HOME": "/nowhere"} if "--listen" not in options else {"XDG_DATA_HOME": "/tmp"}))
+                                  env=environment({"HOME": "/nowhere"} if "--listen" not in options else {"XDG_DATA_HOME": folder}))
             self.assertEqual(1, done.returncode)
             self.assertIn(words, done.stderr)
 

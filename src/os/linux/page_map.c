@@ -13,6 +13,8 @@
 #include "os/os.h"
 
 #define PAGES_MAX 32u /* of which one read tells; of the rest nothing is known */
+/* Present, or swapped. An untouched page may have the bit for soft-dirty. */
+#define TOUCHED (UINT64_C(3) << 62)
 
 static __thread int pagemap; /* the descriptor + 1: our threads have tables of their own */
 
@@ -38,10 +40,10 @@ size_t hd_os_touched(uint64_t addr, size_t n) {
         return n;
     }
     uint64_t there = (uint64_t)got / sizeof word[0];
-    while (there > 0 && word[there - 1] == 0) {
+    while (there > 0 && (word[there - 1] & TOUCHED) == 0) {
         there--;
     }
-    if (there == 0 || word[0] == 0) {
+    if (there == 0 || (word[0] & TOUCHED) == 0) {
         return 0;
     }
     return there == pages ? n : (first + there) * page_bytes - addr;
