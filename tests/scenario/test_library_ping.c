@@ -28,15 +28,21 @@ static struct {
     pthread_t thread;
     int ends[2];
     _Atomic unsigned pings;
-    _Atomic bool refuses, leave;
+    _Atomic bool refuses, leave, slow, posting;
     _Atomic uint64_t froze_ns;
     int again;
+    bool posts_on; /* after unwatch */
 } own;
 
 static int post(void *context, void (*run)(void *), void *argument) {
     struct task task = {run, argument};
     assert_ptr_equal(context, &own);
     atomic_fetch_add(&own.pings, 1);
+    if (atomic_load(&own.slow)) { /* it waits for the queue's lock */
+        atomic_store(&own.posting, true);
+        nap_ms(50);
+        atomic_store(&own.posting, false);
+    }
     return !atomic_load(&own.refuses) && write(own.ends[1], &task, sizeof task) == sizeof task ? 0 : 1;
 }
 
@@ -50,6 +56,7 @@ static void *run_loop(void *unused) {
         task.run(task.argument);
     }
     hangdog_loop_unwatch(loop);
+    own.posts_on = atomic_load(&own.posting);
     return NULL;
 }
 
@@ -85,7 +92,7 @@ static int begin(void **state) {
     options.ping_period_ns = PERIOD_MS * MS;
     assert_int_equal(hangdog_start(&options), 0);
     own.pings = 0;
-    own.refuses = own.leave = false;
+    own.refuses = own.leave = own.slow = own.posting = false;
     own.froze_ns = 0;
     assert_int_equal(pipe(own.ends), 0);
     assert_int_equal(pthread_create(&own.thread, NULL, run_loop, NULL), 0);
@@ -129,7 +136,7 @@ static void a_ping_without_an_answer_is_a_hang(void **state) {
     assert_string_equal(report_text(loop, "name"), "pinged");
     assert_string_equal(report_cause(hang), "sleep");
     assert_true(report_blames(hang, block_sleep));
-    assert_true(SANITIZED || (ns <= froze_ns + T / 2 * MS && ns + (PERIOD_MS + T / 2) * MS >= froze_ns));
+    assert_true(SANITIZED || (ns <= froze_ns + T / 2 * MS && ns + (PERIOD_MS + T) * MS >= froze_ns));
     json_decref(hangs);
     end_loop();
     assert_int_equal(hangdog_stop(), 0);
@@ -160,6 +167,21 @@ static void a_stop_ends_the_pings(void **state) {
     assert_int_equal(hangdog_stop(), 0);
 }
 
+static bool is_posting(void *unused) {
+    (void)unused;
+    return atomic_load(&own.posting);
+}
+
+/* Then the program may free what it posts to. */
+static void unwatch_after_a_stop_waits_for_the_post(void **state) {
+    (void)state;
+    atomic_store(&own.slow, true);
+    assert_true(wait_for(is_posting, NULL));
+    assert_int_equal(hangdog_stop(), 0);
+    end_loop();
+    assert_false(own.posts_on);
+}
+
 static void nothing_is_pinged_without_a_loop(void **state) {
     (void)state;
     assert_int_equal(hangdog_watch_ping(NULL, post, NULL), -EINVAL);
@@ -172,6 +194,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_ping_without_an_answer_is_a_hang, begin, end_library),
         cmocka_unit_test_setup_teardown(a_loop_that_takes_no_tasks_does_not_hang, begin, end_library),
         cmocka_unit_test_setup_teardown(a_stop_ends_the_pings, begin, end_library),
+        cmocka_unit_test_setup_teardown(unwatch_after_a_stop_waits_for_the_post, begin, end_library),
         cmocka_unit_test_setup_teardown(nothing_is_pinged_without_a_loop, begin, end_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
