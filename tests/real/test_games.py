@@ -97,7 +97,7 @@ class Games(SeenCase):
             self.assertEqual(("frame-drop", 150 * MS), (own[0]["kind"], own[0]["threshold_ns"]))
             self.assertRegex(game.errors, r"hangdog: long frame of 3\d\d ms in block_in_compute")
         session = game.reports("session")[0]["session"]
-        self.assertEqual(len(game.reports("hang")), session["hangs"], game.errors)
+        self.assertEqual(len(game.reports("hang", "launch")), session["hangs"], game.errors)
 
 
 def setUpModule():
