@@ -21,7 +21,9 @@ struct out {
 static int put(void *ctx, const char *bytes, size_t n) {
     struct out *o = ctx;
     size_t room = o->used < o->size ? o->size - o->used : 0;
-    memcpy(o->buffer + o->used, bytes, n < room ? n : room);
+    if (room > 0) { /* without a buffer there is none */
+        memcpy(o->buffer + o->used, bytes, n < room ? n : room);
+    }
     o->used += n;
     return 0;
 }
