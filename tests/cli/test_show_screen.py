@@ -138,7 +138,7 @@ class AsItEnds(Folder):
                          r"  why  (ran on a CPU|no CPU was free) for SHARE% of the time.*\n"
                          r"(  and .*\n)*"
                          r"  > resize_image  aio\.py:4  SHARE%, of that SHARE% in <genexpr> \(aio\.py:4\)\n"
-                         r"    handle  aio\.py:7\n    main  aio\.py:\d+\n    <module>  aio\.py:16\n"
+                         r"    handle  aio\.py:7(?:  SHARE%)?\n    main  aio\.py:\d+(?:  SHARE%)?\n    <module>  aio\.py:16(?:  SHARE%)?\n"
                          r"(  note .*\n)*"
                          r"  \(\d+ interpreter and library frames hidden; --all-frames\)\n  more: hangdog show ID\Z")
 
