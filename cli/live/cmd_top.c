@@ -52,7 +52,7 @@ const struct command command_top = {
     .description =
         "The process needs no preparation. It is not stopped, not signalled and not traced: a thread that waits is read "
         "where it is. A thread that runs has no stack.\n\n"
-        "Up and down choose a thread, whose stack is shown. s sorts, e shows all frames, space pauses, d ends "
+        "Up and down choose a thread, and top shows its stack. s sorts, e shows all frames, space pauses, d ends "
         "and prints all stacks, h helps, q ends.\n\n"
         "CPU is the share of one CPU since the look before.\n\n",
     .deep = true,

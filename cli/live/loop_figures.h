@@ -21,8 +21,8 @@ struct loop_history {
 
 struct loop_figures {
     double busy_percent, turns_per_s, frames_per_s; /* since the look before; less than zero: not known */
-    /* of the turns in the looks that are kept, else of all; 0: there are none. Of a histogram whose buckets
-     * are a factor of two: they are as near. */
+    /* Of the turns of the last looks, else of all turns; 0: there are none. The histogram's buckets are a
+     * factor of two wide, so the true value is within that factor. */
     uint64_t median_ns, p99_ns;
     uint64_t worst_ns; /* of all: no turn was longer, one was half as long */
 };

@@ -10,7 +10,7 @@
 
 struct live_process; /* cli/live/process.h */
 
-#define RUN_LOOPS_MAX 16u /* of which more is told than their number */
+#define RUN_LOOPS_MAX 16u /* top reads so many loops, and counts the others */
 
 struct run_loop {
     int tid;

@@ -69,7 +69,7 @@ void top_watch_note(struct top_watch *w, const struct run_hangs *now, const char
     w->before = *now;
 }
 
-/* The own function of the loop whose turn runs for the longest. Caller frees; NULL: it has none. */
+/* The function of the loop that has the longest running turn. The caller frees it; NULL: there is none. */
 static char *function_now(const struct top_watch *w, const json_t *report) {
     const struct run_loop *longest = NULL;
     for (size_t i = 0; i < w->view.loops; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The threads of a report: the one that has the lock first, with its frames; the others in a line each, or a
- * line for many whose stacks are equal.
+ * The threads of a report. The lock's owner comes first, with its frames. Each other thread has a line;
+ * threads with equal stacks share one.
  */
 #include "cli/render/render_parts.h"
 
@@ -58,7 +58,7 @@ static void put_stack(const struct page *p, const json_t *thread) {
         render_own_frames(p, json_object_get(stack, "frames"), &hidden);
 }
 
-/* ---- threads whose stacks are equal --------------------------------------------------------- */
+/* ---- threads with equal stacks -------------------------------------------------------------- */
 
 #define GROUP_MIN 4 /* fewer have a line each */
 #define TIDS_SHOWN 3
