@@ -104,32 +104,31 @@ static void drop_what_is_no_hang(struct hd_record *c, struct settle_dropped *dro
     }
 }
 
-/* Held reports are files named .ID.held. 0 or the last negative errno value. */
+static int is_deferred(const struct dirent *e) {
+    return hd_spool_what(e->d_name) == HD_SPOOL_DEFERRED;
+}
+
+/* Deferred reports are files named .ID.held. Ids have the order of the hangs, in which the reporter prints
+ * them. 0 or the last negative errno value. */
 static int settle_deferred(struct hd_record *c, const char *session, bool loop_seen,
                            struct settle_dropped *dropped) {
     const char *spool = spool_folder(c->options.spool);
-    DIR *dir = opendir(spool);
-    int rc = 0;
-    if (dir == NULL) {
-        return 0; /* whoever writes there will be told */
-    }
-    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        if (hd_spool_what(e->d_name) != HD_SPOOL_DEFERRED) {
-            continue;
-        }
+    struct dirent **found = NULL;
+    int count = scandir(spool, &found, is_deferred, alphasort), rc = 0; /* -1: whoever writes there is told */
+    for (int i = 0; i < count; i++) {
         char from[4096], to[4096];
-        snprintf(from, sizeof from, "%s/%s", spool, e->d_name);
-        snprintf(to, sizeof to, "%s/%.36s.json", spool, e->d_name + 1);
-        if (!is_of_session(from, session)) {
-            continue;
+        snprintf(from, sizeof from, "%s/%s", spool, found[i]->d_name);
+        snprintf(to, sizeof to, "%s/%.36s.json", spool, found[i]->d_name + 1);
+        if (is_of_session(from, session)) {
+            if (!loop_seen) {
+                drop(c, from, dropped);
+            } else if (rename(from, to) != 0) {
+                rc = note(c, -errno);
+            }
         }
-        if (!loop_seen) {
-            drop(c, from, dropped);
-        } else if (rename(from, to) != 0) {
-            rc = note(c, -errno);
-        }
+        free(found[i]);
     }
-    closedir(dir);
+    free(found);
     return rc;
 }
 

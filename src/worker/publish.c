@@ -151,10 +151,13 @@ int hd_publish_write(struct hd_worker *k, const struct hd_report *r, bool deferr
 /* False: it would be held, and so many are held that nobody would remember to release or withdraw it. */
 static bool write_out(struct hd_worker *k, struct hd_turn *h, const struct hd_report *r) {
     const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop); /* or, by now, another thread's */
-    bool sure = atomic_load_explicit(&w->loop.sure, memory_order_acquire);
-    h->published |= !k->run->settings.deferred || (sure && w->generation == h->generation);
+    bool sure = atomic_load_explicit(&w->loop.sure, memory_order_acquire) && w->generation == h->generation;
+    if (sure) { /* readers find a loop's reports in the order of its hangs */
+        hd_deferred_publish(k, h->loop, h->generation);
+    }
+    h->published |= !k->run->settings.deferred || sure;
     bool deferred = !h->published, was = hd_deferred_remove(k, h);
-    if (!deferred && was) { /* sure since it was written last: one file, which is replaced */
+    if (!deferred && was) { /* one file, which is replaced */
         hd_spool_release(&k->spool, h->id);
     }
     if (deferred && k->deferred.count == HD_DEFERRED_MAX) {
