@@ -310,17 +310,21 @@ def undisturbed(session, *args):
 
 
 class Together:
-    """Calls that go on at the same time; the results by name, once all are there."""
+    """Calls that go on at the same time, ten at the most; the results by name, once all are there.
+
+    Each drives a program that mostly waits. More of them leave none of two processors free for a monitor."""
 
     def __init__(self):
         self.results, self.errors, self.threads = {}, {}, []
+        self.room = threading.Semaphore(10)
 
     def start(self, name, call, *args):
         def run():
-            try:
-                self.results[name] = call(*args)
-            except BaseException:  # pylint: disable=broad-exception-caught
-                self.errors[name] = sys.exc_info()
+            with self.room:
+                try:
+                    self.results[name] = call(*args)
+                except BaseException:  # pylint: disable=broad-exception-caught
+                    self.errors[name] = sys.exc_info()
         thread = threading.Thread(target=run, name=name, daemon=True)
         thread.start()
         self.threads.append(thread)

@@ -167,7 +167,7 @@ class EndsInAHang(Case):
         self.assertEqual(["hang", "session"], sorted(r["kind"] for r in program.reports()))
 
     def test_a_clean_exit_in_a_hang_is_not_fatal(self):
-        program = self.planned("idle:1.5 exit:2 idle:60")
+        program = self.planned("idle:1.5 exit:2.5 idle:60")  # half a second after a look: docs/known-limits.md
         self.assertEqual(3, program.wait())
         reports = program.reports()
         self.assertEqual(["hang", "session"], sorted(r["kind"] for r in reports))
@@ -175,8 +175,8 @@ class EndsInAHang(Case):
         self.assert_valid(report)
         self.assertTrue(report["complete"])
         self.assertEqual("sleep", report["cause"]["kind"])
-        self.assertGreater(report["duration_ns"], 2000 * MS - TOLERANCE_NS)
-        self.assertLess(report["duration_ns"], 2500 * MS + TOLERANCE_NS)
+        self.assertGreater(report["duration_ns"], 2500 * MS - TOLERANCE_NS)
+        self.assertLess(report["duration_ns"], 3000 * MS + TOLERANCE_NS)
 
     def test_the_runners_death_changes_nothing_for_the_program(self):
         program = self.planned("idle:1.5 sleep:1 idle:0.5")
