@@ -140,6 +140,7 @@ void hd_unwind(struct hd_unwinder *u, const struct hd_regs *regs, const uint8_t 
     w.known_root = known_root;
     w.step_limit = HD_WALK_STEPS;
     w.scans_left = HD_WALK_SCANS;
+    w.candidates_left = HD_WALK_CANDIDATES;
     w.trial_steps_left = HD_SCAN_TRIAL_STEPS;
     w.trust = HD_TRUST_CONTEXT;
     w.trial = false;

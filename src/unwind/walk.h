@@ -10,9 +10,11 @@
 #include "unwind/arch/arch.h"
 #include "unwind/unwinder.h"
 
-#define HD_WALK_STEPS 65536u       /* more frames than this end with HD_STOP_LIMIT */
-#define HD_WALK_SCANS 16u          /* lost frame pointers per walk */
-#define HD_SCAN_CANDIDATES 64u     /* chains tried per lost frame pointer */
+#define HD_WALK_STEPS 65536u /* more frames than this end with HD_STOP_LIMIT */
+#define HD_WALK_SCANS 16u    /* lost frame pointers per walk */
+#define HD_SCAN_CANDIDATES \
+    512u /* chains tried per lost frame pointer: node 18 waits below 12 KiB of events */
+#define HD_WALK_CANDIDATES 1024u   /* chains tried in a walk */
 #define HD_SCAN_TRIAL_STEPS 65536u /* steps of all tried chains of a walk together */
 
 #define HD_STEP_ON UINT8_MAX /* no stop: the walk goes on */
@@ -26,6 +28,7 @@ struct hd_walker {
     uint32_t steps; /* frames met */
     uint32_t step_limit;
     uint32_t scans_left;
+    uint32_t candidates_left;
     uint32_t trial_steps_left;
     uint8_t trust; /* enum hd_trust of the frame at regs.pc */
     uint8_t stop;  /* enum hd_stop */

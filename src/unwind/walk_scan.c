@@ -53,7 +53,7 @@ bool hd_scan(struct hd_walker *w, uint64_t start) {
         return false;
     w->scans_left--;
     uint64_t found = 0, ran_off = 0, top = w->stack.address + w->stack.size;
-    unsigned candidates = 0;
+    unsigned candidates = w->candidates_left < HD_SCAN_CANDIDATES ? w->candidates_left : HD_SCAN_CANDIDATES;
     for (uint64_t at = (w->regs.sp + 7) & ~UINT64_C(7); at < top && top - at >= 16; at += 8) {
         uint64_t pair[2], target;
         if (!hd_stack_read(&w->stack, at, pair, sizeof pair))
@@ -62,8 +62,10 @@ bool hd_scan(struct hd_walker *w, uint64_t start) {
         if ((start == 0 && pair[0] != 0 && (pair[0] <= at || pair[0] >= top)) ||
             !hd_walk_return_is_plausible(w, hd_arch_strip(pair[1]), true, &target))
             continue;
-        if (candidates++ == HD_SCAN_CANDIDATES || w->trial_steps_left == 0)
+        if (candidates == 0 || w->trial_steps_left == 0)
             break;
+        candidates--;
+        w->candidates_left--;
         enum quality call = judge_call(w, start, target);
         if (found != 0 && call != CONFIRMED)
             continue;

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""JavaScript functions of an unmodified `node app.js`, without any option: each version that is installed here.
+"""JavaScript functions of an unmodified `node app.js`, without any option, in reports and by `hangdog dump`: each
+version that is installed here.
 
 The truth is the stack that V8 itself gives just before each hang. `scripts/install-nodes` puts other versions than
 Debian's below build/node.
@@ -10,10 +11,12 @@ import glob
 import json
 import os
 import re
+import signal
 import subprocess
+import tempfile
 import unittest
 
-from support_run import BUILD, SOURCE, Program, RealCase, Together, main, runs_under_sanitizer
+from support_run import BUILD, HANGDOG, PATIENCE, SOURCE, Program, RealCase, Together, main, runs_under_sanitizer, wait_until
 
 SCRIPT = os.path.join(SOURCE, "tests/real/support_javascript.js")
 KINDS = ["interpreted", "getter", "method", "static", "generator", "async", "arrow", "unicode", "builtin", "eval"]
@@ -130,6 +133,61 @@ class JavaScript(RealCase):
         for name, program in self.programs.items():
             with self.subTest(name):
                 self.assertNotIn("--perf-basic-prof", program.errors)
+
+
+WAIT_IN_CHILD = """const { %(call)s } = require('child_process');
+function waitsInChild() {
+  %(call)s('/bin/sleep', ['600']);
+}
+function outer() {
+  waitsInChild();
+}
+setTimeout(outer, 1);
+"""
+
+
+def children_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as children:
+        return [int(child) for child in children.read().split()]
+
+
+def frames_of(pid):
+    """The main thread's frames; None: it ran when it was looked at."""
+    shown = subprocess.run([HANGDOG, "dump", "--json", str(pid)], text=True, check=True, stdout=subprocess.PIPE,
+                           timeout=PATIENCE).stdout
+    thread = next(thread for thread in json.loads(shown)["threads"] if thread["tid"] == pid)
+    return thread.get("stack", {}).get("frames")
+
+
+class Dumped(unittest.TestCase):
+    """A process that nothing was prepared in, blocked in a child: node 18 waits for it below 12 KiB of events."""
+
+    def functions(self, argv):
+        """The main thread's functions of scripts, with file and line, innermost first."""
+        with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as program:
+            children = []
+            try:
+                children = wait_until(lambda: children_of(program.pid), "node's child")
+                frames = wait_until(lambda: frames_of(program.pid), "node's stack")
+            finally:
+                program.kill()
+                for child in children:
+                    os.kill(child, signal.SIGKILL)
+        return [(frame["function"], frame["file"], frame["line"]) for frame in frames
+                if frame.get("language") == "javascript" and os.path.isabs(frame.get("file", ""))]
+
+    def test_a_node_that_waits_for_a_child_is_named(self):
+        versions = nodes()
+        if not versions:
+            self.skipTest("no node: scripts/install-dependencies test")
+        with tempfile.TemporaryDirectory() as folder:
+            script = os.path.join(folder, "app.js")
+            for version, path in versions.items():
+                for call in ("spawnSync", "execFileSync"):
+                    with open(script, "w", encoding="utf-8") as file:
+                        file.write(WAIT_IN_CHILD % {"call": call})
+                    with self.subTest("%s, %s" % (version, call)):
+                        self.assertEqual([("waitsInChild", script, 3), ("outer", script, 6)], self.functions([path, script]))
 
 
 if __name__ == "__main__":

@@ -290,6 +290,7 @@ static uint32_t walk(const struct hd_regs *regs, struct frame *frames) {
     w->step_limit = 1;
     do {
         w->scans_left = HD_WALK_SCANS;
+        w->candidates_left = HD_WALK_CANDIDATES;
         w->trial_steps_left = HD_SCAN_TRIAL_STEPS;
         hd_walk_set_frames(w, two, 2);
         frames[n] = (struct frame){.pc = w->regs.pc, .sp = w->regs.sp, .trust = w->trust};
