@@ -301,6 +301,92 @@ HANGDOG_API void hangdog_resume(void);
 /** Sets the program's state. Async-signal-safe. */
 HANGDOG_API void hangdog_set_state(hangdog_state state);
 
+/** What the watch has seen and has cost since hangdog_start(). Set `size`. Times are nanoseconds. */
+typedef struct hangdog_totals {
+    /** sizeof(hangdog_totals). */
+    size_t size;
+    /** Loops that are watched now. */
+    uint64_t loops;
+    /** Turns of all loops, also of those that are no longer watched. */
+    uint64_t turns;
+    /** Time in turns. */
+    uint64_t busy_ns;
+    /** Time between turns. Utilisation is busy_ns / (busy_ns + idle_ns). */
+    uint64_t idle_ns;
+    /** From the start to the first loop's first idle; 0: no loop was idle yet. */
+    uint64_t launch_ns;
+    /** Hangs that are over, with those that have no report. */
+    uint64_t hangs;
+    /** Their time: what the users of the program have lost. */
+    uint64_t hang_ns;
+    /** The longest of them. */
+    uint64_t hang_max_ns;
+    /** How long a hang lasts that is not over, as of the monitor's last look; 0: none is open. */
+    uint64_t open_hang_ns;
+    /** Stacks of watched threads that were read. */
+    uint64_t samples;
+    /** System calls of the program that a sample has interrupted, and that were not restarted. */
+    uint64_t interrupted_syscalls;
+    /** Time that samples took from watched threads. */
+    uint64_t pause_total_ns;
+    /** The longest of these pauses. */
+    uint64_t pause_max_ns;
+    /** CPU time of Hangdog's own threads. */
+    uint64_t cpu_ns;
+    /** By how much the monitor has looked too late at most. */
+    uint64_t late_max_ns;
+    /** Complete reports that are on disk, without session reports. */
+    uint64_t reports_written;
+    /** Hangs without a report of their own: over the day's cap or their fingerprint's, or seen too late. */
+    uint64_t reports_suppressed;
+    /** Files that the spool's limits have removed. */
+    uint64_t reports_dropped;
+    /** Complete reports that the disk did not take. */
+    uint64_t reports_failed;
+    /** Not 0: the watch was over its budget of 0.1 % CPU and 1 ms pause a second, and took fewer samples. */
+    uint64_t degraded;
+} hangdog_totals;
+
+/**
+ * Reads the totals. Any thread, at any time, also while a loop hangs. Async-signal-safe and wait-free: no
+ * lock, no allocation.
+ *
+ * The monitor brings the totals up to date when the loops become idle, and once a second while one runs. In
+ * a hang of more than 20 s that may take 2 s. A hang counts once its report is written.
+ *
+ * @param totals Set `size`. Members beyond it are left alone.
+ * @retval 0 They are read.
+ * @retval -EINVAL `totals` is NULL or its size is none.
+ * @retval -ESRCH No monitor runs, or a start or stop is under way.
+ */
+HANGDOG_API int hangdog_stats(hangdog_totals *totals);
+
+/** What one loop has done since its watch began. Set `size`. Times are nanoseconds. */
+typedef struct hangdog_loop_totals {
+    /** sizeof(hangdog_loop_totals). */
+    size_t size;
+    /** Turns that are over. */
+    uint64_t turns;
+    /** Time in turns, with the one that runs. */
+    uint64_t busy_ns;
+    /** Since the loop counts as running. Utilisation is busy_ns / watched_ns. */
+    uint64_t watched_ns;
+    /** How long the turn lasts that runs now; 0: the loop is idle. */
+    uint64_t running_ns;
+} hangdog_loop_totals;
+
+/**
+ * Reads a loop's totals, as of now. Any thread, at any time, as hangdog_stats(); but not after the thread of
+ * the loop may have ended its watch, since another loop may have the handle by then.
+ *
+ * @param loop The loop.
+ * @param totals Set `size`. Members beyond it are left alone.
+ * @retval 0 They are read.
+ * @retval -EINVAL A parameter is NULL, or the size is none.
+ * @retval -ESRCH The loop is not watched, or no monitor runs.
+ */
+HANGDOG_API int hangdog_loop_stats(hangdog_loop *loop, hangdog_loop_totals *totals);
+
 #ifdef __cplusplus
 }
 #endif

@@ -114,7 +114,7 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks
     atomic_store_explicit(&l->wake, wake, memory_order_relaxed);
     atomic_store_explicit(&l->tid, tid, memory_order_relaxed);
     atomic_store_explicit(&l->ticks_are_tsc, ticks_are_tsc, memory_order_relaxed);
-    l->started_ticks = start_ticks;
+    atomic_store_explicit(&l->started_ticks, start_ticks, memory_order_relaxed);
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);

@@ -43,7 +43,7 @@ struct hd_loop {
     _Atomic bool ticks_are_tsc;      /* else nanoseconds of CLOCK_MONOTONIC */
     /* the rest: seldom */
     _Alignas(64) _Atomic uint64_t histogram[HD_TURN_HISTOGRAM]; /* turns of 2^i .. 2^(i+1) ns; owner writes */
-    uint64_t started_ticks;                                     /* of the watch */
+    _Atomic uint64_t started_ticks;                             /* of the watch */
     _Atomic uint8_t by_clock; /* the activity, where the counter is not to be trusted: such a loop's words say
                                  only running or idle, in codes that fail each quick test */
     _Atomic uint64_t tracked_end; /* ticks: when the tracked turn ended; written before TRACKED is cleared */

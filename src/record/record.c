@@ -11,17 +11,25 @@ void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns) {
     }
 }
 
-void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns) {
-    uint64_t longest = atomic_load_explicit(&r->suppressed_max_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->suppressed, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->suppressed_ns, duration_ns, memory_order_relaxed);
-    while (longest < duration_ns &&
-           !atomic_compare_exchange_weak(&r->suppressed_max_ns, &longest, duration_ns)) {
+static void raise_to(_Atomic uint64_t *longest_ns, uint64_t duration_ns) {
+    uint64_t longest = atomic_load_explicit(longest_ns, memory_order_relaxed);
+    while (longest < duration_ns && !atomic_compare_exchange_weak(longest_ns, &longest, duration_ns)) {
     }
 }
 
-void hd_record_add_untold(struct hd_record *r, uint64_t duration_ns) {
+void hd_record_add_hang(struct hd_record *r, uint64_t duration_ns) {
     atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->hang_ns, duration_ns, memory_order_relaxed);
+    raise_to(&r->hang_max_ns, duration_ns);
+}
+
+void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns) {
+    atomic_fetch_add_explicit(&r->suppressed, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->suppressed_ns, duration_ns, memory_order_relaxed);
+    raise_to(&r->suppressed_max_ns, duration_ns);
+}
+
+void hd_record_add_untold(struct hd_record *r, uint64_t duration_ns) {
+    hd_record_add_hang(r, duration_ns);
     hd_record_add_suppressed(r, duration_ns);
 }

@@ -103,8 +103,10 @@ struct hd_record {
     uint8_t open_id[HD_UUID_BYTES];
     _Atomic uint64_t open_since_ns; /* it began then, had nothing been taken off */
     _Atomic uint64_t open_duration_ns, ended_duration_ns;
-    _Atomic uint64_t hangs, hang_ns;
-    _Atomic uint64_t reports; /* written into the spool, shown or held */
+    _Atomic uint64_t hangs, hang_ns, hang_max_ns;
+    _Atomic uint64_t
+        reports; /* written into the spool, shown or held; again each time one is brought up to date */
+    _Atomic uint64_t reports_whole; /* of these the complete ones */
     _Atomic uint64_t idle_ns, busy_ns, launch_ns;
     _Atomic uint64_t foreground_ns, foreground_since_ns; /* as the program told; 0: it is not */
     _Atomic uint64_t turn_histogram[HD_TURN_BUCKETS];
@@ -133,6 +135,8 @@ static inline struct hd_outbox *hd_record_outbox(struct hd_record *table) {
 /* The program's state is that, or another one, from now on. Async-signal-safe. */
 void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns);
 
+/* A hang that is over. Monitor, worker. */
+void hd_record_add_hang(struct hd_record *r, uint64_t duration_ns);
 /* A hang that was held back. Monitor, worker. */
 void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns);
 /* One that nobody could be told of is held back, and not among the others yet. Monitor, worker. */

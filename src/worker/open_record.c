@@ -29,8 +29,7 @@ void hd_open_record_update(struct hd_run *run, const struct hd_turn *h, bool com
             atomic_store_explicit(&r->ended_duration_ns, h->duration_ns, memory_order_relaxed);
             atomic_store_explicit(&r->hang_open, HD_RECORD_HANG_ENDED, memory_order_release);
         }
-        atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&r->hang_ns, h->duration_ns, memory_order_relaxed);
+        hd_record_add_hang(r, h->duration_ns);
     } else if (open == HD_RECORD_NO_HANG ||
                (open == HD_RECORD_HANG_LASTS && h->state != HANGDOG_STATE_LAUNCH &&
                 atomic_load_explicit(&r->open_launch, memory_order_relaxed))) {

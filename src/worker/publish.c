@@ -139,6 +139,7 @@ int hd_publish_write(struct hd_worker *k, const struct hd_report *r, bool deferr
         rc = hd_outbox_write(k->run->settings.outbox, r, k->scratch);
     }
     atomic_fetch_add_explicit(&k->run->record->reports, rc == 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&k->run->record->reports_whole, rc == 0 && r->complete, memory_order_relaxed);
     if (rc != 0) {
         atomic_fetch_add_explicit(&k->run->record->spool_failed, r->complete, memory_order_relaxed);
         int32_t none = 0; /* the first failure says more than those that follow from it */

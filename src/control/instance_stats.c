@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Totals of the run and of a loop, read while all others go on. Any thread, and a signal handler: atomic
+ * loads alone, no lock, no allocation, no system call but those for the clock and the process's number.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "watch/run.h"
+
+#define READ_TRIES 4 /* the loop ends turns meanwhile */
+
+static uint64_t load(const _Atomic uint64_t *value) {
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+/* An older program's struct is shorter; its own size stays in it. */
+static int give(void *out, const void *from, size_t bytes) {
+    size_t size;
+    memcpy(&size, out, sizeof size);
+    if (size < sizeof size) {
+        return -EINVAL;
+    }
+    size_t n = size < bytes ? size : bytes;
+    memcpy((uint8_t *)out + sizeof size, (const uint8_t *)from + sizeof size, n - sizeof size);
+    return 0;
+}
+
+static void fill_turns(const struct hd_run *r, hangdog_totals *t) {
+    for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
+        t->turns += load(&r->record->turn_histogram[b]);
+    }
+    unsigned i = 0;
+    while (hd_watch_next_on(&r->watches, &i) != NULL) {
+        t->loops++;
+    }
+}
+
+int hangdog_stats(hangdog_totals *totals) {
+    const struct hd_run *r = hd_run_current();
+    if (totals == NULL) {
+        return -EINVAL;
+    }
+    if (r == NULL) {
+        return -ESRCH;
+    }
+    const struct hd_record *c = r->record;
+    bool open = atomic_load_explicit(&c->hang_open, memory_order_acquire) == HD_RECORD_HANG_LASTS;
+    hangdog_totals t = {
+        .busy_ns = load(&c->busy_ns),
+        .idle_ns = load(&c->idle_ns),
+        .launch_ns = load(&c->launch_ns),
+        .hangs = load(&c->hangs),
+        .hang_ns = load(&c->hang_ns),
+        .hang_max_ns = load(&c->hang_max_ns),
+        .open_hang_ns = open ? load(&c->open_duration_ns) : 0,
+        .samples = load(&c->samples),
+        .interrupted_syscalls = load(&c->interrupted_syscalls),
+        .pause_total_ns = load(&c->pause_total_ns),
+        .pause_max_ns = load(&c->pause_max_ns),
+        .cpu_ns = load(&c->cpu_ns),
+        .late_max_ns = load(&c->late_max_ns),
+        .reports_written = load(&c->reports_whole),
+        .reports_suppressed = load(&c->suppressed),
+        .reports_dropped = load(&c->reports_dropped),
+        .reports_failed = load(&c->spool_failed),
+        .degraded = atomic_load_explicit(&c->degraded, memory_order_relaxed) != 0,
+    };
+    fill_turns(r, &t);
+    return give(totals, &t, sizeof t);
+}
+
+/* One try; false: a turn ended meanwhile. */
+static bool read_loop(struct hd_loop *l, hangdog_loop_totals *t) {
+    struct hd_loop_view view;
+    hd_loop_view(l, &view);
+    uint64_t rate = load(&l->ns_per_tick_32), now = hd_loop_ticks(l);
+    uint64_t started = load(&l->started_ticks);
+    uint64_t running = view.running && now > view.turn_ticks ? now - view.turn_ticks : 0;
+    uint64_t ended = load(&l->busy_ticks) + load(&l->pending_ticks);
+    t->turns = 1; /* the pending one: the first bucket begins one below zero */
+    for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
+        t->turns += load(&l->histogram[b]);
+    }
+    t->running_ns = hd_ticks_to_ns(running, rate);
+    t->watched_ns = now > started ? hd_ticks_to_ns(now - started, rate) : 0;
+    t->busy_ns = hd_ticks_to_ns(ended + running, rate);
+    t->busy_ns = t->busy_ns < t->watched_ns ? t->busy_ns : t->watched_ns;
+    return view.word == atomic_load_explicit(&l->word, memory_order_acquire);
+}
+
+int hangdog_loop_stats(hangdog_loop *loop, hangdog_loop_totals *totals) {
+    struct hd_watch *w = (struct hd_watch *)(void *)loop;
+    if (w == NULL || totals == NULL) {
+        return -EINVAL;
+    }
+    if (hd_run_current() == NULL || atomic_load(&w->use) < HD_WATCH_NEW) {
+        return -ESRCH;
+    }
+    hangdog_loop_totals t = {0};
+    for (unsigned tries = 0; !read_loop(&w->loop, &t) && tries < READ_TRIES; tries++) {
+    }
+    return give(totals, &t, sizeof t);
+}
