@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: MIT
+"""`hangdog export`: each format is read by a reader that others wrote. One report is of a real hang, one is hostile."""
+
+import atexit
+import datetime
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import unittest
+
+from support_fleet import small_report
+from support_readers import node, package
+from support_run import HANGDOG, PATIENCE, Program, environment, main_side_by_side, need_terminal
+
+APP = """
+import select, socket, threading, time
+loop = [socket.create_server(("127.0.0.1", 0))]
+lock = threading.Lock()
+
+def wait(times):
+    for _ in range(times):
+        select.select(loop, [], [], 0.1)
+
+def compact_log(ready):
+    with lock:
+        ready.set()
+        time.sleep(1.2)
+
+def lookup():
+    ready = threading.Event()
+    threading.Thread(target=compact_log, args=(ready,)).start()
+    ready.wait()
+    with lock:
+        pass
+
+wait(8)
+lookup()
+wait(6)
+"""
+NAMES = ["a;b 7", "two\nlines\r\n", "<script>alert(1)</script>", "quote\" back\\slash", "caf\u00e9 \U0001f600 \u2028", "\x1b[31mred\x7f\u009b", ""]
+
+
+def export(*arguments, status=0):
+    """What `hangdog export` writes, as bytes."""
+    done = subprocess.run([HANGDOG, "export", *map(str, arguments)], capture_output=True, timeout=2 * PATIENCE, check=False,
+                          env=environment())
+    if done.returncode != status:
+        raise AssertionError("status %d: %s" % (done.returncode, done.stderr.decode(errors="replace")))
+    return done.stdout if status == 0 else done.stderr.decode()
+
+
+def hostile_report():
+    """Names that are syntax in each format, numbers out of range, indices of nothing."""
+    frames = [{"pc": "0x%x" % (0x1010 + i), "module": 0, "function": name, "file": "/src/%s.c" % name, "line": i}
+              for i, name in enumerate(NAMES)]
+    frames += [{"pc": "none", "module": 10 ** 6, "function": 7, "line": -1}, {}, {"pc": "0xffffffffffffffff", "offset": "0x-1"}]
+    deep = [{"pc": "0x1", "function": "deep"}] * 10000
+    nodes = [{"frame": 0, "parent": -1, "time_ns": 2 ** 62}, {"frame": 1, "parent": 0, "time_ns": 2 ** 61},
+             {"frame": 99, "parent": 1, "time_ns": -5}, {"frame": 2, "parent": 3, "time_ns": 2 ** 62}, {"frame": -1, "parent": 7}]
+    return small_report(
+        app={"name": "shop;\n<b>", "pid": -1, "version": "1 2\n3"}, duration_ns=2 ** 63 - 1, started_at="never",
+        loop={"name": "ma;in\n 5", "tid": 71}, modules=[{"path": "/opt/s;h\"op\n", "base": "0x-1", "size": -4, "build_id": "xyz"}, 7],
+        hot_stack={"frames": frames}, cause={"kind": "cpu", "detail": "<i>\n"},
+        samples={"interval_ns": -1, "tree": {"frames": frames[:4], "nodes": nodes}, "stacks": [{"frames": frames}, {"frames": deep}, 7],
+                 "timeline": [{"at_ns": 0, "for_ns": 2 ** 62, "stack": 0}, {"at_ns": -9, "for_ns": 2 ** 62, "stack": 1},
+                              {"at_ns": 2 ** 62, "for_ns": 2 ** 62, "stack": 99}, {"stack": -1}, 7]},
+        threads=[{"tid": 72, "name": "w;\n1", "stack": {"frames": frames}}, {"tid": -3, "stack": {"frames": deep}}, {"tid": 4}, "x"])
+
+
+class Spool:
+    """A spool with the report of a real hang, and one with the hostile report."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="hangdog-test-")
+        app = os.path.join(self.folder, "shop.py")
+        with open(app, "w", encoding="ascii") as file:
+            file.write(APP)
+        self.program = Program(["/usr/bin/python3", app])
+        self.program.wait()
+        (self.report,) = self.program.reports("hang")
+        self.real = self.program.spool
+        self.hostile = os.path.join(self.folder, "hostile")
+        os.makedirs(self.hostile)
+        report = hostile_report()
+        with open(os.path.join(self.hostile, report["id"] + ".json"), "w", encoding="ascii") as file:
+            json.dump(report, file)
+
+    def close(self):
+        self.program.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_SHARED, _LOCK = [], threading.Lock()
+
+
+def shared_spool():
+    """One that the tests share; it ends with them."""
+    with _LOCK:
+        if not _SHARED:
+            _SHARED.append(Spool())
+            atexit.register(_SHARED[0].close)
+        return _SHARED[0]
+
+
+class Export(unittest.TestCase):
+    def setUp(self):
+        self.spool = shared_spool()
+
+    def real(self, form, *more):
+        return export("--format", form, "--spool", self.spool.real, *more)
+
+    def hostile(self, form, *more):
+        return export("--format", form, "--spool", self.spool.hostile, *more)
+
+    def assert_hang(self, ns):
+        """The time of `lookup` is the hang's, to two samples."""
+        self.assertAlmostEqual(ns / 1e9, self.spool.report["duration_ns"] / 1e9, delta=0.3)
+
+
+class Text(Export):
+    def test_a_report_as_text(self):
+        text = self.real("text").decode()
+        self.assertRegex(text, r"(?m)^Process: +python3 \[\d+\]$")
+        self.assertRegex(text, r"(?m)^Cause: +waited for ")
+        self.assertRegex(text, r"(?m)^Thread \d+ .*\n( +\d+  .*\n)+ +1[0-3]\d\d  lookup .*shop\.py:\d+")
+        self.assertIn("compact_log (shop.py:", text)
+        self.assertRegex(text, r"(?m)^ +0x[0-9a-f]+ - +0x[0-9a-f]+  libc\.so\.6 <[0-9a-f]{40}> /")
+        self.assertEqual(text, export("--spool", self.spool.real).decode(), "text is what is usual")
+
+    def test_a_hostile_report_has_no_line_of_its_own(self):
+        text = self.hostile("text").decode()
+        self.assertNotRegex(text, r"[\x00-\x09\x0b-\x1f\x7f]|(?m:^lines)")
+        self.assertIn("<script>alert(1)</script>", text)
+
+
+class Collapsed(Export):
+    def read(self, text):
+        """{stack: ns}, as flamegraph.pl reads it: the last word of a line is the count."""
+        stacks = {}
+        for line in text.decode().split("\n")[:-1]:
+            match = re.fullmatch(r"([^\x00-\x1f]+) (\d+)", line)
+            self.assertIsNotNone(match, line)
+            self.assertNotIn(match[1], stacks)
+            stacks[tuple(match[1].split(";"))] = int(match[2])
+        return stacks
+
+    def test_a_hang(self):
+        stacks = self.read(self.real("collapsed"))
+        self.assert_hang(sum(ns for stack, ns in stacks.items() if "lookup" in stack))
+        others = {stack[1] for stack in stacks if "compact_log" in stack}
+        self.assertEqual(1, len(others))
+        self.assertEqual(set(), others & {stack[1] for stack in stacks if "lookup" in stack}, "threads are apart")
+        self.assertEqual({"python3"}, {stack[0] for stack in stacks})
+
+    def test_a_hostile_report(self):
+        stacks = self.read(self.hostile("collapsed"))
+        (stack,) = [stack for stack in stacks if stack[1] == "ma:in? 5" and "a:b 7" in stack]
+        self.assertEqual(("shop:?<b>", "ma:in? 5"), stack[:2])
+        self.assertEqual(len(NAMES) + 3, len(stack) - 2)
+        self.assertIn("<script>alert(1)</script>", stack)
+        self.assertIn("two?lines??", stack)
+
+
+class Speedscope(Export):
+    """Against the schema of speedscope's package."""
+
+    def read(self, text):
+        import jsonschema  # pylint: disable=import-outside-toplevel
+        profile = json.loads(text)
+        folder = package("speedscope/dist/release")
+        with open(os.path.join(folder, "file-format-schema.json"), encoding="utf-8") as file:
+            jsonschema.validate(profile, json.load(file))
+        for one in profile["profiles"]:
+            self.assertEqual(len(one["samples"]), len(one["weights"]))
+            self.assertGreaterEqual(min(one["weights"]), 0)
+            self.assertTrue(all(0 <= i < len(profile["shared"]["frames"]) for stack in one["samples"] for i in stack))
+        return profile
+
+    def test_a_hang(self):
+        profile = self.read(self.real("speedscope"))
+        names = [frame["name"] for frame in profile["shared"]["frames"]]
+        main, *others = profile["profiles"]
+        self.assert_hang(sum(ns for stack, ns in zip(main["samples"], main["weights"]) if names.index("lookup") in stack))
+        self.assertEqual(main["endValue"], sum(main["weights"]))
+        self.assertIn(names.index("compact_log"), [i for other in others for stack in other["samples"] for i in stack])
+        self.assertRegex(main["name"], r"^python3, \w+: hang of 1\.\d s$")
+
+    def test_a_hostile_report(self):
+        names = {frame["name"] for frame in self.read(self.hostile("speedscope"))["shared"]["frames"]}
+        self.assertLessEqual(set(NAMES) - {""}, names)
+
+
+class Pprof(Export):
+    """By pprof-format's decoder."""
+
+    READ = """
+        const {Profile} = require("pprof-format"), zlib = require("zlib"), fs = require("fs");
+        const p = Profile.decode(zlib.gunzipSync(fs.readFileSync(process.argv[1])));
+        const text = i => p.stringTable.strings[Number(i)], by = list => new Map(list.map(one => [Number(one.id), one]));
+        const functions = by(p.function), locations = by(p.location), mappings = by(p.mapping);
+        const frame = id => {
+            const l = locations.get(Number(id)), f = functions.get(Number(l.line[0].functionId)), m = mappings.get(Number(l.mappingId));
+            return {name: text(f.name), file: text(f.filename), line: Number(l.line[0].line), module: m && text(m.filename),
+                    buildId: m && text(m.buildId), inside: !m || l.address >= m.memoryStart && l.address < m.memoryLimit};
+        };
+        console.log(JSON.stringify({
+            types: p.sampleType.map(t => text(t.type) + "/" + text(t.unit)), time: String(p.timeNanos), first: text(0),
+            samples: p.sample.map(s => ({frames: s.locationId.map(frame), value: s.value.map(Number), labels: Object.fromEntries(
+                s.label.map(l => [text(l.key), text(l.str) || Number(l.num)]))}))}));"""
+
+    def read(self, data):
+        path = os.path.join(self.spool.folder, self.id() + ".pb.gz")
+        with open(path, "wb") as file:
+            file.write(data)
+        return node(self.READ, path)
+
+    def test_a_hang(self):
+        profile, report = self.read(self.real("pprof")), self.spool.report
+        self.assertEqual((["samples/count", "hang/nanoseconds"], ""), (profile["types"], profile["first"]))
+        self.assertTrue(profile["time"].startswith(str(int(datetime.datetime.fromisoformat(report["started_at"][:19] + "+00:00").timestamp()))))
+        hung = [s for s in profile["samples"] if "lookup" in [f["name"] for f in s["frames"]]]
+        self.assert_hang(sum(s["value"][1] for s in hung))
+        self.assertEqual({report["loop"]["tid"]}, {s["labels"]["tid"] for s in hung})
+        self.assertEqual({report["id"]}, {s["labels"]["report"] for s in hung})
+        self.assertLess([f["name"] for f in hung[0]["frames"]].index("lookup"), len(hung[0]["frames"]) - 5, "the innermost comes first")
+        (frame,) = [f for f in hung[0]["frames"] if f["name"] == "lookup"]
+        self.assertTrue(frame["file"].endswith("shop.py") and frame["line"] == 19, frame)
+        for sample in profile["samples"]:
+            for frame in sample["frames"]:
+                self.assertTrue(frame["inside"], frame)
+        self.assertIn(report["app"]["build_id"], {f["buildId"] for f in hung[0]["frames"]})
+        (other,) = [s for s in profile["samples"] if "compact_log" in [f["name"] for f in s["frames"]]]
+        self.assertNotEqual(report["loop"]["tid"], other["labels"]["tid"])
+
+    def test_a_hostile_report(self):
+        profile = self.read(self.hostile("pprof"))
+        names = {frame["name"] for sample in profile["samples"] for frame in sample["frames"]}
+        self.assertLessEqual(set(NAMES) - {""}, names)
+        self.assertIn("shop;\n<b>", {sample["labels"]["app"] for sample in profile["samples"]})
+        self.assertEqual(1000, max(len(sample["frames"]) for sample in profile["samples"]))
+
+    def test_no_bytes_on_a_terminal(self):
+        need_terminal()
+        main, terminal = pty.openpty()
+        done = subprocess.run([HANGDOG, "export", "--format", "pprof", "--spool", self.spool.real], stdout=terminal, stderr=subprocess.PIPE,
+                              text=True, check=False, timeout=PATIENCE, env=environment())
+        os.close(terminal)
+        os.close(main)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("; try: hangdog export --format pprof -o hang.pb.gz\n", done.stderr)
+
+
+class Selection(Export):
+    def test_named_reports_and_a_whole_spool(self):
+        report = self.spool.report
+        one = self.real("speedscope")
+        self.assertEqual(one, self.real("speedscope", report["id"]))
+        self.assertEqual(one, self.real("speedscope", report["id"][-6:]))
+        for options in (["--all"], ["--app", "python3"], ["--since", "1h"]):
+            self.assertEqual(one, self.real("speedscope", *options))
+        path = os.path.join(self.spool.folder, "out.json")
+        self.assertEqual(b"", self.real("speedscope", "-o", path))
+        with open(path, "rb") as file:
+            self.assertEqual(one, file.read())
+
+    def test_errors(self):
+        for arguments, words in ((["--app", "shpo"], "cannot export: none of 2 reports"), (["-o", "/dev/full"], "cannot write /dev/full"),
+                                 (["zzz"], "no report 'zzz'"), (["-o", "/no/such"], "cannot write /no/such")):
+            self.assertIn(words, export("--spool", self.spool.real, *arguments, status=1))
+        self.assertIn("--format", export("--format", "svg", status=2))
+
+
+if __name__ == "__main__":
+    main_side_by_side()
