@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "cause/sentence.h"
 #include "cli/base/path.h"
 #include "cli/reader/own_frame.h"
 #include "os/syscall_table.h"
@@ -31,23 +32,16 @@ static const json_t *frames_of(const json_t *thread) {
 
 /* ---- locks ------------------------------------------------------------------------------------ */
 
-/* What libc's functions wait for, by the names that it exports. */
+/* Functions without an exported name, by those that the symbols have: Rust's. */
 static const struct {
-    const char *function, *what;
+    const char *part, *what;
 } locks[] = {
-    {"pthread_cond_wait", "a condition variable"},
-    {"pthread_cond_timedwait", "a condition variable"},
-    {"pthread_cond_clockwait", "a condition variable"},
-    {"pthread_rwlock_rdlock", "a read-write lock, to read"},
-    {"pthread_rwlock_wrlock", "a read-write lock, to write"},
-    {"pthread_rwlock_timedrdlock", "a read-write lock, to read"},
-    {"pthread_rwlock_timedwrlock", "a read-write lock, to write"},
-    {"pthread_barrier_wait", "a barrier"},
-    {"sem_wait", "a semaphore"},
-    {"sem_timedwait", "a semaphore"},
-    {"sem_clockwait", "a semaphore"},
-    {"pthread_mutex_lock", "a mutex"},
-    {"pthread_join", "the end of a thread"},
+    {"::mutex::futex::Mutex::lock_contended", "a mutex of Rust"},
+    {"::futex_mutex::Mutex::lock_contended", "a mutex of Rust"},
+    {"::condvar::futex::Condvar::wait", "a condition variable of Rust"},
+    {"::futex_condvar::Condvar::wait", "a condition variable of Rust"},
+    {"::rwlock::futex::RwLock::", "a read-write lock of Rust"},
+    {"::futex_rwlock::RwLock::", "a read-write lock of Rust"},
 };
 
 /* Of the innermost frames alone: further out a callback may have been called. */
@@ -55,9 +49,7 @@ static const char *lock_word(const json_t *frames) {
     for (size_t i = 0; i < 4 && i < json_array_size(frames); i++) {
         const char *name = text_of(json_array_get(frames, i), "function");
         for (size_t k = 0; name != NULL && k < sizeof locks / sizeof locks[0]; k++) {
-            const char *bare = name + strspn(name, "_"); /* __new_sem_wait_slow64 is a part of sem_wait */
-            bare += strncmp(bare, "new_", 4) == 0 ? 4 : 0;
-            if (strncmp(bare, locks[k].function, strlen(locks[k].function)) == 0) {
+            if (strstr(name, locks[k].part) != NULL) {
                 return locks[k].what;
             }
         }
@@ -65,15 +57,24 @@ static const char *lock_word(const json_t *frames) {
     return NULL;
 }
 
-/* "thread 8371 "db-writer", which is in compact_log (lock.c:11)". */
-static void say_owner(FILE *out, const json_t *report, int tid, bool with_place) {
+static const struct hd_probe *evidence_of(const struct live_threads *t, int tid) {
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->record[i].tid == tid && t->record[i].error == 0) {
+            return &t->wait[i].evidence;
+        }
+    }
+    return NULL;
+}
+
+/* "8371 "db-writer", which is in compact_log (lock.c:11), in fsync of journal.db". */
+static void say_owner(FILE *out, const json_t *report, const struct live_threads *t, int tid) {
     const json_t *owner = thread_of(report, tid);
     const char *name = text_of(owner, "name");
     fprintf(out, "%d", tid);
     if (name != NULL) {
         fprintf(out, " \"%s\"", name);
     }
-    const json_t *frame = with_place ? report_own_frame_of(report, frames_of(owner)) : NULL;
+    const json_t *frame = report_own_frame_of(report, frames_of(owner));
     const char *function = text_of(frame, "function"), *file = text_of(frame, "file");
     if (function != NULL) {
         fprintf(out, ", which is in %s", function);
@@ -82,22 +83,37 @@ static void say_owner(FILE *out, const json_t *report, int tid, bool with_place)
                     (int)json_integer_value(json_object_get(frame, "line")));
         }
     }
+    const struct hd_probe *e = evidence_of(t, tid);
+    if (function != NULL && e != NULL && e->path[0] != '\0') {
+        fprintf(out, ", in %s of %s", hd_syscall_name(e->syscall_nr), e->path);
+    }
+}
+
+/* "waits for a read-write lock held for reading by 2 threads" */
+static void say_without_owner(FILE *out, const struct hd_probe *e, const json_t *frames) {
+    const char *name = hd_cause_lock_name(e->lock_kind);
+    name = name != NULL ? name : lock_word(frames);
+    fprintf(out, name != NULL ? "waits for %s" : "waits in futex", name);
+    if (e->lock_readers != 0) {
+        fprintf(out, " held for reading by %u thread%s", e->lock_readers, e->lock_readers == 1 ? "" : "s");
+    }
 }
 
 static void say_lock(FILE *out, const json_t *report, const struct live_threads *t, size_t i) {
     const struct hd_probe *e = &t->wait[i].evidence;
-    const json_t *frames = frames_of(thread_of(report, t->record[i].tid));
-    const char *word = lock_word(frames);
     if (e->lock_address == 0) {
         fprintf(out, "waits for a lock of %s", e->path[0] != '\0' ? e->path : "a file");
     } else if (e->joined_tid != 0) {
         fputs("waits for the end of thread ", out);
-        say_owner(out, report, e->joined_tid, true);
+        say_owner(out, report, t, e->joined_tid);
     } else if (e->lock_owner_tid != 0) {
-        fputs(e->gil ? "waits for Python's GIL held by thread " : "waits for a mutex held by thread ", out);
-        say_owner(out, report, e->lock_owner_tid, true);
+        const char *what = e->gil                          ? "Python's GIL held"
+                           : e->lock_kind == HD_LOCK_MUTEX ? "a mutex held"
+                                                           : "a read-write lock held for writing";
+        fprintf(out, "waits for %s by thread ", what);
+        say_owner(out, report, t, e->lock_owner_tid);
     } else {
-        fprintf(out, word != NULL ? "waits for %s" : "waits in futex", word);
+        say_without_owner(out, e, frames_of(thread_of(report, t->record[i].tid)));
     }
 }
 
@@ -201,6 +217,9 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
     set_text(cause, "peer", e->peer);
     set_number(cause, "child_pid", kind == HD_CAUSE_CHILD ? e->child_pid : 0);
     set_number(cause, "lock_owner_tid", e->lock_owner_tid);
+    if (kind == HD_CAUSE_LOCK && hd_cause_lock_word(e->lock_kind) != NULL) {
+        set_text(cause, "lock_kind", hd_cause_lock_word(e->lock_kind));
+    }
     if (e->lock_address != 0) {
         snprintf(address, sizeof address, "0x%lx", (unsigned long)e->lock_address);
         set_text(cause, "lock_address", address);

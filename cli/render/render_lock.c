@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A wait for a mutex: which thread has it locked, and where that was. Reports come from anywhere: what is
+ * A wait for a lock: which thread has it, and where that was. Reports come from anywhere: what is
  * missing or of another type reads as NULL, 0 or empty.
  */
 #include "cli/reader/own_frame.h"
@@ -71,6 +71,8 @@ char *render_lock(const struct page *p) {
     char *text = NULL;
     size_t bytes, after = 0;
     bool two = json_array_size(ring) == 2;
+    const char *lock = value_text(cause, "lock_kind");
+    bool mutex = lock == NULL || strcmp(lock, "mutex") == 0;
     size_t before = detail != NULL && owner != 0 ? before_owner(detail, owner, &after) : 0;
     if (kind == NULL || (strcmp(kind, "lock") != 0 && strcmp(kind, "gil") != 0) || owner == 0 ||
         thread == NULL || before == 0 || (json_array_size(ring) != 0 && !two))
@@ -79,7 +81,7 @@ char *render_lock(const struct page *p) {
     if (out == NULL)
         return NULL;
     if (two)
-        fputs("deadlock: waits for a mutex held by ", out);
+        fprintf(out, "deadlock: waits for a %s held by ", mutex ? "mutex" : "read-write lock");
     else
         fprintf(out, "%.*s", (int)before, detail);
     render_put_thread(out, owner, thread);

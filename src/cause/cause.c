@@ -31,6 +31,16 @@ const char *hd_cause_name(enum hd_cause_kind kind) {
     return (unsigned)kind < HD_CAUSE_KINDS ? names[kind] : names[HD_CAUSE_UNKNOWN];
 }
 
+const char *hd_cause_lock_word(uint8_t kind) {
+    static const char words[HD_LOCK_KINDS][16] = {
+        [HD_LOCK_MUTEX] = "mutex",         [HD_LOCK_READ] = "rwlock-read",
+        [HD_LOCK_WRITE] = "rwlock-write",  [HD_LOCK_CONDITION] = "condition",
+        [HD_LOCK_SEMAPHORE] = "semaphore", [HD_LOCK_BARRIER] = "barrier",
+        [HD_LOCK_GLIB_MUTEX] = "mutex",    [HD_LOCK_PYTHON] = "semaphore",
+    };
+    return kind != HD_LOCK_UNKNOWN && kind < HD_LOCK_KINDS ? words[kind] : NULL;
+}
+
 /* ---- one sample --------------------------------------------------------------------------- */
 
 /* A local service answers over a socket as a remote one does, and has a name; a child's end has none. */
@@ -302,6 +312,7 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     if (kind == HD_CAUSE_LOCK || kind == HD_CAUSE_GIL) {
         out->lock_address = e->lock_address;
         out->lock_owner_tid = e->lock_owner_tid;
+        out->lock_kind = e->gil ? HD_LOCK_UNKNOWN : e->lock_kind;
     }
     hd_cause_say(&t, s, e->state == HD_RUN_GONE ? HD_CAUSE_KINDS : kind);
 }

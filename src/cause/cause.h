@@ -34,6 +34,7 @@ struct hd_cause {
     uint64_t run_delay_ns, throttled_ns, major_faults;
     uint64_t lock_address;
     int32_t lock_owner_tid;
+    uint8_t lock_kind; /* enum hd_lock_kind */
     int32_t deadlock[HD_DEADLOCK_MAX];
     uint32_t deadlock_count;
     char detail[192]; /* one sentence for a person */
@@ -64,6 +65,8 @@ void hd_cause_forget_paths(struct hd_cause_sums *s);
 /* Writes all of *out but throttled_ns, major_faults and deadlock, which are zeroed. */
 void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out);
 const char *hd_cause_name(enum hd_cause_kind kind); /* as in report.schema.json */
+
+const char *hd_cause_lock_word(uint8_t kind); /* the same; NULL: the kind is not known */
 
 /* What the time of a thread that does not run goes to. */
 enum hd_cause_kind hd_cause_of_block(const struct hd_probe *e);

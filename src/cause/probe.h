@@ -22,6 +22,20 @@ enum hd_fd_kind {
     HD_FD_PROCESS /* a pidfd, which is only waited for among others: it needs no name */
 };
 
+/* What a thread in a futex waits for, by the function that it called. */
+enum hd_lock_kind {
+    HD_LOCK_UNKNOWN,
+    HD_LOCK_MUTEX,
+    HD_LOCK_READ,  /* a read-write lock, to read */
+    HD_LOCK_WRITE, /* the same, to write */
+    HD_LOCK_CONDITION,
+    HD_LOCK_SEMAPHORE,
+    HD_LOCK_BARRIER,
+    HD_LOCK_GLIB_MUTEX, /* stores no owner */
+    HD_LOCK_PYTHON,     /* threading.Lock: the same */
+    HD_LOCK_KINDS,
+};
+
 /* One sample's evidence, gathered by the worker. */
 struct hd_probe {
     uint64_t for_ns;        /* how long this sample stands for */
@@ -45,8 +59,10 @@ struct hd_probe {
     int32_t joined_tid;     /* the thread whose end it waits for; 0 */
     bool gil;               /* the lock is Python's global one */
     bool collects;          /* the thread runs Python's garbage collector */
-    bool mutex;             /* it waits for what may be one, which tells its owner */
-    bool owned;             /* and has told one that lived: it is one */
+    uint8_t lock_kind;      /* enum hd_lock_kind */
+    uint32_t lock_readers;  /* that a writer waits for; 0: none are known */
+    bool ownable;           /* it waits for a lock that stores its owner */
+    bool owned;             /* and that has stored a living one */
     bool several;           /* of summed ones: others owned it, or were the child, too */
     const char *request;    /* a function that asks another process, whose reply a thread waits for; NULL */
     const char *awaited;    /* what that is */
@@ -61,7 +77,8 @@ struct hd_probe_context {
     int (*thread_called)(void *arg, int tid);
     void *thread_arg;
     struct hd_modules *modules;
-    uint64_t mutex_lock[3];      /* starts of glibc's mutex locks, 0: none */
+    uint64_t in_libc;            /* an address of the C library */
+    struct hd_functions locks;   /* which functions wait for locks */
     struct hd_functions replies; /* which functions ask other processes */
     uint32_t descriptor_tid;     /* where libc's descriptor of a thread has its number; 0: not known */
     uint32_t descriptor_self;    /* which of its first words point to itself, by bit */
@@ -80,11 +97,12 @@ void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules
 void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                    const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_probe *out);
 
-/* The owner of the mutex that a thread with these frames waits for, 0: none is claimed. */
-int hd_mutex_owner(const struct hd_probe_context *ctx, const struct hd_capture *c,
-                   const struct hd_frame *frames, uint32_t count);
-/* The same where it is known that it waits in a mutex's lock. `is_one`: and for a mutex, whose owner then may
- * have ended since the capture. */
-int hd_mutex_owner_now(const struct hd_probe_context *ctx, const struct hd_capture *c, bool is_one);
+/* The owner of the lock that a thread with these frames waits for, 0: none is claimed. */
+int hd_lock_owner(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
+                  uint32_t count);
+/* The same where the kind is known. `is_one`: an owner was seen before, and may have ended since the capture.
+ */
+int hd_lock_owner_now(const struct hd_probe_context *ctx, const struct hd_capture *c, enum hd_lock_kind kind,
+                      bool is_one);
 
 #endif

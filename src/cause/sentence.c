@@ -52,6 +52,43 @@ static void say_object(struct hd_text *t, const char *before, const struct hd_pr
         hd_text_str(t, kind);
 }
 
+const char *hd_cause_lock_name(uint8_t kind) {
+    static const char names[][24] = {
+        [HD_LOCK_MUTEX] = "a mutex",
+        [HD_LOCK_READ] = "a read-write lock",
+        [HD_LOCK_WRITE] = "a read-write lock",
+        [HD_LOCK_CONDITION] = "a condition variable",
+        [HD_LOCK_SEMAPHORE] = "a semaphore",
+        [HD_LOCK_BARRIER] = "a barrier",
+        [HD_LOCK_GLIB_MUTEX] = "a mutex of GLib",
+        [HD_LOCK_PYTHON] = "a lock of Python",
+    };
+    return kind != HD_LOCK_UNKNOWN && kind < HD_LOCK_KINDS ? names[kind] : NULL;
+}
+
+static bool is_read_write(const struct hd_probe *e) {
+    return e->lock_kind == HD_LOCK_READ || e->lock_kind == HD_LOCK_WRITE;
+}
+
+/* "waited for a semaphore", "waited for a read-write lock held for reading by 3 threads". Other threads only
+ * signal a condition: nothing is said of an owner where there cannot be one. */
+static void say_without_owner(struct hd_text *t, const struct hd_probe *e) {
+    const char *name = hd_cause_lock_name(e->lock_kind);
+    if (name == NULL) {
+        hd_text_str(t, "waited for a condition or lock, owner unknown");
+        return;
+    }
+    hd_text_str(t, "waited for ");
+    hd_text_str(t, name);
+    if (e->lock_readers != 0) {
+        hd_text_str(t, " held for reading by ");
+        hd_text_u64(t, e->lock_readers);
+        hd_text_str(t, e->lock_readers == 1 ? " thread" : " threads");
+    } else if (e->ownable) {
+        hd_text_str(t, ", owner unknown");
+    }
+}
+
 static void say_lock(struct hd_text *t, const struct hd_probe *e, bool several) {
     if (e->lock_address == 0) {
         hd_text_str(t, "waited for a file lock");
@@ -64,9 +101,11 @@ static void say_lock(struct hd_text *t, const struct hd_probe *e, bool several) 
     } else if (e->gil && e->lock_owner_tid == 0) {
         hd_text_str(t, "waited for Python's GIL");
     } else if (e->lock_owner_tid == 0) {
-        hd_text_str(t, "waited for a condition or lock, owner unknown");
+        say_without_owner(t, e);
     } else {
-        hd_text_str(t, e->gil ? "waited for Python's GIL held by " : "waited for a mutex held by ");
+        hd_text_str(t, e->gil             ? "waited for Python's GIL held by "
+                       : is_read_write(e) ? "waited for a read-write lock held for writing by "
+                                          : "waited for a mutex held by ");
         hd_text_str(t, e->several ? "several threads, longest by thread " : "thread ");
         hd_text_i64(t, e->lock_owner_tid);
     }

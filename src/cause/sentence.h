@@ -12,6 +12,9 @@
  * sentence has no duration: the hang has one, and no part exceeds it. HD_CAUSE_KINDS: no sample knows. */
 void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind);
 
+/* "a semaphore", for enum hd_lock_kind; NULL: not known. */
+const char *hd_cause_lock_name(uint8_t kind);
+
 /* The thread waits for another one, which waits for a reply of another process: on a condition variable, or
  * on nothing but an event descriptor. */
 bool hd_cause_waits_for_reply(const struct hd_probe *e);

@@ -75,7 +75,7 @@ bool hd_module_path_is_system(const char *path);
 bool hd_module_is_system(const struct hd_modules *m, uint32_t index);
 
 /* Address in memory of an exported (dynamic) function or variable of module `index`, through its hash table,
- * 0: none. */
+ * 0: none. Of several versions the one that new programs get. */
 uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name);
 
 #endif

@@ -16,7 +16,7 @@
 struct tables {
     const struct hd_memory *memory;
     const struct hd_module *module;
-    uint64_t symtab, strtab, hash;
+    uint64_t symtab, strtab, hash, versym; /* versym 0: the module has no versions */
     uint64_t strtab_bytes;
     uint32_t buckets, first, bloom_words, bloom_shift;
 };
@@ -43,6 +43,8 @@ static bool read_dynamic(struct tables *t, uint64_t at) {
             t->strtab_bytes = d.d_un.d_val;
         else if (d.d_tag == DT_GNU_HASH)
             t->hash = dynamic_address(t->module, d.d_un.d_ptr);
+        else if (d.d_tag == DT_VERSYM)
+            t->versym = dynamic_address(t->module, d.d_un.d_ptr);
     }
     return t->symtab != 0 && t->strtab != 0 && t->hash != 0;
 }
@@ -101,10 +103,20 @@ static bool is_named(const struct tables *t, const Elf64_Sym *s, const char *nam
            memcmp(there, name, length + 1) == 0;
 }
 
+/* An older version of a function, for programs that were built against an older library. */
+static bool is_hidden(const struct tables *t, uint32_t symbol) {
+    enum { HIDDEN = 0x8000 };
+    uint16_t version = 0;
+    return t->versym != 0 &&
+           hd_memory_read(t->memory, t->versym + (uint64_t)symbol * sizeof version, &version,
+                          sizeof version) &&
+           (version & HIDDEN) != 0;
+}
+
 uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name) {
     struct tables t;
     uint32_t symbol, hash = gnu_hash(name);
-    uint64_t bloom;
+    uint64_t bloom, hidden = 0;
     size_t length = strlen(name);
     if (!open_tables(m, index, &t) ||
         !hd_memory_read(t.memory, t.hash + 16 + (uint64_t)(hash / 64 % t.bloom_words) * 8, &bloom,
@@ -121,10 +133,13 @@ uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name
             return 0;
         if ((link | 1) == (hash | 1) &&
             hd_memory_read(t.memory, t.symtab + (uint64_t)symbol * sizeof s, &s, sizeof s) &&
-            is_defined(&s) && is_named(&t, &s, name, length))
-            return t.module->bias + s.st_value;
+            is_defined(&s) && is_named(&t, &s, name, length)) {
+            if (!is_hidden(&t, symbol))
+                return t.module->bias + s.st_value;
+            hidden = t.module->bias + s.st_value;
+        }
         if ((link & 1) != 0)
-            return 0;
+            break;
     }
-    return 0;
+    return hidden;
 }

@@ -149,6 +149,7 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
         hd_json_hex(j, "lock_address", c->lock_address);
     if (c->lock_owner_tid != 0)
         hd_json_i64(j, "lock_owner_tid", c->lock_owner_tid);
+    hd_json_str(j, "lock_kind", hd_cause_lock_word(c->lock_kind));
     if (ring != 0) {
         hd_json_array(j, "deadlock");
         for (uint32_t i = 0; i < ring && i < ring_max; i++)

@@ -74,7 +74,7 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
     }
     hd_unwind(k->unwinder, &c->regs, k->others.stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
               &walk);
-    r->waits_for_tid = hd_mutex_owner(&k->probe, c, k->frames, walk.count);
+    r->waits_for_tid = hd_lock_owner(&k->probe, c, k->frames, walk.count);
     r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_join_target(&k->probe, c);
     const struct hd_script_stack stack = {.tid = r->tid,
                                           .cut_at = walk.cut != 0 ? max - max / 2 : 0,

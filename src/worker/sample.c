@@ -94,8 +94,9 @@ static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_ca
                       struct hd_last_sample *now) {
     hd_tree_again(&h->tree, now->leaf, c->at_ns);
     see_python(k, h->tid, &now->evidence);
-    if (now->evidence.mutex) { /* whose owner may be another one by now */
-        now->evidence.lock_owner_tid = hd_mutex_owner_now(&k->probe, c, now->evidence.owned);
+    if (now->evidence.ownable) { /* the owner may be another one by now */
+        now->evidence.lock_owner_tid =
+            hd_lock_owner_now(&k->probe, c, (enum hd_lock_kind)now->evidence.lock_kind, now->evidence.owned);
         now->evidence.owned |= now->evidence.lock_owner_tid != 0;
     }
     if (now->evidence.child_alive) { /* which may have come to the terminal by now */

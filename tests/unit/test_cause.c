@@ -341,6 +341,35 @@ static void names_the_owner_of_a_mutex(void **state) {
     assert_string_equal(cause.detail, "waited for a mutex held by thread 1234");
 }
 
+static void names_the_kind_of_a_lock(void **state) {
+    static const struct {
+        uint8_t kind;
+        int32_t owner;
+        uint32_t readers;
+        const char *detail, *word;
+    } cases[] = {
+        {HD_LOCK_READ, 7, 0, "waited for a read-write lock held for writing by thread 7", "rwlock-read"},
+        {HD_LOCK_WRITE, 0, 3, "waited for a read-write lock held for reading by 3 threads", "rwlock-write"},
+        {HD_LOCK_WRITE, 0, 0, "waited for a read-write lock, owner unknown", "rwlock-write"},
+        {HD_LOCK_CONDITION, 0, 0, "waited for a condition variable", "condition"},
+        {HD_LOCK_BARRIER, 0, 0, "waited for a barrier", "barrier"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hd_probe e = blocked(SYS_futex);
+        memset(&sums, 0, sizeof sums);
+        e.lock_address = 0x7f00deadbeef;
+        e.lock_kind = cases[i].kind;
+        e.ownable = e.lock_kind == HD_LOCK_READ || e.lock_kind == HD_LOCK_WRITE;
+        e.lock_owner_tid = cases[i].owner;
+        e.lock_readers = cases[i].readers;
+        add_times(e, 1);
+        assert_kind(HD_CAUSE_LOCK);
+        assert_string_equal(cause.detail, cases[i].detail);
+        assert_string_equal(hd_cause_lock_word(cause.lock_kind), cases[i].word);
+    }
+}
+
 static void names_the_owner_with_the_most_time(void **state) {
     (void)state;
     struct hd_probe e = blocked(SYS_futex);
@@ -547,6 +576,7 @@ int main(void) {
         TEST(a_wait_that_goes_on_after_a_stop_is_still_the_same),
         TEST(a_stopped_thread_is_unknown),
         TEST(names_the_owner_of_a_mutex),
+        TEST(names_the_kind_of_a_lock),
         TEST(names_the_owner_with_the_most_time),
         TEST(a_child_and_a_peer_are_named),
         TEST(a_sentence_says_what_was_waited_for),

@@ -17,7 +17,7 @@
 #include "cause/linux/descriptor.h"
 #include "cause/linux/descriptor_set.h"
 #include "cause/linux/join.h"
-#include "cause/linux/mutex.h"
+#include "cause/linux/lock.h"
 #include "cause/linux/peer.h"
 #include "cause/linux/reply_thread.h"
 #include "cause/linux/throttled.h"
@@ -55,9 +55,7 @@ static void find_lock(struct hd_probe_context *ctx, int tid, const struct hd_cap
                       const struct hd_frame *frames, uint32_t count, struct hd_probe *out) {
     if (c->syscall_nr == SYS_futex) {
         out->lock_address = c->syscall_args[0];
-        out->mutex = hd_mutex_is_locking(ctx, frames, count);
-        out->lock_owner_tid = out->mutex ? hd_mutex_owner_now(ctx, c, false) : 0;
-        out->owned = out->lock_owner_tid != 0;
+        hd_lock_find(ctx, c, frames, count, out);
         out->joined_tid = hd_join_target(ctx, c);
         find_reply(ctx, frames, count, out);
     } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
@@ -125,7 +123,7 @@ void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modu
 void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid,
                                  uint64_t in_libc) {
     ctx->modules = modules;
-    hd_mutex_init(ctx, in_libc);
+    ctx->in_libc = in_libc;
     hd_join_init(ctx, own_tid);
     hd_throttled_init(ctx);
 }

@@ -59,17 +59,17 @@ static bool still_waits(const struct hd_worker *k, int tid, const struct hd_sche
            hd_thread_stands_still(tid, since);
 }
 
-/* The thread waits for no mutex, about where its loop waits by an epoll instance, and another one does by the
- * same: in a pool whoever comes first serves that, and the others are idle until it is their turn. Who should
- * serve may be busy, or without a processor, just now: then it is asked again at the next sample, also at one
- * that finds nothing new. However late we read that, the thread has not run since: it waited there when the
- * other one was seen to serve. */
+/* The thread waits for no lock with an owner, about where its loop waits by an epoll instance, and another
+ * one does by the same: in a pool whoever comes first serves that, and the others are idle until it is their
+ * turn. Who should serve may be busy, or without a processor, just now: then it is asked again at the next
+ * sample, also at one that finds nothing new. However late we read that, the thread has not run since: it
+ * waited there when the other one was seen to serve. */
 bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h,
                           const struct hd_last_sample *s) {
     const struct hd_recogniser *r = &k->run->settings.recogniser;
     struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     struct hd_blocked how = {.depth = s->depth, .in_turn = true, .epoll = -1};
-    bool may = r->blocked != NULL && s->evidence.syscall_nr == SYS_futex && !s->evidence.mutex &&
+    bool may = r->blocked != NULL && s->evidence.syscall_nr == SYS_futex && !s->evidence.ownable &&
                s->depth != 0 && !hd_blocked_is_left(k->run);
     if (may) {
         r->blocked(r->ctx, &w->loop, &how);

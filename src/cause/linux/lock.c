@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "cause/linux/lock.h"
+
+#include "os/linux/proc_files.h"
+#include "os/os.h"
+
+#define INNERMOST 6 /* frames between the program's call of a lock and the kernel, at most */
+
+/* Arrays, not pointers: the preload has no room for a relocation each. */
+static const struct {
+    char symbol[28];
+    uint8_t kind;
+    bool glibc; /* of glibc alone: a program may have a function of that name */
+} functions[] = {
+    {"pthread_mutex_lock", HD_LOCK_MUTEX, true},
+    {"pthread_mutex_timedlock", HD_LOCK_MUTEX, true},
+    {"pthread_mutex_clocklock", HD_LOCK_MUTEX, true},
+    {"pthread_rwlock_rdlock", HD_LOCK_READ, true},
+    {"pthread_rwlock_timedrdlock", HD_LOCK_READ, true},
+    {"pthread_rwlock_clockrdlock", HD_LOCK_READ, true},
+    {"pthread_rwlock_wrlock", HD_LOCK_WRITE, true},
+    {"pthread_rwlock_timedwrlock", HD_LOCK_WRITE, true},
+    {"pthread_rwlock_clockwrlock", HD_LOCK_WRITE, true},
+    {"pthread_cond_wait", HD_LOCK_CONDITION, true},
+    {"pthread_cond_timedwait", HD_LOCK_CONDITION, true},
+    {"pthread_cond_clockwait", HD_LOCK_CONDITION, true},
+    {"sem_wait", HD_LOCK_SEMAPHORE, true},
+    {"sem_timedwait", HD_LOCK_SEMAPHORE, true},
+    {"sem_clockwait", HD_LOCK_SEMAPHORE, true},
+    {"pthread_barrier_wait", HD_LOCK_BARRIER, true},
+    {"PyThread_acquire_lock_timed", HD_LOCK_PYTHON, false},
+    {"g_cond_wait", HD_LOCK_CONDITION, false},
+    {"g_cond_wait_until", HD_LOCK_CONDITION, false},
+};
+
+static const char *symbol(uint32_t index) {
+    return index < sizeof functions / sizeof functions[0] ? functions[index].symbol : NULL;
+}
+
+/* sem_wait and its kin jump to a function that waits until the count is not 0. It has no exported name and
+ * lies right before its caller. */
+static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t start) {
+    enum { CODE_BYTES = 512 };
+    for (uint32_t i = 0; i < ctx->locks.count; i++) {
+        uint64_t at = ctx->locks.found[i].start;
+        if (functions[ctx->locks.found[i].name].kind == HD_LOCK_SEMAPHORE && start < at &&
+            at - start < CODE_BYTES) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* g_mutex_lock jumps to the function that waits, which has no exported name. A bit lock's has. */
+static bool is_glib_mutex(struct hd_probe_context *ctx, const struct hd_capture *c,
+                          const struct hd_frame *frames, uint32_t count) {
+    enum { GLIB_CONTENDED = 2 };
+    int module = count > 1 ? hd_modules_at(ctx->modules, frames[1].start) : -1;
+    return module >= 0 && c->syscall_args[2] == GLIB_CONTENDED &&
+           hd_module_symbol(ctx->modules, (uint32_t)module, "g_mutex_lock") != 0;
+}
+
+/* A function that no callback can be inside of. Of those that call each other the outermost counts: a
+ * library's own lock is made of libc's. */
+static enum hd_lock_kind kind_of(struct hd_probe_context *ctx, const struct hd_capture *c,
+                                 const struct hd_frame *frames, uint32_t count) {
+    enum hd_lock_kind kind = HD_LOCK_UNKNOWN;
+    int libc = count != 0 ? hd_modules_at(ctx->modules, ctx->in_libc) : -1;
+    for (uint32_t i = 0; i < count && i < INNERMOST; i++) {
+        uint64_t start = frames[i].start;
+        int at = hd_functions_at(&ctx->locks, ctx->modules, symbol, start);
+        bool in_libc = libc >= 0 && hd_modules_at(ctx->modules, start) == libc;
+        if (at >= 0 && (in_libc || !functions[at].glibc)) {
+            kind = (enum hd_lock_kind)functions[at].kind;
+        } else if (i == 1 && in_libc && c->syscall_args[2] == 0 && is_before_semaphore(ctx, start)) {
+            kind = HD_LOCK_SEMAPHORE;
+        }
+    }
+    return kind == HD_LOCK_UNKNOWN && is_glib_mutex(ctx, c, frames, count) ? HD_LOCK_GLIB_MUTEX : kind;
+}
+
+static bool thread_lives(const struct hd_probe_context *ctx, uint32_t tid) {
+    char text[64];
+    return hd_proc_read_task(ctx->proc_fd, (int)tid, "comm", text, sizeof text) > 0;
+}
+
+/* The word of the owner among those after the futex: glibc's pthread_mutex_t (nptl/lowlevellock.h) and
+ * pthread_rwlock_t (struct_rwlock.h), whose writers wait by another word than its readers. */
+static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
+    enum {
+        FUTEX_CONTENDED = 2,
+        WRITER_PRESENT = 1,
+        MUTEX_OWNER = 2,
+        OWNER_OF_WRITERS = 3,
+        OWNER_OF_PHASE = 4
+    };
+    const uint32_t *word = c->futex_words;
+    if (!c->futex_read) {
+        return 0;
+    }
+    if (kind == HD_LOCK_MUTEX) {
+        return word[0] == FUTEX_CONTENDED ? word[MUTEX_OWNER] : 0;
+    }
+    if ((c->syscall_args[2] & WRITER_PRESENT) == 0 || word[0] != (uint32_t)c->syscall_args[2]) {
+        return 0; /* a writer waits for readers */
+    }
+    return word[kind == HD_LOCK_READ ? OWNER_OF_PHASE : OWNER_OF_WRITERS];
+}
+
+static bool is_ownable(enum hd_lock_kind kind) {
+    return kind == HD_LOCK_MUTEX || kind == HD_LOCK_READ || kind == HD_LOCK_WRITE;
+}
+
+int hd_lock_owner_now(const struct hd_probe_context *ctx, const struct hd_capture *c, enum hd_lock_kind kind,
+                      bool is_one) {
+    uint32_t owner = is_ownable(kind) ? owner_word(kind, c) : 0;
+    if (owner != 0 && ctx->thread_called != NULL) {
+        owner = (uint32_t)ctx->thread_called(ctx->thread_arg, (int)owner);
+    }
+    return owner != 0 && (is_one || thread_lives(ctx, owner)) ? (int)owner : 0;
+}
+
+/* A writer that is next in line waits until the readers have gone, which are only counted. */
+static uint32_t readers_of(const struct hd_probe_context *ctx, const struct hd_capture *c) {
+    enum { USED = 2, READER_SHIFT = 3, PHASE_FROM_READERS = 8 }; /* glibc's pthread_rwlock_common.c */
+    uint32_t readers = 0;
+    uint64_t at = c->syscall_args[0] - PHASE_FROM_READERS;
+    bool waits = (uint32_t)c->syscall_args[2] == USED &&
+                 hd_os.pread(ctx->mem_fd, &readers, sizeof readers, at) == (long)sizeof readers;
+    return waits ? readers >> READER_SHIFT : 0;
+}
+
+void hd_lock_find(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
+                  uint32_t count, struct hd_probe *out) {
+    enum hd_lock_kind kind = kind_of(ctx, c, frames, count);
+    out->lock_kind = (uint8_t)kind;
+    out->ownable = is_ownable(kind);
+    out->lock_owner_tid = hd_lock_owner_now(ctx, c, kind, false);
+    out->owned = out->lock_owner_tid != 0;
+    out->lock_readers = kind == HD_LOCK_WRITE && !out->owned ? readers_of(ctx, c) : 0;
+}
+
+int hd_lock_owner(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
+                  uint32_t count) {
+    return c->futex_read ? hd_lock_owner_now(ctx, c, kind_of(ctx, c, frames, count), false) : 0;
+}
