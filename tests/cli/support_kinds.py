@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+#
+# Each kind and each cause that a report can have: a small program that shows it, and its report as `hangdog show` prints it.
+# test_kinds.py asserts them; scripts/kinds writes docs/kinds.md from them.
+
+import contextlib
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import typing
+from concurrent.futures import ThreadPoolExecutor
+
+from support_run import BUILD, HANGDOG, PATIENCE, environment, wait_until
+
+LINES = 12  # of a report on the page
+PYTHON = "/usr/bin/python3"
+LOOP = """import asyncio, gc, threading, time
+async def main():
+    for _ in range(12):
+        await asyncio.sleep(0.05)
+    %s
+    await asyncio.sleep(0.2)
+"""
+GIL = LOOP % """threading.Thread(target=count_rows).start()
+    time.sleep(0.01)""" + """def count_rows():
+    sum(range(50000000))
+asyncio.run(main())
+"""
+GC = LOOP % "free_cache()" + """cache = [[i] for i in range(200000)]
+def free_cache():
+    until = time.monotonic() + 0.9
+    while time.monotonic() < until:
+        gc.collect()
+asyncio.run(main())
+"""
+
+
+class Shown(typing.NamedTuple):
+    group: str  # kind or cause
+    name: str
+    what: str
+    test: str  # of the scenario
+    command: str  # as the page has it
+    start: typing.Optional[typing.Callable]  # in a folder: what is printed, and the report
+
+
+# ---- the ways to a report ----------------------------------------------------------------------------------------
+
+def path_of(program):
+    return os.path.join(BUILD, "tests/programs", program)
+
+
+def report_in(spool, kind):
+    """A report of that kind (any but the session's by default) as it is printed, and as JSON. A machine that has too much to do
+    makes others: the longest counts."""
+    found = []
+    for path in glob.glob(os.path.join(spool, "*.json")):
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        if report["kind"] == kind or (kind is None and report["kind"] != "session"):
+            found.append((report.get("duration_ns", 0), path, report))
+    if not found:
+        raise AssertionError("no report of kind %s in %s" % (kind, os.listdir(spool)))
+    _, path, report = max(found, key=lambda entry: entry[0])
+    return output("show", path), report
+
+
+def output(*args):
+    return subprocess.run([HANGDOG, *args], check=True, stdout=subprocess.PIPE, text=True, timeout=PATIENCE,
+                          env=environment()).stdout
+
+
+def before_others():
+    """A busy machine would leave the program less than 80 % of a CPU."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
+def watched(*argv, options=(), kind=None, first=False):
+    """A program that nobody rebuilt, under `hangdog run`."""
+    def start(folder):
+        spool = os.path.join(folder, "spool")
+        subprocess.run([HANGDOG, "run", "--quiet", "--spool", spool, *options, "--", *argv], check=False, timeout=PATIENCE,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, cwd=folder,
+                       env=environment(), preexec_fn=before_others if first else None)
+        return report_in(spool, kind)
+    return start
+
+
+def linked(what, kind=None):
+    """A program that links the library."""
+    def start(folder):
+        subprocess.run([path_of("kinds"), folder, what], check=True, timeout=PATIENCE)
+        return report_in(folder, kind)
+    return start
+
+
+def on_a_disk_that_stalls(what):
+    def start(folder):
+        behind, mounted, spool = (os.path.join(folder, name) for name in ("behind", "mounted", "spool"))
+        for path in (behind, mounted, spool):
+            os.mkdir(path)
+        with subprocess.Popen([path_of("stallfs"), behind, mounted], stderr=subprocess.DEVNULL) as disk:
+            wait_until(lambda: os.path.ismount(mounted) or disk.poll() is not None, "the mount")
+            if not os.path.ismount(mounted):
+                return None
+            try:
+                subprocess.run([path_of("kinds"), spool, what, behind, mounted], check=True, timeout=PATIENCE)
+            finally:
+                subprocess.run(["umount", "-l", mounted], check=False, stderr=subprocess.DEVNULL)
+        return report_in(spool, None)
+    return start
+
+
+def killed_in_a_hang(folder):
+    """By SIGKILL, a second after the hang's begin."""
+    spool = os.path.join(folder, "spool")
+    with subprocess.Popen([HANGDOG, "run", "--quiet", "--spool", spool, "--", path_of("burn"), "hang", "60"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment()) as run:
+        wait_until(lambda: glob.glob(os.path.join(spool, "*.json")), "the report of a hang that lasts")
+        with open("/proc/%d/task/%d/children" % (run.pid, run.pid), encoding="ascii") as children:
+            for child in children.read().split():
+                with contextlib.suppress(FileNotFoundError), open("/proc/%s/comm" % child, encoding="utf-8") as comm:
+                    if comm.read() == "burn\n":
+                        os.kill(int(child), signal.SIGKILL)
+    return report_in(spool, "fatal-hang")
+
+
+def dumped(_):
+    with subprocess.Popen([path_of("dump-target"), "deadlock"], stdout=subprocess.PIPE) as target:
+        try:
+            target.stdout.readline()
+            text = wait_until(lambda: next(iter(re.findall("(?s).*deadlock:.*", output("dump", str(target.pid)))), None),
+                              "the deadlock")
+            return text, json.loads(output("dump", "--json", str(target.pid)))
+        finally:
+            target.kill()
+
+
+RUN = "hangdog run -- "
+KINDS = "kinds SPOOL "
+LIBRARY = "tests/scenario/test_library_"
+EVERY = [
+    Shown("kind", "hang", "A turn of a loop took longer than the threshold.",
+          LIBRARY + "hangs.c`: `a_hang_has_its_true_start_and_duration", RUN + "burn short 3", watched(path_of("burn"), "short", "3", first=True)),
+    Shown("kind", "launch", "The program's start, up to its loop's first wait, took longer than the threshold of a launch.",
+          LIBRARY + "hangs.c`: `a_block_before_the_first_wait_is_a_slow_launch", KINDS + "launch", linked("launch")),
+    Shown("kind", "background-hang", "The same as a hang, while the program was in the background.",
+          LIBRARY + "states.c`: `in_the_background_another_threshold_and_another_kind", KINDS + "background", linked("background")),
+    Shown("kind", "too-many-threads", "A hang of a process with more than 64 threads.",
+          "tests/cli/test_many_threads.py`: `test_eighty_threads_that_wait_for_work", RUN + "burn crowd 1.5",
+          watched(path_of("burn"), "crowd", "1.5", first=True)),
+    Shown("kind", "cpu", "A process used more than 80 % of a CPU for two periods of the CPU monitor.",
+          "tests/cli/test_cpu.py`: `test_a_loop_whose_short_turns_fill_a_cpu", "hangdog run --cpu 300ms -- burn main 2",
+          watched(path_of("burn"), "main", "2", options=("--cpu", "300ms"), kind="cpu", first=True)),
+    Shown("kind", "frame-drop", "A frame of a game took longer than the option `frame_drop_ns`, and less than a hang.",
+          LIBRARY + "frames.c`: `a_long_frame_has_a_report", KINDS + "frame", linked("frame")),
+    Shown("kind", "fatal-hang", "The process ended while its loop hung: another process killed it.",
+          "tests/cli/test_library.py`: `beside_one_that_is_killed_in_a_hang", RUN + "burn hang 60, and SIGKILL", killed_in_a_hang),
+    Shown("kind", "crash", "A signal of a fault ended the process; on by an option.",
+          "tests/cli/test_crash.py`: `test_each_crash_has_a_report_and_happens", "hangdog run --crash -- crash heap",
+          watched(path_of("crash"), "heap", options=("--crash",), kind="crash")),
+    Shown("kind", "live", "The threads of a process as they are now, on request.",
+          "tests/cli/test_dump.py`: `test_deadlock", "dump-target deadlock, and hangdog dump PID", dumped),
+    Shown("kind", "session", "The run as a whole, when it has ended.", LIBRARY + "hangs.c`: `counts_what_a_cap_suppresses",
+          RUN + "burn short 3", watched(path_of("burn"), "short", "3", kind="session")),
+    Shown("cause", "cpu", "The thread ran.", "tests/real/test_asyncio.py`: `test_a_stop_in_a_computation_is_taken_off",
+          RUN + "burn short 3", watched(path_of("burn"), "short", "3", first=True)),
+    Shown("cause", "lock", "It waited for a lock. The report has the mutex's owner and what that one did.",
+          LIBRARY + "locks.c`: `writes_the_owner_of_a_mutex_and_its_stack", KINDS + "lock", linked("lock")),
+    Shown("cause", "disk", "It waited for a file's disk.", LIBRARY + "disk.c", "kinds SPOOL disk, in a file system that stalls",
+          on_a_disk_that_stalls("disk")),
+    Shown("cause", "network", "It waited for a peer.", LIBRARY + "kernel.c", KINDS + "network", linked("network")),
+    Shown("cause", "sleep", "It waited for a time.", "tests/real/test_asyncio.py`: `test_a_stop_in_a_sleep_is_taken_off",
+          KINDS + "sleep", linked("sleep")),
+    Shown("cause", "child", "It waited for another process that it had started.", "tests/cli/test_dump.py`: `test_node_and_a_shells_child",
+          KINDS + "child", linked("child")),
+    Shown("cause", "page-fault", "It waited for memory: a mapped file, or swap.",
+          LIBRARY + "disk.c`: `memory_of_a_disk_that_stalls_is_a_page_fault", "kinds SPOOL page-fault, in a file system that stalls",
+          on_a_disk_that_stalls("page-fault")),
+    Shown("cause", "starved", "It was ready to run, and no CPU was free: the machine or a quota, not the code.",
+          "tests/cli/test_starved.py`: `test_who_computes_on_a_loaded_cpu_is_starved", KINDS + "starved", linked("starved")),
+    Shown("cause", "ui", "The hot stack is in layout, drawing or text code of a toolkit.", "", "", None),
+    Shown("cause", "gil", "It waited for Python's GIL.",
+          "tests/real/test_asyncio.py`: `test_the_interpreters_lock_is_told_and_no_other_one_as_that",
+          RUN + "python3, a thread of which sums up a range in one call", watched(PYTHON, "-c", GIL)),
+    Shown("cause", "gc", "It ran in a garbage collection.", "tests/real/test_python_versions.py", RUN + "python3, which calls gc.collect()",
+          watched(PYTHON, "-c", GC, first=True)),
+    Shown("cause", "unknown", "It waited, and Hangdog cannot say more of it: for another thread's byte in a pipe.",
+          "tests/unit/test_cause.c", KINDS + "unknown", linked("unknown")),
+]
+
+
+def run_one(shown):
+    """What is printed and the report, or an error; None: not here."""
+    if shown.start is None:
+        return None
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="hangdog-test-"))
+    try:
+        return shown.start(folder)
+    except AssertionError as error:
+        return error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def told_by(shown, report):
+    return report["kind"] if shown.group == "kind" else report["cause"]["kind"]
+
+
+def run_every():
+    """By (group, name)."""
+    with ThreadPoolExecutor(4) as pool:
+        return dict(zip([(shown.group, shown.name) for shown in EVERY], pool.map(run_one, EVERY)))
+
+
+# ---- the page ------------------------------------------------------------------------------------------------------
+
+PLACEHOLDERS = (
+    (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", "DATE TIME"),
+    (r"\b\d\d:\d\d:\d\d\b", "TIME"),
+    (r"\[\d+\]", "[PID]"),
+    (r"\b(thread|pid|child) \d+\b", r"\1 PID"),
+    (r"(?m)^(  deadlock: |deadlock: )[\d >-]+$", r"\1PID -> PID -> PID"),
+    (r"(?<=127\.0\.0\.1:)\d+", "PORT"),
+    (r"0x[0-9a-f]+", "ADDRESS"),
+    (r"(?<![\w.])(/[\w.+@-]+)+/(?=[\w.+@-])", "FOLDER/"),
+    (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID"),
+)
+
+
+def for_page(text):
+    """At most so many lines; what is another one in each run replaced."""
+    for pattern, word in PLACEHOLDERS:
+        text = re.sub(pattern, word, text)
+    lines = [line.rstrip() for line in text.strip("\n").split("\n")]
+    if len(lines) <= LINES:
+        return lines
+    del lines[LINES - 1:]
+    while not lines[-1].startswith(" "):  # a title, or an empty line
+        lines.pop()
+    return [*lines, "  ..."]
