@@ -301,6 +301,41 @@ HANGDOG_API void hangdog_resume(void);
 /** Sets the program's state. Async-signal-safe. */
 HANGDOG_API void hangdog_set_state(hangdog_state state);
 
+/**
+ * Changes a loop's threshold for the foreground state while it is watched. It holds at once, also for the
+ * turn that runs: a turn that is older is a hang now. A hang that is open stays one, with the threshold that
+ * it had. Async-signal-safe. Not after the thread of the loop may have ended its watch.
+ *
+ * @param loop The loop.
+ * @param threshold_ns In nanoseconds; 0: the option's.
+ * @retval 0 It is changed.
+ * @retval -EINVAL `loop` is NULL.
+ * @retval -ESRCH The loop is not watched, or no monitor runs.
+ */
+HANGDOG_API int hangdog_set_threshold(hangdog_loop *loop, uint64_t threshold_ns);
+
+/**
+ * Changes a state's threshold, of all loops but those that have one of their own for the foreground.
+ * Otherwise as hangdog_set_threshold(). Any thread; async-signal-safe.
+ *
+ * @param state The state.
+ * @param threshold_ns In nanoseconds, not 0.
+ * @retval 0 It is changed, until hangdog_stop().
+ * @retval -EINVAL There is no such state, or the threshold is 0.
+ * @retval -ESRCH No monitor runs.
+ */
+HANGDOG_API int hangdog_set_state_threshold(hangdog_state state, uint64_t threshold_ns);
+
+/**
+ * Changes the time between samples, also in a hang. Any thread; async-signal-safe.
+ *
+ * @param interval_ns 1 ms to 1 s, in nanoseconds.
+ * @retval 0 It is changed, until hangdog_stop().
+ * @retval -EINVAL It is out of that range.
+ * @retval -ESRCH No monitor runs.
+ */
+HANGDOG_API int hangdog_set_interval(uint64_t interval_ns);
+
 /** What the watch has seen and has cost since hangdog_start(). Set `size`. Times are nanoseconds. */
 typedef struct hangdog_totals {
     /** sizeof(hangdog_totals). */

@@ -100,7 +100,7 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     s->frame_period_ns = given.display_hz != 0 ? HD_NS_PER_S / given.display_hz : s->frame_period_ns;
     s->frame_drop_ns = given.frame_drop_ns;
     s->ping_period_ns = given.ping_period_ns != 0 ? given.ping_period_ns : s->ping_period_ns;
-    if (s->interval_ns < HD_NS_PER_MS || s->interval_ns > HD_NS_PER_S ||
+    if (s->interval_ns < HD_INTERVAL_MIN_NS || s->interval_ns > HD_INTERVAL_MAX_NS ||
         given.display_hz > HD_DISPLAY_HZ_MAX || !hd_capture_signal_may_be(s->signal) ||
         s->ping_period_ns < HD_NS_PER_MS || s->ping_period_ns > 60 * HD_NS_PER_S ||
         !is_cpu_period(given.cpu_period_ns)) {

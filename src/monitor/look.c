@@ -306,8 +306,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
 
 /* ---- coming and going ----------------------------------------------------------------------- */
 
-/* A turn that is a hang is seen before it is one, however far apart samples are. */
-static void look_often_enough(struct hd_monitor *m, const struct hd_watch *w) {
+void hd_look_often_enough(struct hd_monitor *m, const struct hd_watch *w) {
     uint64_t least_ns = w->threshold_ns - 1; /* more than any, where it has none of its own */
     for (unsigned state = 0; state < HANGDOG_STATES; state++) {
         uint64_t ns = m->run->settings.threshold_ns[state];
@@ -329,7 +328,7 @@ void hd_monitor_open_watch(struct hd_monitor *m, struct hd_watch *w) {
      * finds out */
     w->look.launched = !m->run->settings.deferred &&
                        atomic_load_explicit(&m->run->record->launch_ns, memory_order_relaxed) != 0;
-    look_often_enough(m, w);
+    hd_look_often_enough(m, w);
     w->look.stack_bytes = 0;
     w->look.pause_max_ns = 0;
     w->look.tracked_turn = w->look.floor_ns = w->look.resumed = w->look.waited = w->look.changes = 0;

@@ -19,6 +19,8 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
 /* For how long the monitor waited for a processor since it was asked last. */
 uint64_t hd_monitor_own_delay(struct hd_monitor *m);
 
+/* A turn that is a hang is seen before it is one, however far apart samples are: lowers look_ns. */
+void hd_look_often_enough(struct hd_monitor *m, const struct hd_watch *w);
 void hd_monitor_open_watch(struct hd_monitor *m, struct hd_watch *w);
 void hd_monitor_close_watch(struct hd_monitor *m, struct hd_watch *w);
 

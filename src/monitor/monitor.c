@@ -86,6 +86,19 @@ static bool launches_unseen(const struct hd_monitor *m, uint64_t now_ns) {
            hd_watch_next_on(&m->run->watches, &i) == NULL;
 }
 
+/* The program has changed thresholds or the interval. */
+static void note_limits(struct hd_monitor *m) {
+    if (!atomic_load_explicit(&m->run->channel.limits_changed, memory_order_relaxed)) {
+        return;
+    }
+    atomic_store(&m->run->channel.limits_changed, false); /* before they are read */
+    m->look_ns = m->run->settings.interval_ns;
+    unsigned i = 0;
+    for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
+        hd_look_often_enough(m, w);
+    }
+}
+
 /* All loops, one pass. The time of the next look, FOR_EVER when every loop is idle. */
 static uint64_t look(struct hd_monitor *m) {
     uint64_t now_ns = anchor(m);
@@ -97,6 +110,7 @@ static uint64_t look(struct hd_monitor *m) {
     uint64_t next_ns = FOR_EVER;
     bool launches = launches_unseen(m, now_ns);
     note_pause(m, now_ns);
+    note_limits(m);
     if (launches && late_ns > delay_ns + HD_LATE_NS) {
         m->resumed_ns = now_ns;
     }

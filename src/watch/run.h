@@ -30,6 +30,7 @@ struct hd_channel {
     _Atomic bool worker_left;     /* it had not, and is not waited for */
     _Atomic uint32_t state;       /* hangdog_state as the program told it */
     _Atomic uint32_t paused;      /* depth */
+    _Atomic bool limits_changed;  /* for the monitor: thresholds or the interval are others */
     uint32_t threads;             /* of ours that start */
     _Atomic uint32_t ready;       /* and have opened what they keep; a futex word */
     _Atomic uint64_t worker_cpu_ns;

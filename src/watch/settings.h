@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a run is started with. Read only from then on.
+ * What a run is started with. Read only from then on, but for the atomic members.
  */
 #ifndef HD_SETTINGS_H
 #define HD_SETTINGS_H
@@ -16,13 +16,15 @@ struct hd_turn;
 #define HD_SIGNAL 23 /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
 
 #define HD_DISPLAY_HZ_MAX 1000
+#define HD_INTERVAL_MIN_NS (1 * HD_NS_PER_MS)
+#define HD_INTERVAL_MAX_NS (1 * HD_NS_PER_S)
 
 #define HD_LAUNCH_KNOWN_NS \
     (300 * HD_NS_PER_S) /* the library: a program whose loop is known later was not launching */
 
 struct hd_settings {
-    uint64_t interval_ns;
-    uint64_t threshold_ns[HANGDOG_STATES];
+    _Atomic uint64_t interval_ns; /* control/instance_limits.c changes these two while it runs */
+    _Atomic uint64_t threshold_ns[HANGDOG_STATES];
     uint64_t threshold_max_ns; /* of any state and loop: who ends the program for a hang shall not be first */
     uint64_t frame_period_ns;  /* of the display's refresh */
     uint64_t frame_drop_ns;    /* a frame that takes so long has a report; 0: none has */

@@ -63,13 +63,13 @@ struct hd_watch {
     /* the worker's: where the duration of the hang that began then is kept current; NULL: nowhere */
     _Atomic uint64_t *_Atomic note;
     _Atomic uint64_t note_start_ns;
-    uint8_t index;               /* hd_watch_at() */
-    _Atomic uint32_t generation; /* of the slot: its watches are counted */
-    char name[32];               /* atomic, as since_ns: may change while the worker reads them */
-    uint64_t threshold_ns;       /* foreground; 0: the option's */
-    _Atomic uint64_t since_ns;   /* watched; its first turn may have begun before */
-    void *thread_memory;         /* hd_capture_thread_bytes() */
-    void *_Atomic left;          /* the same of a watch that its thread left before it was closed */
+    uint8_t index;                 /* hd_watch_at() */
+    _Atomic uint32_t generation;   /* of the slot: its watches are counted */
+    char name[32];                 /* atomic, as since_ns: may change while the worker reads them */
+    _Atomic uint64_t threshold_ns; /* foreground; 0: the option's. May change meanwhile */
+    _Atomic uint64_t since_ns;     /* watched; its first turn may have begun before */
+    void *thread_memory;           /* hd_capture_thread_bytes() */
+    void *_Atomic left;            /* the same of a watch that its thread left before it was closed */
     struct hd_mailbox *mailbox;
     struct hd_ping *_Atomic ping; /* control/ping.c; NULL: the loop is not pinged */
     struct hd_look_state look;    /* the monitor's */
