@@ -11,6 +11,7 @@
 /* How often a certain loop is judged again: another one may succeed it; and in a turn of its. */
 #define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
 #define TURN_EVERY_NS (1 * HD_NS_PER_S)
+#define CLOSED_AGAIN_NS (200 * HD_NS_PER_MS)
 /* A condition variable is waited for in two or three functions of libc, below the loop's own or in it. */
 #define SAME_TURN_FRAMES 4
 
@@ -50,7 +51,8 @@ bool hd_recognise_due(void *waits, uint64_t now_ns) {
     bool sure = atomic_load_explicit(&loop->sure, memory_order_relaxed);
     uint64_t looked_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
     if (sure && !is_idle(loop)) { /* where it waits now may show that the program has left the loop */
-        return now_ns - looked_ns >= TURN_EVERY_NS;
+        bool soon = atomic_load_explicit(&g->look_soon, memory_order_relaxed);
+        return now_ns - looked_ns >= (soon ? CLOSED_AGAIN_NS : TURN_EVERY_NS);
     }
     if (sure) {
         return waited && now_ns - looked_ns >= CERTAIN_EVERY_NS;
@@ -278,14 +280,18 @@ void hd_recognise_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
 }
 
 /* The turn that is running is none once the program has left the loop. One that began after `now` is another.
- * At the end of the program closed descriptors say nothing: a hang may end by exit, which closes them. */
-static void excuse_turn(struct hd_wait_table *t, uint64_t now, bool ending) {
+ * A hang may end by exit, which closes the descriptors: they say nothing at the end of the program, nor when
+ * one look alone found them closed and the thread has not waited since. */
+static void excuse_turn(struct hd_wait_table *t, uint64_t now, uint64_t order, bool ending) {
+    struct hd_recognition *g = t->recognition;
     struct hd_loop_view view;
     hd_loop_view(t->loop, &view);
-    if (ending && !t->recognition->rule.outside) {
-        return;
-    }
-    if (hd_rule_is_over(&t->recognition->rule) && view.running && view.turn_ticks < now) {
+    bool over = hd_rule_is_over(&g->rule);
+    bool lives = over && !ending && (g->closed || g->rule.group[g->rule.loop].last != order);
+    bool left = over && (g->rule.outside || lives);
+    atomic_store_explicit(&g->look_soon, over && !left, memory_order_relaxed);
+    g->closed = over;
+    if (left && view.running && view.turn_ticks < now) {
         atomic_store_explicit(&t->loop->ignored_turn, view.turn_ticks, memory_order_relaxed);
     }
 }
@@ -315,7 +321,7 @@ void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
         hd_recognise_note_gone(t, tools);
         hd_recognise_read_again(t, tools);
         update_rule(t, now_ns, now);
-        excuse_turn(t, now, tools->ending);
+        excuse_turn(t, now, order, tools->ending);
         if (is_idle(t->loop)) {
             hd_rule_waits_again(&g->rule, now_ns);
             atomic_store_explicit(&g->idle_order, order, memory_order_relaxed);

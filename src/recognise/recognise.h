@@ -31,6 +31,8 @@ struct hd_recognition {
     _Atomic uint64_t order;      /* of the last wait that the rule was told of */
     _Atomic uint64_t idle_order; /* the same, when its loop was last found idle */
     _Atomic uint64_t looked_ns;  /* when it last was; 0: not yet */
+    _Atomic bool look_soon;      /* the loop was found closed for the first time */
+    bool closed;                 /* and so it was at the last look */
     uint64_t rule_changes;
     uint32_t standing;   /* enum hd_record_loop */
     uint32_t generation; /* of the watch when it last was looked at */

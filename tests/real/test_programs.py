@@ -167,7 +167,7 @@ class EndsInAHang(Case):
         self.assertEqual(["hang", "session"], sorted(r["kind"] for r in program.reports()))
 
     def test_a_clean_exit_in_a_hang_is_not_fatal(self):
-        program = self.planned("idle:1.5 exit:2.5 idle:60")  # half a second after a look: docs/known-limits.md
+        program = self.planned("idle:1.5 exit:2.5 idle:60")
         self.assertEqual(3, program.wait())
         reports = program.reports()
         self.assertEqual(["hang", "session"], sorted(r["kind"] for r in reports))
