@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 
-from support_run import HANGDOG, MS, RELEASE, SOURCE, RealCase, Together, false_ones, schema_errors
+from support_run import HANGDOG, MS, RELEASE, SOURCE, RealCase, Together, false_ones, ignore, schema_errors
 
 sys.path.insert(0, os.path.join(SOURCE, "tests/recognition"))
 import live  # noqa: E402
@@ -27,10 +27,14 @@ class Driven:
     """A plan that was driven to its end."""
 
     def __init__(self, name, threshold_ms, idle_s=0):
-        self.name, self.failure = name, None
-        self.run = live.LiveRun(name, HANGDOG, threshold_ms, idle_s)
+        self.name, self.threshold_ms, self.idle_s = name, threshold_ms, idle_s
+        self.drive()
+
+    def drive(self):
+        self.failure = None
+        self.run = live.LiveRun(self.name, HANGDOG, self.threshold_ms, self.idle_s)
         try:
-            plans.PLANS[name].drive(self.run)
+            plans.PLANS[self.name].drive(self.run)
         except BaseException:  # pylint: disable=broad-exception-caught
             self.failure = traceback.format_exc()
         for process in reversed(self.run.started):
@@ -56,6 +60,9 @@ class PlanCase(RealCase):
         """Every blocking call is reported, once, but `missed` of them at the most, at least `right`, and nothing else is; each
         report says when."""
         print("%s: %s" % (driven.name, driven.verdict))
+        if len(driven.verdict.missed) > missed:
+            ignore(driven.name, "%s, beside nine others: %s; driven once more, alone" % (driven.name, driven.verdict))
+            driven.drive()
         self.assertIsNone(driven.failure, driven.said)
         self.assertEqual([], [report["false"] for report in false_ones(driven.verdict.false)], driven.said)
         self.assertEqual([], [str(mark) for mark in driven.verdict.again], driven.said)
