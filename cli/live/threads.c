@@ -119,6 +119,9 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
                                           .address = c->stack_addr,
                                           .size = c->stack_bytes};
     uint32_t count = hd_scripts_expand(t->scripts, r->frames, walk.count, MIXED_PER_THREAD, &stack);
+    if (hd_scripts_in_v8_collector(t->scripts, r->frames, count)) {
+        evidence->collects = HD_COLLECTOR_V8;
+    }
     int owner;
     if (evidence->lock_address != 0 && hd_scripts_is_gil(t->scripts, evidence->lock_address, &owner)) {
         evidence->gil = true;

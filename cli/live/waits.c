@@ -145,6 +145,8 @@ static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kin
     const char *object = object_word(e);
     if (kind == HD_CAUSE_CHILD) {
         say_child(out, e, call);
+    } else if (kind == HD_CAUSE_GC) {
+        fputs("waits for V8's garbage collector", out);
     } else if (kind == HD_CAUSE_PAGE_FAULT) {
         fputs("waits for memory to come from disk", out);
     } else if (kind == HD_CAUSE_DISK) {

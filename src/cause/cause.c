@@ -119,7 +119,9 @@ static enum hd_cause_kind of_call(const struct hd_probe *e) {
     case HD_WAIT_CHILD:
         return HD_CAUSE_CHILD;
     case HD_WAIT_LOCK:
-        return e->gil ? HD_CAUSE_GIL : HD_CAUSE_LOCK;
+        return e->gil                           ? HD_CAUSE_GIL
+               : e->collects == HD_COLLECTOR_V8 ? HD_CAUSE_GC /* its other threads work */
+                                                : HD_CAUSE_LOCK;
     case HD_WAIT_MEMORY:
         if (e->vforked)
             return HD_CAUSE_CHILD;
@@ -234,7 +236,8 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     s->total_ns += e->for_ns;
     add_time(s, HD_CAUSE_STARVED, delay_ns, e);
     add_time(s, HD_CAUSE_CPU, cpu_ns, e);
-    s->gc_ns += e->collects ? cpu_ns : 0;
+    s->gc_ns += e->collects != HD_COLLECTOR_NONE ? cpu_ns : 0;
+    s->collector = e->collects != HD_COLLECTOR_NONE ? e->collects : s->collector;
 
     /* The kernel adds to its figures when it switches, not while a thread runs or waits to run: what exceeds
      * this sample belongs to an earlier one, whose rest was taken for running. */
@@ -251,7 +254,7 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     case HD_RUN_RUNNING:
     case HD_RUN_RUNNABLE:
         add_time(s, HD_CAUSE_CPU, rest_ns, e);
-        s->gc_ns += e->collects ? rest_ns : 0;
+        s->gc_ns += e->collects != HD_COLLECTOR_NONE ? rest_ns : 0;
         s->assumed_ns += rest_ns;
         break;
     case HD_RUN_BLOCKED:
@@ -285,19 +288,19 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     out->syscall_nr = HD_SYSCALL_NONE;
     out->run_delay_ns = s->delay_ns;
     for (int i = HD_CAUSE_KINDS - 1; i >= 0; i--) /* among equals the first in the enum, the better known */
-        if (s->ns[i] != 0 && s->ns[i] >= s->ns[kind])
+        if (i != HD_CAUSE_GC && s->ns[i] != 0 && s->ns[i] >= s->ns[kind])
             kind = (enum hd_cause_kind)i;
     out->kind = (uint8_t)kind;
     hd_text_init(&t, out->detail, sizeof out->detail);
-    if (s->ns[kind] == 0) {
-        hd_cause_say(&t, s, HD_CAUSE_KINDS);
+    const uint64_t collected_ns = hd_cause_collected_ns(s);
+    if (collected_ns > s->ns[kind] || (kind == HD_CAUSE_CPU && s->gc_ns > s->ns[kind] / 2)) {
+        out->kind = HD_CAUSE_GC;
+        out->share = (double)least(collected_ns, s->total_ns) / (double)s->total_ns;
+        hd_cause_say(&t, s, HD_CAUSE_GC);
         return;
     }
-    if (kind == HD_CAUSE_CPU && s->gc_ns > s->ns[kind] / 2) {
-        kind = HD_CAUSE_GC;
-        out->kind = HD_CAUSE_GC;
-        out->share = (double)least(s->gc_ns, s->ns[HD_CAUSE_CPU]) / (double)s->total_ns;
-        hd_cause_say(&t, s, kind);
+    if (s->ns[kind] == 0) {
+        hd_cause_say(&t, s, HD_CAUSE_KINDS);
         return;
     }
     const struct hd_probe *e = &s->best[kind].evidence;

@@ -18,7 +18,7 @@ enum hd_cause_kind {
     HD_CAUSE_STARVED,
     HD_CAUSE_UI,
     HD_CAUSE_GIL, /* Python's global lock */
-    HD_CAUSE_GC,  /* a part of HD_CAUSE_CPU */
+    HD_CAUSE_GC,  /* a part of HD_CAUSE_CPU, and waits for the collector's other threads */
     HD_CAUSE_UNKNOWN,
     HD_CAUSE_KINDS,
 };
@@ -46,6 +46,7 @@ struct hd_cause_sums {
     uint64_t total_ns, delay_ns;
     struct hd_probe call; /* the last one of a blocked thread; its for_ns 0: none yet */
     uint64_t gc_ns;       /* of ns[HD_CAUSE_CPU], as sampled */
+    uint8_t collector;    /* enum hd_collector, the last one */
     uint64_t assumed_ns;  /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
         uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
@@ -67,6 +68,12 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out);
 const char *hd_cause_name(enum hd_cause_kind kind); /* as in report.schema.json */
 
 const char *hd_cause_lock_word(uint8_t kind); /* the same; NULL: the kind is not known */
+
+/* The time in a garbage collector, running or waiting for its other threads. */
+static inline uint64_t hd_cause_collected_ns(const struct hd_cause_sums *s) {
+    uint64_t ran_ns = s->gc_ns < s->ns[HD_CAUSE_CPU] ? s->gc_ns : s->ns[HD_CAUSE_CPU];
+    return ran_ns + s->ns[HD_CAUSE_GC];
+}
 
 /* What the time of a thread that does not run goes to. */
 enum hd_cause_kind hd_cause_of_block(const struct hd_probe *e);

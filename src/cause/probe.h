@@ -22,6 +22,8 @@ enum hd_fd_kind {
     HD_FD_PROCESS /* a pidfd, which is only waited for among others: it needs no name */
 };
 
+enum hd_collector { HD_COLLECTOR_NONE, HD_COLLECTOR_PYTHON, HD_COLLECTOR_V8 };
+
 /* What a thread in a futex waits for, by the function that it called. */
 enum hd_lock_kind {
     HD_LOCK_UNKNOWN,
@@ -58,7 +60,7 @@ struct hd_probe {
     int32_t lock_owner_tid; /* 0: none is claimed */
     int32_t joined_tid;     /* the thread whose end it waits for; 0 */
     bool gil;               /* the lock is Python's global one */
-    bool collects;          /* the thread runs Python's garbage collector */
+    uint8_t collects;       /* enum hd_collector: the garbage collector that the thread runs */
     uint8_t lock_kind;      /* enum hd_lock_kind */
     uint32_t lock_readers;  /* that a writer waits for; 0: none are known */
     bool ownable;           /* it waits for a lock that stores its owner */

@@ -211,7 +211,7 @@ static void say_wait(struct hd_text *t, const struct hd_cause_sums *s, enum hd_c
 
 /* " (75% of the time)" */
 static void say_share(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
-    uint64_t ns = kind == HD_CAUSE_GC ? s->gc_ns : s->ns[kind];
+    uint64_t ns = kind == HD_CAUSE_GC ? hd_cause_collected_ns(s) : s->ns[kind];
     ns = ns < s->total_ns ? ns : s->total_ns;
     uint64_t percent = s->total_ns != 0 ? (ns * 100 + s->total_ns / 2) / s->total_ns : 100;
     if (kind == HD_CAUSE_CPU || kind == HD_CAUSE_STARVED) {
@@ -240,7 +240,8 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
         hd_text_str(t, "no CPU was free");
         break;
     case HD_CAUSE_GC:
-        hd_text_str(t, "ran Python's garbage collector");
+        hd_text_str(t, s->collector == HD_COLLECTOR_V8 ? "ran V8's garbage collector"
+                                                       : "ran Python's garbage collector");
         break;
     case HD_CAUSE_GIL:
     case HD_CAUSE_LOCK:

@@ -48,6 +48,7 @@ static void find_v8(struct hd_scripts *s, uint32_t index) {
     struct hd_v8_offsets offsets;
     if (hd_v8_offsets_read(s->modules, index, &offsets)) {
         s->v8 = offsets;
+        hd_v8_find_collector(s, index);
     }
 }
 

@@ -21,7 +21,8 @@
 #define HD_SCRIPT_STRINGS_BYTES (24u * 1024u)
 #define HD_SCRIPT_FRAMES_MAX 128u     /* of one stack */
 #define HD_SCRIPT_FRAMES_PER_CALL 64u /* of one call of the interpreter */
-#define HD_SCRIPT_CACHE 128u          /* a power of two */
+#define HD_V8_COLLECTOR_FUNCTIONS 4u
+#define HD_SCRIPT_CACHE 128u /* a power of two */
 
 enum hd_script_language { HD_SCRIPT_PYTHON, HD_SCRIPT_JAVASCRIPT };
 
@@ -65,6 +66,7 @@ struct hd_scripts {
     /* V8, once it is among the modules; smi_shift 0: it is not. Maps of its heap that were looked at. */
     struct hd_v8_offsets v8;
     uint64_t v8_function_map, v8_shared_map;
+    uint64_t v8_collector[HD_V8_COLLECTOR_FUNCTIONS]; /* where they start, 0: not exported */
     uint32_t count, string_bytes, frames;
     struct hd_script_place place[HD_SCRIPT_CACHE];
     /* from here on not touched before there is a function */
@@ -100,6 +102,8 @@ uint32_t hd_scripts_running(struct hd_scripts *s, int tid, struct hd_frame *fram
 bool hd_scripts_is_gil(const struct hd_scripts *s, uint64_t futex, int *owner);
 /* Whether this thread runs Python's garbage collector now. */
 bool hd_scripts_collects(const struct hd_scripts *s, int tid);
+/* Whether a stack is in V8's garbage collector. */
+bool hd_scripts_in_v8_collector(const struct hd_scripts *s, const struct hd_frame *frames, uint32_t count);
 
 /* Of a frame with `script` != 0. */
 static inline const char *hd_script_name(const struct hd_scripts *s, const struct hd_frame *f) {

@@ -21,6 +21,9 @@ struct hd_v8_string {
 void hd_v8_frames(struct hd_scripts *s, struct hd_frame *frames, uint32_t count,
                   const struct hd_script_stack *stack);
 
+/* The functions of the garbage collector, in V8's module. */
+void hd_v8_find_collector(struct hd_scripts *s, uint32_t module);
+
 /* The word at `offset` of the heap object `object` (a tagged pointer). */
 bool hd_v8_word(const struct hd_scripts *s, uint64_t object, int32_t offset, uint64_t *out);
 

@@ -78,7 +78,9 @@ static void see_python(const struct hd_worker *k, int tid, struct hd_probe *e) {
     int owner;
     e->gil = e->lock_address != 0 && hd_scripts_is_gil(&k->scripts, e->lock_address, &owner);
     e->lock_owner_tid = e->gil ? owner : e->lock_owner_tid;
-    e->collects = hd_scripts_collects(&k->scripts, tid);
+    if (e->collects != HD_COLLECTOR_V8) {
+        e->collects = hd_scripts_collects(&k->scripts, tid) ? HD_COLLECTOR_PYTHON : HD_COLLECTOR_NONE;
+    }
 }
 
 static void see_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
@@ -86,6 +88,9 @@ static void see_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_ca
     uint32_t count = place_stack(k, h, c, now);
     now->served = false;
     hd_probe_read(&k->probe, h->tid, c, k->frames, count, h->start_ns, &now->evidence);
+    if (hd_scripts_in_v8_collector(&k->scripts, k->frames, count)) {
+        now->evidence.collects = HD_COLLECTOR_V8;
+    }
     see_python(k, h->tid, &now->evidence);
 }
 

@@ -370,6 +370,26 @@ static void names_the_kind_of_a_lock(void **state) {
     }
 }
 
+static void a_collector_runs_and_waits_for_its_threads(void **state) {
+    (void)state;
+    struct hd_probe runs = {.for_ns = 50 * MS,
+                            .state = HD_RUN_RUNNING,
+                            .syscall_nr = HD_SYSCALL_NONE,
+                            .collects = HD_COLLECTOR_V8};
+    struct hd_probe joins = blocked(SYS_futex), starved = blocked(SYS_futex);
+    joins.lock_address = 0x7f00deadbeef;
+    joins.collects = HD_COLLECTOR_V8;
+    add_times(runs, 3);
+    add_times(joins, 3);
+    starved.delay_ns = starved.for_ns;
+    add_times(starved, 4); /* more than either, less than both */
+    assert_kind(HD_CAUSE_GC);
+    assert_string_equal(cause.detail, "ran V8's garbage collector (60% of the time)");
+    joins.collects = HD_COLLECTOR_PYTHON; /* its finalizer waits for a lock of the program */
+    add_times(joins, 20);
+    assert_kind(HD_CAUSE_LOCK);
+}
+
 static void names_the_owner_with_the_most_time(void **state) {
     (void)state;
     struct hd_probe e = blocked(SYS_futex);
@@ -577,6 +597,7 @@ int main(void) {
         TEST(a_stopped_thread_is_unknown),
         TEST(names_the_owner_of_a_mutex),
         TEST(names_the_kind_of_a_lock),
+        TEST(a_collector_runs_and_waits_for_its_threads),
         TEST(names_the_owner_with_the_most_time),
         TEST(a_child_and_a_peer_are_named),
         TEST(a_sentence_says_what_was_waited_for),
