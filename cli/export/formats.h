@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define EXPORT_FORMATS "text|collapsed|speedscope|pprof"
+#define EXPORT_FORMATS "text|collapsed|speedscope|firefox|pprof|sentry|otlp|prometheus"
 
 struct export_format {
     const char *name;

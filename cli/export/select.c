@@ -95,7 +95,7 @@ json_t *export_select(const struct export_options *o, char **named, int count, i
         }
         moment_write(s.since, from);
     }
-    if (!o->no_symbols) {
+    if (!o->no_symbols && !export_is_of_spool(o)) {
         s.symbolizer = symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
     }
     for (int i = 0; i < count; i++) {

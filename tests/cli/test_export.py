@@ -12,9 +12,10 @@ import subprocess
 import tempfile
 import threading
 import unittest
+import uuid
 
 from support_fleet import small_report
-from support_readers import node, package
+from support_readers import FirefoxProfiler, node, package
 from support_run import HANGDOG, PATIENCE, Program, environment, main_side_by_side, need_terminal
 
 APP = """
@@ -253,6 +254,161 @@ class Pprof(Export):
         os.close(main)
         self.assertEqual(1, done.returncode)
         self.assertIn("; try: hangdog export --format pprof -o hang.pb.gz\n", done.stderr)
+
+
+class Firefox(Export):
+    """By the Firefox Profiler's own command."""
+
+    def load(self, text):
+        path = os.path.join(self.spool.folder, self.id() + ".json")
+        with open(path, "wb") as file:
+            file.write(text)
+        profiler = FirefoxProfiler(path)
+        self.addCleanup(profiler.close)
+        return profiler
+
+    def test_a_hang(self):
+        profiler, report = self.load(self.real("firefox")), self.spool.report
+        threads = profiler.ask("thread", "list")["threads"]
+        (main,) = [thread for thread in threads if thread["tid"] == report["loop"]["tid"]]
+        functions = {f["name"]: f for f in profiler.ask("thread", "functions", "--thread", main["threadHandle"])["functions"]}
+        self.assert_hang(functions["lookup"]["totalSamples"] * 1e6)
+        self.assertNotIn("compact_log", functions)
+        (other,) = [thread for thread in threads if thread is not main]
+        self.assertIn("compact_log", {f["name"] for f in profiler.ask("thread", "functions", "--thread", other["threadHandle"])["functions"]})
+        (marker,) = profiler.ask("thread", "markers", "--list", "--thread", main["threadHandle"])["byType"]
+        self.assertEqual("hang", marker["markerName"])
+        self.assert_hang(marker["durationStats"]["max"] * 1e6)
+        self.assertRegex(marker["topMarkers"][0]["label"], "^waited for ")
+        meta = profiler.ask("profile", "meta")
+        self.assertEqual(report["started_at"][:23] + "Z", meta["startTimeFormatted"])
+        self.assertGreaterEqual(meta["context"]["rootRange"]["end"] * 1e6, report["duration_ns"])
+
+    def test_a_hostile_report(self):
+        profiler = self.load(self.hostile("firefox"))
+        names = {f["name"] for f in profiler.ask("thread", "functions", "--thread", "t-0")["functions"]}
+        self.assertLessEqual(set(NAMES) - {""}, names)
+
+
+class Sentry(Export):
+    """By @sentry/core, the parser of Sentry's own SDK."""
+
+    READ = """
+        const {parseEnvelope} = require("@sentry/core"), fs = require("fs");
+        const [head, items] = parseEnvelope(fs.readFileSync(process.argv[1]));
+        console.log(JSON.stringify({head, items}));"""
+
+    def read(self, data):
+        path = os.path.join(self.spool.folder, self.id() + ".envelope")
+        with open(path, "wb") as file:
+            file.write(data)
+        envelope = node(self.READ, path)
+        ((head, payload),) = envelope["items"]
+        self.assertEqual("event", head["type"])
+        self.assertEqual(head["length"], len(payload["data"]))
+        event = json.loads(bytes(payload["data"]))
+        self.assertEqual(envelope["head"]["event_id"], event["event_id"])
+        self.assertRegex(event["event_id"], "^[0-9a-f]{32}$")
+        return event
+
+    def test_a_hang(self):
+        event, report = self.read(self.real("sentry")), self.spool.report
+        (exception,) = event["exception"]["values"]
+        self.assertRegex(exception["value"], r"^hang of 1\.\d s in lookup \(shop\.py:19\)$")
+        self.assertEqual(("AppHang", True), (exception["mechanism"]["type"], exception["mechanism"]["handled"]))
+        self.assert_hang(exception["mechanism"]["data"]["duration_ms"] * 1e6)
+        frames = exception["stacktrace"]["frames"]
+        own = [frame for frame in frames if frame["in_app"]]
+        self.assertEqual("lookup", own[-1]["function"], "the innermost comes last")
+        self.assertEqual(("python", 19, "shop.py"), (own[-1]["platform"], own[-1]["lineno"], own[-1]["filename"]))
+        self.assertEqual(report["id"].replace("-", ""), event["event_id"])
+        self.assertEqual(["hangdog", "AppHang", report["fingerprint"]], event["fingerprint"])
+        current, *others = event["threads"]["values"]
+        self.assertEqual((exception["thread_id"], True), (current["id"], current["current"]))
+        self.assertIn("compact_log", [f["function"] for other in others for f in other.get("stacktrace", {"frames": []})["frames"]])
+        for image in event["debug_meta"]["images"]:
+            self.assertEqual(str(uuid.UUID(bytes_le=bytes.fromhex(image["code_id"])[:16])), image["debug_id"])
+        spans = [(int(i["image_addr"], 16), int(i["image_addr"], 16) + i["image_size"]) for i in event["debug_meta"]["images"]]
+        for frame in frames:
+            if "instruction_addr" in frame:
+                self.assertTrue(any(a <= int(frame["instruction_addr"], 16) < b for a, b in spans), frame)
+
+    def test_a_hostile_report(self):
+        event = self.read(self.hostile("sentry"))
+        names = {frame["function"] for frame in event["exception"]["values"][0]["stacktrace"]["frames"]}
+        self.assertLessEqual(set(NAMES) - {""}, names)
+        self.assertNotIn("hang.loop", event["tags"], "a tag has one line")
+        self.assertLessEqual(len(self.hostile("sentry")), 1 << 20)
+
+
+class Otlp(Export):
+    """By OpenTelemetry's own protocol: a member that it does not know would be lost."""
+
+    READ = """
+        const {opentelemetry} = require("@opentelemetry/otlp-transformer/build/src/generated/root.js"), fs = require("fs");
+        const Request = opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+        const request = JSON.parse(fs.readFileSync(process.argv[1]));
+        const read = Request.decode(Request.encode(Request.fromObject(request)).finish());
+        console.log(JSON.stringify({problem: Request.verify(read), read: Request.toObject(read, {longs: String, json: true})}));"""
+
+    def read(self, data):
+        path = os.path.join(self.spool.folder, self.id() + ".json")
+        with open(path, "wb") as file:
+            file.write(data)
+        answer = node(self.READ, path)
+        self.assertIsNone(answer["problem"])
+        request = json.loads(data)
+        for resource in request["resourceLogs"]:
+            for record in resource["scopeLogs"][0]["logRecords"]:
+                self.assertEqual("app.hang", record.pop("eventName"))  # newer than this package
+        self.assertEqual(request, answer["read"])
+        ((resource,),) = [answer["read"]["resourceLogs"]]
+        (record,) = resource["scopeLogs"][0]["logRecords"]
+        return record, [{one["key"]: next(iter(one["value"].values())) for one in attributes}
+                        for attributes in (record["attributes"], resource["resource"]["attributes"])]
+
+    def test_a_hang(self):
+        (record, (attributes, resource)), report = self.read(self.real("otlp")), self.spool.report
+        self.assertRegex(record["body"]["stringValue"], r"^hang of 1\.\d s in lookup \(shop\.py:19\)$")
+        self.assertEqual(("python3", str(report["app"]["pid"])), (resource["service.name"], resource["process.pid"]))
+        self.assertEqual(report["duration_ns"] / 1e9, attributes["app.hang.duration"])
+        self.assertRegex(attributes["exception.stacktrace"], r"(?m)^at lookup \(shop\.py:19\)$")
+        self.assertEqual(("lookup", "19"), (attributes["code.function.name"], attributes["code.line.number"]))
+        self.assertTrue(record["timeUnixNano"].endswith(report["started_at"][20:29]))
+
+    def test_a_hostile_report(self):
+        _, (attributes, resource) = self.read(self.hostile("otlp"))
+        self.assertEqual("shop;\n<b>", resource["service.name"])
+        self.assertIn("at <script>alert(1)</script> (", attributes["exception.stacktrace"])
+
+
+class Prometheus(Export):
+    """By parse-prometheus-text-format."""
+
+    READ = """
+        const parse = require("parse-prometheus-text-format"), fs = require("fs");
+        console.log(JSON.stringify((parse.default || parse)(fs.readFileSync(process.argv[1], "utf8"))));"""
+
+    def read(self, data):
+        path = os.path.join(self.spool.folder, self.id() + ".prom")
+        with open(path, "wb") as file:
+            file.write(data)
+        return {metric["name"]: metric for metric in node(self.READ, path)}
+
+    def test_a_spool(self):
+        metrics, report = self.read(self.real("prometheus")), self.spool.report
+        (one,) = metrics["hangdog_spool_hang_seconds"]["metrics"]
+        self.assertEqual({"app": "python3", "kind": "hang", "cause": report["cause"]["kind"]}, one["labels"])
+        self.assert_hang(float(one["value"]) * 1e9)
+        (session,) = self.spool.program.reports("session")
+        (turns,) = metrics["hangdog_spool_turn_seconds"]["metrics"]
+        self.assertEqual(str(session["session"]["turns"]), turns["buckets"]["+Inf"])
+        counts = [int(value) for _, value in sorted(turns["buckets"].items(), key=lambda item: float(item[0].replace("+", "")))]
+        self.assertEqual(sorted(counts), counts)
+
+    def test_a_hostile_report(self):
+        (one,) = self.read(self.hostile("prometheus"))["hangdog_spool_reports"]["metrics"]
+        self.assertEqual("shop;?<b>", one["labels"]["app"])
 
 
 class Selection(Export):

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sums of a spool in Prometheus' text format, for node_exporter's textfile collector. They are gauges:
+ * they fall where reports leave the spool.
+ */
+#ifndef CLI_EXPORT_PROMETHEUS_H
+#define CLI_EXPORT_PROMETHEUS_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Writes the sums of an array of reports. 0, or -1 with errno: no memory, or `out` cannot be written. */
+int export_prometheus(FILE *out, const json_t *reports);
+
+#endif
