@@ -422,6 +422,68 @@ typedef struct hangdog_loop_totals {
  */
 HANGDOG_API int hangdog_loop_stats(hangdog_loop *loop, hangdog_loop_totals *totals);
 
+/** What has become of a hang. */
+typedef enum hangdog_event_type {
+    /** It has passed its threshold. Comes before its report is written. */
+    HANGDOG_EVENT_START = 1,
+    /** It lasts: when its age has doubled, or 5 s later where its stack stays the same. Its report is so new.
+     */
+    HANGDOG_EVENT_UPDATE = 2,
+    /** It is over, and its report is complete. A hang that ended between two looks has no start. */
+    HANGDOG_EVENT_END = 3,
+    /** It turned out to be none: the process was stopped, for instance. */
+    HANGDOG_EVENT_WITHDRAWN = 4,
+} hangdog_event_type;
+
+/** The start, the growth or the end of a hang. */
+typedef struct hangdog_event {
+    /** sizeof(hangdog_event). */
+    size_t size;
+    /** Events of a run are counted from 1. Set it to that of the event that was read last; 0: to none. */
+    uint64_t number;
+    /** A hangdog_event_type. */
+    int type;
+    /** Kernel's number of the thread that hangs. */
+    int tid;
+    /** Not 0: a cap withholds its report. */
+    int suppressed;
+    /** 0. */
+    int reserved;
+    /** When the turn began: CLOCK_MONOTONIC, in nanoseconds. */
+    uint64_t start_ns;
+    /** So far, or in the end, in nanoseconds. */
+    uint64_t duration_ns;
+    /** That it has passed, in nanoseconds. */
+    uint64_t threshold_ns;
+    /** Name of the loop. */
+    char loop[32];
+    /** Id of its report, as `hangdog show` takes it. */
+    char report[40];
+} hangdog_event;
+
+/**
+ * Reads the next event of a hang. No callback runs on Hangdog's threads, which have no descriptor of the
+ * program's: a thread of the program waits here, and then calls what it likes. It may be as slow as it likes.
+ *
+ * @code
+ * hangdog_event event = {.size = sizeof event};
+ * while (hangdog_next_event(&event, UINT64_MAX) == 0)
+ *     log_hang(&event);
+ * @endcode
+ *
+ * Any number of threads may read; each sees every event. The newest 32 are kept: a number that jumps says how
+ * many were missed. Hangs that were seen too late to be followed have no events; hangdog_stats() counts them.
+ *
+ * @param event Set `size`, and `number` as it says. Other members are filled.
+ * @param timeout_ns How long to wait, in nanoseconds; 0: not at all, and async-signal-safe. UINT64_MAX: until
+ * there is one, or hangdog_stop().
+ * @retval 0 There is one.
+ * @retval -EAGAIN There was none until then.
+ * @retval -ESRCH There is none, and no monitor runs.
+ * @retval -EINVAL `event` is NULL or its size is none.
+ */
+HANGDOG_API int hangdog_next_event(hangdog_event *event, uint64_t timeout_ns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -190,6 +190,7 @@ static int stop(bool join, bool leaving) {
     }
     note_end(r, finished, finished && join);
     hd_run_end_change(HD_PHASE_STOPPED);
+    hd_events_wake(&r->channel.events);
     return 0;
 }
 

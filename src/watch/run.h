@@ -8,6 +8,7 @@
 #define HD_RUN_H
 
 #include "watch/clock.h"
+#include "watch/events.h"
 #include "watch/live_request.h"
 #include "watch/message.h"
 #include "watch/ring.h"
@@ -40,6 +41,7 @@ struct hd_channel {
     _Atomic int tid;                 /* of the monitor */
     _Atomic int worker_tid, kept_fd; /* settings.kept_file in the worker's table: number + 1 */
     struct hd_live_request live;
+    struct hd_events events;
     struct hd_ring ring;
 };
 

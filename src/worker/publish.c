@@ -249,12 +249,28 @@ void hd_publish_frame(struct hd_worker *k, struct hd_turn *h) {
     }
 }
 
+static void post_event(struct hd_worker *k, const struct hd_turn *h, hangdog_event_type type,
+                       bool suppressed) {
+    hangdog_event event = {.type = type,
+                           .tid = h->tid,
+                           .suppressed = suppressed,
+                           .start_ns = h->start_ns,
+                           .duration_ns = h->duration_ns,
+                           .threshold_ns = h->threshold_ns};
+    memcpy(event.loop, h->loop_name, sizeof event.loop);
+    hd_uuid_text(h->id, event.report);
+    hd_events_post(&k->run->channel.events, &event);
+}
+
 void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
     struct described d;
     struct hd_report *r = &d.report;
     describe(k, h, complete, &d);
     r->unsure = is_unsure(k->run, h, complete);
     bool first = h->written_age_ns == 0;
+    if (first && !complete) { /* before the disk has its report */
+        post_event(k, h, HANGDOG_EVENT_START, false);
+    }
     h->written_age_ns = h->duration_ns > 0 ? h->duration_ns : 1;
     hd_open_record_update(k->run, h, complete);
     hd_repeat_compare(k, &d.hot, r);
@@ -265,6 +281,9 @@ void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
         update_marker(k, h, true);
     }
     bool allowed = write_within_caps(k, h, r);
+    if (!first || complete) {
+        post_event(k, h, complete ? HANGDOG_EVENT_END : HANGDOG_EVENT_UPDATE, !allowed);
+    }
     if (complete) {
         hd_open_record_close(k, h);
     } else if (allowed) {
@@ -277,6 +296,7 @@ void hd_publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
 
 void hd_publish_withdraw(struct hd_worker *k, struct hd_turn *h) {
     update_marker(k, h, true);
+    post_event(k, h, HANGDOG_EVENT_WITHDRAWN, true);
     hd_deferred_withdraw(k, h->id);
     hd_deferred_remove(k, h);
     atomic_fetch_add_explicit(&k->run->record->withdrawn, 1, memory_order_relaxed);

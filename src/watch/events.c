@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One writer, any number of readers, each with a place of its own in the sequence: a sequence lock a slot.
+ */
+#include "watch/events.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "os/os.h"
+
+void hd_events_wake(struct hd_events *e) {
+    atomic_fetch_add(&e->wakes, 1);
+    hd_os.futex_wake((uint32_t *)&e->wakes, INT_MAX, false);
+}
+
+void hd_events_post(struct hd_events *e, hangdog_event *event) {
+    uint64_t words[HD_EVENT_WORDS], number = atomic_load_explicit(&e->newest, memory_order_relaxed) + 1;
+    struct hd_event_slot *slot = &e->slot[number % HD_EVENTS_KEPT];
+    event->number = number;
+    memcpy(words, event, sizeof words);
+    atomic_store_explicit(&slot->version, 2 * number - 1, memory_order_relaxed);
+    for (unsigned i = 0; i < HD_EVENT_WORDS; i++) { /* who sees one of them sees that version, too */
+        atomic_store_explicit(&slot->word[i], words[i], memory_order_release);
+    }
+    atomic_store_explicit(&slot->version, 2 * number, memory_order_release);
+    atomic_store_explicit(&e->newest, number, memory_order_release);
+    hd_events_wake(e);
+}
+
+bool hd_events_read(struct hd_events *e, hangdog_event *event) {
+    uint64_t words[HD_EVENT_WORDS], newest;
+    while ((newest = atomic_load_explicit(&e->newest, memory_order_acquire)) != 0) {
+        uint64_t after = event->number <= newest ? event->number : 0; /* else it was of the run before */
+        uint64_t oldest = newest > HD_EVENTS_KEPT ? newest - HD_EVENTS_KEPT : 0;
+        uint64_t number = (after > oldest ? after : oldest) + 1;
+        if (number > newest) {
+            return false;
+        }
+        struct hd_event_slot *slot = &e->slot[number % HD_EVENTS_KEPT];
+        uint64_t version = atomic_load_explicit(&slot->version, memory_order_acquire);
+        for (unsigned i = 0; i < HD_EVENT_WORDS; i++) {
+            words[i] = atomic_load_explicit(&slot->word[i], memory_order_acquire);
+        }
+        if (version == 2 * number && version == atomic_load_explicit(&slot->version, memory_order_relaxed)) {
+            memcpy(event, words, sizeof words);
+            return true;
+        }
+    }
+    return false;
+}
