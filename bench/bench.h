@@ -41,6 +41,7 @@ int bench_unwind(void);
 int bench_idle(void);
 int bench_hang_cpu(void);
 int bench_truth(void);
+int bench_quiet(void);
 int bench_real_redis(void);
 int bench_real_node(void);
 

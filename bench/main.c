@@ -28,10 +28,9 @@ static const struct {
     const char *name;
     int (*run)(void);
 } benches[] = {
-    {"mark", bench_mark},           {"turn", bench_turn},
-    {"pause", bench_pause},         {"unwind", bench_unwind},
-    {"idle", bench_idle},           {"hang-cpu", bench_hang_cpu},
-    {"truth", bench_truth},         {"real.redis", bench_real_redis},
+    {"mark", bench_mark},           {"turn", bench_turn},   {"pause", bench_pause},
+    {"unwind", bench_unwind},       {"idle", bench_idle},   {"hang-cpu", bench_hang_cpu},
+    {"truth", bench_truth},         {"quiet", bench_quiet}, {"real.redis", bench_real_redis},
     {"real.node", bench_real_node},
 };
 #define BENCHES (sizeof benches / sizeof benches[0])
@@ -157,7 +156,7 @@ static const char usage_text[] =
     "  --fast      shorter runs, to see that all works: not for the figures\n"
     "  --verbose   what a figure is made of, and each miss, on stderr\n"
     "\n"
-    "names: mark turn pause unwind idle hang-cpu truth real (all by default)\n"
+    "names: mark turn pause unwind idle hang-cpu truth quiet real (all by default)\n"
     "exit status: 0 every target was met, 1 one was missed, 2 wrong usage, 3 one was not measured\n";
 
 static int usage(const char *what, const char *value) {
