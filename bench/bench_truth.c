@@ -21,9 +21,15 @@
 #define STALLS 200u
 #define STALLS_FAST 24u
 #define LANES_MAX 64u
+#define PING_ERROR_MS 60 /* it dates a hang by up to a period of 50 ms too late, and a wake-up more */
 #define FIRST_SAMPLE_NS (2 * TRUTH_INTERVAL_NS)
 
 /* ---- one lane: a process with a watched loop ------------------------------------------------ */
+
+struct workload {
+    uint64_t seed;
+    enum truth_scheme scheme;
+};
 
 static uint64_t wall_now_ns(void) {
     struct timespec t;
@@ -31,35 +37,35 @@ static uint64_t wall_now_ns(void) {
     return (uint64_t)t.tv_sec * BENCH_S + (uint64_t)t.tv_nsec;
 }
 
-static void be_quiet(hangdog_loop *loop, struct truth_random *random, struct truth_lane *lane) {
+static void be_quiet(struct truth_random *random, struct truth_lane *lane) {
     struct truth_quiet quiet;
     truth_plan_quiet(random, &quiet);
-    bench_sleep_ns(quiet.idle_ns);
+    truth_loop_idle(quiet.idle_ns);
     for (unsigned i = 0; i < quiet.turns; i++) {
         if (i == 0 || !quiet.without_waiting) {
-            hangdog_after_wait(loop);
+            truth_turn_begin();
         } else {
-            hangdog_turn(loop);
+            truth_turn_next();
         }
         uint64_t from_ns = bench_now_ns();
         truth_work_short(quiet.kind[i], quiet.turn_ns[i]);
         /* held up by the machine it was a hang after all, and no false alarm */
         lane->quiet_turns += bench_now_ns() - from_ns < TRUTH_THRESHOLD_NS;
         if (i + 1 == quiet.turns || !quiet.without_waiting) {
-            hangdog_before_wait(loop);
-            bench_sleep_ns(5 * BENCH_MS);
+            truth_turn_end();
+            truth_loop_idle(5 * BENCH_MS);
         }
     }
 }
 
-static void stall(hangdog_loop *loop, struct truth_stall *s) {
+static void stall(struct truth_stall *s) {
     s->wall_ns = wall_now_ns();
     uint64_t from_ns = bench_now_ns();
-    hangdog_after_wait(loop);
+    truth_turn_begin();
     s->from_ns = bench_now_ns();
     truth_work_run(s);
     s->to_ns = bench_now_ns();
-    hangdog_before_wait(loop);
+    truth_turn_end();
     s->longest_ns = bench_now_ns() - from_ns;
     s->run = true;
     truth_judge(s);
@@ -67,25 +73,23 @@ static void stall(hangdog_loop *loop, struct truth_stall *s) {
 
 /* A stall that did not come out as planned, since the machine held it up, counts for recall and duration
  * only, and another one is run in its place. */
-static void run_lane(unsigned number, unsigned lanes, uint64_t seed, struct truth_lane *lane) {
+static void run_lane(unsigned number, unsigned lanes, const struct workload *w, struct truth_lane *lane) {
     char folder[BENCH_PATH];
     if (bench_folder_make(folder) != 0) {
         return;
     }
-    hangdog_loop *loop = bench_watch(folder, TRUTH_THRESHOLD_NS);
-    if (loop != NULL && truth_work_open(folder) == 0) {
+    if (truth_loop_open(w->scheme, folder) == 0 && truth_work_open(folder) == 0) {
         for (unsigned index = number; lane->clear < lane->wanted && lane->runs < lane->capacity;
              index += lanes) {
-            struct truth_random random = {.state = seed * 0x100000000ULL + index};
+            struct truth_random random = {.state = w->seed * 0x100000000ULL + index};
             struct truth_stall *s = &lane->stall[lane->runs];
-            be_quiet(loop, &random, lane);
+            be_quiet(&random, lane);
             truth_plan_stall(&random, index, s);
-            stall(loop, s);
+            stall(s);
             lane->runs++;
             lane->clear += s->clear;
         }
-        bench_sleep_ns(500 * BENCH_MS); /* the last report is written */
-        hangdog_loop_unwatch(loop);
+        truth_loop_close();
         truth_work_close();
         hangdog_stop();
         truth_read_reports(folder, lane);
@@ -136,7 +140,8 @@ struct totals {
     unsigned runs, found, clear, false_alarms, quiet_turns;
     unsigned hot, cause, hot_one_stack, cause_one_stack, hot_ideal, cause_ideal;
     unsigned two_callers, hot_two_callers;
-    double *error_ms;
+    double *error_ms, error_p99_ms;
+    double error_most_ms; /* that the scheme may have */
 };
 
 static void print_stall(uint64_t seed, const char *what, const struct truth_stall *s) {
@@ -182,7 +187,7 @@ static void count_stall(uint64_t seed, const struct truth_stall *s, struct total
     bool cause_right = found && strcmp(s->cause_said, truth_kind_name(s->cause)) == 0;
     if (bench_options.verbose && (!found || (s->clear && !(hot_right && cause_right)))) {
         print_stall(seed, !found ? "missed" : !hot_right ? "function" : "cause", s);
-    } else if (bench_options.verbose && t->error_ms[t->found - 1] > 2) {
+    } else if (bench_options.verbose && t->error_ms[t->found - 1] > t->error_most_ms) {
         print_stall(seed, "duration", s);
     }
     if (!s->clear) {
@@ -205,19 +210,43 @@ static double share(unsigned part, unsigned whole) {
     return whole > 0 ? 100.0 * part / whole : NAN;
 }
 
-static void print_totals(struct totals *t) {
+static void print_activity(struct totals *t) {
     static const char one_stack[] = "one stack at the threshold", ideal[] = "ideal sampler, 50 ms";
     double recall = share(t->found, t->runs), hot = share(t->hot, t->clear),
            cause = share(t->cause, t->clear);
-    double error_ms = bench_percentile(t->error_ms, t->found, 99);
     bench_report("truth.recall", recall, "%", 100, t->found == t->runs, NULL, 0);
     bench_report("truth.false_alarms", t->false_alarms, "count", 0, t->false_alarms == 0, NULL, 0);
-    bench_report("truth.duration_error_p99", error_ms, "ms", 2, error_ms <= 2, NULL, 0);
+    bench_report("truth.duration_error_p99", t->error_p99_ms, "ms", 2, t->error_p99_ms <= 2, NULL, 0);
     bench_report("truth.hot", hot, "%", 99, hot >= 99, one_stack, share(t->hot_one_stack, t->clear));
     bench_report("truth.hot_ideal", hot, "%", NAN, true, ideal, share(t->hot_ideal, t->clear));
     bench_report("truth.hot_two_callers", share(t->hot_two_callers, t->two_callers), "%", NAN, true, NULL, 0);
     bench_report("truth.cause", cause, "%", 99, cause >= 99, one_stack, share(t->cause_one_stack, t->clear));
     bench_report("truth.cause_ideal", cause, "%", NAN, true, ideal, share(t->cause_ideal, t->clear));
+}
+
+/* Next to the figures by activity, of the same workload. */
+static void print_scheme(enum truth_scheme scheme, const struct totals *t, const struct totals *activity) {
+    const struct {
+        const char *what, *unit;
+        double value, target, activity;
+        bool ok;
+    } figures[] = {
+        {"recall", "%", share(t->found, t->runs), 100, share(activity->found, activity->runs),
+         t->found == t->runs},
+        {"false_alarms", "count", t->false_alarms, 0, activity->false_alarms, t->false_alarms == 0},
+        {"duration_error_p99", "ms", t->error_p99_ms, t->error_most_ms, activity->error_p99_ms,
+         t->error_p99_ms <= t->error_most_ms},
+        {"hot", "%", share(t->hot, t->clear), 99, share(activity->hot, activity->clear),
+         share(t->hot, t->clear) >= 99},
+        {"cause", "%", share(t->cause, t->clear), 99, share(activity->cause, activity->clear),
+         share(t->cause, t->clear) >= 99},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "truth.%s.%s", truth_scheme_name(scheme), figures[i].what);
+        bench_report(name, figures[i].value, figures[i].unit, figures[i].target, figures[i].ok, "by activity",
+                     figures[i].activity);
+    }
 }
 
 /* ---- all lanes of one seed ------------------------------------------------------------------ */
@@ -226,7 +255,7 @@ static size_t lane_bytes(unsigned capacity) {
     return sizeof(struct truth_lane) + capacity * sizeof(struct truth_stall);
 }
 
-static bool run_lanes(struct truth_lane **lane, unsigned lanes, unsigned stalls, uint64_t seed) {
+static bool run_lanes(struct truth_lane **lane, unsigned lanes, unsigned stalls, const struct workload *w) {
     pid_t pid[LANES_MAX];
     bool done = true;
     for (unsigned i = 0; i < lanes; i++) {
@@ -234,7 +263,7 @@ static bool run_lanes(struct truth_lane **lane, unsigned lanes, unsigned stalls,
         lane[i]->capacity = 2 * stalls;
         pid[i] = fork();
         if (pid[i] == 0) {
-            run_lane(i, lanes, seed, lane[i]);
+            run_lane(i, lanes, w, lane[i]);
             _exit(0);
         }
     }
@@ -268,31 +297,54 @@ static void count_lanes(struct truth_lane **lane, unsigned lanes, uint64_t seed,
     }
 }
 
-static int run_seed(uint64_t seed) {
+static int run_workload(const struct workload *w, struct totals *t) {
     unsigned stalls = bench_options.fast ? STALLS_FAST : STALLS;
     unsigned lanes = bench_options.lanes < LANES_MAX ? bench_options.lanes : LANES_MAX;
     size_t bytes = (lane_bytes(2 * stalls) + 4095) & ~(size_t)4095;
     struct truth_lane *lane[LANES_MAX];
-    struct totals t = {.error_ms = calloc(2 * (size_t)stalls * lanes, sizeof(double))};
+    *t = (struct totals){.error_ms = calloc(2 * (size_t)stalls * lanes, sizeof(double)),
+                         .error_most_ms = w->scheme == TRUTH_PING ? PING_ERROR_MS : 2};
     uint8_t *memory = mmap(NULL, lanes * bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED || t.error_ms == NULL) {
+    if (memory == MAP_FAILED || t->error_ms == NULL) {
         fprintf(stderr, "hangdog-bench: truth: out of memory\n");
-        free(t.error_ms);
+        free(t->error_ms);
         return 1;
     }
     for (unsigned i = 0; i < lanes; i++) {
         lane[i] = (struct truth_lane *)(void *)(memory + i * bytes);
     }
-    bool done = run_lanes(lane, lanes, stalls, seed);
+    bool done = run_lanes(lane, lanes, stalls, w);
     if (done) {
-        count_lanes(lane, lanes, seed, &t);
-        bench_set_seed(seed);
-        print_totals(&t);
-        bench_set_seed(0);
+        count_lanes(lane, lanes, w->seed, t);
+        t->error_p99_ms = bench_percentile(t->error_ms, t->found, 99);
     }
     munmap(memory, lanes * bytes);
-    free(t.error_ms);
+    free(t->error_ms);
     return done ? 0 : 1;
+}
+
+/* One scheme after the other, so that no loop takes another's CPU. */
+static int run_seed(uint64_t seed) {
+    struct totals of[TRUTH_SCHEMES];
+    int rc = 0;
+    for (enum truth_scheme scheme = TRUTH_ACTIVITY; scheme < TRUTH_SCHEMES; scheme++) {
+        const struct workload w = {.seed = seed, .scheme = scheme};
+        if (run_workload(&w, &of[scheme]) != 0) {
+            rc = 1;
+            if (scheme == TRUTH_ACTIVITY) {
+                return rc;
+            }
+            continue;
+        }
+        bench_set_seed(seed);
+        if (scheme == TRUTH_ACTIVITY) {
+            print_activity(&of[scheme]);
+        } else {
+            print_scheme(scheme, &of[scheme], &of[TRUTH_ACTIVITY]);
+        }
+        bench_set_seed(0);
+    }
+    return rc;
 }
 
 int bench_truth(void) {

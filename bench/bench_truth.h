@@ -61,6 +61,20 @@ struct truth_lane {
     struct truth_stall stall[];
 };
 
+/* ---- scheme -------------------------------------------------------------------------------- */
+
+enum truth_scheme { TRUTH_ACTIVITY, TRUTH_PING, TRUTH_FRAME, TRUTH_SCHEMES };
+#define TRUTH_PING_NS TRUTH_INTERVAL_NS /* between two pings */
+const char *truth_scheme_name(enum truth_scheme scheme);
+
+/* The loop of this thread, which is watched by that scheme; one for each process. 0, else it said why. */
+int truth_loop_open(enum truth_scheme scheme, const char *folder);
+void truth_loop_idle(uint64_t ns);
+void truth_turn_begin(void);
+void truth_turn_next(void); /* a turn ends and the next begins, without a wait */
+void truth_turn_end(void);
+void truth_loop_close(void);
+
 /* ---- plan ----------------------------------------------------------------------------------- */
 
 struct truth_random {
