@@ -5,7 +5,13 @@
 #include "cli/render/render_parts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "symbolizer/demangle.h"
+
+/* What the demangler puts before the name of a type. */
+#define TYPE_PREFIX "typeinfo name for "
 
 static const struct {
     const char *signal;
@@ -29,6 +35,34 @@ const char *render_crash_signal(const json_t *report) {
     return render_is_kind(report, "crash") ? value_text(json_object_get(report, "crash"), "signal") : NULL;
 }
 
+/* A type as it was written. Caller frees; NULL: no memory. */
+static char *type_name(const char *mangled) {
+    char symbol[300];
+    snprintf(symbol, sizeof symbol, "_ZTS%s", mangled);
+    char *name = symbolizer_demangle(symbol);
+    if (name == NULL || strncmp(name, TYPE_PREFIX, strlen(TYPE_PREFIX)) != 0) {
+        free(name);
+        return strdup(mangled);
+    }
+    memmove(name, name + strlen(TYPE_PREFIX), strlen(name + strlen(TYPE_PREFIX)) + 1);
+    return name;
+}
+
+/* True: the report has an exception, and it is printed. */
+static bool print_exception(const struct page *p, const json_t *crash) {
+    const json_t *exception = json_object_get(crash, "exception");
+    const char *type = value_text(exception, "type"), *what = value_text(exception, "what");
+    char *name = type != NULL ? type_name(type) : NULL, *text = NULL;
+    bool printed = name != NULL && asprintf(&text, "uncaught C++ exception, %s%s%s", name,
+                                            what != NULL ? ": " : "", what != NULL ? what : "") >= 0;
+    if (printed) {
+        render_wrapped(p, "", "  why  ", RENDER_LABEL, text);
+        free(text);
+    }
+    free(name);
+    return printed;
+}
+
 void render_crash_why(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], text[200];
     const json_t *crash = json_object_get(p->report, "crash");
@@ -36,7 +70,8 @@ void render_crash_why(const struct page *p) {
     int64_t code = value_int(crash, "code"), hung_ns = value_int(p->report, "duration_ns");
     if (signal == NULL)
         return;
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+    bool printed = print_exception(p, crash);
+    for (size_t i = 0; !printed && i < sizeof reasons / sizeof reasons[0]; i++) {
         if (strcmp(signal, reasons[i].signal) != 0 || (reasons[i].code != 0 && reasons[i].code != code))
             continue;
         snprintf(text, sizeof text, "%s: %s%s%s%s", signal, reasons[i].text,

@@ -125,11 +125,12 @@ struct hd_report {
     const struct hd_frame *thread_frames;
     struct hd_modules
         *modules; /* NULL: none. Frames are resolved through it while writing; only used ones are written */
-    const struct hd_scripts *scripts;        /* NULL: no frame is a script's */
-    const struct hd_monitor_cost *monitor;   /* NULL */
-    const struct hd_session *session;        /* NULL */
-    const struct hd_crash *crash;            /* NULL */
-    const struct hd_cpu_use_shares *cpu_use; /* NULL */
+    const struct hd_scripts *scripts;           /* NULL: no frame is a script's */
+    const struct hd_monitor_cost *monitor;      /* NULL */
+    const struct hd_session *session;           /* NULL */
+    const struct hd_crash *crash;               /* NULL */
+    const struct hd_crash_exception *exception; /* NULL; of the crash */
+    const struct hd_cpu_use_shares *cpu_use;    /* NULL */
 };
 
 /* Where the JSON goes: called with each filled buffer. 0 or a negative errno value, which ends the writing.

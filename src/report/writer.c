@@ -325,7 +325,9 @@ static void write_session(const struct hd_session *s, struct hd_json *j) {
     hd_json_end_object(j);
 }
 
-static void write_crash(const struct hd_crash *c, struct hd_json *j) {
+static void write_crash(const struct hd_report *r, struct hd_json *j) {
+    const struct hd_crash *c = r->crash;
+    const struct hd_crash_exception *e = r->exception;
     static const struct {
         int number;
         char name[8];
@@ -339,6 +341,13 @@ static void write_crash(const struct hd_crash *c, struct hd_json *j) {
     if (c->code > 0)
         hd_json_hex(j, "address", c->address);
     hd_json_u64(j, "tid", (uint64_t)c->tid);
+    if (e != NULL && e->type[0] != 0) {
+        hd_json_object(j, "exception");
+        write_field(j, "type", e->type, sizeof e->type);
+        if (!r->without_paths) /* it may name a file or a person */
+            write_field(j, "what", e->what, sizeof e->what);
+        hd_json_end_object(j);
+    }
     hd_json_end_object(j);
 }
 
@@ -382,7 +391,7 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
     if (r->session != NULL)
         write_session(r->session, j);
     if (r->crash != NULL)
-        write_crash(r->crash, j);
+        write_crash(r, j);
     if (r->cpu_use != NULL)
         write_cpu_use(r->cpu_use, j);
     hd_json_end_object(j);

@@ -5,11 +5,13 @@
  */
 #include "worker/crash_report.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "capture/arch/machine.h"
 #include "crash/crash.h"
 #include "record/uuid.h"
+#include "worker/crash_exception.h"
 #include "worker/deferred.h"
 #include "worker/other_threads.h"
 #include "worker/publish.h"
@@ -83,6 +85,7 @@ void hd_crash_report(struct hd_worker *k) {
     const struct hd_crash *crash = hd_crash_taken();
     struct hd_walk walk;
     struct hd_tree tree;
+    struct hd_crash_exception exception = {.type = {0}};
     if (crash == NULL) {
         return;
     }
@@ -91,6 +94,9 @@ void hd_crash_report(struct hd_worker *k) {
     hd_threads_capture(k, crash->tid, 0, monitor_tid);
     uint32_t threads = k->others.count;
     uint32_t count = unwind(k, crash, &walk);
+    if (crash->signal == SIGABRT) {
+        hd_crash_exception_read(&k->modules, k->frames, count, &exception);
+    }
     hd_tree_init(&tree, &k->pool);
     hd_tree_charge(&tree, hd_tree_add(&tree, k->frames, count, crash->at_ns), 1); /* it is all there is */
     struct hd_report r = {
@@ -114,6 +120,7 @@ void hd_crash_report(struct hd_worker *k) {
         .modules = &k->modules,
         .scripts = &k->scripts,
         .crash = crash,
+        .exception = &exception,
     };
     take_over(k, &r, crash->at_ns);
     hd_uuid_make(r.id, r.started_wall_ns);

@@ -38,13 +38,26 @@ static void wake_worker(void) {
     }
 }
 
+/* What only this thread can tell: its own variables. The worker may have given up meanwhile. */
+static void call_for_worker(void) {
+    uint32_t requested = HD_CRASH_REQUESTED;
+    hd_crash.result = hd_crash.call();
+    if (atomic_compare_exchange_strong(&hd_crash.phase, &requested, HD_CRASH_CALLED)) {
+        (void)hd_syscall4(SYS_futex, (long)&hd_crash.phase, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+    }
+}
+
 /* Also where another thread crashed first: the process must not end before that one's report is written. */
-static void wait_for_report(uint64_t until_ns) {
+static void wait_for_report(uint64_t until_ns, bool first) {
     uint32_t phase = HD_CRASH_NONE;
     for (uint64_t now = now_ns(); now < until_ns; now = now_ns()) {
         phase = atomic_load_explicit(&hd_crash.phase, memory_order_acquire);
         if (phase == HD_CRASH_WRITTEN) {
             return;
+        }
+        if (phase == HD_CRASH_REQUESTED && first) {
+            call_for_worker();
+            continue;
         }
         struct timespec left = {.tv_sec = (time_t)((until_ns - now) / HD_NS_PER_S),
                                 .tv_nsec = (long)((until_ns - now) % HD_NS_PER_S)};
@@ -75,7 +88,7 @@ void hd_crash_on_signal(int signal, void *info, void *context) {
     }
     bool again = !first && hd_crash.tid == (int)hd_syscall0(SYS_gettid);
     if (!child && !again && atomic_load_explicit(&hd_crash_wake, memory_order_relaxed) != NULL) {
-        wait_for_report(now_ns() + HD_CRASH_WAIT_NS);
+        wait_for_report(now_ns() + HD_CRASH_WAIT_NS, first);
     }
     let_it_happen(signal, info);
 }
