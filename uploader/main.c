@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * hangdog-upload: sends reports to a collector. The command `hangdog upload` starts it.
+ * hangdog-upload: sends reports to a collector. `hangdog upload` and `hangdog export --send` start it.
  */
 #include <curl/curl.h>
 #include <signal.h>
@@ -15,6 +15,7 @@
 #include "cli/base/options.h"
 #include "cli/base/sanitize.h"
 #include "cli/commands.h"
+#include "uploader/export_send.h"
 #include "uploader/upload.h"
 
 #define EVERY (30 * DURATION_S)
@@ -66,7 +67,7 @@ static void upload(void *call) {
     struct call *c = call;
     struct problem why;
     struct upload u = {.options = &c->options, .stop = &stop};
-    u.sender = send_open(c->options.to, c->options.key, c->options.ca, &stop, &why);
+    u.sender = send_open_collector(c->options.to, c->options.key, c->options.ca, &stop, &why);
     if (u.sender == NULL) {
         c->status = error_print(&why);
         return;
@@ -89,7 +90,7 @@ static const char *given(const char *option, const char *variable) {
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-int main(int argc, char **argv) {
+static int upload_main(int argc, char **argv) {
     struct call call = {.options = {.every = EVERY, .retries = RETRIES}};
     if (options_parse(&command_upload, &call.options, argc, argv, &call.status) < 0) {
         return call.status;
@@ -102,13 +103,20 @@ int main(int argc, char **argv) {
     if (call.options.key == NULL) {
         return options_wrong_use(&command_upload, "which key? --key KEY, or HANGDOG_KEY");
     }
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-    signal(SIGPIPE, SIG_IGN);
     if (call.options.watch) {
         signal(SIGTERM, stop_now);
         signal(SIGINT, stop_now);
     }
     on_a_deep_stack(upload, &call);
-    curl_global_cleanup();
     return call.status;
+}
+
+/* `hangdog upload`, or `hangdog export --send`. */
+int main(int argc, char **argv) {
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    signal(SIGPIPE, SIG_IGN);
+    int status = argc > 0 && strcmp(argv[0], command_export.name) == 0 ? export_send_main(argc, argv, &stop)
+                                                                       : upload_main(argc, argv);
+    curl_global_cleanup();
+    return status;
 }

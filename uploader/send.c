@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "hangdog/hangdog.h"
+#include "uploader/send_until.h"
 
 #define CONNECT_SECONDS 15L
 #define SECONDS 120L
@@ -62,17 +63,12 @@ static bool is_key(const char *key) {
     return *key != '\0' && strlen(key) < 200;
 }
 
-static bool set_options(struct sender *s, const char *url, const char *key, const char *ca) {
-    char address[2048], line[256];
-    size_t length = strlen(url);
-    while (length > 0 && url[length - 1] == '/') {
-        length--;
+static bool set_options(struct sender *s, const struct send_target *t, const char *ca) {
+    bool well = add_header(s, "Expect:");
+    for (size_t i = 0; well && i < SEND_HEADERS_MAX && t->header[i] != NULL; i++) {
+        well = add_header(s, t->header[i]);
     }
-    snprintf(address, sizeof address, "%.*s/api/v1/reports", (int)length, url);
-    snprintf(line, sizeof line, "Authorization: Bearer %s", key);
-    return add_header(s, line) && add_header(s, "Content-Type: application/x-ndjson") &&
-           add_header(s, "Content-Encoding: zstd") && add_header(s, "Expect:") &&
-           curl_easy_setopt(s->curl, CURLOPT_URL, address) == CURLE_OK &&
+    return well && curl_easy_setopt(s->curl, CURLOPT_URL, t->address) == CURLE_OK &&
            curl_easy_setopt(s->curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
            curl_easy_setopt(s->curl, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
            curl_easy_setopt(s->curl, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK &&
@@ -90,9 +86,27 @@ static bool set_options(struct sender *s, const char *url, const char *key, cons
            curl_easy_setopt(s->curl, CURLOPT_XFERINFODATA, s) == CURLE_OK;
 }
 
-struct sender *send_open(const char *url, const char *key, const char *ca, const volatile sig_atomic_t *stop,
+struct sender *send_open(const struct send_target *t, const char *ca, const volatile sig_atomic_t *stop,
                          struct problem *why) {
-    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
+    struct sender *s = calloc(1, sizeof *s);
+    if (s != NULL) {
+        s->stop = stop;
+        s->answer = malloc(ANSWER_BYTES + 1);
+        s->curl = curl_easy_init();
+    }
+    if (s == NULL || s->answer == NULL || s->curl == NULL || !set_options(s, t, ca)) {
+        error_set(why, "cannot send: libcurl does not start");
+        send_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+struct sender *send_open_collector(const char *url, const char *key, const char *ca,
+                                   const volatile sig_atomic_t *stop, struct problem *why) {
+    char address[2048], line[256];
+    size_t length = strlen(url);
+    if (!send_is_url(url)) {
         error_set(why, "cannot send to '%.200s': want http://HOST:PORT or https://HOST", url);
         return NULL;
     }
@@ -100,18 +114,14 @@ struct sender *send_open(const char *url, const char *key, const char *ca, const
         error_set(why, "cannot send: the key is none that a collector prints");
         return NULL;
     }
-    struct sender *s = calloc(1, sizeof *s);
-    if (s != NULL) {
-        s->stop = stop;
-        s->answer = malloc(ANSWER_BYTES + 1);
-        s->curl = curl_easy_init();
+    while (length > 0 && url[length - 1] == '/') {
+        length--;
     }
-    if (s == NULL || s->answer == NULL || s->curl == NULL || !set_options(s, url, key, ca)) {
-        error_set(why, "cannot send: libcurl does not start");
-        send_close(s);
-        return NULL;
-    }
-    return s;
+    snprintf(address, sizeof address, "%.*s/api/v1/reports", (int)length, url);
+    snprintf(line, sizeof line, "Authorization: Bearer %s", key);
+    const struct send_target target = {
+        .address = address, .header = {line, "Content-Type: application/x-ndjson", "Content-Encoding: zstd"}};
+    return send_open(&target, ca, stop, why);
 }
 
 void send_close(struct sender *s) {
@@ -123,19 +133,31 @@ void send_close(struct sender *s) {
     }
 }
 
-struct send_result send_batch(struct sender *s, const char *lines, size_t bytes) {
-    struct send_result result = {.error = "out of memory", .answer = s->answer};
-    size_t size = ZSTD_compressBound(bytes);
-    void *body = malloc(size);
-    size_t used = body != NULL ? ZSTD_compress(body, size, lines, bytes, LEVEL) : 0;
+/* "60:error:key, 3600:transaction": the seconds for which Sentry takes no errors; 0: it does. */
+static int64_t sentry_limit_s(CURL *curl) {
+    struct curl_header *header;
+    int64_t most = 0;
+    if (curl_easy_header(curl, "X-Sentry-Rate-Limits", 0, CURLH_HEADER, -1, &header) != CURLHE_OK) {
+        return 0;
+    }
+    for (const char *at = header->value; at != NULL; at = strchr(at, ',')) {
+        char *end;
+        at += strspn(at, ", ");
+        long seconds = strtol(at, &end, 10);
+        const char *kinds = *end == ':' ? end + 1 : end;
+        size_t n = strcspn(kinds, ":,");
+        bool of_errors = n == 0 || memmem(kinds, n, "error", 5) != NULL;
+        most = of_errors && seconds > most ? seconds : most;
+    }
+    return most;
+}
+
+struct send_result send_body(struct sender *s, const void *body, size_t bytes) {
+    struct send_result result = {.answer = s->answer};
     s->answer_bytes = 0;
     s->answer[0] = '\0';
-    if (body == NULL || ZSTD_isError(used)) {
-        free(body);
-        return result;
-    }
     curl_easy_setopt(s->curl, CURLOPT_POSTFIELDS, body);
-    curl_easy_setopt(s->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)used);
+    curl_easy_setopt(s->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
     s->error[0] = '\0';
     CURLcode rc = curl_easy_perform(s->curl);
     result.error = s->error[0] != '\0' ? s->error : curl_easy_strerror(rc);
@@ -143,8 +165,29 @@ struct send_result send_batch(struct sender *s, const char *lines, size_t bytes)
         curl_off_t wait = 0;
         curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &result.status);
         curl_easy_getinfo(s->curl, CURLINFO_RETRY_AFTER, &wait);
-        result.retry_after_s = wait;
+        int64_t limit = sentry_limit_s(s->curl);
+        result.retry_after_s = limit > wait ? limit : wait;
+    }
+    return result;
+}
+
+struct send_result send_batch(struct sender *s, const char *lines, size_t bytes, long retries) {
+    struct send_result result = {.error = "out of memory", .answer = s->answer};
+    size_t size = ZSTD_compressBound(bytes);
+    void *body = malloc(size);
+    size_t used = body != NULL ? ZSTD_compress(body, size, lines, bytes, LEVEL) : 0;
+    s->answer[0] = '\0';
+    if (body != NULL && !ZSTD_isError(used)) {
+        result = send_until(s, body, used, retries);
     }
     free(body);
     return result;
+}
+
+const volatile sig_atomic_t *send_stop(const struct sender *s) {
+    return s->stop;
+}
+
+bool send_is_url(const char *text) {
+    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
 }

@@ -5,17 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 #include "cli/base/options.h"
 #include "cli/reader/report_find.h"
 #include "cli/reader/report_load.h"
 #include "cli/reader/symbolicate.h"
 #include "uploader/batch.h"
-#include "uploader/retry.h"
-
-#define LONGEST_WAIT_S 3600
 
 static void pass_over(struct upload *u, const char *id) {
     char **ids = realloc(u->passed_over, (u->passed_over_count + 1) * sizeof *ids);
@@ -37,42 +32,6 @@ static bool is_passed_over(const struct upload *u, const char *id) {
         }
     }
     return false;
-}
-
-/* Whether to try again after this answer. */
-static bool may_pass(long status) {
-    return status == 0 || status == 408 || status == 429 || status >= 500;
-}
-
-static void wait_ms(const struct upload *u, int64_t ms) {
-    const struct timespec step = {.tv_nsec = 50 * 1000000};
-    for (int64_t waited = 0; waited < ms && *u->stop == 0; waited += 50) {
-        nanosleep(&step, NULL);
-    }
-}
-
-static uint64_t random_number(void) {
-    uint64_t number = 0;
-    if (getrandom(&number, sizeof number, 0) != sizeof number) {
-        number = (uint64_t)time(NULL);
-    }
-    return number;
-}
-
-/* Until there is an answer that stays, or the attempts are used up. */
-static struct send_result send_until(struct upload *u, const char *lines, size_t bytes) {
-    struct send_result result = send_batch(u->sender, lines, bytes);
-    for (unsigned attempt = 0; may_pass(result.status) && attempt < u->options->retries && *u->stop == 0;
-         attempt++) {
-        if (result.retry_after_s > LONGEST_WAIT_S) {
-            break;
-        }
-        wait_ms(u, retry_wait_ms(attempt, random_number(), result.retry_after_s));
-        if (*u->stop == 0) {
-            result = send_batch(u->sender, lines, bytes);
-        }
-    }
-    return result;
 }
 
 static bool say_failed(const struct send_result *result) {
@@ -138,7 +97,7 @@ static bool send_items(struct upload *u, const struct batch *b, size_t first, si
     for (size_t i = 0; i < count; i++) {
         bytes += b->item[first + i].size;
     }
-    struct send_result result = send_until(u, b->lines + start, bytes);
+    struct send_result result = send_batch(u->sender, b->lines + start, bytes, u->options->retries);
     if (result.status == 413 && count > 1) { /* a proxy may have a smaller limit */
         return send_items(u, b, first, count / 2) && send_items(u, b, first + count / 2, count - count / 2);
     }

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/export/formats.h"
 #include "cli/export/select.h"
+#include "cli/fleet/fleet.h"
 
 static int cmd_export(int argc, char **argv);
 
@@ -26,7 +27,7 @@ static const struct command_option export_options[] = {
      TO(format),
      .value = "FORMAT",
      .words = EXPORT_FORMATS,
-     .help = "which format (text)",
+     .help = "text (usual), firefox, speedscope, pprof, sentry, otlp",
      .more = "docs/export.md says where to open each."},
     {.name = "output",
      .letter = 'o',
@@ -47,6 +48,28 @@ static const struct command_option export_options[] = {
      TO(since),
      .value = "WHEN",
      .help = "no older ones: 2h, 3d, today, yesterday, 2026-11-20"},
+    {.name = "send",
+     .kind = OPTION_TEXT,
+     TO(send),
+     .value = "URL",
+     .help = "send sentry or otlp there: a DSN, a collector",
+     .more =
+         "OTEL_EXPORTER_OTLP_HEADERS has the headers of a collector's key, as name=value,name=value. Reports stay "
+         "in the spool. Sentry stores a report once, however often it comes."},
+    {.name = "retries",
+     .kind = OPTION_COUNT,
+     TO(retries),
+     .value = "N",
+     .max = 1000,
+     .help = "with --send: try N more times (5)",
+     .more =
+         "The waits between grow, and are random. The other side may name the wait itself (Retry-After)."},
+    {.name = "ca",
+     .kind = OPTION_TEXT,
+     TO(ca),
+     .value = "FILE",
+     .help = "with --send: trust this file's certificates",
+     .completion = COMPLETE_FILE},
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
      TO(no_symbols),
@@ -66,7 +89,8 @@ const struct command command_export = {
     .about = "Write reports in the formats of other programs",
     .usage = "[OPTIONS] [ID|FILE|latest|latest~N]...",
     .example = {{"export --format speedscope -o hang.json", "for speedscope.app"},
-                {"export --format collapsed --all", "for a flame graph of a spool"}},
+                {"export --format collapsed --all", "for a flame graph"},
+                {"export --format sentry --send https://KEY@HOST/1", "to Sentry"}},
     .description =
         "Without a report's name the latest one is written, as hangdog show prints it. With --all, --app or --since it "
         "is each one of the spool.\n\n"
@@ -106,6 +130,14 @@ static int cmd_export(int argc, char **argv) {
     if (format->binary && o.output == NULL && isatty(STDOUT_FILENO) != 0) {
         return print_error_try("hangdog export --format pprof -o hang.pb.gz",
                                "cannot print %s on a terminal: it is no text", o.format);
+    }
+    if (o.send != NULL && (o.output != NULL || !export_can_send(&o))) {
+        return options_wrong_use(&command_export, o.output != NULL
+                                                      ? "--send and --output exclude each other"
+                                                      : "--send is for --format sentry and otlp");
+    }
+    if (o.send != NULL) {
+        return fleet_start("hangdog-upload", argc, argv);
     }
     memory_keep_to_room();
     json_t *reports = export_select(&o, argv + first, argc - first, &status);

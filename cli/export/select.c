@@ -26,6 +26,10 @@ bool export_is_of_spool(const struct export_options *o) {
     return o->format != NULL && strcmp(o->format, "prometheus") == 0;
 }
 
+bool export_can_send(const struct export_options *o) {
+    return o->format != NULL && (strcmp(o->format, "sentry") == 0 || strcmp(o->format, "otlp") == 0);
+}
+
 /* Takes the report. */
 static void add(struct selection *s, json_t *report, const char *path) {
     if (s->symbolizer != NULL) {

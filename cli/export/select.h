@@ -22,6 +22,9 @@ struct export_options {
 /* The format has sums of a spool, and no stacks. */
 bool export_is_of_spool(const struct export_options *o);
 
+/* --send is for this format. */
+bool export_can_send(const struct export_options *o);
+
 /* An array of the reports that `named` means, `count` ids or files; none are named: the latest one, or with
  * --all, --app or --since each of the spool's. NULL with the exit status after an error. */
 json_t *export_select(const struct export_options *o, char **named, int count, int *status);
