@@ -190,6 +190,7 @@ static void on_ended(struct reporter *r, struct printed_report *p, json_t *repor
     print_ended(r, report, session);
     p->ended = true;
     p->due_ns = 0;
+    r->shared->crash_reported |= json_object_get(report, "crash") != NULL;
     if (session) {
         atomic_store(&r->shared->session_printed, r->options->json && !r->options->quiet);
     } else {

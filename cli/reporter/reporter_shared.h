@@ -34,6 +34,7 @@ struct reporter_shared {
     struct main_thread main_thread;
     struct loop_place loop;
     bool loop_printed;
+    bool crash_reported;
     atomic_bool session_printed; /* with --json */
 };
 

@@ -2,8 +2,10 @@
 #include "cli/reporter/summary.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "cli/base/error.h"
 #include "cli/base/message.h"
@@ -98,6 +100,24 @@ static void print_missing_threads(const struct reporter *r) {
     }
 }
 
+/* The kernel ends a thread that blocks the signal of its own fault: no handler runs. */
+static void print_missing_crash(const struct reporter *r) {
+    static const int crashes[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    const struct hd_record *c = r->records;
+    int status = r->shared->end.status;
+    bool wanted = c->options.crash && atomic_load(&c->attached) != 0 && reason_of(c) == NULL;
+    if (!wanted || r->shared->crash_reported || !WIFSIGNALED(status)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
+        if (WTERMSIG(status) == crashes[i]) {
+            print_error("no report of the crash (SIG%s): the thread blocked the signal, or the program has "
+                        "a handler of its own",
+                        sigabbrev_np(crashes[i]));
+        }
+    }
+}
+
 static void print_missing(const struct reporter *r) {
     json_file_print_missing(r);
     struct hd_record *c = r->records;
@@ -117,6 +137,7 @@ static void print_missing(const struct reporter *r) {
         print_error_try("mount -t proc proc /proc", "no stacks: /proc is of another PID namespace");
     }
     print_missing_threads(r);
+    print_missing_crash(r);
 }
 
 static void print_children(const struct reporter *r) {
