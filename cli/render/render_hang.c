@@ -14,7 +14,8 @@
 #include <string.h>
 
 enum { LABEL = RENDER_LABEL, HEADLINE_INDENT = 2 };
-#define DELAY_SHARE 10 /* a tenth of the hang is worth a line */
+#define LIMIT_PERCENT 95 /* of its memory limit, at which a group is short of memory */
+#define DELAY_SHARE 10   /* a tenth of the hang is worth a line */
 
 bool render_is_kind(const json_t *report, const char *kind) {
     const char *have = value_text(report, "kind");
@@ -98,6 +99,18 @@ static void put_part(const struct page *p, int64_t ns, const char *what) {
     render_wrapped(p, "", "  and  ", LABEL, text);
 }
 
+/* A group near its limit gives pages back and reads them again. */
+static void put_memory_limit(const struct page *p, const json_t *cause) {
+    const double mib = 1024 * 1024;
+    char text[128];
+    int64_t used = value_int(cause, "memory_used_bytes"), limit = value_int(cause, "memory_limit_bytes");
+    if (limit <= 0 || used < limit / 100 * LIMIT_PERCENT)
+        return;
+    snprintf(text, sizeof text, "its control group used %.1f MiB of its memory limit of %.1f MiB",
+             (double)used / mib, (double)limit / mib);
+    render_wrapped(p, "", "  and  ", LABEL, text);
+}
+
 static void put_why(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
     const char *kind = value_text(cause, "kind");
@@ -109,6 +122,8 @@ static void put_why(const struct page *p) {
     if (kind == NULL || strcmp(kind, "starved") != 0)
         put_part(p, value_int(cause, "run_delay_ns"), "no CPU was free");
     put_part(p, value_int(cause, "throttled_ns"), "the CPU quota of its control group was used up");
+    put_part(p, value_int(cause, "memory_stall_ns"), "memory was short");
+    put_memory_limit(p, cause);
 }
 
 /* Why its kind is none of the others. */

@@ -32,6 +32,8 @@ struct hd_cause {
     char path[64], peer[64];
     int32_t child_pid;
     uint64_t run_delay_ns, throttled_ns, major_faults;
+    uint64_t stall_ns[HD_PRESSURES];    /* in which some task of the process's group waited */
+    uint64_t memory_used, memory_limit; /* of the group; 0: it has no limit */
     uint64_t lock_address;
     int32_t lock_owner_tid;
     uint8_t lock_kind; /* enum hd_lock_kind */
@@ -44,10 +46,11 @@ struct hd_cause {
 struct hd_cause_sums {
     uint64_t ns[HD_CAUSE_KINDS];
     uint64_t total_ns, delay_ns;
-    struct hd_probe call; /* the last one of a blocked thread; its for_ns 0: none yet */
-    uint64_t gc_ns;       /* of ns[HD_CAUSE_CPU], as sampled */
-    uint8_t collector;    /* enum hd_collector, the last one */
-    uint64_t assumed_ns;  /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
+    struct hd_probe call;  /* the last one of a blocked thread; its for_ns 0: none yet */
+    uint64_t throttled_ns; /* in which the group's quota was used up; written before a cause is decided */
+    uint64_t gc_ns;        /* of ns[HD_CAUSE_CPU], as sampled */
+    uint8_t collector;     /* enum hd_collector, the last one */
+    uint64_t assumed_ns;   /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
         uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
         uint64_t other_ns; /* of it, lead of the lock's owner over all others, or the child's own */
@@ -63,7 +66,8 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e);
 void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns);
 /* Forgets the files and peers of waits: what is decided then does not name them. */
 void hd_cause_forget_paths(struct hd_cause_sums *s);
-/* Writes all of *out but throttled_ns, major_faults and deadlock, which are zeroed. */
+/* Writes all of *out but throttled_ns, major_faults, deadlock and what the group waited for and used, which
+ * are zeroed. */
 void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out);
 const char *hd_cause_name(enum hd_cause_kind kind); /* as in report.schema.json */
 

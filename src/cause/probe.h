@@ -22,6 +22,8 @@ enum hd_fd_kind {
     HD_FD_PROCESS /* a pidfd, which is only waited for among others: it needs no name */
 };
 
+enum hd_pressure { HD_PRESSURE_MEMORY, HD_PRESSURE_CPU, HD_PRESSURE_IO, HD_PRESSURES };
+
 enum hd_collector { HD_COLLECTOR_NONE, HD_COLLECTOR_PYTHON, HD_COLLECTOR_V8 };
 
 /* What a thread in a futex waits for, by the function that it called. */
@@ -85,6 +87,7 @@ struct hd_probe_context {
     uint32_t descriptor_tid;     /* where libc's descriptor of a thread has its number; 0: not known */
     uint32_t descriptor_self;    /* which of its first words point to itself, by bit */
     int throttled_fd;
+    int pressure_fd[HD_PRESSURES], memory_used_fd, memory_limit_fd; /* the worker's alone */
 };
 
 /* The descriptors first: the modules are read by one of them. */

@@ -217,7 +217,9 @@ static void say_share(struct hd_text *t, const struct hd_cause_sums *s, enum hd_
     if (kind == HD_CAUSE_CPU || kind == HD_CAUSE_STARVED) {
         hd_text_str(t, " for ");
         hd_text_u64(t, percent);
-        hd_text_str(t, kind == HD_CAUSE_CPU ? "% of the time" : "% of the time (load or quota)");
+        hd_text_str(t, kind == HD_CAUSE_CPU       ? "% of the time"
+                       : s->throttled_ns > ns / 2 ? "% of the time (CPU quota)"
+                                                  : "% of the time (load or quota)");
     } else if (percent < PERCENT_OF_ALL) {
         hd_text_str(t, " (");
         hd_text_u64(t, percent);

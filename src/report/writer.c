@@ -5,7 +5,6 @@
  */
 #include "report/writer.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -145,6 +144,11 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     write_nonzero(j, "run_delay_ns", c->run_delay_ns);
     write_nonzero(j, "throttled_ns", c->throttled_ns);
     write_nonzero(j, "major_faults", c->major_faults);
+    write_nonzero(j, "memory_stall_ns", c->stall_ns[HD_PRESSURE_MEMORY]);
+    write_nonzero(j, "cpu_stall_ns", c->stall_ns[HD_PRESSURE_CPU]);
+    write_nonzero(j, "io_stall_ns", c->stall_ns[HD_PRESSURE_IO]);
+    write_nonzero(j, "memory_limit_bytes", c->memory_limit);
+    write_nonzero(j, "memory_used_bytes", c->memory_used);
     if (c->lock_address != 0)
         hd_json_hex(j, "lock_address", c->lock_address);
     if (c->lock_owner_tid != 0)
@@ -157,34 +161,6 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
         hd_json_end_array(j);
     }
     hd_json_end_object(j);
-}
-
-/* "error 13" where the kernel's reason has no name here: strerror allocates. */
-static void write_error(struct hd_json *j, int error) {
-    char text[24];
-    struct hd_text t;
-    hd_text_init(&t, text, sizeof text);
-    hd_text_str(&t, "error ");
-    hd_text_i64(&t, error);
-    switch (error) {
-    case EPERM:
-    case EACCES:
-        hd_json_str(j, "error", "permission denied");
-        break;
-    case ENOENT:
-    case ESRCH:
-        hd_json_str(j, "error", "the thread has ended");
-        break;
-    case EAGAIN:
-        hd_json_str(j, "error", "the thread was running");
-        break;
-    case ETIME:
-    case ETIMEDOUT:
-        hd_json_str(j, "error", "no answer in time");
-        break;
-    default:
-        hd_json_str(j, "error", text);
-    }
 }
 
 static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
@@ -204,7 +180,7 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
     if (t->waits_for_tid != 0)
         hd_json_i64(j, "waits_for_tid", t->waits_for_tid);
     if (t->error != 0)
-        write_error(j, t->error < 0 ? -t->error : t->error);
+        hd_writer_error(j, t->error < 0 ? -t->error : t->error);
     if (t->count != 0) {
         hd_json_object(j, "stack");
         hd_json_array(j, "frames");

@@ -35,6 +35,8 @@ const char *hd_writer_path(const struct hd_report *r, const char *path);
 void hd_writer_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way);
 /* "syscall", unless the thread was in none. */
 void hd_writer_syscall(struct hd_json *j, int32_t nr);
+/* "error", why a thread has no stack. */
+void hd_writer_error(struct hd_json *j, int error);
 void hd_writer_hot_stack(const struct hd_report *r, struct hd_report_scratch *w);
 void hd_writer_samples(const struct hd_report *r, struct hd_report_scratch *w);
 

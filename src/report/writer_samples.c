@@ -6,6 +6,7 @@
 #include "os/syscall_table.h"
 #include "report/writer.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Words as bytes, here and in what else is in every watched process: no pointers for the loader to mend. */
@@ -267,4 +268,32 @@ void hd_writer_samples(const struct hd_report *r, struct hd_report_scratch *w) {
     }
     write_tree(r, w);
     hd_json_end_object(j);
+}
+
+/* "error 13" where the kernel's reason has no name here: strerror allocates. */
+void hd_writer_error(struct hd_json *j, int error) {
+    char text[24];
+    struct hd_text t;
+    hd_text_init(&t, text, sizeof text);
+    hd_text_str(&t, "error ");
+    hd_text_i64(&t, error);
+    switch (error) {
+    case EPERM:
+    case EACCES:
+        hd_json_str(j, "error", "permission denied");
+        break;
+    case ENOENT:
+    case ESRCH:
+        hd_json_str(j, "error", "the thread has ended");
+        break;
+    case EAGAIN:
+        hd_json_str(j, "error", "the thread was running");
+        break;
+    case ETIME:
+    case ETIMEDOUT:
+        hd_json_str(j, "error", "no answer in time");
+        break;
+    default:
+        hd_json_str(j, "error", text);
+    }
 }

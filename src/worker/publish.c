@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cause/linux/pressure.h"
 #include "cause/linux/throttled.h"
 #include "os/linux/proc_stat.h"
 #include "record/uuid.h"
@@ -180,17 +181,30 @@ static bool is_unsure(const struct hd_run *r, const struct hd_turn *h, bool comp
            (!complete || atomic_load_explicit(&r->channel.stopping, memory_order_relaxed));
 }
 
+/* Of all tasks of the group, as the machine was: evidence, no part of the thread's own time. */
+static void fill_pressure(const struct hd_worker *k, const struct hd_turn *h, struct hd_cause *cause) {
+    uint64_t now_ns[HD_PRESSURES];
+    hd_pressure_read(&k->probe, now_ns);
+    for (unsigned i = 0; i < HD_PRESSURES; i++) {
+        uint64_t ns = now_ns[i] > h->stall_before_ns[i] ? now_ns[i] - h->stall_before_ns[i] : 0;
+        cause->stall_ns[i] = ns < h->duration_ns ? ns : h->duration_ns;
+    }
+    hd_pressure_memory(&k->probe, &cause->memory_used, &cause->memory_limit);
+}
+
 static void fill_cause(struct hd_worker *k, const struct hd_turn *h, bool complete, struct hd_cause *cause) {
     k->sums = h->sums;
     hd_cause_limit(&k->sums, h->duration_ns); /* a stop may be taken off later than its time was added */
     if (k->run->settings.without_paths) {
         hd_cause_forget_paths(&k->sums);
     }
+    uint64_t throttled_ns = hd_throttled_ns(&k->probe) - h->throttled_before_ns; /* of all its CPUs */
+    k->sums.throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
     hd_cause_decide(&k->sums, cause);
     uint64_t faults = hd_proc_stat_major_faults(k->probe.proc_fd, h->tid); /* the thread may be gone */
     cause->major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
-    uint64_t throttled_ns = hd_throttled_ns(&k->probe) - h->throttled_before_ns; /* of all its CPUs */
-    cause->throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
+    cause->throttled_ns = k->sums.throttled_ns;
+    fill_pressure(k, h, cause);
     fill_deadlock(k->run, h, complete, cause);
 }
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cause/linux/pressure.h"
 #include "cause/linux/throttled.h"
 #include "os/linux/proc_stat.h"
 #include "record/uuid.h"
@@ -79,6 +80,7 @@ struct hd_turn *hd_turn_begin(struct hd_worker *k, const struct hd_message *msg)
     h->cost_before = msg->cost;
     h->cpu_before_ns = msg->cpu_ns;
     h->throttled_before_ns = hd_throttled_ns(&k->probe);
+    hd_pressure_read(&k->probe, h->stall_before_ns);
     h->faults_before = hd_proc_stat_major_faults(k->probe.proc_fd, h->tid);
     h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
     h->tracked_age_ns = msg->duration_ns;

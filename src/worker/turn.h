@@ -61,6 +61,7 @@ struct hd_turn {
     uint64_t begun_ns;
     bool begun_known;
     uint64_t throttled_before_ns;
+    uint64_t stall_before_ns[HD_PRESSURES];
     uint64_t faults_before; /* major ones, when tracking began */
     struct hd_timeline_entry timeline[HD_TIMELINE];
     uint32_t timeline_count; /* ever */

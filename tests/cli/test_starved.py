@@ -80,27 +80,50 @@ class Starved(unittest.TestCase):
             self.assertEqual("starved", hang["cause"]["kind"], hang["cause"])
             self.assertGreater(hang["cause"]["run_delay_ns"], hang["duration_ns"] / 2)
 
-    def make_group(self):
-        """A control group with a fifth of a CPU: its file of processes, or None."""
-        folder = os.path.join("/sys/fs/cgroup", "cpu" if os.path.isdir("/sys/fs/cgroup/cpu") else "")
+    def make_group(self, controller, files):
+        """A control group with one of these limits, by the file of it that exists: its file of processes."""
+        folder = os.path.join("/sys/fs/cgroup", controller if os.path.isdir("/sys/fs/cgroup/" + controller) else "")
         group = os.path.join(folder, "hangdog-test-%d" % os.getpid())
-        quota = "cpu.cfs_quota_us" if folder.endswith("cpu") else "cpu.max"
         try:
             os.mkdir(group)
             self.addCleanup(os.rmdir, group)
-            with open(os.path.join(group, quota), "w", encoding="ascii") as file:
-                file.write("20000" if quota.startswith("cpu.cfs") else "20000 100000")
+            name = next((name for name in files if os.path.exists(os.path.join(group, name))), None)
+            if name is None:
+                self.skipTest("no control group of our own has the controller " + controller)
+            with open(os.path.join(group, name), "w", encoding="ascii") as file:
+                file.write(files[name])
         except OSError as error:
-            self.skipTest("no control group of our own with a quota: %s" % error)
+            self.skipTest("no control group of our own with a limit: %s" % error)
         return os.path.join(group, "cgroup.procs")
 
+    def test_a_group_at_its_memory_limit_is_shown(self):
+        """A mapped file of four times the limit, read again and again."""
+        procs = self.make_group("memory", {"memory.limit_in_bytes": "50331648", "memory.max": "50331648"})
+        big = os.path.join(self.folder.name, "big")
+        with open(big, "wb") as file:
+            file.truncate(192 << 20)
+        code = LOOP % ("import mmap\nm = mmap.mmap(os.open(%r, os.O_RDONLY), 0, prot=mmap.PROT_READ)\n"
+                       "end = time.monotonic() + 2\n"
+                       "while time.monotonic() < end: m.find(b'x')" % big)
+        run = [HANGDOG, "run", "--spool", "SPOOL", "--", "/usr/bin/python3", "-I", "-c", code]
+        head = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', procs]
+        for hang in self.hangs_of([(run, head)]):
+            cause = hang["cause"]
+            self.assertEqual(50331648, cause["memory_limit_bytes"], cause)
+            self.assertGreater(cause["memory_used_bytes"], 0.95 * 50331648, cause)
+        shown = subprocess.run([HANGDOG, "show", "--spool", os.path.join(self.folder.name, "0")], env=environment(), text=True,
+                               capture_output=True, timeout=60, check=True).stdout
+        self.assertRegex(shown, r"\n  and  its control group used 4\d\.\d MiB of its memory limit of 48\.0 MiB\n")
+        time.sleep(0.2)  # the kernel is done with the group's last process
+
     def test_who_is_throttled_is_starved_by_the_quota(self):
-        procs = self.make_group()
+        procs = self.make_group("cpu", {"cpu.cfs_quota_us": "20000", "cpu.max": "20000 100000"})
         head = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', procs]
         for hang in self.hangs_of([self.programs("spin", head, 1)[0]]):
             cause = hang["cause"]
             self.assertEqual("starved", cause["kind"], cause)
             self.assertGreater(cause.get("throttled_ns", 0), hang["duration_ns"] / 2, cause)
+            self.assertRegex(cause["detail"], r"\(CPU quota\)$")
             self.assertLessEqual(cause["throttled_ns"], hang["duration_ns"])
         time.sleep(0.2)  # the kernel is done with the group's last process
 

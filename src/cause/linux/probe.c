@@ -19,6 +19,7 @@
 #include "cause/linux/join.h"
 #include "cause/linux/lock.h"
 #include "cause/linux/peer.h"
+#include "cause/linux/pressure.h"
 #include "cause/linux/reply_thread.h"
 #include "cause/linux/throttled.h"
 #include "os/linux/proc_files.h"
@@ -118,6 +119,7 @@ void hd_probe_context_open(struct hd_probe_context *ctx) {
 
 void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid) {
     hd_probe_context_init_other(ctx, modules, own_tid, (uint64_t)(uintptr_t)&getauxval);
+    hd_pressure_init(ctx);
 }
 
 void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid,
