@@ -12,8 +12,10 @@
 #include "cli/reader/report_load.h"
 #include "cli/reader/report_pick.h"
 #include "cli/reader/symbolicate.h"
+#include "cli/reader/trace_load.h"
 #include "cli/render/cmd_list.h"
 #include "cli/render/render.h"
+#include "cli/render/render_trace.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int cmd_show(int argc, char **argv);
 
@@ -63,7 +66,7 @@ const struct command command_show = {
     .example = {{"show", "the last hang in full"},
                 {"show latest~1", "the hang before it"},
                 {"show a7ac1f", "a hang by the id that hangdog list prints"},
-                {"show ./report.json", "a report of a file"},
+                {"show ./report.json", "a report of a file, or a trace"},
                 {"show --json", "for programs: docs/report.schema.json"}},
     .description =
         "The report is the latest one that is not of a session, one before it (latest~1), a file (a name with a "
@@ -140,11 +143,42 @@ static json_t *pick(const struct options *o, const char *name, char **path, int 
     return report;
 }
 
+static int print_trace(const json_t *trace, const struct render_options *render) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    bool whole = out != NULL && render_trace(out, trace, render) == 0;
+    whole = out != NULL && fclose(out) == 0 && whole && pager_print(text, bytes) == 0;
+    free(text);
+    return whole ? 0 : print_error("cannot print the trace: %s", strerror(errno));
+}
+
+/* A file of libhangdog-trace is no report; its rows get names as frames do. */
+static int show_trace(json_t *trace, const struct options *o) {
+    struct render_options render = {.colour = render_wants_colour(stdout), .width = render_width(stdout)};
+    memory_keep_to_room();
+    struct symbolizer *symbolizer =
+        o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
+    if (symbolizer != NULL) {
+        json_t *stack = json_pack("{s:O}", "frames", json_object_get(trace, "calls"));
+        json_object_set_new(trace, "hot_stack", stack);
+        report_symbolicate(trace, symbolizer, geteuid(), REPORT_HOT, NULL);
+        json_object_del(trace, "hot_stack");
+    }
+    int status = o->json ? print_json(trace) : print_trace(trace, &render);
+    symbolizer_destroy(symbolizer);
+    json_decref(trace);
+    return status;
+}
+
 static int cmd_show(int argc, char **argv) {
     struct options o = {0};
     int status = 0;
     char *path = NULL;
     const char *name = parse_options(argc, argv, &o, &status);
+    json_t *trace = name != NULL ? trace_load(name) : NULL;
+    if (trace != NULL)
+        return show_trace(trace, &o);
     json_t *report = name != NULL ? pick(&o, name, &path, &status) : NULL;
     if (report == NULL) {
         free(path);

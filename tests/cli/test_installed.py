@@ -58,6 +58,8 @@ class Installed(unittest.TestCase):
                        stdout=subprocess.DEVNULL)
         with open(os.path.join(cls.folder, "program.c"), "w", encoding="ascii") as file:
             file.write(PROGRAM)
+        with open(os.path.join(cls.folder, "plain.c"), "w", encoding="ascii") as file:
+            file.write("int main(void) { return 0; }\n")
 
     def path(self, place, *names):
         return os.path.join(self.prefix, cached("CMAKE_INSTALL_" + place), *names)
@@ -102,6 +104,13 @@ class Installed(unittest.TestCase):
         self.run_it("sh", "-c", script, "sh", "by-pkg-config", "", "", env=env)
         self.assert_watches("./by-pkg-config", True)
         self.run_it("sh", "-c", script, "sh", "by-pkg-config-static", "-static", "--static", env=env)
+
+    @unittest.skipIf(SANITIZER, "the library needs the sanitizer's runtime")
+    def test_a_traced_program_with_pkg_config(self):
+        env = environment({"PKG_CONFIG_PATH": self.path("LIBDIR", "pkgconfig"), "PATH": os.environ["PATH"]})
+        self.run_it("sh", "-c", 'eval "cc plain.c -o traced $(pkg-config --cflags --libs hangdog-trace)"', env=env)
+        self.run_it("./traced", env=environment({"LD_LIBRARY_PATH": self.path("LIBDIR"), "HANGDOG_TRACE": "trace.json"}))
+        self.assertIn("Trace of traced", self.run_it(self.path("BINDIR", "hangdog"), "show", "./trace.json"))
 
     @unittest.skipIf(SANITIZER, "the library needs the sanitizer's runtime")
     def test_a_program_with_cmake(self):
