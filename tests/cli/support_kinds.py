@@ -215,7 +215,7 @@ def told_by(shown, report):
 
 def run_every():
     """By (group, name)."""
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(5) as pool:
         return dict(zip([(shown.group, shown.name) for shown in EVERY], pool.map(run_one, EVERY)))
 
 

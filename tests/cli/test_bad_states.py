@@ -60,7 +60,7 @@ def build_plug_in(folder):
 class BadStates(RealCase):
     @classmethod
     def setUpClass(cls):
-        with tempfile.TemporaryDirectory(prefix="hangdog-test-") as folder, ThreadPoolExecutor(4) as pool:
+        with tempfile.TemporaryDirectory(prefix="hangdog-test-") as folder, ThreadPoolExecutor(6) as pool:
             library = build_plug_in(folder)
             found = {(state, how): pool.submit(run, state, how, library or "") for state in STATES
                      for how in ("sleep", "crash", *(["compute"] if state in COMPUTES else [])) if library or state != "dlopen"}

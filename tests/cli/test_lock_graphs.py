@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Random graphs of up to 8 threads and 8 mutexes: who waits for whom, in the report of a hang and by `hangdog dump`.
 
-    HANGDOG_GRAPHS=200 tests/cli/test_lock_graphs.py      so many graphs; 40 otherwise
+    HANGDOG_GRAPHS=200 tests/cli/test_lock_graphs.py      so many graphs; 24 otherwise
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from support_dump import report_of
 from support_run import BUILD, SANITIZER, main, schema_errors, wait_until
 
 PROGRAM = os.path.join(BUILD, "tests/programs/lock-graph")
-COUNT = int(os.environ.get("HANGDOG_GRAPHS", "40"))
+COUNT = int(os.environ.get("HANGDOG_GRAPHS", "24"))
 
 
 class Graph:
