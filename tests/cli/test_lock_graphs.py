@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Random graphs of up to 8 threads and 8 mutexes: who waits for whom, in the report of a hang and by `hangdog dump`.
+"""Random graphs of up to 8 threads and 8 locks (mutexes and read-write locks): who waits for whom, in the report of a hang and by `hangdog dump`.
 
     HANGDOG_GRAPHS=200 tests/cli/test_lock_graphs.py      so many graphs; 24 otherwise
 """

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A random graph of locks, by a seed: 2 to 8 threads own 1 to 8 mutexes and wait for each other's. The main
- * thread's loop, which the library watches, waits for one of them and hangs. Before that the program prints
- * who waits for whom: the numbers of the threads, and for each the number of the thread that it waits for, or
- * 0. It ends when it is killed.
+ * A random graph of locks, by a seed: 2 to 8 threads own 1 to 8 mutexes and read-write locks and wait for
+ * each other's. The main thread's loop, which the library watches, waits for one of them and hangs. Before
+ * that the program prints who waits for whom: the numbers of the threads, and for each the number of the
+ * thread that it waits for, or 0. It ends when it is killed.
  *
  *   lock-graph SPOOL SEED
  */
@@ -21,12 +21,14 @@
 
 #define MOST 8
 #define NONE (-1)
+#define READ_WRITE (-2) /* next to the types of a mutex */
 
 static uint64_t state;
 static unsigned threads, mutexes;
 static int owner[MOST], wanted[MOST]; /* of a mutex, its thread; of a thread, its mutex */
 static int type[MOST];
 static pthread_mutex_t mutex[MOST];
+static pthread_rwlock_t rwlock[MOST]; /* in place of the mutex where the type is READ_WRITE */
 static pthread_barrier_t all_locked;
 static _Atomic int tid[MOST], goes[MOST];
 
@@ -39,11 +41,16 @@ static unsigned below(unsigned limit) {
 
 /* ---- the graph -------------------------------------------------------------------------------- */
 
-static void make_mutex(unsigned m) {
-    static const int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK};
+static void make_lock(unsigned m) {
+    static const int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
+                                READ_WRITE};
     pthread_mutexattr_t attributes;
+    type[m] = types[below(4)];
+    if (type[m] == READ_WRITE) {
+        pthread_rwlock_init(&rwlock[m], NULL);
+        return;
+    }
     pthread_mutexattr_init(&attributes);
-    type[m] = types[below(3)];
     pthread_mutexattr_settype(&attributes, type[m]);
     pthread_mutex_init(&mutex[m], &attributes);
 }
@@ -75,7 +82,7 @@ static void make_graph(uint64_t seed) {
     threads = 2 + below(MOST - 1);
     mutexes = 1 + below(MOST);
     for (unsigned m = 0; m < mutexes; m++) {
-        make_mutex(m);
+        make_lock(m);
         owner[m] = below(5) == 0 ? NONE : (int)below(threads);
         owner[m] = seed % 2 == 0 ? (int)(m % threads) : owner[m];
     }
@@ -93,7 +100,9 @@ static void make_graph(uint64_t seed) {
 static void lock_own(unsigned thread) {
     tid[thread] = gettid();
     for (unsigned m = 0; m < mutexes; m++) {
-        if (owner[m] == (int)thread) {
+        if (owner[m] == (int)thread && type[m] == READ_WRITE) {
+            pthread_rwlock_wrlock(&rwlock[m]);
+        } else if (owner[m] == (int)thread) {
             pthread_mutex_lock(&mutex[m]);
         }
     }
@@ -101,7 +110,14 @@ static void lock_own(unsigned thread) {
 }
 
 __attribute__((noinline)) static void lock_wanted(unsigned thread) {
-    pthread_mutex_lock(&mutex[wanted[thread]]);
+    int m = wanted[thread];
+    if (type[m] != READ_WRITE) {
+        pthread_mutex_lock(&mutex[m]);
+    } else if (thread % 2 != 0) {
+        pthread_rwlock_rdlock(&rwlock[m]);
+    } else {
+        pthread_rwlock_wrlock(&rwlock[m]);
+    }
     __asm__ volatile("");
 }
 
