@@ -187,6 +187,7 @@ static void put_repeat(const struct page *p) {
 static void put_remarks(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], text[80];
     int64_t excluded_ns = value_int(p->report, "excluded_ns");
+    int64_t background_ns = value_int(json_object_get(p->report, "loop"), "background_ns");
     put_thread_count(p);
     put_end(p);
     if (render_is_cpu(p->report))
@@ -197,6 +198,12 @@ static void put_remarks(const struct page *p) {
         render_wrapped(p, "", "  note ", LABEL, "no end on record: frozen still, killed, or disk full");
     if (excluded_ns > 0) {
         snprintf(text, sizeof text, "not counted: %s stopped", render_duration(duration, excluded_ns));
+        render_wrapped(p, "", "  note ", LABEL, text);
+    }
+    bool whole =
+        json_is_true(json_object_get(p->report, "complete")); /* else it has the time until it was written */
+    if (background_ns > 0 && whole && !render_is_kind(p->report, "background-hang")) {
+        snprintf(text, sizeof text, "%s of it in the background", render_duration(duration, background_ns));
         render_wrapped(p, "", "  note ", LABEL, text);
     }
     if (json_is_true(json_object_get(json_object_get(p->report, "process"), "debugger")))

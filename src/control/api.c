@@ -261,9 +261,10 @@ void hangdog_set_state(hangdog_state state) {
         atomic_store(&r->channel.state, state);
         do { /* another thread, or a handler here, may have told another one meanwhile */
             state = (hangdog_state)atomic_load(&r->channel.state);
+            uint64_t now_ns = hd_os_now_ns();
             hd_record_foreground(r->record,
-                                 state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH,
-                                 hd_os_now_ns());
+                                 state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH, now_ns);
+            hd_background_set(&r->channel.background, state == HANGDOG_STATE_BACKGROUND, now_ns);
         } while ((hangdog_state)atomic_load(&r->channel.state) != state);
     }
 }

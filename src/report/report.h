@@ -111,6 +111,7 @@ struct hd_report {
     int thread_count;   /* 0: left out */
     int loop_tid;
     const char *loop_name;                                /* NULL: no loop member */
+    uint64_t background_ns;                               /* of the hang, the program was there */
     const char *loop_activity, *loop_state, *loop_scheme; /* schema's words; NULL: left out */
     const struct hd_cause *cause;                         /* NULL */
     const struct hd_tree *tree;                           /* NULL: no hot_stack, no samples */

@@ -126,6 +126,7 @@ static void write_loop(const struct hd_report *r, struct hd_json *j) {
     hd_json_str(j, "activity", r->loop_activity);
     hd_json_str(j, "state", r->loop_state);
     hd_json_str(j, "scheme", r->loop_scheme);
+    write_nonzero(j, "background_ns", r->background_ns);
     hd_json_end_object(j);
 }
 

@@ -7,6 +7,7 @@
 #ifndef HD_RUN_H
 #define HD_RUN_H
 
+#include "watch/background.h"
 #include "watch/clock.h"
 #include "watch/events.h"
 #include "watch/live_request.h"
@@ -30,10 +31,11 @@ struct hd_channel {
     _Atomic uint32_t worker_done; /* futex word: 1 once the worker has finished */
     _Atomic bool worker_left;     /* it had not, and is not waited for */
     _Atomic uint32_t state;       /* hangdog_state as the program told it */
-    _Atomic uint32_t paused;      /* depth */
-    _Atomic bool limits_changed;  /* for the monitor: thresholds or the interval are others */
-    uint32_t threads;             /* of ours that start */
-    _Atomic uint32_t ready;       /* and have opened what they keep; a futex word */
+    struct hd_background background;
+    _Atomic uint32_t paused;     /* depth */
+    _Atomic bool limits_changed; /* for the monitor: thresholds or the interval are others */
+    uint32_t threads;            /* of ours that start */
+    _Atomic uint32_t ready;      /* and have opened what they keep; a futex word */
     _Atomic uint64_t worker_cpu_ns;
     _Atomic uint32_t open_loop;      /* the worker's: whose hang the record has, while it has one */
     _Atomic uint64_t open_start_ns;  /* and which of its turns */

@@ -87,6 +87,14 @@ static const struct hd_timeline_entry *hot_sample(const struct hd_turn *h, const
     return NULL;
 }
 
+/* Of the hang so far. */
+static uint64_t background_of(const struct hd_run *r, const struct hd_turn *h) {
+    uint64_t until_ns = h->start_ns + h->duration_ns + h->excluded_ns;
+    uint64_t spent_ns = hd_background_until(&r->channel.background, until_ns);
+    uint64_t ns = spent_ns > h->background_before_ns ? spent_ns - h->background_before_ns : 0;
+    return ns < h->duration_ns ? ns : h->duration_ns;
+}
+
 static void fill(struct hd_worker *k, struct hd_turn *h, const struct hd_hot_path *path,
                  struct hd_report *r) {
     const struct hd_timeline_entry *hot = hot_sample(h, path);
@@ -109,6 +117,7 @@ static void fill(struct hd_worker *k, struct hd_turn *h, const struct hd_hot_pat
         .loop_activity = activity_name[h->activity <= HANGDOG_EXIT ? h->activity : HANGDOG_EXIT],
         .loop_state = state_name[h->state < HANGDOG_STATES ? h->state : HANGDOG_STATE_FOREGROUND],
         .loop_scheme = h->scheme,
+        .background_ns = background_of(k->run, h),
         .tree = &h->tree,
         .hot_way = hot != NULL ? hot->way : h->last.way,
         .hot_stop = hot != NULL ? hot->stop : h->last.stop,

@@ -73,6 +73,7 @@ struct hd_turn *hd_turn_begin(struct hd_worker *k, const struct hd_message *msg)
     h->activity = msg->activity;
     h->start_ns = msg->at_ns;
     h->start_wall_ns = hd_os_wall_ns() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
+    h->background_before_ns = hd_background_until(&k->run->channel.background, msg->at_ns);
     h->threshold_ns = msg->threshold_ns;
     h->begun = msg->sched;
     h->begun_known = msg->sched_known;

@@ -41,9 +41,10 @@ struct hd_turn {
     uint64_t start_ns, start_wall_ns;
     uint64_t unseen_ns; /* of a launch: what it took before its loop was watched */
     uint64_t duration_ns, excluded_ns, threshold_ns;
-    uint64_t written_age_ns; /* at the last write; the next at twice that */
-    uint64_t seen_age_ns;    /* at the newest sample */
-    bool seen_same;          /* and that found what the one before did */
+    uint64_t background_before_ns; /* of the program, when the turn began */
+    uint64_t written_age_ns;       /* at the last write; the next at twice that */
+    uint64_t seen_age_ns;          /* at the newest sample */
+    bool seen_same;                /* and that found what the one before did */
     int note,
         mapped; /* hd_fatal_marker_update's descriptors + 1: what is locked, what has the duration; 0: none */
     uint8_t id[HD_UUID_BYTES];

@@ -94,6 +94,21 @@ class Fatal(SideBySide):
         self.assertEqual([], self.notes(program))
         self.assertNotIn("fatal-hang", self.kinds(program))
 
+    def beside_one_that_goes_to_the_background_in_a_hang_and_is_killed(self):
+        """Scenario 13."""
+        program = self.begin("background")
+        wait_until(lambda: self.notes(program), "its note")
+        time.sleep(1.5)
+        program.process.send_signal(signal.SIGKILL)
+        program.wait()
+        shown = subprocess.run([HANGDOG, "show", "latest", "--json", "--spool", program.spool], text=True,
+                               env=environment(), capture_output=True, timeout=60, check=True).stdout
+        report = json.loads(shown)
+        self.assertEqual([], schema_errors(report))
+        self.assertEqual(("fatal-hang", "foreground"), (report["kind"], report["loop"]["state"]))
+        self.assertGreater(report["duration_ns"], 1.4e9)
+        self.assertGreater(report["loop"]["background_ns"], 0)
+
     def beside_those_that_end_by_themselves(self):
         for kind in ("short", "exit"):
             program = self.begin(kind)

@@ -78,6 +78,60 @@ static void in_the_background_another_threshold_and_another_kind(void **state) {
     stop_with_reports(1);
 }
 
+static void in_and_out_of_the_background(uint64_t ms) {
+    for (unsigned i = 0; i < 2; i++) {
+        block_sleep(2 * T);
+        hangdog_set_state(HANGDOG_STATE_BACKGROUND);
+        block_sleep(ms);
+        hangdog_set_state(HANGDOG_STATE_FOREGROUND);
+    }
+    block_sleep(2 * T);
+}
+
+static uint64_t background_of(const json_t *report) {
+    return report_ns(json_object_get(report, "loop"), "background_ns");
+}
+
+/* Scenario 14: it is the foreground's hang, by that threshold, and none of its time is lost. */
+static void a_hang_says_how_much_of_it_was_in_the_background(void **state) {
+    (void)state;
+    hangdog_options o = library_options(&spool);
+    o.threshold_ns[HANGDOG_STATE_BACKGROUND] = NEVER_MS * MS;
+    assert_int_equal(hangdog_start(&o), 0);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, in_and_out_of_the_background, 3 * T);
+    looper_call(&looper, block_sleep_other, 3 * T);
+    json_t *hangs = spool_wait(&spool, "hang", 2);
+    const json_t *first = json_array_get(hangs, 0), *next = json_array_get(hangs, 1);
+    assert_near(report_ns(first, "duration_ns"), 12 * T * MS);
+    assert_near(background_of(first), 6 * T * MS);
+    assert_string_equal(report_text(json_object_get(first, "loop"), "state"), "foreground");
+    assert_near(report_ns(next, "duration_ns"), 3 * T * MS);
+    assert_null(json_object_get(json_object_get(next, "loop"), "background_ns"));
+    json_decref(hangs);
+    stop_with_reports(2);
+}
+
+static void left_in_the_background(uint64_t ms) {
+    block_sleep(ms);
+    hangdog_set_state(HANGDOG_STATE_FOREGROUND);
+    block_sleep(ms);
+}
+
+/* The other way round: it is the background's, also after the program has come back. */
+static void a_background_hang_stays_one_in_the_foreground(void **state) {
+    (void)state;
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+    hangdog_set_state(HANGDOG_STATE_BACKGROUND);
+    looper_call(&looper, left_in_the_background, 2 * T);
+    json_t *hangs = spool_wait(&spool, "background-hang", 1);
+    assert_near(report_ns(json_array_get(hangs, 0), "duration_ns"), 4 * T * MS);
+    assert_near(background_of(json_array_get(hangs, 0)), 2 * T * MS);
+    json_decref(hangs);
+    stop_with_reports(1);
+}
+
 static void nothing(uint64_t unused) {
     (void)unused;
 }
@@ -317,6 +371,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(each_state_has_its_own_threshold),
         CASE(in_the_background_another_threshold_and_another_kind),
+        CASE(a_hang_says_how_much_of_it_was_in_the_background),
+        CASE(a_background_hang_stays_one_in_the_foreground),
         CASE(a_threshold_below_the_interval_loses_no_hang),
         CASE(a_session_has_the_time_in_the_foreground),
         CASE(the_activity_is_that_of_the_hang),

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program that links the library, and hangs as its second argument says: not at all, for half a second, for
- * ever, for ever while another thread ends it; asleep for 2 s, or computing for so long.
+ * ever, for ever and in the background, for ever while another thread ends it; asleep for 2 s, or computing
+ * for so long.
  *
  * With json or text it hangs for ever while another thread prints a live report and ends it.
  *
- *   library-hang SPOOL none|short|long|exit|sleep|spin|json|text
+ *   library-hang SPOOL none|short|long|background|exit|sleep|spin|json|text
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -62,6 +63,10 @@ int main(int argc, char **argv) {
     bool prints = strcmp(argv[2], "json") == 0 || strcmp(argv[2], "text") == 0;
     if (prints && pthread_create(&other, NULL, print_now, argv[2]) != 0)
         return 1;
+    if (strcmp(argv[2], "background") == 0) {
+        usleep(500000);
+        hangdog_set_state(HANGDOG_STATE_BACKGROUND);
+    }
     if (strcmp(argv[2], "short") == 0)
         usleep(500000);
     else if (strcmp(argv[2], "sleep") == 0)

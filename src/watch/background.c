@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The time in the background. Any thread, and signal handlers.
+ */
+#include "watch/background.h"
+
+void hd_background_set(struct hd_background *b, bool is, uint64_t now_ns) {
+    uint64_t since_ns = atomic_exchange(&b->since_ns, is ? now_ns : 0);
+    if (since_ns != 0 && now_ns > since_ns) { /* another thread may have read the clock later */
+        atomic_fetch_add(&b->spent_ns, now_ns - since_ns);
+    }
+}
+
+uint64_t hd_background_until(const struct hd_background *b, uint64_t at_ns) {
+    uint64_t since_ns = atomic_load(&b->since_ns), spent_ns = atomic_load(&b->spent_ns);
+    return spent_ns + (since_ns != 0 && at_ns > since_ns ? at_ns - since_ns : 0);
+}
