@@ -28,7 +28,7 @@ async def main():
 """
 GIL = LOOP % """threading.Thread(target=count_rows).start()
     time.sleep(0.01)""" + """def count_rows():
-    sum(range(120000000))
+    sum(range(300000000))
 asyncio.run(main())
 """
 GC = LOOP % "free_cache()" + """cache = [[i] for i in range(200000)]
