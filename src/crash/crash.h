@@ -2,7 +2,7 @@
  *
  * Crashes. The handler stores what is known, wakes the worker and waits for the report; the worker unwinds
  * and writes as it does for a hang. So nothing is looked up in the handler, and a broken heap or a lock of
- * malloc's does not matter. Off unless requested for.
+ * malloc's does not matter. Off by default.
  */
 #ifndef HD_CRASH_H
 #define HD_CRASH_H
