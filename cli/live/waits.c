@@ -157,6 +157,7 @@ static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kin
         fprintf(out, signal ? "waits for a signal in %s" : "sleeps in %s", call);
     } else if (e->request != NULL) {
         fprintf(out, "waits for %s in %s", e->awaited, e->request);
+        fprintf(out, e->peer[0] != '\0' ? ", through %s" : "", e->peer);
     } else if (e->peer[0] != '\0' || e->path[0] != '\0') {
         fprintf(out, "waits for %s in %s", e->peer[0] != '\0' ? e->peer : e->path, call);
     } else if (object != NULL) {

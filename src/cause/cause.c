@@ -134,8 +134,7 @@ static enum hd_cause_kind of_call(const struct hd_probe *e) {
 
 bool hd_cause_waits_for_reply(const struct hd_probe *e) {
     return e->request != NULL && e->lock_owner_tid == 0 &&
-           (hd_syscall_wait(e->syscall_nr) == HD_WAIT_LOCK ||
-            (hd_syscall_wait(e->syscall_nr) == HD_WAIT_ANY && e->fd_kind == HD_FD_EVENT));
+           (hd_syscall_wait(e->syscall_nr) == HD_WAIT_LOCK || hd_syscall_wait(e->syscall_nr) == HD_WAIT_ANY);
 }
 
 enum hd_cause_kind hd_cause_of_block(const struct hd_probe *e) {

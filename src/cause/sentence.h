@@ -16,7 +16,7 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
 const char *hd_cause_lock_name(uint8_t kind);
 
 /* The thread waits for another one, which waits for a reply of another process: on a condition variable, or
- * on nothing but an event descriptor. */
+ * on nothing but an event descriptor. Or it waits itself, for a name server. */
 bool hd_cause_waits_for_reply(const struct hd_probe *e);
 
 #endif

@@ -146,7 +146,7 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
         break;
     case HD_WAIT_ANY:
         hd_set_kind(ctx, tid, c, out);
-        if (out->fd_kind == HD_FD_EVENT) {
+        if (out->fd_kind == HD_FD_EVENT || out->fd_kind == HD_FD_INET || out->fd_kind == HD_FD_UNIX) {
             find_reply(ctx, frames, count, out);
         }
         break;

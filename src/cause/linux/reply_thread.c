@@ -9,7 +9,7 @@
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_text.h"
 
-enum how { GDBUS, QDBUS, RESOLVER, QXCB };
+enum how { GDBUS, QDBUS, RESOLVER, QXCB, LIBC_RESOLVER };
 
 static const struct {
     const char *awaited, *thread;
@@ -17,6 +17,7 @@ static const struct {
     [GDBUS] = {"a reply by D-Bus", "gdbus"},
     [QDBUS] = {"a reply by D-Bus", "QDBusConnection"},
     [RESOLVER] = {"DNS", NULL},
+    [LIBC_RESOLVER] = {"DNS", NULL},                        /* on the thread itself */
     [QXCB] = {"a reply of the X server", "QXcbEventQueue"}, /* it reads what comes for all threads */
 };
 
@@ -46,6 +47,9 @@ static const struct {
     {"_ZN22QDBusAbstractInterface20callWithArgumentListEN5QDBus8CallModeERK7QStringRK5QListI8QVariantE",
      "QDBusAbstractInterface::callWithArgumentList", QDBUS},
     {"_ZNK15QDBusConnection4callERK12QDBusMessageN5QDBus8CallModeEi", "QDBusConnection::call", QDBUS},
+    {"getaddrinfo", NULL, LIBC_RESOLVER},
+    {"gethostbyname_r", NULL, LIBC_RESOLVER}, /* gethostbyname calls it */
+    {"gethostbyaddr_r", NULL, LIBC_RESOLVER}, /* and so do gethostbyaddr and getnameinfo */
     {"xcb_request_check", NULL, QXCB},
     {"xcb_wait_for_reply", NULL, QXCB},
     {"xcb_wait_for_reply64", NULL, QXCB},
@@ -99,6 +103,11 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
     for (int library = module_of(m, &frames[i]); i < count && module_of(m, &frames[i]) == library; i++) {
         int at = hd_functions_at(known, m, symbol, frames[i].start);
         found = at >= 0 ? at : found;
+    }
+    bool socket = out->fd_kind == HD_FD_INET || out->fd_kind == HD_FD_UNIX;
+    if (socket != (requests[found].how == LIBC_RESOLVER)) {
+        return NULL; /* another thread's socket is not seen here; a connection of the thread's own is no DNS
+                      */
     }
     out->request = requests[found].shown != NULL ? requests[found].shown : requests[found].symbol;
     out->awaited = hows[requests[found].how].awaited;
