@@ -153,8 +153,8 @@ EVERY = [
     Shown("kind", "background-hang", "The same as a hang, while the program was in the background.",
           LIBRARY + "states.c`: `in_the_background_another_threshold_and_another_kind", KINDS + "background", linked("background")),
     Shown("kind", "too-many-threads", "A hang of a process with more than 64 threads.",
-          "tests/cli/test_many_threads.py`: `test_eighty_threads_that_wait_for_work", RUN + "burn crowd 1.5",
-          watched(path_of("burn"), "crowd", "1.5", first=True)),
+          "tests/cli/test_many_threads.py`: `test_eighty_threads_that_wait_for_work", RUN + "burn crowd 3",
+          watched(path_of("burn"), "crowd", "3", first=True)),
     Shown("kind", "cpu", "A process used more than 80 % of a CPU for two periods of the CPU monitor.",
           "tests/cli/test_cpu.py`: `test_a_loop_whose_short_turns_fill_a_cpu", "hangdog run --cpu 300ms -- burn main 2",
           watched(path_of("burn"), "main", "2", options=("--cpu", "300ms"), kind="cpu", first=True)),
@@ -196,10 +196,11 @@ EVERY = [
 ]
 
 
-def run_one(shown):
-    """What is printed and the report, or an error; None: not here."""
-    if shown.start is None:
-        return None
+def told_by(shown, report):
+    return report["kind"] if shown.group == "kind" else report["cause"]["kind"]
+
+
+def try_once(shown):
     folder = os.path.realpath(tempfile.mkdtemp(prefix="hangdog-test-"))
     try:
         return shown.start(folder)
@@ -209,8 +210,15 @@ def run_one(shown):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def told_by(shown, report):
-    return report["kind"] if shown.group == "kind" else report["cause"]["kind"]
+def run_one(shown):
+    """What is printed and the report, or an error; None: not here. A machine that has too much to do makes reports of its own:
+    three tries."""
+    found = None
+    for _ in range(3 if shown.start else 0):
+        found = try_once(shown)
+        if found is None or (isinstance(found, tuple) and told_by(shown, found[1]) == shown.name):
+            break
+    return found
 
 
 def run_every():

@@ -6,6 +6,7 @@
  *   kinds SPOOL sleep|lock|network|child|starved|unknown|launch|background|frame
  *   kinds SPOOL disk|page-fault BEHIND MOUNTED      the folders of stallfs
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -222,6 +223,23 @@ static void block(const char *what, hangdog_loop *loop) {
     }
 }
 
+/* A slow disk may take longer than the stop waits for it: 10 s at most. */
+static void wait_for_report(const char *spool) {
+    bool found = false;
+    for (int i = 0; i < 200 && !found; i++) {
+        const struct dirent *e;
+        DIR *folder = opendir(spool);
+        while (folder != NULL && (e = readdir(folder)) != NULL) {
+            found |= e->d_name[0] != '.' && strstr(e->d_name, ".json") != NULL;
+        }
+        if (folder != NULL) {
+            closedir(folder);
+        }
+        usleep(50000);
+    }
+    usleep(300000); /* it is complete */
+}
+
 int main(int argc, char **argv) {
     hangdog_options options = {.size = sizeof options,
                                .spool = argc >= 3 ? argv[1] : NULL,
@@ -246,7 +264,7 @@ int main(int argc, char **argv) {
     hangdog_after_wait(loop);
     block(argv[2], loop);
     hangdog_before_wait(loop);
-    usleep(100000);
+    wait_for_report(argv[1]);
     hangdog_loop_unwatch(loop);
     return hangdog_stop() != 0;
 }
