@@ -15,6 +15,7 @@ from support_run import HANGDOG, SANITIZER, environment, main, wait_until
 GLIB = glob.glob("/usr/lib/*/libglib-2.0.so.0")
 PROGRAM = """
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
@@ -32,7 +33,7 @@ void g_mutex_lock(void *); void g_mutex_unlock(void *); void g_cond_wait(void *,
 #endif
 #define IS(name) (strcmp(mode, name) == 0)
 #define KEPT __attribute__((noinline))
-static const char *mode;
+static const char *mode, *journal;
 static int set;
 static volatile int taken;
 static pthread_rwlock_t rows = PTHREAD_RWLOCK_INITIALIZER;
@@ -48,6 +49,7 @@ KEPT static void flush_cache(void) { pthread_rwlock_rdlock(&rows); __asm__ volat
 static void *writer(void *unused) {
     prctl(PR_SET_NAME, "db-writer");
     if (IS("rdlock") || IS("timedrdlock") || IS("wrlock") || IS("timedwrlock")) pthread_rwlock_wrlock(&rows);
+    if (IS("file")) { pthread_rwlock_wrlock(&rows); taken = 1; open(journal, O_RDONLY); }
     if (IS("readers")) pthread_rwlock_rdlock(&rows);
     if (IS("ring")) { pthread_mutex_lock(&mutex); taken = 1; usleep(200000); flush_cache(); }
     if (IS("g_mutex")) g_mutex_lock(g_mutex);
@@ -65,7 +67,7 @@ KEPT static void look_up(void) {
     struct timespec t = later();
     if (IS("rdlock")) pthread_rwlock_rdlock(&rows);
     if (IS("timedrdlock")) pthread_rwlock_timedrdlock(&rows, &t);
-    if (IS("wrlock") || IS("readers")) pthread_rwlock_wrlock(&rows);
+    if (IS("wrlock") || IS("readers") || IS("file")) pthread_rwlock_wrlock(&rows);
     if (IS("timedwrlock")) pthread_rwlock_timedwrlock(&rows, &t);
     if (IS("ring")) { pthread_rwlock_wrlock(&rows); wait_for_events(1); pthread_mutex_lock(&mutex); }
     if (IS("cond")) { pthread_mutex_lock(&mutex); pthread_cond_wait(&condition, &mutex); pthread_mutex_unlock(&mutex); }
@@ -83,6 +85,7 @@ int main(int argc, char **argv) {
     int ends[2];
     struct epoll_event e = {.events = EPOLLIN};
     mode = argc > 1 ? argv[1] : "";
+    journal = argc > 2 ? argv[2] : "";
     set = epoll_create1(0);
     if (pipe(ends) != 0) return 1;
     epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &e);
@@ -178,14 +181,17 @@ class Locks(unittest.TestCase):
     def test_a_dump_names_kind_and_owner(self):
         expected = {"wrlock": r'waits for a read-write lock held for writing by thread \d+ "db-writer", which is in compact_log \(',
                     "readers": "waits for a read-write lock held for reading by 1 thread\n", "sem": "waits for a semaphore\n",
+                    "file": r'by thread \d+ "db-writer", which is in writer \(locks\.c:\d+\), in open(at)? of journal\.db\n',
                     "timedcond": "waits for a condition variable\n", "barrier": "waits for a barrier\n"}
+        journal = os.path.join(self.folder, "journal.db")
+        os.mkfifo(journal)  # no process writes to it
         for mode, words in expected.items():
             # pylint: disable=consider-using-with
-            process = subprocess.Popen([self.program, mode])
+            process = subprocess.Popen([self.program, mode, journal])
             self.addCleanup(process.wait)
             self.addCleanup(process.kill)
             time.sleep(0.7)  # its loop turns for 0.4 s; then it waits for 1.3 s
-            wait_until(lambda pid=process.pid, text=words: re.search(r"\(main\)  " + text, self.dump(pid)), words, 5)
+            wait_until(lambda pid=process.pid, text=words: re.search(r"\(main\)  .*" + text, self.dump(pid)), words, 5)
 
 
 if __name__ == "__main__":
