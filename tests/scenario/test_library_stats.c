@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "library.h"
@@ -87,7 +88,7 @@ static void another_thread_reads_while_a_loop_hangs(void **state) {
 }
 
 static hangdog_totals handled;
-static volatile sig_atomic_t answer;
+static _Atomic int answer;
 
 static void handler(int signal) {
     (void)signal;
