@@ -59,10 +59,10 @@ set(alone_of_unit unit-capture_mend)
 # Left to `make test-all` and .ci/run: each takes 10 s or more, and another test covers the same code. The thread sanitizer runs
 # none of them, so tests of the library between threads (scenario-library_*) belong here last.
 set(slow_tests
-  cli-changed_file cli-crash cli-dropped_rights cli-dump cli-exec cli-export_page cli-harmless cli-hostile_record cli-keep_names
-  cli-list_screen cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-previous cli-printed_report
+  cli-bad_states cli-changed_file cli-crash cli-dropped_rights cli-dump cli-exec cli-export cli-export_page cli-harmless cli-hostile_record
+  cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-previous cli-printed_report
   cli-readme cli-run_odd cli-show_screen cli-spool_folder cli-starved cli-terminal cli-thread cli-unwatched
-  real-asyncio real-desktop real-dump_compared real-dump_peers real-freezes real-identity real-javascript real-libc
+  real-asyncio real-collector real-desktop real-dump_compared real-dump_peers real-freezes real-identity real-javascript real-libc
   real-life real-lookup real-loops_made real-mixes real-no_loop real-node real-python_versions real-redis
   real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-waits_by
   scenario-eintr_alternating scenario-library_disk scenario-library_excluded scenario-library_loops

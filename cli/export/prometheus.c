@@ -150,13 +150,26 @@ static void put_turns(FILE *out, const json_t *turns, const json_t *busy) {
 
 int export_prometheus(FILE *out, const json_t *reports) {
     struct metric m[METRICS] = {
-        [REPORTS] = {"hangdog_spool_reports", "Reports in the spool.", "gauge", .count = true},
-        [SECONDS] = {"hangdog_spool_hang_seconds", "Time of these reports.", "gauge"},
-        [LONGEST] = {"hangdog_spool_longest_hang_seconds", "The longest of these reports.", "gauge"},
-        [LAST] = {"hangdog_spool_last_hang_timestamp_seconds", "When the last one began.", "gauge"},
-        [WATCHED] = {"hangdog_spool_watched_seconds", "Time that the app was watched.", "gauge"},
-        [BUSY] = {"hangdog_spool_loop_busy_seconds", "Time of the loops' turns.", "gauge"},
-        [IDLE] = {"hangdog_spool_loop_idle_seconds", "Time that the loops waited.", "gauge"},
+        [REPORTS] = {.name = "hangdog_spool_reports",
+                     .help = "Reports in the spool.",
+                     .type = "gauge",
+                     .count = true},
+        [SECONDS] = {.name = "hangdog_spool_hang_seconds", .help = "Time of these reports.", .type = "gauge"},
+        [LONGEST] = {.name = "hangdog_spool_longest_hang_seconds",
+                     .help = "The longest of these reports.",
+                     .type = "gauge"},
+        [LAST] = {.name = "hangdog_spool_last_hang_timestamp_seconds",
+                  .help = "When the last one began.",
+                  .type = "gauge"},
+        [WATCHED] = {.name = "hangdog_spool_watched_seconds",
+                     .help = "Time that the app was watched.",
+                     .type = "gauge"},
+        [BUSY] = {.name = "hangdog_spool_loop_busy_seconds",
+                  .help = "Time of the loops' turns.",
+                  .type = "gauge"},
+        [IDLE] = {.name = "hangdog_spool_loop_idle_seconds",
+                  .help = "Time that the loops waited.",
+                  .type = "gauge"},
     };
     json_t *turns = json_object();
     const json_t *report;

@@ -7,8 +7,8 @@
 
 void hd_v8_find_collector(struct hd_scripts *s, uint32_t module) {
     static const char names[HD_V8_COLLECTOR_FUNCTIONS][116] = {
-        "_ZN2v88internal4Heap14CollectGarbageENS0_15AllocationSpaceENS0_23GarbageCollectionReasonE"
-        "NS_15GCCallbackFlagsE",
+        ("_ZN2v88internal4Heap14CollectGarbageENS0_15AllocationSpaceENS0_23GarbageCollectionReasonE"
+         "NS_15GCCallbackFlagsE"),
         "_ZN2v88internal20MarkCompactCollector14CollectGarbageEv",
         "_ZN2v88internal18ScavengerCollector14CollectGarbageEv",
         "_ZN2v88internal18IncrementalMarking19AdvanceOnAllocationEv",
