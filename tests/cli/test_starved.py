@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from support_run import BUILD, HANGDOG, environment, main
+from support_run import BUILD, HANGDOG, SANITIZER, environment, main
 
 LIBRARY_HANG = os.path.join(BUILD, "tests/programs/library-hang")
 CPU = str(min(os.sched_getaffinity(0)))
@@ -96,6 +96,7 @@ class Starved(unittest.TestCase):
             self.skipTest("no control group of our own with a limit: %s" % error)
         return os.path.join(group, "cgroup.procs")
 
+    @unittest.skipIf(SANITIZER, "their runtimes need more memory than the limit")
     def test_a_group_at_its_memory_limit_is_shown(self):
         """A mapped file of four times the limit, read again and again."""
         procs = self.make_group("memory", {"memory.limit_in_bytes": "50331648", "memory.max": "50331648"})
