@@ -155,6 +155,17 @@ static bool leave_call(struct walk *w, uint64_t address) {
     return true;
 }
 
+/* A generator that has yielded since the sample has no caller. In 3.11 the next call's record on the stack
+ * tells where that one is; in a greenlet that is the thread's own record, which is not on the stack. 0: not
+ * known. */
+static uint64_t next_call(const struct walk *w) {
+    uint64_t current = 0;
+    bool known =
+        w->s->py.layout.frames == PY_ENTRY_FLAG && native_at(w->native, w->cframe) > 0 &&
+        read_bytes(w->s, w->native, w->cframe + w->s->py.layout.cframe_current, &current, sizeof current);
+    return known ? current : 0;
+}
+
 /* The functions of the list from `address` on. False: it is garbage, or changed under our eyes. */
 static bool walk_list(struct walk *w, uint64_t address) {
     struct hd_scripts *s = w->s;
@@ -177,7 +188,7 @@ static bool walk_list(struct walk *w, uint64_t address) {
         if (f.ends && !leave_call(w, address)) {
             return false;
         }
-        address = f.back;
+        address = f.back != 0 || !f.ends ? f.back : next_call(w);
     }
     return true;
 }
