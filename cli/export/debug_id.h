@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A module's id as symbol servers of Sentry and Breakpad name it: the first 16 bytes of the build-id, as a
- * UUID whose first three numbers are little-endian. Pure.
+ * UUID. Its first three numbers are little-endian. Pure.
  */
 #ifndef CLI_EXPORT_DEBUG_ID_H
 #define CLI_EXPORT_DEBUG_ID_H

@@ -114,7 +114,7 @@ static int settle_deferred(struct hd_record *c, const char *session, bool loop_s
                            struct settle_dropped *dropped) {
     const char *spool = spool_folder(c->options.spool);
     struct dirent **found = NULL;
-    int count = scandir(spool, &found, is_deferred, alphasort), rc = 0; /* -1: whoever writes there is told */
+    int count = scandir(spool, &found, is_deferred, alphasort), rc = 0; /* -1: the writer notes why */
     for (int i = 0; i < count; i++) {
         char from[4096], to[4096];
         snprintf(from, sizeof from, "%s/%s", spool, found[i]->d_name);

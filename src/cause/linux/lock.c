@@ -85,7 +85,7 @@ static bool thread_lives(const struct hd_probe_context *ctx, uint32_t tid) {
 }
 
 /* The word of the owner among those after the futex: glibc's pthread_mutex_t (nptl/lowlevellock.h) and
- * pthread_rwlock_t (struct_rwlock.h), whose writers wait by another word than its readers. */
+ * pthread_rwlock_t (struct_rwlock.h). A writer waits for another word than a reader does. */
 static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
     enum {
         FUTEX_CONTENDED = 2,
