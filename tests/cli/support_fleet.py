@@ -18,6 +18,28 @@ import uuid
 from support_run import BUILD, HANGDOG, PATIENCE, environment, free_port, wait_until
 
 WRITE_REPORT = os.path.join(BUILD, "tests/programs/write-report")
+# The start of a program whose lookup() waits for a lock, which its thread holds for 1.2 s in compact_log().
+WAITS_FOR_LOCK = """
+import select, socket, sys, threading, time
+loop = [socket.create_server(("127.0.0.1", 0))]
+lock = threading.Lock()
+
+def wait(times):
+    for _ in range(times):
+        select.select(loop, [], [], 0.1)
+
+def compact_log(ready):
+    with lock:
+        ready.set()
+        time.sleep(1.2)
+
+def lookup():
+    ready = threading.Event()
+    threading.Thread(target=compact_log, args=(ready,)).start()
+    ready.wait()
+    with lock:
+        pass
+"""
 SERVE = os.path.join(BUILD, "libexec/hangdog/hangdog-serve")
 
 

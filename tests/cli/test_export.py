@@ -14,31 +14,11 @@ import threading
 import unittest
 import uuid
 
-from support_fleet import small_report
+from support_fleet import WAITS_FOR_LOCK, small_report
 from support_readers import FirefoxProfiler, node, package
 from support_run import HANGDOG, PATIENCE, Program, environment, main_side_by_side, need_terminal
 
-APP = """
-import select, socket, threading, time
-loop = [socket.create_server(("127.0.0.1", 0))]
-lock = threading.Lock()
-
-def wait(times):
-    for _ in range(times):
-        select.select(loop, [], [], 0.1)
-
-def compact_log(ready):
-    with lock:
-        ready.set()
-        time.sleep(1.2)
-
-def lookup():
-    ready = threading.Event()
-    threading.Thread(target=compact_log, args=(ready,)).start()
-    ready.wait()
-    with lock:
-        pass
-
+APP = WAITS_FOR_LOCK + """
 wait(8)
 lookup()
 wait(6)

@@ -13,31 +13,11 @@ import threading
 import time
 import unittest
 
-from support_fleet import Collector, shared_collector, small_report
+from support_fleet import WAITS_FOR_LOCK, Collector, shared_collector, small_report
 from support_run import HANGDOG, PATIENCE, Program, Together, environment, free_port, main_side_by_side, wait_until
 
 KILLS = 20
-APP = """
-import select, socket, sys, threading, time
-loop = [socket.create_server(("127.0.0.1", 0))]
-lock = threading.Lock()
-
-def wait(times):
-    for _ in range(times):
-        select.select(loop, [], [], 0.1)
-
-def compact_log(ready):
-    with lock:
-        ready.set()
-        time.sleep(1.2)
-
-def lookup():
-    ready = threading.Event()
-    threading.Thread(target=compact_log, args=(ready,)).start()
-    ready.wait()
-    with lock:
-        pass
-
+APP = WAITS_FOR_LOCK + """
 def resize_image():
     time.sleep(1.2)
 
