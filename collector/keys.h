@@ -17,12 +17,14 @@ struct keys;
 struct keys *keys_load(struct store *store, long rate);
 void keys_free(struct keys *k);
 
-/* Makes a key and stores its hash: "hds_..." sends, "hdr_..." reads. False: no random bytes, or no store. */
+/* Makes a key and stores its hash: "hds_..." sends, "hdr_..." reads, "hda_..." administers. False: no random
+ * bytes, or no store. */
 #define KEY_TEXT_BYTES 40
 bool keys_make(struct store *store, enum key_use use, char text[KEY_TEXT_BYTES]);
 
-/* The key's number for what `authorization` ("Bearer KEY") allows, -1: none. It takes as long for a wrong key
- * as for a right one. A key that was made meanwhile is found too. */
+/* The key's number for what `authorization` ("Bearer KEY") allows, -1: none. A key for administering
+ * reads, too. It takes as long for a wrong key as for a right one. A key that was made meanwhile is found
+ * too. */
 int keys_check(struct keys *k, enum key_use use, const char *authorization);
 
 /* 0: this key may send; else the seconds until it may. Then keys_spend counts what it has sent. */

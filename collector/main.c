@@ -46,8 +46,13 @@ static bool default_store(char path[PATH_MAX], struct problem *why) {
     return true;
 }
 
-static int print_new_key(struct store *store, enum key_use use) {
+static int print_new_key(struct store *store, const char *word) {
+    static const char *const uses[KEY_USES] = {"send", "read", "admin"};
+    enum key_use use = KEY_SEND;
     char key[KEY_TEXT_BYTES];
+    while (use < KEY_USES && strcmp(uses[use], word) != 0) {
+        use++;
+    }
     if (!keys_make(store, use, key)) {
         return print_error("cannot make a key: %s", strerror(errno));
     }
@@ -57,20 +62,22 @@ static int print_new_key(struct store *store, enum key_use use) {
 
 /* Those of the first start; empty at later ones. */
 struct first_keys {
-    char send[KEY_TEXT_BYTES], read[KEY_TEXT_BYTES];
+    char send[KEY_TEXT_BYTES], read[KEY_TEXT_BYTES], admin[KEY_TEXT_BYTES];
 };
 
 static bool make_first_keys(struct store *store, struct first_keys *first) {
     struct store_key any;
     int count = store_keys(store, &any, 1);
     return count == 1 ||
-           (count == 0 && keys_make(store, KEY_SEND, first->send) && keys_make(store, KEY_READ, first->read));
+           (count == 0 && keys_make(store, KEY_SEND, first->send) &&
+            keys_make(store, KEY_READ, first->read) && keys_make(store, KEY_ADMIN, first->admin));
 }
 
-/* The two keys, in the commands that take them. */
+/* The keys, in the commands that take them. */
 static void print_first_keys(const struct first_keys *first, const char *address) {
     printf("the page, with its key:   http://%s/#key=%s\n", address, first->read);
     printf("to send reports:          HANGDOG_KEY=%s hangdog upload --to http://%s\n", first->send, address);
+    printf("to administer:            http://%s/#key=%s\n", address, first->admin);
     printf(
         "The keys are printed this once; the store has their hashes. One more: hangdog serve --new-key read\n");
 }
@@ -147,7 +154,7 @@ int main(int argc, char **argv) {
         return error_print(&why);
     }
     if (o.new_key != NULL) {
-        status = print_new_key(store, strcmp(o.new_key, "send") == 0 ? KEY_SEND : KEY_READ);
+        status = print_new_key(store, o.new_key);
     } else {
         status = serve(&o, store, path, &signals);
     }

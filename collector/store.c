@@ -134,9 +134,10 @@ int store_keys(struct store *s, struct store_key *keys, int max) {
     sqlite3_stmt *q = store_query(s, "SELECT id, use, hash FROM key ORDER BY id");
     int count = q != NULL ? 0 : -1;
     while (q != NULL && count < max && sqlite3_step(q) == SQLITE_ROW) {
-        if (sqlite3_column_bytes(q, 2) == SHA256_BYTES) {
+        int use = sqlite3_column_int(q, 1);
+        if (sqlite3_column_bytes(q, 2) == SHA256_BYTES && use >= 0 && use < KEY_USES) {
             keys[count].id = sqlite3_column_int64(q, 0);
-            keys[count].use = sqlite3_column_int(q, 1) == KEY_READ ? KEY_READ : KEY_SEND;
+            keys[count].use = (enum key_use)use;
             memcpy(keys[count++].hash, sqlite3_column_blob(q, 2), SHA256_BYTES);
         }
     }

@@ -31,7 +31,7 @@ enum store_result store_add(struct store *s, struct row *const *rows, size_t cou
 const char *store_error(const struct store *s);
 
 /* ---- keys: the store has their hashes only ---- */
-enum key_use { KEY_SEND, KEY_READ };
+enum key_use { KEY_SEND, KEY_READ, KEY_ADMIN, KEY_USES };
 struct store_key {
     int64_t id;
     enum key_use use;

@@ -46,7 +46,7 @@ static const struct command_option serve_options[] = {
      .kind = OPTION_TEXT,
      TO(new_key),
      .value = "USE",
-     .words = "send|read",
+     .words = "send|read|admin",
      .help = "make one more key, print it, and end"},
     {0},
 };
@@ -62,7 +62,7 @@ const struct command command_serve = {
     .description =
         "The collector takes reports from hangdog upload, stores them in one file, groups those of one bug, and serves a "
         "page of them. A report is acknowledged once it is on disk. The same report sent twice is stored once.\n\n"
-        "The first start makes two keys and prints them: one sends, one reads. The store has only their hashes, so no "
+        "The first start makes three keys and prints them: one sends, one reads, one administers and reads. The store has only their hashes, so no "
         "later start can print them again.\n\n"
         "SIGTERM and SIGINT end it: it answers what it has begun, and writes what it has taken.\n\n"
         "GET /healthz says whether it works, GET /metrics has figures for Prometheus.\n\n",

@@ -14,7 +14,7 @@
 struct serve_options {
     const char *listen;  /* NULL: FLEET_LISTEN */
     const char *store;   /* the SQLite file; NULL: the user's */
-    const char *new_key; /* "send" or "read": print a new key, and end */
+    const char *new_key; /* "send", "read" or "admin": print a new key, and end */
     long rate;           /* reports a second from one key */
     long limit;          /* MiB that the store may take; 0: no limit */
 };

@@ -57,7 +57,7 @@ class Collector:
         self.store = os.path.join(self.folder, "store.db")
         self.port = free_port()
         self.url = "http://127.0.0.1:%d" % self.port
-        self.send_key = self.read_key = None
+        self.send_key = self.read_key = self.admin_key = None
         self.starts = 0
         self.start(*options)
 
@@ -72,9 +72,9 @@ class Collector:
         wait_until(lambda: "collecting at " in self.text() or self.process.poll() is not None, "the collector's start")
         if self.process.poll() is not None:
             raise AssertionError("the collector ended with %d: %s" % (self.process.returncode, self.text()))
-        found = re.findall(r"hd[sr]_[0-9a-f]{32}", self.text())
+        found = re.findall(r"hd[sra]_[0-9a-f]{32}", self.text())
         if found:
-            self.read_key, self.send_key = found
+            self.read_key, self.send_key, self.admin_key = found
 
     def text(self):
         with open(self.log, encoding="utf-8", errors="replace") as log:

@@ -116,6 +116,8 @@ class Serve(unittest.TestCase):
             self.assertEqual(401, self.collector.request("POST", "/api/v1/reports", body, post, key)[0])
         for key in (None, wrong, self.collector.send_key):
             self.assertEqual(401, self.collector.request("GET", "/api/v1/overview", key=key)[0])
+        self.assertEqual(401, self.collector.request("POST", "/api/v1/reports", body, post, self.collector.admin_key)[0])
+        self.assertEqual(200, self.collector.request("GET", "/api/v1/overview", key=self.collector.admin_key)[0])
         with open(self.collector.store, "rb") as store, open(self.collector.store + "-wal", "rb") as wal:
             self.assertNotIn(self.collector.send_key.encode(), store.read() + wal.read())
         self.assertEqual(0, stat.S_IMODE(os.stat(self.collector.store).st_mode) & 0o077)
