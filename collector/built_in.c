@@ -11,3 +11,8 @@ const struct built_in *built_in_find(const char *name) {
     }
     return NULL;
 }
+
+json_t *built_in_schema(void) {
+    const struct built_in *file = built_in_find("report.schema.json");
+    return file != NULL ? json_loadb((const char *)file->data, file->bytes, 0, NULL) : NULL;
+}

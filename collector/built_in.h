@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_BUILT_IN_H
 #define COLLECTOR_BUILT_IN_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 struct built_in {
@@ -15,6 +16,9 @@ struct built_in {
 
 /* NULL: there is none of this name. */
 const struct built_in *built_in_find(const char *name);
+
+/* The report's schema. NULL: out of memory. The caller calls json_decref. */
+json_t *built_in_schema(void);
 
 /* Written by cmake/BuiltIn.cmake; the last one has no name. */
 extern const struct built_in built_in_files[];

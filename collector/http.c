@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "collector/built_in.h"
 #include "collector/http_private.h"
 
 #define THREADS 4
@@ -171,7 +172,7 @@ static uint16_t port_of(int fd) {
 struct http *http_start(const char *listen_to, struct store *store, struct writer *writer, struct keys *keys,
                         uint16_t *port, struct problem *why) {
     struct http *h = calloc(1, sizeof *h);
-    if (h == NULL || (h->schema = schema_of_reports()) == NULL) {
+    if (h == NULL || (h->schema = built_in_schema()) == NULL) {
         error_set(why, "cannot start: out of memory");
         free(h);
         return NULL;

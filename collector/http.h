@@ -11,7 +11,7 @@
 
 #include "cli/base/error.h"
 #include "collector/keys.h"
-#include "collector/store.h"
+#include "collector/store/store.h"
 #include "collector/writer.h"
 
 struct http;

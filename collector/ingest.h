@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "collector/row.h"
+#include "collector/report/row.h"
 
 #define INGEST_REPORTS_MAX 1000
 #define INGEST_BODY_MAX ((size_t)8 << 20)   /* as it is sent */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "collector/store.h"
+#include "collector/store/store.h"
 
 struct keys;
 

@@ -149,7 +149,8 @@ int main(int argc, char **argv) {
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* for all threads: sigwait takes them */
-    struct store *store = store_open(path, o.limit, &why);
+    const struct store_place place = {.url = path, .limit_mib = o.limit};
+    struct store *store = store_open(&place, &why);
     if (store == NULL) {
         return error_print(&why);
     }

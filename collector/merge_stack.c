@@ -9,7 +9,7 @@
 
 #include "cli/base/path.h"
 #include "cli/reader/frame_origin.h"
-#include "collector/frame_name.h"
+#include "collector/report/frame_name.h"
 
 #define NODES_MAX 4000
 #define NODES_OF_A_REPORT_MAX 4000

@@ -6,7 +6,7 @@
 #ifndef COLLECTOR_WRITER_H
 #define COLLECTOR_WRITER_H
 
-#include "collector/store.h"
+#include "collector/store/store.h"
 
 struct writer;
 

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/frame_name.h"
-#include "collector/grouping.h"
+#include "collector/report/frame_name.h"
+#include "collector/report/grouping.h"
 
 /* A report of the app `shop`: `rest` has its cause, stacks and threads. Quotes are single ones. */
 static struct grouping group(const char *rest) {

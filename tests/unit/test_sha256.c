@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/sha256.h"
+#include "collector/report/sha256.h"
 
 static void check(const char *text, size_t bytes, const char *expected) {
     uint8_t hash[SHA256_BYTES];

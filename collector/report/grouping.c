@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/grouping.h"
+#include "collector/report/grouping.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "cli/base/path.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/own_frame.h"
-#include "collector/frame_name.h"
-#include "collector/sha256.h"
+#include "collector/report/frame_name.h"
+#include "collector/report/sha256.h"
 
 #define FRAMES 5
 #define HALF 0.5

@@ -2,8 +2,8 @@
  *
  * SHA-256 (FIPS 180-4), for keys and fingerprints. Pure.
  */
-#ifndef COLLECTOR_SHA256_H
-#define COLLECTOR_SHA256_H
+#ifndef COLLECTOR_REPORT_SHA256_H
+#define COLLECTOR_REPORT_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,16 +2,16 @@
  *
  * A report as the store takes it: its columns, its group, and its text, compressed.
  */
-#ifndef COLLECTOR_ROW_H
-#define COLLECTOR_ROW_H
+#ifndef COLLECTOR_REPORT_ROW_H
+#define COLLECTOR_REPORT_ROW_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/grouping.h"
-#include "collector/schema.h"
+#include "collector/report/grouping.h"
+#include "collector/report/schema.h"
 
 #define ROW_ID_CHARS 36
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/sha256.h"
+#include "collector/report/sha256.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/row.h"
+#include "collector/report/row.h"
 
 #include <ctype.h>
 #include <stdio.h>

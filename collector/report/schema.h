@@ -3,8 +3,8 @@
  * Whether a report is what docs/report.schema.json says, and where it is not. The schema itself is built in,
  * so the two cannot differ. Pure.
  */
-#ifndef COLLECTOR_SCHEMA_H
-#define COLLECTOR_SCHEMA_H
+#ifndef COLLECTOR_REPORT_SCHEMA_H
+#define COLLECTOR_REPORT_SCHEMA_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -27,8 +27,5 @@ bool schema_is_too_much(const char *text, size_t bytes, struct schema_fault *fau
 
 /* The rules of JSON Schema that the report's schema uses. An unknown rule in `schema` fails, too. */
 bool schema_fits(const json_t *schema, const json_t *value, struct schema_fault *fault);
-
-/* The report's schema. NULL: out of memory. The caller calls json_decref. */
-json_t *schema_of_reports(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/frame_name.h"
+#include "collector/report/frame_name.h"
 
 #include <ctype.h>
 #include <stdbool.h>

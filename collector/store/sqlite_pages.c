@@ -6,12 +6,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/store_private.h"
+#include "collector/store/sqlite_private.h"
 
 #define HOUR_MS INT64_C(3600000)
 #define HOURS_OF_A_DAY 24
 
-sqlite3_stmt *store_query(struct store *s, const char *sql) {
+sqlite3_stmt *sqlite_query(struct sqlite *s, const char *sql) {
     sqlite3_stmt *q = NULL;
     return sqlite3_prepare_v2(s->reads, sql, -1, &q, NULL) == SQLITE_OK ? q : NULL;
 }
@@ -34,8 +34,8 @@ static json_t *rows_of(sqlite3_stmt *q) {
 }
 
 /* Of a query with the app and the first hour as its parameters. */
-static json_t *rows_since(struct store *s, const char *sql, const char *app, int64_t hour) {
-    sqlite3_stmt *q = store_query(s, sql);
+static json_t *rows_since(struct sqlite *s, const char *sql, const char *app, int64_t hour) {
+    sqlite3_stmt *q = sqlite_query(s, sql);
     if (q != NULL) {
         sqlite3_bind_text(q, 1, app, -1, SQLITE_STATIC);
         sqlite3_bind_int64(q, 2, hour);
@@ -43,15 +43,16 @@ static json_t *rows_since(struct store *s, const char *sql, const char *app, int
     return rows_of(q);
 }
 
-static json_t *rows_of_group(struct store *s, const char *sql, const char *fingerprint) {
-    sqlite3_stmt *q = store_query(s, sql);
+static json_t *rows_of_group(struct sqlite *s, const char *sql, const char *fingerprint) {
+    sqlite3_stmt *q = sqlite_query(s, sql);
     if (q != NULL) {
         sqlite3_bind_text(q, 1, fingerprint, -1, SQLITE_STATIC);
     }
     return rows_of(q);
 }
 
-json_t *store_overview(struct store *s, const char *app, int days) {
+json_t *sqlite_overview(void *file, const char *app, int days) {
+    struct sqlite *s = file;
     int64_t hour = (int64_t)time(NULL) / 3600 - (int64_t)days * HOURS_OF_A_DAY;
     json_t *all = json_object();
     pthread_mutex_lock(&s->reading);
@@ -87,12 +88,13 @@ json_t *store_overview(struct store *s, const char *app, int days) {
                    " WHERE (?1 = '' OR app = ?1) AND hour >= ?2",
                    app, hour));
     json_object_set_new(all, "apps",
-                        rows_of(store_query(s, "SELECT DISTINCT app FROM grouped ORDER BY 1 LIMIT 500")));
+                        rows_of(sqlite_query(s, "SELECT DISTINCT app FROM grouped ORDER BY 1 LIMIT 500")));
     pthread_mutex_unlock(&s->reading);
     return all;
 }
 
-json_t *store_group(struct store *s, const char *fingerprint) {
+json_t *sqlite_group(void *file, const char *fingerprint) {
+    struct sqlite *s = file;
     pthread_mutex_lock(&s->reading);
     json_t *rows = rows_of_group(s, "SELECT * FROM grouped WHERE fingerprint = ?1", fingerprint);
     json_t *group = json_incref(json_array_get(rows, 0));
@@ -136,20 +138,22 @@ json_t *store_group(struct store *s, const char *fingerprint) {
     return group;
 }
 
-json_t *store_counts(struct store *s) {
+json_t *sqlite_counts(void *file) {
+    struct sqlite *s = file;
     pthread_mutex_lock(&s->reading);
-    json_t *rows = rows_of(store_query(s, "SELECT (SELECT count(*) FROM grouped) AS groups,"
-                                          " (SELECT coalesce(sum(count), 0) FROM grouped) AS hangs"));
+    json_t *rows = rows_of(sqlite_query(s, "SELECT (SELECT count(*) FROM grouped) AS groups,"
+                                           " (SELECT coalesce(sum(count), 0) FROM grouped) AS hangs"));
     json_t *counts = json_incref(json_array_get(rows, 0));
     json_decref(rows);
     pthread_mutex_unlock(&s->reading);
     return counts;
 }
 
-char *store_report(struct store *s, const char *id, size_t *bytes) {
+char *sqlite_report(void *file, const char *id, size_t *bytes) {
+    struct sqlite *s = file;
     char *text = NULL;
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *q = store_query(s, "SELECT body FROM report WHERE id = ?1");
+    sqlite3_stmt *q = sqlite_query(s, "SELECT body FROM report WHERE id = ?1");
     if (q != NULL) {
         sqlite3_bind_text(q, 1, id, -1, SQLITE_STATIC);
         if (sqlite3_step(q) == SQLITE_ROW) {
@@ -162,10 +166,11 @@ char *store_report(struct store *s, const char *id, size_t *bytes) {
     return text;
 }
 
-void store_each_report(struct store *s, const char *fingerprint, int max,
-                       void (*take)(void *to, const char *text, size_t bytes), void *to) {
+void sqlite_each_report(void *file, const char *fingerprint, int max,
+                        void (*take)(void *to, const char *text, size_t bytes), void *to) {
+    struct sqlite *s = file;
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *q = store_query(
+    sqlite3_stmt *q = sqlite_query(
         s, "SELECT body FROM report WHERE grouped = ?1 AND brief = 0 ORDER BY started_ms DESC LIMIT ?2");
     if (q != NULL) {
         sqlite3_bind_text(q, 1, fingerprint, -1, SQLITE_STATIC);

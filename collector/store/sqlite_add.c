@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/store_private.h"
+#include "collector/store/sqlite_private.h"
 
 #define HOUR_MS INT64_C(3600000)
 /* 2^52 ms: a page can add up two thousand such sums. A larger number would be no integer, and its row
@@ -34,7 +34,7 @@ static const char *const sql_of[STATEMENTS] = {
                   " used_ms = min(used_ms + excluded.used_ms, " SUM_MAX ")",
 };
 
-static sqlite3_stmt *statement(struct store *s, enum statement which) {
+static sqlite3_stmt *statement(struct sqlite *s, enum statement which) {
     sqlite3_stmt **q = &s->statement[which];
     if (*q == NULL &&
         sqlite3_prepare_v3(s->writes, sql_of[which], -1, SQLITE_PREPARE_PERSISTENT, q, NULL) != SQLITE_OK) {
@@ -67,7 +67,7 @@ static void take_group(sqlite3_stmt *q, struct row *row) {
     }
 }
 
-static void group_as_repeated(struct store *s, struct row *row) {
+static void group_as_repeated(struct sqlite *s, struct row *row) {
     char before[sizeof row->group.fingerprint];
     memcpy(before, row->group.fingerprint, sizeof before);
     sqlite3_stmt *q = statement(s, FIND_REPEATED);
@@ -84,7 +84,7 @@ static void group_as_repeated(struct store *s, struct row *row) {
     }
 }
 
-static bool add_report(struct store *s, const struct row *row) {
+static bool add_report(struct sqlite *s, const struct row *row) {
     sqlite3_stmt *q = statement(s, ADD_REPORT);
     if (q == NULL) {
         return false;
@@ -109,7 +109,7 @@ static bool add_report(struct store *s, const struct row *row) {
     return done(q);
 }
 
-static void find_version(struct store *s, struct row *row) {
+static void find_version(struct sqlite *s, struct row *row) {
     sqlite3_stmt *q = statement(s, FIND_VERSION);
     if (q != NULL) {
         bind_text(q, 1, row->session);
@@ -120,7 +120,7 @@ static void find_version(struct store *s, struct row *row) {
     }
 }
 
-static bool add_usage(struct store *s, struct row *row) {
+static bool add_usage(struct sqlite *s, struct row *row) {
     if (row->version[0] == '\0') {
         find_version(s, row);
     }
@@ -135,7 +135,7 @@ static bool add_usage(struct store *s, struct row *row) {
     return done(q);
 }
 
-static bool add_group(struct store *s, const struct row *row) {
+static bool add_group(struct sqlite *s, const struct row *row) {
     const struct grouping *g = &row->group;
     sqlite3_stmt *q = statement(s, ADD_GROUP);
     if (q == NULL) {
@@ -154,7 +154,7 @@ static bool add_group(struct store *s, const struct row *row) {
     return done(q);
 }
 
-static bool count_user(struct store *s, const struct row *row) {
+static bool count_user(struct sqlite *s, const struct row *row) {
     sqlite3_stmt *q = statement(s, ADD_USER);
     if (q == NULL) {
         return false;
@@ -175,7 +175,7 @@ static bool count_user(struct store *s, const struct row *row) {
     return done(q);
 }
 
-static bool count_report(struct store *s, const struct row *row) {
+static bool count_report(struct sqlite *s, const struct row *row) {
     sqlite3_stmt *q = statement(s, COUNT_GROUP);
     if (q == NULL) {
         return false;
@@ -194,7 +194,7 @@ static bool count_report(struct store *s, const struct row *row) {
     return done(q);
 }
 
-static bool add_row(struct store *s, struct row *row) {
+static bool add_row(struct sqlite *s, struct row *row) {
     if (row->grouped && row->repeat_of[0] != '\0') {
         group_as_repeated(s, row);
     }
@@ -211,19 +211,27 @@ static bool add_row(struct store *s, struct row *row) {
     return add_group(s, row) && count_user(s, row) && count_report(s, row);
 }
 
-enum store_result store_add(struct store *s, struct row *const *rows, size_t count) {
-    bool added = sqlite3_exec(s->writes, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
+static bool add_all(struct sqlite *s, struct row *const *rows, size_t count) {
+    bool added = sqlite_run(s->writes, "BEGIN IMMEDIATE");
     for (size_t i = 0; added && i < count; i++) {
         added = add_row(s, rows[i]);
     }
-    if (added && sqlite3_exec(s->writes, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
-        return STORE_DONE;
+    return added && sqlite_run(s->writes, "COMMIT");
+}
+
+enum store_result sqlite_add(void *file, struct row *const *rows, size_t count) {
+    struct sqlite *s = file;
+    enum store_result result = STORE_DONE;
+    pthread_mutex_lock(&s->writing);
+    if (!add_all(s, rows, count)) {
+        int error = sqlite3_errcode(s->writes), system = sqlite3_system_errno(s->writes);
+        result = error == SQLITE_FULL || system == ENOSPC || system == EDQUOT ? STORE_FULL : STORE_FAILED;
+        snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
+        sqlite_run(s->writes, "ROLLBACK");
+        for (size_t i = 0; i < count; i++) {
+            rows[i]->outcome = ROW_PENDING;
+        }
     }
-    int error = sqlite3_errcode(s->writes), system = sqlite3_system_errno(s->writes);
-    snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
-    sqlite3_exec(s->writes, "ROLLBACK", NULL, NULL, NULL);
-    for (size_t i = 0; i < count; i++) {
-        rows[i]->outcome = ROW_PENDING;
-    }
-    return error == SQLITE_FULL || system == ENOSPC || system == EDQUOT ? STORE_FULL : STORE_FAILED;
+    pthread_mutex_unlock(&s->writing);
+    return result;
 }

@@ -8,8 +8,8 @@
  * the lock's owner did, a deadlock by what all of its threads did. Without a function of the app: the best
  * other one, and the system call.
  */
-#ifndef COLLECTOR_GROUPING_H
-#define COLLECTOR_GROUPING_H
+#ifndef COLLECTOR_REPORT_GROUPING_H
+#define COLLECTOR_REPORT_GROUPING_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * A frame's name as grouping compares it: the same for builds by other compilers, options and versions. Pure.
  */
-#ifndef COLLECTOR_FRAME_NAME_H
-#define COLLECTOR_FRAME_NAME_H
+#ifndef COLLECTOR_REPORT_FRAME_NAME_H
+#define COLLECTOR_REPORT_FRAME_NAME_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/schema.h"
+#include "collector/report/schema.h"
 
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "collector/built_in.h"
 
 /* What is checked now: `root` resolves references, `at` grows on the way down. */
 struct check {
@@ -239,9 +237,4 @@ bool schema_fits(const json_t *schema, const json_t *value, struct schema_fault 
     struct check c = {.root = schema, .fault = fault};
     memset(fault, 0, sizeof *fault);
     return check_value(&c, schema, value);
-}
-
-json_t *schema_of_reports(void) {
-    const struct built_in *file = built_in_find("report.schema.json");
-    return file != NULL ? json_loadb((const char *)file->data, file->bytes, 0, NULL) : NULL;
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Old reports go, and their room is given back to the disk. Runs on the writer's thread, in small pieces: it
+ * takes no longer than a commit between two.
+ */
+#include <stdio.h>
+
+#include "collector/store/sqlite_private.h"
+
+#define HOUR_MS INT64_C(3600000)
+#define FREED_PAGES "2000"
+
+/* One statement with the moment as ?1 and the limit as ?2; the rows that it changed, -1: it failed. */
+static long remove_by(struct sqlite *s, const char *sql, int64_t before, long max) {
+    sqlite3_stmt *q = NULL;
+    long removed = -1;
+    if (sqlite3_prepare_v2(s->writes, sql, -1, &q, NULL) == SQLITE_OK) {
+        sqlite3_bind_int64(q, 1, before);
+        if (sqlite3_bind_parameter_count(q) > 1) {
+            sqlite3_bind_int64(q, 2, max);
+        }
+        if (sqlite3_step(q) == SQLITE_DONE) {
+            removed = sqlite3_changes(s->writes);
+        }
+    }
+    sqlite3_finalize(q);
+    return removed;
+}
+
+/* The sums go once none of their reports is left. A report may have come long after it began: so an hour's
+ * age is not enough. */
+static bool remove_sums(struct sqlite *s, int64_t before_ms) {
+    int64_t hour = before_ms / HOUR_MS;
+    return remove_by(s,
+                     "DELETE FROM hour WHERE hour < ?1 AND NOT EXISTS (SELECT 1 FROM report r WHERE"
+                     " r.grouped = hour.fingerprint AND r.started_ms >= hour.hour * 3600000"
+                     " AND r.started_ms < (hour.hour + 1) * 3600000)",
+                     hour, 0) >= 0 &&
+           remove_by(s, "DELETE FROM usage WHERE hour < ?1", hour, 0) >= 0 &&
+           remove_by(s,
+                     "DELETE FROM grouped WHERE last_ms < ?1 AND NOT EXISTS"
+                     " (SELECT 1 FROM report r WHERE r.grouped = grouped.fingerprint)",
+                     before_ms, 0) >= 0 &&
+           remove_by(s, "DELETE FROM user WHERE fingerprint NOT IN (SELECT fingerprint FROM grouped)", 0,
+                     0) >= 0;
+}
+
+/* Rows have their numbers in the order in which they came. */
+static long remove_reports(struct sqlite *s, int64_t before_ms, long max) {
+    long removed =
+        remove_by(s,
+                  "DELETE FROM report WHERE rowid IN (SELECT rowid FROM report ORDER BY rowid LIMIT ?2)"
+                  " AND received_ms < ?1",
+                  before_ms, max);
+    s->has_old_sums = s->has_old_sums || removed > 0;
+    if (removed >= 0 && removed < max && s->has_old_sums) {
+        s->has_old_sums = !remove_sums(s, before_ms);
+        removed = s->has_old_sums ? -1 : removed;
+    }
+    return removed;
+}
+
+long sqlite_remove_old(void *file, int64_t before_ms, long max) {
+    struct sqlite *s = file;
+    long removed = -1;
+    pthread_mutex_lock(&s->writing);
+    if (sqlite_run(s->writes, "BEGIN IMMEDIATE")) {
+        removed = remove_reports(s, before_ms, max);
+        removed = removed >= 0 && sqlite_run(s->writes, "COMMIT") ? removed : -1;
+    }
+    if (removed < 0) {
+        snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
+        sqlite_run(s->writes, "ROLLBACK");
+    } else if (removed > 0) {
+        sqlite_run(s->writes, "PRAGMA incremental_vacuum(" FREED_PAGES ")");
+    }
+    pthread_mutex_unlock(&s->writing);
+    return removed;
+}

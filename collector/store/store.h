@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the collector keeps reports, groups, keys and settings. Reports and groups are a backend's: SQLite or
+ * ClickHouse (store_backend.h). Keys and settings are always in a SQLite file. Any thread may call all of it;
+ * store_add and store_remove_old are the writer's.
+ */
+#ifndef COLLECTOR_STORE_STORE_H
+#define COLLECTOR_STORE_STORE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/base/error.h"
+#include "collector/report/row.h"
+#include "collector/report/sha256.h"
+
+struct store;
+
+struct store_place {
+    const char *url;   /* of the reports: PATH, sqlite:PATH or clickhouse://HOST:PORT/DATABASE?cluster=NAME */
+    const char *state; /* the SQLite file of keys and settings where the reports are elsewhere */
+    long limit_mib;    /* of the SQLite file, 0: none */
+};
+
+/* The reports are in a SQLite file, which is then the file of keys and settings, too: its path, else NULL. */
+const char *store_file_of(const char *url);
+
+/* Opens the store, or makes it. A SQLite file is for its owner alone. NULL, and why. */
+struct store *store_open(const struct store_place *place, struct problem *why);
+void store_close(struct store *s);
+
+enum store_result { STORE_DONE, STORE_FULL, STORE_FAILED };
+
+/* Adds all rows, and sets each outcome. When it returns STORE_DONE they are on disk, and each report is there
+ * once, also where it was sent before. Else senders send all of them again. */
+enum store_result store_add(struct store *s, struct row *const *rows, size_t count);
+
+/* Why the last call of store_add or store_remove_old failed. */
+const char *store_error(const struct store *s);
+
+/* Removes at most `max` reports that came before `before_ms`, and the sums of hours before it. How many
+ * reports it removed: with less than `max` there is none left. -1: it failed. */
+long store_remove_old(struct store *s, int64_t before_ms, long max);
+
+/* ---- keys: the store has their hashes only ---- */
+enum key_use { KEY_SEND, KEY_READ, KEY_ADMIN, KEY_USES };
+struct store_key {
+    int64_t id;
+    enum key_use use;
+    uint8_t hash[SHA256_BYTES];
+};
+#define STORE_KEYS_MAX 1000
+/* The count, at most `max`; -1: they cannot be read. */
+int store_keys(struct store *s, struct store_key *keys, int max);
+bool store_add_key(struct store *s, enum key_use use, const uint8_t hash[SHA256_BYTES]);
+
+/* ---- settings, by name ("retention_days") ---- */
+#define STORE_SETTING_BYTES 256
+/* False: there is none of this name. */
+bool store_setting_get(struct store *s, const char *name, char value[STORE_SETTING_BYTES]);
+bool store_setting_set(struct store *s, const char *name, const char *value);
+
+/* ---- what pages show; NULL: it is not there, or the store failed. The caller calls json_decref ---- */
+/* Groups, the most time first, with their days; versions; totals. `app`: "" for all. */
+json_t *store_overview(struct store *s, const char *app, int days);
+json_t *store_group(struct store *s, const char *fingerprint);
+json_t *store_counts(struct store *s);
+/* The JSON text of a report; the caller frees it. */
+char *store_report(struct store *s, const char *id, size_t *bytes);
+/* Calls `take` with the text of each of the newest `max` whole reports of a group. */
+void store_each_report(struct store *s, const char *fingerprint, int max,
+                       void (*take)(void *to, const char *text, size_t bytes), void *to);
+
+#endif
