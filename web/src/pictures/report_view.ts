@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+//
+// The page of one report: in the dashboard, and in the file of `hangdog show --html`.
+import { element } from './dom';
+import { flameGraph } from './flame';
+import { ReportModel } from './report';
+import type { NamedFrame, ThreadLine } from './report';
+import { cleanName, cleanNumber, duration, percent } from './text';
+import { timelinePicture } from './timeline';
+import { looseObject } from './tree';
+
+export interface ReportWords {
+  text?: string; // as hangdog show prints it
+  function?: string; // the app's own function that stands for the report
+  place?: string;
+}
+
+const FRAMES_MAX = 200;
+const THREADS_MAX = 300;
+const TEXT_MAX = 400000;
+
+const CAUSES: Record<string, string> = {
+  cpu: 'ran on a CPU', lock: 'waited for a lock', disk: 'waited for the disk', network: 'waited for the network', sleep: 'slept',
+  child: 'waited for a child', 'page-fault': 'waited for memory from disk', starved: 'no CPU was free', ui: 'waited for the display', unknown: 'not known',
+};
+
+const section = (title: string, ...children: (Node | null)[]): HTMLElement => element('section', {}, element('h2', {}, title), ...children);
+
+/** A list of frames, innermost first; the app's own are set off. */
+export function frameList(frames: NamedFrame[]): HTMLElement {
+  const list = element('ol.frames', {}, ...frames.slice(0, FRAMES_MAX).map((frame) =>
+    element(frame.own ? 'li.own' : 'li', {},
+      frame.share > 0 ? element('span.share', {}, percent(frame.share, 1)) : null,
+      element('code', { dir: 'ltr' }, frame.name), ' ',
+      element('span.dim', {}, [frame.place, frame.inlined ? 'inlined' : ''].filter(Boolean).join(', ')))));
+  const left = frames.length - FRAMES_MAX;
+  if (left <= 0) return list;
+  return element('div', {}, list, element('p.dim', {}, `${left.toLocaleString('en')} more frames are in the JSON.`));
+}
+
+function threadDetails(thread: ThreadLine): HTMLElement {
+  const details = element('details', {}, element('summary', {},
+    element('b', {}, thread.name), ` ${thread.tid || ''} `, element('span.dim', {}, [thread.watched ? 'watched' : '', thread.doing].filter(Boolean).join(', '))));
+  details.addEventListener('toggle', () => {
+    if (details.childElementCount > 1) return;
+    details.append(thread.frames.length > 0 ? frameList(thread.frames) : element('p.dim', {}, thread.error || 'It has no stack.'));
+  });
+  return details;
+}
+
+function figures(model: ReportModel): HTMLElement {
+  const process = looseObject(model.whole.process);
+  const samples = looseObject(model.whole.samples);
+  const figure = (value: string, what: string): HTMLElement | null => (value ? element('div.figure', {}, element('b', {}, value), element('span', {}, what)) : null);
+  const cpu = cleanNumber(process.cpu_percent);
+  return element('div.figures', {},
+    figure(duration(model.durationMs), 'long'),
+    figure(cleanNumber(model.whole.threshold_ns) ? duration(cleanNumber(model.whole.threshold_ns) / 1e6) : '', 'threshold'),
+    figure(cleanNumber(samples.taken) ? cleanNumber(samples.taken).toLocaleString('en') : '', 'samples'),
+    figure(typeof process.cpu_percent === 'number' ? `${cpu.toFixed(0)} %` : '', 'CPU of the process'),
+    figure(cleanNumber(process.rss_bytes) ? `${(cleanNumber(process.rss_bytes) / 1048576).toFixed(0)} MiB` : '', 'memory'),
+    figure(cleanNumber(process.thread_count) ? cleanNumber(process.thread_count).toLocaleString('en') : '', 'threads'));
+}
+
+function causeLine(model: ReportModel): HTMLElement | null {
+  const kind = typeof model.cause.kind === 'string' ? model.cause.kind : '';
+  if (!kind) return null;
+  const known = Object.hasOwn(CAUSES, kind);
+  const badge = element('span.cause', {}, known ? CAUSES[kind] : cleanName(kind));
+  if (known) badge.classList.add(kind);
+  const share = cleanNumber(model.cause.share);
+  const detail = cleanName(model.cause.detail, 2000);
+  return element('p', {}, badge, share ? ` ${percent(share, 1)} of the time` : '', detail ? `: ${detail}` : '');
+}
+
+function systemRows(model: ReportModel): HTMLElement {
+  const app = looseObject(model.whole.app);
+  const host = looseObject(model.whole.host);
+  const loop = looseObject(model.whole.loop);
+  const memory = cleanNumber(host.memory_bytes);
+  const rows: [string, string][] = [
+    ['App', `${cleanName(app.name)} ${cleanName(app.version)}`.trim()], ['Environment', cleanName(app.environment)], ['Executable', cleanName(app.executable)],
+    ['Process', cleanNumber(app.pid) ? String(cleanNumber(app.pid)) : ''], ['Loop', cleanName(loop.name)], ['State', cleanName(loop.state)],
+    ['System', [host.os_version ?? host.os, host.arch].map((value) => cleanName(value)).filter(Boolean).join(', ')], ['Kernel', cleanName(host.kernel)],
+    ['CPUs', cleanNumber(host.cpus) ? String(cleanNumber(host.cpus)) : ''], ['Memory', memory ? `${(memory / 2 ** 30).toFixed(1)} GiB` : ''],
+    ['Report', cleanName(model.whole.id)], ['Fingerprint', cleanName(model.whole.fingerprint)],
+  ];
+  return element('dl.facts', {}, ...rows.filter(([, value]) => value).flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)]));
+}
+
+function save(text: string, name: string): void {
+  const link = element('a', { href: URL.createObjectURL(new Blob([text], { type: 'application/json' })), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function jsonSection(model: ReportModel): HTMLElement {
+  const { page: _page, ...report } = model.whole;
+  const raw = element('details', {}, element('summary', {}, 'Show the JSON'));
+  const text = (): string => JSON.stringify(report, (name, value: unknown) => (name === 'own' ? undefined : value), 2);
+  raw.addEventListener('toggle', () => {
+    if (raw.childElementCount === 1) raw.append(element('pre', { tabindex: 0, dir: 'ltr' }, visible(text().slice(0, TEXT_MAX))));
+  });
+  const id = typeof report.id === 'string' && /^[\w-]{1,64}$/.test(report.id) ? report.id : 'report';
+  const button = element('button', { type: 'button' }, 'Download the JSON');
+  button.addEventListener('click', () => save(text(), `${id}.json`));
+  return section('JSON', element('p', {}, button), raw);
+}
+
+// Lines stay; other characters that nobody sees become visible.
+const visible = (text: string): string => text.split('\n').map((line) => cleanName(line, TEXT_MAX)).join('\n');
+
+/** The elements of a report's page, for its main part. */
+export function reportView(report: unknown, words: ReportWords = {}): HTMLElement[] {
+  const model = new ReportModel(report);
+  const hot = model.hotStack;
+  const first = hot.find((frame) => frame.own) ?? hot[0];
+  const name = cleanName(words.function) || first?.name || '';
+  const { kind, started_at: started } = model.whole;
+  const date = typeof started === 'string' ? new Date(started) : null;
+  const when = date && !Number.isNaN(date.getTime()) ? date.toLocaleString() : '';
+  const app = looseObject(model.whole.app);
+  const owner = cleanNumber(model.cause.lock_owner_tid);
+  const { threads } = model;
+  const holder = owner ? threads.find((thread) => thread.tid === owner) : undefined;
+  const stackOf = (at: number): HTMLElement => frameList(model.stack(at));
+  return [
+    element('header.report-title', {},
+      element('h1', {}, `${(cleanName(kind) || 'report').replace(/^./, (c) => c.toUpperCase())} of ${duration(model.durationMs)}`,
+        name ? ' in ' : null, name ? element('code', { dir: 'ltr' }, name) : null),
+      element('p.dim', {}, [cleanName(words.place) || first?.place, `${cleanName(app.name)} ${cleanName(app.version)}`.trim(), when].filter(Boolean).join(' · '))),
+    causeLine(model),
+    figures(model),
+    section('Where the time went', flameGraph(model.tree, { empty: 'This report has no stack.' })),
+    section('What the thread did over time', timelinePicture(report, stackOf)),
+    hot.length > 0 ? section('The stack with the most time', element('p.dim', {}, 'Innermost function first; functions of the app are set off.'), frameList(hot)) : null,
+    holder ? section(`The lock's owner: thread ${holder.name} ${holder.tid}`, holder.frames.length > 0 ? frameList(holder.frames) : element('p.dim', {}, holder.error || 'It has no stack.')) : null,
+    threads.length > 0 ? section(`All threads (${threads.length.toLocaleString('en')})`, element('div.threads', {}, ...threads.slice(0, THREADS_MAX).map(threadDetails)),
+      threads.length > THREADS_MAX ? element('p.dim', {}, `${(threads.length - THREADS_MAX).toLocaleString('en')} more threads are in the JSON.`) : null) : null,
+    section('Program and system', systemRows(model)),
+    words.text ? section('As hangdog show prints it', element('pre', { tabindex: 0, dir: 'ltr' }, visible(words.text.slice(0, TEXT_MAX)))) : null,
+    jsonSection(model),
+  ].filter((part): part is HTMLElement => part !== null);
+}
