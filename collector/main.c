@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/fleet/fleet.h"
 #include "collector/http.h"
+#include "collector/retention.h"
 
 #define RATE 5000
 
@@ -99,7 +100,8 @@ static int serve(const struct serve_options *o, struct store *store, const char 
     int status = EXIT_ERROR, signal;
     struct first_keys first = {.send = ""};
     struct keys *keys = make_first_keys(store, &first) ? keys_load(store, o->rate) : NULL;
-    struct writer *writer = keys != NULL ? writer_start(store) : NULL;
+    bool is_set = keys != NULL && (o->retention < 0 || retention_set_days(store, o->retention));
+    struct writer *writer = is_set ? writer_start(store) : NULL;
     if (writer == NULL) {
         keys_free(keys);
         return print_error("cannot start: the store %s cannot be read", path);
@@ -131,7 +133,7 @@ static int serve(const struct serve_options *o, struct store *store, const char 
 }
 
 int main(int argc, char **argv) {
-    struct serve_options o = {.listen = FLEET_LISTEN, .rate = RATE};
+    struct serve_options o = {.listen = FLEET_LISTEN, .rate = RATE, .retention = -1};
     struct problem why;
     char path[PATH_MAX];
     int status = 0;

@@ -5,11 +5,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "cli/base/error.h"
+#include "collector/retention.h"
 
 #define ROWS_OF_A_TRANSACTION 4000
 #define ROWS_WAITING_MAX 40000
+#define RETENTION_SECONDS 60 /* between two looks for old reports */
 
 struct writer {
     struct store *store;
@@ -19,6 +22,7 @@ struct writer {
     struct writer_job *first, **end; /* waiting */
     size_t waiting;                  /* rows of them */
     bool stopping;
+    struct timespec look_at; /* for old reports; the writer's thread alone has it */
     atomic_bool well;
 };
 
@@ -67,25 +71,50 @@ static void say_result(struct writer *w, enum store_result result) {
     }
 }
 
+static bool is_due(const struct timespec *t) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
+}
+
+/* Waits for work, and takes it; NULL: there is none before the next look for old reports. */
+static struct writer_job *await_jobs(struct writer *w, size_t *count, bool *stopped) {
+    pthread_mutex_lock(&w->lock);
+    while (w->first == NULL && !w->stopping && !is_due(&w->look_at)) {
+        pthread_cond_timedwait(&w->work, &w->lock, &w->look_at);
+    }
+    struct writer_job *jobs = take_jobs(w, count);
+    *stopped = jobs == NULL && w->stopping;
+    pthread_mutex_unlock(&w->lock);
+    return jobs;
+}
+
+static void answer_jobs(struct writer_job *jobs, enum store_result result) {
+    for (struct writer_job *job = jobs, *next; job != NULL; job = next) {
+        next = job->next; /* its owner may free it at once */
+        job->result = result;
+        job->done(job);
+    }
+}
+
 static void *write_all(void *writer) {
     struct writer *w = writer;
+    size_t count;
+    bool stopped;
     for (;;) {
-        size_t count;
-        pthread_mutex_lock(&w->lock);
-        while (w->first == NULL && !w->stopping) {
-            pthread_cond_wait(&w->work, &w->lock);
-        }
-        struct writer_job *jobs = take_jobs(w, &count);
-        pthread_mutex_unlock(&w->lock);
-        if (jobs == NULL) {
+        struct writer_job *jobs = await_jobs(w, &count, &stopped);
+        if (stopped) {
             return NULL;
         }
-        enum store_result result = write_jobs(w, jobs, count);
-        say_result(w, result);
-        for (struct writer_job *job = jobs, *next; job != NULL; job = next) {
-            next = job->next; /* its owner may free it at once */
-            job->result = result;
-            job->done(job);
+        if (jobs != NULL) {
+            enum store_result result = write_jobs(w, jobs, count);
+            say_result(w, result);
+            answer_jobs(jobs, result);
+        }
+        /* A few old reports between two transactions: none waits for the removal of many. */
+        if (is_due(&w->look_at) && !retention_step(w->store)) {
+            clock_gettime(CLOCK_MONOTONIC, &w->look_at);
+            w->look_at.tv_sec += RETENTION_SECONDS;
         }
     }
 }
@@ -99,7 +128,11 @@ struct writer *writer_start(struct store *store) {
     w->end = &w->first;
     atomic_init(&w->well, true);
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->work, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->work, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     if (pthread_create(&w->thread, NULL, write_all, w) != 0) {
         free(w);
         return NULL;

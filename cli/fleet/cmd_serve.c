@@ -24,10 +24,19 @@ static const struct command_option serve_options[] = {
     {.name = "store",
      .kind = OPTION_TEXT,
      TO(store),
-     .value = "FILE",
+     .value = "URL",
      .help = "keep the reports in this SQLite file",
-     .more = "Without it: hangdog/collector.db below $STATE_DIRECTORY, $XDG_DATA_HOME or ~/.local/share.",
+     .more =
+         "Without it: hangdog/collector.db below $STATE_DIRECTORY, $XDG_DATA_HOME or ~/.local/share. A file may "
+         "also be written as sqlite:FILE.",
      .completion = COMPLETE_FILE},
+    {.name = "retention",
+     .kind = OPTION_COUNT,
+     TO(retention),
+     .value = "DAYS",
+     .max = 36500,
+     .help = "remove reports after so many days (90; 0: never)",
+     .more = "The store keeps the number: later starts need not say it again."},
     {.name = "limit",
      .kind = OPTION_COUNT,
      TO(limit),
@@ -71,7 +80,7 @@ const struct command command_serve = {
 };
 
 static int cmd_serve(int argc, char **argv) {
-    struct serve_options o = {0};
+    struct serve_options o = {.retention = -1};
     int status, first = options_parse(&command_serve, &o, argc, argv, &status);
     if (first < 0) {
         return status;

@@ -13,10 +13,12 @@
 
 struct serve_options {
     const char *listen;  /* NULL: FLEET_LISTEN */
-    const char *store;   /* the SQLite file; NULL: the user's */
+    const char *store;   /* the SQLite file, or a URL; NULL: the user's file */
+    const char *state;   /* the SQLite file of keys and settings, where the store is no file */
     const char *new_key; /* "send", "read" or "admin": print a new key, and end */
     long rate;           /* reports a second from one key */
     long limit;          /* MiB that the store may take; 0: no limit */
+    long retention;      /* days; -1: as the store says */
 };
 
 struct upload_options {
