@@ -50,7 +50,7 @@ endmacro()
 # A test runs alone: most assert times within milliseconds, or need every processor. These assert none, or seconds, and run
 # beside each other and beside the unit tests, of which only one needs the processors.
 set(beside_others
-  cli-changed_file cli-cli cli-doctor cli-exec cli-export cli-export_page cli-export_send cli-harmless cli-installed cli-library cli-link_check cli-list_screen cli-memory cli-on_hang cli-own_frame cli-page cli-pages cli-previous cli-run_odd cli-schema cli-screen cli-serve cli-spools cli-terminal cli-upload cli-printed_report
+  cli-changed_file cli-cli cli-collector_api cli-doctor cli-exec cli-export cli-export_page cli-export_send cli-harmless cli-installed cli-library cli-link_check cli-list_screen cli-memory cli-on_hang cli-own_frame cli-page cli-pages cli-previous cli-run_odd cli-schema cli-screen cli-serve cli-spools cli-terminal cli-upload cli-printed_report
   cli-unwatched cli-words real-identity real-libc real-own_threads real-servers real-silent real-unwind_rows
   real-unwind_steps real-waits_by
   scenario-eintr_matrix scenario-library_owners scenario-library_tables scenario-library_watch)
@@ -76,7 +76,7 @@ set(no_sanitizer_tests cli-export_page cli-installed cli-link_check cli-pages cl
 # Left out under the thread sanitizer: here the command reads a spool in one thread, and nothing can race. The address
 # sanitizer runs them. In cli-show_screen it would also show the sanitizer's own thread and its frame of each lock function.
 set(no_tsan_tests
-  cli-changed_file cli-cli cli-doctor cli-export cli-export_send cli-keep_names cli-list cli-own_frame cli-printed_report cli-program_files cli-run_screens
+  cli-changed_file cli-cli cli-collector_api cli-doctor cli-export cli-export_send cli-keep_names cli-list cli-own_frame cli-printed_report cli-program_files cli-run_screens
   cli-schema cli-screen cli-show_screen cli-without_paths cli-words)
 if(HANGDOG_SANITIZER STREQUAL thread)
   list(APPEND no_sanitizer_tests ${no_tsan_tests})

@@ -12,7 +12,6 @@
 
 #include "collector/built_in.h"
 #include "collector/http_private.h"
-#include "collector/sentry/sentry_report.h"
 
 #define THREADS 4
 #define CONNECTIONS 2000
@@ -33,7 +32,7 @@ static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, 
                                              {"Referrer-Policy", "no-referrer"},
                                              {"Cross-Origin-Resource-Policy", "same-origin"},
                                              {"Cache-Control", "no-store"}};
-    char seconds[32];
+    char seconds[24];
     if (response == NULL) {
         return MHD_NO;
     }
@@ -44,10 +43,6 @@ static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, 
     if (retry > 0) {
         snprintf(seconds, sizeof seconds, "%ld", retry);
         MHD_add_response_header(response, "Retry-After", seconds);
-        if (status == MHD_HTTP_TOO_MANY_REQUESTS) {
-            snprintf(seconds, sizeof seconds, "%ld::key", retry); /* for Sentry's clients: of all kinds */
-            MHD_add_response_header(response, "X-Sentry-Rate-Limits", seconds);
-        }
     }
     if (status == MHD_HTTP_UNAUTHORIZED) {
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
@@ -65,6 +60,18 @@ enum MHD_Result http_answer(struct MHD_Connection *c, unsigned status, const cha
     return send_response(
         c, status, type, 0,
         MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data, MHD_RESPMEM_MUST_COPY));
+}
+
+enum MHD_Result http_answer_file(struct MHD_Connection *c, const char *type, const char *name,
+                                 const void *data, size_t bytes) {
+    char value[160];
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data, MHD_RESPMEM_MUST_COPY);
+    if (response != NULL && name[0] != '\0') {
+        snprintf(value, sizeof value, "attachment; filename=\"%s\"", name);
+        MHD_add_response_header(response, "Content-Disposition", value);
+    }
+    return send_response(c, MHD_HTTP_OK, type, 0, response);
 }
 
 static enum MHD_Result answer_json(struct MHD_Connection *c, unsigned status, long retry, json_t *json) {
@@ -94,8 +101,7 @@ static enum MHD_Result start_request(struct http *h, struct MHD_Connection *c, c
     *state = r;
     r->http = h;
     r->connection = c;
-    r->is_ingest =
-        strcmp(method, "POST") == 0 && (strcmp(url, "/api/v1/reports") == 0 || http_sentry_takes(r, url));
+    r->is_ingest = strcmp(method, "POST") == 0 && strcmp(url, "/api/v1/reports") == 0;
     atomic_fetch_add(&h->requests, 1);
     if (r->is_ingest) {
         return http_receive_start(r);
@@ -178,8 +184,7 @@ static uint16_t port_of(int fd) {
 struct http *http_start(const char *listen_to, struct store *store, struct writer *writer, struct keys *keys,
                         uint16_t *port, struct problem *why) {
     struct http *h = calloc(1, sizeof *h);
-    if (h == NULL || (h->schema = built_in_schema()) == NULL ||
-        (h->sentry_schema = sentry_report_schema(h->schema)) == NULL) {
+    if (h == NULL || (h->schema = built_in_schema()) == NULL) {
         error_set(why, "cannot start: out of memory");
         free(h);
         return NULL;
@@ -190,7 +195,6 @@ struct http *http_start(const char *listen_to, struct store *store, struct write
     h->listener = listen_at(listen_to, why);
     if (h->listener < 0) {
         json_decref(h->schema);
-        json_decref(h->sentry_schema);
         free(h);
         return NULL;
     }
@@ -206,7 +210,6 @@ struct http *http_start(const char *listen_to, struct store *store, struct write
         error_set(why, "cannot start the server: %s", strerror(errno));
         close(h->listener);
         json_decref(h->schema);
-        json_decref(h->sentry_schema);
         free(h);
         return NULL;
     }
@@ -221,6 +224,5 @@ void http_stop(struct http *h) {
     MHD_stop_daemon(h->daemon);
     close(h->listener);
     json_decref(h->schema);
-    json_decref(h->sentry_schema);
     free(h);
 }

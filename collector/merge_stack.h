@@ -8,14 +8,20 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct merge_stack;
 
 struct merge_stack *merge_stack_new(void); /* NULL: no memory */
 /* Adds the tree of a report's JSON text, or its hot stack where it has no tree. */
 void merge_stack_add(void *merge, const char *text, size_t bytes);
-/* {"reports":2,"total_ms":1802,"nodes":[{"name","place","own","parent","ms"}...]}: a parent stands before its
- * children, -1 is the parent of the outermost. Frees it. */
+/* The same, and the report counts as if it had this duration. */
+void merge_stack_add_as(struct merge_stack *merge, const char *text, size_t bytes, int64_t as_ms);
+/* The innermost functions first, each with its own time, and their callers below them. Frees `merge`. NULL:
+ * no memory. */
+struct merge_stack *merge_stack_invert(struct merge_stack *merge);
+/* {"reports":2,"total_ms":1802,"nodes":[{"name","place","module","own","parent","ms"}...]}: a parent stands
+ * before its children, -1 is the parent of the outermost. Frees it. */
 json_t *merge_stack_end(struct merge_stack *merge);
 
 #endif

@@ -13,14 +13,14 @@
 #include "cli/export/text.h"
 
 static const struct export_format formats[] = {
-    {"text", export_text, false},
-    {"collapsed", export_collapsed, false},
-    {"speedscope", export_speedscope, false},
-    {"firefox", export_firefox, false},
-    {"pprof", export_pprof, true},
-    {"sentry", export_sentry, false},
-    {"otlp", export_otlp, false},
-    {"prometheus", export_prometheus, false},
+    {"text", export_text, false, ".txt", "text/plain; charset=utf-8"},
+    {"collapsed", export_collapsed, false, ".collapsed.txt", "text/plain; charset=utf-8"},
+    {"speedscope", export_speedscope, false, ".speedscope.json", "application/json"},
+    {"firefox", export_firefox, false, ".firefox.json", "application/json"},
+    {"pprof", export_pprof, true, ".pb.gz", "application/octet-stream"},
+    {"sentry", export_sentry, false, ".envelope", "application/x-sentry-envelope"},
+    {"otlp", export_otlp, false, ".otlp.json", "application/json"},
+    {"prometheus", export_prometheus, false, ".prom", "text/plain; version=0.0.4"},
 };
 
 const struct export_format *export_format_of(const char *name) {

@@ -16,6 +16,7 @@ struct export_format {
     /* Writes an array of reports. 0, or -1 with errno: no memory, or `out` cannot be written. */
     int (*write)(FILE *out, const json_t *reports);
     bool binary;
+    const char *suffix, *type; /* of a file, and of an answer over HTTP */
 };
 
 /* NULL is text. */

@@ -63,8 +63,9 @@ static bool set_times(const json_t *report, struct row *out, struct schema_fault
     json_int_t ns = json_integer_value(json_object_get(report, "duration_ns"));
     out->started_ms = moment_ms(json_string_value(json_object_get(report, "started_at")));
     out->duration_ms = ns / 1000000;
-    out->used_ms =
-        json_integer_value(json_object_get(json_object_get(report, "session"), "used_ns")) / 1000000;
+    const json_t *session = json_object_get(report, "session");
+    out->used_ms = json_integer_value(json_object_get(session, "used_ns")) / 1000000;
+    out->hang_free = session != NULL && json_integer_value(json_object_get(session, "hangs")) == 0;
     if (out->started_ms < 0) {
         return wrong(fault, "/started_at", "is no day since 1970");
     }
@@ -102,6 +103,16 @@ static void set_texts(const json_t *report, struct row *out) {
     snprintf(out->system, sizeof out->system, "%s, %s", system, arch);
 }
 
+static bool is_hang(const char *kind) {
+    static const char *const hangs[] = {"hang", "launch", "background-hang", "fatal-hang"};
+    for (size_t i = 0; i < sizeof hangs / sizeof hangs[0]; i++) {
+        if (strcmp(kind, hangs[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool compress_body(const char *text, size_t bytes, struct row *out) {
     size_t size = ZSTD_compressBound(bytes);
     out->body = malloc(size);
@@ -133,7 +144,9 @@ bool row_make(const char *text, size_t bytes, const json_t *schema, struct row *
     fits = fits && set_times(report, out, fault);
     if (fits) {
         set_texts(report, out);
-        out->grouped = strcmp(out->kind, "session") != 0 && strcmp(out->kind, "live") != 0;
+        out->is_session = strcmp(out->kind, "session") == 0;
+        out->is_hang = is_hang(out->kind);
+        out->grouped = !out->is_session && strcmp(out->kind, "live") != 0;
         if (out->grouped) {
             grouping_of(report, &out->group);
         }

@@ -22,7 +22,9 @@ struct row {
     char app[128], version[128], system[160], kind[24], cause[16], who[128], session[64], own_fingerprint[64];
     int64_t started_ms;           /* since 1970, UTC */
     int64_t duration_ms, used_ms; /* used: of a session, the time that it was in use */
-    bool grouped;
+    bool grouped, is_session;
+    bool is_hang;   /* its time is hung time */
+    bool hang_free; /* of a session: no hang was in it */
     struct grouping group;
     unsigned char *body; /* zstd of the JSON text */
     size_t body_bytes;

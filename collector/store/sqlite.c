@@ -109,7 +109,12 @@ const struct store_backend sqlite_backend = {
     .error = sqlite_error,
     .overview = sqlite_overview,
     .group = sqlite_group,
+    .kinds = sqlite_kinds,
+    .compare = sqlite_compare,
+    .search = sqlite_search,
     .counts = sqlite_counts,
+    .reports = sqlite_reports,
     .report = sqlite_report,
     .each_report = sqlite_each_report,
+    .is_in_later = sqlite_is_in_later,
 };

@@ -19,5 +19,7 @@ int sqlite_keys(struct sqlite *s, struct store_key *keys, int max);
 bool sqlite_add_key(struct sqlite *s, enum key_use use, const uint8_t hash[SHA256_BYTES]);
 bool sqlite_setting_get(struct sqlite *s, const char *name, char value[STORE_SETTING_BYTES]);
 bool sqlite_setting_set(struct sqlite *s, const char *name, const char *value);
+bool sqlite_issue_get(struct sqlite *s, const char *fingerprint, struct store_issue *issue);
+bool sqlite_issue_set(struct sqlite *s, const char *fingerprint, const struct store_issue *issue);
 
 #endif

@@ -9,10 +9,11 @@
 
 #include "collector/store/sqlite_private.h"
 
-#define HOUR_MS INT64_C(3600000)
 /* 2^52 ms: a page can add up two thousand such sums. A larger number would be no integer, and its row
  * refused. */
 #define SUM_MAX "4503599627370496"
+#define MORE "count = count + 1, total_ms = min(total_ms + excluded.total_ms, " SUM_MAX ")"
+#define SEEN "first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)"
 
 static const char *const sql_of[STATEMENTS] = {
     [ADD_REPORT] = "INSERT OR IGNORE INTO report VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
@@ -22,19 +23,26 @@ static const char *const sql_of[STATEMENTS] = {
         "SELECT grouped FROM report WHERE session = ?1 AND own_fingerprint = ?2 AND brief = 0 LIMIT 1",
     /* A session of an app without a version: its hangs have the build's. */
     [FIND_VERSION] = "SELECT version FROM report WHERE session = ?1 AND version <> '' LIMIT 1",
-    [ADD_GROUP] = "INSERT OR IGNORE INTO grouped VALUES(?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,?9,?9)",
+    [ADD_GROUP] = "INSERT OR IGNORE INTO grouped VALUES(?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,?9,?9,?10)",
     [COUNT_GROUP] = "UPDATE grouped SET count = count + 1, total_ms = min(total_ms + ?2, " SUM_MAX
                     "), max_ms = max(max_ms, ?2),"
                     " first_ms = min(first_ms, ?3), last_ms = max(last_ms, ?3) WHERE fingerprint = ?1",
     [ADD_USER] = "INSERT OR IGNORE INTO user VALUES(?1, ?2)",
     [COUNT_USER] = "UPDATE grouped SET users = users + 1 WHERE fingerprint = ?1",
-    [ADD_HOUR] = "INSERT INTO hour VALUES(?1,?2,?3,?4,1,?5) ON CONFLICT DO UPDATE SET count = count + 1,"
-                 " total_ms = min(total_ms + excluded.total_ms, " SUM_MAX ")",
-    [ADD_USAGE] = "INSERT INTO usage VALUES(?1,?2,?3,1,?4) ON CONFLICT DO UPDATE SET runs = runs + 1,"
-                  " used_ms = min(used_ms + excluded.used_ms, " SUM_MAX ")",
+    [ADD_GROUP_DAY] = "INSERT INTO group_day VALUES(?1,?2,1,?3) ON CONFLICT DO UPDATE SET " MORE,
+    [ADD_GROUP_VERSION] =
+        "INSERT INTO group_version VALUES(?1,?2,?3,1,?4,?5,?5) ON CONFLICT DO UPDATE SET " MORE ", " SEEN,
+    [ADD_GROUP_SYSTEM] = "INSERT INTO group_system VALUES(?1,?2,1,?3) ON CONFLICT DO UPDATE SET " MORE,
+    [ADD_GROUP_DURATION] = "INSERT INTO group_duration VALUES(?1,?2,?3,1,?4) ON CONFLICT DO UPDATE SET " MORE,
+    [ADD_APP_DAY] = "INSERT INTO app_day VALUES(?1,?2,?3,?4,1,?5,?6) ON CONFLICT DO UPDATE SET " MORE
+                    ", hang_free = hang_free + excluded.hang_free",
+    [ADD_APP_VERSION] =
+        "INSERT INTO app_version VALUES(?1,?2,?3,?4,?5,?6,?7,?7) ON CONFLICT DO UPDATE SET"
+        " count = count + excluded.count, total_ms = min(total_ms + excluded.total_ms, " SUM_MAX
+        "), runs = runs + excluded.runs, used_ms = min(used_ms + excluded.used_ms, " SUM_MAX "), " SEEN,
 };
 
-static sqlite3_stmt *statement(struct sqlite *s, enum statement which) {
+sqlite3_stmt *sqlite_statement(struct sqlite *s, enum statement which) {
     sqlite3_stmt **q = &s->statement[which];
     if (*q == NULL &&
         sqlite3_prepare_v3(s->writes, sql_of[which], -1, SQLITE_PREPARE_PERSISTENT, q, NULL) != SQLITE_OK) {
@@ -48,7 +56,7 @@ static void bind_text(sqlite3_stmt *q, int at, const char *text) {
     sqlite3_bind_text(q, at, text, -1, SQLITE_STATIC);
 }
 
-static bool done(sqlite3_stmt *q) {
+bool sqlite_done(sqlite3_stmt *q) {
     bool ended = q != NULL && sqlite3_step(q) == SQLITE_DONE;
     if (q != NULL) {
         sqlite3_reset(q);
@@ -70,14 +78,14 @@ static void take_group(sqlite3_stmt *q, struct row *row) {
 static void group_as_repeated(struct sqlite *s, struct row *row) {
     char before[sizeof row->group.fingerprint];
     memcpy(before, row->group.fingerprint, sizeof before);
-    sqlite3_stmt *q = statement(s, FIND_REPEATED);
+    sqlite3_stmt *q = sqlite_statement(s, FIND_REPEATED);
     if (q != NULL) {
         bind_text(q, 1, row->repeat_of);
         bind_text(q, 2, row->session);
         take_group(q, row);
     }
     if (strcmp(before, row->group.fingerprint) == 0 && row->session[0] != '\0' &&
-        row->own_fingerprint[0] != '\0' && (q = statement(s, FIND_ALIKE)) != NULL) {
+        row->own_fingerprint[0] != '\0' && (q = sqlite_statement(s, FIND_ALIKE)) != NULL) {
         bind_text(q, 1, row->session);
         bind_text(q, 2, row->own_fingerprint);
         take_group(q, row);
@@ -85,7 +93,7 @@ static void group_as_repeated(struct sqlite *s, struct row *row) {
 }
 
 static bool add_report(struct sqlite *s, const struct row *row) {
-    sqlite3_stmt *q = statement(s, ADD_REPORT);
+    sqlite3_stmt *q = sqlite_statement(s, ADD_REPORT);
     if (q == NULL) {
         return false;
     }
@@ -106,11 +114,11 @@ static bool add_report(struct sqlite *s, const struct row *row) {
     sqlite3_bind_int64(q, 12, row->duration_ms);
     sqlite3_bind_int64(q, 13, (int64_t)time(NULL) * 1000);
     sqlite3_bind_blob64(q, 14, row->body, row->body_bytes, SQLITE_STATIC);
-    return done(q);
+    return sqlite_done(q);
 }
 
 static void find_version(struct sqlite *s, struct row *row) {
-    sqlite3_stmt *q = statement(s, FIND_VERSION);
+    sqlite3_stmt *q = sqlite_statement(s, FIND_VERSION);
     if (q != NULL) {
         bind_text(q, 1, row->session);
         if (sqlite3_step(q) == SQLITE_ROW) {
@@ -120,24 +128,9 @@ static void find_version(struct sqlite *s, struct row *row) {
     }
 }
 
-static bool add_usage(struct sqlite *s, struct row *row) {
-    if (row->version[0] == '\0') {
-        find_version(s, row);
-    }
-    sqlite3_stmt *q = statement(s, ADD_USAGE);
-    if (q == NULL) {
-        return false;
-    }
-    bind_text(q, 1, row->app);
-    bind_text(q, 2, row->version);
-    sqlite3_bind_int64(q, 3, row->started_ms / HOUR_MS);
-    sqlite3_bind_int64(q, 4, row->used_ms);
-    return done(q);
-}
-
 static bool add_group(struct sqlite *s, const struct row *row) {
     const struct grouping *g = &row->group;
-    sqlite3_stmt *q = statement(s, ADD_GROUP);
+    sqlite3_stmt *q = sqlite_statement(s, ADD_GROUP);
     if (q == NULL) {
         return false;
     }
@@ -151,47 +144,40 @@ static bool add_group(struct sqlite *s, const struct row *row) {
     sqlite3_bind_int(q, 7, g->by_owner);
     bind_text(q, 8, g->path);
     sqlite3_bind_int64(q, 9, row->started_ms);
-    return done(q);
+    bind_text(q, 10, row->is_hang ? "hang" : row->kind);
+    return sqlite_done(q);
 }
 
 static bool count_user(struct sqlite *s, const struct row *row) {
-    sqlite3_stmt *q = statement(s, ADD_USER);
+    sqlite3_stmt *q = sqlite_statement(s, ADD_USER);
     if (q == NULL) {
         return false;
     }
     bind_text(q, 1, row->group.fingerprint);
     bind_text(q, 2, row->who);
-    if (!done(q)) {
+    if (!sqlite_done(q)) {
         return false;
     }
     if (sqlite3_changes(s->writes) == 0) {
         return true;
     }
-    q = statement(s, COUNT_USER);
+    q = sqlite_statement(s, COUNT_USER);
     if (q == NULL) {
         return false;
     }
     bind_text(q, 1, row->group.fingerprint);
-    return done(q);
+    return sqlite_done(q);
 }
 
 static bool count_report(struct sqlite *s, const struct row *row) {
-    sqlite3_stmt *q = statement(s, COUNT_GROUP);
+    sqlite3_stmt *q = sqlite_statement(s, COUNT_GROUP);
     if (q == NULL) {
         return false;
     }
     bind_text(q, 1, row->group.fingerprint);
     sqlite3_bind_int64(q, 2, row->duration_ms);
     sqlite3_bind_int64(q, 3, row->started_ms);
-    if (!done(q) || (q = statement(s, ADD_HOUR)) == NULL) {
-        return false;
-    }
-    bind_text(q, 1, row->group.fingerprint);
-    sqlite3_bind_int64(q, 2, row->started_ms / HOUR_MS);
-    bind_text(q, 3, row->version);
-    bind_text(q, 4, row->system);
-    sqlite3_bind_int64(q, 5, row->duration_ms);
-    return done(q);
+    return sqlite_done(q);
 }
 
 static bool add_row(struct sqlite *s, struct row *row) {
@@ -205,10 +191,11 @@ static bool add_row(struct sqlite *s, struct row *row) {
     if (row->outcome == ROW_REPEATED) {
         return true;
     }
-    if (!row->grouped) {
-        return strcmp(row->kind, "session") != 0 || add_usage(s, row);
+    if (row->is_session && row->version[0] == '\0') {
+        find_version(s, row);
     }
-    return add_group(s, row) && count_user(s, row) && count_report(s, row);
+    return (!row->grouped || (add_group(s, row) && count_user(s, row) && count_report(s, row))) &&
+           sqlite_add_sums(s, row);
 }
 
 static bool add_all(struct sqlite *s, struct row *const *rows, size_t count) {

@@ -11,6 +11,10 @@
 #include "collector/store/sqlite.h"
 #include "collector/store/store_backend.h"
 
+/* Those whose time counts as hung. */
+#define HANG_KINDS "IN ('hang', 'launch', 'background-hang', 'fatal-hang')"
+#define DAY_MS INT64_C(86400000)
+
 enum statement {
     ADD_REPORT,
     FIND_REPEATED,
@@ -20,8 +24,12 @@ enum statement {
     COUNT_GROUP,
     ADD_USER,
     COUNT_USER,
-    ADD_HOUR,
-    ADD_USAGE,
+    ADD_GROUP_DAY,
+    ADD_GROUP_VERSION,
+    ADD_GROUP_SYSTEM,
+    ADD_GROUP_DURATION,
+    ADD_APP_DAY,
+    ADD_APP_VERSION,
     STATEMENTS
 };
 
@@ -43,15 +51,35 @@ enum store_result sqlite_add(void *file, struct row *const *rows, size_t count);
 long sqlite_remove_old(void *file, int64_t before_ms, long max);
 const char *sqlite_error(const void *file);
 
+/* Adds the report to the sums of its group, app and version; `statement` has the prepared ones. */
+sqlite3_stmt *sqlite_statement(struct sqlite *s, enum statement which);
+/* Runs it to its end, and makes it ready for the next time. */
+bool sqlite_done(sqlite3_stmt *q);
+bool sqlite_add_sums(struct sqlite *s, const struct row *row);
+/* One of the prepared statements with its values, as sqlite_bind takes them. */
+bool sqlite_add_sum(struct sqlite *s, enum statement which, const char *types, ...);
+
 /* ---- of the reading connection; the caller has the lock `reading` ---- */
 /* Prepares a query; NULL: it failed. */
 sqlite3_stmt *sqlite_query(struct sqlite *s, const char *sql);
 
+/* A value for each ? of a query, in order: 's' a text (const char *), 'i' a number (int64_t). */
+void sqlite_bind(sqlite3_stmt *q, const char *types, ...);
+/* An array of objects: a member for each column, by its name. Ends the query. */
+json_t *sqlite_rows(sqlite3_stmt *q);
+/* The query with its values, its rows. */
+json_t *sqlite_select(struct sqlite *s, const char *sql, const char *types, ...);
+
 json_t *sqlite_overview(void *file, const char *app, int days);
 json_t *sqlite_group(void *file, const char *fingerprint);
+json_t *sqlite_kinds(void *file, const char *app, int days);
+json_t *sqlite_compare(void *file, const char *app, const char *from, const char *to);
+json_t *sqlite_search(void *file, const char *words, const char *app, long offset);
 json_t *sqlite_counts(void *file);
+json_t *sqlite_reports(void *file, const struct store_filter *filter);
 char *sqlite_report(void *file, const char *id, size_t *bytes);
-void sqlite_each_report(void *file, const char *fingerprint, int max,
+void sqlite_each_report(void *file, const struct store_filter *filter,
                         void (*take)(void *to, const char *text, size_t bytes), void *to);
+bool sqlite_is_in_later(void *file, const char *fingerprint, const struct store_issue *issue);
 
 #endif

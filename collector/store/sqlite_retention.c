@@ -7,7 +7,6 @@
 
 #include "collector/store/sqlite_private.h"
 
-#define HOUR_MS INT64_C(3600000)
 #define FREED_PAGES "2000"
 
 /* One statement with the moment as ?1 and the limit as ?2; the rows that it changed, -1: it failed. */
@@ -27,22 +26,29 @@ static long remove_by(struct sqlite *s, const char *sql, int64_t before, long ma
     return removed;
 }
 
-/* The sums go once none of their reports is left. A report may have come long after it began: so an hour's
- * age is not enough. */
+static bool remove_of_no_group(struct sqlite *s, const char *table) {
+    char sql[160];
+    snprintf(sql, sizeof sql, "DELETE FROM %s WHERE fingerprint NOT IN (SELECT fingerprint FROM grouped)",
+             table);
+    return remove_by(s, sql, 0, 0) >= 0;
+}
+
+/* Sums of days go with their age, those of a group with its last report. */
 static bool remove_sums(struct sqlite *s, int64_t before_ms) {
-    int64_t hour = before_ms / HOUR_MS;
+    int64_t day = before_ms / DAY_MS;
     return remove_by(s,
-                     "DELETE FROM hour WHERE hour < ?1 AND NOT EXISTS (SELECT 1 FROM report r WHERE"
-                     " r.grouped = hour.fingerprint AND r.started_ms >= hour.hour * 3600000"
-                     " AND r.started_ms < (hour.hour + 1) * 3600000)",
-                     hour, 0) >= 0 &&
-           remove_by(s, "DELETE FROM usage WHERE hour < ?1", hour, 0) >= 0 &&
+                     "DELETE FROM group_day WHERE day < ?1 AND NOT EXISTS (SELECT 1 FROM report r WHERE"
+                     " r.grouped = group_day.fingerprint AND r.started_ms >= group_day.day * 86400000"
+                     " AND r.started_ms < (group_day.day + 1) * 86400000)",
+                     day, 0) >= 0 &&
+           remove_by(s, "DELETE FROM app_day WHERE day < ?1", day, 0) >= 0 &&
+           remove_by(s, "DELETE FROM app_version WHERE last_ms < ?1", before_ms, 0) >= 0 &&
            remove_by(s,
                      "DELETE FROM grouped WHERE last_ms < ?1 AND NOT EXISTS"
                      " (SELECT 1 FROM report r WHERE r.grouped = grouped.fingerprint)",
                      before_ms, 0) >= 0 &&
-           remove_by(s, "DELETE FROM user WHERE fingerprint NOT IN (SELECT fingerprint FROM grouped)", 0,
-                     0) >= 0;
+           remove_of_no_group(s, "user") && remove_of_no_group(s, "group_version") &&
+           remove_of_no_group(s, "group_system") && remove_of_no_group(s, "group_duration");
 }
 
 /* Rows have their numbers in the order in which they came. */

@@ -3,8 +3,9 @@
  * The tables, as the steps that made them: PRAGMA user_version says how many of the steps a file has. A
  * change is one more step; an older step is never edited, since files exist that have it.
  *
- * Times are milliseconds: sums of nanoseconds would overflow. `hour` counts hours since 1970. A `grouped` row
- * has its sums, so that a page need not add up reports.
+ * Times are milliseconds: sums of nanoseconds would overflow. `day` counts days since 1970. A page adds up
+ * sums that grow with groups, versions and days, and no reports. In app_day a row of kind `session` has runs
+ * as its count and the time of use as its time.
  */
 #include <stdio.h>
 
@@ -29,7 +30,44 @@ static const char *const steps[] = {
     "CREATE TABLE usage(app TEXT NOT NULL, version TEXT NOT NULL, hour INTEGER NOT NULL, runs INTEGER NOT NULL,"
     " used_ms INTEGER NOT NULL, PRIMARY KEY(app, version, hour)) STRICT, WITHOUT ROWID;",
 
-    "CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"};
+    "CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
+
+    "ALTER TABLE grouped ADD COLUMN kind TEXT NOT NULL DEFAULT 'hang';"
+    "CREATE INDEX grouped_of_app ON grouped(app, fingerprint);"
+    "CREATE TABLE group_day(fingerprint TEXT NOT NULL, day INTEGER NOT NULL, count INTEGER NOT NULL,"
+    " total_ms INTEGER NOT NULL, PRIMARY KEY(fingerprint, day)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE group_version(app TEXT NOT NULL, version TEXT NOT NULL, fingerprint TEXT NOT NULL,"
+    " count INTEGER NOT NULL, total_ms INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,"
+    " PRIMARY KEY(app, version, fingerprint)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX version_of_group ON group_version(fingerprint);"
+    "CREATE TABLE group_system(fingerprint TEXT NOT NULL, system TEXT NOT NULL, count INTEGER NOT NULL,"
+    " total_ms INTEGER NOT NULL, PRIMARY KEY(fingerprint, system)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE group_duration(fingerprint TEXT NOT NULL, kind TEXT NOT NULL, step INTEGER NOT NULL,"
+    " count INTEGER NOT NULL, total_ms INTEGER NOT NULL, PRIMARY KEY(fingerprint, kind, step)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE app_day(app TEXT NOT NULL, day INTEGER NOT NULL, version TEXT NOT NULL, kind TEXT NOT NULL,"
+    " count INTEGER NOT NULL, total_ms INTEGER NOT NULL, hang_free INTEGER NOT NULL,"
+    " PRIMARY KEY(app, day, version, kind)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE app_version(app TEXT NOT NULL, version TEXT NOT NULL, count INTEGER NOT NULL,"
+    " total_ms INTEGER NOT NULL, runs INTEGER NOT NULL, used_ms INTEGER NOT NULL, first_ms INTEGER NOT NULL,"
+    " last_ms INTEGER NOT NULL, PRIMARY KEY(app, version)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE issue(fingerprint TEXT PRIMARY KEY, state TEXT NOT NULL, note TEXT NOT NULL,"
+    " resolved_in TEXT NOT NULL, resolved_ms INTEGER NOT NULL, resolved_count INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX report_of_version ON report(grouped, version, started_ms);"
+    "CREATE INDEX report_of_kind ON report(kind, started_ms) WHERE kind NOT IN ('hang', 'session');"
+    "CREATE INDEX report_of_app_kind ON report(app, kind, started_ms) WHERE kind NOT IN ('hang', 'session');"
+    "INSERT INTO group_day SELECT fingerprint, hour / 24, sum(count), sum(total_ms) FROM hour GROUP BY 1, 2;"
+    "INSERT INTO group_system SELECT fingerprint, system, sum(count), sum(total_ms) FROM hour GROUP BY 1, 2;"
+    "INSERT INTO group_version SELECT g.app, h.version, h.fingerprint, sum(h.count), sum(h.total_ms),"
+    " min(h.hour) * 3600000, max(h.hour) * 3600000 FROM hour h JOIN grouped g USING(fingerprint) GROUP BY 1, 2, 3;"
+    "INSERT INTO group_duration SELECT grouped, kind, CAST(log2(max(duration_ms, 1)) AS INTEGER), count(*),"
+    " sum(duration_ms) FROM report WHERE grouped IS NOT NULL GROUP BY 1, 2, 3;"
+    "INSERT INTO app_day SELECT app, started_ms / 86400000, version, kind, count(*), sum(duration_ms), 0"
+    " FROM report WHERE kind <> 'session' GROUP BY 1, 2, 3, 4;"
+    "INSERT INTO app_day SELECT app, hour / 24, version, 'session', sum(runs), sum(used_ms), 0 FROM usage GROUP BY 1, 2, 3;"
+    "INSERT INTO app_version SELECT app, version, sum(iif(kind IN ('hang', 'launch', 'background-hang', 'fatal-hang'), count, 0)),"
+    " sum(iif(kind IN ('hang', 'launch', 'background-hang', 'fatal-hang'), total_ms, 0)), sum(iif(kind = 'session', count, 0)),"
+    " sum(iif(kind = 'session', total_ms, 0)), min(day) * 86400000, max(day) * 86400000 FROM app_day GROUP BY 1, 2;"
+    "DROP TABLE hour; DROP TABLE usage;"};
 
 #define STEPS ((int)(sizeof steps / sizeof steps[0]))
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/store/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collector/store/sqlite.h"
 #include "collector/store/store_backend.h"
@@ -83,23 +85,94 @@ bool store_setting_set(struct store *s, const char *name, const char *value) {
 
 /* ---- pages ---- */
 
+/* What the state's file knows of a group, in the group's object. */
+static void add_issue(struct store *s, json_t *group, bool whole) {
+    const char *fingerprint = json_string_value(json_object_get(group, "fingerprint"));
+    struct store_issue issue;
+    bool known = fingerprint != NULL && sqlite_issue_get(s->state, fingerprint, &issue);
+    bool resolved = known && strcmp(issue.state, "resolved") == 0;
+    json_object_set_new(group, "state", json_string(known ? issue.state : "open"));
+    json_object_set_new(group, "regressed",
+                        json_boolean(resolved && s->backend->is_in_later(s->reports, fingerprint, &issue)));
+    if (whole) {
+        json_object_set_new(group, "resolved_in", json_string(resolved ? issue.resolved_in : ""));
+        json_object_set_new(group, "note", json_string(known ? issue.note : ""));
+    }
+}
+
+static json_t *with_issues(struct store *s, json_t *page) {
+    json_t *group;
+    size_t i;
+    json_array_foreach(json_object_get(page, "groups"), i, group) {
+        add_issue(s, group, false);
+    }
+    return page;
+}
+
 json_t *store_overview(struct store *s, const char *app, int days) {
-    return s->backend->overview(s->reports, app, days);
+    return with_issues(s, s->backend->overview(s->reports, app, days));
 }
 
 json_t *store_group(struct store *s, const char *fingerprint) {
-    return s->backend->group(s->reports, fingerprint);
+    json_t *group = s->backend->group(s->reports, fingerprint);
+    if (group != NULL) {
+        add_issue(s, group, true);
+    }
+    return group;
+}
+
+json_t *store_kinds(struct store *s, const char *app, int days) {
+    return s->backend->kinds(s->reports, app, days);
+}
+
+json_t *store_compare(struct store *s, const char *app, const char *from, const char *to) {
+    return s->backend->compare(s->reports, app, from, to);
+}
+
+json_t *store_search(struct store *s, const char *words, const char *app, long offset) {
+    return with_issues(s, s->backend->search(s->reports, words, app, offset));
 }
 
 json_t *store_counts(struct store *s) {
     return s->backend->counts(s->reports);
 }
 
+json_t *store_reports(struct store *s, const struct store_filter *filter) {
+    return s->backend->reports(s->reports, filter);
+}
+
 char *store_report(struct store *s, const char *id, size_t *bytes) {
     return s->backend->report(s->reports, id, bytes);
 }
 
-void store_each_report(struct store *s, const char *fingerprint, int max,
+void store_each_report(struct store *s, const struct store_filter *filter,
                        void (*take)(void *to, const char *text, size_t bytes), void *to) {
-    s->backend->each_report(s->reports, fingerprint, max, take, to);
+    s->backend->each_report(s->reports, filter, take, to);
+}
+
+bool store_set_issue(struct store *s, const char *fingerprint, const char *state, const char *note) {
+    struct store_issue issue;
+    struct timespec now;
+    json_t *group = s->backend->group(s->reports, fingerprint);
+    if (group == NULL) {
+        return false;
+    }
+    if (!sqlite_issue_get(s->state, fingerprint, &issue)) {
+        issue = (struct store_issue){.state = "open"};
+    }
+    if (state != NULL) {
+        snprintf(issue.state, sizeof issue.state, "%s", state);
+    }
+    if (note != NULL) {
+        snprintf(issue.note, sizeof issue.note, "%s", note);
+    }
+    if (state != NULL && strcmp(state, "resolved") == 0) {
+        const char *newest = json_string_value(json_object_get(group, "newest_version"));
+        clock_gettime(CLOCK_REALTIME, &now);
+        snprintf(issue.resolved_in, sizeof issue.resolved_in, "%s", newest != NULL ? newest : "");
+        issue.resolved_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+        issue.resolved_count = json_integer_value(json_object_get(group, "count"));
+    }
+    json_decref(group);
+    return sqlite_issue_set(s->state, fingerprint, &issue);
 }

@@ -62,15 +62,38 @@ bool store_add_key(struct store *s, enum key_use use, const uint8_t hash[SHA256_
 bool store_setting_get(struct store *s, const char *name, char value[STORE_SETTING_BYTES]);
 bool store_setting_set(struct store *s, const char *name, const char *value);
 
-/* ---- what pages show; NULL: it is not there, or the store failed. The caller calls json_decref ---- */
-/* Groups, the most time first, with their days; versions; totals. `app`: "" for all. */
+/* ---- what pages show; NULL: it is not there, or the store failed. The caller calls json_decref.
+ * docs/collector-api.md has the members of each. `app`: "" for all. ---- */
+#define STORE_ROWS_MAX 200
+/* Which reports; "" or NULL: any. Newest first. */
+struct store_filter {
+    const char *fingerprint, *version; /* of one group, and of one version in it */
+    const char *kind, *app;            /* else of a kind other than hang and session, and of one app */
+    long offset;
+    int limit;
+};
 json_t *store_overview(struct store *s, const char *app, int days);
 json_t *store_group(struct store *s, const char *fingerprint);
+json_t *store_kinds(struct store *s, const char *app, int days);
+json_t *store_compare(struct store *s, const char *app, const char *from, const char *to);
+json_t *store_search(struct store *s, const char *words, const char *app, long offset);
 json_t *store_counts(struct store *s);
+json_t *store_reports(struct store *s, const struct store_filter *filter);
 /* The JSON text of a report; the caller frees it. */
 char *store_report(struct store *s, const char *id, size_t *bytes);
-/* Calls `take` with the text of each of the newest `max` whole reports of a group. */
-void store_each_report(struct store *s, const char *fingerprint, int max,
+/* Calls `take` with the text of each of the newest whole reports of a group. */
+void store_each_report(struct store *s, const struct store_filter *filter,
                        void (*take)(void *to, const char *text, size_t bytes), void *to);
+
+/* ---- what people say of a group; always in a SQLite file ---- */
+#define STORE_NOTE_MAX 4000
+struct store_issue {
+    char state[16]; /* open, resolved, ignored */
+    char note[STORE_NOTE_MAX + 1];
+    char resolved_in[128]; /* the app's newest version when it was resolved */
+    int64_t resolved_ms, resolved_count;
+};
+/* Changes what is not NULL. False: there is no such group, or the store failed. */
+bool store_set_issue(struct store *s, const char *fingerprint, const char *state, const char *note);
 
 #endif

@@ -17,10 +17,17 @@ struct store_backend {
 
     json_t *(*overview)(void *at, const char *app, int days);
     json_t *(*group)(void *at, const char *fingerprint);
+    json_t *(*kinds)(void *at, const char *app, int days);
+    json_t *(*compare)(void *at, const char *app, const char *from, const char *to);
+    json_t *(*search)(void *at, const char *words, const char *app, long offset);
     json_t *(*counts)(void *at);
+    json_t *(*reports)(void *at, const struct store_filter *filter);
     char *(*report)(void *at, const char *id, size_t *bytes);
-    void (*each_report)(void *at, const char *fingerprint, int max,
+    void (*each_report)(void *at, const struct store_filter *filter,
                         void (*take)(void *to, const char *text, size_t bytes), void *to);
+    /* A version that is `resolved_in` or came later has a report of this group that began after it was
+     * resolved. */
+    bool (*is_in_later)(void *at, const char *fingerprint, const struct store_issue *issue);
 };
 
 extern const struct store_backend sqlite_backend;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parameters of a request's address. They come from anywhere: what is too long, no text or out of its
+ * range is refused, with the reason. One thread.
+ */
+#ifndef COLLECTOR_HTTP_PARAMS_H
+#define COLLECTOR_HTTP_PARAMS_H
+
+#include <microhttpd.h>
+#include <stdbool.h>
+
+#define PARAMS_TEXT_MAX 200
+
+struct http_params {
+    struct MHD_Connection *connection;
+    char why[160]; /* the first fault; empty: none so far */
+};
+
+/* "" where it is missing or wrong. Valid for the request's life. */
+const char *http_param_text(struct http_params *p, const char *name);
+/* `usual` where it is missing or wrong. */
+long http_param_number(struct http_params *p, const char *name, long usual, long min, long max);
+
+#endif

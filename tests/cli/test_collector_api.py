@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""What the pages read from the collector: sums by group, version and day, lists, merged stacks, downloads; and that an address with
+hostile parameters is refused with its reason."""
+
+import gzip
+import json
+import time
+import unittest
+import uuid
+from urllib.parse import quote
+
+from support_fleet import Collector, sample_report, small_report
+from support_run import main
+
+NOW = time.time()
+DAY = 86400
+
+
+def at(days_ago=0.0):
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000000000Z", time.gmtime(NOW - days_ago * DAY))
+
+
+def report(function, version="1.0", days_ago=0.1, ms=1000, app="shop", **more):
+    return small_report(function, started_at=at(days_ago), duration_ns=ms * 1000000,
+                        app={"name": app, "version": version, "pid": 7, "session": str(uuid.uuid4())}, **more)
+
+
+def session(hangs, used_s, version="1.0", app="shop"):
+    return report("none", version, app=app, ms=used_s * 1000, kind="session", session={"used_ns": used_s * 10 ** 9, "hangs": hangs})
+
+
+def tree(*times):
+    """Samples whose tree has main, and below it a function for each of `times` in ms."""
+    frames = [{"pc": "0x1000", "module": 0, "function": "main"}]
+    nodes = [{"parent": -1, "frame": 0, "time_ns": sum(times) * 1000000, "samples": 1}]
+    for i, ms in enumerate(times):
+        frames.append({"pc": hex(0x1100 + i), "module": 0, "function": "work_%d" % i, "file": "/src/w.c", "line": i})
+        nodes.append({"parent": 0, "frame": i + 1, "time_ns": ms * 1000000, "samples": 1})
+    return {"tree": {"frames": frames, "nodes": nodes}}
+
+
+class Api(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.collector = Collector()
+        cls.addClassCleanup(cls.collector.close)
+        cls.reports = [report("old_bug", "1.0", 20), report("old_bug", "1.1", 3, 500), report("young_bug", "1.1", 2, 3000),
+                       report("treed", "1.0", 5, 400, samples=tree(100, 300)), report("treed", "1.1", 4, 800, samples=tree(700, 100)),
+                       report("elsewhere", "9", 1, 250, app="mail"), report("burner", kind="cpu"), report("gone", kind="crash"),
+                       session(0, 3600), session(2, 1800, "1.1"), session(0, 60, "9", "mail")]
+        status, answer = cls.collector.send(cls.reports)
+        assert (status, answer["accepted"]) == (200, len(cls.reports)), answer
+
+    def get(self, path):
+        return self.collector.get(path)
+
+    def refused(self, path):
+        status, _, body = self.collector.request("GET", "/api/v1/" + path, key=self.collector.read_key)
+        self.assertEqual(400, status, (path, body))
+        return json.loads(body)["error"]
+
+    def group(self, function, days=30):
+        (group,) = [group for group in self.get("overview?days=%d" % days)["groups"] if group["function"] == function]
+        return group
+
+    def test_overview(self):
+        page = self.get("overview?app=shop&days=30")
+        self.assertLessEqual({"mail", "shop"}, {app["app"] for app in page["apps"]})
+        self.assertEqual([("young_bug", 3000, 1, 1), ("old_bug", 1500, 2, 2), ("treed", 1200, 2, 2)],
+                         [(g["function"], g["total_ms"], g["count"], g["versions"]) for g in page["groups"]])
+        self.assertEqual({"young_bug": True, "old_bug": False, "treed": True}, {g["function"]: g["is_new"] for g in page["groups"]})
+        self.assertEqual({("open", False)}, {(g["state"], g["regressed"]) for g in page["groups"]})
+        self.assertEqual({"runs": 2, "hang_free": 1}, page["sessions"])
+        self.assertEqual([{"used_ms": 5400000, "runs": 2, "hang_free": 1}], page["used"])
+        versions = {v["version"]: v for v in page["versions"]}
+        self.assertEqual((3, 4300, 1800000), tuple(versions["1.1"][member] for member in ("count", "total_ms", "used_ms")))
+        self.assertEqual(int(NOW - 4 * DAY), versions["1.1"]["first_ms"] // 1000)
+        self.assertEqual((5700, 5400000), (sum(s["total_ms"] for s in page["series"]), sum(s["used_ms"] for s in page["series"])))
+        self.assertEqual(5700, sum(day["total_ms"] for day in page["days"]))
+
+    def test_overview_of_few_days(self):
+        page = self.get("overview?app=shop&days=6")
+        self.assertEqual(500, self.group("old_bug", 6)["total_ms"])
+        self.assertEqual(4700, sum(s["total_ms"] for s in page["series"]))
+        self.assertNotIn("burner", [g["function"] for g in page["groups"]], "time on a CPU is no hang")
+
+    def test_series_of_many_versions(self):
+        self.collector.send([report("many", "v%d" % i, ms=100 + i, app="many") for i in range(20)])
+        series = self.get("overview?app=many")["series"]
+        self.assertEqual(["v%d" % i for i in range(8, 20)], sorted((s["version"] for s in series if s["version"]), key=lambda v: int(v[1:])))
+        self.assertEqual(sum(100 + i for i in range(8)), sum(s["total_ms"] for s in series if not s["version"]))
+
+    def test_group(self):
+        group = self.get("groups/" + self.group("old_bug")["fingerprint"])
+        self.assertEqual(("open", "", "", False), (group["state"], group["note"], group["resolved_in"], group["regressed"]))
+        self.assertIn("own old_bug", group["why"])
+        self.assertEqual([{"kind": "hang", "count": 2, "total_ms": 1500}], group["kinds"])
+        self.assertEqual([("1.0", 1000), ("1.1", 500)], [(v["version"], v["total_ms"]) for v in group["versions"]])
+        self.assertEqual([(8, 1), (9, 1)], [(d["step"], d["count"]) for d in group["durations"]])
+        self.assertEqual([2, 1500], [sum(day[m] for day in group["days"]) for m in ("count", "total_ms")])
+        self.assertEqual([{"system": "linux, x86_64", "count": 2, "total_ms": 1500}], group["systems"])
+
+    def test_reports_of_a_group(self):
+        path = "groups/%s/reports" % self.group("old_bug")["fingerprint"]
+        self.assertEqual(["1.1", "1.0"], [r["version"] for r in self.get(path)["reports"]])
+        self.assertEqual([self.reports[0]["id"]], [r["id"] for r in self.get(path + "?version=1.0")["reports"]])
+        self.assertEqual([self.reports[0]["id"]], [r["id"] for r in self.get(path + "?offset=1")["reports"]])
+        self.assertEqual([], self.get(path + "?version=2")["reports"])
+
+    def test_a_page_has_at_most_200_reports(self):
+        self.collector.send([report("often", app="often") for _ in range(230)])
+        path = "groups/%s/reports" % self.get("overview?app=often")["groups"][0]["fingerprint"]
+        first, rest = self.get(path)["reports"], self.get(path + "?offset=200")["reports"]
+        self.assertEqual((200, 30), (len(first), len(rest)))
+        self.assertEqual(230, len({r["id"] for r in first + rest}))
+
+    def test_stack_of_a_version_and_inverted(self):
+        path = "groups/%s/stack" % self.group("treed")["fingerprint"]
+
+        def times(stack):
+            return {n["name"]: n["ms"] for n in stack["nodes"]}
+        both = self.get(path)
+        self.assertEqual({"main": 1200, "work_0": 800, "work_1": 400}, times(both))
+        self.assertEqual((2, 1200), (both["reports"], both["total_ms"]))
+        self.assertEqual({"main": 400, "work_0": 100, "work_1": 300}, times(self.get(path + "?version=1.0")))
+        inverted = self.get(path + "?inverted=1")["nodes"]
+        self.assertEqual({"work_0": 800, "work_1": 400}, {n["name"]: n["ms"] for n in inverted if n["parent"] == -1})
+        self.assertEqual({("main", "work_0", 800), ("main", "work_1", 400)},
+                         {(n["name"], inverted[n["parent"]]["name"], n["ms"]) for n in inverted if n["parent"] >= 0})
+
+    def test_compare(self):
+        page = self.get("compare?app=shop&from=1.0&to=1.1")
+        self.assertEqual(("1.0", 1400, 3600000, 1), tuple(page["from"][m] for m in ("version", "total_ms", "used_ms", "runs")))
+        self.assertEqual(4300, page["to"]["total_ms"])
+        self.assertEqual({"young_bug": (0, 3000, 0, 1), "old_bug": (1000, 500, 1, 1), "treed": (400, 800, 1, 1)},
+                         {g["function"]: (g["from_ms"], g["to_ms"], g["from_count"], g["to_count"]) for g in page["groups"]})
+        self.assertEqual((2, 1400), (page["from_stack"]["reports"], page["from_stack"]["total_ms"]))
+        self.assertEqual(700, {n["name"]: n["ms"] for n in page["to_stack"]["nodes"]}["work_0"])
+        self.assertIsNone(self.get("compare?app=shop&from=1.0&to=7"))
+        self.assertIn("app:", self.refused("compare?from=1.0&to=1.1"))
+
+    def test_stacks_of_a_version_weigh_as_their_groups(self):
+        self.collector.send([report("weighed", "w", ms=200, app="weighed") for _ in range(9)])
+        self.collector.send([report("weighed", "v", ms=200, app="weighed")])
+        stack = self.get("compare?app=weighed&from=w&to=v")["from_stack"]
+        self.assertEqual((2, 1800, 1800), (stack["reports"], stack["total_ms"], stack["nodes"][0]["ms"]))
+
+    def test_search(self):
+        def functions(words):
+            return sorted(g["function"] for g in self.get("search?q=" + quote(words))["groups"] if g["app"] in ("shop", "mail"))
+        self.assertEqual(["old_bug", "young_bug"], functions("BUG"))
+        self.assertEqual(["elsewhere"], functions("elsewhere"))
+        self.assertEqual(["old_bug", "treed", "young_bug"], functions("1.1"))
+        for words in ("%", "_", "' OR 1=1 --"):
+            self.assertEqual([], functions(words + "zz"), words)
+        wanted = self.reports[0]["id"]
+        self.assertEqual([wanted], [r["id"] for r in self.get("search?q=" + wanted[:13])["reports"]])
+        self.assertEqual([], self.get("search?q=%s&app=mail" % wanted)["reports"])
+
+    def test_kinds(self):
+        self.assertEqual({"hang": 5, "cpu": 1, "crash": 1, "session": 2},
+                         {k["kind"]: k["count"] for k in self.get("kinds?app=shop")})
+        (cpu,) = self.get("reports?kind=cpu&app=shop")["reports"]
+        self.assertEqual((self.reports[6]["id"], "cpu", "1.0"), (cpu["id"], cpu["kind"], cpu["version"]))
+        self.assertEqual("burner", self.get("groups/" + cpu["fingerprint"])["function"])
+        self.assertEqual([], self.get("reports?kind=cpu&app=mail")["reports"])
+        self.assertEqual(1, len(self.get("reports?kind=crash")["reports"]))
+        self.assertIn("listed by group", self.refused("reports?kind=hang"))
+
+    def test_a_report_as_a_download(self):
+        whole = sample_report()
+        self.collector.send(whole)
+        for name, suffix in (("text", ".txt"), ("collapsed", ".collapsed.txt"), ("speedscope", ".speedscope.json"),
+                             ("firefox", ".firefox.json"), ("pprof", ".pb.gz"), ("sentry", ".envelope"), ("otlp", ".otlp.json")):
+            status, headers, body = self.collector.request("GET", "/api/v1/reports/%s/export/%s" % (whole["id"], name),
+                                                           key=self.collector.read_key)
+            self.assertEqual(200, status, name)
+            self.assertEqual('attachment; filename="hangdog-%s%s"' % (whole["id"][:8], suffix), headers["Content-Disposition"])
+            if suffix.endswith(".json"):
+                json.loads(body)
+            if name == "pprof":
+                self.assertGreater(len(gzip.decompress(body)), 100)
+        for name in ("prometheus", "exe", "text/more"):
+            self.assertIsNone(self.get("reports/%s/export/%s" % (whole["id"], name)), name)
+
+    def test_hostile_parameters(self):
+        self.assertEqual("app: is longer than 200 bytes", self.refused("overview?app=" + "x" * 201))
+        self.assertEqual("days: want a number from 1 to 400", self.refused("overview?days=0"))
+        for days in ("401", "-1", "7x", "0x7", "1e2", "99999999999999999999999", "%2030", "1;DROP TABLE report"):
+            self.assertIn("days: want a number", self.refused("overview?days=" + quote(days, safe="%")), days)
+        for name, path in (("app", "overview?app="), ("app", "kinds?app="), ("q", "search?q="), ("version", "groups/%s/stack?version=" % ("0" * 16)),
+                           ("version", "groups/%s/reports?version=" % ("0" * 16)), ("from", "compare?app=shop&from=")):
+            for value in ("%00", "a%00b", "%ff%fe", "%c3%28", "a%0ab", "%7f", "%ed%a0%80"):
+                self.assertEqual(name + ": is no text in UTF-8, or has control characters", self.refused(path + value), (path, value))
+        self.assertIn("offset", self.refused("groups/%s/reports?offset=100001" % ("0" * 16)))
+        self.assertIn("inverted", self.refused("groups/%s/stack?inverted=yes" % ("0" * 16)))
+        self.assertIn("q: want two", self.refused("search?q=a"))
+        self.assertIn("kind: want", self.refused("reports?kind=" + quote("cpu' OR '1'='1")))
+        self.assertEqual([], self.get("overview?app=" + quote("shop' OR '1'='1"))["groups"])
+        for path in ("groups/" + "0" * 15, "groups/" + "g" * 16, "groups//", "groups", "reports/1/2/3/4/5", "x" * 5000, "reports/" + "%2e%2e%2f" * 9):
+            self.assertIsNone(self.get(path), path[:40])
+        self.assertGreater(len(self.get("overview")["groups"]), 0)
+
+
+if __name__ == "__main__":
+    main()
