@@ -4,7 +4,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: build demo test test-all bench lint api format install clean
+.PHONY: build demo dashboard test test-all bench lint api format install clean
 
 build:
 	scripts/install-dependencies build
@@ -14,6 +14,12 @@ demo:
 	scripts/install-dependencies demo
 	scripts/build --only hangdog --only hangdog-preload --only hangdog-serve --only hangdog-upload release
 	scripts/demo
+
+# The pages of hangdog serve: needs npm and its registry. Nothing else does.
+dashboard:
+	scripts/install-dependencies dashboard
+	scripts/build-dashboard
+	scripts/build --only hangdog --only hangdog-serve release
 
 # All but the slow ones: six minutes on two CPUs.
 test:
@@ -44,4 +50,4 @@ install: build
 	cmake --install build --prefix "$(patsubst ~/%,$(HOME)/%,$(PREFIX))"
 
 clean:
-	rm -rf build
+	rm -rf build web/node_modules

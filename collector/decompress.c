@@ -35,9 +35,10 @@ static enum decompressed grow(struct output *o) {
     return DECOMPRESSED;
 }
 
-static enum decompressed from_gzip(const void *in, size_t bytes, struct output *o) {
+/* gzip, or deflate's zlib format: its head says which. */
+static enum decompressed from_zlib(const void *in, size_t bytes, struct output *o) {
     z_stream z = {.next_in = (void *)(uintptr_t)in, .avail_in = (uInt)bytes};
-    if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK) {
+    if (inflateInit2(&z, 32 + MAX_WBITS) != Z_OK) {
         return DECOMPRESS_NO_MEMORY;
     }
     enum decompressed result;
@@ -104,8 +105,8 @@ enum decompressed decompress(const char *encoding, const void *in, size_t bytes,
     enum decompressed result = DECOMPRESS_UNKNOWN;
     if (encoding == NULL || strcasecmp(encoding, "identity") == 0) {
         result = copy(in, bytes, &o);
-    } else if (strcasecmp(encoding, "gzip") == 0) {
-        result = from_gzip(in, bytes, &o);
+    } else if (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "deflate") == 0) {
+        result = from_zlib(in, bytes, &o);
     } else if (strcasecmp(encoding, "zstd") == 0) {
         result = from_zstd(in, bytes, &o);
     }

@@ -16,8 +16,8 @@ enum decompressed {
     DECOMPRESS_NO_MEMORY
 };
 
-/* `encoding`: of the header Content-Encoding, NULL: none; gzip and zstd are known. At most `max` bytes come
- * out. The caller frees *out where it is DECOMPRESSED. */
+/* `encoding`: of the header Content-Encoding, NULL: none; gzip, deflate and zstd are known. At most `max`
+ * bytes come out. The caller frees *out where it is DECOMPRESSED. */
 enum decompressed decompress(const char *encoding, const void *in, size_t bytes, size_t max, char **out,
                              size_t *out_bytes);
 

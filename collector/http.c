@@ -12,6 +12,7 @@
 
 #include "collector/built_in.h"
 #include "collector/http_private.h"
+#include "collector/sentry/sentry_report.h"
 
 #define THREADS 4
 #define CONNECTIONS 2000
@@ -32,7 +33,7 @@ static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, 
                                              {"Referrer-Policy", "no-referrer"},
                                              {"Cross-Origin-Resource-Policy", "same-origin"},
                                              {"Cache-Control", "no-store"}};
-    char seconds[24];
+    char seconds[32];
     if (response == NULL) {
         return MHD_NO;
     }
@@ -43,6 +44,10 @@ static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, 
     if (retry > 0) {
         snprintf(seconds, sizeof seconds, "%ld", retry);
         MHD_add_response_header(response, "Retry-After", seconds);
+        if (status == MHD_HTTP_TOO_MANY_REQUESTS) {
+            snprintf(seconds, sizeof seconds, "%ld::key", retry); /* for Sentry's clients: of all kinds */
+            MHD_add_response_header(response, "X-Sentry-Rate-Limits", seconds);
+        }
     }
     if (status == MHD_HTTP_UNAUTHORIZED) {
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
@@ -101,7 +106,8 @@ static enum MHD_Result start_request(struct http *h, struct MHD_Connection *c, c
     *state = r;
     r->http = h;
     r->connection = c;
-    r->is_ingest = strcmp(method, "POST") == 0 && strcmp(url, "/api/v1/reports") == 0;
+    r->is_ingest =
+        strcmp(method, "POST") == 0 && (strcmp(url, "/api/v1/reports") == 0 || http_sentry_takes(r, url));
     atomic_fetch_add(&h->requests, 1);
     if (r->is_ingest) {
         return http_receive_start(r);
@@ -184,7 +190,8 @@ static uint16_t port_of(int fd) {
 struct http *http_start(const char *listen_to, struct store *store, struct writer *writer, struct keys *keys,
                         uint16_t *port, struct problem *why) {
     struct http *h = calloc(1, sizeof *h);
-    if (h == NULL || (h->schema = built_in_schema()) == NULL) {
+    if (h == NULL || (h->schema = built_in_schema()) == NULL ||
+        (h->sentry_schema = sentry_report_schema(h->schema)) == NULL) {
         error_set(why, "cannot start: out of memory");
         free(h);
         return NULL;
@@ -195,6 +202,7 @@ struct http *http_start(const char *listen_to, struct store *store, struct write
     h->listener = listen_at(listen_to, why);
     if (h->listener < 0) {
         json_decref(h->schema);
+        json_decref(h->sentry_schema);
         free(h);
         return NULL;
     }
@@ -210,6 +218,7 @@ struct http *http_start(const char *listen_to, struct store *store, struct write
         error_set(why, "cannot start the server: %s", strerror(errno));
         close(h->listener);
         json_decref(h->schema);
+        json_decref(h->sentry_schema);
         free(h);
         return NULL;
     }
@@ -224,5 +233,6 @@ void http_stop(struct http *h) {
     MHD_stop_daemon(h->daemon);
     close(h->listener);
     json_decref(h->schema);
+    json_decref(h->sentry_schema);
     free(h);
 }

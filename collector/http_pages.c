@@ -98,7 +98,7 @@ static enum MHD_Result answer_kind(struct page *p) {
     }
     if (!is_kind(filter.kind)) {
         return refuse(p, MHD_HTTP_BAD_REQUEST,
-                      "kind: want cpu, frame-drop, crash, fatal-hang, launch, background-hang, "
+                      "kind: want cpu, frame-drop, crash, error, fatal-hang, launch, background-hang, "
                       "too-many-threads or live; hangs are listed by group");
     }
     return answer(p, store_reports(p->http->store, &filter));

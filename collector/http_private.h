@@ -9,6 +9,7 @@
 #include <microhttpd.h>
 #include <stdatomic.h>
 
+#include "collector/envelope.h"
 #include "collector/http.h"
 #include "collector/ingest.h"
 
@@ -17,10 +18,10 @@ struct http {
     struct store *store;
     struct writer *writer;
     struct keys *keys;
-    json_t *schema;
+    json_t *schema, *sentry_schema;
     int listener;
     atomic_size_t body_bytes; /* of all requests that are being received */
-    atomic_ullong requests, stored, repeated, refused, denied, limited, full;
+    atomic_ullong requests, stored, repeated, refused, denied, limited, full, ignored;
 };
 
 /* One request; libmicrohttpd keeps it until the request has ended. */
@@ -31,9 +32,14 @@ struct request {
     size_t bytes, size;
     int64_t deadline_ns;
     int key;
-    bool is_ingest, parsed;
+    bool is_ingest, is_sentry, parsed;
     struct ingest ingest;
     struct writer_job job;
+    struct {
+        char project[11], id[ENVELOPE_ID_BYTES];
+        bool is_event; /* without an envelope */
+        size_t ignored;
+    } sentry;
 };
 
 enum MHD_Result http_answer(struct MHD_Connection *c, unsigned status, const char *type, const void *data,
@@ -52,6 +58,14 @@ enum MHD_Result http_receive_start(struct request *r);
 enum MHD_Result http_receive(struct request *r, const char *piece, size_t *bytes);
 /* Frees what the request has. */
 void http_receive_end(struct request *r);
+
+/* The same of Sentry's addresses: whether this is one, its key as keys_check wants it (NULL: it has none),
+ * the body as reports (0, or an HTTP status and why), the answer once they are stored. */
+#define HTTP_SENTRY_KEY_BYTES 80
+bool http_sentry_takes(struct request *r, const char *url);
+const char *http_sentry_authorization(const struct request *r, char text[HTTP_SENTRY_KEY_BYTES]);
+unsigned http_sentry_read(struct request *r, const char *encoding, const char **why);
+enum MHD_Result http_sentry_answer(struct request *r);
 
 /* GET. */
 enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *url);

@@ -31,6 +31,7 @@ static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *c) 
         {"reports_stored_total", "Reports that were stored.", atomic_load(&h->stored)},
         {"reports_repeated_total", "Reports that the store had already.", atomic_load(&h->repeated)},
         {"reports_refused_total", "Reports that are none.", atomic_load(&h->refused)},
+        {"items_ignored_total", "Items of Sentry's clients that are no report.", atomic_load(&h->ignored)},
         {"requests_denied_total", "Requests without a valid key.", atomic_load(&h->denied)},
         {"requests_limited_total", "Requests over the rate of their key.", atomic_load(&h->limited)},
         {"requests_full_total", "Requests for which the store had no space.", atomic_load(&h->full)},

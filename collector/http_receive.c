@@ -26,8 +26,10 @@ static const char *header(const struct request *r, const char *name) {
 
 enum MHD_Result http_receive_start(struct request *r) {
     struct http *h = r->http;
+    char key[HTTP_SENTRY_KEY_BYTES];
     const char *length = header(r, "Content-Length");
-    r->key = keys_check(h->keys, KEY_SEND, header(r, "Authorization"));
+    r->key = keys_check(h->keys, KEY_SEND,
+                        r->is_sentry ? http_sentry_authorization(r, key) : header(r, "Authorization"));
     if (r->key < 0) {
         atomic_fetch_add(&h->denied, 1);
         return http_refuse(r->connection, MHD_HTTP_UNAUTHORIZED, 0, "a key for sending is needed");
@@ -98,6 +100,10 @@ static enum MHD_Result answer(struct request *r) {
     atomic_fetch_add(&h->stored, accepted);
     atomic_fetch_add(&h->repeated, r->ingest.count - accepted);
     atomic_fetch_add(&h->refused, refused);
+    if (r->is_sentry) {
+        json_decref(json);
+        return http_sentry_answer(r);
+    }
     return http_answer_json(r->connection, r->ingest.count == 0 ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_OK, json);
 }
 
@@ -105,8 +111,10 @@ static enum MHD_Result parse(struct request *r) {
     struct http *h = r->http;
     const char *type = header(r, "Content-Type"), *why = "";
     bool lines = type != NULL && strstr(type, "ndjson") != NULL;
-    unsigned status = ingest_read(header(r, "Content-Encoding"), r->body != NULL ? r->body : "", r->bytes,
-                                  lines, h->schema, &r->ingest, &why);
+    const char *encoding = header(r, "Content-Encoding"), *body = r->body != NULL ? r->body : "";
+    unsigned status = r->is_sentry
+                          ? http_sentry_read(r, encoding, &why)
+                          : ingest_read(encoding, body, r->bytes, lines, h->schema, &r->ingest, &why);
     r->parsed = true;
     drop_body(r);
     if (status != 0) {

@@ -13,8 +13,20 @@ static bool is_blank(const char *text, size_t bytes) {
     return bytes == 0;
 }
 
-static bool add_report(struct ingest *in, const char *text, size_t bytes, size_t index,
-                       const json_t *schema) {
+static void refuse(struct ingest *in, size_t index, const char *id, const char *at, const char *reason) {
+    json_t *refused = json_object();
+    json_object_set_new(refused, "index", json_integer((json_int_t)index));
+    json_object_set_new(refused, "id", json_string(id));
+    json_object_set_new(refused, "at", json_string(at));
+    json_object_set_new(refused, "reason", json_string(reason));
+    json_array_append_new(in->refused, refused);
+}
+
+void ingest_refuse(struct ingest *in, size_t index, const char *id, const char *reason) {
+    refuse(in, index, id, "", reason);
+}
+
+bool ingest_add(struct ingest *in, const char *text, size_t bytes, size_t index, const json_t *schema) {
     struct schema_fault fault = {.at = ""};
     struct row *rows = realloc(in->rows, (in->count + 1) * sizeof *rows);
     if (rows == NULL) {
@@ -33,12 +45,7 @@ static bool add_report(struct ingest *in, const char *text, size_t bytes, size_t
         id = rows[in->count].id;
         row_free(&rows[in->count]);
     }
-    json_t *refused = json_object();
-    json_object_set_new(refused, "index", json_integer((json_int_t)index));
-    json_object_set_new(refused, "id", json_string(id));
-    json_object_set_new(refused, "at", json_string(fault.at));
-    json_object_set_new(refused, "reason", json_string(fault.reason));
-    json_array_append_new(in->refused, refused);
+    refuse(in, index, id, fault.at, fault.reason);
     return true;
 }
 
@@ -53,7 +60,7 @@ static unsigned read_lines(struct ingest *in, const char *text, size_t bytes, co
                 *why = "a batch has at most 1000 reports";
                 return 413;
             }
-            if (!add_report(in, text, length, index++, schema)) {
+            if (!ingest_add(in, text, length, index++, schema)) {
                 *why = "out of memory";
                 return 503;
             }
@@ -66,28 +73,36 @@ static unsigned read_lines(struct ingest *in, const char *text, size_t bytes, co
     return index == 0 ? 400 : 0;
 }
 
-unsigned ingest_read(const char *encoding, const void *body, size_t bytes, bool lines, const json_t *schema,
-                     struct ingest *out, const char **why) {
+unsigned ingest_open(struct ingest *in, const char *encoding, const void *body, size_t bytes, char **text,
+                     size_t *text_bytes, const char **why) {
     static const struct {
         unsigned status;
         const char *why;
-    } faults[] = {[DECOMPRESS_UNKNOWN] = {415, "the encoding is none of gzip, zstd, identity"},
+    } faults[] = {[DECOMPRESS_UNKNOWN] = {415, "the encoding is none of gzip, deflate, zstd, identity"},
                   [DECOMPRESS_DAMAGED] = {400, "the compressed body is damaged"},
                   [DECOMPRESS_TOO_LARGE] = {413, "the body has more than 64 MiB after decompression"},
                   [DECOMPRESS_NO_MEMORY] = {503, "out of memory"}};
+    memset(in, 0, sizeof *in);
+    in->refused = json_array();
+    enum decompressed result = decompress(encoding, body, bytes, INGEST_PLAIN_MAX, text, text_bytes);
+    if (result == DECOMPRESSED) {
+        return 0;
+    }
+    *why = faults[result].why;
+    return faults[result].status;
+}
+
+unsigned ingest_read(const char *encoding, const void *body, size_t bytes, bool lines, const json_t *schema,
+                     struct ingest *out, const char **why) {
     char *text = NULL;
     size_t text_bytes = 0;
-    memset(out, 0, sizeof *out);
-    out->refused = json_array();
-    enum decompressed result = decompress(encoding, body, bytes, INGEST_PLAIN_MAX, &text, &text_bytes);
-    if (result != DECOMPRESSED) {
-        *why = faults[result].why;
-        return faults[result].status;
+    unsigned status = ingest_open(out, encoding, body, bytes, &text, &text_bytes, why);
+    if (status != 0) {
+        return status;
     }
-    unsigned status = 0;
     if (lines) {
         status = read_lines(out, text, text_bytes, schema, why);
-    } else if (!add_report(out, text, text_bytes, 0, schema)) {
+    } else if (!ingest_add(out, text, text_bytes, 0, schema)) {
         *why = "out of memory";
         status = 503;
     }

@@ -29,6 +29,13 @@ unsigned ingest_read(const char *encoding, const void *body, size_t bytes, bool 
                      struct ingest *out, const char **why);
 void ingest_free(struct ingest *in);
 
+/* The steps of it, for bodies of another form: empties *in and decompresses the body, adds a report (false:
+ * no memory), refuses what is none. */
+unsigned ingest_open(struct ingest *in, const char *encoding, const void *body, size_t bytes, char **text,
+                     size_t *text_bytes, const char **why);
+bool ingest_add(struct ingest *in, const char *text, size_t bytes, size_t index, const json_t *schema);
+void ingest_refuse(struct ingest *in, size_t index, const char *id, const char *reason);
+
 /* {"accepted":2,"repeated":0,"refused":[...]} after the rows have their outcomes. */
 json_t *ingest_answer(const struct ingest *in, size_t *stored);
 

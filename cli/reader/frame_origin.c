@@ -80,8 +80,11 @@ bool report_frame_is_of_header(const json_t *frame) {
 
 enum frame_origin report_frame_origin(const json_t *report, const json_t *frame) {
     const json_t *module = report_frame_module(report, frame);
+    const json_t *in_app = json_object_get(frame, "in_app");
     if (script_frame_language(frame) != NULL) /* the interpreter's frames say less */
-        return script_frame_is_system(frame) ? OF_SYSTEM_SCRIPT : OF_SCRIPT;
+        return (json_is_boolean(in_app) ? json_is_false(in_app) : script_frame_is_system(frame))
+                   ? OF_SYSTEM_SCRIPT
+                   : OF_SCRIPT;
     if (module == NULL &&
         json_object_get(frame, "function") != NULL) /* a map's, which has pieces of V8, too */
         return OF_SYSTEM_SCRIPT;

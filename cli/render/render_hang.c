@@ -70,6 +70,8 @@ static void put_headline(const struct page *p) {
             fprintf(out, "crash (%s)", crash);
         else if (render_is_kind(p->report, "live"))
             fputs("live report", out);
+        else if (render_is_kind(p->report, "error"))
+            fputs("error", out);
         else if (render_is_cpu(p->report))
             fprintf(out, "high CPU use for %s",
                     render_duration(duration, value_int(p->report, "duration_ns")));

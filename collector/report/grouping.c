@@ -191,8 +191,11 @@ void grouping_of(const json_t *report, struct grouping *out) {
     add_line(out, "rule %d", GROUPING_VERSION);
     add_line(out, "app %.200s", text_of(json_object_get(report, "app"), "name"));
     if (strcmp(kind, "crash") == 0 || strcmp(kind, "too-many-threads") == 0 || strcmp(kind, "cpu") == 0 ||
-        strcmp(kind, "frame-drop") == 0) {
+        strcmp(kind, "frame-drop") == 0 || strcmp(kind, "error") == 0) {
         add_line(out, "kind %s", kind); /* no hang: its function is no bug of a hang */
+    }
+    if (strcmp(kind, "error") == 0) {
+        add_line(out, "error %.100s", text_of(json_object_get(report, "error"), "type"));
     }
     add_line(out, "cause %s", cause[0] != '\0' ? cause : "unknown");
     struct own_path path = own_path_of(report, frames);

@@ -45,7 +45,7 @@ const char *hd_cause_lock_word(uint8_t kind) {
 
 /* A local service answers over a socket as a remote one does, and has a name; a child's end has none. */
 static enum hd_cause_kind of_local_socket(const struct hd_probe *e) {
-    return e->child_alive && e->peer[0] == 0 ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
+    return e->display ? HD_CAUSE_UI : e->child_alive && e->peer[0] == 0 ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
 }
 
 /* The other end of a socket or pipe is waited for in a way that a signal ends. What is not waited for so is
@@ -138,7 +138,9 @@ bool hd_cause_waits_for_reply(const struct hd_probe *e) {
 }
 
 enum hd_cause_kind hd_cause_of_block(const struct hd_probe *e) {
-    return hd_cause_waits_for_reply(e) ? HD_CAUSE_NETWORK : of_call(e);
+    if (hd_cause_waits_for_reply(e))
+        return e->display ? HD_CAUSE_UI : HD_CAUSE_NETWORK;
+    return of_call(e);
 }
 
 static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
@@ -236,6 +238,7 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     add_time(s, HD_CAUSE_STARVED, delay_ns, e);
     add_time(s, HD_CAUSE_CPU, cpu_ns, e);
     s->gc_ns += e->collects != HD_COLLECTOR_NONE ? cpu_ns : 0;
+    s->drawn_ns += e->draws ? cpu_ns : 0;
     s->collector = e->collects != HD_COLLECTOR_NONE ? e->collects : s->collector;
 
     /* The kernel adds to its figures when it switches, not while a thread runs or waits to run: what exceeds
@@ -254,6 +257,7 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     case HD_RUN_RUNNABLE:
         add_time(s, HD_CAUSE_CPU, rest_ns, e);
         s->gc_ns += e->collects != HD_COLLECTOR_NONE ? rest_ns : 0;
+        s->drawn_ns += e->draws ? rest_ns : 0;
         s->assumed_ns += rest_ns;
         break;
     case HD_RUN_BLOCKED:
@@ -300,6 +304,12 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     }
     if (s->ns[kind] == 0) {
         hd_cause_say(&t, s, HD_CAUSE_KINDS);
+        return;
+    }
+    if (kind == HD_CAUSE_CPU && s->drawn_ns > s->ns[kind] / 2) {
+        out->kind = HD_CAUSE_UI;
+        out->share = (double)hd_cause_drawn_ns(s) / (double)s->total_ns;
+        hd_cause_say_drawing(&t, s);
         return;
     }
     const struct hd_probe *e = &s->best[kind].evidence;

@@ -16,7 +16,7 @@ enum hd_cause_kind {
     HD_CAUSE_CHILD,
     HD_CAUSE_PAGE_FAULT,
     HD_CAUSE_STARVED,
-    HD_CAUSE_UI,
+    HD_CAUSE_UI,  /* a part of HD_CAUSE_CPU, and waits for the display's server */
     HD_CAUSE_GIL, /* Python's global lock */
     HD_CAUSE_GC,  /* a part of HD_CAUSE_CPU, and waits for the collector's other threads */
     HD_CAUSE_UNKNOWN,
@@ -49,6 +49,7 @@ struct hd_cause_sums {
     struct hd_probe call;  /* the last one of a blocked thread; its for_ns 0: none yet */
     uint64_t throttled_ns; /* in which the group's quota was used up; written before a cause is decided */
     uint64_t gc_ns;        /* of ns[HD_CAUSE_CPU], as sampled */
+    uint64_t drawn_ns;     /* the same, in a toolkit's code */
     uint8_t collector;     /* enum hd_collector, the last one */
     uint64_t assumed_ns;   /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
@@ -77,6 +78,11 @@ const char *hd_cause_lock_word(uint8_t kind); /* the same; NULL: the kind is not
 static inline uint64_t hd_cause_collected_ns(const struct hd_cause_sums *s) {
     uint64_t ran_ns = s->gc_ns < s->ns[HD_CAUSE_CPU] ? s->gc_ns : s->ns[HD_CAUSE_CPU];
     return ran_ns + s->ns[HD_CAUSE_GC];
+}
+
+/* The time that it ran in a toolkit's code. */
+static inline uint64_t hd_cause_drawn_ns(const struct hd_cause_sums *s) {
+    return s->drawn_ns < s->ns[HD_CAUSE_CPU] ? s->drawn_ns : s->ns[HD_CAUSE_CPU];
 }
 
 /* What the time of a thread that does not run goes to. */

@@ -65,6 +65,8 @@ struct hd_probe {
     uint8_t collects;       /* enum hd_collector: the garbage collector that the thread runs */
     uint8_t lock_kind;      /* enum hd_lock_kind */
     uint32_t lock_readers;  /* that a writer waits for; 0: none are known */
+    bool display;           /* the peer is the display's server */
+    bool draws;             /* it runs in a toolkit's code; `path` is the library */
     bool ownable;           /* it waits for a lock that stores its owner */
     bool owned;             /* and that has stored a living one */
     bool several;           /* of summed ones: others owned it, or were the child, too */

@@ -142,7 +142,7 @@ static void say_reply(struct hd_text *t, const struct hd_probe *e) {
 /* "waited for the network: 10.0.0.5:5432 in poll"; a local service has a name and is in no network. */
 static void say_network(struct hd_text *t, const struct hd_probe *e) {
     if (e->fd_kind == HD_FD_UNIX && e->peer[0] != 0) {
-        hd_text_str(t, "waited for the service ");
+        hd_text_str(t, e->display ? "waited for the display server " : "waited for the service ");
         add_field(t, e->peer, sizeof e->peer);
         say_call(t, " in ", e);
         return;
@@ -197,11 +197,11 @@ static void say_several(struct hd_text *t, const struct hd_cause_sums *s, enum h
 static void say_wait(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind,
                      bool several) {
     const struct hd_probe *e = &s->best[kind].evidence;
-    if (kind == HD_CAUSE_NETWORK && hd_cause_waits_for_reply(e))
+    if ((kind == HD_CAUSE_NETWORK || kind == HD_CAUSE_UI) && hd_cause_waits_for_reply(e))
         say_reply(t, e);
     else if (several && e->syscall_nr != HD_SYSCALL_NONE)
         say_several(t, s, kind);
-    else if (kind == HD_CAUSE_NETWORK)
+    else if (kind == HD_CAUSE_NETWORK || kind == HD_CAUSE_UI)
         say_network(t, e);
     else if (kind == HD_CAUSE_DISK)
         say_disk(t, e);
@@ -210,8 +210,8 @@ static void say_wait(struct hd_text *t, const struct hd_cause_sums *s, enum hd_c
 }
 
 /* " (75% of the time)" */
-static void say_share(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
-    uint64_t ns = kind == HD_CAUSE_GC ? hd_cause_collected_ns(s) : s->ns[kind];
+static void say_share(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind,
+                      uint64_t ns) {
     ns = ns < s->total_ns ? ns : s->total_ns;
     uint64_t percent = s->total_ns != 0 ? (ns * 100 + s->total_ns / 2) / s->total_ns : 100;
     if (kind == HD_CAUSE_CPU || kind == HD_CAUSE_STARVED) {
@@ -264,5 +264,15 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
         say_wait(t, s, kind, several);
         break;
     }
-    say_share(t, s, kind);
+    say_share(t, s, kind, kind == HD_CAUSE_GC ? hd_cause_collected_ns(s) : s->ns[kind]);
+}
+
+void hd_cause_say_drawing(struct hd_text *t, const struct hd_cause_sums *s) {
+    const struct hd_probe *e = &s->best[HD_CAUSE_CPU].evidence;
+    hd_text_str(t, "ran a toolkit's code");
+    if (e->draws && e->path[0] != 0) {
+        hd_text_str(t, " in ");
+        add_field(t, e->path, sizeof e->path);
+    }
+    say_share(t, s, HD_CAUSE_UI, hd_cause_drawn_ns(s));
 }

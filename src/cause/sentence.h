@@ -12,6 +12,9 @@
  * sentence has no duration: the hang has one, and no part exceeds it. HD_CAUSE_KINDS: no sample knows. */
 void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind);
 
+/* "ran the toolkit's code in libpango-1.0 (90% of the time)" */
+void hd_cause_say_drawing(struct hd_text *t, const struct hd_cause_sums *s);
+
 /* "a semaphore", for enum hd_lock_kind; NULL: not known. */
 const char *hd_cause_lock_name(uint8_t kind);
 

@@ -38,6 +38,21 @@ def free_cache():
         gc.collect()
 asyncio.run(main())
 """
+TEXT = """import time, gi
+gi.require_version("PangoCairo", "1.0")
+from gi.repository import GLib, Pango, PangoCairo
+def lay_out_table():
+    layout, until = Pango.Layout(PangoCairo.FontMap.get_default().create_context()), time.monotonic() + 0.9
+    while time.monotonic() < until:
+        layout.set_text("a row of the table, " * 2000, -1)
+        layout.get_pixel_size()
+loop = GLib.MainLoop()
+for ms in range(50, 600, 50):
+    GLib.timeout_add(ms, lambda: False)
+GLib.timeout_add(600, lay_out_table)
+GLib.timeout_add(1800, loop.quit)
+loop.run()
+"""
 
 
 class Shown(typing.NamedTuple):
@@ -117,6 +132,12 @@ def on_a_disk_that_stalls(what):
     return start
 
 
+def lays_out_text(folder):
+    has_pango = subprocess.run([PYTHON, "-c", "import gi; gi.require_version('PangoCairo', '1.0')"], check=False,
+                               stderr=subprocess.DEVNULL).returncode == 0
+    return watched(PYTHON, "-c", TEXT, first=True)(folder) if has_pango else None
+
+
 def killed_in_a_hang(folder):
     """By SIGKILL, a second after the hang's begin."""
     spool = os.path.join(folder, "spool")
@@ -185,7 +206,8 @@ EVERY = [
           on_a_disk_that_stalls("page-fault")),
     Shown("cause", "starved", "It was ready to run, and no CPU was free: the machine or a quota, not the code.",
           "tests/cli/test_starved.py`: `test_who_computes_on_a_loaded_cpu_is_starved", KINDS + "starved", linked("starved")),
-    Shown("cause", "ui", "The hot stack is in layout, drawing or text code of a toolkit.", "", "", None),
+    Shown("cause", "ui", "It ran in layout, drawing or text code of a toolkit, or waited for the display's server.",
+          "tests/real/test_display.py", RUN + "python3, which lays out text by Pango", lays_out_text),
     Shown("cause", "gil", "It waited for Python's GIL.",
           "tests/real/test_asyncio.py`: `test_the_interpreters_lock_is_told_and_no_other_one_as_that",
           RUN + "python3, a thread of which sums up a range in one call", watched(PYTHON, "-c", GIL)),

@@ -54,12 +54,13 @@ class Toolkits(PlanCase):
                 self.assertRegex(report["cause"].get("peer", ""), peer, mark)
             self.assertIn(ASKED.get(mark.name, ""), report["cause"]["detail"], mark)
 
-    def assert_named(self, driven, name, peer):
-        """Each report of such a call says that it waits for this peer."""
+    def assert_displays(self, driven, name, peer):
+        """Each report of such a call says that it waits for the display's server."""
         causes = [report["cause"] for mark, report in driven.verdict.right if mark.name == name]
         self.assertGreater(len(causes), 0, driven.verdict)
         for cause in causes:
-            self.assertEqual("network", cause["kind"], cause)
+            self.assertEqual("ui", cause["kind"], cause)
+            self.assertRegex(cause["detail"], "^waited for (the display server|a reply of the X server)")
             self.assertRegex(cause.get("peer", ""), peer)
 
     def check(self, name, right, missed=0):
@@ -71,22 +72,22 @@ class Toolkits(PlanCase):
 
     def test_gtk_on_x(self):
         driven = self.check("gtk-x11", 13, 1)
-        self.assert_named(driven, "round-trip", r"^@/tmp/\.X11-unix/X\d+$|^X\d+$")
+        self.assert_displays(driven, "round-trip", r"^@/tmp/\.X11-unix/X\d+$|^X\d+$")
 
     def test_gtk_on_wayland(self):
         driven = self.check("gtk-wayland", 13, 1)
-        self.assert_named(driven, "round-trip", r"^wayland-rec$")
+        self.assert_displays(driven, "round-trip", r"^wayland-rec$")
 
     def test_qt_with_glib(self):
         driven = self.check("qt-xcb", 11, 1)
-        self.assert_named(driven, "round-trip", r"^@/tmp/\.X11-unix/X\d+$|^X\d+$")
+        self.assert_displays(driven, "round-trip", r"^@/tmp/\.X11-unix/X\d+$|^X\d+$")
 
     def test_qt_with_its_own_dispatcher(self):
         self.check("qt-offscreen", 10, 1)
 
     def test_xlib(self):
         driven = self.check("xlib", 3)
-        self.assert_named(driven, "-", r"^@/tmp/\.X11-unix/X\d+$|^X\d+$")
+        self.assert_displays(driven, "-", r"^@/tmp/\.X11-unix/X\d+$|^X\d+$")
 
     def test_glib(self):
         self.check("glib", 3)

@@ -390,6 +390,30 @@ static void a_collector_runs_and_waits_for_its_threads(void **state) {
     assert_kind(HD_CAUSE_LOCK);
 }
 
+static void drawing_and_the_display_are_ui(void **state) {
+    (void)state;
+    struct hd_probe runs = {.for_ns = 50 * MS,
+                            .state = HD_RUN_RUNNING,
+                            .syscall_nr = HD_SYSCALL_NONE,
+                            .draws = true,
+                            .path = "libpango-1.0"};
+    add_times(runs, 6);
+    runs.draws = false;
+    runs.path[0] = '\0';
+    add_times(runs, 4);
+    assert_kind(HD_CAUSE_UI);
+    assert_string_equal(cause.detail, "ran a toolkit's code in libpango-1.0 (60% of the time)");
+    add_times(runs, 3); /* less than half of its time on the CPU */
+    assert_kind(HD_CAUSE_CPU);
+    struct hd_probe waits = blocked(SYS_poll);
+    waits.has_fds = waits.display = true;
+    waits.fd_kind = HD_FD_UNIX;
+    memcpy(waits.peer, "X0", 3);
+    add_times(waits, 20);
+    assert_kind(HD_CAUSE_UI);
+    assert_string_equal(cause.detail, "waited for the display server X0 in poll (61% of the time)");
+}
+
 static void names_the_owner_with_the_most_time(void **state) {
     (void)state;
     struct hd_probe e = blocked(SYS_futex);
@@ -598,6 +622,7 @@ int main(void) {
         TEST(names_the_owner_of_a_mutex),
         TEST(names_the_kind_of_a_lock),
         TEST(a_collector_runs_and_waits_for_its_threads),
+        TEST(drawing_and_the_display_are_ui),
         TEST(names_the_owner_with_the_most_time),
         TEST(a_child_and_a_peer_are_named),
         TEST(a_sentence_says_what_was_waited_for),

@@ -23,6 +23,14 @@
 #define TCP(remote, inode) \
     "   1: 0100007F:D3DC " remote " 01 00000000:00000000 00:00000000 00000000  1000        0 " inode " 1 0"
 
+static void displays_are_known_by_name(void **state) {
+    (void)state;
+    assert_true(hd_peer_is_display("X0") && hd_peer_is_display("@/tmp/.X11-unix/X12"));
+    assert_true(hd_peer_is_display("wayland-0"));
+    assert_false(hd_peer_is_display("X") || hd_peer_is_display("") || hd_peer_is_display("dbus-1") ||
+                 hd_peer_is_display("Xorg.log") || hd_peer_is_display("my-wayland-0"));
+}
+
 /* The tables are written as a little-endian machine shows them. */
 static void lines_are_read(void **state) {
     static const struct {
@@ -144,6 +152,7 @@ static void a_local_sockets_peer_is_found(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(displays_are_known_by_name),
         cmocka_unit_test(lines_are_read),
         cmocka_unit_test(a_long_peer_is_cut),
         cmocka_unit_test(a_connections_peer_is_found),

@@ -220,6 +220,12 @@ static bool ask(int fd, uint64_t inode, struct unix_answer *out) {
     return true;
 }
 
+bool hd_peer_is_display(const char *peer) {
+    char name[16]; /* "X0" of "@/tmp/.X11-unix/X0" */
+    hd_text_base_name(name, sizeof name, peer);
+    return (name[0] == 'X' && name[1] >= '0' && name[1] <= '9') || strncmp(name, "wayland-", 8) == 0;
+}
+
 uint32_t hd_peer_inode_of_unix(uint64_t inode) {
     struct unix_answer own;
     int fd = hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);

@@ -15,6 +15,9 @@ bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t siz
 /* With no `out`: is it a local socket at all? */
 bool hd_peer_of_unix(uint64_t inode, char *out, size_t size);
 
+/* The name of a local socket is one of a display's server: X's or Wayland's. */
+bool hd_peer_is_display(const char *peer);
+
 /* The inode of the local socket that it is connected to; 0: none, or no local socket. */
 uint32_t hd_peer_inode_of_unix(uint64_t inode);
 

@@ -22,6 +22,7 @@
 #include "cause/linux/pressure.h"
 #include "cause/linux/reply_thread.h"
 #include "cause/linux/throttled.h"
+#include "cause/toolkit.h"
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 #include "os/syscall_table.h"
@@ -31,6 +32,7 @@ static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_pro
         hd_peer_of_inet(ctx->proc_fd, tid, out->socket, out->peer, sizeof out->peer);
     } else if (out->socket != 0 && out->fd_kind == HD_FD_UNIX) {
         hd_peer_of_unix(out->socket, out->peer, sizeof out->peer);
+        out->display = hd_peer_is_display(out->peer);
     }
 }
 
@@ -134,6 +136,9 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
                    const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_probe *out) {
     *out = (struct hd_probe){.state = c->state, .syscall_nr = c->syscall_nr};
     if (c->syscall_nr == HD_SYSCALL_NONE) {
+        if (c->state == HD_RUN_RUNNING || c->state == HD_RUN_RUNNABLE) {
+            hd_toolkit_find(ctx->modules, frames, count, out);
+        }
         return;
     }
     switch (hd_syscall_wait(c->syscall_nr)) {

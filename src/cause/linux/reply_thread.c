@@ -110,6 +110,7 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
                       */
     }
     out->request = requests[found].shown != NULL ? requests[found].shown : requests[found].symbol;
+    out->display = requests[found].how == QXCB;
     out->awaited = hows[requests[found].how].awaited;
     return hows[requests[found].how].thread;
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/sentry/sentry_stack.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MAX 256
+#define IMAGES_MAX 1024
+#define NAME_BYTES 512
+#define BUILD_ID_CHARS 64
+
+static const char *text_of(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
+/* Sentry writes addresses as "0x1F" or as a number. */
+static uint64_t address_of(const json_t *object, const char *name) {
+    const json_t *value = json_object_get(object, name);
+    const char *text = json_string_value(value);
+    return text != NULL ? strtoull(text, NULL, 0) : (uint64_t)json_integer_value(value);
+}
+
+static json_t *address(uint64_t value) {
+    return json_sprintf("0x%" PRIx64, value);
+}
+
+static const json_t *images_of(const json_t *event) {
+    return json_object_get(json_object_get(event, "debug_meta"), "images");
+}
+
+/* The index of the image that has this address; -1: none. */
+static int find_image(const json_t *event, uint64_t pc) {
+    const json_t *images = images_of(event);
+    for (size_t i = 0; i < json_array_size(images) && i < IMAGES_MAX; i++) {
+        const json_t *image = json_array_get(images, i);
+        uint64_t base = address_of(image, "image_addr");
+        if (base != 0 && pc >= base && pc - base < address_of(image, "image_size")) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* NULL: the platform's code is native. */
+static const char *language_of(const char *platform) {
+    static const char *const other[][2] = {{"node", "javascript"}, {"native", NULL}, {"c", NULL},
+                                           {"cocoa", NULL},        {"objc", NULL},   {"swift", NULL},
+                                           {"rust", NULL},         {"", NULL}};
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
+        if (strcmp(platform, other[i][0]) == 0) {
+            return other[i][1];
+        }
+    }
+    return platform;
+}
+
+/* Java and .NET have the class apart: "com.example.Shop" and "checkout". */
+static void set_function(json_t *to, const json_t *frame, const char *platform) {
+    const char *function = text_of(frame, "function"), *module = text_of(frame, "module");
+    bool joined = module[0] != '\0' && (strcmp(platform, "java") == 0 || strcmp(platform, "csharp") == 0);
+    if (function[0] == '\0' || strcmp(function, "?") == 0) {
+        if (language_of(platform) != NULL) {
+            json_object_set_new(to, "function", json_string("<anonymous>"));
+        }
+        return;
+    }
+    json_object_set_new(to, "function",
+                        joined ? json_sprintf("%s.%s", module, function) : json_string(function));
+}
+
+static void set_place(json_t *to, const json_t *frame) {
+    const char *file = text_of(frame, "abs_path");
+    json_int_t line = json_integer_value(json_object_get(frame, "lineno"));
+    file = file[0] != '\0' ? file : text_of(frame, "filename");
+    if (file[0] == '\0') {
+        return;
+    }
+    json_object_set_new(to, "file", json_string(strncmp(file, "file:///", 8) == 0 ? file + 7 : file));
+    if (line > 0) {
+        json_object_set_new(to, "line", json_integer(line));
+    }
+}
+
+static void set_address(json_t *to, const json_t *event, const json_t *frame, bool innermost) {
+    uint64_t pc = address_of(frame, "instruction_addr");
+    int image = pc != 0 ? find_image(event, pc) : -1;
+    json_object_set_new(to, "pc", address(pc));
+    if (image < 0) {
+        return;
+    }
+    json_object_set_new(to, "module", json_integer(image));
+    json_object_set_new(
+        to, "offset",
+        address(pc - address_of(json_array_get(images_of(event), (size_t)image), "image_addr")));
+    if (innermost) {
+        json_object_set_new(to, "trust", json_string("context"));
+    }
+}
+
+static json_t *frame_of(const json_t *event, const json_t *frame, bool innermost) {
+    json_t *to = json_object();
+    const char *platform = text_of(frame, "platform");
+    const json_t *in_app = json_object_get(frame, "in_app");
+    platform = platform[0] != '\0' ? platform : text_of(event, "platform");
+    set_address(to, event, frame, innermost);
+    set_function(to, frame, platform);
+    set_place(to, frame);
+    if (language_of(platform) != NULL) {
+        json_object_set_new(to, "language", json_string(language_of(platform)));
+    }
+    if (json_is_boolean(in_app)) {
+        json_object_set_new(to, "in_app", json_boolean(json_is_true(in_app)));
+    }
+    return to;
+}
+
+json_t *sentry_stack_frames(const json_t *event, const json_t *stacktrace) {
+    const json_t *frames = json_object_get(stacktrace, "frames");
+    json_t *to = json_array();
+    size_t count = json_array_size(frames);
+    for (size_t i = 0; i < count && i < FRAMES_MAX; i++) { /* Sentry's are outermost first */
+        json_array_append_new(to, frame_of(event, json_array_get(frames, count - 1 - i), i == 0));
+    }
+    return to;
+}
+
+/* ELF's code id is the whole build-id; Mach-O's debug id is its UUID. */
+static void set_build_id(json_t *module, const json_t *image) {
+    char id[BUILD_ID_CHARS + 1];
+    size_t n = 0;
+    const char *text = text_of(image, "code_id");
+    text = text[0] != '\0' ? text : text_of(image, "debug_id");
+    for (; *text != '\0' && n < BUILD_ID_CHARS; text++) {
+        if (isxdigit((unsigned char)*text)) {
+            id[n++] = (char)tolower((unsigned char)*text);
+        }
+    }
+    id[n] = '\0';
+    if (n > 0) {
+        json_object_set_new(module, "build_id", json_string(id));
+    }
+}
+
+json_t *sentry_stack_modules(const json_t *event) {
+    const json_t *images = images_of(event);
+    json_t *modules = json_array();
+    for (size_t i = 0; i < json_array_size(images) && i < IMAGES_MAX; i++) {
+        const json_t *image = json_array_get(images, i);
+        const char *path = text_of(image, "code_file");
+        json_t *module = json_object();
+        json_object_set_new(module, "path",
+                            json_string(path[0] != '\0' ? path : text_of(image, "debug_file")));
+        json_object_set_new(module, "base", address(address_of(image, "image_addr")));
+        json_object_set_new(module, "size",
+                            json_integer((json_int_t)(address_of(image, "image_size") & INT64_MAX)));
+        set_build_id(module, image);
+        json_array_append_new(modules, module);
+    }
+    return modules;
+}

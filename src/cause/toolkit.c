@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "cause/toolkit.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+#define HELPERS_MAX 8u /* frames of other libraries that work for the toolkit */
+
+/* Each begins a file's name and ends with a NUL: the preload has no room for a relocation each. */
+static const char toolkits[] = "libgtk-\0libgdk\0libpango\0libcairo\0libpixman-\0libharfbuzz\0libfreetype\0"
+                               "libfontconfig\0librsvg-\0libXft\0libQt5Gui\0libQt5Widgets\0libQt5Quick\0"
+                               "libQt6Gui\0libQt6Widgets\0libQt6Quick\0libwx_\0libfltk\0libtk8\0";
+static const char helpers[] =
+    "libc.so\0libm.so\0libglib-\0libgobject-\0libstdc++\0libQt5Core\0libQt6Core\0libX11\0libxcb\0";
+
+static bool is_in(const char *list, const char *file) {
+    for (; *list != '\0'; list += strlen(list) + 1) {
+        if (strncmp(file, list, strlen(list)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hd_toolkit_is_one(const char *file) {
+    return is_in(toolkits, file);
+}
+
+static void end_before_version(char *file) {
+    while (*file != '\0' && strncmp(file, ".so", 3) != 0) {
+        file++;
+    }
+    *file = '\0';
+}
+
+void hd_toolkit_find(struct hd_modules *m, const struct hd_frame *frames, uint32_t count,
+                     struct hd_probe *out) {
+    char file[sizeof out->path];
+    for (uint32_t i = 0; i < count && i < HELPERS_MAX && frames[i].script == 0; i++) {
+        int module = hd_modules_at(m, hd_frame_lookup_pc(&frames[i]));
+        if (module < 0 || !hd_module_is_system(m, (uint32_t)module)) {
+            return; /* the program's own */
+        }
+        hd_text_base_name(file, sizeof file, hd_module_path(m, (uint32_t)module));
+        if (hd_toolkit_is_one(file)) {
+            memcpy(out->path, file, sizeof out->path);
+            end_before_version(out->path);
+            out->draws = true;
+            return;
+        }
+        if (!is_in(helpers, file)) {
+            return;
+        }
+    }
+}

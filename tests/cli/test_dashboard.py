@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""The dashboard in a real browser, against a collector with reports: web/tests/browser has the checks, which playwright-core leads.
+HANGDOG_SCREENSHOTS names a folder that gets a picture of each page."""
+
+import glob
+import gzip
+import os
+import subprocess
+import time
+import unittest
+import uuid
+
+from support_browser import CHROMIUM
+from support_fleet import Collector, small_report
+from support_run import SOURCE, main
+
+WEB = os.path.join(SOURCE, "web")
+NODE = "/usr/bin/node"
+COMPRESSED_MAX = 100_000
+SECONDS = 120
+
+
+def at(days=0, minutes=1):
+    """The time so long ago, as reports have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000000000Z", time.gmtime(time.time() - days * 86400 - minutes * 60))
+
+
+def frame(name, line, module=0):
+    return {"pc": "0x1010", "module": module, "function": name, "file": "/src/shop.c", "line": line}
+
+
+def lock_report():
+    """One that waits for a lock, whose owner works in compact_log."""
+    return small_report(started_at=at(), cause={"kind": "lock", "lock_owner_tid": 9, "detail": "waited for a mutex"},
+                        hot_stack={"frames": [frame("lookup", 13), frame("main", 17)]},
+                        threads=[{"tid": 9, "name": "compactor", "stack": {"frames": [frame("compact_log", 11)]}}])
+
+
+def reports():
+    return [*(small_report(started_at=at(day)) for day in range(3)), lock_report(), lock_report(),
+            small_report("draw", started_at=at(), duration_ns=300_000_000, app={"name": "viewer", "version": "3.0", "pid": 2,
+                                                                               "session": str(uuid.uuid4())})]
+
+
+class Dashboard(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for path, script in ((os.path.join(SOURCE, "build/dashboard/app.js"), "scripts/build-dashboard"),
+                             (os.path.join(WEB, "node_modules/playwright-core"), "scripts/build-dashboard"),
+                             (NODE, "scripts/install-dependencies test"), (CHROMIUM, "scripts/install-dependencies test")):
+            if not os.path.exists(path):
+                raise unittest.SkipTest("%s is missing: %s" % (path, script))
+        cls.collector, cls.empty = Collector(), Collector()
+        for collector in (cls.collector, cls.empty):
+            cls.addClassCleanup(collector.close)
+        sent = reports()
+        status, answer = cls.collector.send(sent)
+        assert (status, answer["accepted"]) == (200, len(sent)), answer
+
+    def test_pages(self):
+        environment = {**os.environ, "HANGDOG_URL": self.collector.url, "HANGDOG_KEY": self.collector.read_key,
+                       "HANGDOG_EMPTY_URL": self.empty.url, "HANGDOG_EMPTY_KEY": self.empty.read_key}
+        run = subprocess.run([NODE, "--test", "--test-reporter=spec", *sorted(glob.glob(os.path.join(WEB, "tests/browser/*.check.mjs")))], cwd=WEB, env=environment, timeout=SECONDS,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
+        print(run.stdout)
+        self.assertEqual(0, run.returncode, "a check of web/tests failed")
+
+    def test_size(self):
+        page = self.collector.request("GET", "/")[2]
+        self.assertIn(b"app.js", page)
+        sizes = {name: len(gzip.compress(self.collector.request("GET", "/" + name)[2]))
+                 for name in ("", *os.listdir(os.path.join(SOURCE, "build/dashboard")))}
+        print("compressed: %s" % sizes)
+        self.assertLess(sum(sizes.values()), COMPRESSED_MAX)
+
+
+if __name__ == "__main__":
+    main()

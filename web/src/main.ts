@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// The dashboard: it shows the page that the address names.
+
+import 'uplot/dist/uPlot.min.css';
+import './style/app.css';
+import './style/parts.css';
+import './pictures/pictures.css';
+import * as api from './api';
+import { add, byId, make, type Child } from './parts/dom';
+import { drawMenu, startShell } from './parts/shell';
+import { failed, loading, say } from './parts/states';
+import { compare } from './pages/compare';
+import { group } from './pages/group';
+import { overview } from './pages/overview';
+import type { Page } from './pages/page';
+import { report } from './pages/report';
+import { reports } from './pages/reports';
+import { search } from './pages/search';
+import { settings } from './pages/settings';
+import { parse } from './router';
+
+const PAGES: Record<string, Page> = { overview, group, report, compare, reports, search, settings };
+let turn = 0;
+let shown = '';
+
+function show(title: string, crumbs: Child[], content: Child[]): void {
+  document.title = `${title} - Hangdog`;
+  const line = byId('crumbs');
+  line.replaceChildren();
+  if (crumbs.length) add(line, make('a', { href: '#/' }, 'Hangs'), ' › ', ...crumbs);
+  const main = byId('main');
+  main.replaceChildren();
+  add(main, ...content);
+}
+
+function askKey(): void {
+  const input = make<HTMLInputElement>('input', { type: 'password', id: 'key', autocomplete: 'off', size: 40, required: true });
+  const form = make('form', null, make('div.controls', null, make('div.field', null, make('label', { for: 'key' }, 'Key for reading'), input),
+    make('button', null, 'Open')));
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    api.setKey(input.value.trim());
+    void route();
+  });
+  show('Key', [], [make('section.ask', null, make('h1', null, 'A key is needed'),
+    api.key() ? make('p.bad', { role: 'alert' }, 'The collector does not know this key.') : null,
+    make('p', null, 'hangdog serve printed one at its first start; ', make('code', null, 'hangdog serve --new-key read'), ' makes another one.'), form)]);
+  input.focus();
+}
+
+// The key comes once, behind the #: browsers do not send that part. It leaves the address at once.
+function takeKey(): void {
+  const match = /^#key=([\w-]+)$/.exec(location.hash);
+  if (match) {
+    api.setKey(match[1]);
+    history.replaceState(null, '', location.pathname + '#/');
+  }
+}
+
+async function route(): Promise<void> {
+  if (location.hash === '#main') return;
+  const mine = ++turn;
+  takeKey();
+  const to = parse(location.hash), page = PAGES[to.page];
+  const isNew = shown !== `${to.page}/${to.id}`;
+  drawMenu(to);
+  if (isNew) show('Loading', [], [loading()]);
+  try {
+    if (!page) throw new api.Missing('there is no such page');
+    const view = await page(to);
+    if (mine !== turn) return;
+    const focused = document.activeElement?.id;
+    show(view.title, view.crumbs || [], view.content);
+    if (isNew) {
+      if (shown) byId('main').focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    } else if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    shown = `${to.page}/${to.id}`;
+    say(`${view.title}: loaded`);
+  } catch (error) {
+    if (mine !== turn) return;
+    shown = '';
+    if (error instanceof api.Refused) askKey();
+    else show('Error', [], [make('section', null, make('h1', null, 'This page cannot be shown'), failed(error, () => void route()))]);
+  }
+}
+
+window.addEventListener('hashchange', () => void route());
+window.addEventListener('refused', () => { turn++; shown = ''; askKey(); });
+startShell();
+void route();

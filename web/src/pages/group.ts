@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// One group of hangs: where the time went, why, how long, in which versions and systems, and its newest reports.
+
+import * as api from '../api';
+import { make, type Child } from '../parts/dom';
+import { count, duration, moment, named, plural } from '../parts/format';
+import { bars, cause, causeText, choice, figure, figures, flags, kindText, share } from '../parts/marks';
+import { empty, loaded, say, section } from '../parts/states';
+import { asTable, pages, table } from '../parts/table';
+import { flameGraph } from '../pictures/flame';
+import { histogram } from '../pictures/histogram';
+import { readTree } from '../pictures/tree';
+import { address, change, type Route } from '../router';
+import type { Group, ReportRow, State } from '../types';
+import { byDay } from './overview';
+import type { View } from './page';
+
+const DAYS = 30;
+
+function shares(title: string, rows: { count: number; total_ms: number; name: string }[]): HTMLElement {
+  const most = Math.max(1, ...rows.map((row) => row.total_ms));
+  return table(title, [
+    { title, cell: (r: typeof rows[0]) => named(r.name) },
+    { title: 'Hangs', number: true, cell: (r) => count(r.count) },
+    { title: 'Lost', number: true, cell: (r) => duration(r.total_ms) },
+    { title: 'Share', hidden: true, cell: (r) => share(r.total_ms / most) },
+  ], rows);
+}
+
+export function reportTable(rows: ReportRow[], caption: string, withApp = false): HTMLElement {
+  return table(caption, [
+    { title: 'When', cell: (r: ReportRow) => make('a', { href: address('report', r.id) }, moment(r.started_ms)) },
+    { title: 'Duration', number: true, cell: (r) => duration(r.duration_ms) },
+    { title: 'Kind', cell: (r) => kindText(r.kind) + (r.brief ? ', a repeat' : '') },
+    ...(withApp ? [{ title: 'App', cell: (r: ReportRow) => r.app || '' }] : []),
+    { title: 'Version', cell: (r) => named(r.version) },
+    { title: 'System', cell: (r) => r.system || '' },
+  ], rows, true);
+}
+
+function stackSection(id: string, one: Group, route: Route): HTMLElement {
+  const version = route.choices.get('version') || '';
+  const versions = one.versions.map((row): [string, string] => [row.version, named(row.version)]).filter(([value]) => value);
+  return section('Where the time went',
+    versions.length > 1 ? make('div.controls', null, choice('version', 'Version', version, [['', 'All versions'], ...versions], (value) => change(route, { version: value }))) : null,
+    loaded('the stacks', () => api.stack(id, version), (stack) => [
+      make('p.dim', null, `${plural(stack.reports, 'report', 'reports')}, merged by time. Functions of the app are set off.`), flameGraph(readTree(stack))]));
+}
+
+function administer(id: string, one: Group, again: () => void): HTMLElement {
+  const note = make<HTMLTextAreaElement>('textarea', { id: 'note', rows: 3, maxlength: 4000 });
+  note.value = one.note || '';
+  const error = make('p.state.error', { role: 'alert', hidden: true });
+  const save = async (change: { state?: State; note?: string }, done: string) => {
+    try {
+      await api.setGroup(id, change);
+      say(done);
+      again();
+    } catch (problem) {
+      error.textContent = problem instanceof Error ? problem.message : String(problem);
+      error.hidden = false;
+    }
+  };
+  const form = make('form', null, make('label', { for: 'note' }, 'Note'), note,
+    make('div.controls', null, make('button', null, 'Save the note')));
+  form.addEventListener('submit', (event) => { event.preventDefault(); void save({ note: note.value }, 'The note is saved'); });
+  const now = one.state || 'open';
+  const button = (state: State, text: string) => (state === now ? null
+    : make('button', { type: 'button', click: () => void save({ state }, `The group is ${state}`) }, text));
+  return make('div', null, make('div.controls', { role: 'group', 'aria-label': 'State' },
+    button('resolved', 'Mark as resolved'), button('ignored', 'Ignore'), button('open', 'Open again')), form, error);
+}
+
+function stateSection(id: string, one: Group, again: () => void): HTMLElement {
+  const plain: Child[] = [
+    make('p', null, 'This group is ', make('b', null, one.state || 'open'), one.resolved_in ? `, resolved in ${one.resolved_in}` : '', '.'),
+    one.note ? make('p.note', null, one.note) : null];
+  return section('State', ...plain, loaded('', async () => (await api.me().catch(() => ({ use: 'read' }))).use,
+    (use) => [use === 'admin' ? administer(id, one, again)
+      : make('p.dim', null, 'A key for administering may change the state and the note.')]));
+}
+
+function ownerLine(one: Group): Child {
+  return one.by_owner ? make('p', null, 'These hangs waited for a lock. They are grouped by what its owner did: it was in ',
+    make('code', null, one.function), '.') : null;
+}
+
+function days(one: Group): HTMLElement {
+  const values = byDay(one.days, DAYS);
+  return make('div', null, bars(values, `Time lost on each of the last ${DAYS} days`), make('p.dim', null, `${DAYS} days, the last one is today`),
+    asTable(() => table('Time lost a day', [
+      { title: 'Day', cell: (r: Group['days'][0]) => new Date(r.day * 86400000).toLocaleDateString(undefined, { timeZone: 'UTC' }) },
+      { title: 'Hangs', number: true, cell: (r) => count(r.count) }, { title: 'Lost', number: true, cell: (r) => duration(r.total_ms) }], one.days)));
+}
+
+export async function group(route: Route): Promise<View> {
+  const id = route.id, one = await api.group(id), version = route.choices.get('version') || '';
+  const why = one.why || one.path || '';
+  return {
+    title: one.function,
+    crumbs: [make('span.code', null, one.function)],
+    content: [
+      make('h1', null, make('span.code', null, one.function), ' ', flags(one)),
+      make('p.dim', null, [one.place, one.app].filter(Boolean).join(' · ')),
+      make('p', null, cause(one.cause), ': ', causeText(one.cause)), ownerLine(one),
+      figures(figure(duration(one.total_ms), 'Time lost'), figure(count(one.count), 'Hangs'), figure(count(one.users), 'Users or runs'),
+        figure(duration(one.max_ms), 'Worst'), figure(moment(one.first_ms), 'First'), figure(moment(one.last_ms), 'Last')),
+      stackSection(id, one, route),
+      make('div.columns', null, section('Durations', histogram(one.durations)), section('Time lost a day', days(one)),
+        section('Versions', shares('Version', one.versions.map((row) => ({ ...row, name: row.version })))),
+        section('Systems', shares('System', one.systems.map((row) => ({ ...row, name: row.system }))))),
+      section('Reports', one.reports.length
+        ? pages(one.reports, async (offset) => (await api.groupReports(id, offset, version)).reports, (rows) => reportTable(rows, 'Newest reports'))
+        : empty(make('p', null, 'Its reports are older than the collector keeps them.'))),
+      stateSection(id, one, () => window.dispatchEvent(new Event('hashchange'))),
+      section('Why these are one group', make('p.dim', null, 'Reports with the same lines here are of one group.'),
+        make('pre', { tabindex: 0 }, why)),
+    ],
+  };
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+import type { Child } from '../parts/dom';
+import type { Route } from '../router';
+
+export interface View { title: string; crumbs?: Child[]; content: Child[] }
+export type Page = (route: Route) => Promise<View>;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// Reports of one kind: frames, CPU, crashes and the others.
+
+import * as api from '../api';
+import { make } from '../parts/dom';
+import { count } from '../parts/format';
+import { choice, kindText, TIMES } from '../parts/marks';
+import { empty, loaded } from '../parts/states';
+import { pages } from '../parts/table';
+import { address, appOf, change, daysOf, type Route } from '../router';
+import { reportTable } from './group';
+import { appNames } from './overview';
+import type { View } from './page';
+
+const KINDS = ['frame-drop', 'cpu', 'crash', 'fatal-hang', 'launch', 'background-hang', 'too-many-threads', 'hang', 'session'];
+
+export async function reports(route: Route): Promise<View> {
+  const wanted = route.choices.get('kind') || KINDS[0], app = appOf(route), days = daysOf(route);
+  const kind = KINDS.includes(wanted) ? wanted : KINDS[0];
+  const [all, kinds] = await Promise.all([api.overview('', days), api.kinds(app, days).catch(() => [])]);
+  const counts = new Map(kinds.map((row) => [row.kind, row.count]));
+  const tabs = make('nav.tabs', { 'aria-label': 'Kinds' }, ...KINDS.map((one) => make('a', {
+    href: address('reports', '', { kind: one, app, days: route.choices.get('days') || '' }), 'aria-current': one === kind ? 'page' : null,
+  }, kindText(one), counts.has(one) ? make('span.dim', null, ' ' + count(counts.get(one) || 0)) : null)));
+  return {
+    title: kindText(kind),
+    content: [
+      make('div.head', null, make('h1', null, kindText(kind)), make('div.controls', { role: 'group', 'aria-label': 'Filter' },
+        choice('app', 'App', app, [['', 'All apps'], ...appNames(all).map((name): [string, string] => [name, name])], (value) => change(route, { app: value })),
+        choice('days', 'Time', String(days), TIMES, (value) => change(route, { days: value })))),
+      tabs,
+      make('section', null, loaded('the reports', () => api.reports(kind, app, 0), (first) => [first.reports.length
+        ? pages(first.reports, async (offset) => (await api.reports(kind, app, offset)).reports, (rows) => reportTable(rows, kindText(kind), true))
+        : empty(make('p', null, 'No reports of this kind.'))])),
+    ],
+  };
+}

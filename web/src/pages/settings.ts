@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//
+// Keys, limits, retention and grouping. A key for administering may change them.
+
+import * as api from '../api';
+import { make, type Child } from '../parts/dom';
+import { moment, named } from '../parts/format';
+import { choice } from '../parts/marks';
+import { empty, failed, loaded, say, section } from '../parts/states';
+import { table } from '../parts/table';
+import type { Key, Settings } from '../types';
+import type { View } from './page';
+
+const USES: [string, string][] = [['send', 'send reports'], ['read', 'read'], ['admin', 'administer']];
+const useText = (use: string) => USES.find(([name]) => name === use)?.[1] || use;
+
+const reload = () => window.dispatchEvent(new Event('hashchange'));
+
+function removeButton(key: Key): HTMLElement {
+  const button = make<HTMLButtonElement>('button.danger', { type: 'button', 'aria-label': `Remove key ${key.id} of ${named(key.app)}` }, 'Remove');
+  let sure = false;
+  button.addEventListener('click', async () => {
+    if (!sure) {
+      sure = true;
+      button.textContent = 'Remove it for good?';
+      return;
+    }
+    try {
+      await api.removeKey(key.id);
+      say('The key is removed');
+      reload();
+    } catch (error) {
+      button.replaceWith(failed(error, reload));
+    }
+  });
+  return button;
+}
+
+function keyTable(keys: Key[]): HTMLElement {
+  return table('Keys', [
+    { title: 'Key', cell: (k: Key) => make('span.code', null, String(k.id)) },
+    { title: 'App', cell: (k) => k.app || 'all apps' },
+    { title: 'May', cell: (k) => useText(k.use) },
+    { title: 'Made', cell: (k) => moment(k.made_ms) },
+    { title: 'Last used', cell: (k) => (k.last_used_ms ? moment(k.last_used_ms) : 'never') },
+    { title: 'Remove', hidden: true, cell: (k) => removeButton(k) },
+  ], keys, true);
+}
+
+function newKey(): HTMLElement {
+  let use = 'send';
+  const app = make<HTMLInputElement>('input', { id: 'key-app', maxlength: 100, autocomplete: 'off' });
+  const answer = make('div', { role: 'status' });
+  const form = make('form', null, make('div.controls', null,
+    make('div.field', null, make('label', { for: 'key-app' }, 'App (empty: all)'), app),
+    choice('key-use', 'It may', use, USES, (value) => { use = value; }), make('button', null, 'Make a key')));
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    try {
+      const made = await api.addKey(app.value.trim(), use);
+      answer.replaceChildren(make('p', null, 'The new key, shown this once: ', make('code.secret', null, made.key)),
+        make('button', { type: 'button', click: reload }, 'I have it'));
+    } catch (error) {
+      answer.replaceChildren(failed(error, () => answer.replaceChildren()));
+    }
+  });
+  return make('div', null, make('h3', null, 'New key'), form, answer);
+}
+
+function numberField(id: string, label: string, value: number): { field: HTMLElement; input: HTMLInputElement } {
+  const input = make<HTMLInputElement>('input', { id, type: 'number', min: 0, step: 1, required: true });
+  input.value = String(value);
+  return { field: make('div.field', null, make('label', { for: id }, label), input), input };
+}
+
+function limits(now: Settings, admin: boolean): Child[] {
+  const retention = numberField('retention', 'Keep reports for (days)', now.retention_days);
+  const minute = numberField('per-minute', 'Reports a minute for each key', now.limits.reports_per_minute);
+  const daily = numberField('per-day', 'Reports a day for each key', now.limits.reports_per_day);
+  const size = numberField('size', 'Bytes of a report', now.limits.report_bytes);
+  const all = [retention, minute, daily, size];
+  for (const one of all) one.input.disabled = !admin;
+  const answer = make('div', { role: 'status' });
+  const form = make('form', null, make('div.controls', null, ...all.map((one) => one.field), admin ? make('button', null, 'Save') : null));
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    try {
+      await api.setSettings({ retention_days: Number(retention.input.value), limits: {
+        reports_per_minute: Number(minute.input.value), reports_per_day: Number(daily.input.value), report_bytes: Number(size.input.value) } });
+      answer.replaceChildren(make('p', null, 'Saved.'));
+    } catch (error) {
+      answer.replaceChildren(failed(error, () => answer.replaceChildren()));
+    }
+  });
+  return [section('Limits and retention', form, answer),
+    section('Grouping', make('p', null, `Reports are grouped by version ${now.grouping_version} of the rules. `,
+      'Each group’s page says which lines its reports have in common.'),
+    make('p.dim', null, 'After an update of the rules: ', make('code', null, 'hangdog serve --regroup')))];
+}
+
+export async function settings(): Promise<View> {
+  const me = await api.me().catch((error) => { if (error instanceof api.Refused) throw error; return { use: 'read' }; });
+  const admin = me.use === 'admin';
+  const leave = make('button', { type: 'button', click: () => { api.forgetKey(); reload(); } }, 'Use another key');
+  return {
+    title: 'Settings',
+    content: [make('h1', null, 'Settings'),
+      section('Your key', make('p', null, `Your key may ${admin ? 'read and administer' : 'read'}. `,
+        admin ? '' : 'A key for administering changes what is on this page: hangdog serve --new-key admin makes one.'), leave),
+      admin ? section('Keys', loaded('the keys', api.keys, (keys) => [keys.length ? keyTable(keys) : empty(make('p', null, 'No keys.')), newKey()])) : null,
+      loaded('the limits', api.settings, (now) => limits(now, admin))],
+  };
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+//
+// Lines over days, by uPlot: a line a version, and a mark where a version was first seen.
+
+import uPlot from 'uplot';
+import { colour, make, onScheme, picture } from './dom';
+
+export interface Line { name: string; values: (number | null)[] }
+export interface Mark { day: number; name: string }
+
+const HEIGHT = 220;
+const DAY_S = 86400;
+const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+
+function drawMarks(plot: uPlot, marks: Mark[]): void {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = colour('dim');
+  ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+  ctx.setLineDash([3 * ratio, 3 * ratio]);
+  let free = -Infinity;
+  for (const mark of marks) {
+    const x = plot.valToPos(mark.day * DAY_S, 'x', true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    const text = mark.name.slice(0, 16);
+    const width = ctx.measureText(text).width;
+    const left = Math.min(x + 3 * ratio, bbox.left + bbox.width - width);
+    if (left < free) continue;
+    ctx.fillText(text, left, bbox.top + 10 * ratio);
+    free = left + width + 6 * ratio;
+  }
+  ctx.restore();
+}
+
+export function chart(label: string, days: number[], lines: Line[], marks: Mark[], unit: string): HTMLElement {
+  const data = [days.map((day) => day * DAY_S), ...lines.map((line) => line.values)] as uPlot.AlignedData;
+  return picture('div.chart', label, (host) => {
+    const draw = () => {
+      const axis = { stroke: colour('dim'), grid: { stroke: colour('line'), width: 1 }, ticks: { stroke: colour('line'), width: 1 }, font: '12px system-ui, sans-serif' };
+      const plot = new uPlot({
+        width: host.clientWidth, height: HEIGHT, tzDate: (s) => uPlot.tzDate(new Date(s * 1000), 'UTC'),
+        cursor: { points: { size: 7 } },
+        scales: { y: { range: (_, __, most) => [0, Math.max(most || 0, 0.1) * 1.1] } },
+        axes: [{ ...axis, values: (_, all) => all.map((s) => new Date(s * 1000).toLocaleDateString(undefined, { timeZone: 'UTC', month: 'short', day: 'numeric' })) },
+          { ...axis, size: 56, values: (_, all) => all.map((v) => `${v} ${unit}`) }],
+        series: [{ value: (_, s) => (s === null ? '–' : new Date(s * 1000).toLocaleDateString(undefined, { timeZone: 'UTC' })) },
+          ...lines.map((line, i) => ({
+            label: line.name, stroke: colour(`line${i % 6}`), width: 2, dash: DASHES[Math.floor(i / 6) % DASHES.length], spanGaps: true, points: { size: 5, show: days.length < 45 },
+            value: (_: uPlot, v: number | null) => (v === null || v === undefined ? '–' : `${v.toFixed(1)} ${unit}`),
+          }))],
+        hooks: { draw: [(self) => drawMarks(self, marks)] },
+      }, data, host);
+      return plot;
+    };
+    let plot = draw();
+    const again = () => { plot.destroy(); plot = draw(); };
+    onScheme(host, again);
+    new ResizeObserver(() => { if (host.clientWidth > 0 && host.clientWidth !== plot.width) plot.setSize({ width: host.clientWidth, height: HEIGHT }); }).observe(host);
+  });
+}
+
+export const chartNote = (text: string) => make('p.dim', null, text);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// Small pieces that many pages share: a figure, a cause, a state, a choice, a line of bars.
+
+import type { GroupRow, State } from '../types';
+import { address } from '../router';
+import { make, svg, type Child } from './dom';
+
+const CAUSES: Record<string, string> = {
+  cpu: 'ran on a CPU', lock: 'waited for a lock', disk: 'waited for the disk', network: 'waited for the network', sleep: 'slept',
+  child: 'waited for a child', 'page-fault': 'waited for memory from disk', starved: 'no CPU was free', ui: 'waited for the display',
+  gil: "waited for Python's GIL", gc: 'collected garbage', unknown: 'not known',
+};
+const KINDS: Record<string, string> = {
+  hang: 'Hangs', launch: 'Slow launches', 'background-hang': 'Hangs in the background', 'fatal-hang': 'Fatal hangs',
+  'too-many-threads': 'Too many threads', cpu: 'CPU', 'frame-drop': 'Frames', crash: 'Crashes', live: 'Live', session: 'Sessions',
+};
+
+export const causeText = (kind: string) => CAUSES[kind] || 'not known';
+export const kindText = (kind: string) => KINDS[kind] || kind;
+
+export function cause(kind: string | undefined): HTMLElement {
+  const known = kind && kind in CAUSES ? kind : 'unknown';
+  return make('span.cause.' + known, { title: causeText(known) }, known === 'unknown' ? 'not known' : known);
+}
+
+export function figure(value: Child, what: string, note?: Child, kind = ''): HTMLElement {
+  return make('div.figure' + (kind && '.' + kind), null, make('dt', null, what), make('dd', null, value), note ? make('dd.dim', null, note) : null);
+}
+
+export const figures = (...children: HTMLElement[]) => make('dl.figures', null, ...children);
+
+const STATES: Record<State, string> = { open: 'open', resolved: 'resolved', ignored: 'ignored' };
+
+export function flags(group: { is_new?: boolean; regressed?: boolean; state?: State }): HTMLElement | null {
+  const all = [
+    group.regressed ? make('span.flag.regressed', { title: 'It came back after it was resolved' }, 'regressed') : null,
+    group.is_new ? make('span.flag.new', { title: 'First seen in the last 7 days' }, 'new') : null,
+    group.state && group.state !== 'open' && group.state in STATES ? make('span.flag', null, STATES[group.state]) : null,
+  ].filter((flag) => flag !== null);
+  return all.length ? make('span.flags', null, ...all) : null;
+}
+
+export function groupName(group: Pick<GroupRow, 'fingerprint' | 'function' | 'place'> & Partial<GroupRow>, withApp = true): HTMLElement {
+  return make('div.subject', null, make('a.code', { href: address('group', group.fingerprint) }, group.function || '(no function)'), flags(group),
+    make('div.dim', null, [group.place, withApp ? group.app : ''].filter(Boolean).join(' · ')));
+}
+
+export function choice(id: string, label: string, value: string, options: [string, string][], change: (value: string) => void): HTMLElement {
+  const select = make<HTMLSelectElement>('select', { id }, ...options.map(([v, text]) => make('option', { value: v, selected: v === value }, text)));
+  select.addEventListener('change', () => change(select.value));
+  return make('div.field', null, make('label', { for: id }, label), select);
+}
+
+export const TIMES: [string, string][] = [['1', 'Last day'], ['7', 'Last 7 days'], ['30', 'Last 30 days'], ['90', 'Last 90 days'], ['365', 'Last year']];
+
+// A bar for each value; the highest fills the height.
+export function bars(values: number[], label: string): Element {
+  const most = Math.max(1, ...values);
+  const all = values.map((value, i) => {
+    const height = value > 0 ? Math.max(1.5, (value / most) * 24) : 0.5;
+    return svg('rect', { x: i * 4, y: 24 - height, width: 3, height, class: value > 0 ? '' : 'none' });
+  });
+  return svg('svg', { class: 'bars', viewBox: `0 0 ${Math.max(1, values.length) * 4} 24`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label }, ...all);
+}
+
+export function share(value: number): HTMLElement {
+  const meter = make<HTMLMeterElement>('meter', { min: 0, max: 1, 'aria-hidden': 'true' });
+  meter.value = Number.isFinite(value) ? Math.min(1, value) : 0;
+  return meter;
+}

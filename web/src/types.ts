@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// What the collector answers (docs/collector-api.md). The pictures read reports and call trees, whose members may be of any kind.
+
+export type State = 'open' | 'resolved' | 'ignored';
+
+export interface GroupRow {
+  fingerprint: string; app: string; function: string; place: string; cause: string; by_owner?: number | boolean;
+  users: number; max_ms: number; first_ms: number; last_ms: number; count: number; total_ms: number; versions: number;
+  state?: State; is_new?: boolean; regressed?: boolean;
+}
+export interface SeriesRow { day: number; app: string; version: string; count: number; total_ms: number; used_ms: number }
+export interface VersionRow { app: string; version: string; count: number; total_ms: number; used_ms: number; first_ms?: number }
+export interface Overview {
+  apps: (string | { app: string })[];
+  used: { used_ms: number; runs: number }[];
+  sessions?: { runs: number; hang_free: number };
+  groups: GroupRow[];
+  days: { day: number; fingerprint: string; total_ms: number }[];
+  series?: SeriesRow[];
+  versions: VersionRow[];
+}
+
+export interface ReportRow {
+  id: string; kind: string; cause?: string; app?: string; version: string; system?: string; started_ms: number; duration_ms: number;
+  fingerprint?: string; brief?: number | boolean;
+}
+export interface Group extends Omit<GroupRow, 'versions'> {
+  path?: string; why?: string; note?: string; resolved_in?: string;
+  versions: { version: string; count: number; total_ms: number }[];
+  systems: { system: string; count: number; total_ms: number }[];
+  kinds?: { kind: string; count: number }[];
+  days: { day: number; count: number; total_ms: number }[];
+  durations: { step: number; count: number }[];
+  reports: ReportRow[];
+}
+
+export interface CompareSide { version: string; count: number; total_ms: number; used_ms: number }
+export interface CompareRow {
+  fingerprint: string; function: string; place: string; cause: string; from_ms: number; to_ms: number; from_count: number; to_count: number;
+}
+export interface Compare { from: CompareSide; to: CompareSide; groups: CompareRow[]; from_stack?: unknown; to_stack?: unknown }
+
+export interface KindRow { kind: string; count: number; total_ms: number }
+export interface Found { groups: GroupRow[]; reports: ReportRow[] }
+export interface Key { id: number | string; app: string; use: string; made_ms: number; last_used_ms: number }
+export interface Settings {
+  retention_days: number; limits: { reports_per_minute: number; reports_per_day: number; report_bytes: number }; grouping_version: number;
+}

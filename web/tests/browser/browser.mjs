@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// Debian's Chromium through playwright-core, and what each check of the pages needs. tests/cli/test_dashboard.py starts the
+// collector and gives its address and keys in the environment.
+import assert from 'node:assert/strict';
+import { chromium } from 'playwright-core';
+
+export const { HANGDOG_URL: url, HANGDOG_KEY: key, HANGDOG_ADMIN_KEY: adminKey, HANGDOG_EMPTY_URL: emptyUrl, HANGDOG_EMPTY_KEY: emptyKey,
+  HANGDOG_SCREENSHOTS: screenshots } = process.env;
+const PATIENCE_MS = 20000;
+let browser;
+
+export async function start() {
+  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+}
+
+export const end = () => browser?.close();
+
+// A page with the dashboard at an address behind the #, and what went wrong in it.
+export async function open(address = '#/', { dark = false, phone = false, as = key, at = url } = {}) {
+  const context = await browser.newContext({
+    colorScheme: dark ? 'dark' : 'light', viewport: phone ? { width: 360, height: 740 } : { width: 1280, height: 900 },
+    reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC',
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.faults = [];
+  page.elsewhere = [];
+  page.on('pageerror', (error) => page.faults.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/status of [45]0\d/.test(message.text())) page.faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(at + '/') && !/^(about|blob):/.test(request.url())) page.elsewhere.push(request.url());
+  });
+  if (as) await page.addInitScript((text) => { if (!sessionStorage.getItem('hangdog-key')) sessionStorage.setItem('hangdog-key', text); }, as);
+  await page.goto(`${at}/${address}`);
+  await settled(page);
+  return page;
+}
+
+// Until nothing loads any more.
+export async function settled(page) {
+  await page.waitForFunction(() => document.querySelector('main')?.childElementCount > 0 && !document.querySelector('.loading'));
+}
+
+export async function goTo(page, address) {
+  await page.evaluate((to) => { location.hash = to; }, address);
+  await page.waitForTimeout(50);
+  await settled(page);
+}
+
+export async function close(page) {
+  const { faults, elsewhere } = page;
+  await page.context().close();
+  assert.deepEqual(faults, [], 'the page reports errors');
+  assert.deepEqual(elsewhere, [], 'the page asks elsewhere');
+}
+
+export const text = (page) => page.locator('main').innerText();
