@@ -8,6 +8,7 @@
 
 #include "cause/sentence.h"
 #include "cli/base/path.h"
+#include "cli/reader/lock_function.h"
 #include "cli/reader/own_frame.h"
 #include "os/syscall_table.h"
 
@@ -31,31 +32,6 @@ static const json_t *frames_of(const json_t *thread) {
 }
 
 /* ---- locks ------------------------------------------------------------------------------------ */
-
-/* Functions without an exported name, by those that the symbols have: Rust's. */
-static const struct {
-    const char *part, *what;
-} locks[] = {
-    {"::mutex::futex::Mutex::lock_contended", "a mutex of Rust"},
-    {"::futex_mutex::Mutex::lock_contended", "a mutex of Rust"},
-    {"::condvar::futex::Condvar::wait", "a condition variable of Rust"},
-    {"::futex_condvar::Condvar::wait", "a condition variable of Rust"},
-    {"::rwlock::futex::RwLock::", "a read-write lock of Rust"},
-    {"::futex_rwlock::RwLock::", "a read-write lock of Rust"},
-};
-
-/* Of the innermost frames alone: further out a callback may have been called. */
-static const char *lock_word(const json_t *frames) {
-    for (size_t i = 0; i < 4 && i < json_array_size(frames); i++) {
-        const char *name = text_of(json_array_get(frames, i), "function");
-        for (size_t k = 0; name != NULL && k < sizeof locks / sizeof locks[0]; k++) {
-            if (strstr(name, locks[k].part) != NULL) {
-                return locks[k].what;
-            }
-        }
-    }
-    return NULL;
-}
 
 static const struct hd_probe *evidence_of(const struct live_threads *t, int tid) {
     for (size_t i = 0; i < t->count; i++) {
@@ -92,7 +68,7 @@ static void say_owner(FILE *out, const json_t *report, const struct live_threads
 /* "waits for a read-write lock held for reading by 2 threads" */
 static void say_without_owner(FILE *out, const struct hd_probe *e, const json_t *frames) {
     const char *name = hd_cause_lock_name(e->lock_kind);
-    name = name != NULL ? name : lock_word(frames);
+    name = name != NULL ? name : report_lock_function(frames);
     fprintf(out, name != NULL ? "waits for %s" : "waits in futex", name);
     if (e->lock_readers != 0) {
         fprintf(out, " held for reading by %u thread%s", e->lock_readers, e->lock_readers == 1 ? "" : "s");

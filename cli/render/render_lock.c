@@ -32,23 +32,46 @@ static void put_text(FILE *out, const char *before, char *text) {
     free(text);
 }
 
+/* ", in fsync of journal.db"; with no `verb` only the file. */
+static void put_wait(FILE *out, const char *verb, const char *syscall, const char *path) {
+    if (verb != NULL && syscall != NULL)
+        fprintf(out, "%s%s", verb, syscall);
+    if (path != NULL)
+        fprintf(out, " of %s", path);
+}
+
 /* " compact_log (lock.c:11)"; then the library's function that it called. */
 static void put_place(FILE *out, const struct page *p, const json_t *thread, const char *verb, bool call) {
     const json_t *frames = json_object_get(json_object_get(thread, "stack"), "frames");
     const json_t *own = report_own_frame_of(p->report, frames);
     size_t at = 0;
-    if (own == NULL)
+    const char *path = value_text(thread, "path"), *syscall = value_text(thread, "syscall");
+    if (own == NULL) {
+        put_wait(out, verb, syscall, path);
         return;
+    }
     while (json_array_get(frames, at) != own)
         at++;
     put_text(out, verb, render_function(p, own, NAME_WIDTH_MAX));
     const json_t *called = call ? render_called(p->report, frames, at) : NULL;
     if (called != NULL)
         put_text(out, ", in ", render_call(p, called, NAME_WIDTH_MAX));
+    if (call && path != NULL)
+        put_wait(out, called != NULL ? NULL : ", in ", syscall, path);
+}
+
+/* " (75% of the time)" at the end of the cause's sentence, or nothing. */
+static const char *share_of(const char *detail) {
+    static const char end[] = "% of the time)";
+    size_t n = strlen(detail), tail = sizeof end - 1;
+    if (n < tail || strcmp(detail + n - tail, end) != 0)
+        return "";
+    const char *at = strrchr(detail, '(');
+    return at != NULL && at > detail && at[-1] == ' ' ? at - 1 : "";
 }
 
 /* "waited for a mutex held by ": the part of the cause's sentence before the thread's id. */
-static size_t before_owner(const char *detail, int64_t owner, size_t *after) {
+static size_t before_owner(const char *detail, int64_t owner) {
     char tid[24];
     snprintf(tid, sizeof tid, "%" PRId64, owner);
     const char *at = detail;
@@ -56,7 +79,6 @@ static size_t before_owner(const char *detail, int64_t owner, size_t *after) {
         at++;
     if (at == NULL)
         return 0;
-    *after = (size_t)(at - detail) + strlen(tid);
     size_t before = (size_t)(at - detail);
     static const char word[] = "thread ";
     const size_t n = sizeof word - 1;
@@ -69,11 +91,11 @@ char *render_lock(const struct page *p) {
     int64_t owner = value_int(cause, "lock_owner_tid");
     const json_t *thread = render_thread(p->report, owner);
     char *text = NULL;
-    size_t bytes, after = 0;
+    size_t bytes;
     bool two = json_array_size(ring) == 2;
     const char *lock = value_text(cause, "lock_kind");
     bool mutex = lock == NULL || strcmp(lock, "mutex") == 0;
-    size_t before = detail != NULL && owner != 0 ? before_owner(detail, owner, &after) : 0;
+    size_t before = detail != NULL && owner != 0 ? before_owner(detail, owner) : 0;
     if (kind == NULL || (strcmp(kind, "lock") != 0 && strcmp(kind, "gil") != 0) || owner == 0 ||
         thread == NULL || before == 0 || (json_array_size(ring) != 0 && !two))
         return NULL;
@@ -87,7 +109,7 @@ char *render_lock(const struct page *p) {
     render_put_thread(out, owner, thread);
     fputs(two ? ", which waits" : "", out);
     put_place(out, p, thread, two ? " in " : ", which was in ", !two);
-    fputs(two ? " for one held by this thread" : detail + after, out);
+    fputs(two ? " for one held by this thread" : share_of(detail), out);
     if (fclose(out) != 0) {
         free(text);
         return NULL;

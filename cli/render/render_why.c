@@ -3,6 +3,7 @@
  * Why it hung, as a sentence. The report has one of its own; threads' names and places come from elsewhere in
  * it. Reports come from anywhere: what is missing or of another type reads as NULL, 0 or empty.
  */
+#include "cli/reader/lock_function.h"
 #include "cli/render/render_parts.h"
 
 #include <stdlib.h>
@@ -36,12 +37,27 @@ static void put_as_of(FILE *out, const json_t *report) {
         fprintf(out, "; %s into it", render_duration(time, (int64_t)ns));
 }
 
-static void put_gil(FILE *out, const json_t *report) {
+static void put_lock_of(FILE *out, const json_t *report, const char *name) {
     double share = json_number_value(json_object_get(json_object_get(report, "cause"), "share"));
-    fputs("waited for Python's GIL", out);
+    fprintf(out, "waited for %s", name);
     if (share > 0 && share < 0.95)
         fprintf(out, " (%.0f%% of the time)", 100 * share);
+}
+
+static void put_gil(FILE *out, const json_t *report) {
+    put_lock_of(out, report, "Python's GIL");
     render_who_ran(out, report);
+}
+
+/* A lock whose kind only the symbols of the hot stack say: the report has it as an unknown one. */
+static const char *named_lock(const json_t *report) {
+    const json_t *cause = json_object_get(report, "cause");
+    const char *kind = value_text(cause, "kind"), *syscall = value_text(cause, "syscall");
+    bool unknown = kind != NULL && strcmp(kind, "lock") == 0 && syscall != NULL &&
+                   strcmp(syscall, "futex") == 0 && value_text(cause, "lock_kind") == NULL &&
+                   value_int(cause, "lock_owner_tid") == 0;
+    return unknown ? report_lock_function(json_object_get(json_object_get(report, "hot_stack"), "frames"))
+                   : NULL;
 }
 
 char *render_why(const struct page *p) {
@@ -58,6 +74,8 @@ char *render_why(const struct page *p) {
         fputs(lock, out);
     else if (render_is_gil(p->report))
         put_gil(out, p->report);
+    else if (named_lock(p->report) != NULL)
+        put_lock_of(out, p->report, named_lock(p->report));
     else
         put_detail(out, p->report, detail);
     if (!render_is_cpu(p->report)) /* whose times are of a CPU */

@@ -50,8 +50,13 @@ struct hd_cause_sums {
     uint64_t throttled_ns; /* in which the group's quota was used up; written before a cause is decided */
     uint64_t gc_ns;        /* of ns[HD_CAUSE_CPU], as sampled */
     uint64_t drawn_ns;     /* the same, in a toolkit's code */
-    uint8_t collector;     /* enum hd_collector, the last one */
-    uint64_t assumed_ns;   /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
+    struct {               /* the thread that had the lock when the hang opened; before a cause is decided */
+        int32_t tid, syscall_nr;
+        char name[16];
+        const char *path; /* of the file that its call works on; NULL */
+    } owner;
+    uint8_t collector;   /* enum hd_collector, the last one */
+    uint64_t assumed_ns; /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
     struct {
         uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
         uint64_t other_ns; /* of it, lead of the lock's owner over all others, or the child's own */

@@ -104,6 +104,9 @@ void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules
 void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                    const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_probe *out);
 
+/* The base name of the file that the call of thread `tid` works on; false: it has none. */
+bool hd_probe_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c, char path[64]);
+
 /* The owner of the lock that a thread with these frames waits for, 0: none is claimed. */
 int hd_lock_owner(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
                   uint32_t count);

@@ -89,7 +89,23 @@ static void say_without_owner(struct hd_text *t, const struct hd_probe *e) {
     }
 }
 
-static void say_lock(struct hd_text *t, const struct hd_probe *e, bool several) {
+/* " (db-writer), which was in fsync of journal.db" */
+static void say_owner(struct hd_text *t, const struct hd_cause_sums *s) {
+    if (s->owner.name[0] != 0) {
+        hd_text_str(t, " (");
+        add_field(t, s->owner.name, sizeof s->owner.name);
+        hd_text_str(t, ")");
+    }
+    if (s->owner.syscall_nr != HD_SYSCALL_NONE && hd_syscall_name(s->owner.syscall_nr) != NULL) {
+        hd_text_str(t, ", which was in ");
+        hd_text_str(t, hd_syscall_name(s->owner.syscall_nr));
+        hd_text_str(t, s->owner.path != NULL ? " of " : "");
+        hd_text_str(t, s->owner.path != NULL ? s->owner.path : "");
+    }
+}
+
+static void say_lock(struct hd_text *t, const struct hd_cause_sums *s, const struct hd_probe *e,
+                     bool several) {
     if (e->lock_address == 0) {
         hd_text_str(t, "waited for a file lock");
         say_call(t, " in ", e);
@@ -108,6 +124,9 @@ static void say_lock(struct hd_text *t, const struct hd_probe *e, bool several) 
                                           : "waited for a mutex held by ");
         hd_text_str(t, e->several ? "several threads, longest by thread " : "thread ");
         hd_text_i64(t, e->lock_owner_tid);
+        if (e->lock_owner_tid == s->owner.tid) {
+            say_owner(t, s);
+        }
     }
 }
 
@@ -247,7 +266,7 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
         break;
     case HD_CAUSE_GIL:
     case HD_CAUSE_LOCK:
-        say_lock(t, e, several);
+        say_lock(t, s, e, several);
         break;
     case HD_CAUSE_CHILD:
         say_child(t, e);

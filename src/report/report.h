@@ -60,6 +60,7 @@ struct hd_thread_record {
 #define HD_THREAD_STATE_UNKNOWN UINT8_MAX
     int32_t syscall_nr;
     int waits_for_tid;     /* 0 */
+    const char *path;      /* base name of the file that its call works on, of a lock's owner; NULL */
     int error;             /* errno value: why there is no stack, 0 */
     uint32_t first, count; /* frames in hd_report.thread_frames */
     uint32_t cut;

@@ -178,6 +178,7 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
         hd_json_str(j, "state", t->state < HD_RUN_GONE ? hd_state_names[t->state] : "gone");
     if (t->state != HD_RUN_RUNNING)
         hd_writer_syscall(j, t->syscall_nr);
+    hd_json_str(j, "path", t->path);
     if (t->waits_for_tid != 0)
         hd_json_i64(j, "waits_for_tid", t->waits_for_tid);
     if (t->error != 0)

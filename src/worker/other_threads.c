@@ -72,6 +72,10 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
         r->error = ENOBUFS;
         return;
     }
+    if (r == k->others.thread && !k->run->settings.without_paths && c->syscall_nr != HD_SYSCALL_NONE &&
+        hd_probe_file(&k->probe, r->tid, c, k->others.first_path)) {
+        r->path = k->others.first_path;
+    }
     hd_unwind(k->unwinder, &c->regs, k->others.stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
               &walk);
     r->waits_for_tid = hd_lock_owner(&k->probe, c, k->frames, walk.count);

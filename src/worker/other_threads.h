@@ -27,6 +27,7 @@ struct hd_other_threads {
     struct hd_thread_record thread[HD_THREADS_MAX];
     struct hd_thread_seen seen[HD_THREADS_MAX];
     uint32_t count, left_out, frames_used;
+    char first_path[64]; /* of the thread that comes first, which owns the lock that is waited for */
     struct hd_frame frames[HD_THREAD_FRAMES_MAX];
     uint8_t stack[HD_STACK_BYTES_MAX]; /* one thread's at a time */
 };

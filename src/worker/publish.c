@@ -201,6 +201,18 @@ static void fill_pressure(const struct hd_worker *k, const struct hd_turn *h, st
     hd_pressure_memory(&k->probe, &cause->memory_used, &cause->memory_limit);
 }
 
+/* Of the threads, which are the newest hang's, the lock's owner comes first. */
+static void fill_owner(const struct hd_worker *k, const struct hd_turn *h, struct hd_cause_sums *s) {
+    const struct hd_thread_record *owner = &k->others.thread[0];
+    if (h->threads != 0 && k->others.count != 0 && owner->tid != h->tid) {
+        bool waits = owner->state == HD_RUN_BLOCKED || owner->state == HD_RUN_UNINTERRUPTIBLE;
+        s->owner.tid = owner->tid;
+        s->owner.syscall_nr = waits ? owner->syscall_nr : HD_SYSCALL_NONE;
+        s->owner.path = owner->path;
+        memcpy(s->owner.name, owner->name, sizeof s->owner.name);
+    }
+}
+
 static void fill_cause(struct hd_worker *k, const struct hd_turn *h, bool complete, struct hd_cause *cause) {
     k->sums = h->sums;
     hd_cause_limit(&k->sums, h->duration_ns); /* a stop may be taken off later than its time was added */
@@ -209,6 +221,7 @@ static void fill_cause(struct hd_worker *k, const struct hd_turn *h, bool comple
     }
     uint64_t throttled_ns = hd_throttled_ns(&k->probe) - h->throttled_before_ns; /* of all its CPUs */
     k->sums.throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
+    fill_owner(k, h, &k->sums);
     hd_cause_decide(&k->sums, cause);
     uint64_t faults = hd_proc_stat_major_faults(k->probe.proc_fd, h->tid); /* the thread may be gone */
     cause->major_faults = faults > h->faults_before ? faults - h->faults_before : 0;

@@ -16,11 +16,13 @@ GLIB = glob.glob("/usr/lib/*/libglib-2.0.so.0")
 PROGRAM = """
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef WITH_GLIB
@@ -42,6 +44,7 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
 static sem_t semaphore;
 static long g_mutex[2], g_condition[2];
+static volatile int rust_word = 2;
 static void wait_for_events(int n) { struct epoll_event e; while (n-- > 0) epoll_wait(set, &e, 1, 20); }
 static struct timespec later(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); t.tv_sec += 60; return t; }
 KEPT static void compact_log(void) { usleep(1300000); __asm__ volatile(""); }
@@ -49,7 +52,7 @@ KEPT static void flush_cache(void) { pthread_rwlock_rdlock(&rows); __asm__ volat
 static void *writer(void *unused) {
     prctl(PR_SET_NAME, "db-writer");
     if (IS("rdlock") || IS("timedrdlock") || IS("wrlock") || IS("timedwrlock")) pthread_rwlock_wrlock(&rows);
-    if (IS("file")) { pthread_rwlock_wrlock(&rows); taken = 1; open(journal, O_RDONLY); }
+    if (IS("file")) { pthread_rwlock_wrlock(&rows); taken = 1; open(journal, O_RDONLY); pthread_rwlock_unlock(&rows); return unused; }
     if (IS("readers")) pthread_rwlock_rdlock(&rows);
     if (IS("ring")) { pthread_mutex_lock(&mutex); taken = 1; usleep(200000); flush_cache(); }
     if (IS("g_mutex")) g_mutex_lock(g_mutex);
@@ -60,9 +63,13 @@ static void *writer(void *unused) {
     if (IS("cond") || IS("timedcond")) { pthread_mutex_lock(&mutex); pthread_cond_signal(&condition); pthread_mutex_unlock(&mutex); }
     if (IS("sem") || IS("timedsem")) sem_post(&semaphore);
     if (IS("barrier")) pthread_barrier_wait(&barrier);
+    if (IS("rust")) { rust_word = 0; syscall(SYS_futex, &rust_word, FUTEX_WAKE_PRIVATE, 1, NULL); }
     if (strstr(mode, "lock") != NULL || IS("readers")) pthread_rwlock_unlock(&rows);
     return unused;
 }
+/* As the standard library of Rust names its own: the compiler is not among the dependencies. */
+void rust_lock(void) __asm__("_ZN3std3sys4sync5mutex5futex5Mutex14lock_contended17h0123456789abcdefE");
+KEPT void rust_lock(void) { while (rust_word == 2) syscall(SYS_futex, &rust_word, FUTEX_WAIT_PRIVATE, 2, NULL); }
 KEPT static void look_up(void) {
     struct timespec t = later();
     if (IS("rdlock")) pthread_rwlock_rdlock(&rows);
@@ -76,6 +83,7 @@ KEPT static void look_up(void) {
     if (IS("sem")) sem_wait(&semaphore);
     if (IS("timedsem")) sem_timedwait(&semaphore, &t);
     if (IS("barrier")) pthread_barrier_wait(&barrier);
+    if (IS("rust")) rust_lock();
     if (IS("g_mutex")) g_mutex_lock(g_mutex);
     if (IS("g_cond")) { g_mutex_lock(g_mutex); g_cond_wait(g_condition, g_mutex); g_mutex_unlock(g_mutex); }
     __asm__ volatile("");
@@ -111,6 +119,7 @@ SENTENCES = {
     "sem": ("semaphore", "^waited for a semaphore$"),
     "timedsem": ("semaphore", "^waited for a semaphore$"),
     "barrier": ("barrier", "^waited for a barrier$"),
+    "rust": (None, "^waited for a mutex of Rust$"),
     "g_mutex": ("mutex", "^waited for a mutex of GLib$"),
     "g_cond": ("condition", "^waited for a condition variable$"),
 }
@@ -129,8 +138,8 @@ class Locks(unittest.TestCase):
         subprocess.run(["gcc", "-g", "-O1", "-fno-optimize-sibling-calls", *(["-DWITH_GLIB"] if GLIB else []), source,
                         "-o", cls.program, "-lpthread", *GLIB[:1]], check=True)
 
-    def start(self, mode):
-        command = [HANGDOG, "run", "--spool", os.path.join(self.folder, mode), "--", self.program, mode]
+    def start(self, mode, *more):
+        command = [HANGDOG, "run", "--spool", os.path.join(self.folder, mode), "--", self.program, mode, *more]
         # pylint: disable=consider-using-with
         run = subprocess.Popen(command, env=environment({"COLUMNS": "400"}), text=True, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE)
@@ -177,6 +186,21 @@ class Locks(unittest.TestCase):
         text = run.communicate(timeout=60)[1]
         self.assertRegex(text, r'  why  deadlock: waits for a mutex held by thread \d+ "db-writer", which waits in flush_cache '
                                r"\(locks\.c:\d+\) for one held by this thread\n")
+
+    def test_a_report_names_the_file_that_the_owner_works_on(self):
+        journal = os.path.join(self.folder, "orders.db")
+        os.mkfifo(journal)  # opened for writing below, after the threshold
+        run = self.start("file", journal)
+        wait_until(lambda: self.reports("file"), "the hang")
+        with open(journal, "wb"):
+            text = run.communicate(timeout=60)[1]
+        hang = self.reports("file")[0]
+        self.assertRegex(hang["cause"]["detail"], r"^waited for a read-write lock held for writing by thread \d+ \(db-writer\), "
+                                                  r"which was in open(at)? of orders\.db$")
+        self.assertRegex(re.search(r"(?m)^  why  (.*)$", text).group(1),
+                         r'held for writing by thread \d+ "db-writer", which was in writer \(locks\.c:\d+\), in open\w* of orders\.db$')
+        owner = next(thread for thread in hang["threads"] if thread["tid"] == hang["cause"]["lock_owner_tid"])
+        self.assertEqual("orders.db", owner["path"])
 
     def test_a_dump_names_kind_and_owner(self):
         expected = {"wrlock": r'waits for a read-write lock held for writing by thread \d+ "db-writer", which is in compact_log \(',

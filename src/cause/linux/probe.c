@@ -111,6 +111,18 @@ static void find_file(const struct hd_probe_context *ctx, int tid, const struct 
     }
 }
 
+bool hd_probe_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c, char path[64]) {
+    struct hd_probe e = {0};
+    enum hd_wait wait = hd_syscall_wait(c->syscall_nr);
+    if (wait == HD_WAIT_FILE) {
+        find_file(ctx, tid, c, &e);
+    } else if (wait == HD_WAIT_DESCRIPTOR) {
+        hd_descriptor_of_call(ctx->proc_fd, tid, c, &e);
+    }
+    memcpy(path, e.path, sizeof e.path);
+    return path[0] != '\0';
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 void hd_probe_context_open(struct hd_probe_context *ctx) {
