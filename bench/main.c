@@ -32,6 +32,9 @@ static const struct {
     {"unwind", bench_unwind},       {"idle", bench_idle},   {"hang-cpu", bench_hang_cpu},
     {"truth", bench_truth},         {"quiet", bench_quiet}, {"real.redis", bench_real_redis},
     {"real.node", bench_real_node},
+#ifdef BENCH_FLEET
+    {"query", bench_query},
+#endif
 };
 #define BENCHES (sizeof benches / sizeof benches[0])
 
@@ -153,10 +156,11 @@ static const char usage_text[] =
     "  --table     aligned columns, for people\n"
     "  --seed N    the workload of `truth`; may be given several times; default 1\n"
     "  --lanes N   processes side by side in `truth`; default 2, with one processor 1\n"
+    "  --reports N of `query`: the most reports in the store; default 1000000\n"
     "  --fast      shorter runs, to see that all works: not for the figures\n"
     "  --verbose   what a figure is made of, and each miss, on stderr\n"
     "\n"
-    "names: mark turn pause unwind idle hang-cpu truth quiet real (all by default)\n"
+    "names: mark turn pause unwind idle hang-cpu truth quiet real query (all by default)\n"
     "exit status: 0 every target was met, 1 one was missed, 2 wrong usage, 3 one was not measured\n";
 
 static int usage(const char *what, const char *value) {
@@ -176,13 +180,10 @@ static bool parse(const char *text, uint64_t max, uint64_t *out) {
 /* -1: go on; else the exit status. */
 static int parse_options(int argc, char **argv) {
     static const struct option options[] = {
-        {"table", no_argument, NULL, 't'},
-        {"seed", required_argument, NULL, 's'},
-        {"fast", no_argument, NULL, 'f'},
-        {"lanes", required_argument, NULL, 'l'},
-        {"verbose", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"table", no_argument, NULL, 't'},         {"seed", required_argument, NULL, 's'},
+        {"fast", no_argument, NULL, 'f'},          {"lanes", required_argument, NULL, 'l'},
+        {"reports", required_argument, NULL, 'r'}, {"verbose", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     uint64_t value;
     int c;
@@ -208,6 +209,12 @@ static int parse_options(int argc, char **argv) {
                 return usage("--lanes wants a number from 1 to 64, not ", optarg);
             }
             bench_options.lanes = (unsigned)value;
+            break;
+        case 'r':
+            if (!parse(optarg, 1000000000, &value)) {
+                return usage("--reports wants a number from 1 on, not ", optarg);
+            }
+            bench_options.reports = (size_t)value;
             break;
         case 'h':
             fputs(usage_text, stdout);

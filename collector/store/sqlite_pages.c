@@ -58,15 +58,21 @@ static json_t *days_of(struct sqlite *s, const json_t *groups, int64_t day) {
     json_t *all = json_array();
     const json_t *group;
     size_t i;
+    sqlite3_stmt *q = sqlite_query(
+        s, "SELECT day, total_ms FROM group_day WHERE fingerprint = ?1 AND day >= ?2 ORDER BY day");
     json_array_foreach(groups, i, group) {
-        json_t *days = sqlite_select(
-            s,
-            "SELECT day, fingerprint, total_ms FROM group_day WHERE fingerprint = ?1 AND day >= ?2"
-            " ORDER BY day",
-            "si", json_string_value(json_object_get(group, "fingerprint")), day);
-        json_array_extend(all, days);
-        json_decref(days);
+        json_t *fingerprint = json_object_get(group, "fingerprint");
+        if (q != NULL) {
+            sqlite_bind(q, "si", json_string_value(fingerprint), day);
+        }
+        while (q != NULL && sqlite3_step(q) == SQLITE_ROW) {
+            json_array_append_new(all, json_pack("{s:I, s:O, s:I}", "day", sqlite3_column_int64(q, 0),
+                                                 "fingerprint", fingerprint, "total_ms",
+                                                 sqlite3_column_int64(q, 1)));
+        }
+        sqlite3_reset(q);
     }
+    sqlite3_finalize(q);
     return all;
 }
 
