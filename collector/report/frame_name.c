@@ -62,6 +62,11 @@ static void copy_plain(const char *name, char out[FRAME_NAME_BYTES]) {
     for (const char *p = name; *p != '\0' && n + 1 < FRAME_NAME_BYTES;) {
         if (*p == '<' && opens_arguments(name, p)) {
             p = matching_end(p, '<', '>');
+        } else if (strncmp(p, "(anonymous namespace)::", 23) == 0) {
+            p += 23;
+        } else if (p[0] == '$' && p[1] == '_') { /* clang's lambda: $_0 */
+            n += (size_t)snprintf(out + n, FRAME_NAME_BYTES - n, "{lambda}");
+            p += 2 + strspn(p + 2, "0123456789");
         } else if (strncmp(p, "{lambda", 7) == 0 || strncmp(p, "{closure", 8) == 0) {
             n +=
                 (size_t)snprintf(out + n, FRAME_NAME_BYTES - n, "%s", p[1] == 'l' ? "{lambda}" : "{closure}");
@@ -78,6 +83,47 @@ static void copy_plain(const char *name, char out[FRAME_NAME_BYTES]) {
         n = n < FRAME_NAME_BYTES ? n : FRAME_NAME_BYTES - 1;
     }
     out[n] = '\0';
+}
+
+/* A part of a function that Python makes one of its own: of "f.<locals>.<genexpr>" f. */
+static void cut_comprehension(char *name) {
+    static const char *const ends[] = {".<locals>.<genexpr>", ".<locals>.<listcomp>", ".<locals>.<setcomp>",
+                                       ".<locals>.<dictcomp>"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        char *end = strstr(name, ends[i]);
+        if (end != NULL && end != name && end[strlen(ends[i])] == '\0') {
+            *end = '\0';
+        }
+    }
+}
+
+/* "void std::__invoke_impl" begins with its result. */
+static const char *behind_result(const char *name) {
+    const char *at = strstr(name, "operator"), *word = name;
+    for (const char *p = name; *p != '\0' && p != at; p++) {
+        word = *p == ' ' ? p + 1 : word;
+    }
+    return word;
+}
+
+bool frame_name_is_glue(const char *name) {
+    static const char *const starts[] = {"std::", "__gnu_cxx::", "__gthread_"};
+    const char *word = behind_result(name);
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        if (strncmp(word, starts[i], strlen(starts[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool frame_name_equal(const char *a, const char *b) {
+    size_t m = strlen(a), n = strlen(b);
+    if (m < n) {
+        return frame_name_equal(b, a);
+    }
+    return strcmp(a + m - n, b) == 0 &&
+           (m == n || (n > 0 && m > n + 2 && strncmp(a + m - n - 2, "::", 2) == 0));
 }
 
 static size_t length_of_character(const unsigned char *p) {
@@ -109,6 +155,7 @@ const char *frame_name(const json_t *report, const json_t *frame, char out[FRAME
     const char *name = json_string_value(json_object_get(frame, "function"));
     if (name != NULL && json_object_get(frame, "language") != NULL) {
         snprintf(out, FRAME_NAME_BYTES, "%s", name);
+        cut_comprehension(out);
     } else if (name != NULL) {
         char whole[4 * FRAME_NAME_BYTES];
         snprintf(whole, sizeof whole, "%s", name);

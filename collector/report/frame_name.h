@@ -6,14 +6,21 @@
 #define COLLECTOR_REPORT_FRAME_NAME_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define FRAME_NAME_BYTES 256
 
 /* "ns::f" of "ns::f<int>(char const*) [clone .cold]": without parameters, template arguments, numbers of
- * lambdas, what a compiler adds, and Rust's hash. A script's function is left as it is. Without a name it is
- * "module+start", where start is the function's; without that "module+?". In `out`, which is returned. */
+ * lambdas, unnamed namespaces, what a compiler adds, and Rust's hash. A script's function is left as it is.
+ * Without a name it is "module+start", where start is the function's; without that "module+?". In `out`,
+ * which is returned. */
 const char *frame_name(const json_t *report, const json_t *frame, char out[FRAME_NAME_BYTES]);
+
+/* Of the standard library by its name, as frame_name gives it: it calls what the app gave it. */
+bool frame_name_is_glue(const char *name);
+/* "get" and "Cache::get" may be one function: debug information may lack what a function is in. */
+bool frame_name_equal(const char *a, const char *b);
 
 /* Each byte that is no part of a whole UTF-8 character becomes a question mark, as each control character
  * does: a text that was cut may end within a character. */

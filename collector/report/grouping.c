@@ -7,20 +7,31 @@
 #include <string.h>
 
 #include "cli/base/path.h"
+#include "cli/reader/coverage.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/own_frame.h"
 #include "collector/report/frame_name.h"
 #include "collector/report/sha256.h"
 
 #define FRAMES 5
+#define FRAMES_MAX 32
 #define HALF 0.5
+#define MOST 0.75 /* another hang of this bug may have less than half of the time here, but hardly less */
+#define SOME 0.25
 #define RING_MAX 8
 
-/* The functions of a stack that count, the innermost first. */
+/* The app's functions on a stack, the innermost first. */
+struct own_frame {
+    char name[FRAME_NAME_BYTES];
+    char weight; /* of its time: as in alike.h */
+    const json_t *frame;
+};
+
 struct own_path {
-    char name[FRAMES][FRAME_NAME_BYTES];
-    const json_t *first; /* the frame of name[0] */
+    struct own_frame own[FRAMES_MAX];
     size_t count;
+    bool calls;   /* a library's function is within the innermost one */
+    bool partial; /* there may be functions without a frame: inlined, and no debug information */
 };
 
 static const char *text_of(const json_t *object, const char *name) {
@@ -56,32 +67,66 @@ static bool is_loop_function(const char *name) {
     return false;
 }
 
-static void add_own_frame(struct own_path *path, const json_t *frame, const char *name) {
-    if (path->count > 0 && strcmp(path->name[path->count - 1], name) == 0) {
-        return; /* recursion: its depth is of this hang, not of the bug */
+static bool is_on(const struct own_path *path, const char *name) {
+    for (size_t i = 0; i < path->count; i++) {
+        if (strcmp(path->own[i].name, name) == 0) {
+            return true;
+        }
     }
-    if (path->count == 0) {
-        path->first = frame;
-    }
-    snprintf(path->name[path->count++], FRAME_NAME_BYTES, "%s", name);
+    return false;
 }
 
-static struct own_path own_path_of(const json_t *report, const json_t *frames) {
-    struct own_path path = {.count = 0};
+static char weight_of(const json_t *frame, double known) {
+    const json_t *share = json_object_get(frame, "share");
+    double of_known = share != NULL && known > 0 ? json_number_value(share) / known : 1;
+    return of_known >= MOST ? '!' : of_known >= HALF ? '+' : of_known >= SOME ? '?' : '\0';
+}
+
+static bool counts(const json_t *report, const json_t *frame) {
+    return report_frame_is_own(report, frame) && !report_frame_is_ours(report, frame) &&
+           !report_frame_is_start(frame);
+}
+
+/* A function that calls itself counts once: how deep it went is of this hang, not of the bug. */
+static void own_path_of(const json_t *report, const json_t *frames, struct own_path *path) {
+    double known = report_coverage(report).known;
     size_t i;
     const json_t *frame;
+    path->count = 0;
+    path->partial = false;
+    path->calls = false;
     json_array_foreach(frames, i, frame) {
         char name[FRAME_NAME_BYTES];
-        const json_t *share = json_object_get(frame, "share");
-        if (path.count == FRAMES || (path.count > 0 && is_loop_function(frame_name(report, frame, name)))) {
+        if (path->count == FRAMES_MAX ||
+            (is_loop_function(frame_name(report, frame, name)) && path->count > 0)) {
             break;
         }
-        if ((share == NULL || json_number_value(share) >= HALF) && report_frame_is_own(report, frame) &&
-            !report_frame_is_ours(report, frame) && !report_frame_is_start(frame)) {
-            add_own_frame(&path, frame, frame_name(report, frame, name));
+        char weight = weight_of(frame, known);
+        if (weight == '\0' || !counts(report, frame) || frame_name_is_glue(name) || is_on(path, name)) {
+            path->calls |= path->count == 0 && weight != '\0';
+            continue;
+        }
+        struct own_frame *own = &path->own[path->count++];
+        memcpy(own->name, name, sizeof own->name);
+        own->weight = weight;
+        own->frame = frame;
+        path->partial |= json_object_get(frame, "file") == NULL && json_object_get(frame, "language") == NULL;
+    }
+}
+
+/* main calls all of the app: it counts where there is nothing else. */
+static bool is_hashed(const struct own_path *path, size_t i) {
+    return path->own[i].weight != '?' && (i == 0 || strcmp(path->own[i].name, "main") != 0);
+}
+
+/* The innermost function with half of the time; NULL: none. */
+static const struct own_frame *first_of(const struct own_path *path) {
+    for (size_t i = 0; i < path->count; i++) {
+        if (is_hashed(path, i)) {
+            return &path->own[i];
         }
     }
-    return path;
+    return NULL;
 }
 
 static const json_t *frames_of_thread(const json_t *report, json_int_t tid) {
@@ -122,12 +167,34 @@ static void __attribute__((format(printf, 2, 3))) add_line(struct grouping *g, c
 
 static void add_own_path(struct grouping *g, const json_t *report, const struct own_path *path,
                          const char *head) {
-    for (size_t i = 0; i < path->count; i++) {
-        add_line(g, "%s %s", head, path->name[i]);
+    const struct own_frame *first = first_of(path);
+    size_t lines = 0;
+    for (size_t i = 0; i < path->count && lines < FRAMES; i++) {
+        if (is_hashed(path, i)) {
+            add_line(g, "%s %s", head, path->own[i].name);
+            lines++;
+        }
     }
-    if (g->function[0] == '\0' && path->count > 0) {
-        snprintf(g->function, sizeof g->function, "%s", path->name[0]);
-        set_place(g, report, path->first);
+    if (g->function[0] == '\0' && first != NULL) {
+        snprintf(g->function, sizeof g->function, "%s", first->name);
+        set_place(g, report, first->frame);
+    }
+}
+
+/* What alike.h compares: the family is of the lines so far. */
+static void set_frames(struct grouping *g, const struct own_path *path, const char *head) {
+    char text[GROUPING_PATH_BYTES + 16];
+    uint8_t hash[SHA256_BYTES];
+    snprintf(text, sizeof text, "%s%s", g->path, head);
+    sha256(text, strlen(text), hash);
+    sha256_hex(hash, GROUPING_HEX / 2, g->family);
+    size_t used = (size_t)snprintf(g->frames, sizeof g->frames, "%s\n",
+                                   path->partial ? "partial"
+                                   : path->calls ? "calls"
+                                                 : "whole");
+    for (size_t i = 0; i < path->count && used + FRAME_NAME_BYTES + 3 < sizeof g->frames; i++) {
+        used += (size_t)snprintf(g->frames + used, sizeof g->frames - used, "%c%s\n", path->own[i].weight,
+                                 path->own[i].name);
     }
 }
 
@@ -145,9 +212,11 @@ static bool add_deadlock(struct grouping *g, const json_t *report) {
         json_int_t id = json_integer_value(tid);
         const json_t *frames = id == watched ? json_object_get(json_object_get(report, "hot_stack"), "frames")
                                              : frames_of_thread(report, id);
-        struct own_path path = own_path_of(report, frames);
-        if (path.count > 0 && count < RING_MAX) {
-            memcpy(name[count++], path.name[0], FRAME_NAME_BYTES);
+        struct own_path path;
+        own_path_of(report, frames, &path);
+        const struct own_frame *first = first_of(&path);
+        if (first != NULL && count < RING_MAX) {
+            memcpy(name[count++], first->name, FRAME_NAME_BYTES);
         }
     }
     qsort(name, count, sizeof name[0], compare_names);
@@ -162,9 +231,13 @@ static bool add_owner(struct grouping *g, const json_t *report) {
     if (owner == NULL) {
         return false;
     }
-    struct own_path path = own_path_of(report, frames_of_thread(report, json_integer_value(owner)));
-    add_own_path(g, report, &path, "owner");
-    g->by_owner = path.count > 0;
+    struct own_path path;
+    own_path_of(report, frames_of_thread(report, json_integer_value(owner)), &path);
+    g->by_owner = first_of(&path) != NULL;
+    if (g->by_owner) {
+        set_frames(g, &path, "owner");
+        add_own_path(g, report, &path, "owner");
+    }
     return g->by_owner;
 }
 
@@ -183,10 +256,32 @@ static void add_other(struct grouping *g, const json_t *report) {
     add_line(g, "call %.60s", text_of(cause, "syscall"));
 }
 
+/* Work of the function itself. Which of them has the most time differs from machine to machine: how many
+ * other programs want its CPU, and what is in its memory already. */
+static const char *class_of(const char *cause) {
+    static const char *const own_work[] = {"cpu", "starved", "page-fault", "disk"};
+    for (size_t i = 0; i < sizeof own_work / sizeof own_work[0]; i++) {
+        if (strcmp(cause, own_work[i]) == 0) {
+            return "own work";
+        }
+    }
+    return cause[0] != '\0' ? cause : "unknown";
+}
+
+static void add_own(struct grouping *g, const json_t *report, const struct own_path *path) {
+    if (first_of(path) == NULL) {
+        add_other(g, report);
+        return;
+    }
+    set_frames(g, path, "own");
+    add_own_path(g, report, path, "own");
+}
+
 void grouping_of(const json_t *report, struct grouping *out) {
     const char *kind = text_of(report, "kind"), *cause = text_of(json_object_get(report, "cause"), "kind");
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
     uint8_t hash[SHA256_BYTES];
+    struct own_path path;
     memset(out, 0, sizeof *out);
     add_line(out, "rule %d", GROUPING_VERSION);
     add_line(out, "app %.200s", text_of(json_object_get(report, "app"), "name"));
@@ -197,18 +292,16 @@ void grouping_of(const json_t *report, struct grouping *out) {
     if (strcmp(kind, "error") == 0) {
         add_line(out, "error %.100s", text_of(json_object_get(report, "error"), "type"));
     }
-    add_line(out, "cause %s", cause[0] != '\0' ? cause : "unknown");
-    struct own_path path = own_path_of(report, frames);
+    add_line(out, "cause %s", class_of(cause));
+    own_path_of(report, frames, &path);
     if (!add_deadlock(out, report) && !add_owner(out, report)) {
-        add_own_path(out, report, &path, "own");
-        if (path.count == 0) {
-            add_other(out, report);
-        }
+        add_own(out, report, &path);
     }
     if (out->function[0] == '\0') { /* of a deadlock: this thread's */
-        snprintf(out->function, sizeof out->function, "%s", path.count > 0 ? path.name[0] : "no stack");
-        if (path.count > 0) {
-            set_place(out, report, path.first);
+        const struct own_frame *first = first_of(&path);
+        snprintf(out->function, sizeof out->function, "%s", first != NULL ? first->name : "no stack");
+        if (first != NULL) {
+            set_place(out, report, first->frame);
         }
     }
     sha256(out->path, strlen(out->path), hash);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/store/sqlite_private.h"
+#include "collector/store/sqlite_group.h"
 
 #define PAGE_BYTES 4096
 #define BUSY_MS 5000
@@ -106,6 +106,7 @@ const struct store_backend sqlite_backend = {
     .close = sqlite_close,
     .add = sqlite_add,
     .remove_old = sqlite_remove_old,
+    .regroup = sqlite_regroup,
     .error = sqlite_error,
     .overview = sqlite_overview,
     .group = sqlite_group,

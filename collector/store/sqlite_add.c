@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/store/sqlite_private.h"
+#include "collector/store/sqlite_group.h"
 
 /* 2^52 ms: a page can add up two thousand such sums. A larger number would be no integer, and its row
  * refused. */
@@ -23,7 +23,18 @@ static const char *const sql_of[STATEMENTS] = {
         "SELECT grouped FROM report WHERE session = ?1 AND own_fingerprint = ?2 AND brief = 0 LIMIT 1",
     /* A session of an app without a version: its hangs have the build's. */
     [FIND_VERSION] = "SELECT version FROM report WHERE session = ?1 AND version <> '' LIMIT 1",
-    [ADD_GROUP] = "INSERT OR IGNORE INTO grouped VALUES(?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,?9,?9,?10)",
+    [ADD_GROUP] =
+        "INSERT INTO grouped(fingerprint, rule, app, function, place, cause, by_owner, path, count, total_ms,"
+        " max_ms, users, first_ms, last_ms, kind, family, frames)"
+        " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,0,0,0,0,?9,?9,?10,?11,?12) ON CONFLICT(fingerprint) DO UPDATE SET"
+        " family = excluded.family, frames = excluded.frames WHERE grouped.family = '' AND"
+        " excluded.family <> ''",
+    [FIND_WAY] = "SELECT grouped FROM way WHERE fingerprint = ?1",
+    [FIND_FAMILY] = "SELECT fingerprint, frames, count FROM grouped WHERE family = ?1 AND family <> ''"
+                    " ORDER BY rowid DESC LIMIT 300",
+    [ADD_WAY] = "INSERT OR REPLACE INTO way VALUES(?1, ?2)",
+    [SHOW_GROUP] =
+        "UPDATE grouped SET function = ?2, place = ?3, path = ?4, frames = ?5 WHERE fingerprint = ?1",
     [COUNT_GROUP] = "UPDATE grouped SET count = count + 1, total_ms = min(total_ms + ?2, " SUM_MAX
                     "), max_ms = max(max_ms, ?2),"
                     " first_ms = min(first_ms, ?3), last_ms = max(last_ms, ?3) WHERE fingerprint = ?1",
@@ -75,7 +86,7 @@ static void take_group(sqlite3_stmt *q, struct row *row) {
     }
 }
 
-static void group_as_repeated(struct sqlite *s, struct row *row) {
+bool sqlite_group_as_repeated(struct sqlite *s, struct row *row) {
     char before[sizeof row->group.fingerprint];
     memcpy(before, row->group.fingerprint, sizeof before);
     sqlite3_stmt *q = sqlite_statement(s, FIND_REPEATED);
@@ -90,6 +101,7 @@ static void group_as_repeated(struct sqlite *s, struct row *row) {
         bind_text(q, 2, row->own_fingerprint);
         take_group(q, row);
     }
+    return strcmp(before, row->group.fingerprint) != 0 || sqlite_group_find(s, row);
 }
 
 static bool add_report(struct sqlite *s, const struct row *row) {
@@ -128,7 +140,7 @@ static void find_version(struct sqlite *s, struct row *row) {
     }
 }
 
-static bool add_group(struct sqlite *s, const struct row *row) {
+bool sqlite_add_group(struct sqlite *s, const struct row *row) {
     const struct grouping *g = &row->group;
     sqlite3_stmt *q = sqlite_statement(s, ADD_GROUP);
     if (q == NULL) {
@@ -145,10 +157,12 @@ static bool add_group(struct sqlite *s, const struct row *row) {
     bind_text(q, 8, g->path);
     sqlite3_bind_int64(q, 9, row->started_ms);
     bind_text(q, 10, row->is_hang ? "hang" : row->kind);
+    bind_text(q, 11, g->family);
+    bind_text(q, 12, g->frames);
     return sqlite_done(q);
 }
 
-static bool count_user(struct sqlite *s, const struct row *row) {
+bool sqlite_count_user(struct sqlite *s, const struct row *row) {
     sqlite3_stmt *q = sqlite_statement(s, ADD_USER);
     if (q == NULL) {
         return false;
@@ -169,7 +183,7 @@ static bool count_user(struct sqlite *s, const struct row *row) {
     return sqlite_done(q);
 }
 
-static bool count_report(struct sqlite *s, const struct row *row) {
+bool sqlite_count_report(struct sqlite *s, const struct row *row) {
     sqlite3_stmt *q = sqlite_statement(s, COUNT_GROUP);
     if (q == NULL) {
         return false;
@@ -181,8 +195,9 @@ static bool count_report(struct sqlite *s, const struct row *row) {
 }
 
 static bool add_row(struct sqlite *s, struct row *row) {
-    if (row->grouped && row->repeat_of[0] != '\0') {
-        group_as_repeated(s, row);
+    if (row->grouped &&
+        !(row->repeat_of[0] != '\0' ? sqlite_group_as_repeated(s, row) : sqlite_group_find(s, row))) {
+        return false;
     }
     if (!add_report(s, row)) {
         return false;
@@ -194,7 +209,8 @@ static bool add_row(struct sqlite *s, struct row *row) {
     if (row->is_session && row->version[0] == '\0') {
         find_version(s, row);
     }
-    return (!row->grouped || (add_group(s, row) && count_user(s, row) && count_report(s, row))) &&
+    return (!row->grouped ||
+            (sqlite_add_group(s, row) && sqlite_count_user(s, row) && sqlite_count_report(s, row))) &&
            sqlite_add_sums(s, row);
 }
 

@@ -21,6 +21,10 @@ enum statement {
     FIND_ALIKE,
     FIND_VERSION,
     ADD_GROUP,
+    FIND_WAY,
+    FIND_FAMILY,
+    ADD_WAY,
+    SHOW_GROUP,
     COUNT_GROUP,
     ADD_USER,
     COUNT_USER,
@@ -51,6 +55,14 @@ enum store_result sqlite_add(void *file, struct row *const *rows, size_t count);
 long sqlite_remove_old(void *file, int64_t before_ms, long max);
 const char *sqlite_error(const void *file);
 
+/* The parts of adding a report; false: the store failed. */
+bool sqlite_group_as_repeated(struct sqlite *s, struct row *row);
+bool sqlite_add_group(struct sqlite *s, const struct row *row);
+bool sqlite_count_user(struct sqlite *s, const struct row *row);
+bool sqlite_count_report(struct sqlite *s, const struct row *row);
+/* A report's part in the sums of its group: added, or taken out of those of `old`. */
+bool sqlite_add_group_sums(struct sqlite *s, const struct row *row);
+bool sqlite_take_group_sums(struct sqlite *s, const char *old, const struct row *row);
 /* Adds the report to the sums of its group, app and version; `statement` has the prepared ones. */
 sqlite3_stmt *sqlite_statement(struct sqlite *s, enum statement which);
 /* Runs it to its end, and makes it ready for the next time. */

@@ -67,7 +67,13 @@ static const char *const steps[] = {
     "INSERT INTO app_version SELECT app, version, sum(iif(kind IN ('hang', 'launch', 'background-hang', 'fatal-hang'), count, 0)),"
     " sum(iif(kind IN ('hang', 'launch', 'background-hang', 'fatal-hang'), total_ms, 0)), sum(iif(kind = 'session', count, 0)),"
     " sum(iif(kind = 'session', total_ms, 0)), min(day) * 86400000, max(day) * 86400000 FROM app_day GROUP BY 1, 2;"
-    "DROP TABLE hour; DROP TABLE usage;"};
+    "DROP TABLE hour; DROP TABLE usage;",
+
+    /* `way`: the group of each fingerprint. The groups of an older rule are compared with none. */
+    "ALTER TABLE grouped ADD COLUMN family TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE grouped ADD COLUMN frames TEXT NOT NULL DEFAULT '';"
+    "CREATE INDEX grouped_of_family ON grouped(family) WHERE family <> '';"
+    "CREATE TABLE way(fingerprint TEXT PRIMARY KEY, grouped TEXT NOT NULL) STRICT, WITHOUT ROWID;"};
 
 #define STEPS ((int)(sizeof steps / sizeof steps[0]))
 

@@ -65,6 +65,10 @@ long store_remove_old(struct store *s, int64_t before_ms, long max) {
     return s->backend->remove_old(s->reports, before_ms, max);
 }
 
+long store_regroup(struct store *s, const json_t *schema, long max) {
+    return s->backend->regroup != NULL ? s->backend->regroup(s->reports, schema, max) : -1;
+}
+
 /* ---- keys and settings ---- */
 
 int store_keys(struct store *s, struct store_key *keys, int max) {

@@ -44,6 +44,10 @@ const char *store_error(const struct store *s);
  * reports it removed: with less than `max` there is none left. -1: it failed. */
 long store_remove_old(struct store *s, int64_t before_ms, long max);
 
+/* Groups the next `max` reports again by the present rule, in a transaction of their own; also those of a run
+ * that did not come to its end. How many, 0: all are grouped. -1: it failed, or this store cannot. */
+long store_regroup(struct store *s, const json_t *schema, long max);
+
 /* ---- keys: the store has their hashes only ---- */
 enum key_use { KEY_SEND, KEY_READ, KEY_ADMIN, KEY_USES };
 struct store_key {

@@ -13,6 +13,8 @@ struct store_backend {
     void (*close)(void *at);
     enum store_result (*add)(void *at, struct row *const *rows, size_t count);
     long (*remove_old)(void *at, int64_t before_ms, long max);
+    /* NULL: it has only the groups of the rule that they came under. */
+    long (*regroup)(void *at, const json_t *schema, long max);
     const char *(*error)(const void *at);
 
     json_t *(*overview)(void *at, const char *app, int days);

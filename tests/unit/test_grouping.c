@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/report/alike.h"
 #include "collector/report/frame_name.h"
 #include "collector/report/grouping.h"
+#include "collector/report/why.h"
 
 /* A report of the app `shop`: `rest` has its cause, stacks and threads. Quotes are single ones. */
 static struct grouping group(const char *rest) {
@@ -68,7 +70,9 @@ static void names(void **state) {
         {"ns::Cache<int, std::less<int> >::get(int const&) const", "ns::Cache::get"},
         {"operator<(A const&, A const&)", "operator<"},
         {"std::ostream& operator<<(std::ostream&, A)", "std::ostream& operator<<"},
-        {"(anonymous namespace)::load(char*)", "(anonymous namespace)::load"},
+        {"(anonymous namespace)::load(char*)", "load"},
+        {"app::(anonymous namespace)::load(char*)", "app::load"},
+        {"on_tag()::$_0::operator()(int) const", "on_tag::{lambda}::operator"},
         {"run(int)::{lambda(int)#2}::operator()(int) const", "run::{lambda}::operator"},
         {"<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<alloc::vec::Vec as core::ops::Drop>::drop"},
         {"core::run::h0123456789abcdef", "core::run"},
@@ -106,7 +110,7 @@ static void other_functions_causes_and_apps_are_others(void **state) {
     (void)state;
     assert_two(CPU OWN("f") END, CPU OWN("g") END);
     assert_two(CPU OWN("f") "," OWN("a") END, CPU OWN("f") "," OWN("b") END);
-    assert_two(CPU OWN("f") END, "'cause':{'kind':'disk'},'hot_stack':{'frames':[" OWN("f") END);
+    assert_two(CPU OWN("f") END, "'cause':{'kind':'network'},'hot_stack':{'frames':[" OWN("f") END);
 }
 
 static void what_the_loop_is_called_by_does_not_count(void **state) {
@@ -153,6 +157,72 @@ static void without_names_functions_differ_by_their_start(void **state) {
                CPU "{'pc':'0x19','module':0,'start':'0x10'}" END);
 }
 
+static void a_busy_machine_is_no_other_bug(void **state) {
+    (void)state;
+    assert_one(CPU OWN("f") END, "'cause':{'kind':'starved'},'hot_stack':{'frames':[" OWN("f") END);
+    assert_one(CPU OWN("f") END, "'cause':{'kind':'disk'},'hot_stack':{'frames':[" OWN("f") END);
+}
+
+static void the_standard_library_does_not_count(void **state) {
+    (void)state;
+    assert_one(CPU OWN("f") "," OWN("void std::__invoke_impl<void, f()::{lambda()#1}&>(int)") "," OWN("main")
+                   END,
+               CPU OWN("f") "," OWN("main") END);
+}
+
+#define WHOLE "whole\n!match\n!find_all\n!search\n!on_search\n!main\n"
+
+static void a_build_without_debug_information_lacks_functions(void **state) {
+    (void)state;
+    assert_int_equal(alike("partial\n!on_search\n!main\n", WHOLE), ALIKE_WHOLE);
+    assert_int_equal(alike(WHOLE, "partial\n!on_search\n!main\n"), ALIKE_PART);
+    assert_int_equal(alike("whole\n!on_search\n!main\n", WHOLE), ALIKE_NOT); /* here it is on_search itself */
+    assert_int_equal(alike("partial\n!on_open\n!main\n", WHOLE), ALIKE_NOT);
+    assert_int_equal(alike("partial\n!on_search\n!match\n", WHOLE), ALIKE_NOT); /* another order */
+}
+
+static void a_tail_call_takes_its_callers_frame(void **state) {
+    (void)state;
+    assert_int_equal(alike("whole\n!match\n!find_all\n!search\n!main\n", WHOLE), ALIKE_WHOLE);
+    assert_int_equal(alike("calls\n!on_sort\n!main\n", "whole\n!sort_rows\n!on_sort\n!main\n"), ALIKE_WHOLE);
+    assert_int_equal(alike("calls\n!on_sort\n!main\n", "whole\n!compare\n!sort_rows\n!on_sort\n!main\n"),
+                     ALIKE_NOT);
+}
+
+static void a_leaf_has_more_or_less_than_half(void **state) {
+    (void)state;
+    assert_int_equal(alike("whole\n+find_all\n!search\n!on_search\n!main\n",
+                           "whole\n?find_all\n!search\n!on_search\n!main\n"),
+                     ALIKE_SAME);
+    assert_int_equal(alike("whole\n!find_all\n!search\n!on_search\n!main\n", WHOLE), ALIKE_WHOLE);
+    assert_int_equal(alike("whole\n!verify\n!on_open\n!main\n", "whole\n!load\n!on_open\n!main\n"),
+                     ALIKE_NOT);
+    assert_int_equal(
+        alike("whole\n!sum\n!verify\n!on_open\n!main\n", "whole\n!sum\n!save\n!on_save\n!main\n"), ALIKE_NOT);
+}
+
+static void debug_information_may_lack_what_a_function_is_in(void **state) {
+    (void)state;
+    assert_int_equal(alike("whole\n!get\n!on_thumb\n", "whole\n!Cache::get\n!on_thumb\n"), ALIKE_SAME);
+    assert_int_equal(alike("whole\n!et\n!on_thumb\n", "whole\n!Cache::get\n!on_thumb\n"), ALIKE_NOT);
+}
+
+static void a_person_reads_why(void **state) {
+    (void)state;
+    char why[WHY_BYTES];
+    struct grouping g = group(CPU OWN("resize") "," OWN("on_save") "," OWN("main") END);
+    assert_string_equal(
+        why_grouped(g.path, why),
+        "The reports of this group are of shop, have the cause \"own work\", and had at least half of "
+        "their time in resize, which on_save called. Builds in which some of these functions are inlined "
+        "or gone by a tail call are in it, too.");
+    g = group(WAITS("lookup", "compact"));
+    assert_non_null(strstr(why_grouped(g.path, why), "and the lock's owner was in compact."));
+    g = group(RING("update", "flush"));
+    assert_non_null(strstr(why_grouped(g.path, why), "wait for each other in flush and update."));
+    assert_non_null(strstr(why_grouped("", why), "no stack"));
+}
+
 static void hostile_reports_have_a_group_too(void **state) {
     (void)state;
     struct grouping g = group(
@@ -173,6 +243,13 @@ int main(void) {
         cmocka_unit_test(a_lock_is_grouped_by_its_owner),
         cmocka_unit_test(a_deadlock_is_one_whichever_thread_is_watched),
         cmocka_unit_test(without_names_functions_differ_by_their_start),
+        cmocka_unit_test(a_busy_machine_is_no_other_bug),
+        cmocka_unit_test(the_standard_library_does_not_count),
+        cmocka_unit_test(a_build_without_debug_information_lacks_functions),
+        cmocka_unit_test(a_tail_call_takes_its_callers_frame),
+        cmocka_unit_test(a_leaf_has_more_or_less_than_half),
+        cmocka_unit_test(debug_information_may_lack_what_a_function_is_in),
+        cmocka_unit_test(a_person_reads_why),
         cmocka_unit_test(hostile_reports_have_a_group_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,7 +96,6 @@ function days(one: Group): HTMLElement {
 
 export async function group(route: Route): Promise<View> {
   const id = route.id, one = await api.group(id), version = route.choices.get('version') || '';
-  const why = one.why || one.path || '';
   return {
     title: one.function,
     crumbs: [make('span.code', null, one.function)],
@@ -114,8 +113,8 @@ export async function group(route: Route): Promise<View> {
         ? pages(one.reports, async (offset) => (await api.groupReports(id, offset, version)).reports, (rows) => reportTable(rows, 'Newest reports'))
         : empty(make('p', null, 'Its reports are older than the collector keeps them.'))),
       stateSection(id, one, () => window.dispatchEvent(new Event('hashchange'))),
-      section('Why these are one group', make('p.dim', null, 'Reports with the same lines here are of one group.'),
-        make('pre', { tabindex: 0 }, why)),
+      section('Why these are one group', make('p', null, one.why || ''),
+        make('pre', { tabindex: 0 }, one.path || '')),
     ],
   };
 }

@@ -1,0 +1,204 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Groups of known bugs: programs with 42 bugs, each built in 24 ways, hang under `hangdog run`; their reports go to a collector.
+One line a figure: the share of reports in their bug's largest group, and groups that mix two bugs; then each false split and merge.
+usage: bench/grouping.py [--build DIR] [--bugs N] [--ways N] [--keep DIR] [--score-only]"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grouping")
+# The truth: a line an app; each event is a bug of its own. Those that only wait run side by side.
+COMPUTE = {
+    "editor": "search resize sort filter save verify theme scroll compile load browse paste insert print complete autosave".split(),
+    "viewer": "zoom arrange tag find blur thumb".split(),
+    "panel": "icons menu".split(),
+    "notes": "render index tree".split(),
+    "feed": "refresh filter".split(),
+}
+WAIT = {
+    "editor": "hover preview export build retry link sync quit project".split(),
+    "viewer": ["album"],
+    "panel": ["battery"],
+    "notes": ["fetch"],
+    "feed": ["hook"],
+}
+LTO, FP, NO_INLINE, SECTIONS = "-flto", "-fno-omit-frame-pointer", "-fno-inline", "-ffunction-sections"
+# compiler, optimisation, names, one more option, version of the source
+WAYS = [
+    ("gcc", "-O0", "-g", "", 1), ("clang", "-O2", "-g", "", 1), ("gcc", "-O2", "-g", "", 2), ("gcc", "-O2", "symtab", "", 1),
+    ("clang", "-O0", "-g", "", 3), ("gcc", "-O3", "-g", "", 4), ("clang", "-O2", "symtab", "", 2), ("gcc", "-Os", "-g", "", 5),
+    ("gcc", "-O1", "-g", FP, 3), ("clang", "-O3", "-g", FP, 4), ("gcc", "-O2", "-g", LTO, 1), ("clang", "-O1", "-g", "", 5),
+    ("gcc", "-O0", "symtab", "", 2), ("gcc", "-O2", "-g", NO_INLINE, 5), ("clang", "-Os", "-g", "", 2), ("gcc", "-O3", "symtab", FP, 3),
+    ("gcc", "-O3", "-g", LTO, 5), ("clang", "-O2", "-g", LTO, 3), ("gcc", "-O2", "symtab", NO_INLINE, 4), ("clang", "-O3", "symtab", "", 5),
+    ("gcc", "-Os", "symtab", "", 1), ("gcc", "-O2", "symtab", LTO, 2), ("clang", "-O0", "symtab", FP, 4), ("gcc", "-O1", "-g", SECTIONS, 2),
+]
+SOURCES = {"editor": ["editor.c", "editor_computes.c", "editor_waits.c"], "viewer": ["viewer.cc"], "panel": ["panel.c"]}
+LIBRARIES = {"editor": ["-lpthread", "-lresolv"], "viewer": ["-lpthread"], "panel": ["-l:libglib-2.0.so.0"]}
+SCRIPTS = {"notes": ("/usr/bin/python3", "notes.py"), "feed": ("/usr/bin/node", "feed.js")}
+ADDED = {"notes": "def added_%d(text):\n    # moves what follows\n    return text.upper()\n",
+         "feed": "function added%d(text) {\n    // moves what follows\n    return text.toUpperCase();\n}\n"}
+
+
+def build_program(app, way, folder):
+    compiler, level, names, option, version = way
+    compiler = {"gcc": "g++", "clang": "clang++"}[compiler] if app == "viewer" else compiler
+    flags = ["-std=c++17" if app == "viewer" else "-std=gnu11", "-w", level, "-DVERSION=%d" % version]
+    flags += ["-D_GNU_SOURCE"] + (["-g"] if names == "-g" else []) + ([option] if option else [])
+    program = os.path.join(folder, app)
+    subprocess.run([compiler, *flags, "-o", program, *(os.path.join(HERE, name) for name in SOURCES[app]), *LIBRARIES[app]], check=True)
+    return [program]
+
+
+def build_script(app, way, folder):
+    interpreter, name = SCRIPTS[app]
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+        parts = file.read().split("%s MORE\n" % ("#" if app == "notes" else "//"))
+    version, text = way[4], parts[0]
+    for i, part in enumerate(parts[1:]):
+        text += "".join(ADDED[app] % (10 * i + n) + "\n\n" for n in range(version - 1)) + part
+    if version in (3, 5):
+        text = text.replace("over", "isTimeUp")
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        file.write(text)
+    return [interpreter, os.path.join(folder, name)]
+
+
+def build_all(ways, folder, apps):
+    """{(app, number of the way): command}"""
+    def one(app, number):
+        into = os.path.join(folder, "way-%d" % number)
+        os.makedirs(into, exist_ok=True)
+        return (app, number), (build_program if app in SOURCES else build_script)(app, ways[number], into)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return dict(pool.map(lambda job: one(*job), [(app, number) for app in apps for number in range(len(ways))]))
+
+
+def run_one(build, command, app, event, spool, scratch):
+    """The ids of its hangs of the bug's length, [] where there was none in three tries."""
+    for _ in range(3):
+        subprocess.run([os.path.join(build, "bin/hangdog"), "run", "--quiet", "--threshold", "60ms", "--interval", "10ms", "--name", app,
+                        "--spool", spool, "--", *command, event], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, env={**os.environ, "EDITOR_FOLDER": scratch}, timeout=60)
+        found = []
+        for name in os.listdir(spool) if os.path.isdir(spool) else []:
+            if name.endswith(".json"):
+                with open(os.path.join(spool, name), encoding="utf-8") as file:
+                    report = json.load(file)
+                if report["kind"] == "hang" and report["duration_ns"] >= 150000000:
+                    found.append(report["id"])
+        if found:
+            return found
+    return []
+
+
+def run_all(build, commands, bugs, ways, folder):
+    """{id of a report: (bug, number of the way)}"""
+    truth, missing = {}, []
+    def one(job):
+        app, event, number = job
+        spool = os.path.join(folder, "runs", "%s-%s-%d" % (app, event, number))
+        return job, run_one(build, commands[app, number], app, event, spool, folder)
+    for waits, lanes in ((False, 1), (True, 6)):
+        jobs = [(app, event, number) for app, event, w in bugs if w == waits for number in range(len(ways))]
+        with concurrent.futures.ThreadPoolExecutor(lanes) as pool:
+            for (app, event, number), ids in pool.map(one, jobs):
+                truth.update((i, ("%s %s" % (app, event), number)) for i in ids)
+                if not ids:
+                    missing.append("%s %s, %s" % (app, event, " ".join(map(str, ways[number]))))
+    return truth, missing
+
+
+def collect(build, truth, folder):
+    """Sends the reports of the truth to a collector with a new store."""
+    spool, store = os.path.join(folder, "spool"), os.path.join(folder, "store.db")
+    os.makedirs(spool)
+    for run in sorted(os.listdir(os.path.join(folder, "runs"))):
+        for name in os.listdir(os.path.join(folder, "runs", run)):
+            if name.endswith(".json") and name[:-5] in truth:
+                shutil.copy(os.path.join(folder, "runs", run, name), spool)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = "127.0.0.1:%d" % free.getsockname()[1]
+    hangdog, log = os.path.join(build, "bin/hangdog"), os.path.join(folder, "log")
+    with open(log, "wb") as to, subprocess.Popen([hangdog, "serve", "--listen", address, "--store", store], stdout=to, stderr=to) as server:
+        key = ""
+        while server.poll() is None and not key:
+            time.sleep(0.1)
+            with open(log, encoding="utf-8") as text:
+                key = text.read().partition("HANGDOG_KEY=")[2].partition(" ")[0]
+        subprocess.run([hangdog, "upload", "--to", "http://" + address, "--spool", spool], env={**os.environ, "HANGDOG_KEY": key}, check=True)
+        server.terminate()
+    return store
+
+
+def score(store, truth, ways, missing):
+    with sqlite3.connect(store) as db:
+        grouped = dict(db.execute("SELECT id, grouped FROM report"))
+        path = dict(db.execute("SELECT fingerprint, path FROM grouped"))
+    of_bug, of_group = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+    places = collections.defaultdict(list)
+    for report, (bug, number) in truth.items():
+        group = grouped.get(report)
+        of_bug[bug][group] += 1
+        of_group[group][bug] += 1
+        places[bug, group].append(" ".join(map(str, ways[number])))
+    right = sum(groups.most_common(1)[0][1] for groups in of_bug.values())
+    merged = {group: bugs for group, bugs in of_group.items() if len(bugs) > 1}
+    lone = sum(len(groups) == 1 for groups in of_bug.values())
+    for bug, groups in sorted(of_bug.items()):
+        for group, count in groups.most_common()[0 if len(groups) > 1 else 1:]:
+            print("split: %s, %d reports: %s" % (bug, count, path.get(group, "?").strip().replace("\n", " | ")))
+            if group != groups.most_common(1)[0][0]:
+                print("         by " + "; ".join(places[bug, group]))
+    for group, bugs in merged.items():
+        print("merge: %s: %s" % (dict(bugs), path.get(group, "?").strip().replace("\n", " | ")))
+    for run in missing:
+        print("without a report: " + run)
+    share = right / max(1, len(truth))
+    for name, value, unit, target, ok in (
+            ("grouping.reports", len(truth), "", None, None), ("grouping.bugs", len(of_bug), "", None, None),
+            ("grouping.right", round(100 * share, 2), "%", 98, share >= 0.98),
+            ("grouping.merged", len(merged), "groups", 0, not merged),
+            ("grouping.whole", lone, "bugs", None, None)):
+        print(json.dumps({"name": name, "value": value, "unit": unit, "target": target, "ok": ok, "peer": None, "peer_value": None}))
+    return share >= 0.98 and not merged
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--bugs", type=int, default=1000)
+    parser.add_argument("--ways", type=int, default=len(WAYS))
+    parser.add_argument("--keep")
+    parser.add_argument("--score-only", action="store_true")
+    o = parser.parse_args()
+    build, ways = os.path.abspath(o.build), WAYS[:o.ways]
+    bugs = [(app, event, waits) for waits, table in ((False, COMPUTE), (True, WAIT)) for app in table for event in table[app]]
+    bugs = bugs[::max(1, len(bugs) // o.bugs)][:o.bugs]
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        folder = o.keep or folder
+        truth_file = os.path.join(folder, "truth.json")
+        if not o.score_only:
+            os.makedirs(folder, exist_ok=True)
+            commands = build_all(ways, folder, sorted({app for app, _, _ in bugs}))
+            truth, missing = run_all(build, commands, bugs, ways, folder)
+            with open(truth_file, "w", encoding="utf-8") as file:
+                json.dump([truth, missing], file)
+            collect(build, truth, folder)
+        with open(truth_file, encoding="utf-8") as file:
+            truth, missing = json.load(file)
+        return 0 if score(os.path.join(folder, "store.db"), truth, ways, missing) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
