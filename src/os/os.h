@@ -101,6 +101,9 @@ void hd_os_clock_init(void);
 
 /* True when the time-stamp counter is the kernel's own clock source: only then may it stamp marks. */
 bool hd_os_ticks_usable(void);
+/* The same, or the clock source is KVM's, whose base is that counter: good for differences of times, where a
+ * guest that moves to another machine may be wrong once. */
+bool hd_os_ticks_steady(void);
 
 /* ---- what only the set-up file may do (src/os/linux/setup.c) -------------------------------- */
 

@@ -6,17 +6,31 @@
 #ifndef HD_TICKS_H
 #define HD_TICKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
+
 static inline uint64_t hd_ticks_read(void) {
     return __builtin_ia32_rdtsc();
+}
+
+/* It has one rate, whatever the CPU does, and never stops. */
+static inline bool hd_ticks_invariant(void) {
+    enum { POWER_LEAF = 0x80000007, INVARIANT = 1 << 8 };
+    unsigned a, b, c, d = 0;
+    return __get_cpuid(POWER_LEAF, &a, &b, &c, &d) != 0 && (d & INVARIANT) != 0;
 }
 #elif defined(__aarch64__)
 static inline uint64_t hd_ticks_read(void) {
     uint64_t v;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
     return v;
+}
+
+static inline bool hd_ticks_invariant(void) {
+    return true;
 }
 #else
 #error "no time-stamp counter known for this machine: add it here"

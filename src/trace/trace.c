@@ -136,7 +136,7 @@ static void in_child(void) {
 
 __attribute__((constructor(101))) static void begin_process(void) {
     hd_os_clock_init();
-    all.by_counter = hd_os_ticks_usable();
+    all.by_counter = hd_os_ticks_steady();
     all.ended = hd_os_memory_take(sizeof *all.ended);
     if (all.ended == NULL || pthread_key_create(&all.key, end_thread) != 0) {
         return;

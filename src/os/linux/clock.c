@@ -162,9 +162,8 @@ uint64_t hd_clock_ratio_32(uint64_t a,
     return quotient;
 }
 
-bool hd_os_ticks_usable(void) {
+static bool clock_source_is(const char *wanted) {
     static const char path[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    static const char wanted[] = HD_TICKS_CLOCKSOURCE "\n";
     char name[32];
 
     int fd = hd_os_open(AT_FDCWD, path);
@@ -173,5 +172,13 @@ bool hd_os_ticks_usable(void) {
     }
     long n = hd_os.read(fd, name, sizeof name);
     hd_os_close(fd);
-    return n == (long)sizeof wanted - 1 && memcmp(name, wanted, (size_t)n) == 0;
+    return n == (long)strlen(wanted) && memcmp(name, wanted, (size_t)n) == 0;
+}
+
+bool hd_os_ticks_usable(void) {
+    return clock_source_is(HD_TICKS_CLOCKSOURCE "\n");
+}
+
+bool hd_os_ticks_steady(void) {
+    return hd_os_ticks_usable() || (hd_ticks_invariant() && clock_source_is("kvm-clock\n"));
 }
