@@ -5,13 +5,13 @@ HANGDOG_SCREENSHOTS names a folder that gets a picture of each page."""
 import glob
 import gzip
 import os
+import re
 import subprocess
-import time
 import unittest
-import uuid
 
 from support_browser import CHROMIUM
-from support_fleet import Collector, small_report
+from support_dashboard import reports
+from support_fleet import Collector
 from support_run import SOURCE, main
 
 WEB = os.path.join(SOURCE, "web")
@@ -20,26 +20,10 @@ COMPRESSED_MAX = 100_000
 SECONDS = 120
 
 
-def at(days=0, minutes=1):
-    """The time so long ago, as reports have it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S.000000000Z", time.gmtime(time.time() - days * 86400 - minutes * 60))
-
-
-def frame(name, line, module=0):
-    return {"pc": "0x1010", "module": module, "function": name, "file": "/src/shop.c", "line": line}
-
-
-def lock_report():
-    """One that waits for a lock, whose owner works in compact_log."""
-    return small_report(started_at=at(), cause={"kind": "lock", "lock_owner_tid": 9, "detail": "waited for a mutex"},
-                        hot_stack={"frames": [frame("lookup", 13), frame("main", 17)]},
-                        threads=[{"tid": 9, "name": "compactor", "stack": {"frames": [frame("compact_log", 11)]}}])
-
-
-def reports():
-    return [*(small_report(started_at=at(day)) for day in range(3)), lock_report(), lock_report(),
-            small_report("draw", started_at=at(), duration_ns=300_000_000, app={"name": "viewer", "version": "3.0", "pid": 2,
-                                                                               "session": str(uuid.uuid4())})]
+def admin_key(collector):
+    """The key for administering that the collector printed at its first start."""
+    found = re.search(r"to administer: +\S+#key=(\w+)", collector.text())
+    return found.group(1) if found else ""
 
 
 class Dashboard(unittest.TestCase):
@@ -59,6 +43,7 @@ class Dashboard(unittest.TestCase):
 
     def test_pages(self):
         environment = {**os.environ, "HANGDOG_URL": self.collector.url, "HANGDOG_KEY": self.collector.read_key,
+                       "HANGDOG_ADMIN_KEY": admin_key(self.collector),
                        "HANGDOG_EMPTY_URL": self.empty.url, "HANGDOG_EMPTY_KEY": self.empty.read_key}
         run = subprocess.run([NODE, "--test", "--test-reporter=spec", *sorted(glob.glob(os.path.join(WEB, "tests/browser/*.check.mjs")))], cwd=WEB, env=environment, timeout=SECONDS,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
