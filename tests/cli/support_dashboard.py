@@ -80,8 +80,13 @@ def hang(function, version, days, ns, install=0, app="shop"):
     return report
 
 
+def version_of(days):
+    """The shop's newest version, so long ago."""
+    return "1.2" if days > 20 else "1.3" if days > 8 else "2.0"
+
+
 def other(kind, days, ns, install):
-    report = base(kind, "shop", "2.0", days, ns, install)
+    report = base(kind, "shop", version_of(days), days, ns, install)
     frames = [frame("paint_list", "list.c", 40), *(frame(*part) for part in reversed(BELOW))]
     report.update(cause={"kind": "cpu"}, hot_stack={"frames": frames})
     if kind == "cpu":
@@ -101,11 +106,11 @@ def reports():
     """All of them; the same figures each time."""
     made = []
     for days in range(29, -1, -1):
-        version = "1.2" if days > 20 else "1.3" if days > 8 else "2.0"
+        version = version_of(days)
         for run in range(4):
             hangs = (days + run) % 3
             made.append(session("shop", version, days, 1.5 + run * 0.5, hangs))
-        made.append(hang("resize_image", version, days, (2_100 + 40 * (days % 6)) * 1_000_000, days))
+        made.append(hang("resize_image", version, days, (700 + days * 7919 % 13 * 350) * 1_000_000, days))
         if days % 2 == 0 and version != "2.0":
             made.append(hang("load_prices", version, days, 1_700_000_000 + days * 20_000_000, days + 1))
         if days % 3 == 0:
@@ -116,7 +121,8 @@ def reports():
         if days % 9 == 0:
             made += [hang("wait_for_retry", version, days, 640_000_000, days), hang("run_export", version, days, 5_200_000_000, days)]
         if days % 5 == 0:
-            made += [other("frame-drop", days, 90_000_000, days), other("cpu", days, 6_000_000_000, days)]
+            made.append(other("cpu", days, 6_000_000_000, days))
+        made += [other("frame-drop", days, (40 + 3 * days) * 1_000_000, days + i) for i in range(2)]
         if days % 10 == 3:
             made.append(other("crash", days, 0, days))
         if days % 4 == 0:

@@ -17,7 +17,7 @@ from support_run import SOURCE, main
 WEB = os.path.join(SOURCE, "web")
 NODE = "/usr/bin/node"
 COMPRESSED_MAX = 100_000
-SECONDS = 120
+SECONDS = 400
 
 
 def admin_key(collector):

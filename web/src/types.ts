@@ -6,7 +6,7 @@ export type State = 'open' | 'resolved' | 'ignored';
 
 export interface GroupRow {
   fingerprint: string; app: string; function: string; place: string; cause: string; by_owner?: number | boolean;
-  users: number; max_ms: number; first_ms: number; last_ms: number; count: number; total_ms: number; versions: number;
+  kind?: string; users: number; max_ms: number; first_ms: number; last_ms: number; count: number; total_ms: number; versions: number;
   state?: State; is_new?: boolean; regressed?: boolean;
 }
 export interface SeriesRow { day: number; app: string; version: string; count: number; total_ms: number; used_ms: number }

@@ -24,6 +24,7 @@ function changed(row: CompareRow, all: Compare): HTMLElement {
   const from = rate(row.from_ms, all.from.used_ms), to = rate(row.to_ms, all.to.used_ms);
   if (from !== null && to !== null) {
     const more = to - from;
+    if (Math.abs(more) < 0.005) return make('span.dim', null, 'as before');
     return make(more > 0 ? 'span.bad' : 'span.good', null, `${more > 0 ? '+' : '−'}${rateText(Math.abs(more))}`);
   }
   const more = row.to_ms - row.from_ms;

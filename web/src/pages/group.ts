@@ -4,7 +4,7 @@
 
 import * as api from '../api';
 import { make, type Child } from '../parts/dom';
-import { count, duration, moment, named, plural } from '../parts/format';
+import { ago, count, duration, moment, named, plural } from '../parts/format';
 import { bars, cause, causeText, choice, figure, figures, flags, kindText, share } from '../parts/marks';
 import { empty, loaded, say, section } from '../parts/states';
 import { asTable, pages, table } from '../parts/table';
@@ -32,8 +32,8 @@ export function reportTable(rows: ReportRow[], caption: string, withApp = false)
   return table(caption, [
     { title: 'When', cell: (r: ReportRow) => make('a', { href: address('report', r.id) }, moment(r.started_ms)) },
     { title: 'Duration', number: true, cell: (r) => duration(r.duration_ms) },
-    { title: 'Kind', cell: (r) => kindText(r.kind) + (r.brief ? ', a repeat' : '') },
-    ...(withApp ? [{ title: 'App', cell: (r: ReportRow) => r.app || '' }] : []),
+    { title: 'Kind', cell: (r) => r.kind + (r.brief ? ', a repeat' : '') },
+    ...(withApp ? [{ title: 'Cause', cell: (r: ReportRow) => cause(r.cause) }, { title: 'App', cell: (r: ReportRow) => r.app || '' }] : []),
     { title: 'Version', cell: (r) => named(r.version) },
     { title: 'System', cell: (r) => r.system || '' },
   ], rows, true);
@@ -101,10 +101,10 @@ export async function group(route: Route): Promise<View> {
     crumbs: [make('span.code', null, one.function)],
     content: [
       make('h1', null, make('span.code', null, one.function), ' ', flags(one)),
-      make('p.dim', null, [one.place, one.app].filter(Boolean).join(' · ')),
+      make('p.dim', null, [one.place, one.app, one.kind && one.kind !== 'hang' ? kindText(one.kind) : ''].filter(Boolean).join(' · ')),
       make('p', null, cause(one.cause), ': ', causeText(one.cause)), ownerLine(one),
-      figures(figure(duration(one.total_ms), 'Time lost'), figure(count(one.count), 'Hangs'), figure(count(one.users), 'Users or runs'),
-        figure(duration(one.max_ms), 'Worst'), figure(moment(one.first_ms), 'First'), figure(moment(one.last_ms), 'Last')),
+      figures(figure(duration(one.total_ms), 'Time lost'), figure(count(one.count), one.kind && one.kind !== 'hang' ? 'Reports' : 'Hangs'), figure(count(one.users), 'Users or runs'),
+        figure(duration(one.max_ms), 'Worst'), figure(moment(one.first_ms), 'First', ago(one.first_ms), 'long'), figure(moment(one.last_ms), 'Last', ago(one.last_ms), 'long')),
       stackSection(id, one, route),
       make('div.columns', null, section('Durations', histogram(one.durations)), section('Time lost a day', days(one)),
         section('Versions', shares('Version', one.versions.map((row) => ({ ...row, name: row.version })))),

@@ -12,6 +12,7 @@ import { asTable, table } from '../parts/table';
 import { address, appOf, change, daysOf, type Route } from '../router';
 import type { GroupRow, Overview, SeriesRow, State } from '../types';
 import type { View } from './page';
+import { KINDS } from './reports';
 
 const LINES_MAX = 8;
 
@@ -37,7 +38,7 @@ function linesOf(series: SeriesRow[], oneApp: boolean): { days: number[]; lines:
   const days = [...new Set(series.map((row) => row.day))].sort((a, b) => a - b);
   const versions = new Map<string, { used: number; rows: SeriesRow[] }>();
   for (const row of series) {
-    const name = (oneApp ? '' : row.app + ' ') + named(row.version);
+    const name = (oneApp ? '' : row.app + ' ') + (row.version || 'others');
     const version = versions.get(name) || { used: 0, rows: [] };
     version.used += row.used_ms || row.total_ms;
     version.rows.push(row);
@@ -84,15 +85,29 @@ function topHangs(all: Overview, days: number): Child {
   ], all.groups, true);
 }
 
+// Errors, crashes and the use of CPUs: their time is not hung time.
+function otherGroups(rows: GroupRow[]): HTMLElement {
+  return table('Other groups', [
+    { title: 'Function', cell: (g: GroupRow) => groupName(g) },
+    { title: 'Kind', cell: (g) => kindText(g.kind || '') },
+    { title: 'Reports', number: true, cell: (g) => count(g.count) },
+    { title: 'Users or runs', number: true, cell: (g) => count(g.users) },
+    { title: 'Last', cell: (g) => make('time', { datetime: new Date(g.last_ms).toISOString(), title: new Date(g.last_ms).toLocaleString() }, ago(g.last_ms)) },
+  ], rows, true);
+}
+
+const isHang = (group: GroupRow) => !group.kind || group.kind === 'hang';
+
 function chosenGroups(all: Overview, state: string): GroupRow[] {
   return all.groups.filter((g) => state === 'all' || (g.state || 'open') === state || (state === 'open' && g.regressed));
 }
 
 function kindsStrip(app: string, days: number): HTMLElement {
-  return loaded('other reports', () => api.kinds(app, days), (rows) => [rows.length
-    ? make('ul.strip', null, ...rows.map((row) => make('li', null,
-      make('a', { href: address('reports', '', { kind: row.kind, app }) }, kindText(row.kind)), ' ', count(row.count))))
-    : make('p.dim', null, 'None.')]);
+  return loaded('other reports', () => api.kinds(app, days), (all) => {
+    const rows = all.filter((row) => KINDS.includes(row.kind));
+    return [rows.length ? make('ul.strip', null, ...rows.map((row) => make('li', null,
+      make('a', { href: address('reports', '', { kind: row.kind, app }) }, kindText(row.kind)), ' ', count(row.count)))) : make('p.dim', null, 'None.')];
+  });
 }
 
 function summary(all: Overview): HTMLElement {
@@ -109,8 +124,9 @@ function summary(all: Overview): HTMLElement {
 
 export async function overview(route: Route): Promise<View> {
   const app = appOf(route), days = daysOf(route), state = (route.choices.get('state') || 'open') as State | 'all';
-  const all = await api.overview(app, days);
-  const groups = chosenGroups(all, state);
+  const whole = await api.overview(app, days);
+  const all = { ...whole, groups: whole.groups.filter(isHang) };
+  const groups = chosenGroups(all, state), others = chosenGroups(whole, state).filter((group) => !isHang(group));
   const versions = all.versions.map((row) => ({ ...row, rate: rate(row.total_ms, row.used_ms) }));
   const controls = make('div.controls', { role: 'group', 'aria-label': 'Filter' },
     choice('app', 'App', app, [['', 'All apps'], ...appNames(all).map((name): [string, string] => [name, name])], (value) => change(route, { app: value })),
@@ -125,6 +141,7 @@ export async function overview(route: Route): Promise<View> {
       make('div.head', null, make('h1', null, 'Hangs'), controls), summary(all),
       all.versions.length || all.series?.length ? section('Hang rate', rateChart(all, app !== '')) : null,
       section('Most time lost', nothing || topHangs({ ...all, groups }, days)),
+      others.length ? section('Errors, crashes and use of CPUs', otherGroups(others)) : null,
       make('div.columns', null,
         versions.length ? section('Versions', table('Versions', [
           { title: 'Version', cell: (r: typeof versions[0]) => (app ? named(r.version) : `${r.app} ${named(r.version)}`) },

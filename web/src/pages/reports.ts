@@ -13,7 +13,8 @@ import { reportTable } from './group';
 import { appNames } from './overview';
 import type { View } from './page';
 
-const KINDS = ['frame-drop', 'cpu', 'crash', 'fatal-hang', 'launch', 'background-hang', 'too-many-threads', 'hang', 'session'];
+// Hangs are listed by group, sessions have no page.
+export const KINDS = ['frame-drop', 'cpu', 'crash', 'error', 'fatal-hang', 'launch', 'background-hang', 'too-many-threads', 'live'];
 
 export async function reports(route: Route): Promise<View> {
   const wanted = route.choices.get('kind') || KINDS[0], app = appOf(route), days = daysOf(route);

@@ -92,10 +92,9 @@ function limits(now: Settings, admin: boolean): Child[] {
       answer.replaceChildren(failed(error, () => answer.replaceChildren()));
     }
   });
-  return [section('Limits and retention', form, answer),
-    section('Grouping', make('p', null, `Reports are grouped by version ${now.grouping_version} of the rules. `,
+  return [form, answer, make('h3', null, 'Grouping'), make('p', null, `Reports are grouped by version ${now.grouping_version} of the rules. `,
       'Each group’s page says which lines its reports have in common.'),
-    make('p.dim', null, 'After an update of the rules: ', make('code', null, 'hangdog serve --regroup')))];
+  make('p.dim', null, 'After an update of the rules: ', make('code', null, 'hangdog serve --regroup'))];
 }
 
 export async function settings(): Promise<View> {
@@ -108,6 +107,6 @@ export async function settings(): Promise<View> {
       section('Your key', make('p', null, `Your key may ${admin ? 'read and administer' : 'read'}. `,
         admin ? '' : 'A key for administering changes what is on this page: hangdog serve --new-key admin makes one.'), leave),
       admin ? section('Keys', loaded('the keys', api.keys, (keys) => [keys.length ? keyTable(keys) : empty(make('p', null, 'No keys.')), newKey()])) : null,
-      loaded('the limits', api.settings, (now) => limits(now, admin))],
+      section('Limits, retention and grouping', loaded('the limits', api.settings, (now) => limits(now, admin)))],
   };
 }

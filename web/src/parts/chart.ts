@@ -3,7 +3,7 @@
 // Lines over days, by uPlot: a line a version, and a mark where a version was first seen.
 
 import uPlot from 'uplot';
-import { colour, make, onScheme, picture } from './dom';
+import { colour, onScheme, picture } from './dom';
 
 export interface Line { name: string; values: (number | null)[] }
 export interface Mark { day: number; name: string }
@@ -19,6 +19,8 @@ function drawMarks(plot: uPlot, marks: Mark[]): void {
   ctx.strokeStyle = ctx.fillStyle = colour('dim');
   ctx.font = `${11 * ratio}px system-ui, sans-serif`;
   ctx.setLineDash([3 * ratio, 3 * ratio]);
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'middle';
   let free = -Infinity;
   for (const mark of marks) {
     const x = plot.valToPos(mark.day * DAY_S, 'x', true);
@@ -31,7 +33,7 @@ function drawMarks(plot: uPlot, marks: Mark[]): void {
     const width = ctx.measureText(text).width;
     const left = Math.min(x + 3 * ratio, bbox.left + bbox.width - width);
     if (left < free) continue;
-    ctx.fillText(text, left, bbox.top + 10 * ratio);
+    ctx.fillText(text, left, bbox.top + 7 * ratio);
     free = left + width + 6 * ratio;
   }
   ctx.restore();
@@ -63,5 +65,3 @@ export function chart(label: string, days: number[], lines: Line[], marks: Mark[
     new ResizeObserver(() => { if (host.clientWidth > 0 && host.clientWidth !== plot.width) plot.setSize({ width: host.clientWidth, height: HEIGHT }); }).observe(host);
   });
 }
-
-export const chartNote = (text: string) => make('p.dim', null, text);

@@ -25,7 +25,7 @@ export const named = (text: string) => text || '(none)';
 
 // Seconds lost in hangs for each hour of use. Null: no use is known.
 export const rate = (lost_ms: number, used_ms: number) => (used_ms > 0 ? lost_ms / 1000 / (used_ms / 3600000) : null);
-export const rateText = (value: number | null) => (value === null ? 'not known' : `${fixed(value, value < 10 ? 1 : 0)} s/h`);
+export const rateText = (value: number | null) => (value === null ? 'not known' : `${fixed(value, value < 1 ? 2 : value < 10 ? 1 : 0)} s/h`);
 
 export function ago(ms: number, now = Date.now()): string {
   const minutes = Math.max(0, Math.floor((now - ms) / 60000));

@@ -13,7 +13,7 @@ const CAUSES: Record<string, string> = {
 };
 const KINDS: Record<string, string> = {
   hang: 'Hangs', launch: 'Slow launches', 'background-hang': 'Hangs in the background', 'fatal-hang': 'Fatal hangs',
-  'too-many-threads': 'Too many threads', cpu: 'CPU', 'frame-drop': 'Frames', crash: 'Crashes', live: 'Live', session: 'Sessions',
+  'too-many-threads': 'Too many threads', cpu: 'CPU', 'frame-drop': 'Frames', crash: 'Crashes', error: 'Errors', live: 'Live', session: 'Sessions',
 };
 
 export const causeText = (kind: string) => CAUSES[kind] || 'not known';

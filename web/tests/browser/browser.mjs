@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Debian's Chromium through playwright-core, and what each check of the pages needs. tests/cli/test_dashboard.py starts the
-// collector and gives its address and keys in the environment.
+// collectors and gives their addresses and keys in the environment.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 export const { HANGDOG_URL: url, HANGDOG_KEY: key, HANGDOG_ADMIN_KEY: adminKey, HANGDOG_EMPTY_URL: emptyUrl, HANGDOG_EMPTY_KEY: emptyKey,
@@ -28,7 +29,7 @@ export async function open(address = '#/', { dark = false, phone = false, as = k
   page.elsewhere = [];
   page.on('pageerror', (error) => page.faults.push(String(error)));
   page.on('console', (message) => {
-    if (message.type() === 'error' && !/status of [45]0\d/.test(message.text())) page.faults.push(message.text());
+    if (message.type() === 'error' && !/status of [45]\d\d|ERR_INTERNET_DISCONNECTED/.test(message.text())) page.faults.push(message.text());
   });
   page.on('request', (request) => {
     if (!request.url().startsWith(at + '/') && !/^(about|blob):/.test(request.url())) page.elsewhere.push(request.url());
@@ -46,7 +47,7 @@ export async function settled(page) {
 
 export async function goTo(page, address) {
   await page.evaluate((to) => { location.hash = to; }, address);
-  await page.waitForTimeout(50);
+  await page.waitForTimeout(30);
   await settled(page);
 }
 
@@ -58,3 +59,29 @@ export async function close(page) {
 }
 
 export const text = (page) => page.locator('main').innerText();
+
+// An answer of the collector; null where it has no such address.
+export async function answer(path, as = key) {
+  const got = await fetch(`${url}/api/v1/${path}`, { headers: { Authorization: 'Bearer ' + as } });
+  return got.ok ? got.json() : null;
+}
+
+export async function groupOf(name, app = 'shop') {
+  const { groups } = await answer('overview?days=60');
+  return groups.find((group) => group.function === name && group.app === app).fingerprint;
+}
+
+// Each page with its address; those of a group and a report are of a hang that waited for a lock.
+export async function everyPage() {
+  const lock = await groupOf('compact_log');
+  const { reports } = await answer('groups/' + lock);
+  return { overview: '#/', group: '#/group/' + await groupOf('scale_row'), lock: '#/group/' + lock, report: '#/report/' + reports[0].id,
+    compare: '#/compare?app=shop', reports: '#/reports?kind=cpu', search: '#/search?q=log', settings: '#/settings' };
+}
+
+// A picture for docs/dashboard, where the user asks for them.
+export async function shoot(page, name) {
+  if (!screenshots) return;
+  await page.evaluate(() => { window.scrollTo(0, 0); document.activeElement?.blur(); });
+  await page.screenshot({ path: join(screenshots, name + '.png') });
+}
