@@ -13,6 +13,8 @@ import { reportTable } from './group';
 import { appNames } from './overview';
 import type { View } from './page';
 
+const PAGE = 100; // of the collector's answers
+
 // Hangs are listed by group, sessions have no page.
 export const KINDS = ['frame-drop', 'cpu', 'crash', 'error', 'fatal-hang', 'launch', 'background-hang', 'too-many-threads', 'live'];
 
@@ -32,7 +34,7 @@ export async function reports(route: Route): Promise<View> {
         choice('days', 'Time', String(days), TIMES, (value) => change(route, { days: value })))),
       tabs,
       make('section', null, loaded('the reports', () => api.reports(kind, app, 0), (first) => [first.reports.length
-        ? pages(first.reports, async (offset) => (await api.reports(kind, app, offset)).reports, (rows) => reportTable(rows, kindText(kind), true))
+        ? pages(first.reports, async (offset) => (await api.reports(kind, app, offset)).reports, (rows) => reportTable(rows, kindText(kind), true), PAGE)
         : empty(make('p', null, 'No reports of this kind.'))])),
     ],
   };

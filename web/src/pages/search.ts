@@ -7,7 +7,7 @@ import { make } from '../parts/dom';
 import { count, duration } from '../parts/format';
 import { cause, groupName } from '../parts/marks';
 import { empty, loaded, section } from '../parts/states';
-import { pages, table } from '../parts/table';
+import { table } from '../parts/table';
 import { appOf, type Route } from '../router';
 import type { Found, GroupRow } from '../types';
 import { reportTable } from './group';
@@ -25,8 +25,7 @@ export async function search(route: Route): Promise<View> {
   const show = (found: Found) => (found.groups.length + found.reports.length === 0
     ? [empty(make('p', null, 'Nothing has these words in a function, place, version or id.'))]
     : [found.groups.length ? section('Groups', hits(found.groups)) : null,
-      found.reports.length ? section('Reports', pages(found.reports, async (offset) => (await api.search(words, app, offset)).reports,
-        (rows) => reportTable(rows, 'Reports', true))) : null]);
+      found.reports.length ? section('Reports', reportTable(found.reports, 'Reports', true)) : null]);
   return {
     title: 'Search',
     content: [make('h1', null, words ? `Search: ${words}` : 'Search'),

@@ -52,12 +52,12 @@ function newKey(): HTMLElement {
   const app = make<HTMLInputElement>('input', { id: 'key-app', maxlength: 100, autocomplete: 'off' });
   const answer = make('div', { role: 'status' });
   const form = make('form', null, make('div.controls', null,
-    make('div.field', null, make('label', { for: 'key-app' }, 'App (empty: all)'), app),
-    choice('key-use', 'It may', use, USES, (value) => { use = value; }), make('button', null, 'Make a key')));
+    make('div.field', null, make('label', { for: 'key-app' }, 'App of a key that sends (empty: all)'), app),
+    choice('key-use', 'It may', use, USES, (value) => { use = value; app.disabled = use !== 'send'; }), make('button', null, 'Make a key')));
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     try {
-      const made = await api.addKey(app.value.trim(), use);
+      const made = await api.addKey(app.disabled ? '' : app.value.trim(), use);
       answer.replaceChildren(make('p', null, 'The new key, shown this once: ', make('code.secret', null, made.key)),
         make('button', { type: 'button', click: reload }, 'I have it'));
     } catch (error) {
