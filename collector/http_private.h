@@ -9,6 +9,7 @@
 #include <microhttpd.h>
 #include <stdatomic.h>
 
+#include "collector/connections.h"
 #include "collector/envelope.h"
 #include "collector/http.h"
 #include "collector/ingest.h"
@@ -18,8 +19,11 @@ struct http {
     struct store *store;
     struct writer *writer;
     struct keys *keys;
+    struct connections *connections;
     json_t *schema, *sentry_schema;
     int listener;
+    bool tls;
+    atomic_bool stopping;
     atomic_size_t body_bytes; /* of all requests that are being received */
     atomic_ullong requests, stored, repeated, refused, denied, limited, full, ignored;
 };
@@ -28,9 +32,11 @@ struct http {
 struct request {
     struct http *http;
     struct MHD_Connection *connection;
+    struct connection *deadline;
+    char *method, *path; /* for the log; NULL: no memory */
     char *body;
-    size_t bytes, size;
-    int64_t deadline_ns;
+    size_t bytes, size, received, accepted;
+    int64_t started_ns;
     int key;
     bool is_ingest, is_sentry, parsed;
     struct ingest ingest;
@@ -51,6 +57,14 @@ enum MHD_Result http_answer_file(struct MHD_Connection *c, const char *type, con
 enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned status, long retry, const char *why);
 /* Frees the JSON. */
 enum MHD_Result http_answer_json(struct MHD_Connection *c, unsigned status, json_t *json);
+
+/* For libmicrohttpd. */
+enum MHD_Result http_handle(void *http, struct MHD_Connection *c, const char *url, const char *method,
+                            const char *version, const char *piece, size_t *bytes, void **state);
+void http_end_request(void *http, struct MHD_Connection *c, void **state,
+                      enum MHD_RequestTerminationCode why);
+/* NULL: there was no memory for one. */
+struct connection *http_deadline(struct MHD_Connection *c);
 
 /* POST /api/v1/reports: called first, then with each piece of the body, then at its end, then once it is
  * stored. */

@@ -4,21 +4,13 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "collector/http_private.h"
 
-#define BODY_SECONDS 60
 #define ALL_BODIES_MAX ((size_t)256 << 20)
 #define BUSY_SECONDS 5
 #define FULL_SECONDS 60
 #define FIRST_BYTES ((size_t)16 << 10)
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static const char *header(const struct request *r, const char *name) {
     return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
@@ -34,6 +26,9 @@ enum MHD_Result http_receive_start(struct request *r) {
         atomic_fetch_add(&h->denied, 1);
         return http_refuse(r->connection, MHD_HTTP_UNAUTHORIZED, 0, "a key for sending is needed");
     }
+    if (atomic_load(&h->stopping)) {
+        return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS, "the collector ends");
+    }
     long wait = keys_wait(h->keys, r->key);
     if (wait > 0) {
         atomic_fetch_add(&h->limited, 1);
@@ -47,14 +42,12 @@ enum MHD_Result http_receive_start(struct request *r) {
         return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS,
                            "too many requests at once");
     }
-    r->deadline_ns = now_ns() + BODY_SECONDS * INT64_C(1000000000);
     return MHD_YES;
 }
 
 /* False: it is too large, too slow, or there is no memory. Then the connection is closed. */
 static bool add_piece(struct request *r, const char *piece, size_t bytes) {
-    if (r->bytes + bytes > INGEST_BODY_MAX || now_ns() > r->deadline_ns ||
-        atomic_load(&r->http->body_bytes) > ALL_BODIES_MAX) {
+    if (r->bytes + bytes > INGEST_BODY_MAX || atomic_load(&r->http->body_bytes) > ALL_BODIES_MAX) {
         return false;
     }
     if (r->bytes + bytes > r->size) {
@@ -70,6 +63,7 @@ static bool add_piece(struct request *r, const char *piece, size_t bytes) {
     }
     memcpy(r->body + r->bytes, piece, bytes);
     r->bytes += bytes;
+    r->received += bytes;
     return true;
 }
 
@@ -97,6 +91,7 @@ static enum MHD_Result answer(struct request *r) {
         return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS, "the store failed");
     }
     json_t *json = ingest_answer(&r->ingest, &accepted);
+    r->accepted = accepted;
     atomic_fetch_add(&h->stored, accepted);
     atomic_fetch_add(&h->repeated, r->ingest.count - accepted);
     atomic_fetch_add(&h->refused, refused);
@@ -109,6 +104,7 @@ static enum MHD_Result answer(struct request *r) {
 
 static enum MHD_Result parse(struct request *r) {
     struct http *h = r->http;
+    connection_set(r->deadline, CONNECTION_SERVED);
     const char *type = header(r, "Content-Type"), *why = "";
     bool lines = type != NULL && strstr(type, "ndjson") != NULL;
     const char *encoding = header(r, "Content-Encoding"), *body = r->body != NULL ? r->body : "";

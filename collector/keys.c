@@ -7,7 +7,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
-#include <time.h>
+
+#include "collector/monotonic.h"
 
 #define RANDOM_BYTES 16
 #define LOAD_AGAIN_NS INT64_C(1000000000)
@@ -27,18 +28,12 @@ struct keys {
     struct bucket bucket[STORE_KEYS_MAX];
 };
 
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static bool load(struct keys *k) {
     int count = store_keys(k->store, k->key, STORE_KEYS_MAX);
     if (count < 0) {
         return false;
     }
-    k->loaded_ns = now_ns();
+    k->loaded_ns = monotonic_ns();
     for (int i = k->count; i < count; i++) { /* the store gives them in the order of their making */
         k->bucket[i] = (struct bucket){.reports = k->rate, .at_ns = k->loaded_ns};
     }
@@ -107,17 +102,24 @@ int keys_check(struct keys *k, enum key_use use, const char *authorization) {
     sha256(authorization, strlen(authorization), hash);
     pthread_mutex_lock(&k->lock);
     int found = find(k, use, hash);
-    if (found < 0 && now_ns() - k->loaded_ns > LOAD_AGAIN_NS && load(k)) {
+    if (found < 0 && monotonic_ns() - k->loaded_ns > LOAD_AGAIN_NS && load(k)) {
         found = find(k, use, hash);
     }
     pthread_mutex_unlock(&k->lock);
     return found;
 }
 
+int64_t keys_id(struct keys *k, int key) {
+    pthread_mutex_lock(&k->lock);
+    int64_t id = k->key[key].id;
+    pthread_mutex_unlock(&k->lock);
+    return id;
+}
+
 long keys_wait(struct keys *k, int key) {
     pthread_mutex_lock(&k->lock);
     struct bucket *b = &k->bucket[key];
-    int64_t now = now_ns();
+    int64_t now = monotonic_ns();
     b->reports += (double)(now - b->at_ns) * 1e-9 * k->rate;
     b->reports = b->reports < 2 * k->rate ? b->reports : 2 * k->rate;
     b->at_ns = now;

@@ -27,6 +27,9 @@ bool keys_make(struct store *store, enum key_use use, char text[KEY_TEXT_BYTES])
  * too. */
 int keys_check(struct keys *k, enum key_use use, const char *authorization);
 
+/* Its number in the store. */
+int64_t keys_id(struct keys *k, int key);
+
 /* 0: this key may send; else the seconds until it may. Then keys_spend counts what it has sent. */
 long keys_wait(struct keys *k, int key);
 void keys_spend(struct keys *k, int key, size_t reports);

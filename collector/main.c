@@ -17,10 +17,16 @@
 #include "cli/commands.h"
 #include "cli/fleet/fleet.h"
 #include "collector/http.h"
+#include "collector/log.h"
+#include "collector/monotonic.h"
 #include "collector/regroup.h"
 #include "collector/retention.h"
+#include "collector/tls.h"
 
 #define RATE 5000
+#define CONNECTIONS 2000
+#define PATIENCE_S 30
+#define END_SECONDS 10
 
 /* Makes the folders of a path. */
 static void make_folders(char *path) {
@@ -77,18 +83,39 @@ static bool make_first_keys(struct store *store, struct first_keys *first) {
 
 /* The keys, in the commands that take them. */
 static void print_first_keys(const struct first_keys *first, const char *address) {
-    printf("the page, with its key:   http://%s/#key=%s\n", address, first->read);
-    printf("to send reports:          HANGDOG_KEY=%s hangdog upload --to http://%s\n", first->send, address);
-    printf("to administer:            http://%s/#key=%s\n", address, first->admin);
+    printf("the page, with its key:   %s/#key=%s\n", address, first->read);
+    printf("to send reports:          HANGDOG_KEY=%s hangdog upload --to %s\n", first->send, address);
+    printf("to administer:            %s/#key=%s\n", address, first->admin);
     printf(
         "The keys are printed this once; the store has their hashes. One more: hangdog serve --new-key read\n");
 }
 
 static void print_start(const struct serve_options *o, const char *address, const char *path) {
-    printf("collecting at http://%s into %s\n", address, path);
+    printf("collecting at %s into %s\n", address, path);
     fflush(stdout);
-    if (strncmp(o->listen, "127.", 4) != 0 && strncmp(o->listen, "[::1]:", 6) != 0) {
-        fputs("hangdog: traffic is not encrypted here; put a proxy with TLS in front\n", stderr);
+    if (o->tls_cert == NULL && strncmp(o->listen, "127.", 4) != 0 && strncmp(o->listen, "[::1]:", 6) != 0) {
+        fputs("hangdog: traffic is not encrypted here; use --tls-cert, or put a proxy with TLS in front\n",
+              stderr);
+    }
+}
+
+/* "https://127.0.0.1:8437" */
+static void address_text(const struct serve_options *o, uint16_t port, char *text, size_t size) {
+    const char *colon = strrchr(o->listen, ':');
+    int host = colon != NULL ? (int)(colon - o->listen) : 0;
+    snprintf(text, size, "http%s://%.*s:%u", o->tls_cert != NULL ? "s" : "", host, o->listen, (unsigned)port);
+}
+
+/* Until a signal ends it; SIGHUP reads the certificate again. */
+static void wait_for_end(const struct serve_options *o, const sigset_t *signals) {
+    int signal;
+    struct problem why;
+    while (sigwait(signals, &signal) == 0 && signal == SIGHUP) {
+        if (o->tls_cert != NULL && !tls_load(o->tls_cert, o->tls_key, &why)) {
+            error_print(&why); /* the one before stays */
+        } else if (o->tls_cert != NULL) {
+            log_event("certificate", "read again from %s", o->tls_cert);
+        }
     }
 }
 
@@ -98,8 +125,13 @@ static int serve(const struct serve_options *o, struct store *store, const char 
     struct problem why;
     char address[160];
     uint16_t port = 0;
-    int status = EXIT_ERROR, signal;
+    int status = EXIT_ERROR;
     struct first_keys first = {.send = ""};
+    const struct http_options options = {.listen = o->listen,
+                                         .tls = o->tls_cert != NULL,
+                                         .connections = o->connections,
+                                         .per_address = o->per_address,
+                                         .patience_ns = o->patience};
     struct keys *keys = make_first_keys(store, &first) ? keys_load(store, o->rate) : NULL;
     bool is_set = keys != NULL && (o->retention < 0 || retention_set_days(store, o->retention));
     struct writer *writer = is_set ? writer_start(store) : NULL;
@@ -107,22 +139,20 @@ static int serve(const struct serve_options *o, struct store *store, const char 
         keys_free(keys);
         return print_error("cannot start: the store %s cannot be read", path);
     }
-    struct http *http = http_start(o->listen, store, writer, keys, &port, &why);
+    struct http *http = http_start(&options, store, writer, keys, &port, &why);
+    address_text(o, port, address, sizeof address);
+    if (first.send[0] != '\0') {
+        print_first_keys(&first, address); /* also where the server does not start: the store has them */
+    }
     if (http == NULL) {
         error_print(&why);
-        if (first.send[0] != '\0') {
-            print_first_keys(&first, o->listen); /* the store has them */
-        }
     } else {
-        snprintf(address, sizeof address, "%.*s:%u", (int)(strrchr(o->listen, ':') - o->listen), o->listen,
-                 (unsigned)port);
-        if (first.send[0] != '\0') {
-            print_first_keys(&first, address);
-        }
         print_start(o, address, path);
-        sigwait(signals, &signal);
+        log_event("start", "collecting at %s into %s", address, path);
+        wait_for_end(o, signals);
         status = EXIT_SUCCESS;
-        http_stop_listening(http);
+        log_event("stop", "a signal came");
+        http_stop_listening(http, END_SECONDS);
     }
     writer_stop(writer); /* it answers who waits for it */
     if (http != NULL) {
@@ -133,8 +163,30 @@ static int serve(const struct serve_options *o, struct store *store, const char 
     return status;
 }
 
+/* What the options ask for before the store is opened. */
+static bool prepare(const struct serve_options *o, sigset_t *signals, struct problem *why) {
+    if ((o->tls_cert == NULL) != (o->tls_key == NULL)) {
+        error_set(why, "cannot use TLS: --tls-cert and --tls-key go together");
+        return false;
+    }
+    if (o->log != NULL) {
+        log_set(strcmp(o->log, "json") == 0 ? LOG_JSON : LOG_TEXT);
+    }
+    signal(SIGPIPE, SIG_IGN); /* a sender that goes ends its own connection only */
+    sigemptyset(signals);
+    sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, signals, NULL); /* for all threads: sigwait takes them */
+    return o->tls_cert == NULL || tls_load(o->tls_cert, o->tls_key, why);
+}
+
 int main(int argc, char **argv) {
-    struct serve_options o = {.listen = FLEET_LISTEN, .rate = RATE, .retention = -1};
+    struct serve_options o = {.listen = FLEET_LISTEN,
+                              .rate = RATE,
+                              .retention = -1,
+                              .connections = CONNECTIONS,
+                              .patience = PATIENCE_S * MONOTONIC_S};
     struct problem why;
     char path[PATH_MAX];
     int status = 0;
@@ -147,11 +199,9 @@ int main(int argc, char **argv) {
     } else if (!default_store(path, &why)) {
         return error_print(&why);
     }
-    signal(SIGPIPE, SIG_IGN); /* a sender that goes ends its own connection only */
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* for all threads: sigwait takes them */
+    if (!prepare(&o, &signals, &why)) {
+        return error_print(&why);
+    }
     const struct store_place place = {.url = path, .limit_mib = o.limit};
     struct store *store = store_open(&place, &why);
     if (store == NULL) {
@@ -165,5 +215,6 @@ int main(int argc, char **argv) {
         status = serve(&o, store, path, &signals);
     }
     store_close(store);
+    tls_unload();
     return status;
 }

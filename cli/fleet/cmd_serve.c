@@ -2,6 +2,7 @@
  *
  * hangdog serve: the options of the collector. `collector/` does the work.
  */
+#include "cli/base/duration.h"
 #include "cli/base/options.h"
 #include "cli/commands.h"
 #include "cli/fleet/fleet.h"
@@ -19,8 +20,8 @@ static const struct command_option serve_options[] = {
      .value = "ADDR:PORT",
      .help = "where to listen (127.0.0.1:8437)",
      .more =
-         "An IPv6 address stands in brackets: [::1]:8437. Traffic is not encrypted: beyond this machine, put a "
-         "proxy with TLS in front."},
+         "An IPv6 address stands in brackets: [::1]:8437. Beyond this machine, use TLS: --tls-cert, or a proxy in "
+         "front."},
     {.name = "store",
      .kind = OPTION_TEXT,
      TO(store),
@@ -57,6 +58,51 @@ static const struct command_option serve_options[] = {
      .help = "group all reports again by the present rule, and end",
      .more =
          "A collector may run meanwhile. The next start with this option continues one that was stopped."},
+    {.name = "tls-cert",
+     .kind = OPTION_TEXT,
+     TO(tls_cert),
+     .value = "FILE",
+     .help = "take TLS only, with this certificate",
+     .more =
+         "A PEM file: the server's certificate first, then those that signed it. SIGHUP reads it again: connections "
+         "from then on have the new one.",
+     .completion = COMPLETE_FILE},
+    {.name = "tls-key",
+     .kind = OPTION_TEXT,
+     TO(tls_key),
+     .value = "FILE",
+     .help = "the certificate's private key",
+     .completion = COMPLETE_FILE},
+    {.name = "log",
+     .kind = OPTION_TEXT,
+     TO(log),
+     .value = "FORM",
+     .words = "text|json",
+     .help = "write a line for each request to stderr",
+     .more = "No key is in it. Without it stderr has problems only."},
+    {.name = "connections",
+     .kind = OPTION_COUNT,
+     TO(connections),
+     .value = "N",
+     .min = 4,
+     .max = 100000,
+     .help = "have N connections at once (2000)",
+     .more = "Others wait until one ends."},
+    {.name = "per-address",
+     .kind = OPTION_COUNT,
+     TO(per_address),
+     .value = "N",
+     .max = 100000,
+     .help = "have N connections from one address (0: any number)",
+     .more = "Behind a proxy all come from its address."},
+    {.name = "patience",
+     .kind = OPTION_DURATION,
+     TO(patience),
+     .value = "TIME",
+     .min = DURATION_S,
+     .max = DURATION_D,
+     .help = "wait so long for a request's head (30s)",
+     .more = "Then the connection is closed, also where a byte came now and then. A body may take a minute."},
     {.name = "new-key",
      .kind = OPTION_TEXT,
      TO(new_key),
@@ -72,14 +118,14 @@ const struct command command_serve = {
     .about = "Collect the reports of many machines, and show them on a page",
     .usage = "[OPTIONS]",
     .example = {{"serve", "collect; prints the page's address"},
-                {"serve --listen 0.0.0.0:8437", "for other machines"},
+                {"serve --listen 0.0.0.0:8437 --tls-cert c.pem --tls-key k.pem", "for other machines"},
                 {"serve --new-key send", "one more key for sending"}},
     .description =
         "The collector takes reports from hangdog upload, stores them in one file, groups those of one bug, and serves a "
         "page of them. A report is acknowledged once it is on disk. The same report sent twice is stored once.\n\n"
         "The first start makes three keys and prints them: one sends, one reads, one administers and reads. The store has only their hashes, so no "
         "later start can print them again.\n\n"
-        "SIGTERM and SIGINT end it: it answers what it has begun, and writes what it has taken.\n\n"
+        "SIGTERM and SIGINT end it: it takes no more, and answers what has begun to come, for ten seconds at most.\n\n"
         "GET /healthz says whether it works, GET /metrics has figures for Prometheus.\n\n",
     .options = serve_options,
     .run = cmd_serve,

@@ -12,14 +12,18 @@
 #define FLEET_LISTEN "127.0.0.1:8437"
 
 struct serve_options {
-    const char *listen;  /* NULL: FLEET_LISTEN */
-    const char *store;   /* the SQLite file, or a URL; NULL: the user's file */
-    const char *state;   /* the SQLite file of keys and settings, where the store is no file */
-    const char *new_key; /* "send", "read" or "admin": print a new key, and end */
-    long rate;           /* reports a second from one key */
-    long limit;          /* MiB that the store may take; 0: no limit */
-    long retention;      /* days; -1: as the store says */
-    bool regroup;        /* group all reports again, and end */
+    const char *listen;             /* NULL: FLEET_LISTEN */
+    const char *store;              /* the SQLite file, or a URL; NULL: the user's file */
+    const char *state;              /* the SQLite file of keys and settings, where the store is no file */
+    const char *new_key;            /* "send", "read" or "admin": print a new key, and end */
+    const char *tls_cert, *tls_key; /* PEM files; NULL: plain HTTP */
+    const char *log;                /* "text" or "json"; NULL: problems only */
+    long rate;                      /* reports a second from one key */
+    long limit;                     /* MiB that the store may take; 0: no limit */
+    long retention;                 /* days; -1: as the store says */
+    long connections, per_address;  /* at once; from one address, 0: any number */
+    bool regroup;                   /* group all reports again, and end */
+    int64_t patience;               /* for the head of a request, ns */
 };
 
 struct upload_options {

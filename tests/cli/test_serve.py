@@ -81,7 +81,8 @@ class Serve(unittest.TestCase):
         self.assertIn("nests deeper", answer["refused"][0]["reason"])
         status, answer = self.collector.send(b'{"a":[' + b"0," * 1000000 + b"0]}")
         self.assertIn("values", answer["refused"][0]["reason"])
-        status, _, _ = self.collector.request("POST", "/api/v1/reports", b"", {"Content-Length": str(1 << 30)},
+        status, _, _ = self.collector.request("POST", "/api/v1/reports", b"",
+                                                 {"Content-Length": str(1 << 30), "Content-Type": "application/json"},
                                               self.collector.send_key)
         self.assertEqual(413, status)
 

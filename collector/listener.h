@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The socket at which the server listens.
+ */
+#ifndef COLLECTOR_LISTENER_H
+#define COLLECTOR_LISTENER_H
+
+#include <stdint.h>
+
+#include "cli/base/error.h"
+
+/* "127.0.0.1:8437" or "[::1]:8437": the socket, or -1 and why. */
+int listener_open(const char *listen_to, struct problem *why);
+/* The port that it got. */
+uint16_t listener_port(int fd);
+
+#endif
