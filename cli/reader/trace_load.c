@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/reader/trace_load.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,9 +18,12 @@ static int names_a_file(const char *name) {
 json_t *trace_load(const char *name) {
     struct stat st;
     int fd = names_a_file(name) ? ordinary_file_open(name, &st) : -1;
-    json_t *trace = fd >= 0 && st.st_size <= FILE_BYTES_MAX ? json_loadfd(fd, 0, NULL) : NULL;
+    FILE *file = fd >= 0 && st.st_size <= FILE_BYTES_MAX ? fdopen(fd, "r") : NULL;
+    json_t *trace = file != NULL ? json_loadf(file, 0, NULL) : NULL; /* json_loadfd reads a byte a call */
     const char *format = json_string_value(json_object_get(trace, "format"));
-    if (fd >= 0)
+    if (file != NULL)
+        fclose(file);
+    else if (fd >= 0)
         close(fd);
     if (format != NULL && strcmp(format, FORMAT) == 0 && json_is_array(json_object_get(trace, "calls")))
         return trace;

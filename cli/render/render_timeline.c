@@ -27,16 +27,32 @@ static bool is_alike(const struct row *a, const struct row *b) {
            (a->own == NULL) == (b->own == NULL);
 }
 
-static struct row row_of(const struct page *p, const json_t *entry) {
-    const json_t *stacks = json_object_get(json_object_get(p->report, "samples"), "stacks"),
-                 *index = json_object_get(entry, "stack");
-    const json_t *frames =
-        json_object_get(json_array_get(stacks, (size_t)json_integer_value(index)), "frames");
+/* The own frame of each stack of the report, looked up once: a timeline may have many samples. */
+struct own_frames {
+    const json_t **frame;
+    size_t count;
+};
+
+static struct own_frames own_frames_of(const struct page *p) {
+    const json_t *stacks = json_object_get(json_object_get(p->report, "samples"), "stacks"), *stack;
+    size_t count = json_array_size(stacks), i;
+    struct own_frames own = {.frame = calloc(count + 1, sizeof(json_t *))};
+    if (own.frame == NULL)
+        return own;
+    own.count = count;
+    json_array_foreach(stacks, i, stack) own.frame[i] =
+        report_own_frame_of(p->report, json_object_get(stack, "frames"));
+    return own;
+}
+
+static struct row row_of(const struct own_frames *own, const json_t *entry) {
+    const json_t *index = json_object_get(entry, "stack");
+    json_int_t stack = json_is_integer(index) ? json_integer_value(index) : -1;
     return (struct row){.at_ns = value_int(entry, "at_ns"),
                         .for_ns = value_int(entry, "for_ns"),
                         .state = value_text(entry, "state"),
                         .syscall = value_text(entry, "syscall"),
-                        .own = json_is_integer(index) ? report_own_frame_of(p->report, frames) : NULL};
+                        .own = stack >= 0 && (size_t)stack < own->count ? own->frame[stack] : NULL};
 }
 
 /* "    0 ms    901 ms  waits in futex    lookup (lock.c:13)" */
@@ -71,11 +87,12 @@ void render_timeline(const struct page *p) {
     size_t rows = 0, count = json_array_size(timeline);
     if (count == 0)
         return;
+    struct own_frames own = own_frames_of(p);
     render_heading(p, "Timeline");
     for (size_t i = 0; i < count;) {
-        struct row row = row_of(p, json_array_get(timeline, i));
+        struct row row = row_of(&own, json_array_get(timeline, i));
         for (i++; i < count; i++) {
-            struct row next = row_of(p, json_array_get(timeline, i));
+            struct row next = row_of(&own, json_array_get(timeline, i));
             if (!is_alike(&row, &next))
                 break;
             row.for_ns += next.for_ns;
@@ -86,4 +103,5 @@ void render_timeline(const struct page *p) {
     if (rows > ROWS_MAX)
         fprintf(p->out, "  %s(%zu later rows; --json has all)%s\n", p->style.dim, rows - ROWS_MAX,
                 p->style.end);
+    free(own.frame);
 }
