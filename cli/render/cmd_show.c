@@ -14,6 +14,7 @@
 #include "cli/reader/symbolicate.h"
 #include "cli/reader/trace_load.h"
 #include "cli/render/cmd_list.h"
+#include "cli/render/html_page.h"
 #include "cli/render/render.h"
 #include "cli/render/render_trace.h"
 
@@ -25,10 +26,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TEXT_COLUMNS 100
+
 static int cmd_show(int argc, char **argv);
 
 struct options {
     const char *spool; /* NULL: those of every app */
+    const char *html;  /* NULL: no file for a browser */
     bool json, threads, all_frames, no_symbols;
 };
 
@@ -45,6 +49,13 @@ static const struct command_option show_options[] = {
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, json),
      .help = "the whole report as JSON, with functions, files and lines"},
+    {.name = "html",
+     .kind = OPTION_TEXT,
+     .to = offsetof(struct options, html),
+     .value = "FILE",
+     .help = "write the report with pictures into FILE, for a browser",
+     .more = "The file has everything in it: it needs no server, and loads nothing.",
+     .completion = COMPLETE_FILE},
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, no_symbols),
@@ -67,6 +78,7 @@ const struct command command_show = {
                 {"show latest~1", "the hang before it"},
                 {"show a7ac1f", "a hang by the id that hangdog list prints"},
                 {"show ./report.json", "a report of a file, or a trace"},
+                {"show --html hang.html", "with a flame graph, for a browser"},
                 {"show --json", "for programs: docs/report.schema.json"}},
     .description =
         "The report is the latest one that is not of a session, one before it (latest~1), a file (a name with a "
@@ -89,6 +101,17 @@ static const char *parse_options(int argc, char **argv, struct options *o, int *
         return NULL;
     if (argc - first > 1) {
         *status = options_wrong_use(&command_show, "unexpected '%s': one report at a time", argv[first + 1]);
+        return NULL;
+    }
+    if (o->json && o->html != NULL) {
+        *status = options_wrong_use(&command_show, "--json and --html exclude each other");
+        return NULL;
+    }
+    if (o->html != NULL && !html_page_is_built_in()) {
+        *status = print_error_try("make dashboard",
+                                  "cannot write %s: this hangdog was built without the "
+                                  "dashboard",
+                                  o->html);
         return NULL;
     }
     return first < argc ? argv[first] : "latest";
@@ -128,6 +151,26 @@ static int print_text(const json_t *report, const json_t *notes, const struct op
     whole = out != NULL && fclose(out) == 0 && whole && pager_print(text, bytes) == 0;
     free(text);
     return whole ? 0 : print_error("cannot print the report: %s", strerror(errno));
+}
+
+/* Its text has the width of a page. */
+static int write_html(json_t *report, const json_t *notes, const char *path) {
+    const struct render_options render = {
+        .width = TEXT_COLUMNS, .threads = true, .dated = true, .not_kept = true, .notes = notes};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    bool whole = out != NULL && render_report(out, report, &render) == 0;
+    whole = out != NULL && fclose(out) == 0 && whole;
+    FILE *page = whole ? fopen(path, "we") : NULL;
+    whole = page != NULL && html_page_write(page, report, text) == 0;
+    int error = errno;
+    if (page != NULL && fclose(page) != 0 && whole) {
+        error = errno;
+        whole = false;
+    }
+    free(text);
+    return whole ? 0 : print_error("cannot write %s: %s", path, strerror(error));
 }
 
 /* The report, or NULL with the exit status in *status. */
@@ -177,8 +220,12 @@ static int cmd_show(int argc, char **argv) {
     char *path = NULL;
     const char *name = parse_options(argc, argv, &o, &status);
     json_t *trace = name != NULL ? trace_load(name) : NULL;
-    if (trace != NULL)
+    if (trace != NULL && o.html == NULL)
         return show_trace(trace, &o);
+    if (trace != NULL) {
+        json_decref(trace);
+        return print_error("cannot write %s: a trace has no page", o.html);
+    }
     json_t *report = name != NULL ? pick(&o, name, &path, &status) : NULL;
     if (report == NULL) {
         free(path);
@@ -197,7 +244,9 @@ static int cmd_show(int argc, char **argv) {
         report_symbolicate(report, symbolizer, report_owner(path), REPORT_ALL, &notes);
         keep_names(path, report);
     }
-    status = o.json ? print_json(report) : print_text(report, notes, &o, name, path);
+    status = o.html != NULL ? write_html(report, notes, o.html)
+             : o.json       ? print_json(report)
+                            : print_text(report, notes, &o, name, path);
     symbolizer_destroy(symbolizer);
     json_decref(notes);
     json_decref(report);

@@ -2,6 +2,8 @@
 //
 // Elements. Texts of reports are hostile: they get on a page as text nodes only.
 
+import { visibleText } from '../pictures/text';
+
 export type Child = Node | string | number | null | undefined | false;
 type Value = string | number | boolean | null | undefined | EventListener;
 
@@ -21,7 +23,7 @@ export function make<T extends HTMLElement = HTMLElement>(what: string, attribut
 
 export function add(element: Element, ...children: Child[]): void {
   for (const child of children) {
-    if (child !== null && child !== undefined && child !== false) element.append(child instanceof Node ? child : String(child));
+    if (child !== null && child !== undefined && child !== false) element.append(child instanceof Node ? child : visibleText(String(child)));
   }
 }
 

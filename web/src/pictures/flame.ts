@@ -65,7 +65,7 @@ export function plainSkin(tree: StackTree): Skin {
 
 /** Its element; a page puts it where it wants it. */
 export function flameGraph(tree: StackTree, options: FlameOptions = {}): HTMLElement {
-  if (tree.nodes.length === 0) return element('p.dim', {}, options.empty ?? 'No report of this group has a stack.');
+  if (!(tree.totalMs > 0)) return element('p.dim', {}, options.empty ?? 'No report of this group has a stack.');
   return new Flame(tree, options).root;
 }
 

@@ -5,7 +5,7 @@ import { element } from './dom';
 import { flameGraph } from './flame';
 import { ReportModel } from './report';
 import type { NamedFrame, ThreadLine } from './report';
-import { cleanName, cleanNumber, duration, percent } from './text';
+import { cleanName, cleanNumber, duration, percent, visibleText } from './text';
 import { timelinePicture } from './timeline';
 import { looseObject } from './tree';
 
@@ -17,7 +17,7 @@ export interface ReportWords {
 
 const FRAMES_MAX = 200;
 const THREADS_MAX = 300;
-const TEXT_MAX = 400000;
+const TEXT_MAX = 100000; // characters: more takes a browser seconds to lay out
 
 const CAUSES: Record<string, string> = {
   cpu: 'ran on a CPU', lock: 'waited for a lock', disk: 'waited for the disk', network: 'waited for the network', sleep: 'slept',
@@ -99,7 +99,7 @@ function jsonSection(model: ReportModel): HTMLElement {
   const raw = element('details', {}, element('summary', {}, 'Show the JSON'));
   const text = (): string => JSON.stringify(report, (name, value: unknown) => (name === 'own' ? undefined : value), 2);
   raw.addEventListener('toggle', () => {
-    if (raw.childElementCount === 1) raw.append(element('pre', { tabindex: 0, dir: 'ltr' }, visible(text().slice(0, TEXT_MAX))));
+    if (raw.childElementCount === 1) raw.append(longText(text()));
   });
   const id = typeof report.id === 'string' && /^[\w-]{1,64}$/.test(report.id) ? report.id : 'report';
   const button = element('button', { type: 'button' }, 'Download the JSON');
@@ -107,8 +107,10 @@ function jsonSection(model: ReportModel): HTMLElement {
   return section('JSON', element('p', {}, button), raw);
 }
 
-// Lines stay; other characters that nobody sees become visible.
-const visible = (text: string): string => text.split('\n').map((line) => cleanName(line, TEXT_MAX)).join('\n');
+function longText(text: string): HTMLElement {
+  const start = element('pre', { tabindex: 0, dir: 'ltr' }, visibleText(text.slice(0, TEXT_MAX)));
+  return text.length <= TEXT_MAX ? start : element('div', {}, start, element('p.dim', {}, `${(text.length - TEXT_MAX).toLocaleString('en')} more characters are left out here.`));
+}
 
 /** The elements of a report's page, for its main part. */
 export function reportView(report: unknown, words: ReportWords = {}): HTMLElement[] {
@@ -138,7 +140,7 @@ export function reportView(report: unknown, words: ReportWords = {}): HTMLElemen
     threads.length > 0 ? section(`All threads (${threads.length.toLocaleString('en')})`, element('div.threads', {}, ...threads.slice(0, THREADS_MAX).map(threadDetails)),
       threads.length > THREADS_MAX ? element('p.dim', {}, `${(threads.length - THREADS_MAX).toLocaleString('en')} more threads are in the JSON.`) : null) : null,
     section('Program and system', systemRows(model)),
-    words.text ? section('As hangdog show prints it', element('pre', { tabindex: 0, dir: 'ltr' }, visible(words.text.slice(0, TEXT_MAX)))) : null,
+    words.text ? section('As hangdog show prints it', longText(words.text)) : null,
     jsonSection(model),
   ].filter((part): part is HTMLElement => part !== null);
 }

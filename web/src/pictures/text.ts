@@ -14,6 +14,11 @@ export function cleanName(text: unknown, limit = SHORT): string {
   return short.replace(UNSEEN, (c) => `\\u{${c.charCodeAt(0).toString(16)}}`);
 }
 
+/** The same of a text with lines, as long as it is. */
+export function visibleText(text: string): string {
+  return text.replace(UNSEEN, (c) => (c === '\n' || c === '\t' ? c : `\\u{${c.charCodeAt(0).toString(16)}}`));
+}
+
 /** A number that a picture can use: not negative, finite, within what dates can express. */
 export function cleanNumber(value: unknown): number {
   const most = 8.64e15;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { cleanName, cleanNumber, duration, fitted, percent } from '../../src/pictures/text.ts';
+import { cleanName, cleanNumber, duration, fitted, percent, visibleText } from '../../src/pictures/text.ts';
 
 test('characters that nobody sees become visible', () => {
   assert.equal(cleanName('a\u202eb\u0000c\u001b[1m\u2028\u200b\ufeff'), 'a\\u{202e}b\\u{0}c\\u{1b}[1m\\u{2028}\\u{200b}\\u{feff}');
@@ -9,6 +9,10 @@ test('characters that nobody sees become visible', () => {
   assert.equal(cleanName('дом مرحبا <b>'), 'дом مرحبا <b>');
   assert.equal(cleanName('x'.repeat(1000), 10), `${'x'.repeat(10)}…`);
   for (const other of [undefined, null, 7, {}, ['a']]) assert.equal(cleanName(other), '');
+});
+
+test('lines of a text stay', () => {
+  assert.equal(visibleText('a\n\tb\r\u202e'), 'a\n\tb\\u{d}\\u{202e}');
 });
 
 test('numbers of a report are made usable', () => {
