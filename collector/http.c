@@ -94,6 +94,7 @@ static void free_http(struct http *h) {
         close(h->listener);
     }
     connections_stop(h->connections);
+    group_limit_free(h->group_limit);
     json_decref(h->schema);
     json_decref(h->sentry_schema);
     free(h);
@@ -113,8 +114,11 @@ struct http *http_start(const struct http_options *o, struct store *store, struc
     h->schema = built_in_schema();
     h->sentry_schema = h->schema != NULL ? sentry_report_schema(h->schema) : NULL;
     h->connections = connections_start(o->patience_ns);
-    h->listener = h->sentry_schema != NULL && h->connections != NULL ? listener_open(o->listen, why) : -1;
-    if (h->sentry_schema == NULL || h->connections == NULL) {
+    h->group_limit = group_limit_new();
+    h->listener = h->sentry_schema != NULL && h->connections != NULL && h->group_limit != NULL
+                      ? listener_open(o->listen, why)
+                      : -1;
+    if (h->sentry_schema == NULL || h->connections == NULL || h->group_limit == NULL) {
         error_set(why, "cannot start: out of memory");
     }
     if (h->listener < 0) {

@@ -11,6 +11,7 @@
 
 #include "collector/connections.h"
 #include "collector/envelope.h"
+#include "collector/group_limit.h"
 #include "collector/http.h"
 #include "collector/ingest.h"
 
@@ -20,6 +21,7 @@ struct http {
     struct writer *writer;
     struct keys *keys;
     struct connections *connections;
+    struct group_limit *group_limit;
     json_t *schema, *sentry_schema;
     int listener;
     bool tls;
@@ -38,7 +40,7 @@ struct request {
     size_t bytes, size, received, accepted;
     int64_t started_ns;
     int key;
-    bool is_ingest, is_sentry, parsed;
+    bool is_ingest, is_sentry, is_change, parsed;
     struct ingest ingest;
     struct writer_job job;
     struct {
@@ -70,6 +72,22 @@ struct connection *http_deadline(struct MHD_Connection *c);
  * stored. */
 enum MHD_Result http_receive_start(struct request *r);
 enum MHD_Result http_receive(struct request *r, const char *piece, size_t *bytes);
+/* Of any body: 0, or the status with which it is refused, by what its head says. */
+unsigned http_body_check(struct request *r, size_t max, const char **why);
+/* False: it is too large, or there is no memory. Then the connection is closed. */
+bool http_body_add(struct request *r, const char *piece, size_t bytes, size_t max);
+/* Refuses the rows that this key may not send; the seconds until a bug's reports may come again, 0: any time.
+ */
+long http_limit_rows(struct request *r);
+
+/* Keys, settings and what people say of a group: POST and DELETE, called as http_receive is. */
+bool http_change_takes(const char *method, const char *url);
+enum MHD_Result http_change_start(struct request *r);
+enum MHD_Result http_change(struct request *r, const char *piece, size_t *bytes);
+/* GET of them; `path`: below /api/v1/. False: it is another address. */
+bool http_admin_read(struct http *h, struct MHD_Connection *c, const char *path, int key,
+                     enum MHD_Result *result);
+
 /* Frees what the request has. */
 void http_receive_end(struct request *r);
 

@@ -59,9 +59,14 @@ enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *
     if (strncmp(url, api, sizeof api - 1) != 0) {
         return answer_file(c, strcmp(url, "/") == 0 ? "index.html" : url + 1);
     }
-    if (keys_check(h->keys, KEY_READ, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization")) < 0) {
+    int key = keys_check(h->keys, KEY_READ, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"));
+    enum MHD_Result result = MHD_NO;
+    if (key < 0) {
         atomic_fetch_add(&h->denied, 1);
         return http_refuse(c, MHD_HTTP_UNAUTHORIZED, 0, "a key for reading is needed");
+    }
+    if (http_admin_read(h, c, url + sizeof api - 1, key, &result)) {
+        return result;
     }
     return http_page(h, c, url + sizeof api - 1);
 }

@@ -16,10 +16,22 @@ static const char *header(const struct request *r, const char *name) {
     return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
+unsigned http_body_check(struct request *r, size_t max, const char **why) {
+    const char *length = header(r, "Content-Length");
+    if (length != NULL && strtoull(length, NULL, 10) > max) {
+        *why = max == INGEST_BODY_MAX ? "the body has more than 8 MiB" : "the body is too large";
+        return MHD_HTTP_CONTENT_TOO_LARGE;
+    }
+    if (atomic_load(&r->http->body_bytes) > ALL_BODIES_MAX) {
+        *why = "too many requests at once";
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    }
+    return 0;
+}
+
 enum MHD_Result http_receive_start(struct request *r) {
     struct http *h = r->http;
     char key[HTTP_SENTRY_KEY_BYTES];
-    const char *length = header(r, "Content-Length");
     r->key = keys_check(h->keys, KEY_SEND,
                         r->is_sentry ? http_sentry_authorization(r, key) : header(r, "Authorization"));
     if (r->key < 0) {
@@ -35,19 +47,13 @@ enum MHD_Result http_receive_start(struct request *r) {
         return http_refuse(r->connection, MHD_HTTP_TOO_MANY_REQUESTS, wait,
                            "this key sends too many reports");
     }
-    if (length != NULL && strtoull(length, NULL, 10) > INGEST_BODY_MAX) {
-        return http_refuse(r->connection, MHD_HTTP_CONTENT_TOO_LARGE, 0, "the body has more than 8 MiB");
-    }
-    if (atomic_load(&h->body_bytes) > ALL_BODIES_MAX) {
-        return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS,
-                           "too many requests at once");
-    }
-    return MHD_YES;
+    const char *why = "";
+    unsigned status = http_body_check(r, INGEST_BODY_MAX, &why);
+    return status == 0 ? MHD_YES : http_refuse(r->connection, status, status == 503 ? BUSY_SECONDS : 0, why);
 }
 
-/* False: it is too large, too slow, or there is no memory. Then the connection is closed. */
-static bool add_piece(struct request *r, const char *piece, size_t bytes) {
-    if (r->bytes + bytes > INGEST_BODY_MAX || atomic_load(&r->http->body_bytes) > ALL_BODIES_MAX) {
+bool http_body_add(struct request *r, const char *piece, size_t bytes, size_t max) {
+    if (r->bytes + bytes > max || atomic_load(&r->http->body_bytes) > ALL_BODIES_MAX) {
         return false;
     }
     if (r->bytes + bytes > r->size) {
@@ -118,6 +124,12 @@ static enum MHD_Result parse(struct request *r) {
         return http_refuse(r->connection, status, status == 503 ? BUSY_SECONDS : 0, why);
     }
     keys_spend(h->keys, r->key, r->ingest.count + json_array_size(r->ingest.refused));
+    long wait = http_limit_rows(r);
+    if (r->ingest.count == 0 && wait > 0) {
+        atomic_fetch_add(&h->limited, 1);
+        return http_refuse(r->connection, MHD_HTTP_TOO_MANY_REQUESTS, wait,
+                           "this key sends too many reports of one bug");
+    }
     if (r->ingest.count == 0) {
         return answer(r);
     }
@@ -132,7 +144,7 @@ static enum MHD_Result parse(struct request *r) {
 
 enum MHD_Result http_receive(struct request *r, const char *piece, size_t *bytes) {
     if (*bytes > 0) {
-        if (!add_piece(r, piece, *bytes)) {
+        if (!http_body_add(r, piece, *bytes, INGEST_BODY_MAX)) {
             return MHD_NO;
         }
         *bytes = 0;

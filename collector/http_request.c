@@ -59,8 +59,12 @@ static enum MHD_Result start_request(struct http *h, struct MHD_Connection *c, c
                                "Content-Type: want application/json or application/x-ndjson");
         }
     }
+    r->is_change = http_change_takes(method, url);
     if (r->is_ingest) {
         return http_receive_start(r);
+    }
+    if (r->is_change) {
+        return http_change_start(r);
     }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         return http_refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, 0, "this address takes GET only");
@@ -78,6 +82,9 @@ enum MHD_Result http_handle(void *http, struct MHD_Connection *c, const char *ur
     }
     if (r->is_ingest) {
         return http_receive(r, piece, bytes);
+    }
+    if (r->is_change) {
+        return http_change(r, piece, bytes);
     }
     if (*bytes > 0) { /* the body of a GET */
         return MHD_NO;

@@ -26,6 +26,13 @@ void ingest_refuse(struct ingest *in, size_t index, const char *id, const char *
     refuse(in, index, id, "", reason);
 }
 
+void ingest_refuse_row(struct ingest *in, size_t row, const char *at, const char *reason) {
+    refuse(in, in->rows[row].index, in->rows[row].id, at, reason);
+    row_free(&in->rows[row]);
+    in->count--;
+    memmove(&in->rows[row], &in->rows[row + 1], (in->count - row) * sizeof in->rows[0]);
+}
+
 bool ingest_add(struct ingest *in, const char *text, size_t bytes, size_t index, const json_t *schema) {
     struct schema_fault fault = {.at = ""};
     struct row *rows = realloc(in->rows, (in->count + 1) * sizeof *rows);
@@ -35,6 +42,8 @@ bool ingest_add(struct ingest *in, const char *text, size_t bytes, size_t index,
     in->rows = rows;
     bool fits = bytes <= INGEST_REPORT_MAX && row_make(text, bytes, schema, &rows[in->count], &fault);
     if (fits) {
+        rows[in->count].index = index;
+        rows[in->count].text_bytes = bytes;
         in->count++;
         return true;
     }

@@ -27,6 +27,8 @@ struct ingest {
  * as a whole, with a text in *why. The caller calls ingest_free in both cases. */
 unsigned ingest_read(const char *encoding, const void *body, size_t bytes, bool lines, const json_t *schema,
                      struct ingest *out, const char **why);
+/* Moves a row to the refused ones. */
+void ingest_refuse_row(struct ingest *in, size_t row, const char *at, const char *reason);
 void ingest_free(struct ingest *in);
 
 /* The steps of it, for bodies of another form: empties *in and decompresses the body, adds a report (false:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who may send and who may read: keys, of which the store has the hashes, and how many reports a second each
- * may send. Any thread.
+ * Who may send, read and administer: keys, of which the store has the hashes, and how many reports each may
+ * send. A key belongs in a header, never in an address or a log. Any thread.
  */
 #ifndef COLLECTOR_KEYS_H
 #define COLLECTOR_KEYS_H
@@ -13,25 +13,46 @@
 
 struct keys;
 
-/* `rate`: reports a second from one key. NULL: the store cannot be read, or no memory. */
-struct keys *keys_load(struct store *store, long rate);
-void keys_free(struct keys *k);
+/* Of each key for sending; 0: no limit. They are settings of the store. */
+struct key_limits {
+    long reports_per_minute, reports_per_day, report_bytes, group_reports_per_minute;
+};
 
-/* Makes a key and stores its hash: "hds_..." sends, "hdr_..." reads, "hda_..." administers. False: no random
- * bytes, or no store. */
+/* Starts the thread that reads keys and limits again, each second, and stores what was counted. `rate`:
+ * reports a second from one key, in place of the setting; 0: the setting. NULL: the store cannot be read, or
+ * no memory. */
+struct keys *keys_start(struct store *store, long rate);
+/* After the last request. */
+void keys_stop(struct keys *k);
+
+/* Makes a key and stores its hash: "hds_..." sends, "hdr_..." reads, "hda_..." administers. `app`: whose
+ * reports it may send; empty: any. Its number; -1: no random bytes, or no store. */
 #define KEY_TEXT_BYTES 40
-bool keys_make(struct store *store, enum key_use use, char text[KEY_TEXT_BYTES]);
+int64_t keys_make(struct store *store, enum key_use use, const char *app, char text[KEY_TEXT_BYTES]);
+/* "send", "read", "admin". */
+const char *keys_use_word(enum key_use use);
+/* "send", "send:APP", "read" or "admin". False: it is none of them. */
+bool keys_use_read(const char *text, enum key_use *use, char app[STORE_APP_BYTES]);
+/* A name that reports may have: no control characters, not too long. */
+bool keys_is_app(const char *app);
 
-/* The key's number for what `authorization` ("Bearer KEY") allows, -1: none. A key for administering
- * reads, too. It takes as long for a wrong key as for a right one. A key that was made meanwhile is found
- * too. */
+/* The key's place for what `authorization` ("Bearer KEY") allows, -1: none. A key for administering reads,
+ * too. It takes as long for a wrong key as for a right one. A key that was made or removed by another process
+ * is noticed within a second. */
 int keys_check(struct keys *k, enum key_use use, const char *authorization);
+/* Reads them from the store at once. */
+bool keys_renew(struct keys *k);
 
-/* Its number in the store. */
-int64_t keys_id(struct keys *k, int key);
+int64_t keys_id(struct keys *k, int key); /* its number in the store */
+enum key_use keys_use(struct keys *k, int key);
+void keys_app(struct keys *k, int key, char app[STORE_APP_BYTES]);
+void keys_limits(struct keys *k, struct key_limits *out);
 
 /* 0: this key may send; else the seconds until it may. Then keys_spend counts what it has sent. */
 long keys_wait(struct keys *k, int key);
 void keys_spend(struct keys *k, int key, size_t reports);
+
+/* Equal in all bytes. It reads each, whatever the first ones are. */
+bool keys_are_equal(const uint8_t *a, const uint8_t *b, size_t bytes);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/error.h"
@@ -23,7 +24,6 @@
 #include "collector/retention.h"
 #include "collector/tls.h"
 
-#define RATE 5000
 #define CONNECTIONS 2000
 #define PATIENCE_S 30
 #define END_SECONDS 10
@@ -55,17 +55,52 @@ static bool default_store(char path[PATH_MAX], struct problem *why) {
 }
 
 static int print_new_key(struct store *store, const char *word) {
-    static const char *const uses[KEY_USES] = {"send", "read", "admin"};
     enum key_use use = KEY_SEND;
-    char key[KEY_TEXT_BYTES];
-    while (use < KEY_USES && strcmp(uses[use], word) != 0) {
-        use++;
+    char key[KEY_TEXT_BYTES], app[STORE_APP_BYTES];
+    if (!keys_use_read(word, &use, app)) {
+        return print_error("--new-key: want send:APP, send, read or admin, not '%.100s'", word);
     }
-    if (!keys_make(store, use, key)) {
+    if (keys_make(store, use, app, key) < 0) {
         return print_error("cannot make a key: %s", strerror(errno));
     }
     printf("%s\n", key);
     return error_check_stdout("the key");
+}
+
+static void print_day(int64_t ms) {
+    time_t s = (time_t)(ms / 1000);
+    struct tm utc;
+    char text[32] = "never";
+    if (ms > 0 && gmtime_r(&s, &utc) != NULL) {
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M", &utc);
+    }
+    printf("  %-16s", text);
+}
+
+/* The keys' numbers and uses; the keys themselves nobody knows any more. */
+static int print_keys(struct store *store) {
+    struct store_key *keys = calloc(STORE_KEYS_MAX, sizeof *keys);
+    int count = keys != NULL ? store_keys(store, keys, STORE_KEYS_MAX) : -1;
+    if (count < 0) {
+        free(keys);
+        return print_error("cannot read the keys of the store");
+    }
+    puts("KEY  USE    MADE (UTC)        LAST USED         APP");
+    for (int i = 0; i < count; i++) {
+        printf("%3lld  %-5s", (long long)keys[i].id, keys_use_word(keys[i].use));
+        print_day(keys[i].made_ms);
+        print_day(keys[i].last_used_ms);
+        printf("  %s\n", keys[i].use != KEY_SEND ? "-" : keys[i].app[0] != '\0' ? keys[i].app : "all");
+    }
+    free(keys);
+    return error_check_stdout("the keys");
+}
+
+static int revoke_key(struct store *store, long id) {
+    if (!store_remove_key(store, id)) {
+        return print_error_try("hangdog serve --keys", "cannot revoke key %ld: there is none", id);
+    }
+    return EXIT_SUCCESS;
 }
 
 /* Those of the first start; empty at later ones. */
@@ -76,9 +111,9 @@ struct first_keys {
 static bool make_first_keys(struct store *store, struct first_keys *first) {
     struct store_key any;
     int count = store_keys(store, &any, 1);
-    return count == 1 ||
-           (count == 0 && keys_make(store, KEY_SEND, first->send) &&
-            keys_make(store, KEY_READ, first->read) && keys_make(store, KEY_ADMIN, first->admin));
+    return count == 1 || (count == 0 && keys_make(store, KEY_SEND, "", first->send) > 0 &&
+                          keys_make(store, KEY_READ, "", first->read) > 0 &&
+                          keys_make(store, KEY_ADMIN, "", first->admin) > 0);
 }
 
 /* The keys, in the commands that take them. */
@@ -132,11 +167,11 @@ static int serve(const struct serve_options *o, struct store *store, const char 
                                          .connections = o->connections,
                                          .per_address = o->per_address,
                                          .patience_ns = o->patience};
-    struct keys *keys = make_first_keys(store, &first) ? keys_load(store, o->rate) : NULL;
+    struct keys *keys = make_first_keys(store, &first) ? keys_start(store, o->rate) : NULL;
     bool is_set = keys != NULL && (o->retention < 0 || retention_set_days(store, o->retention));
     struct writer *writer = is_set ? writer_start(store) : NULL;
     if (writer == NULL) {
-        keys_free(keys);
+        keys_stop(keys);
         return print_error("cannot start: the store %s cannot be read", path);
     }
     struct http *http = http_start(&options, store, writer, keys, &port, &why);
@@ -159,7 +194,7 @@ static int serve(const struct serve_options *o, struct store *store, const char 
         http_stop(http);
     }
     writer_free(writer); /* until here requests came to it */
-    keys_free(keys);
+    keys_stop(keys);
     return status;
 }
 
@@ -183,7 +218,6 @@ static bool prepare(const struct serve_options *o, sigset_t *signals, struct pro
 
 int main(int argc, char **argv) {
     struct serve_options o = {.listen = FLEET_LISTEN,
-                              .rate = RATE,
                               .retention = -1,
                               .connections = CONNECTIONS,
                               .patience = PATIENCE_S * MONOTONIC_S};
@@ -211,6 +245,10 @@ int main(int argc, char **argv) {
         status = print_new_key(store, o.new_key);
     } else if (o.regroup) {
         status = regroup_all(store, &signals);
+    } else if (o.keys) {
+        status = print_keys(store);
+    } else if (o.revoke > 0) {
+        status = revoke_key(store, o.revoke);
     } else {
         status = serve(&o, store, path, &signals);
     }

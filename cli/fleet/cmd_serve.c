@@ -51,7 +51,8 @@ static const struct command_option serve_options[] = {
      .value = "N",
      .min = 1,
      .max = 1000000,
-     .help = "take N reports a second from one key (5000)"},
+     .help = "take N reports a second from one key (5000)",
+     .more = "In place of the store's setting, which the page of settings changes."},
     {.name = "regroup",
      .kind = OPTION_FLAG,
      TO(regroup),
@@ -107,8 +108,19 @@ static const struct command_option serve_options[] = {
      .kind = OPTION_TEXT,
      TO(new_key),
      .value = "USE",
-     .words = "send|read|admin",
-     .help = "make one more key, print it, and end"},
+     .help = "make a key (send:APP, send, read, admin) and end",
+     .more =
+         "It prints the key this once. A key made by send:APP sends reports of that app only, one made by send "
+         "those of any app. A key for administering reads, too."},
+    {.name = "keys", .kind = OPTION_FLAG, TO(keys), .help = "list the keys, and end"},
+    {.name = "revoke",
+     .kind = OPTION_COUNT,
+     TO(revoke),
+     .value = "KEY",
+     .min = 1,
+     .max = INT32_MAX,
+     .help = "remove the key with this number, and end",
+     .more = "A collector that runs notices it within a second."},
     {0},
 };
 
@@ -119,7 +131,7 @@ const struct command command_serve = {
     .usage = "[OPTIONS]",
     .example = {{"serve", "collect; prints the page's address"},
                 {"serve --listen 0.0.0.0:8437 --tls-cert c.pem --tls-key k.pem", "for other machines"},
-                {"serve --new-key send", "one more key for sending"}},
+                {"serve --new-key send:shop", "a key for reports of the app shop"}},
     .description =
         "The collector takes reports from hangdog upload, stores them in one file, groups those of one bug, and serves a "
         "page of them. A report is acknowledged once it is on disk. The same report sent twice is stored once.\n\n"

@@ -15,10 +15,12 @@ struct serve_options {
     const char *listen;             /* NULL: FLEET_LISTEN */
     const char *store;              /* the SQLite file, or a URL; NULL: the user's file */
     const char *state;              /* the SQLite file of keys and settings, where the store is no file */
-    const char *new_key;            /* "send", "read" or "admin": print a new key, and end */
+    const char *new_key;            /* "send:APP", "send", "read" or "admin": print a new key, and end */
+    bool keys;                      /* print the list of keys, and end */
+    long revoke;                    /* the number of a key to remove; 0: none */
     const char *tls_cert, *tls_key; /* PEM files; NULL: plain HTTP */
     const char *log;                /* "text" or "json"; NULL: problems only */
-    long rate;                      /* reports a second from one key */
+    long rate;                      /* reports a second from one key; 0: as the store says */
     long limit;                     /* MiB that the store may take; 0: no limit */
     long retention;                 /* days; -1: as the store says */
     long connections, per_address;  /* at once; from one address, 0: any number */

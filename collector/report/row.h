@@ -23,8 +23,9 @@ struct row {
     int64_t started_ms;           /* since 1970, UTC */
     int64_t duration_ms, used_ms; /* used: of a session, the time that it was in use */
     bool grouped, is_session;
-    bool is_hang;   /* its time is hung time */
-    bool hang_free; /* of a session: no hang was in it */
+    bool is_hang;             /* its time is hung time */
+    bool hang_free;           /* of a session: no hang was in it */
+    size_t index, text_bytes; /* in the batch that it came in; of its JSON text */
     struct grouping group;
     unsigned char *body; /* zstd of the JSON text */
     size_t body_bytes;

@@ -73,7 +73,12 @@ static const char *const steps[] = {
     "ALTER TABLE grouped ADD COLUMN family TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE grouped ADD COLUMN frames TEXT NOT NULL DEFAULT '';"
     "CREATE INDEX grouped_of_family ON grouped(family) WHERE family <> '';"
-    "CREATE TABLE way(fingerprint TEXT PRIMARY KEY, grouped TEXT NOT NULL) STRICT, WITHOUT ROWID;"};
+    "CREATE TABLE way(fingerprint TEXT PRIMARY KEY, grouped TEXT NOT NULL) STRICT, WITHOUT ROWID;",
+
+    "ALTER TABLE key ADD COLUMN app TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE key ADD COLUMN last_used_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE key ADD COLUMN day INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE key ADD COLUMN day_reports INTEGER NOT NULL DEFAULT 0;"};
 
 #define STEPS ((int)(sizeof steps / sizeof steps[0]))
 

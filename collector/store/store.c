@@ -75,8 +75,16 @@ int store_keys(struct store *s, struct store_key *keys, int max) {
     return sqlite_keys(s->state, keys, max);
 }
 
-bool store_add_key(struct store *s, enum key_use use, const uint8_t hash[SHA256_BYTES]) {
-    return sqlite_add_key(s->state, use, hash);
+int64_t store_add_key(struct store *s, enum key_use use, const char *app, const uint8_t hash[SHA256_BYTES]) {
+    return sqlite_add_key(s->state, use, app, hash);
+}
+
+bool store_remove_key(struct store *s, int64_t id) {
+    return sqlite_remove_key(s->state, id);
+}
+
+bool store_count_key(struct store *s, int64_t id, int64_t used_ms, int64_t day, int64_t reports) {
+    return sqlite_count_key(s->state, id, used_ms, day, reports);
 }
 
 bool store_setting_get(struct store *s, const char *name, char value[STORE_SETTING_BYTES]) {

@@ -50,15 +50,24 @@ long store_regroup(struct store *s, const json_t *schema, long max);
 
 /* ---- keys: the store has their hashes only ---- */
 enum key_use { KEY_SEND, KEY_READ, KEY_ADMIN, KEY_USES };
+#define STORE_APP_BYTES 128
 struct store_key {
     int64_t id;
     enum key_use use;
+    char app[STORE_APP_BYTES]; /* whose reports it may send; empty: of all apps */
     uint8_t hash[SHA256_BYTES];
+    int64_t made_ms, last_used_ms; /* 0: never */
+    int64_t day, day_reports;      /* days since 1970, and what it has sent on that day */
 };
 #define STORE_KEYS_MAX 1000
 /* The count, at most `max`; -1: they cannot be read. */
 int store_keys(struct store *s, struct store_key *keys, int max);
-bool store_add_key(struct store *s, enum key_use use, const uint8_t hash[SHA256_BYTES]);
+/* Its number; -1: it failed. */
+int64_t store_add_key(struct store *s, enum key_use use, const char *app, const uint8_t hash[SHA256_BYTES]);
+/* False: there is none. */
+bool store_remove_key(struct store *s, int64_t id);
+/* Adds what the key has sent since the last call. */
+bool store_count_key(struct store *s, int64_t id, int64_t used_ms, int64_t day, int64_t reports);
 
 /* ---- settings, by name ("retention_days") ---- */
 #define STORE_SETTING_BYTES 256
