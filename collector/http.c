@@ -73,7 +73,7 @@ static void raise_file_limit(long connections) {
 
 static struct MHD_Daemon *start_daemon(struct http *h, const struct http_options *o) {
     const struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_CERT_CALLBACK2, (intptr_t)tls_give, NULL},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)(uintptr_t)tls_give},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)CIPHERS},
         {MHD_OPTION_END, 0, NULL},
     };

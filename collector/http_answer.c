@@ -83,3 +83,15 @@ enum MHD_Result http_answer_json(struct MHD_Connection *c, unsigned status, json
 enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned status, long retry, const char *why) {
     return answer_json(c, status, retry, json_pack("{s:s}", "error", why));
 }
+
+enum MHD_Result http_refuse_last(struct MHD_Connection *c, const char *why) {
+    json_t *json = json_pack("{s:s}", "error", why);
+    char *text = json_dumps(json, JSON_COMPACT);
+    struct MHD_Response *response =
+        text != NULL ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
+    json_decref(json);
+    if (response != NULL) {
+        MHD_add_response_header(response, "Connection", "close");
+    }
+    return send_response(c, MHD_HTTP_BAD_REQUEST, "application/json", 0, response);
+}

@@ -57,6 +57,8 @@ enum MHD_Result http_answer_file(struct MHD_Connection *c, const char *type, con
                                  const void *data, size_t bytes);
 /* {"error":"..."}; `retry`: seconds of Retry-After, 0: none. */
 enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned status, long retry, const char *why);
+/* Status 400, and the connection ends: where its next request starts is not certain. */
+enum MHD_Result http_refuse_last(struct MHD_Connection *c, const char *why);
 /* Frees the JSON. */
 enum MHD_Result http_answer_json(struct MHD_Connection *c, unsigned status, json_t *json);
 

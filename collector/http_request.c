@@ -32,6 +32,32 @@ static bool is_json(struct MHD_Connection *c) {
                             strncasecmp(type, "application/x-ndjson", 20) == 0);
 }
 
+struct lengths {
+    int lengths, codings;
+    bool chunked;
+};
+
+static enum MHD_Result count_length(void *lengths, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
+    struct lengths *l = lengths;
+    (void)kind;
+    if (strcasecmp(name, "Content-Length") == 0) {
+        l->lengths++;
+    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        l->codings++;
+        l->chunked = value != NULL && strcasecmp(value, "chunked") == 0;
+    }
+    return MHD_YES;
+}
+
+/* Two lengths, or a length and chunks: a proxy in front may believe the other one, and see a request in what
+ * we take for a body, or the reverse. */
+static bool has_one_length(struct MHD_Connection *c) {
+    struct lengths l = {0, 0, false};
+    MHD_get_connection_values(c, MHD_HEADER_KIND, count_length, &l);
+    return l.lengths + l.codings <= 1 && (l.codings == 0 || l.chunked);
+}
+
 static enum MHD_Result start_request(struct http *h, struct MHD_Connection *c, const char *method,
                                      const char *url, void **state) {
     struct request *r = calloc(1, sizeof *r);
@@ -50,6 +76,9 @@ static enum MHD_Result start_request(struct http *h, struct MHD_Connection *c, c
     r->is_ingest =
         strcmp(method, "POST") == 0 && (strcmp(url, "/api/v1/reports") == 0 || http_sentry_takes(r, url));
     atomic_fetch_add(&h->requests, 1);
+    if (!has_one_length(c)) {
+        return http_refuse_last(c, "the length of the body is not certain");
+    }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 && strncmp(url, "/api/v1/", 8) == 0) {
         if (is_from_elsewhere(c)) {
             return http_refuse(c, MHD_HTTP_FORBIDDEN, 0, "the request comes from another site's page");

@@ -97,7 +97,7 @@ static int64_t now_ms(void) {
 }
 
 /* The store is asked without the lock: it may wait for its disk. */
-static void tell_store(struct keys *k) {
+static void count_in_store(struct keys *k) {
     for (int i = 0; i < STORE_KEYS_MAX; i++) {
         pthread_mutex_lock(&k->lock);
         struct slot s = k->slot[i];
@@ -125,7 +125,7 @@ static void *look(void *keys) {
         bool due = monotonic_ns() - k->stored_ns > STORE_NS || k->stopping;
         pthread_mutex_unlock(&k->lock);
         if (due) {
-            tell_store(k);
+            count_in_store(k);
             k->stored_ns = monotonic_ns();
         }
         keys_renew(k);
