@@ -122,7 +122,7 @@ def reports():
             made += [hang("wait_for_retry", version, days, 640_000_000, days), hang("run_export", version, days, 5_200_000_000, days)]
         if days % 5 == 0:
             made.append(other("cpu", days, 6_000_000_000, days))
-        made += [other("frame-drop", days, (40 + 3 * days) * 1_000_000, days + i) for i in range(4)]
+        made += [other("frame-drop", days, (40 + 3 * days) * 1_000_000, days + i) for i in range(8)]
         if days % 10 == 3:
             made.append(other("crash", days, 0, days))
         if days % 4 == 0:

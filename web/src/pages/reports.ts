@@ -13,7 +13,7 @@ import { reportTable } from './group';
 import { appNames } from './overview';
 import type { View } from './page';
 
-const PAGE = 100; // of the collector's answers
+const PAGE = 200; // of the collector's answers
 
 // Hangs are listed by group, sessions have no page.
 export const KINDS = ['frame-drop', 'cpu', 'crash', 'error', 'fatal-hang', 'launch', 'background-hang', 'too-many-threads', 'live'];

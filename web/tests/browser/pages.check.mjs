@@ -129,7 +129,7 @@ test('compare: two versions, for an hour of use', async () => {
 
 test('reports: frames, CPU and crashes by kind', async () => {
   const page = await open('#/reports');
-  for (const [kind, count] of [['Frames', 100], ['CPU', 6], ['Crashes', 3]]) {
+  for (const [kind, count] of [['Frames', 200], ['CPU', 6], ['Crashes', 3]]) {
     await page.getByRole('navigation', { name: 'Kinds' }).getByRole('link', { name: kind }).click();
     await page.getByRole('heading', { name: kind, level: 1 }).waitFor();
     await page.waitForFunction((rows) => document.querySelectorAll('table.wide tbody tr').length === rows, count);
@@ -138,7 +138,7 @@ test('reports: frames, CPU and crashes by kind', async () => {
   await page.getByText('Program and system').waitFor();
   await goTo(page, '#/reports');
   await page.getByRole('button', { name: 'Show more' }).click();
-  await page.waitForFunction(() => document.querySelectorAll('table.wide tbody tr').length === 120);
+  await page.waitForFunction(() => document.querySelectorAll('table.wide tbody tr').length === 240);
   await page.locator('#days').selectOption('7');
   await page.waitForURL(/days=7/);
   await page.locator('#app').selectOption('viewer');
