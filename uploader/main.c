@@ -16,6 +16,7 @@
 #include "cli/base/sanitize.h"
 #include "cli/commands.h"
 #include "uploader/export_send.h"
+#include "uploader/network.h"
 #include "uploader/upload.h"
 
 #define EVERY (30 * DURATION_S)
@@ -48,12 +49,33 @@ static void print_sum(const struct upload *u) {
     fputc('\n', stderr);
 }
 
+/* Why nothing more goes out now; NULL: it does. */
+static const char *why_wait(const struct upload *u) {
+    return u->over_budget ? "today's bytes are used up"
+                          : network_why_wait(u->options->metered, u->options->wifi_only);
+}
+
+/* Says each reason once. */
+static void say_wait(const char **said, const char *why) {
+    if (why != NULL && (*said == NULL || strcmp(*said, why) != 0) && !options_quiet()) {
+        fprintf(stderr, "hangdog: reports wait: %s\n", why);
+    }
+    *said = why;
+}
+
 /* Until a signal comes. Failures are for the next round. */
 static void watch(struct upload *u) {
     const struct timespec step = {.tv_nsec = 100 * 1000000};
+    const char *said = NULL;
     while (stop == 0) {
         u->sent = u->known = u->lasting = 0;
-        upload_spool(u);
+        u->over_budget = false;
+        const char *why = why_wait(u);
+        if (why == NULL) {
+            upload_spool(u);
+            why = u->over_budget ? why_wait(u) : NULL;
+        }
+        say_wait(&said, why);
         if (u->sent > 0) {
             print_sum(u);
         }
@@ -61,6 +83,24 @@ static void watch(struct upload *u) {
             nanosleep(&step, NULL);
         }
     }
+}
+
+static int send_once(struct upload *u) {
+    const char *wait = why_wait(u);
+    struct problem why;
+    bool well = wait == NULL && upload_spool(u);
+    if (wait == NULL) {
+        print_sum(u);
+        wait = u->over_budget ? why_wait(u) : NULL;
+    }
+    if (wait != NULL) {
+        error_set(&why, "cannot send: %s", wait);
+        if (strstr(wait, "metered") != NULL) {
+            error_try(&why, "hangdog upload --metered");
+        }
+        error_print(&why);
+    }
+    return well && u->refused == 0 && u->unread == 0 ? EXIT_SUCCESS : EXIT_ERROR;
 }
 
 static void upload(void *call) {
@@ -72,14 +112,21 @@ static void upload(void *call) {
         c->status = error_print(&why);
         return;
     }
+    struct budget budget;
+    if (c->options.daily_bytes > 0) {
+        if (!budget_open(&budget, c->options.daily_bytes, &why)) {
+            c->status = error_print(&why);
+            upload_end(&u);
+            return;
+        }
+        send_set_budget(u.sender, &budget);
+    }
     memory_keep_to_room();
     if (c->options.watch) {
         watch(&u);
         c->status = EXIT_SUCCESS;
     } else {
-        bool well = upload_spool(&u);
-        print_sum(&u);
-        c->status = well && u.refused == 0 && u.unread == 0 ? EXIT_SUCCESS : EXIT_ERROR;
+        c->status = send_once(&u);
     }
     upload_end(&u);
 }

@@ -24,6 +24,7 @@ struct sender {
     char *answer; /* ANSWER_BYTES and a zero */
     size_t answer_bytes;
     char error[CURL_ERROR_SIZE];
+    const struct budget *budget;
 };
 
 static size_t take_answer(char *data, size_t size, size_t count, void *sender) {
@@ -152,10 +153,18 @@ static int64_t sentry_limit_s(CURL *curl) {
     return most;
 }
 
+void send_set_budget(struct sender *s, const struct budget *budget) {
+    s->budget = budget;
+}
+
 struct send_result send_body(struct sender *s, const void *body, size_t bytes) {
     struct send_result result = {.answer = s->answer};
     s->answer_bytes = 0;
     s->answer[0] = '\0';
+    if (s->budget != NULL && !budget_take(s->budget, bytes)) {
+        result.status = SEND_OVER_BUDGET;
+        return result;
+    }
     curl_easy_setopt(s->curl, CURLOPT_POSTFIELDS, body);
     curl_easy_setopt(s->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
     s->error[0] = '\0';

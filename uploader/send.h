@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "cli/base/error.h"
+#include "uploader/budget.h"
 
 #define SEND_HEADERS_MAX 12
 
@@ -34,6 +35,8 @@ const volatile sig_atomic_t *send_stop(const struct sender *s);
 /* It begins with http:// or https:// */
 bool send_is_url(const char *text);
 
+#define SEND_OVER_BUDGET (-1) /* a status: the day has no bytes left for it, and nothing was sent */
+
 struct send_result {
     long status;           /* of HTTP; 0: there was no answer, and `error` says why */
     int64_t retry_after_s; /* for which the collector wants no other request; 0: none */
@@ -41,6 +44,8 @@ struct send_result {
     const char *answer; /* the body's text; valid until the next request */
 };
 
+/* Each request counts; NULL: none. Borrowed. */
+void send_set_budget(struct sender *s, const struct budget *budget);
 /* One request. */
 struct send_result send_body(struct sender *s, const void *body, size_t bytes);
 /* Sends a batch, a report a line, compressed; as often as `retries` allows. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/base/options.h"
 #include "cli/reader/report_find.h"
@@ -98,7 +99,12 @@ static bool send_items(struct upload *u, const struct batch *b, size_t first, si
         bytes += b->item[first + i].size;
     }
     struct send_result result = send_batch(u->sender, b->lines + start, bytes, u->options->retries);
-    if (result.status == 413 && count > 1) { /* a proxy may have a smaller limit */
+    if (result.status == SEND_OVER_BUDGET && count == 1) {
+        u->over_budget = true;
+        return false;
+    }
+    /* a proxy may have a smaller limit, and half of them may fit into the day */
+    if ((result.status == 413 || result.status == SEND_OVER_BUDGET) && count > 1) {
         return send_items(u, b, first, count / 2) && send_items(u, b, first + count / 2, count - count / 2);
     }
     json_t *answer = json_loads(result.answer, 0, NULL);
@@ -148,6 +154,16 @@ static bool add_file(struct upload *u, struct batch *b, const char *path, struct
     return fits;
 }
 
+/* Of a backlog: more than one batch. */
+static void show_progress(const struct upload *u, size_t done, size_t count) {
+    if (count > BATCH_REPORTS && !options_quiet() && isatty(STDERR_FILENO) == 1) {
+        fprintf(stderr, "\r\033[K");
+        if (done < count) {
+            fprintf(stderr, "hangdog: %zu of %zu reports, %zu sent", done, count, u->sent);
+        }
+    }
+}
+
 static bool send_files(struct upload *u, const struct report_files *files, struct symbolizer *symbolizer) {
     struct batch *b = calloc(1, sizeof *b);
     bool well = b != NULL;
@@ -157,6 +173,7 @@ static bool send_files(struct upload *u, const struct report_files *files, struc
             print_error("cannot send: out of memory");
         } else if (batch_is_full(b) || (i + 1 == files->count && b->count > 0)) {
             well = send_items(u, b, 0, b->count);
+            show_progress(u, i + 1, files->count);
             batch_clear(b);
         }
     }

@@ -17,6 +17,7 @@ struct upload {
     const struct upload_options *options;
     const volatile sig_atomic_t *stop;
     struct sender *sender;
+    bool over_budget;
     size_t sent, known, refused, lasting, unread; /* reports */
     char **passed_over; /* ids that the collector has refused, or that are no reports: `--watch` names them
                            once */

@@ -16,6 +16,7 @@
 #include "cli/export/formats.h"
 #include "cli/export/select.h"
 #include "cli/fleet/fleet.h"
+#include "cli/fleet/send_options.h"
 
 static int cmd_export(int argc, char **argv);
 
@@ -56,30 +57,13 @@ static const struct command_option export_options[] = {
      .more =
          "OTEL_EXPORTER_OTLP_HEADERS has the headers of a collector's key, as name=value,name=value. Reports stay "
          "in the spool. Sentry stores a report once, however often it comes."},
-    {.name = "retries",
-     .kind = OPTION_COUNT,
-     TO(retries),
-     .value = "N",
-     .max = 1000,
-     .help = "with --send: try N more times (5)",
-     .more =
-         "The waits between grow, and are random. The other side may name the wait itself (Retry-After)."},
-    {.name = "ca",
-     .kind = OPTION_TEXT,
-     TO(ca),
-     .value = "FILE",
-     .help = "with --send: trust this file's certificates",
-     .completion = COMPLETE_FILE},
+    OPTION_RETRIES(export_options, "with --send: "),
+    OPTION_CA(export_options, "with --send: "),
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
      TO(no_symbols),
      .help = "modules and offsets in place of functions: faster"},
-    {.name = "spool",
-     .kind = OPTION_TEXT,
-     TO(spool),
-     .value = "DIR",
-     .help = "the reports in DIR, not in every spool of yours",
-     .completion = COMPLETE_FOLDER},
+    OPTION_SPOOL(export_options),
     {0},
 };
 

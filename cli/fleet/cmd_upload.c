@@ -6,6 +6,7 @@
 #include "cli/base/options.h"
 #include "cli/commands.h"
 #include "cli/fleet/fleet.h"
+#include "cli/fleet/send_options.h"
 
 #include <stddef.h>
 
@@ -27,12 +28,7 @@ static const struct command_option upload_options[] = {
      .help = "the collector's key for sending",
      .more =
          "Other users see an option in the list of processes: HANGDOG_KEY stands for it, and they do not see that."},
-    {.name = "spool",
-     .kind = OPTION_TEXT,
-     TO(spool),
-     .value = "DIR",
-     .help = "the reports in DIR, not in every spool of yours",
-     .completion = COMPLETE_FOLDER},
+    OPTION_SPOOL(upload_options),
     {.name = "keep",
      .kind = OPTION_FLAG,
      TO(keep),
@@ -46,19 +42,22 @@ static const struct command_option upload_options[] = {
      .min = DURATION_S,
      .max = DURATION_D,
      .help = "with --watch: look into the spool so often (30s)"},
-    {.name = "retries",
+    OPTION_RETRIES(upload_options, ""),
+    OPTION_CA(upload_options, ""),
+    {.name = "metered",
+     .kind = OPTION_FLAG,
+     TO(metered),
+     .help = "send on a metered network, too",
+     .more = "NetworkManager says what the network is. Without it nothing is known, and reports go out."},
+    {.name = "wifi-only", .kind = OPTION_FLAG, TO(wifi_only), .help = "send by Wi-Fi or a cable only"},
+    {.name = "daily-bytes",
      .kind = OPTION_COUNT,
-     TO(retries),
+     TO(daily_bytes),
      .value = "N",
-     .max = 1000,
-     .help = "try a batch N more times (5)",
-     .more = "The waits between grow, and are random. A collector may name the wait itself (Retry-After)."},
-    {.name = "ca",
-     .kind = OPTION_TEXT,
-     TO(ca),
-     .value = "FILE",
-     .help = "trust this file's certificates, not the system's",
-     .completion = COMPLETE_FILE},
+     .min = 1024,
+     .max = INT64_C(1) << 40,
+     .help = "send at most N bytes a day",
+     .more = "Of compressed bodies; a day is one of UTC. The rest stays in the spool until the next day."},
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
      TO(no_symbols),

@@ -31,7 +31,9 @@ struct serve_options {
 struct upload_options {
     const char *to, *key, *spool, *ca;
     bool watch, keep, no_symbols;
-    int64_t every; /* between two looks at the spool */
+    bool metered, wifi_only;
+    long daily_bytes; /* 0: no limit */
+    int64_t every;    /* between two looks at the spool */
     long retries;
 };
 
