@@ -47,8 +47,9 @@ static bool remove_sums(struct sqlite *s, int64_t before_ms) {
                      "DELETE FROM grouped WHERE last_ms < ?1 AND NOT EXISTS"
                      " (SELECT 1 FROM report r WHERE r.grouped = grouped.fingerprint)",
                      before_ms, 0) >= 0 &&
-           remove_of_no_group(s, "user") && remove_of_no_group(s, "group_version") &&
-           remove_of_no_group(s, "group_system") && remove_of_no_group(s, "group_duration");
+           remove_of_no_group(s, "user") && remove_of_no_group(s, "group_day") &&
+           remove_of_no_group(s, "group_version") && remove_of_no_group(s, "group_system") &&
+           remove_of_no_group(s, "group_duration");
 }
 
 /* Rows have their numbers in the order in which they came. */

@@ -183,7 +183,7 @@ static void old_reports_go_with_their_sums(void **state) {
     assert_int_equal(ask(p, "SELECT count(*) FROM report"), 1);
     assert_int_equal(ask(p, "SELECT count(*) FROM grouped WHERE fingerprint = 'b'"), 1);
     assert_int_equal(ask(p, "SELECT count(*) FROM grouped"), 1);
-    assert_int_equal(ask(p, "SELECT count(*) FROM hour"), 1);
+    assert_int_equal(ask(p, "SELECT count(*) FROM group_day WHERE fingerprint = 'a'"), 0);
     assert_int_equal(ask(p, "SELECT count(*) FROM user WHERE fingerprint = 'a'"), 0);
 }
 
