@@ -16,7 +16,7 @@ from support_run import HANGDOG, PATIENCE, SANITIZER, SOURCE, environment, main
 
 DASHBOARD = os.path.join(SOURCE, "build/dashboard/app.js")
 TAKEN = "document.documentElement.dataset.taken='yes';alert(1);fetch('http://127.0.0.1:9/')"
-MARKUP = "</script><script>%s</script><!--<img src=//127.0.0.1:9/x onerror=\"%s\"><svg/onload=%s>&lt;b>`${%s}`" % (4 * (TAKEN,))
+MARKUP = "</script ><script>%s</script><!--<img src=//127.0.0.1:9/x onerror=\"%s\"><svg/onload=%s>&lt;b>`${%s}`" % (4 * (TAKEN,))
 HIDDEN = "a\u202egnp.exe\u2066\u0001\u001b[31m\u0085\u2028\u2029\ufeff\u200b"
 PAINT_SECONDS = 2 if not SANITIZER else 20
 # Colours of a canvas: one would be an empty one.
@@ -166,7 +166,7 @@ class Html(Pages):
 
     def test_a_hostile_report_in_a_file(self):
         browser = self.open(hostile_report())
-        self.assertIn("</script><script>", browser.text())
+        self.assertIn("</script ><script>", browser.text())
         self.assertIn("\\u{202e}", browser.text())
         self.assert_hostile_paints(browser)
 
@@ -220,7 +220,7 @@ class Dashboard(Pages):
         status, answer = collector.send([report, small_report(started_at=now())])
         self.assertEqual((200, 2), (status, answer.get("accepted")), str(answer)[:500])
         (fingerprint,) = [group["fingerprint"] for group in collector.groups() if "<script>" in group["function"] or "deep" in group["function"]]
-        for address, words in (("#/", "</script>"), ("#/group/" + fingerprint, "Where the time went"), ("#/report/" + report["id"], "Where the time went")):
+        for address, words in (("#/", "</script"), ("#/group/" + fingerprint, "Where the time went"), ("#/report/" + report["id"], "Where the time went")):
             with self.subTest(address):
                 browser = self.browser("%s/#key=%s" % (collector.url, collector.read_key), "shop")
                 browser.value("location.hash = '%s'" % address)
