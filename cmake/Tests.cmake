@@ -61,7 +61,7 @@ set(alone_of_unit unit-capture_mend)
 set(slow_tests
   cli-bad_states cli-changed_file cli-crash cli-dashboard cli-dropped_rights cli-dump cli-exec cli-export cli-export_page cli-harmless cli-hostile_record cli-html
   cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-previous cli-printed_report
-  cli-readme cli-run_odd cli-show_screen cli-spool_folder cli-starved cli-terminal cli-thread cli-unwatched
+  cli-readme cli-run_odd cli-show_screen cli-spool_folder cli-starved cli-symbols cli-terminal cli-thread cli-unwatched
   real-asyncio real-collector real-desktop real-dump_compared real-dump_peers real-freezes real-identity real-javascript real-libc
   real-life real-lookup real-loops_made real-mixes real-no_loop real-node real-python_versions real-redis
   real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-waits_by
@@ -77,7 +77,7 @@ set(no_sanitizer_tests cli-dashboard cli-export_page cli-installed cli-link_chec
 # sanitizer runs them. In cli-show_screen it would also show the sanitizer's own thread and its frame of each lock function.
 set(no_tsan_tests
   cli-changed_file cli-cli cli-collector_api cli-doctor cli-export cli-export_send cli-keep_names cli-list cli-own_frame cli-printed_report cli-program_files cli-run_screens
-  cli-schema cli-screen cli-show_screen cli-without_paths cli-words)
+  cli-schema cli-screen cli-show_screen cli-symbols cli-without_paths cli-words)
 if(HANGDOG_SANITIZER STREQUAL thread)
   list(APPEND no_sanitizer_tests ${no_tsan_tests})
 endif()

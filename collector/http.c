@@ -18,6 +18,7 @@
 #define THREADS 4
 #define CONNECTION_BYTES ((size_t)32 << 10)
 #define STACK_BYTES ((size_t)8 << 20)
+#define DEBUG_FILES_MIB (32L << 10)
 #define OTHER_FILES 256 /* beside the connections' */
 #define CIPHERS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
@@ -95,6 +96,8 @@ static void free_http(struct http *h) {
     }
     connections_stop(h->connections);
     group_limit_free(h->group_limit);
+    symbols_stop(h->symbols);
+    debug_folder_close(h->debug_files);
     json_decref(h->schema);
     json_decref(h->sentry_schema);
     free(h);
@@ -113,12 +116,16 @@ struct http *http_start(const struct http_options *o, struct store *store, struc
     h->tls = o->tls;
     h->schema = built_in_schema();
     h->sentry_schema = h->schema != NULL ? sentry_report_schema(h->schema) : NULL;
+    h->debug_files = debug_folder_open(o->symbols, DEBUG_FILES_MIB);
+    h->symbols = h->sentry_schema != NULL && h->debug_files != NULL
+                     ? symbols_start(store, h->debug_files, h->sentry_schema)
+                     : NULL;
     h->connections = connections_start(o->patience_ns);
     h->group_limit = group_limit_new();
-    h->listener = h->sentry_schema != NULL && h->connections != NULL && h->group_limit != NULL
+    h->listener = h->symbols != NULL && h->connections != NULL && h->group_limit != NULL
                       ? listener_open(o->listen, why)
                       : -1;
-    if (h->sentry_schema == NULL || h->connections == NULL || h->group_limit == NULL) {
+    if (h->symbols == NULL || h->connections == NULL || h->group_limit == NULL) {
         error_set(why, "cannot start: out of memory");
     }
     if (h->listener < 0) {

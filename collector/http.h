@@ -18,6 +18,7 @@ struct http;
 
 struct http_options {
     const char *listen;  /* "ADDR:PORT" */
+    const char *symbols; /* the folder of debug files */
     bool tls;            /* with what tls_load has loaded */
     long connections;    /* at once */
     long per_address;    /* of them from one address, 0: any number */

@@ -14,6 +14,7 @@
 #include "collector/group_limit.h"
 #include "collector/http.h"
 #include "collector/ingest.h"
+#include "collector/symbols/symbols.h"
 
 struct http {
     struct MHD_Daemon *daemon;
@@ -22,6 +23,8 @@ struct http {
     struct keys *keys;
     struct connections *connections;
     struct group_limit *group_limit;
+    struct debug_folder *debug_files;
+    struct symbols *symbols;
     json_t *schema, *sentry_schema;
     int listener;
     bool tls;
@@ -40,7 +43,8 @@ struct request {
     size_t bytes, size, received, accepted;
     int64_t started_ns;
     int key;
-    bool is_ingest, is_sentry, is_change, parsed;
+    bool is_ingest, is_sentry, is_symbols, is_change, parsed;
+    char build_id[DEBUG_ID_BYTES];
     struct ingest ingest;
     struct writer_job job;
     struct {
@@ -100,6 +104,11 @@ bool http_sentry_takes(struct request *r, const char *url);
 const char *http_sentry_authorization(const struct request *r, char text[HTTP_SENTRY_KEY_BYTES]);
 unsigned http_sentry_read(struct request *r, const char *encoding, const char **why);
 enum MHD_Result http_sentry_answer(struct request *r);
+
+/* The same of debug files: whether this is their address, a piece is stored, how much of a file is here. */
+bool http_symbols_takes(struct request *r, const char *url);
+enum MHD_Result http_symbols_add(struct request *r);
+enum MHD_Result http_symbols_state(struct http *h, struct MHD_Connection *c, const char *id);
 
 /* GET. */
 enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *url);

@@ -27,6 +27,11 @@ static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *c) 
         const char *name, *help;
         unsigned long long value;
     } metrics[] = {
+        {"reports_named_total", "Reports that got names from debug files.",
+         symbols_counted(h->symbols).named},
+        {"reports_unnamed_total", "Reports for which debug files had no name.",
+         symbols_counted(h->symbols).unnamed},
+        {"symbols_failed_total", "Debug files that ended a worker.", symbols_counted(h->symbols).failed},
         {"requests_total", "Requests of any kind.", atomic_load(&h->requests)},
         {"reports_stored_total", "Reports that were stored.", atomic_load(&h->stored)},
         {"reports_repeated_total", "Reports that the store had already.", atomic_load(&h->repeated)},
@@ -49,7 +54,7 @@ static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *c) 
 }
 
 enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *url) {
-    static const char api[] = "/api/v1/";
+    static const char api[] = "/api/v1/", symbols[] = "/api/v1/symbols/";
     if (strcmp(url, "/healthz") == 0) {
         return answer_health(h, c);
     }
@@ -67,6 +72,9 @@ enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *
     }
     if (http_admin_read(h, c, url + sizeof api - 1, key, &result)) {
         return result;
+    }
+    if (strncmp(url, symbols, sizeof symbols - 1) == 0) {
+        return http_symbols_state(h, c, url + sizeof symbols - 1);
     }
     return http_page(h, c, url + sizeof api - 1);
 }

@@ -32,11 +32,13 @@ unsigned http_body_check(struct request *r, size_t max, const char **why) {
 enum MHD_Result http_receive_start(struct request *r) {
     struct http *h = r->http;
     char key[HTTP_SENTRY_KEY_BYTES];
-    r->key = keys_check(h->keys, KEY_SEND,
+    r->key = keys_check(h->keys, r->is_symbols ? KEY_ADMIN : KEY_SEND,
                         r->is_sentry ? http_sentry_authorization(r, key) : header(r, "Authorization"));
     if (r->key < 0) {
         atomic_fetch_add(&h->denied, 1);
-        return http_refuse(r->connection, MHD_HTTP_UNAUTHORIZED, 0, "a key for sending is needed");
+        return http_refuse(r->connection, MHD_HTTP_UNAUTHORIZED, 0,
+                           r->is_symbols ? "a key for administering is needed"
+                                         : "a key for sending is needed");
     }
     if (atomic_load(&h->stopping)) {
         return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS, "the collector ends");
@@ -101,6 +103,12 @@ static enum MHD_Result answer(struct request *r) {
     atomic_fetch_add(&h->stored, accepted);
     atomic_fetch_add(&h->repeated, r->ingest.count - accepted);
     atomic_fetch_add(&h->refused, refused);
+    for (size_t i = 0; i < r->ingest.count; i++) {
+        if (r->ingest.rows[i].unnamed_count > 0) {
+            symbols_wake(h->symbols);
+            break;
+        }
+    }
     if (r->is_sentry) {
         json_decref(json);
         return http_sentry_answer(r);
@@ -149,6 +157,9 @@ enum MHD_Result http_receive(struct request *r, const char *piece, size_t *bytes
         }
         *bytes = 0;
         return MHD_YES;
+    }
+    if (r->is_symbols) {
+        return http_symbols_add(r);
     }
     return r->parsed ? answer(r) : parse(r);
 }

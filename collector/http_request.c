@@ -25,11 +25,12 @@ static bool is_from_elsewhere(struct MHD_Connection *c) {
     return start == NULL || host == NULL || strcasecmp(start + 3, host) != 0;
 }
 
-/* What changes something takes JSON: a form of another page cannot send that. */
+/* What changes something takes JSON, or a debug file: a form of another page cannot send these. */
 static bool is_json(struct MHD_Connection *c) {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
     return type != NULL && (strncasecmp(type, "application/json", 16) == 0 ||
-                            strncasecmp(type, "application/x-ndjson", 20) == 0);
+                            strncasecmp(type, "application/x-ndjson", 20) == 0 ||
+                            strncasecmp(type, "application/octet-stream", 24) == 0);
 }
 
 struct lengths {
@@ -73,8 +74,8 @@ static enum MHD_Result start_request(struct http *h, struct MHD_Connection *c, c
     r->key = -1;
     r->deadline = http_deadline(c);
     connection_set(r->deadline, CONNECTION_SENDS);
-    r->is_ingest =
-        strcmp(method, "POST") == 0 && (strcmp(url, "/api/v1/reports") == 0 || http_sentry_takes(r, url));
+    r->is_ingest = strcmp(method, "POST") == 0 && (strcmp(url, "/api/v1/reports") == 0 ||
+                                                   http_sentry_takes(r, url) || http_symbols_takes(r, url));
     atomic_fetch_add(&h->requests, 1);
     if (!has_one_length(c)) {
         return http_refuse_last(c, "the length of the body is not certain");
@@ -84,8 +85,9 @@ static enum MHD_Result start_request(struct http *h, struct MHD_Connection *c, c
             return http_refuse(c, MHD_HTTP_FORBIDDEN, 0, "the request comes from another site's page");
         }
         if (strcmp(method, "POST") == 0 && !is_json(c)) {
-            return http_refuse(c, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, 0,
-                               "Content-Type: want application/json or application/x-ndjson");
+            return http_refuse(
+                c, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, 0,
+                "Content-Type: want application/json, application/x-ndjson or application/octet-stream");
         }
     }
     r->is_change = http_change_takes(method, url);

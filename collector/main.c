@@ -158,15 +158,18 @@ static void wait_for_end(const struct serve_options *o, const sigset_t *signals)
 static int serve(const struct serve_options *o, struct store *store, const char *path,
                  const sigset_t *signals) {
     struct problem why;
-    char address[160];
+    char address[160], symbols[PATH_MAX + 16];
     uint16_t port = 0;
     int status = EXIT_ERROR;
     struct first_keys first = {.send = ""};
+    const char *file = store_file_of(path);
     const struct http_options options = {.listen = o->listen,
+                                         .symbols = symbols,
                                          .tls = o->tls_cert != NULL,
                                          .connections = o->connections,
                                          .per_address = o->per_address,
                                          .patience_ns = o->patience};
+    snprintf(symbols, sizeof symbols, "%s.symbols", file != NULL ? file : path);
     struct keys *keys = make_first_keys(store, &first) ? keys_start(store, o->rate) : NULL;
     bool is_set = keys != NULL && (o->retention < 0 || retention_set_days(store, o->retention));
     struct writer *writer = is_set ? writer_start(store) : NULL;

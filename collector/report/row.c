@@ -149,6 +149,7 @@ bool row_make(const char *text, size_t bytes, const json_t *schema, struct row *
         out->grouped = !out->is_session && strcmp(out->kind, "live") != 0;
         if (out->grouped) {
             grouping_of(report, &out->group);
+            out->unnamed_count = unnamed_builds(report, out->unnamed);
         }
         fits = compress_body(text, bytes, out) || wrong(fault, "", "found no memory; send it again");
     }

@@ -12,6 +12,7 @@
 
 #include "collector/report/grouping.h"
 #include "collector/report/schema.h"
+#include "collector/report/unnamed.h"
 
 #define ROW_ID_CHARS 36
 
@@ -29,6 +30,8 @@ struct row {
     struct grouping group;
     unsigned char *body; /* zstd of the JSON text */
     size_t body_bytes;
+    char unnamed[UNNAMED_BUILDS_MAX][UNNAMED_ID_BYTES]; /* debug files that would name its frames */
+    size_t unnamed_count;
     enum row_outcome outcome;
 };
 

@@ -194,6 +194,10 @@ bool sqlite_count_report(struct sqlite *s, const struct row *row) {
     return sqlite_done(q);
 }
 
+bool sqlite_count_row(struct sqlite *s, const struct row *row) {
+    return sqlite_add_group(s, row) && sqlite_count_user(s, row) && sqlite_count_report(s, row);
+}
+
 static bool add_row(struct sqlite *s, struct row *row) {
     if (row->grouped &&
         !(row->repeat_of[0] != '\0' ? sqlite_group_as_repeated(s, row) : sqlite_group_find(s, row))) {
@@ -209,8 +213,7 @@ static bool add_row(struct sqlite *s, struct row *row) {
     if (row->is_session && row->version[0] == '\0') {
         find_version(s, row);
     }
-    return (!row->grouped ||
-            (sqlite_add_group(s, row) && sqlite_count_user(s, row) && sqlite_count_report(s, row))) &&
+    return (!row->grouped || (sqlite_count_row(s, row) && sqlite_add_unnamed(s, row))) &&
            sqlite_add_sums(s, row);
 }
 

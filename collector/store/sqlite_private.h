@@ -52,6 +52,11 @@ int64_t sqlite_number(sqlite3 *db, const char *sql);
 /* Applies the steps that the file lacks. False: *why says it. */
 bool sqlite_tables_renew(sqlite3 *db, const char *path, struct problem *why);
 enum store_result sqlite_add(void *file, struct row *const *rows, size_t count);
+/* Counts it in its group. */
+bool sqlite_count_row(struct sqlite *s, const struct row *row);
+bool sqlite_add_unnamed(struct sqlite *s, const struct row *row);
+enum store_result sqlite_replace(void *file, struct row *row);
+bool sqlite_end_unnamed(void *file, const char *build_id, const char *id);
 long sqlite_remove_old(void *file, int64_t before_ms, long max);
 const char *sqlite_error(const void *file);
 
@@ -82,6 +87,7 @@ json_t *sqlite_rows(sqlite3_stmt *q);
 /* The query with its values, its rows. */
 json_t *sqlite_select(struct sqlite *s, const char *sql, const char *types, ...);
 
+int sqlite_unnamed(void *file, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);
 json_t *sqlite_overview(void *file, const char *app, int days);
 json_t *sqlite_group(void *file, const char *fingerprint);
 json_t *sqlite_kinds(void *file, const char *app, int days);

@@ -78,7 +78,10 @@ static const char *const steps[] = {
     "ALTER TABLE key ADD COLUMN app TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE key ADD COLUMN last_used_ms INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE key ADD COLUMN day INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE key ADD COLUMN day_reports INTEGER NOT NULL DEFAULT 0;"};
+    "ALTER TABLE key ADD COLUMN day_reports INTEGER NOT NULL DEFAULT 0;",
+
+    /* Debug files that reports wait for. */
+    "CREATE TABLE unnamed(build_id TEXT NOT NULL, report TEXT NOT NULL, PRIMARY KEY(build_id, report)) STRICT, WITHOUT ROWID;"};
 
 #define STEPS ((int)(sizeof steps / sizeof steps[0]))
 

@@ -69,6 +69,18 @@ long store_regroup(struct store *s, const json_t *schema, long max) {
     return s->backend->regroup != NULL ? s->backend->regroup(s->reports, schema, max) : -1;
 }
 
+enum store_result store_replace(struct store *s, struct row *row) {
+    return s->backend->replace != NULL ? s->backend->replace(s->reports, row) : STORE_FAILED;
+}
+
+int store_unnamed(struct store *s, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max) {
+    return s->backend->unnamed != NULL ? s->backend->unnamed(s->reports, build_id, ids, max) : 0;
+}
+
+bool store_end_unnamed(struct store *s, const char *build_id, const char *id) {
+    return s->backend->end_unnamed != NULL && s->backend->end_unnamed(s->reports, build_id, id);
+}
+
 /* ---- keys and settings ---- */
 
 int store_keys(struct store *s, struct store_key *keys, int max) {

@@ -48,6 +48,14 @@ long store_remove_old(struct store *s, int64_t before_ms, long max);
  * that did not come to its end. How many, 0: all are grouped. -1: it failed, or this store cannot. */
 long store_regroup(struct store *s, const json_t *schema, long max);
 
+/* Gives a report that is there the text and the group of `row`, and moves its counts. */
+enum store_result store_replace(struct store *s, struct row *row);
+
+/* The reports that wait for this debug file, at most `max`, the oldest first; how many. Then: it waits no
+ * more. */
+int store_unnamed(struct store *s, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);
+bool store_end_unnamed(struct store *s, const char *build_id, const char *id);
+
 /* ---- keys: the store has their hashes only ---- */
 enum key_use { KEY_SEND, KEY_READ, KEY_ADMIN, KEY_USES };
 #define STORE_APP_BYTES 128

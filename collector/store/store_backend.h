@@ -15,6 +15,10 @@ struct store_backend {
     long (*remove_old)(void *at, int64_t before_ms, long max);
     /* NULL: it has only the groups of the rule that they came under. */
     long (*regroup)(void *at, const json_t *schema, long max);
+    /* These may be NULL: the backend keeps reports as they came. */
+    enum store_result (*replace)(void *at, struct row *row);
+    int (*unnamed)(void *at, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);
+    bool (*end_unnamed)(void *at, const char *build_id, const char *id);
     const char *(*error)(const void *at);
 
     json_t *(*overview)(void *at, const char *app, int days);

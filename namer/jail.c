@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "namer/jail.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CPU_SECONDS 20
+#define MEMORY_BYTES ((rlim_t)6 << 30) /* addresses: a debug file of 4 GiB is mapped whole */
+
+#if defined __x86_64__
+#define THIS_ARCH AUDIT_ARCH_X86_64
+#else
+#define THIS_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+static bool limit(__rlimit_resource_t what, rlim_t most) {
+    struct rlimit l;
+    if (getrlimit(what, &l) != 0) {
+        return false;
+    }
+    l.rlim_cur = l.rlim_max < most ? l.rlim_max : most;
+    l.rlim_max = l.rlim_cur;
+    return setrlimit(what, &l) == 0;
+}
+
+bool jail_limit(void) {
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* these map terabytes */
+    if (!limit(RLIMIT_AS, MEMORY_BYTES)) {
+        return false;
+    }
+#endif
+    return limit(RLIMIT_CPU, CPU_SECONDS) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_CORE, 0);
+}
+
+#define ALLOW(call) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+bool jail_enter(void) {
+    struct sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+                                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0),
+                                   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                                   BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                   ALLOW(read),
+                                   ALLOW(write),
+                                   ALLOW(pread64),
+                                   ALLOW(lseek),
+                                   ALLOW(fstat),
+                                   ALLOW(fcntl),
+                                   ALLOW(dup),
+                                   ALLOW(close),
+                                   ALLOW(mmap),
+                                   ALLOW(munmap),
+                                   ALLOW(mremap),
+                                   ALLOW(mprotect),
+                                   ALLOW(madvise),
+                                   ALLOW(brk),
+                                   ALLOW(futex),
+                                   ALLOW(getpid),
+                                   ALLOW(gettid),
+                                   ALLOW(tgkill),
+                                   ALLOW(rt_sigaction),
+                                   ALLOW(rt_sigprocmask),
+                                   ALLOW(rt_sigreturn),
+                                   ALLOW(sigaltstack),
+                                   ALLOW(sched_yield),
+                                   ALLOW(getrandom),
+                                   ALLOW(exit),
+                                   ALLOW(exit_group),
+                                   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)};
+    const struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+}

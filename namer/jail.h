@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the worker may take and do: it reads hostile files.
+ */
+#ifndef NAMER_JAIL_H
+#define NAMER_JAIL_H
+
+#include <stdbool.h>
+
+/* CPU time, memory, no files that grow, no core file. For the whole process. */
+bool jail_limit(void);
+
+/* From now on this process opens, connects to and starts nothing: such calls fail with EPERM. */
+bool jail_enter(void);
+
+#endif
