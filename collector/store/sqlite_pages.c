@@ -14,8 +14,9 @@
 /* Versions that have a series of their own; an app's others are added up as the version "". */
 #define SERIES_VERSIONS 12
 
-#define GROUP_MEMBERS                                                                                           \
-    "g.fingerprint, g.app, g.function, g.place, g.cause, g.by_owner, g.users, g.max_ms, g.first_ms, g.last_ms," \
+/* Hangs stand before errors, crashes and the use of CPUs, whose time is not hung time. */
+#define GROUP_MEMBERS                                                                                                   \
+    "g.fingerprint, g.app, g.function, g.place, g.cause, g.by_owner, g.users, g.max_ms, g.first_ms, g.last_ms, g.kind," \
     " (SELECT count(*) FROM group_version v WHERE v.fingerprint = g.fingerprint) AS versions"
 
 /* Of app_day from a day on, of one app or all: the days of an app stand together in it. */
@@ -43,10 +44,10 @@ static json_t *top_groups(struct sqlite *s, const char *app, int64_t day) {
         ", t.count, t.total_ms, g.first_ms >= ?3 AS is_new FROM (SELECT g.fingerprint,"
         " sum(d.count) AS count, sum(d.total_ms) AS total_ms FROM grouped g INDEXED BY grouped_of_app"
         " CROSS JOIN group_day d ON d.fingerprint = g.fingerprint AND d.day >= ?2"
-        " WHERE g.kind = 'hang' %s GROUP BY g.app, g.fingerprint ORDER BY 3 DESC LIMIT 200) t"
-        " JOIN grouped g USING(fingerprint) ORDER BY t.total_ms DESC";
+        " %s GROUP BY g.app, g.fingerprint ORDER BY g.kind = 'hang' DESC, 3 DESC, 2 DESC LIMIT 200) t"
+        " JOIN grouped g USING(fingerprint) ORDER BY g.kind = 'hang' DESC, t.total_ms DESC, t.count DESC";
     char sql[sizeof all + 32];
-    snprintf(sql, sizeof sql, all, app[0] != '\0' ? "AND g.app = ?1" : "");
+    snprintf(sql, sizeof sql, all, app[0] != '\0' ? "WHERE g.app = ?1" : "");
     json_t *groups =
         sqlite_select(s, sql, "sii", app, day, ((int64_t)time(NULL) - NEW_DAYS * INT64_C(86400)) * 1000);
     set_flags(groups, "is_new");
