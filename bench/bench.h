@@ -19,7 +19,7 @@ struct bench_options {
     bool table;     /* aligned columns instead of JSON lines */
     bool verbose;   /* what a figure is made of, and each miss, on stderr */
     bool fast;      /* shorter: to see that all works, not for the figures */
-    size_t reports; /* of `query`, the most; 0: usual */
+    size_t reports; /* of `query` and `ingest`, the most; 0: usual */
     unsigned lanes; /* processes side by side in `truth` */
     uint64_t seed[BENCH_SEEDS_MAX];
     unsigned seeds;
@@ -46,6 +46,7 @@ int bench_quiet(void);
 int bench_real_redis(void);
 int bench_real_node(void);
 int bench_query(void); /* where the collector is built */
+int bench_ingest(void); /* where the collector is built */
 
 /* CLOCK_MONOTONIC, and the calling thread's CPU time. */
 uint64_t bench_now_ns(void);

@@ -34,6 +34,7 @@ static const struct {
     {"real.node", bench_real_node},
 #ifdef BENCH_FLEET
     {"query", bench_query},
+    {"ingest", bench_ingest},
 #endif
 };
 #define BENCHES (sizeof benches / sizeof benches[0])
@@ -156,11 +157,11 @@ static const char usage_text[] =
     "  --table     aligned columns, for people\n"
     "  --seed N    the workload of `truth`; may be given several times; default 1\n"
     "  --lanes N   processes side by side in `truth`; default 2, with one processor 1\n"
-    "  --reports N of `query`: the most reports in the store; default 1000000\n"
+    "  --reports N the most reports of `query`, default 1000000, and of `ingest`, 40000\n"
     "  --fast      shorter runs, to see that all works: not for the figures\n"
     "  --verbose   what a figure is made of, and each miss, on stderr\n"
     "\n"
-    "names: mark turn pause unwind idle hang-cpu truth quiet real query (all by default)\n"
+    "names: mark turn pause unwind idle hang-cpu truth quiet real query ingest (all by default)\n"
     "exit status: 0 every target was met, 1 one was missed, 2 wrong usage, 3 one was not measured\n";
 
 static int usage(const char *what, const char *value) {

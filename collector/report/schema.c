@@ -6,21 +6,41 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is checked now: `root` resolves references, `at` grows on the way down. */
+#include "collector/report/schema_rule.h"
+
+/* Where the check is: a step down for each member and item. The text is made once there is a fault. */
+struct step {
+    const struct step *up;
+    const char *name; /* NULL: the item at `index` */
+    size_t index;
+};
+
 struct check {
-    const json_t *root;
     struct schema_fault *fault;
-    size_t used; /* of fault->at */
     int depth;
 };
 
-static bool check_value(struct check *c, const json_t *schema, const json_t *value);
+static bool check_value(struct check *c, const struct step *at, const struct schema_rule *rule,
+                        const json_t *value);
 
-static bool __attribute__((format(printf, 2, 3))) wrong(const struct check *c, const char *format, ...) {
+static size_t write_place(char *to, size_t size, const struct step *at) {
+    if (at == NULL) {
+        to[0] = '\0';
+        return 0;
+    }
+    size_t used = write_place(to, size, at->up);
+    int n = at->name != NULL ? snprintf(to + used, size - used, "/%.60s", at->name)
+                             : snprintf(to + used, size - used, "/%zu", at->index);
+    return used + (size_t)n < size ? used + (size_t)n : size - 1;
+}
+
+static bool __attribute__((format(printf, 3, 4)))
+wrong(const struct check *c, const struct step *at, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(c->fault->reason, sizeof c->fault->reason, format, args);
     va_end(args);
+    write_place(c->fault->at, sizeof c->fault->at, at);
     return false;
 }
 
@@ -46,26 +66,6 @@ bool schema_is_too_much(const char *text, size_t bytes, struct schema_fault *fau
         if (values > SCHEMA_VALUES_MAX) {
             snprintf(fault->reason, sizeof fault->reason, "has more than %d values", SCHEMA_VALUES_MAX);
             return true;
-        }
-    }
-    return false;
-}
-
-static bool is_of_type(const char *type, const json_t *value) {
-    static const struct {
-        const char *name;
-        json_type type;
-    } types[] = {
-        {"object", JSON_OBJECT}, {"array", JSON_ARRAY}, {"string", JSON_STRING}, {"integer", JSON_INTEGER}};
-    if (strcmp(type, "boolean") == 0) {
-        return json_is_boolean(value);
-    }
-    if (strcmp(type, "number") == 0) {
-        return json_is_number(value);
-    }
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (strcmp(type, types[i].name) == 0) {
-            return json_typeof(value) == types[i].type;
         }
     }
     return false;
@@ -105,136 +105,129 @@ static bool is_moment(const char *text) {
     return strcmp(text, "Z") == 0;
 }
 
-static bool check_text(const struct check *c, const json_t *schema, const json_t *value) {
-    const char *text = json_string_value(value);
+static bool check_text(const struct check *c, const struct step *at, const struct schema_rule *rule,
+                       const json_t *value) {
     if (json_string_length(value) > SCHEMA_TEXT_MAX) {
-        return wrong(c, "is longer than %d bytes", SCHEMA_TEXT_MAX);
+        return wrong(c, at, "is longer than %d bytes", SCHEMA_TEXT_MAX);
     }
-    if (json_object_get(schema, "pattern") != NULL && !is_address(text)) {
-        return wrong(c, "is no address such as 0x1f");
+    if (rule->is_address && !is_address(json_string_value(value))) {
+        return wrong(c, at, "is no address such as 0x1f");
     }
-    if (json_object_get(schema, "format") != NULL && !is_moment(text)) {
-        return wrong(c, "is no time of RFC 3339 in UTC");
+    if (rule->is_moment && !is_moment(json_string_value(value))) {
+        return wrong(c, at, "is no time of RFC 3339 in UTC");
     }
     return true;
 }
 
-static bool check_number(const struct check *c, const json_t *schema, const json_t *value) {
-    const json_t *min = json_object_get(schema, "minimum"), *max = json_object_get(schema, "maximum");
+static bool check_number(const struct check *c, const struct step *at, const struct schema_rule *rule,
+                         const json_t *value) {
     double v = json_number_value(value);
-    if (min != NULL && v < json_number_value(min)) {
-        return wrong(c, "is less than %g", json_number_value(min));
+    if (v < rule->min) {
+        return wrong(c, at, "is less than %g", rule->min);
     }
-    if (max != NULL && v > json_number_value(max)) {
-        return wrong(c, "is more than %g", json_number_value(max));
+    if (v > rule->max) {
+        return wrong(c, at, "is more than %g", rule->max);
     }
     return true;
 }
 
-/* One step down; on the way back the fault's place stays where one was found. */
-static bool check_below(struct check *c, const json_t *schema, const json_t *value, const char *name,
-                        size_t index) {
-    size_t used = c->used, size = sizeof c->fault->at;
-    int n = name != NULL ? snprintf(c->fault->at + used, size - used, "/%.60s", name)
-                         : snprintf(c->fault->at + used, size - used, "/%zu", index);
-    c->used = used + (size_t)n < size ? used + (size_t)n : size - 1;
-    if (!check_value(c, schema, value)) {
-        return false;
+/* Members mostly come in the order of the schema: so the search goes on where the last one ended. */
+static const struct schema_rule *rule_of(const struct schema_rule *rule, const char *name, size_t *next) {
+    for (size_t i = 0; i < rule->properties; i++) {
+        size_t at = *next + i < rule->properties ? *next + i : *next + i - rule->properties;
+        if (strcmp(rule->property[at].name, name) == 0) {
+            *next = at + 1 < rule->properties ? at + 1 : 0;
+            return rule->property[at].rule;
+        }
     }
-    c->used = used;
-    c->fault->at[used] = '\0';
-    return true;
+    return rule->others;
 }
 
-static bool check_object(struct check *c, const json_t *schema, const json_t *value) {
-    const json_t *required = json_object_get(schema, "required"), *word, *member;
-    const json_t *properties = json_object_get(schema, "properties"),
-                 *others = json_object_get(schema, "additionalProperties");
-    size_t i;
+static bool check_object(struct check *c, const struct step *at, const struct schema_rule *rule,
+                         const json_t *value) {
+    const json_t *word, *member;
     const char *name;
-    json_array_foreach(required, i, word) {
+    size_t i, next = 0;
+    json_array_foreach(rule->required, i, word) {
         if (json_object_get(value, json_string_value(word)) == NULL) {
-            return wrong(c, "lacks '%s'", json_string_value(word));
+            return wrong(c, at, "lacks '%s'", json_string_value(word));
         }
     }
     if (json_object_size(value) > SCHEMA_ITEMS_MAX) {
-        return wrong(c, "has more than %d members", SCHEMA_ITEMS_MAX);
+        return wrong(c, at, "has more than %d members", SCHEMA_ITEMS_MAX);
     }
     json_object_foreach((json_t *)(uintptr_t)value, name, member) {
-        const json_t *rule = json_object_get(properties, name);
-        rule = rule != NULL ? rule : others;
-        if (rule != NULL && !check_below(c, rule, member, name, 0)) {
+        const struct schema_rule *below = rule_of(rule, name, &next);
+        if (below != NULL && !check_value(c, &(struct step){.up = at, .name = name}, below, member)) {
             return false;
         }
     }
     return true;
 }
 
-static bool check_array(struct check *c, const json_t *schema, const json_t *value) {
-    const json_t *items = json_object_get(schema, "items"), *item;
+static bool check_array(struct check *c, const struct step *at, const struct schema_rule *rule,
+                        const json_t *value) {
+    const json_t *item;
     size_t i;
     if (json_array_size(value) > SCHEMA_ITEMS_MAX) {
-        return wrong(c, "has more than %d items", SCHEMA_ITEMS_MAX);
+        return wrong(c, at, "has more than %d items", SCHEMA_ITEMS_MAX);
     }
-    json_array_foreach(value, i, item) {
-        if (items != NULL && !check_below(c, items, item, NULL, i)) {
-            return false;
+    if (rule->items != NULL) {
+        json_array_foreach(value, i, item) {
+            if (!check_value(c, &(struct step){.up = at, .index = i}, rule->items, item)) {
+                return false;
+            }
         }
     }
     return true;
 }
 
-/* "#/$defs/frames" */
-static const json_t *referred(const json_t *root, const char *reference) {
-    static const char start[] = "#/$defs/";
-    if (strncmp(reference, start, sizeof start - 1) != 0) {
-        return NULL;
-    }
-    return json_object_get(json_object_get(root, "$defs"), reference + sizeof start - 1);
-}
-
-static bool check_by_type(struct check *c, const json_t *schema, const json_t *value) {
+static bool check_by_type(struct check *c, const struct step *at, const struct schema_rule *rule,
+                          const json_t *value) {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
-        return check_object(c, schema, value);
+        return check_object(c, at, rule, value);
     case JSON_ARRAY:
-        return check_array(c, schema, value);
+        return check_array(c, at, rule, value);
     case JSON_STRING:
-        return check_text(c, schema, value);
+        return check_text(c, at, rule, value);
     case JSON_INTEGER:
     case JSON_REAL:
-        return check_number(c, schema, value);
+        return check_number(c, at, rule, value);
     default:
         return true;
     }
 }
 
-static bool check_value(struct check *c, const json_t *schema, const json_t *value) {
-    const char *reference = json_string_value(json_object_get(schema, "$ref"));
-    if (reference != NULL && (schema = referred(c->root, reference)) == NULL) {
-        return wrong(c, "has a rule that is unknown: %.100s", reference);
+static bool check_value(struct check *c, const struct step *at, const struct schema_rule *rule,
+                        const json_t *value) {
+    if (rule->refers != NULL) {
+        rule = rule->refers;
     }
-    const char *type = json_string_value(json_object_get(schema, "type"));
-    const json_t *words = json_object_get(schema, "enum"), *only = json_object_get(schema, "const");
-    if (type != NULL && !is_of_type(type, value)) {
-        return wrong(c, "is no %s", type);
+    if (rule->unknown != NULL) {
+        return wrong(c, at, "has a rule that is unknown: %.100s", rule->unknown);
     }
-    if (words != NULL && !is_one_of(words, value)) {
-        return wrong(c, "is none of the known words");
+    if ((rule->types & 1U << json_typeof(value)) == 0) {
+        return wrong(c, at, "is no %s", rule->type);
     }
-    if (only != NULL && !json_equal(only, value)) {
-        return wrong(c, "is not '%s'", json_string_value(only));
+    if (rule->words != NULL && !is_one_of(rule->words, value)) {
+        return wrong(c, at, "is none of the known words");
+    }
+    if (rule->only != NULL && !json_equal(rule->only, value)) {
+        return wrong(c, at, "is not '%s'", json_string_value(rule->only));
     }
     if (++c->depth > SCHEMA_DEPTH_MAX) {
-        return wrong(c, "nests deeper than %d levels", SCHEMA_DEPTH_MAX);
+        return wrong(c, at, "nests deeper than %d levels", SCHEMA_DEPTH_MAX);
     }
-    bool fits = check_by_type(c, schema, value);
+    bool fits = check_by_type(c, at, rule, value);
     c->depth--;
     return fits;
 }
 
 bool schema_fits(const json_t *schema, const json_t *value, struct schema_fault *fault) {
-    struct check c = {.root = schema, .fault = fault};
+    struct check c = {.fault = fault};
     memset(fault, 0, sizeof *fault);
-    return check_value(&c, schema, value);
+    const struct schema_rule *rule = schema_rule_of(schema);
+    return rule != NULL ? check_value(&c, NULL, rule, value)
+                        : wrong(&c, NULL, "found no memory; send it again");
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A schema in the form in which it is checked fast: its words are looked up once, not for each value.
+ */
+#ifndef COLLECTOR_REPORT_SCHEMA_RULE_H
+#define COLLECTOR_REPORT_SCHEMA_RULE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct schema_rule;
+
+struct schema_property {
+    const char *name;
+    const struct schema_rule *rule;
+};
+
+struct schema_rule {
+    const json_t *from;               /* of the schema; the texts below are in it */
+    const struct schema_rule *refers; /* the rule is that one */
+    const char *unknown;              /* a reference to nothing */
+    const char *type;
+    unsigned types; /* a bit for each json_type that is allowed */
+    const json_t *words, *only, *required;
+    double min, max;
+    bool is_address, is_moment;
+    size_t properties;
+    struct schema_property *property;
+    const struct schema_rule *others, *items;
+};
+
+/* The rule of a whole schema, made at the first call and kept until the process ends, as is the schema. Any
+ * thread. NULL: no memory. */
+const struct schema_rule *schema_rule_of(const json_t *schema);
+
+#endif
