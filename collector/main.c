@@ -231,15 +231,19 @@ int main(int argc, char **argv) {
     if (options_parse(&command_serve, &o, argc, argv, &status) < 0) {
         return status;
     }
-    if (o.store != NULL) {
-        snprintf(path, sizeof path, "%s", o.store);
+    const char *file = o.store == NULL                  ? NULL
+                       : store_file_of(o.store) != NULL ? store_file_of(o.store)
+                                                        : o.state;
+    if (file != NULL) {
+        snprintf(path, sizeof path, "%s", file);
     } else if (!default_store(path, &why)) {
         return error_print(&why);
     }
     if (!prepare(&o, &signals, &why)) {
         return error_print(&why);
     }
-    const struct store_place place = {.url = path, .limit_mib = o.limit};
+    const struct store_place place = {
+        .url = o.store != NULL ? o.store : path, .state = path, .limit_mib = o.limit};
     struct store *store = store_open(&place, &why);
     if (store == NULL) {
         return error_print(&why);
@@ -253,7 +257,7 @@ int main(int argc, char **argv) {
     } else if (o.revoke > 0) {
         status = revoke_key(store, o.revoke);
     } else {
-        status = serve(&o, store, path, &signals);
+        status = serve(&o, store, place.url, &signals);
     }
     store_close(store);
     tls_unload();

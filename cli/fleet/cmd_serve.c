@@ -26,10 +26,18 @@ static const struct command_option serve_options[] = {
      .kind = OPTION_TEXT,
      TO(store),
      .value = "URL",
-     .help = "keep the reports in this SQLite file",
+     .help = "keep the reports in this SQLite file, or in ClickHouse",
      .more =
          "Without it: hangdog/collector.db below $STATE_DIRECTORY, $XDG_DATA_HOME or ~/.local/share. A file may "
-         "also be written as sqlite:FILE.",
+         "also be written as sqlite:FILE. clickhouse://HOST:PORT,HOST:PORT/DATABASE?cluster=NAME names ClickHouse: "
+         "a host of each shard, by its port of HTTP.",
+     .completion = COMPLETE_FILE},
+    {.name = "state",
+     .kind = OPTION_TEXT,
+     TO(state),
+     .value = "FILE",
+     .help = "with ClickHouse: keep keys, settings and notes in this SQLite file",
+     .more = "Without it: the file that --store has when it is not given.",
      .completion = COMPLETE_FILE},
     {.name = "retention",
      .kind = OPTION_COUNT,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collector/store/clickhouse.h"
 #include "collector/store/sqlite.h"
 #include "collector/store/store_backend.h"
 
@@ -23,22 +24,39 @@ const char *store_file_of(const char *url) {
     return strstr(url, "://") == NULL ? url : NULL;
 }
 
-struct store *store_open(const struct store_place *place, struct problem *why) {
+/* Where keys and settings are: with the reports, or in a file of their own. */
+static const char *state_file_of(const struct store_place *place, struct problem *why) {
     const char *file = store_file_of(place->url);
-    if (file == NULL) {
-        error_set(why, "cannot open the store %s: want a file or sqlite:FILE", place->url);
+    if (file == NULL && strncmp(place->url, "clickhouse://", 13) != 0) {
+        error_set(why,
+                  "cannot open the store %s: want a file, sqlite:FILE or clickhouse://HOST:PORT/DATABASE",
+                  place->url);
         return NULL;
     }
-    struct store *s = calloc(1, sizeof *s);
+    return file != NULL ? file : place->state;
+}
+
+struct store *store_open(const struct store_place *place, struct problem *why) {
+    const char *file = state_file_of(place, why);
+    struct store *s = file != NULL ? calloc(1, sizeof *s) : NULL;
     struct sqlite *state = s != NULL ? sqlite_open(file, place->limit_mib, why) : NULL;
     if (state == NULL) {
-        if (s == NULL) {
+        if (s == NULL && file != NULL) {
             error_set(why, "cannot open the store %s: out of memory", place->url);
         }
         free(s);
         return NULL;
     }
     *s = (struct store){.backend = &sqlite_backend, .reports = state, .state = state};
+    if (store_file_of(place->url) == NULL) {
+        s->backend = &clickhouse_backend;
+        s->reports = clickhouse_open(place->url, why);
+        if (s->reports == NULL) {
+            sqlite_close(state);
+            free(s);
+            return NULL;
+        }
+    }
     return s;
 }
 
