@@ -45,7 +45,7 @@ int bench_truth(void);
 int bench_quiet(void);
 int bench_real_redis(void);
 int bench_real_node(void);
-int bench_query(void); /* where the collector is built */
+int bench_query(void);  /* where the collector is built */
 int bench_ingest(void); /* where the collector is built */
 
 /* CLOCK_MONOTONIC, and the calling thread's CPU time. */

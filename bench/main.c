@@ -28,13 +28,12 @@ static const struct {
     const char *name;
     int (*run)(void);
 } benches[] = {
-    {"mark", bench_mark},           {"turn", bench_turn},   {"pause", bench_pause},
-    {"unwind", bench_unwind},       {"idle", bench_idle},   {"hang-cpu", bench_hang_cpu},
-    {"truth", bench_truth},         {"quiet", bench_quiet}, {"real.redis", bench_real_redis},
+    {"mark", bench_mark},           {"turn", bench_turn},     {"pause", bench_pause},
+    {"unwind", bench_unwind},       {"idle", bench_idle},     {"hang-cpu", bench_hang_cpu},
+    {"truth", bench_truth},         {"quiet", bench_quiet},   {"real.redis", bench_real_redis},
     {"real.node", bench_real_node},
 #ifdef BENCH_FLEET
-    {"query", bench_query},
-    {"ingest", bench_ingest},
+    {"query", bench_query},         {"ingest", bench_ingest},
 #endif
 };
 #define BENCHES (sizeof benches / sizeof benches[0])

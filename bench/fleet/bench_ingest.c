@@ -132,7 +132,7 @@ static int store_only(const char *folder, const struct way *w, size_t reports, d
     snprintf(path, sizeof path, "%s/alone.db", folder);
     struct store *store = store_open(&(struct store_place){.url = path}, &why);
     json_t *schema = built_in_schema();
-    struct row *rows = calloc(reports, sizeof *rows), **list = calloc(reports, sizeof *list);
+    struct row *rows = calloc(reports, sizeof *rows), **list = calloc(reports, sizeof(struct row *));
     *bytes = 0;
     int failed = store == NULL || schema == NULL || rows == NULL || list == NULL;
     for (size_t i = 0; !failed && i < reports; i++) {

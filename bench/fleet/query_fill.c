@@ -34,7 +34,7 @@ struct filler {
     struct sums *sums;
     uint64_t *users; /* bug and user of each hang */
     size_t hangs;
-    char *indexes[INDEXES_MAX];
+    char indexes[INDEXES_MAX][512];
     int index_count;
     struct query_load *load;
 };
@@ -118,7 +118,9 @@ static int drop_indexes(struct filler *f) {
     while (f->index_count < INDEXES_MAX && sqlite3_step(q) == SQLITE_ROW) {
         snprintf(drop[f->index_count], sizeof drop[0], "DROP INDEX %s",
                  (const char *)sqlite3_column_text(q, 0));
-        f->indexes[f->index_count++] = strdup((const char *)sqlite3_column_text(q, 1));
+        snprintf(f->indexes[f->index_count], sizeof f->indexes[0], "%s",
+                 (const char *)sqlite3_column_text(q, 1));
+        f->index_count++;
     }
     sqlite3_finalize(q);
     for (int i = 0; i < f->index_count; i++) {
@@ -289,9 +291,6 @@ int query_fill(const char *path, struct query_load *load, uint64_t reports) {
             failed = run(&f, f.indexes[i]);
         }
         failed = failed || run(&f, "COMMIT; PRAGMA journal_mode = WAL");
-    }
-    for (int i = 0; i < f.index_count; i++) {
-        free(f.indexes[i]);
     }
     sqlite3_close(f.db);
     free(f.users);

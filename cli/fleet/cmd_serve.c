@@ -36,8 +36,8 @@ static const struct command_option serve_options[] = {
      .kind = OPTION_TEXT,
      TO(state),
      .value = "FILE",
-     .help = "with ClickHouse: keep keys, settings and notes in this SQLite file",
-     .more = "Without it: the file that --store has when it is not given.",
+     .help = "keep keys, settings and notes in this SQLite file",
+     .more = "For a store in ClickHouse. Without it: the file that --store has when it is not given.",
      .completion = COMPLETE_FILE},
     {.name = "retention",
      .kind = OPTION_COUNT,
@@ -138,7 +138,7 @@ const struct command command_serve = {
     .about = "Collect the reports of many machines, and show them on a page",
     .usage = "[OPTIONS]",
     .example = {{"serve", "collect; prints the page's address"},
-                {"serve --listen 0.0.0.0:8437 --tls-cert c.pem --tls-key k.pem", "for other machines"},
+                {"serve --tls-cert c.pem --tls-key k.pem", "the same by TLS"},
                 {"serve --new-key send:shop", "a key for reports of the app shop"}},
     .description =
         "The collector takes reports from hangdog upload, stores them in one file, groups those of one bug, and serves a "

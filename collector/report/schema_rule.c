@@ -128,7 +128,8 @@ static const struct schema_rule *make_all(const json_t *schema) {
         make_rule(&m, value, &m.defined[i++]);
     }
     const struct schema_rule *rule = new_rule(&m, schema);
-    return m.no_memory ? NULL : rule;
+    /* Rules stay for good; what was made before memory ran out does, too. */
+    return m.no_memory ? NULL : rule; // NOLINT(clang-analyzer-unix.Malloc)
 }
 
 static const struct schema_rule *find(const json_t *schema) {
@@ -153,6 +154,9 @@ const struct schema_rule *schema_rule_of(const json_t *schema) {
         rule = r->rule;
         if (rule != NULL) {
             atomic_store_explicit(&first, r, memory_order_release);
+        } else {
+            json_decref((json_t *)(uintptr_t)schema);
+            free(r);
         }
     }
     pthread_mutex_unlock(&making);

@@ -15,7 +15,7 @@
 #define ANSWER_BYTES_MAX ((size_t)256 << 20)
 
 void clickhouse_bytes_add(struct clickhouse_bytes *b, const void *data, size_t bytes) {
-    if (b->used + bytes + 1 > b->size) {
+    if (b->data == NULL || b->used + bytes + 1 > b->size) {
         size_t size = (b->used + bytes + 1) * 2;
         char *grown = size <= ANSWER_BYTES_MAX ? realloc(b->data, size) : NULL;
         if (grown == NULL) {

@@ -43,7 +43,7 @@ static bool run_with(struct sqlite *s, const char *sql, const char *a, const cha
     sqlite3_stmt *q = NULL;
     const char *const texts[] = {a, b, c};
     bool done = sqlite3_prepare_v2(s->writes, sql, -1, &q, NULL) == SQLITE_OK;
-    for (int i = 0; done && i < sqlite3_bind_parameter_count(q); i++) {
+    for (int i = 0; done && i < 3 && i < sqlite3_bind_parameter_count(q); i++) {
         sqlite3_bind_text(q, i + 1, texts[i], -1, SQLITE_STATIC);
     }
     done = done && sqlite3_step(q) == SQLITE_DONE;

@@ -51,20 +51,21 @@ struct hd_timeline_entry {
     uint16_t cut;
 };
 
+/* There are 256 of them: the widest members come first, so that none is padding. */
 struct hd_thread_record {
+    double cpu_percent; /* < 0: left out */
+    const char *path;   /* base name of the file that its call works on, of a lock's owner; NULL */
     int tid;
     char name[16];
-    bool watched;       /* another loop's thread */
-    double cpu_percent; /* < 0: left out */
-    uint8_t state;      /* enum hd_run_state; or: nothing is known of it */
-#define HD_THREAD_STATE_UNKNOWN UINT8_MAX
     int32_t syscall_nr;
     int waits_for_tid;     /* 0 */
-    const char *path;      /* base name of the file that its call works on, of a lock's owner; NULL */
     int error;             /* errno value: why there is no stack, 0 */
     uint32_t first, count; /* frames in hd_report.thread_frames */
     uint32_t cut;
+    uint8_t state; /* enum hd_run_state; or: nothing is known of it */
+#define HD_THREAD_STATE_UNKNOWN UINT8_MAX
     uint8_t stop, way;
+    bool watched; /* another loop's thread */
 };
 
 struct hd_monitor_cost {
