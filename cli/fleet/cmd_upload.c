@@ -41,7 +41,7 @@ static const struct command_option upload_options[] = {
      .value = "TIME",
      .min = DURATION_S,
      .max = DURATION_D,
-     .help = "with --watch: look into the spool so often (30s)"},
+     .help = "look into the spool so often, with --watch (30s)"},
     OPTION_RETRIES(upload_options, ""),
     OPTION_CA(upload_options, ""),
     {.name = "metered",
