@@ -137,9 +137,9 @@ const struct command command_serve = {
     .group = "Fleet",
     .about = "Collect the reports of many machines, and show them on a page",
     .usage = "[OPTIONS]",
-    .example = {{"serve", "collect; prints the page's address"},
+    .example = {{"serve", "prints the page's address"},
                 {"serve --tls-cert c.pem --tls-key k.pem", "the same by TLS"},
-                {"serve --new-key send:shop", "a key for reports of the app shop"}},
+                {"serve --new-key send:shop", "a key for the app shop"}},
     .description =
         "The collector takes reports from hangdog upload, stores them in one file, groups those of one bug, and serves a "
         "page of them. A report is acknowledged once it is on disk. The same report sent twice is stored once.\n\n"
