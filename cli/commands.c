@@ -2,9 +2,19 @@
 #include "cli/commands.h"
 
 /* Those of one group stand together. */
-static const struct command *const commands[] = {
-    &command_run,   &command_top,    &command_dump,   &command_list,   &command_stats,    &command_show,
-    &command_serve, &command_upload, &command_export, &command_doctor, &command_complete, NULL};
+static const struct command *const commands[] = {&command_run,
+                                                 &command_top,
+                                                 &command_dump,
+                                                 &command_list,
+                                                 &command_stats,
+                                                 &command_show,
+                                                 &command_serve,
+                                                 &command_upload,
+                                                 &command_upload_symbols,
+                                                 &command_export,
+                                                 &command_doctor,
+                                                 &command_complete,
+                                                 NULL};
 
 static const struct command_option before_command[] = {
     {.name = "json",

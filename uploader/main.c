@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * hangdog-upload: sends reports to a collector. `hangdog upload` and `hangdog export --send` start it.
+ * hangdog-upload: sends reports and debug files to a collector. `hangdog upload`, `hangdog upload-symbols`
+ * and `hangdog export --send` start it.
  */
 #include <curl/curl.h>
 #include <signal.h>
@@ -16,7 +17,9 @@
 #include "cli/base/sanitize.h"
 #include "cli/commands.h"
 #include "uploader/export_send.h"
+#include "uploader/given.h"
 #include "uploader/network.h"
+#include "uploader/symbols.h"
 #include "uploader/upload.h"
 
 #define EVERY (30 * DURATION_S)
@@ -131,12 +134,6 @@ static void upload(void *call) {
     upload_end(&u);
 }
 
-/* An option, else a variable of the environment. */
-static const char *given(const char *option, const char *variable) {
-    const char *value = option != NULL ? option : getenv(variable);
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
 static int upload_main(int argc, char **argv) {
     struct call call = {.options = {.every = EVERY, .retries = RETRIES}};
     if (options_parse(&command_upload, &call.options, argc, argv, &call.status) < 0) {
@@ -158,12 +155,16 @@ static int upload_main(int argc, char **argv) {
     return call.status;
 }
 
-/* `hangdog upload`, or `hangdog export --send`. */
+static bool is_called(int argc, char **argv, const struct command *command) {
+    return argc > 0 && strcmp(argv[0], command->name) == 0;
+}
+
 int main(int argc, char **argv) {
     curl_global_init(CURL_GLOBAL_DEFAULT);
     signal(SIGPIPE, SIG_IGN);
-    int status = argc > 0 && strcmp(argv[0], command_export.name) == 0 ? export_send_main(argc, argv, &stop)
-                                                                       : upload_main(argc, argv);
+    int status = is_called(argc, argv, &command_export)           ? export_send_main(argc, argv, &stop)
+                 : is_called(argc, argv, &command_upload_symbols) ? symbols_main(argc, argv, &stop)
+                                                                  : upload_main(argc, argv);
     curl_global_cleanup();
     return status;
 }

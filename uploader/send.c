@@ -103,8 +103,8 @@ struct sender *send_open(const struct send_target *t, const char *ca, const vola
     return s;
 }
 
-struct sender *send_open_collector(const char *url, const char *key, const char *ca,
-                                   const volatile sig_atomic_t *stop, struct problem *why) {
+static struct sender *open_collector(const char *url, const char *key, const char *ca, const char *type,
+                                     const volatile sig_atomic_t *stop, struct problem *why) {
     char address[2048], line[256];
     size_t length = strlen(url);
     if (!send_is_url(url)) {
@@ -120,9 +120,22 @@ struct sender *send_open_collector(const char *url, const char *key, const char 
     }
     snprintf(address, sizeof address, "%.*s/api/v1/reports", (int)length, url);
     snprintf(line, sizeof line, "Authorization: Bearer %s", key);
-    const struct send_target target = {
-        .address = address, .header = {line, "Content-Type: application/x-ndjson", "Content-Encoding: zstd"}};
+    const struct send_target target = {.address = address, .header = {line, type, "Content-Encoding: zstd"}};
     return send_open(&target, ca, stop, why);
+}
+
+struct sender *send_open_collector(const char *url, const char *key, const char *ca,
+                                   const volatile sig_atomic_t *stop, struct problem *why) {
+    return open_collector(url, key, ca, "Content-Type: application/x-ndjson", stop, why);
+}
+
+struct sender *send_open_symbols(const char *url, const char *key, const char *ca,
+                                 const volatile sig_atomic_t *stop, struct problem *why) {
+    return open_collector(url, key, ca, "Content-Type: application/octet-stream", stop, why);
+}
+
+void send_set_address(struct sender *s, const char *address) {
+    curl_easy_setopt(s->curl, CURLOPT_URL, address);
 }
 
 void send_close(struct sender *s) {

@@ -30,6 +30,10 @@ struct sender *send_open(const struct send_target *t, const char *ca, const vola
 /* The same to a collector of ours. */
 struct sender *send_open_collector(const char *url, const char *key, const char *ca,
                                    const volatile sig_atomic_t *stop, struct problem *why);
+/* The same for debug files; send_set_address says where to, before each request. */
+struct sender *send_open_symbols(const char *url, const char *key, const char *ca,
+                                 const volatile sig_atomic_t *stop, struct problem *why);
+void send_set_address(struct sender *s, const char *address);
 void send_close(struct sender *s);
 const volatile sig_atomic_t *send_stop(const struct sender *s);
 /* It begins with http:// or https:// */

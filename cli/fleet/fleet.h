@@ -37,6 +37,11 @@ struct upload_options {
     long retries;
 };
 
+struct symbols_options {
+    const char *to, *key, *ca;
+    long retries;
+};
+
 /* Becomes the program of that name next to this command, with the same arguments. It returns only where the
  * program cannot be started: then an error is printed, and this is the exit status. */
 int fleet_start(const char *program, int argc, char **argv);

@@ -140,6 +140,30 @@ class Symbols(unittest.TestCase):
         self.post(self.program.debug)
         wait_until(lambda: list(self.groups()) == ["resize_image"], "names")
 
+    def upload(self, *files, key=None):
+        return subprocess.run([HANGDOG, "upload-symbols", "--to", self.collector.url, "--key", key or self.admin, "--retries", "0",
+                               *files], capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment())
+
+    def test_the_command_sends_what_names_and_continues(self):
+        debug = os.path.join(self.program.folder.name, "kept-elsewhere")
+        self.send(self.program.again())
+        self.post(self.program.debug[:1000], 0, len(self.program.debug))
+        done = self.upload(debug)
+        self.assertEqual((0, "hangdog: %s: the collector has it, as %s\n" % (debug, self.program.build_id)), (done.returncode, done.stderr))
+        wait_until(lambda: list(self.groups()) == ["resize_image"], "names")
+        self.assertEqual(0, self.upload(debug).returncode)
+
+    def test_the_command_says_what_it_cannot_send(self):
+        stripped = os.path.join(self.program.folder.name, "shop")
+        done = self.upload(stripped, stripped + ".c", "/nowhere", self.program.folder.name)
+        self.assertEqual(1, done.returncode)
+        for words in ("shop: it has no symbols and no debug information", "shop.c: it is no ELF file", "/nowhere: No such file",
+                      ": it is no regular file"):
+            self.assertIn(words, done.stderr)
+        done = self.upload(os.path.join(self.program.folder.name, "kept-elsewhere"), key=self.collector.send_key)
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr, r"answers 401: .*key")
+
     def test_pieces(self):
         data, half = self.program.debug, len(self.program.debug) // 2
         self.assertEqual((200, {"bytes": 0, "complete": False}), self.post(b"", 0, len(data)))

@@ -105,7 +105,7 @@ test('report: timeline, stacks, threads, text, and each download', async () => {
     assert.match(name, /\.(json|txt|pb\.gz)$/);
   }
   await page.getByText('Show the JSON').click();
-  assert.match(await text(page), /hangdog-report\/1/);
+  await page.getByText(/hangdog-report\/1/).first().waitFor();
   await close(page);
 });
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hangdog upload-symbols: the options. `uploader/` does the work.
+ */
+#include "cli/base/options.h"
+#include "cli/commands.h"
+#include "cli/fleet/fleet.h"
+#include "cli/fleet/send_options.h"
+
+#include <stddef.h>
+
+static int cmd_upload_symbols(int argc, char **argv);
+
+#define TO(member) .to = offsetof(struct symbols_options, member)
+
+static const struct command_option symbols_options[] = {
+    {.name = "to",
+     .kind = OPTION_TEXT,
+     TO(to),
+     .value = "URL",
+     .help = "the collector, as hangdog serve prints it",
+     .more = "HANGDOG_COLLECTOR stands for it."},
+    {.name = "key",
+     .kind = OPTION_TEXT,
+     TO(key),
+     .value = "KEY",
+     .help = "the collector's key for administering",
+     .more =
+         "Other users see an option in the list of processes: HANGDOG_KEY stands for it, and they do not see that."},
+    OPTION_RETRIES(symbols_options, ""),
+    OPTION_CA(symbols_options, ""),
+    {0},
+};
+
+const struct command command_upload_symbols = {
+    .name = "upload-symbols",
+    .group = "Fleet",
+    .about = "Send debug files to a collector, which names its reports by them",
+    .usage = "--to URL [OPTIONS] FILE...",
+    .example = {{"upload-symbols --to http://[::1]:8437 shop", "a program with symbols"},
+                {"upload-symbols --to https://a.org *.debug", "what strip took out"}},
+    .description =
+        "A debug file is a program or a library that was not stripped, or what objcopy --only-keep-debug took out of one. "
+        "The collector finds it by its build-id, so its name and folder do not matter.\n\n"
+        "The file goes out in compressed pieces. The next call continues one that was stopped. Reports that came before get "
+        "their names, too.\n\n",
+    .operand = COMPLETE_FILE,
+    .options = symbols_options,
+    .run = cmd_upload_symbols,
+};
+
+static int cmd_upload_symbols(int argc, char **argv) {
+    struct symbols_options o = {0};
+    int status, first = options_parse(&command_upload_symbols, &o, argc, argv, &status);
+    if (first < 0) {
+        return status;
+    }
+    if (first == argc) {
+        return options_wrong_use(&command_upload_symbols, "which files? name one or more");
+    }
+    return fleet_start("hangdog-upload", argc, argv);
+}

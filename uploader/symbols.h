@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sends debug files to a collector, each under its build-id, in pieces. Ordinary code.
+ */
+#ifndef UPLOADER_SYMBOLS_H
+#define UPLOADER_SYMBOLS_H
+
+#include <signal.h>
+
+/* `hangdog upload-symbols`: the exit status. `stop`: a signal came. */
+int symbols_main(int argc, char **argv, const volatile sig_atomic_t *stop);
+
+#endif
