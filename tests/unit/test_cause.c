@@ -405,13 +405,13 @@ static void drawing_and_the_display_are_ui(void **state) {
     assert_string_equal(cause.detail, "ran a toolkit's code in libpango-1.0 (60% of the time)");
     add_times(runs, 3); /* less than half of its time on the CPU */
     assert_kind(HD_CAUSE_CPU);
-    struct hd_probe waits = blocked(SYS_poll);
+    struct hd_probe waits = blocked(SYS_ppoll);
     waits.has_fds = waits.display = true;
     waits.fd_kind = HD_FD_UNIX;
     memcpy(waits.peer, "X0", 3);
     add_times(waits, 20);
     assert_kind(HD_CAUSE_UI);
-    assert_string_equal(cause.detail, "waited for the display server X0 in poll (61% of the time)");
+    assert_string_equal(cause.detail, "waited for the display server X0 in ppoll (61% of the time)");
 }
 
 static void names_the_owner_with_the_most_time(void **state) {
