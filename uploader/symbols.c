@@ -71,14 +71,14 @@ static void show_progress(const char *path, const struct debug_file *f, int64_t 
 /* The first piece is empty: its answer says where to go on. An answer that brings the file no further ends
  * it. */
 static bool send_file(struct sender *s, const struct symbols_options *o, const char *path,
-                      const struct debug_file *f, const volatile sig_atomic_t *stop, struct problem *why) {
+                      const struct debug_file *f, struct problem *why) {
     char *piece = malloc(PIECE_BYTES);
     struct at_collector there = {0};
     bool well = piece != NULL && send_piece(s, o, f, "", 0, &there, why);
     if (piece == NULL) {
         error_set(why, "cannot send %s: out of memory", path);
     }
-    while (well && !there.whole && *stop == 0) {
+    while (well && !there.whole) {
         int64_t before = there.bytes;
         ssize_t n = pread(f->fd, piece, PIECE_BYTES, before);
         if (n <= 0) {
@@ -95,19 +95,15 @@ static bool send_file(struct sender *s, const struct symbols_options *o, const c
     }
     show_progress(path, f, f->bytes);
     free(piece);
-    if (well && !there.whole) {
-        error_set(why, "cannot send %s: a signal came; the next call continues there", path);
-    }
-    return well && there.whole;
+    return well;
 }
 
-static bool send_path(struct sender *s, const struct symbols_options *o, const char *path,
-                      const volatile sig_atomic_t *stop) {
+static bool send_path(struct sender *s, const struct symbols_options *o, const char *path) {
     struct debug_file f;
     struct problem why;
     bool sent = debug_file_open(path, &f, &why);
     if (sent) {
-        sent = send_file(s, o, path, &f, stop, &why);
+        sent = send_file(s, o, path, &f, &why);
         close(f.fd);
     }
     if (!sent) {
@@ -137,9 +133,9 @@ int symbols_main(int argc, char **argv, const volatile sig_atomic_t *stop) {
         return error_print(&why);
     }
     bool all = true;
-    for (int i = first; i < argc && *stop == 0; i++) {
-        all = send_path(s, &o, argv[i], stop) && all;
+    for (int i = first; i < argc; i++) {
+        all = send_path(s, &o, argv[i]) && all;
     }
     send_close(s);
-    return all && *stop == 0 ? EXIT_SUCCESS : EXIT_ERROR;
+    return all ? EXIT_SUCCESS : EXIT_ERROR;
 }

@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-/* `hangdog upload-symbols`: the exit status. `stop`: a signal came. */
+/* `hangdog upload-symbols`: the exit status. `stop` ends a transfer once it is not 0. */
 int symbols_main(int argc, char **argv, const volatile sig_atomic_t *stop);
 
 #endif

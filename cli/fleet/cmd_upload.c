@@ -15,19 +15,8 @@ static int cmd_upload(int argc, char **argv);
 #define TO(member) .to = offsetof(struct upload_options, member)
 
 static const struct command_option upload_options[] = {
-    {.name = "to",
-     .kind = OPTION_TEXT,
-     TO(to),
-     .value = "URL",
-     .help = "the collector, as hangdog serve prints it",
-     .more = "HANGDOG_COLLECTOR stands for it."},
-    {.name = "key",
-     .kind = OPTION_TEXT,
-     TO(key),
-     .value = "KEY",
-     .help = "the collector's key for sending",
-     .more =
-         "Other users see an option in the list of processes: HANGDOG_KEY stands for it, and they do not see that."},
+    OPTION_TO(upload_options),
+    OPTION_KEY(upload_options, "sending"),
     OPTION_SPOOL(upload_options),
     {.name = "keep",
      .kind = OPTION_FLAG,

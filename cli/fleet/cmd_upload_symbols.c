@@ -11,22 +11,9 @@
 
 static int cmd_upload_symbols(int argc, char **argv);
 
-#define TO(member) .to = offsetof(struct symbols_options, member)
-
 static const struct command_option symbols_options[] = {
-    {.name = "to",
-     .kind = OPTION_TEXT,
-     TO(to),
-     .value = "URL",
-     .help = "the collector, as hangdog serve prints it",
-     .more = "HANGDOG_COLLECTOR stands for it."},
-    {.name = "key",
-     .kind = OPTION_TEXT,
-     TO(key),
-     .value = "KEY",
-     .help = "the collector's key for administering",
-     .more =
-         "Other users see an option in the list of processes: HANGDOG_KEY stands for it, and they do not see that."},
+    OPTION_TO(symbols_options),
+    OPTION_KEY(symbols_options, "administering"),
     OPTION_RETRIES(symbols_options, ""),
     OPTION_CA(symbols_options, ""),
     {0},

@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options that `hangdog upload` and `hangdog export --send` share. `options`: the struct of the command's
- * options; `when`: what the help says first.
+ * Options that `hangdog upload`, `upload-symbols` and `export --send` share. `options`: the struct of the
+ * command's options; `when`: what the help says first.
  */
 #ifndef CLI_FLEET_SEND_OPTIONS_H
 #define CLI_FLEET_SEND_OPTIONS_H
 
 #include "cli/base/options.h"
 
+#define OPTION_TO(options)                                                                              \
+    {                                                                                                   \
+        .name = "to", .kind = OPTION_TEXT, .to = offsetof(struct options, to), .value = "URL",          \
+        .help = "the collector, as hangdog serve prints it", .more = "HANGDOG_COLLECTOR stands for it." \
+    }
+#define OPTION_KEY(options, use)                                                                  \
+    {                                                                                             \
+        .name = "key", .kind = OPTION_TEXT, .to = offsetof(struct options, key), .value = "KEY",  \
+        .help = "the collector's key for " use,                                                   \
+        .more = "Other users see an option in the list of processes: HANGDOG_KEY stands for it, " \
+                "and they do not see that."                                                       \
+    }
 #define OPTION_SPOOL(options)                                                                        \
     {                                                                                                \
         .name = "spool", .kind = OPTION_TEXT, .to = offsetof(struct options, spool), .value = "DIR", \
