@@ -180,7 +180,7 @@ static enum MHD_Result answer_compare(struct page *p) {
         return refuse_params(p);
     }
     if (app[0] == '\0') {
-        return refuse(p, MHD_HTTP_BAD_REQUEST, "app: want the app whose versions are compared");
+        return refuse(p, MHD_HTTP_BAD_REQUEST, "app: name the app of both versions");
     }
     json_t *compared = store_compare(p->http->store, app, from, to);
     const json_t *groups = json_object_get(compared, "groups");

@@ -20,7 +20,7 @@ struct slot {
     struct store_key key;
     double reports; /* that may come now; less than 0 after a large batch */
     int64_t at_ns;
-    int64_t unstored, used_ms; /* since the store was told */
+    int64_t unstored, used_ms; /* since the last write to the store */
 };
 
 struct keys {

@@ -25,8 +25,9 @@ struct keys *keys_start(struct store *store, long rate);
 /* After the last request. */
 void keys_stop(struct keys *k);
 
-/* Makes a key and stores its hash: "hds_..." sends, "hdr_..." reads, "hda_..." administers. `app`: whose
- * reports it may send; empty: any. Its number; -1: no random bytes, or no store. */
+/* Makes a key and stores its hash. A key for sending begins with "hds_", one for reading with "hdr_", one for
+ * administering with "hda_". A key for sending sends reports of `app` only; empty: of any app. Its number;
+ * -1: no random bytes, or no store. */
 #define KEY_TEXT_BYTES 40
 int64_t keys_make(struct store *store, enum key_use use, const char *app, char text[KEY_TEXT_BYTES]);
 /* "send", "read", "admin". */

@@ -64,7 +64,7 @@ static void time_text(char out[32]) {
 /* One call for a line: lines of several threads do not mix. */
 static void write_line(const char *line, int length) {
     if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0) {
-        return; /* there is nobody to tell */
+        return; /* stderr is closed: no other place takes errors */
     }
 }
 

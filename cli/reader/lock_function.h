@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Locks whose functions have no exported name, by those that the symbols have: Rust's.
+ * Names the locks of Rust. Their functions are not exported, so the names come from the symbols.
  */
 #ifndef CLI_LOCK_FUNCTION_H
 #define CLI_LOCK_FUNCTION_H

@@ -49,7 +49,7 @@ static void put_gil(FILE *out, const json_t *report) {
     render_who_ran(out, report);
 }
 
-/* A lock whose kind only the symbols of the hot stack say: the report has it as an unknown one. */
+/* Only the symbols of the hot stack name this lock: the report calls it an unknown one. */
 static const char *named_lock(const json_t *report) {
     const json_t *cause = json_object_get(report, "cause");
     const char *kind = value_text(cause, "kind"), *syscall = value_text(cause, "syscall");
