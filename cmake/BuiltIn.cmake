@@ -24,4 +24,4 @@ foreach(file ${FILES})
   math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUT}
-  "/* SPDX-License-Identifier: MIT */\n#include \"collector/built_in.h\"\n\n${arrays}\nconst struct built_in built_in_files[] = {\n${entries}    {0}};\n")
+  "/* SPDX-License-Identifier: MIT */\n#include \"collector/base/built_in.h\"\n\n${arrays}\nconst struct built_in built_in_files[] = {\n${entries}    {0}};\n")

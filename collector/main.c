@@ -17,12 +17,12 @@
 #include "cli/base/options.h"
 #include "cli/commands.h"
 #include "cli/fleet/fleet.h"
-#include "collector/http.h"
-#include "collector/log.h"
-#include "collector/monotonic.h"
-#include "collector/regroup.h"
-#include "collector/retention.h"
-#include "collector/tls.h"
+#include "collector/base/log.h"
+#include "collector/base/monotonic.h"
+#include "collector/http/http.h"
+#include "collector/http/tls.h"
+#include "collector/upkeep/regroup.h"
+#include "collector/upkeep/retention.h"
 
 #define CONNECTIONS 2000
 #define PATIENCE_S 30

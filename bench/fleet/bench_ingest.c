@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "collector/built_in.h"
+#include "collector/base/built_in.h"
 #include "collector/store/store.h"
 #include "fleet/ingest_load.h"
 

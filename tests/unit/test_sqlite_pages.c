@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/built_in.h"
+#include "collector/base/built_in.h"
 #include "collector/store/store.h"
 
 static char path[64];

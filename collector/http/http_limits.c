@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a key may send: of its app, of a size, and so many of one bug.
+ */
+#include <string.h>
+
+#include "collector/base/monotonic.h"
+#include "collector/http/http_private.h"
+
+long http_limit_rows(struct request *r) {
+    struct key_limits limits;
+    char app[STORE_APP_BYTES];
+    long longest = 0;
+    size_t i = 0;
+    keys_limits(r->http->keys, &limits);
+    keys_app(r->http->keys, r->key, app);
+    while (i < r->ingest.count) {
+        const struct row *row = &r->ingest.rows[i];
+        if (app[0] != '\0' && strcmp(app, row->app) != 0) {
+            ingest_refuse_row(&r->ingest, i, "/app/name", "this key sends reports of another app");
+            continue;
+        }
+        if (limits.report_bytes > 0 && row->text_bytes > (size_t)limits.report_bytes) {
+            ingest_refuse_row(&r->ingest, i, "", "is larger than a report may be here");
+            continue;
+        }
+        long wait = row->grouped ? group_limit_take(r->http->group_limit, r->key, row->group.fingerprint,
+                                                    limits.group_reports_per_minute, monotonic_ns())
+                                 : 0;
+        if (wait > 0) {
+            ingest_refuse_row(&r->ingest, i, "", "this key sends too many reports of this bug");
+            longest = wait > longest ? wait : longest;
+            continue;
+        }
+        i++;
+    }
+    return longest;
+}

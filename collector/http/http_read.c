@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * GET: the page's files, its figures, and those for machines.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/base/built_in.h"
+#include "collector/http/http_private.h"
+
+static enum MHD_Result answer_file(struct MHD_Connection *c, const char *name) {
+    const struct built_in *file = built_in_find(name);
+    if (file == NULL || strcmp(name, "report.schema.json") == 0) {
+        return http_refuse(c, MHD_HTTP_NOT_FOUND, 0, "there is nothing here");
+    }
+    return http_answer(c, MHD_HTTP_OK, file->type, file->data, file->bytes);
+}
+
+static enum MHD_Result answer_health(struct http *h, struct MHD_Connection *c) {
+    bool well = writer_is_well(h->writer);
+    return http_answer_json(c, well ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
+                            json_pack("{s:s}", "status", well ? "ok" : "the last reports were not stored"));
+}
+
+static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *c) {
+    const struct {
+        const char *name, *help;
+        unsigned long long value;
+    } metrics[] = {
+        {"reports_named_total", "Reports that got names from debug files.",
+         symbols_counted(h->symbols).named},
+        {"reports_unnamed_total", "Reports for which debug files had no name.",
+         symbols_counted(h->symbols).unnamed},
+        {"symbols_failed_total", "Debug files that ended a worker.", symbols_counted(h->symbols).failed},
+        {"requests_total", "Requests of any kind.", atomic_load(&h->requests)},
+        {"reports_stored_total", "Reports that were stored.", atomic_load(&h->stored)},
+        {"reports_repeated_total", "Reports that the store had already.", atomic_load(&h->repeated)},
+        {"reports_refused_total", "Reports that are none.", atomic_load(&h->refused)},
+        {"items_ignored_total", "Items of Sentry's clients that are no report.", atomic_load(&h->ignored)},
+        {"requests_denied_total", "Requests without a valid key.", atomic_load(&h->denied)},
+        {"requests_limited_total", "Requests over the rate of their key.", atomic_load(&h->limited)},
+        {"requests_full_total", "Requests for which the store had no space.", atomic_load(&h->full)},
+    };
+    char text[4096];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "# HELP hangdog_collector_%s %s\n# TYPE hangdog_collector_%s counter\n"
+                              "hangdog_collector_%s %llu\n",
+                              metrics[i].name, metrics[i].help, metrics[i].name, metrics[i].name,
+                              metrics[i].value);
+    }
+    return http_answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4", text, n);
+}
+
+enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *url) {
+    static const char api[] = "/api/v1/", symbols[] = "/api/v1/symbols/";
+    if (strcmp(url, "/healthz") == 0) {
+        return answer_health(h, c);
+    }
+    if (strcmp(url, "/metrics") == 0) {
+        return answer_metrics(h, c);
+    }
+    if (strncmp(url, api, sizeof api - 1) != 0) {
+        return answer_file(c, strcmp(url, "/") == 0 ? "index.html" : url + 1);
+    }
+    int key = keys_check(h->keys, KEY_READ, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"));
+    enum MHD_Result result = MHD_NO;
+    if (key < 0) {
+        atomic_fetch_add(&h->denied, 1);
+        return http_refuse(c, MHD_HTTP_UNAUTHORIZED, 0, "a key for reading is needed");
+    }
+    if (http_admin_read(h, c, url + sizeof api - 1, key, &result)) {
+        return result;
+    }
+    if (strncmp(url, symbols, sizeof symbols - 1) == 0) {
+        return http_symbols_state(h, c, url + sizeof symbols - 1);
+    }
+    return http_page(h, c, url + sizeof api - 1);
+}

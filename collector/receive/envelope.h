@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The body that Sentry's clients post: an envelope, which has a line of JSON, then items, each of a line of
+ * JSON and its content; or one event alone, as older clients send it. Pure but for memory.
+ */
+#ifndef COLLECTOR_ENVELOPE_H
+#define COLLECTOR_ENVELOPE_H
+
+#include "collector/receive/ingest.h"
+
+#define ENVELOPE_ITEMS_MAX 100
+#define ENVELOPE_ID_BYTES 33
+#define ENVELOPE_EVENT_MAX ((size_t)1 << 20)
+
+struct envelope {
+    struct ingest in;           /* errors, hangs and sessions, as reports */
+    size_t ignored;             /* items of other kinds */
+    char id[ENVELOPE_ID_BYTES]; /* of the event; "": the envelope names none */
+};
+
+/* `schema`: sentry_report_schema's. 0, or the HTTP status of what is wrong with the body as a whole, with a
+ * text in *why. The caller calls ingest_free(&out->in) in both cases. */
+unsigned envelope_read(const char *encoding, const void *body, size_t bytes, bool is_event,
+                       const char *project, const json_t *schema, struct envelope *out, const char **why);
+
+#endif
