@@ -37,11 +37,17 @@ enum statement {
     STATEMENTS
 };
 
+/* A row of the table `unnamed`. */
+struct unnamed_at {
+    char build_id[UNNAMED_ID_BYTES], report[UNNAMED_ID_BYTES];
+};
+
 struct sqlite {
     sqlite3 *writes, *reads;
     sqlite3_stmt *statement[STATEMENTS];
     pthread_mutex_t writing, reading;
-    bool has_old_sums; /* reports were removed since the sums were */
+    bool has_old_sums;       /* reports were removed since the sums were */
+    struct unnamed_at swept; /* up to here no row is of a removed report */
     char error[256];
 };
 

@@ -8,6 +8,7 @@
 #include "collector/store/sqlite_private.h"
 
 #define FREED_PAGES "2000"
+#define WAITING_OF_A_STEP "2000" /* more than the reports of a step can have had */
 
 /* One statement with the moment as ?1 and the limit as ?2; the rows that it changed, -1: it failed. */
 static long remove_by(struct sqlite *s, const char *sql, int64_t before, long max) {
@@ -52,6 +53,47 @@ static bool remove_sums(struct sqlite *s, int64_t before_ms) {
            remove_of_no_group(s, "group_duration");
 }
 
+static void copy_text(char to[UNNAMED_ID_BYTES], sqlite3_stmt *q, int column) {
+    snprintf(to, UNNAMED_ID_BYTES, "%s", (const char *)sqlite3_column_text(q, column));
+}
+
+/* The last row of the next piece of the table `unnamed`; after its end, a row behind all of them. */
+static void find_piece(struct sqlite *s, struct unnamed_at *last) {
+    sqlite3_stmt *q = NULL;
+    *last = (struct unnamed_at){.build_id = "~"};
+    if (sqlite3_prepare_v2(s->writes,
+                           "SELECT build_id, report FROM unnamed WHERE (build_id, report) > (?1, ?2)"
+                           " ORDER BY build_id, report LIMIT 1 OFFSET " WAITING_OF_A_STEP,
+                           -1, &q, NULL) == SQLITE_OK) {
+        sqlite_bind(q, "ss", s->swept.build_id, s->swept.report);
+        if (sqlite3_step(q) == SQLITE_ROW) {
+            copy_text(last->build_id, q, 0);
+            copy_text(last->report, q, 1);
+        }
+    }
+    sqlite3_finalize(q);
+}
+
+/* A report that is gone waits for no debug file. The table has no index by report: each step looks at the
+ * next piece of it, and after the last piece at the first one. */
+static bool remove_waiting(struct sqlite *s) {
+    struct unnamed_at last;
+    sqlite3_stmt *q = NULL;
+    find_piece(s, &last);
+    bool done = sqlite3_prepare_v2(s->writes,
+                                   "DELETE FROM unnamed WHERE (build_id, report) > (?1, ?2)"
+                                   " AND (build_id, report) <= (?3, ?4) AND NOT EXISTS"
+                                   " (SELECT 1 FROM report WHERE id = unnamed.report)",
+                                   -1, &q, NULL) == SQLITE_OK;
+    if (done) {
+        sqlite_bind(q, "ssss", s->swept.build_id, s->swept.report, last.build_id, last.report);
+        done = sqlite3_step(q) == SQLITE_DONE;
+    }
+    sqlite3_finalize(q);
+    s->swept = last.report[0] != '\0' ? last : (struct unnamed_at){0};
+    return done;
+}
+
 /* Rows have their numbers in the order in which they came. */
 static long remove_reports(struct sqlite *s, int64_t before_ms, long max) {
     long removed =
@@ -73,7 +115,7 @@ long sqlite_remove_old(void *file, int64_t before_ms, long max) {
     pthread_mutex_lock(&s->writing);
     if (sqlite_run(s->writes, "BEGIN IMMEDIATE")) {
         removed = remove_reports(s, before_ms, max);
-        removed = removed >= 0 && sqlite_run(s->writes, "COMMIT") ? removed : -1;
+        removed = removed >= 0 && remove_waiting(s) && sqlite_run(s->writes, "COMMIT") ? removed : -1;
     }
     if (removed < 0) {
         snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
