@@ -9,21 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/report/alike.h"
-
-#define CHOICES 16
-
-struct choice {
-    char fingerprint[GROUPING_HEX + 1], frames[GROUPING_FRAMES_BYTES];
-    int64_t count; /* of its reports */
-};
-
-/* The groups of the best rank so far. */
-struct choices {
-    struct choice one[CHOICES];
-    enum alike rank;
-    size_t count;
-};
+#include "collector/store/choices.h"
 
 static bool has_way(struct sqlite *s, struct row *row) {
     sqlite3_stmt *q = sqlite_statement(s, FIND_WAY);
@@ -46,36 +32,10 @@ static void find_alike(struct sqlite *s, const struct grouping *g, struct choice
     }
     sqlite_bind(q, "s", g->family);
     while (sqlite3_step(q) == SQLITE_ROW) {
-        const char *frames = (const char *)sqlite3_column_text(q, 1);
-        enum alike rank = alike(g->frames, frames);
-        if (rank > c->rank) {
-            c->rank = rank;
-            c->count = 0;
-        }
-        if (rank != ALIKE_NOT && rank == c->rank && c->count < CHOICES) {
-            struct choice *one = &c->one[c->count++];
-            snprintf(one->fingerprint, sizeof one->fingerprint, "%s",
-                     (const char *)sqlite3_column_text(q, 0));
-            snprintf(one->frames, sizeof one->frames, "%s", frames);
-            one->count = sqlite3_column_int64(q, 2);
-        }
+        choices_add(c, g->frames, (const char *)sqlite3_column_text(q, 0),
+                    (const char *)sqlite3_column_text(q, 1), sqlite3_column_int64(q, 2));
     }
     sqlite3_reset(q);
-}
-
-/* The largest, where the others differ from it only by how deep they go. Else the report may be of any of
- * them, so it is of none: NULL. */
-static const struct choice *choose(const struct choices *c) {
-    const struct choice *best = &c->one[0];
-    for (size_t i = 1; i < c->count; i++) {
-        best = c->one[i].count > best->count ? &c->one[i] : best;
-    }
-    for (size_t i = 0; i < c->count; i++) {
-        if (!alike_is_nested(c->one[i].frames, best->frames)) {
-            return NULL;
-        }
-    }
-    return c->count > 0 ? best : NULL;
 }
 
 static bool add_way(struct sqlite *s, const char *fingerprint, const char *group) {
@@ -97,7 +57,7 @@ bool sqlite_group_find(struct sqlite *s, struct row *row) {
         return true; /* a group of its own; the next one is compared again */
     }
     find_alike(s, g, c);
-    const struct choice *best = choose(c);
+    const struct choice *best = choices_best(c);
     bool well = add_way(s, g->fingerprint, best != NULL ? best->fingerprint : g->fingerprint);
     if (well && best != NULL && alike_is_better(g->frames, best->frames)) {
         well = show_by(s, g, best->fingerprint);
