@@ -113,20 +113,21 @@ static json_t *app_of(const json_t *event, const char *release, const char *proj
     return app;
 }
 
-/* Users are counted, not known: what the client says of one is hashed. */
+/* Users are counted, not known: what the client says of one is hashed. An id may be a number. */
 static void set_user(json_t *app, const json_t *event) {
     static const char *const names[] = {"id", "email", "username", "ip_address"};
-    const json_t *user = json_object_get(event, "user");
+    const json_t *user = json_object_get(event, "user"), *id = json_object_get(user, "id");
     uint8_t hash[SHA256_BYTES];
-    char hex[2 * WHO_BYTES + 1];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *text = text_of(user, names[i]);
-        if (text[0] != '\0') {
-            sha256(text, strlen(text), hash);
-            sha256_hex(hash, WHO_BYTES, hex);
-            json_object_set_new(app, "install", json_string(hex));
-            return;
-        }
+    char number[24], hex[2 * WHO_BYTES + 1];
+    snprintf(number, sizeof number, "%lld", (long long)json_integer_value(id));
+    const char *text = json_is_integer(id) ? number : "";
+    for (size_t i = 0; text[0] == '\0' && i < sizeof names / sizeof names[0]; i++) {
+        text = text_of(user, names[i]);
+    }
+    if (text[0] != '\0') {
+        sha256(text, strlen(text), hash);
+        sha256_hex(hash, WHO_BYTES, hex);
+        json_object_set_new(app, "install", json_string(hex));
     }
 }
 

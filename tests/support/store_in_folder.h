@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/built_in.h"
+#include "collector/base/built_in.h"
 #include "collector/store/store.h"
 #include "folder.h"
 
