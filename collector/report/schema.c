@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/report/schema_rule.h"
+#include "collector/report/schema_text.h"
 
 /* Where the check is: a step down for each member and item. The text is made once there is a fault. */
 struct step {
@@ -82,38 +83,15 @@ static bool is_one_of(const json_t *words, const json_t *value) {
     return false;
 }
 
-/* The one pattern of the schema: "^0x[0-9a-f]+$". */
-static bool is_address(const char *text) {
-    return strncmp(text, "0x", 2) == 0 && text[2] != '\0' &&
-           strspn(text + 2, "0123456789abcdef") == strlen(text + 2);
-}
-
-/* "2026-01-31T12:00:00.123Z"; the length of the digits is free. */
-static bool is_moment(const char *text) {
-    static const char shape[] = "0000-00-00T00:00:00";
-    for (size_t i = 0; i < sizeof shape - 1; i++) {
-        bool digit = text[i] >= '0' && text[i] <= '9';
-        if (shape[i] == '0' ? !digit : text[i] != shape[i]) {
-            return false;
-        }
-    }
-    text += sizeof shape - 1;
-    if (*text == '.') {
-        size_t digits = strspn(text + 1, "0123456789");
-        text += digits > 0 ? 1 + digits : 0;
-    }
-    return strcmp(text, "Z") == 0;
-}
-
 static bool check_text(const struct check *c, const struct step *at, const struct schema_rule *rule,
                        const json_t *value) {
     if (json_string_length(value) > SCHEMA_TEXT_MAX) {
         return wrong(c, at, "is longer than %d bytes", SCHEMA_TEXT_MAX);
     }
-    if (rule->is_address && !is_address(json_string_value(value))) {
+    if (rule->is_address && !schema_text_is_address(json_string_value(value), json_string_length(value))) {
         return wrong(c, at, "is no address such as 0x1f");
     }
-    if (rule->is_moment && !is_moment(json_string_value(value))) {
+    if (rule->is_moment && !schema_text_is_moment(json_string_value(value), json_string_length(value))) {
         return wrong(c, at, "is no time of RFC 3339 in UTC");
     }
     return true;
@@ -131,16 +109,10 @@ static bool check_number(const struct check *c, const struct step *at, const str
     return true;
 }
 
-/* Members mostly come in the order of the schema: so the search goes on where the last one ended. */
 static const struct schema_rule *rule_of(const struct schema_rule *rule, const char *name, size_t *next) {
-    for (size_t i = 0; i < rule->properties; i++) {
-        size_t at = *next + i < rule->properties ? *next + i : *next + i - rule->properties;
-        if (strcmp(rule->property[at].name, name) == 0) {
-            *next = at + 1 < rule->properties ? at + 1 : 0;
-            return rule->property[at].rule;
-        }
-    }
-    return rule->others;
+    size_t at = schema_rule_property(rule, name, strlen(name), *next);
+    *next = at != SIZE_MAX ? at + 1 : *next;
+    return at != SIZE_MAX ? rule->property[at].rule : rule->others;
 }
 
 static bool check_object(struct check *c, const struct step *at, const struct schema_rule *rule,

@@ -85,8 +85,31 @@ static void make_properties(struct maker *m, const json_t *from, struct schema_r
     m->no_memory = m->no_memory || out->property == NULL;
     if (out->property != NULL) {
         json_object_foreach((json_t *)(uintptr_t)from, name, value) {
-            out->property[out->properties++] = (struct schema_property){name, new_rule(m, value)};
+            out->property[out->properties++] =
+                (struct schema_property){name, strlen(name), new_rule(m, value)};
         }
+    }
+}
+
+size_t schema_rule_property(const struct schema_rule *rule, const char *name, size_t bytes, size_t next) {
+    for (size_t i = 0; i < rule->properties; i++) {
+        size_t at = next + i < rule->properties ? next + i : next + i - rule->properties;
+        if (rule->property[at].name_bytes == bytes && memcmp(rule->property[at].name, name, bytes) == 0) {
+            return at;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* A set of 64 bits has the members that were seen. */
+static void set_fast(struct schema_rule *rule) {
+    const json_t *name;
+    size_t i;
+    rule->is_fast = rule->properties <= 64;
+    json_array_foreach(rule->required, i, name) {
+        size_t at = schema_rule_property(rule, json_string_value(name), json_string_length(name), 0);
+        rule->is_fast = rule->is_fast && at != SIZE_MAX;
+        rule->required_seen |= rule->is_fast ? UINT64_C(1) << at : 0;
     }
 }
 
@@ -112,6 +135,7 @@ static void make_rule(struct maker *m, const json_t *from, struct schema_rule *o
     out->others = new_rule(m, json_object_get(from, "additionalProperties"));
     out->items = new_rule(m, json_object_get(from, "items"));
     make_properties(m, json_object_get(from, "properties"), out);
+    set_fast(out);
 }
 
 static const struct schema_rule *make_all(const json_t *schema) {

@@ -8,11 +8,13 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct schema_rule;
 
 struct schema_property {
     const char *name;
+    size_t name_bytes;
     const struct schema_rule *rule;
 };
 
@@ -28,10 +30,16 @@ struct schema_rule {
     size_t properties;
     struct schema_property *property;
     const struct schema_rule *others, *items;
+    bool is_fast;           /* fast_parse.h knows all of it */
+    uint64_t required_seen; /* a bit for each property that is required; of fast rules */
 };
 
 /* The rule of a whole schema, made at the first call and kept until the process ends, as is the schema. Any
  * thread. NULL: no memory. */
 const struct schema_rule *schema_rule_of(const json_t *schema);
+
+/* The property of that name, which is looked for from `next` on; SIZE_MAX: none. Members mostly come in the
+ * order of the schema. */
+size_t schema_rule_property(const struct schema_rule *rule, const char *name, size_t bytes, size_t next);
 
 #endif

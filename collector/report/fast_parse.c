@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/report/fast_parse.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "collector/report/schema.h"
+#include "collector/report/schema_rule.h"
+#include "collector/report/schema_text.h"
+
+#define DIGITS_MAX 18
+#define REAL_DIGITS_MAX \
+    15 /* a double has them exactly, and ten to their power: so the quotient is rounded once */
+
+/* Values are made where `make` is set, else only checked. Each function is false for what it does not know.
+ */
+struct parse {
+    const char *at, *end;
+    int depth;
+    size_t values;
+    bool make;
+    const char *threads; /* where the value of that member begins, which was not made */
+};
+
+static bool parse_value(struct parse *p, const struct schema_rule *rule, json_t **out);
+
+static void skip_blanks(struct parse *p) {
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\r' || *p->at == '\t')) {
+        p->at++;
+    }
+}
+
+static bool take(struct parse *p, char c) {
+    skip_blanks(p);
+    bool is = p->at < p->end && *p->at == c;
+    p->at += is;
+    return is;
+}
+
+static bool scan_text(struct parse *p, const char **text, size_t *bytes) {
+    if (!take(p, '"')) {
+        return false;
+    }
+    const char *at = p->at;
+    while (at < p->end && *at != '"' && *at != '\\' && *at >= ' ' && (unsigned char)*at < 0x80) {
+        at++;
+    }
+    if (at == p->end || *at != '"') {
+        return false;
+    }
+    *text = p->at;
+    *bytes = (size_t)(at - p->at);
+    p->at = at + 1;
+    return true;
+}
+
+static bool is_one_of(const json_t *words, const char *text, size_t bytes) {
+    const json_t *word;
+    size_t i;
+    json_array_foreach(words, i, word) {
+        if (json_is_string(word) && json_string_length(word) == bytes &&
+            memcmp(json_string_value(word), text, bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_text(struct parse *p, const struct schema_rule *rule, json_t **out) {
+    const char *text;
+    size_t bytes;
+    if ((rule->types & 1U << JSON_STRING) == 0 || !scan_text(p, &text, &bytes) || bytes > SCHEMA_TEXT_MAX ||
+        (rule->words != NULL && !is_one_of(rule->words, text, bytes)) ||
+        (rule->only != NULL && (!json_is_string(rule->only) || json_string_length(rule->only) != bytes ||
+                                memcmp(json_string_value(rule->only), text, bytes) != 0)) ||
+        (rule->is_address && !schema_text_is_address(text, bytes)) ||
+        (rule->is_moment && !schema_text_is_moment(text, bytes))) {
+        return false;
+    }
+    *out = p->make ? json_stringn_nocheck(text, bytes) : NULL;
+    return !p->make || *out != NULL;
+}
+
+/* Up to DIGITS_MAX digits, added to `number`; their count. */
+static int scan_digits(struct parse *p, int64_t *number) {
+    int digits = 0;
+    while (p->at < p->end && *p->at >= '0' && *p->at <= '9' && digits <= DIGITS_MAX) {
+        *number = *number * 10 + (*p->at++ - '0');
+        digits++;
+    }
+    return digits;
+}
+
+static bool parse_number(struct parse *p, const struct schema_rule *rule, json_t **out) {
+    static const double power[REAL_DIGITS_MAX + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    int64_t number = 0;
+    int decimals = 0;
+    bool negative = *p->at == '-';
+    p->at += negative;
+    bool leading_zero = p->at < p->end && *p->at == '0';
+    int digits = scan_digits(p, &number);
+    bool real = p->at < p->end && *p->at == '.';
+    if (real) {
+        p->at++;
+        decimals = scan_digits(p, &number);
+    }
+    if (digits == 0 || (leading_zero && digits > 1) || (real && decimals == 0) ||
+        digits + decimals > (real ? REAL_DIGITS_MAX : DIGITS_MAX) ||
+        (p->at < p->end && (*p->at == 'e' || *p->at == 'E' || *p->at == '.')) || (negative && number == 0)) {
+        return false;
+    }
+    double value = (double)(negative ? -number : number) / power[decimals];
+    if ((rule->types & 1U << (real ? JSON_REAL : JSON_INTEGER)) == 0 || value < rule->min ||
+        value > rule->max) {
+        return false;
+    }
+    *out = !p->make ? NULL : real ? json_real(value) : json_integer(negative ? -number : number);
+    return !p->make || *out != NULL;
+}
+
+static bool parse_word(struct parse *p, const struct schema_rule *rule, json_t **out) {
+    bool yes = *p->at == 't';
+    const char *word = yes ? "true" : "false";
+    size_t bytes = strlen(word);
+    if ((size_t)(p->end - p->at) < bytes || memcmp(p->at, word, bytes) != 0 ||
+        (rule->types & 1U << (yes ? JSON_TRUE : JSON_FALSE)) == 0) {
+        return false;
+    }
+    p->at += bytes;
+    *out = p->make ? json_boolean(yes) : NULL;
+    return true;
+}
+
+/* The report's own list of threads is most of its text, and few causes refer to one. */
+static bool parse_threads(struct parse *p, const struct schema_rule *rule) {
+    json_t *none;
+    p->threads = p->at;
+    p->make = false;
+    bool fits = parse_value(p, rule, &none);
+    p->make = true;
+    return fits;
+}
+
+static bool parse_member(struct parse *p, const struct schema_rule *rule, json_t *object, size_t *next,
+                         uint64_t *seen) {
+    const char *name;
+    size_t bytes;
+    json_t *value = NULL;
+    if (!scan_text(p, &name, &bytes) || !take(p, ':')) {
+        return false;
+    }
+    size_t at = schema_rule_property(rule, name, bytes, *next);
+    if (at == SIZE_MAX || (*seen & UINT64_C(1) << at) != 0 || rule->property[at].rule == NULL) {
+        return false;
+    }
+    *next = at + 1;
+    *seen |= UINT64_C(1) << at;
+    if (p->depth == 1 && p->make && bytes == strlen("threads") && memcmp(name, "threads", bytes) == 0) {
+        return parse_threads(p, rule->property[at].rule);
+    }
+    return parse_value(p, rule->property[at].rule, &value) &&
+           (object == NULL || json_object_setn_new_nocheck(object, name, bytes, value) == 0);
+}
+
+static bool parse_members(struct parse *p, const struct schema_rule *rule, json_t *object) {
+    uint64_t seen = 0;
+    size_t next = 0;
+    if (!take(p, '}')) {
+        do {
+            if (!parse_member(p, rule, object, &next, &seen)) {
+                return false;
+            }
+            p->values++;
+        } while (take(p, ','));
+        if (!take(p, '}')) {
+            return false;
+        }
+    }
+    return (seen & rule->required_seen) == rule->required_seen;
+}
+
+static bool parse_object(struct parse *p, const struct schema_rule *rule, json_t **out) {
+    *out = p->make ? json_object() : NULL;
+    p->at++;
+    if ((rule->types & 1U << JSON_OBJECT) != 0 && (!p->make || *out != NULL) &&
+        parse_members(p, rule, *out)) {
+        return true;
+    }
+    json_decref(*out);
+    return false;
+}
+
+static bool parse_items(struct parse *p, const struct schema_rule *rule, json_t *array) {
+    size_t count = 0;
+    if (take(p, ']')) {
+        return true;
+    }
+    do {
+        json_t *value = NULL;
+        if (count++ == SCHEMA_ITEMS_MAX || !parse_value(p, rule, &value) ||
+            (array != NULL && json_array_append_new(array, value) != 0)) {
+            return false;
+        }
+    } while (take(p, ','));
+    p->values += count;
+    return take(p, ']');
+}
+
+static bool parse_array(struct parse *p, const struct schema_rule *rule, json_t **out) {
+    *out = p->make ? json_array() : NULL;
+    p->at++;
+    if ((rule->types & 1U << JSON_ARRAY) != 0 && rule->items != NULL && (!p->make || *out != NULL) &&
+        parse_items(p, rule->items, *out)) {
+        return true;
+    }
+    json_decref(*out);
+    return false;
+}
+
+static bool parse_value(struct parse *p, const struct schema_rule *rule, json_t **out) {
+    rule = rule->refers != NULL ? rule->refers : rule;
+    skip_blanks(p);
+    if (p->at == p->end || !rule->is_fast || p->depth == SCHEMA_DEPTH_MAX - 1 ||
+        p->values > SCHEMA_VALUES_MAX / 4) {
+        return false;
+    }
+    if (*p->at != '"' && (rule->words != NULL || rule->only != NULL)) {
+        return false;
+    }
+    bool fits = false;
+    p->depth++;
+    switch (*p->at) {
+    case '{':
+        fits = parse_object(p, rule, out);
+        break;
+    case '[':
+        fits = parse_array(p, rule, out);
+        break;
+    case '"':
+        fits = parse_text(p, rule, out);
+        break;
+    case 't':
+    case 'f':
+        fits = parse_word(p, rule, out);
+        break;
+    default:
+        fits = parse_number(p, rule, out);
+    }
+    p->depth--;
+    return fits;
+}
+
+/* The threads, where the cause refers to one. */
+static bool add_threads(const struct parse *checked, const struct schema_rule *rule, json_t *report) {
+    const json_t *cause = json_object_get(report, "cause");
+    if (checked->threads == NULL ||
+        (json_object_get(cause, "deadlock") == NULL && json_object_get(cause, "lock_owner_tid") == NULL)) {
+        return true;
+    }
+    struct parse p = {.at = checked->threads, .end = checked->end, .depth = 1, .make = true};
+    size_t at = schema_rule_property(rule, "threads", strlen("threads"), 0);
+    json_t *threads = NULL;
+    return parse_value(&p, rule->property[at].rule, &threads) &&
+           json_object_set_new_nocheck(report, "threads", threads) == 0;
+}
+
+json_t *fast_parse(const struct schema_rule *rule, const char *text, size_t bytes) {
+    struct parse p = {.at = text, .end = text + bytes, .make = true};
+    json_t *report = NULL;
+    if (!parse_value(&p, rule, &report)) {
+        return NULL;
+    }
+    skip_blanks(&p);
+    if (p.at == p.end && json_is_object(report) && add_threads(&p, rule, report)) {
+        return report;
+    }
+    json_decref(report);
+    return NULL;
+}
