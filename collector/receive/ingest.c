@@ -33,17 +33,31 @@ void ingest_refuse_row(struct ingest *in, size_t row, const char *at, const char
     memmove(&in->rows[row], &in->rows[row + 1], (in->count - row) * sizeof in->rows[0]);
 }
 
-bool ingest_add(struct ingest *in, const char *text, size_t bytes, size_t index, const json_t *schema) {
-    struct schema_fault fault = {.at = ""};
-    struct row *rows = realloc(in->rows, (in->count + 1) * sizeof *rows);
+/* Twice the room at a time: a row has 8 KiB, and each step may copy all of them. */
+static bool make_room(struct ingest *in) {
+    if (in->count < in->room) {
+        return true;
+    }
+    size_t room = in->room == 0 ? 1 : 2 * in->room;
+    struct row *rows = realloc(in->rows, room * sizeof *rows);
     if (rows == NULL) {
         return false;
     }
     in->rows = rows;
-    bool fits = bytes <= INGEST_REPORT_MAX && row_make(text, bytes, schema, &rows[in->count], &fault);
+    in->room = room;
+    return true;
+}
+
+bool ingest_add(struct ingest *in, const char *text, size_t bytes, size_t index, const json_t *schema) {
+    struct schema_fault fault = {.at = ""};
+    if (!make_room(in)) {
+        return false;
+    }
+    struct row *row = &in->rows[in->count];
+    bool fits = bytes <= INGEST_REPORT_MAX && row_make(text, bytes, schema, row, &fault);
     if (fits) {
-        rows[in->count].index = index;
-        rows[in->count].text_bytes = bytes;
+        row->index = index;
+        row->text_bytes = bytes;
         in->count++;
         return true;
     }
@@ -51,8 +65,8 @@ bool ingest_add(struct ingest *in, const char *text, size_t bytes, size_t index,
     if (bytes > INGEST_REPORT_MAX) {
         memcpy(fault.reason, "is too large", sizeof "is too large");
     } else {
-        id = rows[in->count].id;
-        row_free(&rows[in->count]);
+        id = row->id;
+        row_free(row);
     }
     refuse(in, index, id, fault.at, fault.reason);
     return true;

@@ -19,7 +19,7 @@
 
 struct ingest {
     struct row *rows;
-    size_t count;
+    size_t count, room; /* of rows */
     json_t *refused; /* of {index, id, at, reason} */
 };
 
