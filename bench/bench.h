@@ -16,11 +16,12 @@
 #define BENCH_S 1000000000ULL
 
 struct bench_options {
-    bool table;     /* aligned columns instead of JSON lines */
-    bool verbose;   /* what a figure is made of, and each miss, on stderr */
-    bool fast;      /* shorter: to see that all works, not for the figures */
-    size_t reports; /* of `query` and `ingest`, the most; 0: usual */
-    unsigned lanes; /* processes side by side in `truth` */
+    bool table;         /* aligned columns instead of JSON lines */
+    bool verbose;       /* what a figure is made of, and each miss, on stderr */
+    bool fast;          /* shorter: to see that all works, not for the figures */
+    size_t reports;     /* of `query` and `ingest`, the most; 0: usual */
+    const char *stores; /* the folder where `query` keeps its stores; NULL: they are removed */
+    unsigned lanes;     /* processes side by side in `truth` */
     uint64_t seed[BENCH_SEEDS_MAX];
     unsigned seeds;
 };

@@ -157,6 +157,7 @@ static const char usage_text[] =
     "  --seed N    the workload of `truth`; may be given several times; default 1\n"
     "  --lanes N   processes side by side in `truth`; default 2, with one processor 1\n"
     "  --reports N the most reports of `query`, default 1000000, and of `ingest`, 40000\n"
+    "  --stores D  a folder in which `query` keeps its stores for the next run, which fills none that is there\n"
     "  --fast      shorter runs, to see that all works: not for the figures\n"
     "  --verbose   what a figure is made of, and each miss, on stderr\n"
     "\n"
@@ -180,10 +181,15 @@ static bool parse(const char *text, uint64_t max, uint64_t *out) {
 /* -1: go on; else the exit status. */
 static int parse_options(int argc, char **argv) {
     static const struct option options[] = {
-        {"table", no_argument, NULL, 't'},         {"seed", required_argument, NULL, 's'},
-        {"fast", no_argument, NULL, 'f'},          {"lanes", required_argument, NULL, 'l'},
-        {"reports", required_argument, NULL, 'r'}, {"verbose", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"table", no_argument, NULL, 't'},
+        {"seed", required_argument, NULL, 's'},
+        {"fast", no_argument, NULL, 'f'},
+        {"lanes", required_argument, NULL, 'l'},
+        {"reports", required_argument, NULL, 'r'},
+        {"verbose", no_argument, NULL, 'v'},
+        {"stores", required_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     uint64_t value;
     int c;
@@ -215,6 +221,9 @@ static int parse_options(int argc, char **argv) {
                 return usage("--reports wants a number from 1 on, not ", optarg);
             }
             bench_options.reports = (size_t)value;
+            break;
+        case 'k':
+            bench_options.stores = optarg;
             break;
         case 'h':
             fputs(usage_text, stdout);

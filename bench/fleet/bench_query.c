@@ -104,38 +104,57 @@ static int measure_all(const char *path, const struct query_load *load, uint64_t
     return result;
 }
 
-static int fill_and_measure(const char *path, uint64_t reports) {
+/* Fills a store under another name, which no later run takes for a whole one. */
+static int fill(const char *path, struct query_load *load, uint64_t reports) {
+    char part[BENCH_PATH + 64];
     struct problem why;
-    const struct store_place place = {.url = path};
-    struct query_load *load = query_load_new(bench_options.seed[0], reports);
-    struct store *store = load != NULL ? store_open(&place, &why) : NULL;
-    int result = -1;
-    if (store != NULL) {
-        store_close(store); /* it has made the tables */
-        result = query_fill(path, load, reports);
-    } else if (load != NULL) {
+    snprintf(part, sizeof part, "%s.part", path);
+    unlink(part);
+    struct store *store = store_open(&(struct store_place){.url = part}, &why);
+    if (store == NULL) {
         error_print(&why);
+        return -1;
     }
+    store_close(store); /* it has made the tables */
+    if (query_fill(part, load, reports) != 0) {
+        return -1;
+    }
+    if (rename(part, path) != 0) {
+        fprintf(stderr, "hangdog-bench: cannot make %s: %s\n", path, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+static int fill_and_measure(const char *folder, uint64_t reports) {
+    char path[BENCH_PATH + 48];
+    snprintf(path, sizeof path, "%s/%" PRIu64 "-seed-%" PRIu64 ".db", folder, reports, bench_options.seed[0]);
+    struct query_load *load = query_load_new(bench_options.seed[0], reports);
+    if (load == NULL) {
+        return -1;
+    }
+    int result = access(path, F_OK) == 0 ? 0 : fill(path, load, reports);
     result = result == 0 ? measure_all(path, load, reports) : result;
-    if (load != NULL) {
-        query_load_free(load);
-    }
+    query_load_free(load);
     return result;
 }
 
 /* A store of its own for 10,000 reports, for 100,000, and so on: all have the same 90 days. */
 int bench_query(void) {
-    char folder[BENCH_PATH], path[BENCH_PATH + 16];
+    char folder[BENCH_PATH];
     uint64_t most = bench_options.fast          ? REPORTS_FAST
                     : bench_options.reports > 0 ? bench_options.reports
                                                 : REPORTS_USUAL;
     int result = 0;
     for (uint64_t reports = REPORTS_FAST; result == 0 && reports <= most; reports *= 10) {
+        if (bench_options.stores != NULL) {
+            result = fill_and_measure(bench_options.stores, reports);
+            continue;
+        }
         if (bench_folder_make(folder) != 0) {
             return -1;
         }
-        snprintf(path, sizeof path, "%s/store.db", folder);
-        result = fill_and_measure(path, reports);
+        result = fill_and_measure(folder, reports);
         bench_folder_remove(folder);
     }
     return result;

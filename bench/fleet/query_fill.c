@@ -17,6 +17,11 @@
 #define KINDS 5
 #define INDEXES_MAX 16
 
+/* The load's groups have no family: nothing compares them. */
+#define GROUPED                                                                                               \
+    "grouped(fingerprint, rule, app, function, place, cause, by_owner, path, count, total_ms, max_ms, users," \
+    " first_ms, last_ms, kind)"
+
 struct sum {
     int64_t count, ms, first_ms, last_ms, runs, used_ms; /* not all of each */
 };
@@ -145,14 +150,17 @@ static int put(struct filler *f, sqlite3_stmt *q, const char *const *texts, cons
 }
 
 static sqlite3_stmt *insert(struct filler *f, const char *table, int columns) {
-    char sql[128];
+    char sql[384];
     sqlite3_stmt *q = NULL;
     int n = snprintf(sql, sizeof sql, "INSERT INTO %s VALUES(", table);
     for (int i = 0; i < columns; i++) {
         n += snprintf(sql + n, sizeof sql - (size_t)n, "%s?", i > 0 ? "," : "");
     }
     snprintf(sql + n, sizeof sql - (size_t)n, ")");
-    return sqlite3_prepare_v2(f->db, sql, -1, &q, NULL) == SQLITE_OK ? q : NULL;
+    if (sqlite3_prepare_v2(f->db, sql, -1, &q, NULL) != SQLITE_OK) {
+        say(f);
+    }
+    return q;
 }
 
 static int put_group(struct filler *f, sqlite3_stmt *q, unsigned bug, int64_t users) {
@@ -206,7 +214,7 @@ static int compare(const void *a, const void *b) {
 
 /* The users of each bug, and its row. */
 static int put_groups(struct filler *f) {
-    sqlite3_stmt *user = insert(f, "user", 2), *group = insert(f, "grouped", 15);
+    sqlite3_stmt *user = insert(f, "user", 2), *group = insert(f, GROUPED, 15);
     sqlite3_stmt *const of[] = {insert(f, "group_day", 4), insert(f, "group_version", 7),
                                 insert(f, "group_system", 4), insert(f, "group_duration", 5)};
     size_t at = 0;
