@@ -29,7 +29,8 @@ struct sum {
 struct sums {
     struct sum group[QUERY_BUGS], day[QUERY_BUGS][DAYS], version[QUERY_BUGS][QUERY_VERSIONS];
     struct sum system[QUERY_BUGS][SYSTEMS], step[QUERY_BUGS][KINDS][STEPS];
-    struct sum app_day[QUERY_APPS][DAYS][QUERY_VERSIONS][KINDS], app_version[QUERY_APPS][QUERY_VERSIONS];
+    struct sum app_day[QUERY_APPS][DAYS][KINDS], version_day[QUERY_APPS][QUERY_VERSIONS][DAYS];
+    struct sum app_version[QUERY_APPS][QUERY_VERSIONS];
     int64_t first_day;
 };
 
@@ -68,8 +69,11 @@ static void add_sums(struct filler *f, const struct query_choice *c, const struc
     struct sums *s = f->sums;
     int64_t day = r->started_ms / DAY_MS - s->first_day, at = r->started_ms;
     struct sum *version = &s->app_version[c->app][c->version];
-    add(&s->app_day[c->app][day][c->version][c->kind], r->is_session ? r->used_ms : r->duration_ms, at);
-    s->app_day[c->app][day][c->version][c->kind].runs += r->hang_free;
+    struct sum *of_day = &s->version_day[c->app][c->version][day];
+    add(&s->app_day[c->app][day][c->kind], r->is_session ? r->used_ms : r->duration_ms, at);
+    s->app_day[c->app][day][c->kind].runs += r->hang_free;
+    of_day->last_ms = at;
+    of_day->used_ms += r->used_ms;
     if (!r->is_hang) {
         version->first_ms = version->last_ms == 0 ? at : version->first_ms;
         version->last_ms = at;
@@ -78,6 +82,7 @@ static void add_sums(struct filler *f, const struct query_choice *c, const struc
         return;
     }
     add(version, r->duration_ms, at);
+    add(of_day, r->duration_ms, at);
     add(&s->group[c->bug], r->duration_ms, at);
     s->group[c->bug].used_ms =
         r->duration_ms > s->group[c->bug].used_ms ? r->duration_ms : s->group[c->bug].used_ms;
@@ -243,26 +248,40 @@ static int put_groups(struct filler *f) {
     return failed;
 }
 
-static int put_apps(struct filler *f) {
-    sqlite3_stmt *day = insert(f, "app_day", 7), *version = insert(f, "app_version", 8);
-    char name[32], app[32];
+static int put_versions(struct filler *f, unsigned app, const char *name) {
+    sqlite3_stmt *day = insert(f, "version_day", 6), *version = insert(f, "app_version", 8);
+    char text[32];
     int failed = day == NULL || version == NULL;
-    for (unsigned a = 0; failed == 0 && a < QUERY_APPS; a++) {
-        for (unsigned v = 0; v < QUERY_VERSIONS; v++) {
-            const struct sum *s = &f->sums->app_version[a][v];
-            const char *const texts[] = {query_load_app(a, app), query_load_version(v, name)};
-            const int64_t numbers[] = {s->count, s->ms, s->runs, s->used_ms, s->first_ms, s->last_ms};
-            failed |= s->count + s->runs > 0 ? put(f, version, texts, numbers, "ssiiiiii") : 0;
-            for (unsigned i = 0; i < DAYS * KINDS; i++) {
-                s = &f->sums->app_day[a][i / KINDS][v][i % KINDS];
-                const char *const of[] = {texts[0], texts[1], query_load_kinds[i % KINDS]};
-                const int64_t values[] = {f->sums->first_day + i / KINDS, s->count, s->ms, s->runs};
-                failed |= s->count > 0 ? put(f, day, of, values, "sissiii") : 0;
-            }
+    for (unsigned v = 0; failed == 0 && v < QUERY_VERSIONS; v++) {
+        const struct sum *s = &f->sums->app_version[app][v];
+        const char *const texts[] = {name, query_load_version(v, text)};
+        const int64_t numbers[] = {s->count, s->ms, s->runs, s->used_ms, s->first_ms, s->last_ms};
+        failed |= s->last_ms > 0 ? put(f, version, texts, numbers, "ssiiiiii") : 0;
+        for (unsigned i = 0; i < DAYS; i++) {
+            s = &f->sums->version_day[app][v][i];
+            const int64_t values[] = {f->sums->first_day + i, s->count, s->ms, s->used_ms};
+            failed |= s->last_ms > 0 ? put(f, day, texts, values, "ssiiii") : 0;
         }
     }
     sqlite3_finalize(day);
     sqlite3_finalize(version);
+    return failed;
+}
+
+static int put_apps(struct filler *f) {
+    sqlite3_stmt *day = insert(f, "app_day", 6);
+    char app[32];
+    int failed = day == NULL;
+    for (unsigned a = 0; failed == 0 && a < QUERY_APPS; a++) {
+        failed |= put_versions(f, a, query_load_app(a, app));
+        for (unsigned i = 0; i < DAYS * KINDS; i++) {
+            const struct sum *s = &f->sums->app_day[a][i / KINDS][i % KINDS];
+            const char *const of[] = {app, query_load_kinds[i % KINDS]};
+            const int64_t values[] = {f->sums->first_day + i / KINDS, s->count, s->ms, s->runs};
+            failed |= s->count > 0 ? put(f, day, of, values, "sisiii") : 0;
+        }
+    }
+    sqlite3_finalize(day);
     return failed;
 }
 

@@ -57,7 +57,7 @@ static bool set_up(struct sqlite *s, long limit_mib, struct problem *why, const 
         return false;
     }
     if (!done || (limit_mib > 0 && !sqlite_run(s->writes, limit)) ||
-        !sqlite_run(s->reads, "PRAGMA query_only = 1")) {
+        !sqlite_run(s->reads, "PRAGMA query_only = 1; PRAGMA cache_size = -32768")) {
         error_set(why, "cannot use the store %s: %s", path, sqlite3_errmsg(s->writes));
         return false;
     }

@@ -9,9 +9,6 @@
 
 #include "collector/store/sqlite_group.h"
 
-/* 2^52 ms: a page can add up two thousand such sums. A larger number would be no integer, and its row
- * refused. */
-#define SUM_MAX "4503599627370496"
 #define MORE "count = count + 1, total_ms = min(total_ms + excluded.total_ms, " SUM_MAX ")"
 #define SEEN "first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)"
 
@@ -45,8 +42,12 @@ static const char *const sql_of[STATEMENTS] = {
         "INSERT INTO group_version VALUES(?1,?2,?3,1,?4,?5,?5) ON CONFLICT DO UPDATE SET " MORE ", " SEEN,
     [ADD_GROUP_SYSTEM] = "INSERT INTO group_system VALUES(?1,?2,1,?3) ON CONFLICT DO UPDATE SET " MORE,
     [ADD_GROUP_DURATION] = "INSERT INTO group_duration VALUES(?1,?2,?3,1,?4) ON CONFLICT DO UPDATE SET " MORE,
-    [ADD_APP_DAY] = "INSERT INTO app_day VALUES(?1,?2,?3,?4,1,?5,?6) ON CONFLICT DO UPDATE SET " MORE
+    [ADD_APP_DAY] = "INSERT INTO app_day VALUES(?1,?2,?3,1,?4,?5) ON CONFLICT DO UPDATE SET " MORE
                     ", hang_free = hang_free + excluded.hang_free",
+    [ADD_VERSION_DAY] =
+        "INSERT INTO version_day VALUES(?1,?2,?3,?4,?5,?6) ON CONFLICT DO UPDATE SET"
+        " count = count + excluded.count, total_ms = min(total_ms + excluded.total_ms, " SUM_MAX
+        "), used_ms = min(used_ms + excluded.used_ms, " SUM_MAX ")",
     [ADD_APP_VERSION] =
         "INSERT INTO app_version VALUES(?1,?2,?3,?4,?5,?6,?7,?7) ON CONFLICT DO UPDATE SET"
         " count = count + excluded.count, total_ms = min(total_ms + excluded.total_ms, " SUM_MAX

@@ -1,136 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queries of the pages of groups, apps and versions. They read sums, whose number grows with groups, versions
- * and days, not with reports. Any thread; one at a time.
+ * Queries of the pages of groups, apps and versions, but for the overview. They read sums, whose number grows
+ * with groups, versions and days, not with reports. Any thread; one at a time.
  */
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-
 #include "collector/report/why.h"
 #include "collector/store/sqlite_private.h"
-
-#define NEW_DAYS 7
-/* Versions that have a series of their own; an app's others are added up as the version "". */
-#define SERIES_VERSIONS 12
-
-/* Hangs stand before errors, crashes and the use of CPUs, whose time is not hung time. */
-#define GROUP_MEMBERS                                                                                                   \
-    "g.fingerprint, g.app, g.function, g.place, g.cause, g.by_owner, g.users, g.max_ms, g.first_ms, g.last_ms, g.kind," \
-    " (SELECT count(*) FROM group_version v WHERE v.fingerprint = g.fingerprint) AS versions"
-
-/* Of app_day from a day on, of one app or all: the days of an app stand together in it. */
-#define APP_DAYS(app)                                                                                     \
-    " FROM app_day d WHERE app IN (SELECT DISTINCT app FROM app_version WHERE " app " = '' OR app = " app \
-    ") AND day >= ?2"
-
-static int64_t first_day(int days) {
-    return (int64_t)time(NULL) / 86400 - days;
-}
-
-/* Numbers of these become true and false. */
-static void set_flags(json_t *rows, const char *member) {
-    json_t *row;
-    size_t i;
-    json_array_foreach(rows, i, row) {
-        json_object_set_new(row, member, json_boolean(json_integer_value(json_object_get(row, member)) != 0));
-    }
-}
-
-static json_t *top_groups(struct sqlite *s, const char *app, int64_t day) {
-    /* A group's days stand together: so the time of a page grows with the days that it shows. */
-    static const char all[] =
-        "SELECT " GROUP_MEMBERS
-        ", t.count, t.total_ms, g.first_ms >= ?3 AS is_new FROM (SELECT g.fingerprint,"
-        " sum(d.count) AS count, sum(d.total_ms) AS total_ms FROM grouped g INDEXED BY grouped_of_app"
-        " CROSS JOIN group_day d ON d.fingerprint = g.fingerprint AND d.day >= ?2"
-        " %s GROUP BY g.app, g.fingerprint ORDER BY g.kind = 'hang' DESC, 3 DESC, 2 DESC LIMIT 200) t"
-        " JOIN grouped g USING(fingerprint) ORDER BY g.kind = 'hang' DESC, t.total_ms DESC, t.count DESC";
-    char sql[sizeof all + 32];
-    snprintf(sql, sizeof sql, all, app[0] != '\0' ? "WHERE g.app = ?1" : "");
-    json_t *groups =
-        sqlite_select(s, sql, "sii", app, day, ((int64_t)time(NULL) - NEW_DAYS * INT64_C(86400)) * 1000);
-    set_flags(groups, "is_new");
-    return groups;
-}
-
-/* The days of groups that a page shows. */
-static json_t *days_of(struct sqlite *s, const json_t *groups, int64_t day) {
-    json_t *all = json_array();
-    const json_t *group;
-    size_t i;
-    sqlite3_stmt *q = sqlite_query(
-        s, "SELECT day, total_ms FROM group_day WHERE fingerprint = ?1 AND day >= ?2 ORDER BY day");
-    json_array_foreach(groups, i, group) {
-        json_t *fingerprint = json_object_get(group, "fingerprint");
-        if (q != NULL) {
-            sqlite_bind(q, "si", json_string_value(fingerprint), day);
-        }
-        while (q != NULL && sqlite3_step(q) == SQLITE_ROW) {
-            json_array_append_new(all, json_pack("{s:I, s:O, s:I}", "day", sqlite3_column_int64(q, 0),
-                                                 "fingerprint", fingerprint, "total_ms",
-                                                 sqlite3_column_int64(q, 1)));
-        }
-        sqlite3_reset(q);
-    }
-    sqlite3_finalize(q);
-    return all;
-}
-
-json_t *sqlite_overview(void *file, const char *app, int days) {
-    struct sqlite *s = file;
-    int64_t day = first_day(days);
-    json_t *all = json_object();
-    pthread_mutex_lock(&s->reading);
-    json_t *groups = top_groups(s, app, day);
-    json_object_set_new(all, "days", days_of(s, groups, day));
-    json_object_set_new(all, "groups", groups);
-    json_object_set_new(
-        all, "versions",
-        sqlite_select(s,
-                      "SELECT t.*, v.first_ms FROM (SELECT app, version, sum(iif(kind " HANG_KINDS
-                      ", count, 0)) AS count, sum(iif(kind " HANG_KINDS ", total_ms, 0)) AS total_ms,"
-                      " sum(iif(kind = 'session', total_ms, 0)) AS used_ms" APP_DAYS(
-                          "?1") " GROUP BY 1, 2"
-                                " ORDER BY 4 DESC LIMIT 50) t JOIN app_version v USING(app, version)"
-                                " ORDER BY app, t.total_ms DESC",
-                      "si", app, day));
-    json_object_set_new(
-        all, "series",
-        sqlite_select(
-            s,
-            "WITH top AS MATERIALIZED (SELECT app, version" APP_DAYS(
-                "?1") " AND kind " HANG_KINDS
-                      " GROUP BY 1, 2 ORDER BY sum(total_ms) DESC LIMIT ?3) SELECT day, app,"
-                      " iif((app, version) IN (SELECT app, version FROM top), version, '') AS version,"
-                      " sum(iif(kind " HANG_KINDS ", count, 0)) AS count,"
-                      " sum(iif(kind " HANG_KINDS ", total_ms, 0)) AS total_ms,"
-                      " sum(iif(kind = 'session', total_ms, 0)) AS used_ms" APP_DAYS(
-                          "?1") " GROUP BY 1, 2, 3",
-            "sii", app, day, (int64_t)SERIES_VERSIONS));
-    json_t *sessions = sqlite_select(
-        s,
-        "SELECT coalesce(sum(total_ms), 0) AS used_ms, coalesce(sum(count), 0) AS"
-        " runs, coalesce(sum(hang_free), 0) AS hang_free" APP_DAYS("?1") " AND kind = 'session'",
-        "si", app, day);
-    const json_t *row = json_array_get(sessions, 0);
-    json_object_set_new(all, "sessions",
-                        json_pack("{s:O?, s:O?}", "runs", json_object_get(row, "runs"), "hang_free",
-                                  json_object_get(row, "hang_free")));
-    json_object_set_new(all, "used", sessions);
-    json_object_set_new(all, "apps",
-                        sqlite_select(s, "SELECT DISTINCT app FROM app_version ORDER BY 1 LIMIT 500", ""));
-    pthread_mutex_unlock(&s->reading);
-    return all;
-}
 
 json_t *sqlite_kinds(void *file, const char *app, int days) {
     struct sqlite *s = file;
     pthread_mutex_lock(&s->reading);
     json_t *kinds = sqlite_select(
-        s,
-        "SELECT kind, sum(count) AS count, sum(total_ms) AS total_ms" APP_DAYS("?1") " GROUP BY 1 ORDER BY 1",
-        "si", app, first_day(days));
+        s, "SELECT kind, sum(count) AS count, sum(total_ms) AS total_ms" OF_APP_DAY " GROUP BY 1 ORDER BY 1",
+        "si", app, sqlite_first_day(days));
     pthread_mutex_unlock(&s->reading);
     return kinds;
 }

@@ -14,6 +14,15 @@
 /* Those whose time counts as hung. */
 #define HANG_KINDS "IN ('hang', 'launch', 'background-hang', 'fatal-hang')"
 #define DAY_MS INT64_C(86400000)
+/* 2^52 ms: a page can add up two thousand such sums. A larger number would be no integer, and its row
+ * refused. */
+#define SUM_MAX "4503599627370496"
+#define SUM_LIMIT INT64_C(4503599627370496)
+
+/* A query's part: app_day from day ?2 on, of app ?1 or of all. An app's days stand together in it. */
+#define OF_APP_DAY                                                                                \
+    " FROM app_day WHERE app IN (SELECT DISTINCT app FROM app_version WHERE ?1 = '' OR app = ?1)" \
+    " AND day >= ?2"
 
 enum statement {
     ADD_REPORT,
@@ -33,6 +42,7 @@ enum statement {
     ADD_GROUP_SYSTEM,
     ADD_GROUP_DURATION,
     ADD_APP_DAY,
+    ADD_VERSION_DAY,
     ADD_APP_VERSION,
     STATEMENTS
 };
@@ -88,12 +98,16 @@ sqlite3_stmt *sqlite_query(struct sqlite *s, const char *sql);
 
 /* A value for each ? of a query, in order: 's' a text (const char *), 'i' a number (int64_t). */
 void sqlite_bind(sqlite3_stmt *q, const char *types, ...);
-/* An array of objects: a member for each column, by its name. Ends the query. */
+/* An object of the row that the query is at: a member for each column, by its name. */
+json_t *sqlite_row(sqlite3_stmt *q);
+/* An array of such objects. Ends the query. */
 json_t *sqlite_rows(sqlite3_stmt *q);
 /* The query with its values, its rows. */
 json_t *sqlite_select(struct sqlite *s, const char *sql, const char *types, ...);
 
 int sqlite_unnamed(void *file, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);
+/* The first of the days that a page shows. */
+int64_t sqlite_first_day(int days);
 json_t *sqlite_overview(void *file, const char *app, int days);
 json_t *sqlite_group(void *file, const char *fingerprint);
 json_t *sqlite_kinds(void *file, const char *app, int days);

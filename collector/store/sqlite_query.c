@@ -40,17 +40,21 @@ sqlite3_stmt *sqlite_query(struct sqlite *s, const char *sql) {
     return sqlite3_prepare_v2(s->reads, sql, -1, &q, NULL) == SQLITE_OK ? q : NULL;
 }
 
+json_t *sqlite_row(sqlite3_stmt *q) {
+    json_t *row = json_object();
+    for (int i = 0; i < sqlite3_column_count(q); i++) {
+        bool text = sqlite3_column_type(q, i) == SQLITE_TEXT;
+        json_object_set_new(row, sqlite3_column_name(q, i),
+                            text ? json_string((const char *)sqlite3_column_text(q, i))
+                                 : json_integer(sqlite3_column_int64(q, i)));
+    }
+    return row;
+}
+
 json_t *sqlite_rows(sqlite3_stmt *q) {
     json_t *rows = json_array();
     while (q != NULL && sqlite3_step(q) == SQLITE_ROW) {
-        json_t *row = json_object();
-        for (int i = 0; i < sqlite3_column_count(q); i++) {
-            bool text = sqlite3_column_type(q, i) == SQLITE_TEXT;
-            json_object_set_new(row, sqlite3_column_name(q, i),
-                                text ? json_string((const char *)sqlite3_column_text(q, i))
-                                     : json_integer(sqlite3_column_int64(q, i)));
-        }
-        json_array_append_new(rows, row);
+        json_array_append_new(rows, sqlite_row(q));
     }
     sqlite3_finalize(q);
     return rows;

@@ -43,6 +43,7 @@ static bool remove_sums(struct sqlite *s, int64_t before_ms) {
                      " AND r.started_ms < (group_day.day + 1) * 86400000)",
                      day, 0) >= 0 &&
            remove_by(s, "DELETE FROM app_day WHERE day < ?1", day, 0) >= 0 &&
+           remove_by(s, "DELETE FROM version_day WHERE day < ?1", day, 0) >= 0 &&
            remove_by(s, "DELETE FROM app_version WHERE last_ms < ?1", before_ms, 0) >= 0 &&
            remove_by(s,
                      "DELETE FROM grouped WHERE last_ms < ?1 AND NOT EXISTS"

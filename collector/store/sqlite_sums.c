@@ -46,12 +46,15 @@ bool sqlite_take_group_sums(struct sqlite *s, const char *old, const struct row 
 }
 
 bool sqlite_add_sums(struct sqlite *s, const struct row *row) {
-    const int64_t hangs = row->is_hang ? 1 : 0, runs = row->is_session ? 1 : 0;
+    const int64_t day = row->started_ms / DAY_MS, hangs = row->is_hang ? 1 : 0,
+                  runs = row->is_session ? 1 : 0;
     const int64_t hung_ms = row->is_hang ? row->duration_ms : 0, used_ms = row->is_session ? row->used_ms : 0;
     return (!row->grouped || sqlite_add_group_sums(s, row)) &&
-           sqlite_add_sum(s, ADD_APP_DAY, "sissii", row->app, row->started_ms / DAY_MS, row->version,
-                          row->kind, row->is_session ? used_ms : row->duration_ms,
+           sqlite_add_sum(s, ADD_APP_DAY, "sisii", row->app, day, row->kind,
+                          row->is_session ? used_ms : row->duration_ms,
                           (int64_t)(row->is_session && row->hang_free)) &&
+           sqlite_add_sum(s, ADD_VERSION_DAY, "ssiiii", row->app, row->version, day, hangs, hung_ms,
+                          used_ms) &&
            sqlite_add_sum(s, ADD_APP_VERSION, "ssiiiii", row->app, row->version, hangs, hung_ms, runs,
                           used_ms, row->started_ms);
 }

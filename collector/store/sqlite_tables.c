@@ -5,7 +5,7 @@
  *
  * Times are milliseconds: sums of nanoseconds would overflow. `day` counts days since 1970. A page adds up
  * sums that grow with groups, versions and days, and no reports. In app_day a row of kind `session` has runs
- * as its count and the time of use as its time.
+ * as its count and the time of use as its time. In version_day count and time are those of hangs.
  */
 #include <stdio.h>
 
@@ -81,7 +81,20 @@ static const char *const steps[] = {
     "ALTER TABLE key ADD COLUMN day_reports INTEGER NOT NULL DEFAULT 0;",
 
     /* Debug files that reports wait for. */
-    "CREATE TABLE unnamed(build_id TEXT NOT NULL, report TEXT NOT NULL, PRIMARY KEY(build_id, report)) STRICT, WITHOUT ROWID;"};
+    "CREATE TABLE unnamed(build_id TEXT NOT NULL, report TEXT NOT NULL, PRIMARY KEY(build_id, report)) STRICT, WITHOUT ROWID;",
+
+    /* A page of all versions read the days of each kind and version. */
+    "CREATE TABLE version_day(app TEXT NOT NULL, version TEXT NOT NULL, day INTEGER NOT NULL, count INTEGER NOT NULL,"
+    " total_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL, PRIMARY KEY(app, version, day)) STRICT, WITHOUT ROWID;"
+    "INSERT INTO version_day SELECT app, version, day, sum(iif(kind IN ('hang', 'launch', 'background-hang', 'fatal-hang'), count, 0)),"
+    " sum(iif(kind IN ('hang', 'launch', 'background-hang', 'fatal-hang'), total_ms, 0)), sum(iif(kind = 'session', total_ms, 0))"
+    " FROM app_day GROUP BY 1, 2, 3;"
+    "ALTER TABLE app_day RENAME TO old_day;"
+    "CREATE TABLE app_day(app TEXT NOT NULL, day INTEGER NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL,"
+    " total_ms INTEGER NOT NULL, hang_free INTEGER NOT NULL, PRIMARY KEY(app, day, kind)) STRICT, WITHOUT ROWID;"
+    "INSERT INTO app_day SELECT app, day, kind, sum(count), sum(total_ms), sum(hang_free) FROM old_day GROUP BY 1, 2, 3;"
+    "DROP TABLE old_day; DROP INDEX grouped_by_time; DROP INDEX grouped_of_app;"
+    "CREATE INDEX grouped_by_time ON grouped(kind = 'hang', total_ms, app);"};
 
 #define STEPS ((int)(sizeof steps / sizeof steps[0]))
 
