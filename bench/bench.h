@@ -46,8 +46,9 @@ int bench_truth(void);
 int bench_quiet(void);
 int bench_real_redis(void);
 int bench_real_node(void);
-int bench_query(void);  /* where the collector is built */
-int bench_ingest(void); /* where the collector is built */
+int bench_query(void); /* these: where the collector is built */
+int bench_ingest(void);
+int bench_grouping(void);
 
 /* CLOCK_MONOTONIC, and the calling thread's CPU time. */
 uint64_t bench_now_ns(void);

@@ -3,7 +3,7 @@
 """Groups of known bugs: programs with 78 bugs, each built in 24 ways, hang under `hangdog run`; their reports go to a collector.
 Each false split and merge, then one line a figure: the share of reports in their bug's largest group, and groups that mix two bugs.
 Two sets: of bugs that the rule was made on, and of bugs that it has not seen.
-usage: bench/grouping.py [--build DIR] [--set right|held_out]... [--bugs N] [--ways N] [--keep DIR] [--score-only]"""
+usage: bench/grouping.py [--build DIR] [--set right|held_out|small]... [--ways N] [--lanes N] [--keep DIR] [--score-only]"""
 
 import argparse
 import collections
@@ -24,7 +24,6 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grouping")
 
 class Set(typing.NamedTuple):
     """The truth: a line an app; each event is a bug of its own."""
-    folder: str
     compute: dict
     wait: dict  # these run side by side
 
@@ -32,7 +31,7 @@ class Set(typing.NamedTuple):
 SETS = {
     # The rule was made on these.
     "right": Set(
-        "", {
+        {
             "editor": "search resize sort filter save verify theme scroll compile load browse paste insert print complete autosave",
             "viewer": "zoom arrange tag find blur thumb",
             "panel": "icons menu",
@@ -47,7 +46,7 @@ SETS = {
         }),
     # These were written after it, and their truth before they ran.
     "held_out": Set(
-        "held_out", {
+        {
             "shop": "report rank pack undo redo open close send store price stock",
             "player": "scan tags seek skip lyrics titles covers",
             "bot": "reply history stats plan export spell",
@@ -58,6 +57,8 @@ SETS = {
             "bot": "ask",
             "site": "wait",
         }),
+    # Of both, for a test: pairs of bugs that share most of their path, and one of Python.
+    "small": Set({"editor": "save verify theme scroll", "player": "lyrics titles", "notes": "render", "panel": "battery"}, {}),
 }
 LTO, FP, NO_INLINE, SECTIONS = "-flto", "-fno-omit-frame-pointer", "-fno-inline", "-ffunction-sections"
 # compiler, optimisation, names, one more option, version of the source
@@ -70,46 +71,48 @@ WAYS = [
     ("gcc", "-Os", "symtab", "", 1), ("gcc", "-O2", "symtab", LTO, 2), ("clang", "-O0", "symtab", FP, 4), ("gcc", "-O1", "-g", SECTIONS, 2),
 ]
 SOURCES = {"editor": ["editor.c", "editor_computes.c", "editor_waits.c"], "viewer": ["viewer.cc"], "panel": ["panel.c"],
-           "shop": ["shop.cc"], "player": ["player.c"]}
+           "shop": ["held_out/shop.cc"], "player": ["held_out/player.c"]}
 LIBRARIES = {"editor": ["-lpthread", "-lresolv"], "viewer": ["-lpthread"], "panel": ["-l:libglib-2.0.so.0"],
              "shop": ["-lpthread", "-lz"], "player": ["-lpthread", "-l:libglib-2.0.so.0"]}
 PYTHON, NODE = "/usr/bin/python3", "/usr/bin/node"
-SCRIPTS = {"notes": (PYTHON, "notes.py"), "feed": (NODE, "feed.js"), "bot": (PYTHON, "bot.py"), "site": (NODE, "site.js")}
+SCRIPTS = {"notes": (PYTHON, "notes.py"), "feed": (NODE, "feed.js"), "bot": (PYTHON, "held_out/bot.py"),
+           "site": (NODE, "held_out/site.js")}
 ADDED = {PYTHON: "def added_%d(text):\n    # moves what follows\n    return text.upper()\n",
          NODE: "function added%d(text) {\n    // moves what follows\n    return text.toUpperCase();\n}\n"}
 
 
-def build_program(sources, app, way, folder):
+def build_program(app, way, folder):
     compiler, level, names, option, version = way
     plus = SOURCES[app][0].endswith(".cc")
     compiler = {"gcc": "g++", "clang": "clang++"}[compiler] if plus else compiler
     flags = ["-std=c++17" if plus else "-std=gnu11", "-w", level, "-DVERSION=%d" % version]
     flags += ["-D_GNU_SOURCE"] + (["-g"] if names == "-g" else []) + ([option] if option else [])
     program = os.path.join(folder, app)
-    subprocess.run([compiler, *flags, "-o", program, *(os.path.join(sources, name) for name in SOURCES[app]), *LIBRARIES[app]], check=True)
+    subprocess.run([compiler, *flags, "-o", program, *(os.path.join(HERE, name) for name in SOURCES[app]), *LIBRARIES[app]], check=True)
     return [program]
 
 
-def build_script(sources, app, way, folder):
+def build_script(app, way, folder):
     interpreter, name = SCRIPTS[app]
-    with open(os.path.join(sources, name), encoding="utf-8") as file:
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
         parts = file.read().split("%s MORE\n" % ("#" if interpreter == PYTHON else "//"))
     version, text = way[4], parts[0]
     for i, part in enumerate(parts[1:]):
         text += "".join(ADDED[interpreter] % (10 * i + n) + "\n\n" for n in range(version - 1)) + part
     if version in (3, 5):
         text = text.replace("over", "isTimeUp")
-    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+    script = os.path.join(folder, os.path.basename(name))
+    with open(script, "w", encoding="utf-8") as file:
         file.write(text)
-    return [interpreter, os.path.join(folder, name)]
+    return [interpreter, script]
 
 
-def build_all(sources, ways, folder, apps):
+def build_all(ways, folder, apps):
     """{(app, number of the way): command}"""
     def one(app, number):
         into = os.path.join(folder, "way-%d" % number)
         os.makedirs(into, exist_ok=True)
-        return (app, number), (build_program if app in SOURCES else build_script)(sources, app, ways[number], into)
+        return (app, number), (build_program if app in SOURCES else build_script)(app, ways[number], into)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return dict(pool.map(lambda job: one(*job), [(app, number) for app in apps for number in range(len(ways))]))
 
@@ -132,16 +135,16 @@ def run_one(build, command, app, event, spool, scratch):
     return []
 
 
-def run_all(build, commands, bugs, ways, folder):
+def run_all(build, commands, bugs, ways, folder, lanes):
     """{id of a report: (bug, number of the way)}"""
     truth, missing = {}, []
     def one(job):
         app, event, number = job
         spool = os.path.join(folder, "runs", "%s-%s-%d" % (app, event, number))
         return job, run_one(build, commands[app, number], app, event, spool, folder)
-    for waits, lanes in ((False, 1), (True, 6)):
+    for waits, count in ((False, lanes), (True, 6)):
         jobs = [(app, event, number) for app, event, w in bugs if w == waits for number in range(len(ways))]
-        with concurrent.futures.ThreadPoolExecutor(lanes) as pool:
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
             for (app, event, number), ids in pool.map(one, jobs):
                 truth.update((i, ("%s %s" % (app, event), number)) for i in ids)
                 if not ids:
@@ -212,12 +215,11 @@ def measure(figure, o, folder):
     build, ways, chosen = os.path.abspath(o.build), WAYS[:o.ways], SETS[figure]
     bugs = [(app, event, waits) for waits, table in ((False, chosen.compute), (True, chosen.wait)) for app in table
             for event in table[app].split()]
-    bugs = bugs[::max(1, len(bugs) // o.bugs)][:o.bugs]
     truth_file = os.path.join(folder, "truth.json")
     if not o.score_only:
         os.makedirs(folder, exist_ok=True)
-        commands = build_all(os.path.join(HERE, chosen.folder), ways, folder, sorted({app for app, _, _ in bugs}))
-        truth, missing = run_all(build, commands, bugs, ways, folder)
+        commands = build_all(ways, folder, sorted({app for app, _, _ in bugs}))
+        truth, missing = run_all(build, commands, bugs, ways, folder, o.lanes)
         with open(truth_file, "w", encoding="utf-8") as file:
             json.dump([truth, missing], file)
         collect(build, truth, folder)
@@ -230,13 +232,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default="build")
     parser.add_argument("--set", choices=SETS, action="append")
-    parser.add_argument("--bugs", type=int, default=1000)
     parser.add_argument("--ways", type=int, default=len(WAYS))
+    parser.add_argument("--lanes", type=int, default=1)
     parser.add_argument("--keep")
     parser.add_argument("--score-only", action="store_true")
     o = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        return 0 if all([measure(figure, o, os.path.join(o.keep or folder, figure)) for figure in o.set or SETS]) else 1
+        return 0 if all([measure(figure, o, os.path.join(o.keep or folder, figure)) for figure in o.set or ("right", "held_out")]) else 1
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ static const struct {
     {"truth", bench_truth},         {"quiet", bench_quiet},   {"real.redis", bench_real_redis},
     {"real.node", bench_real_node},
 #ifdef BENCH_FLEET
-    {"query", bench_query},         {"ingest", bench_ingest},
+    {"query", bench_query},         {"ingest", bench_ingest}, {"grouping", bench_grouping},
 #endif
 };
 #define BENCHES (sizeof benches / sizeof benches[0])
@@ -161,7 +161,7 @@ static const char usage_text[] =
     "  --fast      shorter runs, to see that all works: not for the figures\n"
     "  --verbose   what a figure is made of, and each miss, on stderr\n"
     "\n"
-    "names: mark turn pause unwind idle hang-cpu truth quiet real query ingest (all by default)\n"
+    "names: mark turn pause unwind idle hang-cpu truth quiet real query ingest grouping (all by default)\n"
     "exit status: 0 every target was met, 1 one was missed, 2 wrong usage, 3 one was not measured\n";
 
 static int usage(const char *what, const char *value) {

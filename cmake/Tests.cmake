@@ -62,7 +62,7 @@ set(slow_tests
   cli-bad_states cli-changed_file cli-crash cli-dashboard cli-dropped_rights cli-dump cli-exec cli-export cli-export_page cli-harmless cli-hostile_record cli-html
   cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-previous cli-printed_report
   cli-readme cli-run_odd cli-show_screen cli-spool_folder cli-starved cli-symbols cli-terminal cli-thread cli-unwatched
-  real-asyncio real-clickhouse real-collector real-desktop real-dump_compared real-dump_peers real-freezes real-identity real-javascript real-libc
+  real-asyncio real-clickhouse real-collector real-desktop real-dump_compared real-dump_peers real-freezes real-grouping real-identity real-javascript real-libc
   real-life real-lookup real-loops_made real-mixes real-no_loop real-node real-python_versions real-redis
   real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-waits_by
   scenario-eintr_alternating scenario-library_disk scenario-library_excluded scenario-library_loops
@@ -72,7 +72,7 @@ set(slow_tests
 # themselves with the release's flags. No line of the library runs in them that another test does not run. real-loops_made
 # asserts that hangs of 310 ms are known soon after a program's start, real-python_versions that each of eleven has its whole
 # stack: an instrumented worker is too slow for that. unit-script reads hostile interpreters under both.
-set(no_sanitizer_tests cli-dashboard cli-export_page cli-installed cli-link_check cli-pages cli-readme cli-trace real-loops_made real-python_versions)
+set(no_sanitizer_tests cli-dashboard cli-export_page cli-installed cli-link_check cli-pages cli-readme cli-trace real-grouping real-loops_made real-python_versions)
 # Left out under the thread sanitizer: here the command reads a spool in one thread, and nothing can race. The address
 # sanitizer runs them. In cli-show_screen it would also show the sanitizer's own thread and its frame of each lock function.
 set(no_tsan_tests

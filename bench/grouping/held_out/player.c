@@ -195,19 +195,19 @@ static int titles(void *data) {
 
 /* Waits: a lock that names no owner, a condition, a folder's names. */
 static void *mutex[1], *ended[2];
-static volatile int held;
+static volatile int is_locked;
 
-static void *hold(void *data) {
+static void *lock_long(void *data) {
     g_mutex_lock(mutex);
-    held = 1;
+    is_locked = 1;
     g_usleep(BUG_MS * 1000);
     g_mutex_unlock(mutex);
     return data;
 }
 
-static void start_holder(void) {
-    g_thread_new("holder", hold, NULL);
-    while (!held) {
+static void start_locker(void) {
+    g_thread_new("locker", lock_long, NULL);
+    while (!is_locked) {
         g_usleep(1000);
     }
 }
@@ -221,7 +221,7 @@ static void set_volume(unsigned percent MORE) {
 
 static int volume(void *data) {
     (void)data;
-    start_holder();
+    start_locker();
     set_volume(50 GIVE);
     return 0;
 }
@@ -235,7 +235,7 @@ static void mute_all(unsigned outputs MORE) {
 
 static int mute(void *data) {
     (void)data;
-    start_holder();
+    start_locker();
     mute_all(3 GIVE);
     return 0;
 }

@@ -277,7 +277,7 @@ class Stock {
     std::mutex lock;
     std::shared_mutex readers;
     std::unordered_map<unsigned, unsigned> count;
-    volatile bool held = false;
+    volatile bool is_locked = false;
 } stock;
 
 unsigned count_boxes(unsigned seed MORE) {
@@ -290,7 +290,7 @@ unsigned count_boxes(unsigned seed MORE) {
 
 void take_inventory() {
     std::lock_guard<std::mutex> guard(stock.lock);
-    stock.held = true;
+    stock.is_locked = true;
     for (unsigned seed = 1; !over();) {
         seed = count_boxes(seed GIVE);
     }
@@ -299,7 +299,7 @@ void take_inventory() {
 void merge_orders() {
     std::lock_guard<std::mutex> guard(stock.lock);
     std::vector<unsigned> orders(3000);
-    stock.held = true;
+    stock.is_locked = true;
     for (unsigned round = 1; !over(); round++) {
         std::iota(orders.begin(), orders.end(), round);
         std::sort(orders.begin(), orders.end(), [round](unsigned a, unsigned b) {
@@ -317,7 +317,7 @@ void read_price(unsigned number MORE) {
 
 void behind(void (*work)()) {
     std::thread worker(work);
-    while (!stock.held) {
+    while (!stock.is_locked) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     read_price(7 GIVE);
@@ -341,10 +341,10 @@ void show_shelf(unsigned number MORE) {
 void on_shelf() {
     std::thread worker([] {
         std::unique_lock<std::shared_mutex> guard(stock.readers);
-        stock.held = true;
+        stock.is_locked = true;
         std::this_thread::sleep_for(std::chrono::milliseconds(BUG_MS));
     });
-    while (!stock.held) {
+    while (!stock.is_locked) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     show_shelf(9 GIVE);
