@@ -181,10 +181,13 @@ static int compare(const void *a, const void *b) {
     return order != 0 ? order : (one->day > other->day) - (one->day < other->day);
 }
 
+/* A day without hangs and use has no row. */
 static void add_row(json_t *series, const struct rest *r, const char *version) {
-    json_array_append_new(series, json_pack("{s:I, s:s, s:s, s:I, s:I, s:I}", "day", r->day, "app", r->app,
-                                            "version", version, "count", r->count, "total_ms", r->total_ms,
-                                            "used_ms", r->used_ms));
+    if (r->count > 0 || r->used_ms > 0) {
+        json_array_append_new(series, json_pack("{s:I, s:s, s:s, s:I, s:I, s:I}", "day", r->day, "app",
+                                                r->app, "version", version, "count", r->count, "total_ms",
+                                                r->total_ms, "used_ms", r->used_ms));
+    }
 }
 
 /* The rows of one version, which the rest of its app then has no more. */
@@ -253,10 +256,7 @@ static json_t *make_series(struct sqlite *s, const char *app, int64_t day, const
         }
     }
     for (i = 0; i < all.count; i++) {
-        const struct rest *r = &all.rest[i];
-        if (r->count > 0 || r->used_ms > 0) {
-            add_row(series, r, "");
-        }
+        add_row(series, &all.rest[i], "");
     }
     free(all.rest);
     json_decref(rows);

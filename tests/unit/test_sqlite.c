@@ -140,6 +140,10 @@ static void a_file_of_the_first_version_keeps_its_reports(void **state) {
     store_close(s);
     assert_true(ask(p, "PRAGMA user_version") > 1);
     assert_int_equal(ask(p, "SELECT count FROM grouped"), 2);
+    assert_int_equal(
+        ask(p, "SELECT total_ms FROM version_day WHERE app = 'shop' AND version = '1' AND day = 0"), 1500);
+    assert_int_equal(ask(p, "SELECT total_ms FROM app_day WHERE app = 'shop' AND kind = 'hang' AND day = 0"),
+                     1500);
 }
 
 static void a_file_of_a_later_version_stays_as_it_is(void **state) {
