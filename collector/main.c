@@ -54,6 +54,27 @@ static bool default_store(char path[PATH_MAX], struct problem *why) {
     return true;
 }
 
+/* Where this collector keeps what it has. */
+struct place {
+    const char *reports, *state; /* the URLs; the same where both are in one file */
+    char file[PATH_MAX]; /* debug files are in a folder next to it; the store itself where that is a file */
+};
+
+static bool choose_place(const struct serve_options *o, struct place *at, struct problem *why) {
+    bool in_file = o->store == NULL || store_file_of(o->store) != NULL;
+    const char *file = in_file                           ? (o->store != NULL ? store_file_of(o->store) : NULL)
+                       : store_state_is_shared(o->state) ? NULL
+                                                         : o->state;
+    if (file != NULL) {
+        snprintf(at->file, sizeof at->file, "%s", file);
+    } else if (!default_store(at->file, why)) {
+        return false;
+    }
+    at->reports = o->store != NULL ? o->store : at->file;
+    at->state = store_state_is_shared(o->state) ? o->state : at->file;
+    return true;
+}
+
 static int print_new_key(struct store *store, const char *word) {
     enum key_use use = KEY_SEND;
     char key[KEY_TEXT_BYTES], app[STORE_APP_BYTES];
@@ -155,27 +176,26 @@ static void wait_for_end(const struct serve_options *o, const sigset_t *signals)
 }
 
 /* From the start of the server to a signal. */
-static int serve(const struct serve_options *o, struct store *store, const char *path,
+static int serve(const struct serve_options *o, struct store *store, const struct place *at,
                  const sigset_t *signals) {
     struct problem why;
     char address[160], symbols[PATH_MAX + 16];
     uint16_t port = 0;
     int status = EXIT_ERROR;
     struct first_keys first = {.send = ""};
-    const char *file = store_file_of(path);
     const struct http_options options = {.listen = o->listen,
                                          .symbols = symbols,
                                          .tls = o->tls_cert != NULL,
                                          .connections = o->connections,
                                          .per_address = o->per_address,
                                          .patience_ns = o->patience};
-    snprintf(symbols, sizeof symbols, "%s.symbols", file != NULL ? file : path);
+    snprintf(symbols, sizeof symbols, "%s.symbols", at->file);
     struct keys *keys = make_first_keys(store, &first) ? keys_start(store, o->rate) : NULL;
     bool is_set = keys != NULL && (o->retention < 0 || retention_set_days(store, o->retention));
     struct writer *writer = is_set ? writer_start(store) : NULL;
     if (writer == NULL) {
         keys_stop(keys);
-        return print_error("cannot start: the store %s cannot be read", path);
+        return print_error("cannot start: the store %s cannot be read", at->reports);
     }
     struct http *http = http_start(&options, store, writer, keys, &port, &why);
     address_text(o, port, address, sizeof address);
@@ -185,8 +205,8 @@ static int serve(const struct serve_options *o, struct store *store, const char 
     if (http == NULL) {
         error_print(&why);
     } else {
-        print_start(o, address, path);
-        log_event("start", "collecting at %s into %s", address, path);
+        print_start(o, address, at->reports);
+        log_event("start", "collecting at %s into %s", address, at->reports);
         wait_for_end(o, signals);
         status = EXIT_SUCCESS;
         log_event("stop", "a signal came");
@@ -225,25 +245,19 @@ int main(int argc, char **argv) {
                               .connections = CONNECTIONS,
                               .patience = PATIENCE_S * MONOTONIC_S};
     struct problem why;
-    char path[PATH_MAX];
+    struct place at;
     int status = 0;
     sigset_t signals;
     if (options_parse(&command_serve, &o, argc, argv, &status) < 0) {
         return status;
     }
-    const char *file = o.store == NULL                  ? NULL
-                       : store_file_of(o.store) != NULL ? store_file_of(o.store)
-                                                        : o.state;
-    if (file != NULL) {
-        snprintf(path, sizeof path, "%s", file);
-    } else if (!default_store(path, &why)) {
+    if (!choose_place(&o, &at, &why)) {
         return error_print(&why);
     }
     if (!prepare(&o, &signals, &why)) {
         return error_print(&why);
     }
-    const struct store_place place = {
-        .url = o.store != NULL ? o.store : path, .state = path, .limit_mib = o.limit};
+    const struct store_place place = {.url = at.reports, .state = at.state, .limit_mib = o.limit};
     struct store *store = store_open(&place, &why);
     if (store == NULL) {
         return error_print(&why);
@@ -257,7 +271,7 @@ int main(int argc, char **argv) {
     } else if (o.revoke > 0) {
         status = revoke_key(store, o.revoke);
     } else {
-        status = serve(&o, store, place.url, &signals);
+        status = serve(&o, store, &at, &signals);
     }
     store_close(store);
     tls_unload();

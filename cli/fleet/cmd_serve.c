@@ -35,9 +35,11 @@ static const struct command_option serve_options[] = {
     {.name = "state",
      .kind = OPTION_TEXT,
      TO(state),
-     .value = "FILE",
-     .help = "keep keys, settings and notes in this SQLite file",
-     .more = "For a store in ClickHouse. Without it: the file that --store has when it is not given.",
+     .value = "URL",
+     .help = "keep keys, settings and notes in this file, or in PostgreSQL",
+     .more =
+         "For a store in ClickHouse. Several collectors share postgresql://USER@HOST/DATABASE; its password stands "
+         "in ~/.pgpass. Without it: the file that --store has when it is not given.",
      .completion = COMPLETE_FILE},
     {.name = "retention",
      .kind = OPTION_COUNT,

@@ -12,6 +12,8 @@
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+#define STORE_SECONDS 5 /* until a store that failed is asked again */
+
 static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, const char *type, long retry,
                                      struct MHD_Response *response) {
     static const char *const headers[][2] = {{"Content-Security-Policy", POLICY},
@@ -77,7 +79,8 @@ static enum MHD_Result answer_json(struct MHD_Connection *c, unsigned status, lo
 }
 
 enum MHD_Result http_answer_json(struct MHD_Connection *c, unsigned status, json_t *json) {
-    return answer_json(c, status, 0, json);
+    return json != NULL ? answer_json(c, status, 0, json)
+                        : http_refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, STORE_SECONDS, "the store failed");
 }
 
 enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned status, long retry, const char *why) {

@@ -86,10 +86,12 @@ static enum MHD_Result set_issue(struct request *r, const char *fingerprint, con
         return http_refuse(r->connection, MHD_HTTP_BAD_REQUEST, 0,
                            "want a state (open, resolved, ignored) or a note, which is not too long");
     }
-    if (!store_set_issue(r->http->store, fingerprint, state, note)) {
+    enum store_found found = store_set_issue(r->http->store, fingerprint, state, note);
+    if (found == STORE_NONE) {
         return http_refuse(r->connection, MHD_HTTP_NOT_FOUND, 0, "there is no such group");
     }
-    return http_answer_json(r->connection, MHD_HTTP_OK, json_pack("{s:b}", "changed", 1));
+    return http_answer_json(r->connection, MHD_HTTP_OK,
+                            found == STORE_FOUND ? json_pack("{s:b}", "changed", 1) : NULL);
 }
 
 enum MHD_Result http_change(struct request *r, const char *piece, size_t *bytes) {
@@ -123,7 +125,7 @@ enum MHD_Result http_change(struct request *r, const char *piece, size_t *bytes)
 static json_t *keys_json(struct store *store) {
     struct store_key *keys = calloc(STORE_KEYS_MAX, sizeof *keys);
     int count = keys != NULL ? store_keys(store, keys, STORE_KEYS_MAX) : -1;
-    json_t *all = json_array();
+    json_t *all = count >= 0 ? json_array() : NULL;
     for (int i = 0; i < count; i++) {
         json_array_append_new(all, json_pack("{s:I, s:s, s:s, s:I, s:I}", "id", (json_int_t)keys[i].id, "app",
                                              keys[i].app, "use", keys_use_word(keys[i].use), "made_ms",

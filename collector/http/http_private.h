@@ -63,7 +63,7 @@ enum MHD_Result http_answer_file(struct MHD_Connection *c, const char *type, con
 enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned status, long retry, const char *why);
 /* Status 400, and the connection ends: where its next request starts is not certain. */
 enum MHD_Result http_refuse_last(struct MHD_Connection *c, const char *why);
-/* Frees the JSON. */
+/* Frees the JSON. NULL: the store failed, and the status says so. */
 enum MHD_Result http_answer_json(struct MHD_Connection *c, unsigned status, json_t *json);
 
 /* For libmicrohttpd. */

@@ -25,7 +25,7 @@ static const struct {
 
 static long read_one(struct store *store, size_t i) {
     char value[STORE_SETTING_BYTES], *end;
-    if (!store_setting_get(store, limits[i].name, value)) {
+    if (store_setting_get(store, limits[i].name, value) != STORE_FOUND) {
         return limits[i].value;
     }
     long number = strtol(value, &end, 10);
@@ -39,12 +39,16 @@ void key_settings_read(struct store *store, struct key_limits *out) {
 }
 
 json_t *key_settings_json(struct store *store) {
+    long days = retention_days(store);
+    if (days < 0) {
+        return NULL;
+    }
     json_t *all = json_object();
     for (size_t i = 0; i < LIMITS; i++) {
         json_object_set_new(all, limits[i].name, json_integer(read_one(store, i)));
     }
-    return json_pack("{s:I, s:o, s:i}", "retention_days", (json_int_t)retention_days(store), "limits", all,
-                     "grouping_version", GROUPING_VERSION);
+    return json_pack("{s:I, s:o, s:i}", "retention_days", (json_int_t)days, "limits", all, "grouping_version",
+                     GROUPING_VERSION);
 }
 
 static bool is_number(const json_t *value, long most) {

@@ -20,7 +20,7 @@
 struct ingest {
     struct row *rows;
     size_t count, room; /* of rows */
-    json_t *refused; /* of {index, id, at, reason} */
+    json_t *refused;    /* of {index, id, at, reason} */
 };
 
 /* `lines`: the body has a report a line, else it is one. 0, or the HTTP status of what is wrong with the body

@@ -20,7 +20,8 @@ static void read_key(sqlite3_stmt *q, struct store_key *key) {
     key->day_reports = sqlite3_column_int64(q, 7);
 }
 
-int sqlite_keys(struct sqlite *s, struct store_key *keys, int max) {
+int sqlite_keys(void *file, struct store_key *keys, int max) {
+    struct sqlite *s = file;
     pthread_mutex_lock(&s->reading);
     sqlite3_stmt *q = sqlite_query(
         s, "SELECT id, use, hash, app, made_ms, last_used_ms, day, day_reports FROM key ORDER BY id");
@@ -48,8 +49,8 @@ static sqlite3_stmt *prepare(struct sqlite *s, const char *sql) {
     return sqlite3_prepare_v2(s->writes, sql, -1, &q, NULL) == SQLITE_OK ? q : NULL;
 }
 
-int64_t sqlite_add_key(struct sqlite *s, enum key_use use, const char *app,
-                       const uint8_t hash[SHA256_BYTES]) {
+int64_t sqlite_add_key(void *file, enum key_use use, const char *app, const uint8_t hash[SHA256_BYTES]) {
+    struct sqlite *s = file;
     pthread_mutex_lock(&s->writing);
     /* The number of a removed key is not given again: a log names keys by it. */
     sqlite3_stmt *q =
@@ -75,7 +76,8 @@ int64_t sqlite_add_key(struct sqlite *s, enum key_use use, const char *app,
     return id;
 }
 
-bool sqlite_remove_key(struct sqlite *s, int64_t id) {
+bool sqlite_remove_key(void *file, int64_t id) {
+    struct sqlite *s = file;
     pthread_mutex_lock(&s->writing);
     sqlite3_stmt *q = prepare(s, "DELETE FROM key WHERE id = ?");
     if (q != NULL) {
@@ -86,7 +88,8 @@ bool sqlite_remove_key(struct sqlite *s, int64_t id) {
     return removed;
 }
 
-bool sqlite_count_key(struct sqlite *s, int64_t id, int64_t used_ms, int64_t day, int64_t reports) {
+bool sqlite_count_key(void *file, int64_t id, int64_t used_ms, int64_t day, int64_t reports) {
+    struct sqlite *s = file;
     pthread_mutex_lock(&s->writing);
     sqlite3_stmt *q =
         prepare(s, "UPDATE key SET last_used_ms = max(last_used_ms, ?2), day = ?3,"

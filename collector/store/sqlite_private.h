@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "collector/store/sqlite.h"
+#include "collector/store/state_backend.h"
 #include "collector/store/store_backend.h"
 
 /* Those whose time counts as hung. */
@@ -119,5 +120,11 @@ char *sqlite_report(void *file, const char *id, size_t *bytes);
 void sqlite_each_report(void *file, const struct store_filter *filter,
                         void (*take)(void *to, const char *text, size_t bytes), void *to);
 bool sqlite_is_in_later(void *file, const char *fingerprint, const struct store_issue *issue);
+
+/* ---- keys, settings and issues: as the members of state_backend.h ---- */
+int sqlite_keys(void *file, struct store_key *keys, int max);
+int64_t sqlite_add_key(void *file, enum key_use use, const char *app, const uint8_t hash[SHA256_BYTES]);
+bool sqlite_remove_key(void *file, int64_t id);
+bool sqlite_count_key(void *file, int64_t id, int64_t used_ms, int64_t day, int64_t reports);
 
 #endif

@@ -7,12 +7,18 @@
 
 #include "collector/store/sqlite_private.h"
 
-bool sqlite_setting_get(struct sqlite *s, const char *name, char value[STORE_SETTING_BYTES]) {
+/* Of the last step of a query that has one row at most. */
+static enum store_found found_of(int step) {
+    return step == SQLITE_ROW ? STORE_FOUND : step == SQLITE_DONE ? STORE_NONE : STORE_UNREAD;
+}
+
+static enum store_found setting_get(void *file, const char *name, char value[STORE_SETTING_BYTES]) {
+    struct sqlite *s = file;
     pthread_mutex_lock(&s->reading);
     sqlite3_stmt *q = sqlite_query(s, "SELECT value FROM setting WHERE name = ?");
-    bool found = q != NULL && sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
-                 sqlite3_step(q) == SQLITE_ROW;
-    if (found) {
+    bool asks = q != NULL && sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC) == SQLITE_OK;
+    enum store_found found = asks ? found_of(sqlite3_step(q)) : STORE_UNREAD;
+    if (found == STORE_FOUND) {
         snprintf(value, STORE_SETTING_BYTES, "%s", (const char *)sqlite3_column_text(q, 0));
     }
     sqlite3_finalize(q);
@@ -20,7 +26,8 @@ bool sqlite_setting_get(struct sqlite *s, const char *name, char value[STORE_SET
     return found;
 }
 
-bool sqlite_setting_set(struct sqlite *s, const char *name, const char *value) {
+static bool setting_set(void *file, const char *name, const char *value) {
+    struct sqlite *s = file;
     sqlite3_stmt *q = NULL;
     pthread_mutex_lock(&s->writing);
     bool done =
@@ -34,13 +41,14 @@ bool sqlite_setting_set(struct sqlite *s, const char *name, const char *value) {
     return done;
 }
 
-bool sqlite_issue_get(struct sqlite *s, const char *fingerprint, struct store_issue *issue) {
+static enum store_found issue_get(void *file, const char *fingerprint, struct store_issue *issue) {
+    struct sqlite *s = file;
     pthread_mutex_lock(&s->reading);
     sqlite3_stmt *q = sqlite_query(
         s, "SELECT state, note, resolved_in, resolved_ms, resolved_count FROM issue WHERE fingerprint = ?");
-    bool found = q != NULL && sqlite3_bind_text(q, 1, fingerprint, -1, SQLITE_STATIC) == SQLITE_OK &&
-                 sqlite3_step(q) == SQLITE_ROW;
-    if (found) {
+    bool asks = q != NULL && sqlite3_bind_text(q, 1, fingerprint, -1, SQLITE_STATIC) == SQLITE_OK;
+    enum store_found found = asks ? found_of(sqlite3_step(q)) : STORE_UNREAD;
+    if (found == STORE_FOUND) {
         snprintf(issue->state, sizeof issue->state, "%s", (const char *)sqlite3_column_text(q, 0));
         snprintf(issue->note, sizeof issue->note, "%s", (const char *)sqlite3_column_text(q, 1));
         snprintf(issue->resolved_in, sizeof issue->resolved_in, "%s",
@@ -53,7 +61,8 @@ bool sqlite_issue_get(struct sqlite *s, const char *fingerprint, struct store_is
     return found;
 }
 
-bool sqlite_issue_set(struct sqlite *s, const char *fingerprint, const struct store_issue *issue) {
+static bool issue_set(void *file, const char *fingerprint, const struct store_issue *issue) {
+    struct sqlite *s = file;
     sqlite3_stmt *q = NULL;
     pthread_mutex_lock(&s->writing);
     bool done = sqlite3_prepare_v2(s->writes, "INSERT OR REPLACE INTO issue VALUES(?, ?, ?, ?, ?, ?)", -1, &q,
@@ -67,3 +76,15 @@ bool sqlite_issue_set(struct sqlite *s, const char *fingerprint, const struct st
     pthread_mutex_unlock(&s->writing);
     return done;
 }
+
+const struct state_backend sqlite_state = {
+    .close = sqlite_close,
+    .keys = sqlite_keys,
+    .add_key = sqlite_add_key,
+    .remove_key = sqlite_remove_key,
+    .count_key = sqlite_count_key,
+    .setting_get = setting_get,
+    .setting_set = setting_set,
+    .issue_get = issue_get,
+    .issue_set = issue_set,
+};

@@ -7,13 +7,15 @@
 #include <time.h>
 
 #include "collector/store/clickhouse.h"
+#include "collector/store/postgres_state.h"
 #include "collector/store/sqlite.h"
+#include "collector/store/state_backend.h"
 #include "collector/store/store_backend.h"
 
 struct store {
     const struct store_backend *backend;
-    void *reports;        /* the backend's */
-    struct sqlite *state; /* keys and settings; the same as `reports` where these are in SQLite */
+    const struct state_backend *state_backend;
+    void *reports, *state; /* the backends'; the same where both are in one SQLite file */
 };
 
 const char *store_file_of(const char *url) {
@@ -24,8 +26,13 @@ const char *store_file_of(const char *url) {
     return strstr(url, "://") == NULL ? url : NULL;
 }
 
-/* Where keys and settings are: with the reports, or in a file of their own. */
-static const char *state_file_of(const struct store_place *place, struct problem *why) {
+bool store_state_is_shared(const char *state) {
+    return state != NULL &&
+           (strncmp(state, "postgresql://", 13) == 0 || strncmp(state, "postgres://", 11) == 0);
+}
+
+/* Where keys and settings are: with the reports, or in a place of their own. */
+static const char *state_of(const struct store_place *place, struct problem *why) {
     const char *file = store_file_of(place->url);
     if (file == NULL && strncmp(place->url, "clickhouse://", 13) != 0) {
         error_set(why,
@@ -36,26 +43,30 @@ static const char *state_file_of(const struct store_place *place, struct problem
     return file != NULL ? file : place->state;
 }
 
+static bool open_state(struct store *s, const char *state, long limit_mib, struct problem *why) {
+    bool shared = store_state_is_shared(state);
+    s->state_backend = shared ? &postgres_state : &sqlite_state;
+    s->state = shared ? postgres_state_open(state, why) : sqlite_open(state, limit_mib, why);
+    return s->state != NULL;
+}
+
 struct store *store_open(const struct store_place *place, struct problem *why) {
-    const char *file = state_file_of(place, why);
-    struct store *s = file != NULL ? calloc(1, sizeof *s) : NULL;
-    struct sqlite *state = s != NULL ? sqlite_open(file, place->limit_mib, why) : NULL;
-    if (state == NULL) {
-        if (s == NULL && file != NULL) {
+    const char *state = state_of(place, why);
+    struct store *s = state != NULL ? calloc(1, sizeof *s) : NULL;
+    if (s == NULL || !open_state(s, state, place->limit_mib, why)) {
+        if (s == NULL && state != NULL) {
             error_set(why, "cannot open the store %s: out of memory", place->url);
         }
         free(s);
         return NULL;
     }
-    *s = (struct store){.backend = &sqlite_backend, .reports = state, .state = state};
-    if (store_file_of(place->url) == NULL) {
-        s->backend = &clickhouse_backend;
-        s->reports = clickhouse_open(place->url, why);
-        if (s->reports == NULL) {
-            sqlite_close(state);
-            free(s);
-            return NULL;
-        }
+    bool in_file = store_file_of(place->url) != NULL;
+    s->backend = in_file ? &sqlite_backend : &clickhouse_backend;
+    s->reports = in_file ? s->state : clickhouse_open(place->url, why);
+    if (s->reports == NULL) {
+        s->state_backend->close(s->state);
+        free(s);
+        return NULL;
     }
     return s;
 }
@@ -66,7 +77,7 @@ void store_close(struct store *s) {
     }
     s->backend->close(s->reports);
     if (s->reports != s->state) {
-        sqlite_close(s->state);
+        s->state_backend->close(s->state);
     }
     free(s);
 }
@@ -102,36 +113,37 @@ bool store_end_unnamed(struct store *s, const char *build_id, const char *id) {
 /* ---- keys and settings ---- */
 
 int store_keys(struct store *s, struct store_key *keys, int max) {
-    return sqlite_keys(s->state, keys, max);
+    return s->state_backend->keys(s->state, keys, max);
 }
 
 int64_t store_add_key(struct store *s, enum key_use use, const char *app, const uint8_t hash[SHA256_BYTES]) {
-    return sqlite_add_key(s->state, use, app, hash);
+    return s->state_backend->add_key(s->state, use, app, hash);
 }
 
 bool store_remove_key(struct store *s, int64_t id) {
-    return sqlite_remove_key(s->state, id);
+    return s->state_backend->remove_key(s->state, id);
 }
 
 bool store_count_key(struct store *s, int64_t id, int64_t used_ms, int64_t day, int64_t reports) {
-    return sqlite_count_key(s->state, id, used_ms, day, reports);
+    return s->state_backend->count_key(s->state, id, used_ms, day, reports);
 }
 
-bool store_setting_get(struct store *s, const char *name, char value[STORE_SETTING_BYTES]) {
-    return sqlite_setting_get(s->state, name, value);
+enum store_found store_setting_get(struct store *s, const char *name, char value[STORE_SETTING_BYTES]) {
+    return s->state_backend->setting_get(s->state, name, value);
 }
 
 bool store_setting_set(struct store *s, const char *name, const char *value) {
-    return sqlite_setting_set(s->state, name, value);
+    return s->state_backend->setting_set(s->state, name, value);
 }
 
 /* ---- pages ---- */
 
-/* What the state's file knows of a group, in the group's object. */
+/* What people said of a group, in the group's object. */
 static void add_issue(struct store *s, json_t *group, bool whole) {
     const char *fingerprint = json_string_value(json_object_get(group, "fingerprint"));
     struct store_issue issue;
-    bool known = fingerprint != NULL && sqlite_issue_get(s->state, fingerprint, &issue);
+    bool known =
+        fingerprint != NULL && s->state_backend->issue_get(s->state, fingerprint, &issue) == STORE_FOUND;
     bool resolved = known && strcmp(issue.state, "resolved") == 0;
     json_object_set_new(group, "state", json_string(known ? issue.state : "open"));
     json_object_set_new(group, "regressed",
@@ -192,14 +204,20 @@ void store_each_report(struct store *s, const struct store_filter *filter,
     s->backend->each_report(s->reports, filter, take, to);
 }
 
-bool store_set_issue(struct store *s, const char *fingerprint, const char *state, const char *note) {
+enum store_found store_set_issue(struct store *s, const char *fingerprint, const char *state,
+                                 const char *note) {
     struct store_issue issue;
     struct timespec now;
     json_t *group = s->backend->group(s->reports, fingerprint);
     if (group == NULL) {
-        return false;
+        return STORE_NONE;
     }
-    if (!sqlite_issue_get(s->state, fingerprint, &issue)) {
+    enum store_found found = s->state_backend->issue_get(s->state, fingerprint, &issue);
+    if (found == STORE_UNREAD) { /* to write now would lose its note */
+        json_decref(group);
+        return STORE_UNREAD;
+    }
+    if (found == STORE_NONE) {
         issue = (struct store_issue){.state = "open"};
     }
     if (state != NULL) {
@@ -216,5 +234,5 @@ bool store_set_issue(struct store *s, const char *fingerprint, const char *state
         issue.resolved_count = json_integer_value(json_object_get(group, "count"));
     }
     json_decref(group);
-    return sqlite_issue_set(s->state, fingerprint, &issue);
+    return s->state_backend->issue_set(s->state, fingerprint, &issue) ? STORE_FOUND : STORE_UNREAD;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where the collector keeps reports, groups, keys and settings. Reports and groups are a backend's: SQLite or
- * ClickHouse (store_backend.h). Keys and settings are always in a SQLite file. Any thread may call all of it;
- * store_add and store_remove_old are the writer's.
+ * ClickHouse (store_backend.h). Keys, settings and notes are in a SQLite file or in PostgreSQL
+ * (state_backend.h). Any thread may call all of it; store_add and store_remove_old are the writer's.
  */
 #ifndef COLLECTOR_STORE_STORE_H
 #define COLLECTOR_STORE_STORE_H
@@ -20,12 +20,16 @@ struct store;
 
 struct store_place {
     const char *url;   /* of the reports: PATH, sqlite:PATH or clickhouse://HOST:PORT/DATABASE?cluster=NAME */
-    const char *state; /* the SQLite file of keys and settings where the reports are elsewhere */
+    const char *state; /* where the reports are in ClickHouse: the SQLite file of keys and settings, or
+                          postgresql://USER@HOST/DATABASE */
     long limit_mib;    /* of the SQLite file, 0: none */
 };
 
 /* The reports are in a SQLite file, which is then the file of keys and settings, too: its path, else NULL. */
 const char *store_file_of(const char *url);
+
+/* The keys and settings are in PostgreSQL. */
+bool store_state_is_shared(const char *state);
 
 /* Opens the store, or makes it. A SQLite file is for its owner alone. NULL, and why. */
 struct store *store_open(const struct store_place *place, struct problem *why);
@@ -79,8 +83,8 @@ bool store_count_key(struct store *s, int64_t id, int64_t used_ms, int64_t day, 
 
 /* ---- settings, by name ("retention_days") ---- */
 #define STORE_SETTING_BYTES 256
-/* False: there is none of this name. */
-bool store_setting_get(struct store *s, const char *name, char value[STORE_SETTING_BYTES]);
+enum store_found { STORE_UNREAD = -1 /* the store failed */, STORE_NONE, STORE_FOUND };
+enum store_found store_setting_get(struct store *s, const char *name, char value[STORE_SETTING_BYTES]);
 bool store_setting_set(struct store *s, const char *name, const char *value);
 
 /* ---- what pages show; NULL: it is not there, or the store failed. The caller calls json_decref.
@@ -106,7 +110,7 @@ char *store_report(struct store *s, const char *id, size_t *bytes);
 void store_each_report(struct store *s, const struct store_filter *filter,
                        void (*take)(void *to, const char *text, size_t bytes), void *to);
 
-/* ---- what people say of a group; always in a SQLite file ---- */
+/* ---- what people say of a group ---- */
 #define STORE_NOTE_MAX 4000
 struct store_issue {
     char state[16]; /* open, resolved, ignored */
@@ -114,7 +118,8 @@ struct store_issue {
     char resolved_in[128]; /* the app's newest version when it was resolved */
     int64_t resolved_ms, resolved_count;
 };
-/* Changes what is not NULL. False: there is no such group, or the store failed. */
-bool store_set_issue(struct store *s, const char *fingerprint, const char *state, const char *note);
+/* Changes what is not NULL. STORE_NONE: there is no such group. */
+enum store_found store_set_issue(struct store *s, const char *fingerprint, const char *state,
+                                 const char *note);
 
 #endif

@@ -10,8 +10,9 @@
 
 long retention_days(struct store *store) {
     char value[STORE_SETTING_BYTES], *end;
-    if (!store_setting_get(store, RETENTION_SETTING, value)) {
-        return RETENTION_DAYS;
+    enum store_found found = store_setting_get(store, RETENTION_SETTING, value);
+    if (found != STORE_FOUND) {
+        return found == STORE_NONE ? RETENTION_DAYS : -1;
     }
     long days = strtol(value, &end, 10);
     return end != value && *end == '\0' && days >= 0 && days <= RETENTION_DAYS_MAX ? days : RETENTION_DAYS;

@@ -14,7 +14,7 @@
 #define RETENTION_DAYS 90
 #define RETENTION_DAYS_MAX 36500
 
-/* 0: for good. */
+/* 0: for good. -1: the store failed, and nothing may be removed. */
 long retention_days(struct store *store);
 bool retention_set_days(struct store *store, long days);
 
