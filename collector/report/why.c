@@ -69,6 +69,9 @@ const char *why_grouped(const char *path, char out[WHY_BYTES]) {
     } else if (add_functions(out, path, "own ", ", and had at least half of their time in ")) {
         add(out,
             ". Builds in which some of these functions are inlined or gone by a tail call are in it, too.");
+        if (cause != NULL && m == 4 && strncmp(cause, "lock", 4) == 0) {
+            add(out, " The lock's owner has no stack: it ran, or is not known. So who waited counts.");
+        }
     } else if (add_functions(out, path, "library ", ", and no function of the app: ")) {
         add(out, ".");
     } else {

@@ -218,6 +218,10 @@ static void a_person_reads_why(void **state) {
         "or gone by a tail call are in it, too.");
     g = group(WAITS("lookup", "compact"));
     assert_non_null(strstr(why_grouped(g.path, why), "and the lock's owner was in compact."));
+    assert_null(strstr(why, "So who waited counts."));
+    g = group("'cause':{'kind':'lock','lock_owner_tid':9},'threads':[{'tid':9,'state':'running'}],"
+              "'hot_stack':{'frames':[" OWN("lookup") "]}");
+    assert_non_null(strstr(why_grouped(g.path, why), "it ran, or is not known. So who waited counts."));
     g = group(RING("update", "flush"));
     assert_non_null(strstr(why_grouped(g.path, why), "wait for each other in flush and update."));
     assert_non_null(strstr(why_grouped("", why), "no stack"));
