@@ -117,22 +117,31 @@ def build_all(ways, folder, apps):
         return dict(pool.map(lambda job: one(*job), [(app, number) for app in apps for number in range(len(ways))]))
 
 
+def bug_of(spool):
+    """The id of the report of its bug: its first hang of that length, since a program may hang again when it ends. None: there is
+    none, or it has no sample: on a busy machine a program may hang before the monitor looks for the first time."""
+    hangs = []
+    for name in os.listdir(spool) if os.path.isdir(spool) else []:
+        if name.endswith(".json"):
+            with open(os.path.join(spool, name), encoding="utf-8") as file:
+                report = json.load(file)
+            if report["kind"] == "hang" and report["duration_ns"] >= 150000000:
+                hangs.append((report["started_at"], report["id"], report["samples"]["taken"]))
+    _, bug, samples = min(hangs, default=("", "", 0))
+    return bug if samples > 0 else None
+
+
 def run_one(build, command, app, event, spool, scratch):
-    """The ids of its hangs of the bug's length, [] where there was none in three tries."""
+    """The id of its bug's report, None where there was none in three tries."""
     for _ in range(3):
+        shutil.rmtree(spool, ignore_errors=True)
         subprocess.run([os.path.join(build, "bin/hangdog"), "run", "--quiet", "--threshold", "60ms", "--interval", "10ms", "--name", app,
                         "--spool", spool, "--", *command, event], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, env={**os.environ, "EDITOR_FOLDER": scratch}, timeout=60)
-        found = []
-        for name in os.listdir(spool) if os.path.isdir(spool) else []:
-            if name.endswith(".json"):
-                with open(os.path.join(spool, name), encoding="utf-8") as file:
-                    report = json.load(file)
-                if report["kind"] == "hang" and report["duration_ns"] >= 150000000:
-                    found.append(report["id"])
-        if found:
-            return found
-    return []
+        bug = bug_of(spool)
+        if bug is not None:
+            return bug
+    return None
 
 
 def run_all(build, commands, bugs, ways, folder, lanes):
@@ -145,9 +154,10 @@ def run_all(build, commands, bugs, ways, folder, lanes):
     for waits, count in ((False, lanes), (True, 6)):
         jobs = [(app, event, number) for app, event, w in bugs if w == waits for number in range(len(ways))]
         with concurrent.futures.ThreadPoolExecutor(count) as pool:
-            for (app, event, number), ids in pool.map(one, jobs):
-                truth.update((i, ("%s %s" % (app, event), number)) for i in ids)
-                if not ids:
+            for (app, event, number), bug in pool.map(one, jobs):
+                if bug is not None:
+                    truth[bug] = ("%s %s" % (app, event), number)
+                else:
                     missing.append("%s %s, %s" % (app, event, " ".join(map(str, ways[number]))))
     return truth, missing
 
