@@ -4,10 +4,13 @@
  * the names that the debug files of the folder have for its frames. Status 3: the file of this build-id is
  * none of it.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +31,7 @@ struct work {
     json_t *report;
     int fd[FILES_MAX]; /* of the modules' debug files, -1: none */
     const char *build_id;
+    bool is_cut; /* the file of the build-id */
     int status;
 };
 
@@ -55,6 +59,18 @@ static bool is_build_id(const char *text) {
     return text != NULL && text[0] != '\0' && text[strspn(text, "0123456789abcdef")] == '\0';
 }
 
+/* The heads of the sections are at the end. libelf takes a file without its end for one without names, and
+ * its reports would wait for the whole one no more. */
+static bool is_cut(int fd) {
+    Elf64_Ehdr head;
+    struct stat st;
+    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || fstat(fd, &st) != 0) {
+        return true;
+    }
+    uint64_t size = (uint64_t)st.st_size, heads = (uint64_t)head.e_shnum * head.e_shentsize;
+    return head.e_ident[EI_CLASS] == ELFCLASS64 && (head.e_shoff > size || heads > size - head.e_shoff);
+}
+
 static void open_files(struct work *w, const char *path) {
     size_t i;
     const json_t *module;
@@ -66,6 +82,7 @@ static void open_files(struct work *w, const char *path) {
         const char *id = json_string_value(json_object_get(module, "build_id"));
         if (i < FILES_MAX && is_build_id(id)) {
             w->fd[i] = openat(folder, id, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+            w->is_cut |= w->fd[i] >= 0 && strcmp(id, w->build_id) == 0 && is_cut(w->fd[i]);
         }
     }
 }
@@ -134,7 +151,7 @@ static void name_frames(void *work) {
         return;
     }
     set_slashes(w->report, added, true);
-    if (!is_the_file(w, s)) {
+    if (w->is_cut || !is_the_file(w, s)) {
         w->status = OTHER_FILE;
         return;
     }

@@ -7,6 +7,7 @@
 #define TEST_SENTRY_EVENTS_H
 
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SENTRY_CONTEXTS                                                                                  \
@@ -64,7 +65,7 @@ static inline json_t *sentry_json(const char *text) {
     static char copy[8192];
     json_error_t error;
     assert_true(strlen(text) < sizeof copy);
-    strcpy(copy, text);
+    snprintf(copy, sizeof copy, "%s", text);
     for (char *p = copy; *p != '\0'; p++) {
         *p = *p == '\'' ? '"' : *p;
     }

@@ -20,7 +20,7 @@
 static struct sentry_hang hang_of(const char *text) {
     char copy[1024];
     assert_true(strlen(text) < sizeof copy);
-    strcpy(copy, text);
+    snprintf(copy, sizeof copy, "%s", text);
     for (char *p = copy; *p != '\0'; p++) {
         *p = *p == '\'' ? '"' : *p;
     }
