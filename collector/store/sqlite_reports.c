@@ -94,9 +94,13 @@ struct body {
     size_t bytes;
 };
 
+/* It reads no more rows than it needs: in a large file each may be a wait for the disk. */
 static int read_bodies(sqlite3_stmt *q, struct body *bodies, int max) {
     int count = 0;
     while (q != NULL && count < max && sqlite3_step(q) == SQLITE_ROW) {
+        if (sqlite3_column_int(q, 1) != 0) {
+            continue; /* a brief repeat */
+        }
         size_t bytes = (size_t)sqlite3_column_bytes(q, 0);
         void *copy = malloc(bytes + 1);
         if (copy != NULL) {
@@ -116,13 +120,12 @@ void sqlite_each_report(void *file, const struct store_filter *f,
         return;
     }
     snprintf(sql, sizeof sql,
-             "SELECT body FROM report WHERE rowid IN (SELECT rowid FROM report WHERE grouped = ?1 AND %s"
-             " ORDER BY started_ms DESC LIMIT %d) AND brief = 0 ORDER BY started_ms DESC LIMIT ?3",
-             given(f->version) ? "version = ?2" : "?2 = ''", LOOKED_AT_MAX);
+             "SELECT body, brief FROM report WHERE grouped = ?1 AND %s ORDER BY started_ms DESC LIMIT ?3",
+             given(f->version) ? "version = ?2" : "?2 = ''");
     pthread_mutex_lock(&s->reading);
     sqlite3_stmt *q = sqlite_query(s, sql);
     if (q != NULL) {
-        sqlite_bind(q, "ssi", f->fingerprint, given(f->version) ? f->version : "", (int64_t)f->limit);
+        sqlite_bind(q, "ssi", f->fingerprint, given(f->version) ? f->version : "", (int64_t)LOOKED_AT_MAX);
     }
     int count = read_bodies(q, bodies, f->limit);
     sqlite3_finalize(q);
