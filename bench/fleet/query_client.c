@@ -26,7 +26,9 @@ static void exec_serve(const char *store, int out) {
     snprintf(path, sizeof path, "%.*s/../libexec/hangdog/hangdog-serve",
              (int)(slash != NULL ? slash - self : 0), self);
     dup2(out, STDOUT_FILENO);
-    execl(path, "hangdog-serve", "--listen", "127.0.0.1:0", "--store", store, (char *)NULL);
+    /* A store that was filled some time ago keeps all of its 90 days. */
+    execl(path, "hangdog-serve", "--listen", "127.0.0.1:0", "--store", store, "--retention", "0",
+          (char *)NULL);
     fprintf(stderr, "hangdog-bench: %s: %s\n", path, strerror(errno));
     _exit(127);
 }

@@ -55,7 +55,7 @@ static int run(const struct filler *f, const char *sql) {
 }
 
 static void add(struct sum *s, int64_t ms, int64_t at_ms) {
-    s->first_ms = s->count + s->runs == 0 || at_ms < s->first_ms ? at_ms : s->first_ms;
+    s->first_ms = s->last_ms == 0 || at_ms < s->first_ms ? at_ms : s->first_ms;
     s->last_ms = at_ms > s->last_ms ? at_ms : s->last_ms;
     s->count++;
     s->ms += ms;
