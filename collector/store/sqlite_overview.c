@@ -15,6 +15,8 @@
 
 #define NEW_DAYS 7
 #define TOP_GROUPS 200
+/* The page draws no more of a group's days, and a group's own page has them. */
+#define TREND_DAYS 30
 /* Versions that have a series of their own; an app's others are added up as the version "". */
 #define SERIES_VERSIONS 12
 
@@ -126,7 +128,7 @@ static json_t *top_groups(struct sqlite *s, const char *app, int64_t day) {
     return groups;
 }
 
-/* The days of groups that a page shows. */
+/* The days of groups that the page shows. */
 static json_t *days_of(struct sqlite *s, const json_t *groups, int64_t day) {
     json_t *all = json_array();
     const json_t *group;
@@ -300,7 +302,8 @@ json_t *sqlite_overview(void *file, const char *app, int days) {
     sqlite_run(s->reads, "BEGIN");
     json_t *groups = top_groups(s, app, day), *versions = top_versions(s, app, day);
     json_t *apps = sqlite_select(s, "SELECT DISTINCT app FROM app_version ORDER BY 1 LIMIT 500", "");
-    json_object_set_new(all, "days", days_of(s, groups, day));
+    json_object_set_new(all, "days",
+                        days_of(s, groups, sqlite_first_day(days < TREND_DAYS ? days : TREND_DAYS)));
     json_object_set_new(all, "groups", groups);
     json_object_set_new(all, "series", make_series(s, app, day, versions));
     json_object_set_new(all, "versions", by_app(versions));

@@ -182,7 +182,8 @@ static void check_page(const struct store_in_folder *p, sqlite3 *truth, const ch
         {"groups", "fingerprint count total_ms", OF_GROUPS, false},
         {"days", "day fingerprint total_ms",
          "WITH t AS (" OF_GROUPS ") SELECT r.started_ms / 86400000, r.grouped, sum(r.duration_ms)"
-         " FROM report r" OF_DAYS " AND r.grouped IN (SELECT grouped FROM t) GROUP BY 1, 2 ORDER BY 1, 2",
+         " FROM report r" OF_DAYS " AND r.grouped IN (SELECT grouped FROM t)"
+         " AND r.started_ms / 86400000 >= unixepoch() / 86400 - 30 GROUP BY 1, 2 ORDER BY 1, 2",
          true},
         {"versions", "app version count total_ms used_ms",
          "SELECT * FROM (" OF_VERSIONS " LIMIT 50) ORDER BY app, total_ms DESC, version", false},
