@@ -94,6 +94,7 @@ void sqlite_close(void *file) {
     for (size_t i = 0; i < STATEMENTS; i++) {
         sqlite3_finalize(s->statement[i]);
     }
+    sums_free(&s->sums);
     sqlite3_close(s->reads);
     sqlite3_close(s->writes);
     free(s);

@@ -9,8 +9,10 @@
 
 #include "collector/store/sqlite_group.h"
 
-#define MORE "count = count + 1, total_ms = min(total_ms + excluded.total_ms, " SUM_MAX ")"
+#define TIME(sum) sum "_ms = min(" sum "_ms + excluded." sum "_ms, " SUM_MAX ")"
+#define MORE "count = count + excluded.count, " TIME("total")
 #define SEEN "first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)"
+#define ADDED " ON CONFLICT DO UPDATE SET "
 
 static const char *const sql_of[STATEMENTS] = {
     [ADD_REPORT] = "INSERT OR IGNORE INTO report VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
@@ -32,26 +34,20 @@ static const char *const sql_of[STATEMENTS] = {
     [ADD_WAY] = "INSERT OR REPLACE INTO way VALUES(?1, ?2)",
     [SHOW_GROUP] =
         "UPDATE grouped SET function = ?2, place = ?3, path = ?4, frames = ?5 WHERE fingerprint = ?1",
-    [COUNT_GROUP] = "UPDATE grouped SET count = count + 1, total_ms = min(total_ms + ?2, " SUM_MAX
-                    "), max_ms = max(max_ms, ?2),"
-                    " first_ms = min(first_ms, ?3), last_ms = max(last_ms, ?3) WHERE fingerprint = ?1",
     [ADD_USER] = "INSERT OR IGNORE INTO user VALUES(?1, ?2)",
-    [COUNT_USER] = "UPDATE grouped SET users = users + 1 WHERE fingerprint = ?1",
-    [ADD_GROUP_DAY] = "INSERT INTO group_day VALUES(?1,?2,1,?3) ON CONFLICT DO UPDATE SET " MORE,
-    [ADD_GROUP_VERSION] =
-        "INSERT INTO group_version VALUES(?1,?2,?3,1,?4,?5,?5) ON CONFLICT DO UPDATE SET " MORE ", " SEEN,
-    [ADD_GROUP_SYSTEM] = "INSERT INTO group_system VALUES(?1,?2,1,?3) ON CONFLICT DO UPDATE SET " MORE,
-    [ADD_GROUP_DURATION] = "INSERT INTO group_duration VALUES(?1,?2,?3,1,?4) ON CONFLICT DO UPDATE SET " MORE,
-    [ADD_APP_DAY] = "INSERT INTO app_day VALUES(?1,?2,?3,1,?4,?5) ON CONFLICT DO UPDATE SET " MORE
+    /* Of the sums: ?1 to ?3 are texts and ?4 the number of the key; then as write_sum has them. */
+    [COUNT_GROUP] = "UPDATE grouped SET count = count + ?5, total_ms = min(total_ms + ?6, " SUM_MAX
+                    "), first_ms = min(first_ms, ?7), last_ms = max(last_ms, ?8), max_ms = max(max_ms, ?9),"
+                    " users = users + ?10 WHERE fingerprint = ?1",
+    [ADD_GROUP_DAY] = "INSERT INTO group_day VALUES(?1,?4,?5,?6)" ADDED MORE,
+    [ADD_GROUP_VERSION] = "INSERT INTO group_version VALUES(?1,?2,?3,?5,?6,?7,?8)" ADDED MORE ", " SEEN,
+    [ADD_GROUP_SYSTEM] = "INSERT INTO group_system VALUES(?1,?2,?5,?6)" ADDED MORE,
+    [ADD_GROUP_DURATION] = "INSERT INTO group_duration VALUES(?1,?2,?4,?5,?6)" ADDED MORE,
+    [ADD_APP_DAY] = "INSERT INTO app_day VALUES(?1,?4,?2,?5,?6,?11)" ADDED MORE
                     ", hang_free = hang_free + excluded.hang_free",
-    [ADD_VERSION_DAY] =
-        "INSERT INTO version_day VALUES(?1,?2,?3,?4,?5,?6) ON CONFLICT DO UPDATE SET"
-        " count = count + excluded.count, total_ms = min(total_ms + excluded.total_ms, " SUM_MAX
-        "), used_ms = min(used_ms + excluded.used_ms, " SUM_MAX ")",
-    [ADD_APP_VERSION] =
-        "INSERT INTO app_version VALUES(?1,?2,?3,?4,?5,?6,?7,?7) ON CONFLICT DO UPDATE SET"
-        " count = count + excluded.count, total_ms = min(total_ms + excluded.total_ms, " SUM_MAX
-        "), runs = runs + excluded.runs, used_ms = min(used_ms + excluded.used_ms, " SUM_MAX "), " SEEN,
+    [ADD_VERSION_DAY] = "INSERT INTO version_day VALUES(?1,?2,?4,?5,?6,?13)" ADDED MORE ", " TIME("used"),
+    [ADD_APP_VERSION] = "INSERT INTO app_version VALUES(?1,?2,?5,?6,?12,?13,?7,?8)" ADDED MORE
+                        ", runs = runs + excluded.runs, " TIME("used") ", " SEEN,
 };
 
 sqlite3_stmt *sqlite_statement(struct sqlite *s, enum statement which) {
@@ -143,6 +139,12 @@ static void find_version(struct sqlite *s, struct row *row) {
 
 bool sqlite_add_group(struct sqlite *s, const struct row *row) {
     const struct grouping *g = &row->group;
+    struct sum *group = sqlite_sum(s, COUNT_GROUP, g->fingerprint, NULL);
+    if (group == NULL || (group->is_there && (group->has_family || g->family[0] == '\0'))) {
+        return group != NULL;
+    }
+    group->is_there = true;
+    group->has_family = g->family[0] != '\0';
     sqlite3_stmt *q = sqlite_statement(s, ADD_GROUP);
     if (q == NULL) {
         return false;
@@ -164,35 +166,29 @@ bool sqlite_add_group(struct sqlite *s, const struct row *row) {
 }
 
 bool sqlite_count_user(struct sqlite *s, const struct row *row) {
-    sqlite3_stmt *q = sqlite_statement(s, ADD_USER);
-    if (q == NULL) {
+    struct sum *user = sqlite_sum(s, ADD_USER, row->group.fingerprint, row->who);
+    if (user == NULL || user->is_there) {
+        return user != NULL;
+    }
+    user->is_there = true;
+    if (!sqlite_add_sum(s, ADD_USER, "ss", row->group.fingerprint, row->who)) {
         return false;
     }
-    bind_text(q, 1, row->group.fingerprint);
-    bind_text(q, 2, row->who);
-    if (!sqlite_done(q)) {
-        return false;
+    const int64_t users = sqlite3_changes(s->writes);
+    struct sum *group = sqlite_sum(s, COUNT_GROUP, row->group.fingerprint, NULL);
+    if (group != NULL) {
+        group->users += users;
     }
-    if (sqlite3_changes(s->writes) == 0) {
-        return true;
-    }
-    q = sqlite_statement(s, COUNT_USER);
-    if (q == NULL) {
-        return false;
-    }
-    bind_text(q, 1, row->group.fingerprint);
-    return sqlite_done(q);
+    return group != NULL;
 }
 
 bool sqlite_count_report(struct sqlite *s, const struct row *row) {
-    sqlite3_stmt *q = sqlite_statement(s, COUNT_GROUP);
-    if (q == NULL) {
-        return false;
+    struct sum *group = sqlite_sum(s, COUNT_GROUP, row->group.fingerprint, NULL);
+    if (group != NULL) {
+        sum_add(group, 1, row->duration_ms, row->started_ms);
+        group->max_ms = row->duration_ms > group->max_ms ? row->duration_ms : group->max_ms;
     }
-    bind_text(q, 1, row->group.fingerprint);
-    sqlite3_bind_int64(q, 2, row->duration_ms);
-    sqlite3_bind_int64(q, 3, row->started_ms);
-    return sqlite_done(q);
+    return group != NULL;
 }
 
 bool sqlite_count_row(struct sqlite *s, const struct row *row) {
@@ -223,7 +219,7 @@ static bool add_all(struct sqlite *s, struct row *const *rows, size_t count) {
     for (size_t i = 0; added && i < count; i++) {
         added = add_row(s, rows[i]);
     }
-    return added && sqlite_run(s->writes, "COMMIT");
+    return added && sqlite_write_sums(s) && sqlite_run(s->writes, "COMMIT");
 }
 
 enum store_result sqlite_add(void *file, struct row *const *rows, size_t count) {
@@ -235,6 +231,7 @@ enum store_result sqlite_add(void *file, struct row *const *rows, size_t count) 
         result = error == SQLITE_FULL || system == ENOSPC || system == EDQUOT ? STORE_FULL : STORE_FAILED;
         snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
         sqlite_run(s->writes, "ROLLBACK");
+        sqlite_forget_sums(s);
         for (size_t i = 0; i < count; i++) {
             rows[i]->outcome = ROW_PENDING;
         }

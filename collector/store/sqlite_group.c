@@ -11,14 +11,28 @@
 
 #include "collector/store/choices.h"
 
+/* The way's group, as far as this transaction has looked it up; "": it has not. NULL: no memory. */
+static char *known_way(struct sqlite *s, const char *fingerprint) {
+    struct sum *way = sqlite_sum(s, FIND_WAY, fingerprint, NULL);
+    return way != NULL ? way->group : NULL;
+}
+
 static bool has_way(struct sqlite *s, struct row *row) {
+    char *known = known_way(s, row->group.fingerprint);
+    bool found = known != NULL && known[0] != '\0';
+    if (found) {
+        memcpy(row->group.fingerprint, known, sizeof row->group.fingerprint);
+        return true;
+    }
     sqlite3_stmt *q = sqlite_statement(s, FIND_WAY);
-    bool found = false;
     if (q != NULL) {
         sqlite_bind(q, "s", row->group.fingerprint);
         if ((found = sqlite3_step(q) == SQLITE_ROW)) {
             snprintf(row->group.fingerprint, sizeof row->group.fingerprint, "%s",
                      (const char *)sqlite3_column_text(q, 0));
+            if (known != NULL) {
+                memcpy(known, row->group.fingerprint, sizeof row->group.fingerprint);
+            }
         }
         sqlite3_reset(q);
     }
@@ -32,8 +46,10 @@ static void find_alike(struct sqlite *s, const struct grouping *g, struct choice
     }
     sqlite_bind(q, "s", g->family);
     while (sqlite3_step(q) == SQLITE_ROW) {
-        choices_add(c, g->frames, (const char *)sqlite3_column_text(q, 0),
-                    (const char *)sqlite3_column_text(q, 1), sqlite3_column_int64(q, 2));
+        const char *fingerprint = (const char *)sqlite3_column_text(q, 0);
+        const struct sum *more = sums_find(&s->sums, &(struct sum_key){COUNT_GROUP, {fingerprint}, 0});
+        choices_add(c, g->frames, fingerprint, (const char *)sqlite3_column_text(q, 1),
+                    sqlite3_column_int64(q, 2) + (more != NULL ? more->count : 0));
     }
     sqlite3_reset(q);
 }

@@ -11,6 +11,7 @@
 #include "collector/store/sqlite.h"
 #include "collector/store/state_backend.h"
 #include "collector/store/store_backend.h"
+#include "collector/store/sums.h"
 
 /* Those whose time counts as hung. */
 #define HANG_KINDS "IN ('hang', 'launch', 'background-hang', 'fatal-hang')"
@@ -37,7 +38,6 @@ enum statement {
     SHOW_GROUP,
     COUNT_GROUP,
     ADD_USER,
-    COUNT_USER,
     ADD_GROUP_DAY,
     ADD_GROUP_VERSION,
     ADD_GROUP_SYSTEM,
@@ -57,6 +57,7 @@ struct sqlite {
     sqlite3 *writes, *reads;
     sqlite3_stmt *statement[STATEMENTS];
     pthread_mutex_t writing, reading;
+    struct sums sums;        /* of the writing connection's transaction, not yet in its tables */
     bool has_old_sums;       /* reports were removed since the sums were */
     struct unnamed_at swept; /* up to here no row is of a removed report */
     char error[256];
@@ -82,14 +83,19 @@ bool sqlite_group_as_repeated(struct sqlite *s, struct row *row);
 bool sqlite_add_group(struct sqlite *s, const struct row *row);
 bool sqlite_count_user(struct sqlite *s, const struct row *row);
 bool sqlite_count_report(struct sqlite *s, const struct row *row);
-/* A report's part in the sums of its group: added, or taken out of those of `old`. */
+/* Notes a report's part in the sums of its group, app and version. The transaction's end needs
+ * sqlite_write_sums before COMMIT, and sqlite_forget_sums after ROLLBACK. */
+bool sqlite_add_sums(struct sqlite *s, const struct row *row);
+bool sqlite_write_sums(struct sqlite *s);
+void sqlite_forget_sums(struct sqlite *s);
+/* What the transaction has of a table's row so far, made where it has none. NULL: no memory. */
+struct sum *sqlite_sum(struct sqlite *s, enum statement which, const char *a, const char *b);
+/* A report's part in the sums of its group: noted to be added, or taken out of those of `old` at once. */
 bool sqlite_add_group_sums(struct sqlite *s, const struct row *row);
 bool sqlite_take_group_sums(struct sqlite *s, const char *old, const struct row *row);
-/* Adds the report to the sums of its group, app and version; `statement` has the prepared ones. */
 sqlite3_stmt *sqlite_statement(struct sqlite *s, enum statement which);
 /* Runs it to its end, and makes it ready for the next time. */
 bool sqlite_done(sqlite3_stmt *q);
-bool sqlite_add_sums(struct sqlite *s, const struct row *row);
 /* One of the prepared statements with its values, as sqlite_bind takes them. */
 bool sqlite_add_sum(struct sqlite *s, enum statement which, const char *types, ...);
 

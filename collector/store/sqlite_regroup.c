@@ -143,6 +143,7 @@ static long regroup(struct sqlite *s, const json_t *schema, long max) {
     long count = 0;
     while (at.pass < PASSES && count == 0) {
         count = regroup_some(s, schema, &at, max);
+        count = count >= 0 && sqlite_write_sums(s) ? count : -1;
         if (count == 0) {
             at = (struct place){at.pass + 1, 0};
         }
@@ -164,6 +165,7 @@ long sqlite_regroup(void *file, const json_t *schema, long max) {
     if (count < 0) {
         snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
         sqlite_run(s->writes, "ROLLBACK");
+        sqlite_forget_sums(s);
     }
     pthread_mutex_unlock(&s->writing);
     return count;

@@ -102,11 +102,12 @@ static bool replace(struct sqlite *s, struct row *row) {
 enum store_result sqlite_replace(void *file, struct row *row) {
     struct sqlite *s = file;
     pthread_mutex_lock(&s->writing);
-    bool done =
-        sqlite_run(s->writes, "BEGIN IMMEDIATE") && replace(s, row) && sqlite_run(s->writes, "COMMIT");
+    bool done = sqlite_run(s->writes, "BEGIN IMMEDIATE") && replace(s, row) && sqlite_write_sums(s) &&
+                sqlite_run(s->writes, "COMMIT");
     if (!done) {
         snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
         sqlite_run(s->writes, "ROLLBACK");
+        sqlite_forget_sums(s);
     }
     pthread_mutex_unlock(&s->writing);
     return done ? STORE_DONE : STORE_FAILED;

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sums of the SQLite store: reports of one transaction add up to what they add up to one by one, each
+ * counts once, and a transaction that fails leaves nothing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define print_error cmocka_print_error /* the command has one, too */
+#include <cmocka.h>
+#undef print_error
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/store/store.h"
+
+#define DAY INT64_C(86400000)
+#define NOW_MS (20000 * DAY)
+#define ROWS 300
+#define DUMP_BYTES ((size_t)1 << 20)
+
+static const char *const tables[] = {
+    "grouped",        "user",    "group_day",   "group_version", "group_system",
+    "group_duration", "app_day", "app_version", "version_day",   "way"};
+
+struct place {
+    char folder[64], file[96];
+};
+
+static int set_up(void **state) {
+    struct place *p = calloc(2, sizeof *p);
+    for (int i = 0; i < 2; i++) {
+        snprintf(p[i].folder, sizeof p[i].folder, "/tmp/hangdog-test-XXXXXX");
+        assert_non_null(mkdtemp(p[i].folder));
+        snprintf(p[i].file, sizeof p[i].file, "%s/store.db", p[i].folder);
+    }
+    *state = p;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    struct place *p = *state;
+    char path[128];
+    for (int i = 0; i < 6; i++) {
+        snprintf(path, sizeof path, "%s%s", p[i / 3].file, ends[i % 3]);
+        unlink(path);
+    }
+    rmdir(p[0].folder);
+    rmdir(p[1].folder);
+    free(p);
+    return 0;
+}
+
+static struct store *open_store(const struct place *p) {
+    struct problem why;
+    struct store *s = store_open(&(struct store_place){.url = p->file}, &why);
+    assert_non_null(s);
+    return s;
+}
+
+static void change(const struct place *p, const char *sql) {
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* All rows of the sums as text; the caller frees it. */
+static char *dump(const struct place *p) {
+    sqlite3 *db;
+    char *text = malloc(DUMP_BYTES), sql[128];
+    size_t used = 0;
+    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        sqlite3_stmt *q;
+        snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY 1, 2%s", tables[i],
+                 strcmp(tables[i], "way") != 0 && strcmp(tables[i], "user") != 0 ? ", 3, 4" : "");
+        assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+        while (sqlite3_step(q) == SQLITE_ROW) {
+            used += (size_t)snprintf(text + used, DUMP_BYTES - used, "%s:", tables[i]);
+            for (int c = 0; c < sqlite3_column_count(q); c++) {
+                used += (size_t)snprintf(text + used, DUMP_BYTES - used, " %s=%s", sqlite3_column_name(q, c),
+                                         (const char *)sqlite3_column_text(q, c));
+            }
+            used += (size_t)snprintf(text + used, DUMP_BYTES - used, "\n");
+            assert_true(used < DUMP_BYTES);
+        }
+        sqlite3_finalize(q);
+    }
+    sqlite3_close(db);
+    return text;
+}
+
+static void assert_same_sums(const struct place *one, const struct place *other) {
+    char *a = dump(one), *b = dump(other);
+    assert_true(strlen(a) > 0);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+}
+
+/* Hangs, sessions and errors of two apps; some ids come twice, some are brief repeats. */
+static void make_rows(struct row *rows) {
+    static unsigned char body[] = "text";
+    static const char *const kinds[] = {"hang", "launch", "session", "error"};
+    memset(rows, 0, ROWS * sizeof *rows);
+    for (unsigned i = 0; i < ROWS; i++) {
+        struct row *row = &rows[i];
+        unsigned n = i % 9 == 8 ? i - 5 : i; /* the same again */
+        snprintf(row->id, sizeof row->id, "id-%u", n);
+        snprintf(row->kind, sizeof row->kind, "%s", kinds[n % 7 % 4]);
+        snprintf(row->app, sizeof row->app, "app-%u", n % 2);
+        snprintf(row->version, sizeof row->version, "%u", n % 5);
+        snprintf(row->system, sizeof row->system, "linux %u", n % 3);
+        snprintf(row->cause, sizeof row->cause, "cpu");
+        snprintf(row->who, sizeof row->who, "user-%u", n % 5);
+        snprintf(row->session, sizeof row->session, "run-%u", n % 80);
+        snprintf(row->own_fingerprint, sizeof row->own_fingerprint, "own-%u", n % 11);
+        snprintf(row->repeat_of, sizeof row->repeat_of, "%s", n % 13 == 12 ? "id-0" : "");
+        row->started_ms = NOW_MS + n % 17 * DAY / 2;
+        row->duration_ms = 300 + n * 37 % 5000;
+        row->is_session = strcmp(row->kind, "session") == 0;
+        row->is_hang = n % 7 % 4 < 2;
+        row->used_ms = row->is_session ? 1000 * n : 0;
+        row->hang_free = row->is_session && n % 2 == 0;
+        row->grouped = !row->is_session;
+        snprintf(row->group.fingerprint, sizeof row->group.fingerprint, "f%u", n % 12);
+        snprintf(row->group.family, sizeof row->group.family, "%s", n % 12 < 8 ? "family" : "");
+        snprintf(row->group.frames, sizeof row->group.frames, "whole\n%u\nmain\n", n % 12);
+        row->body = body;
+        row->body_bytes = sizeof body;
+    }
+}
+
+static void add_by(struct store *s, struct row *rows, size_t each) {
+    struct row *list[ROWS];
+    for (size_t i = 0; i < ROWS; i += each) {
+        size_t n = 0;
+        while (n < each && i + n < ROWS) {
+            list[n] = &rows[i + n];
+            n++;
+        }
+        assert_int_equal(store_add(s, list, n), STORE_DONE);
+    }
+}
+
+static void a_batch_adds_up_as_single_reports_do(void **state) {
+    const struct place *p = *state;
+    struct row *rows = calloc(ROWS, sizeof *rows);
+    struct store *one = open_store(&p[0]), *all = open_store(&p[1]);
+    make_rows(rows);
+    add_by(one, rows, 1);
+    make_rows(rows);
+    add_by(all, rows, 250);
+    assert_same_sums(&p[0], &p[1]);
+    store_close(one);
+    store_close(all);
+    free(rows);
+}
+
+static void a_report_counts_once_in_its_batch(void **state) {
+    const struct place *p = *state;
+    struct row *rows = calloc(ROWS, sizeof *rows);
+    struct store *s = open_store(&p[0]);
+    make_rows(rows);
+    struct row twin = rows[1], *list[] = {&rows[1], &twin, &rows[0]};
+    assert_int_equal(store_add(s, list, 3), STORE_DONE);
+    assert_int_equal(rows[1].outcome, ROW_STORED);
+    assert_int_equal(twin.outcome, ROW_REPEATED);
+    json_t *group = store_group(s, rows[1].group.fingerprint);
+    assert_int_equal(json_integer_value(json_object_get(group, "count")), 1);
+    assert_int_equal(json_integer_value(json_object_get(group, "users")), 1);
+    assert_int_equal(json_integer_value(json_object_get(group, "total_ms")), rows[1].duration_ms);
+    assert_int_equal(json_integer_value(json_object_get(group, "max_ms")), rows[1].duration_ms);
+    const json_t *version = json_array_get(json_object_get(group, "versions"), 0);
+    assert_int_equal(json_integer_value(json_object_get(version, "first_ms")), rows[1].started_ms);
+    assert_int_equal(json_integer_value(json_object_get(version, "last_ms")), rows[1].started_ms);
+    json_decref(group);
+    store_close(s);
+    free(rows);
+}
+
+static void a_transaction_that_fails_adds_nothing(void **state) {
+    const struct place *p = *state;
+    struct row *rows = calloc(ROWS, sizeof *rows), *list[ROWS];
+    struct store *s = open_store(&p[0]), *other = open_store(&p[1]);
+    make_rows(rows);
+    for (int i = 0; i < ROWS; i++) {
+        list[i] = &rows[i];
+    }
+    assert_int_equal(store_add(s, list, 100), STORE_DONE);
+    char *before = dump(&p[0]);
+    change(&p[0], "CREATE TRIGGER no BEFORE INSERT ON report WHEN NEW.id = 'id-250' BEGIN"
+                  " SELECT RAISE(ABORT, 'no'); END");
+    assert_int_equal(store_add(s, list + 100, ROWS - 100), STORE_FAILED);
+    assert_int_equal(rows[100].outcome, ROW_PENDING);
+    char *after = dump(&p[0]);
+    assert_string_equal(before, after);
+    change(&p[0], "DROP TRIGGER no");
+    make_rows(rows);
+    assert_int_equal(store_add(s, list + 100, ROWS - 100), STORE_DONE);
+    make_rows(rows);
+    add_by(other, rows, ROWS);
+    assert_same_sums(&p[0], &p[1]);
+    store_close(s);
+    store_close(other);
+    free(before);
+    free(after);
+    free(rows);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_batch_adds_up_as_single_reports_do, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_report_counts_once_in_its_batch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_transaction_that_fails_adds_nothing, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
