@@ -8,10 +8,6 @@
 
 #include "collector/store/clickhouse_private.h"
 
-#define LOW_CARDINALITY_SINCE 20000
-#define CODEC_SINCE 20000
-#define FSYNC_SINCE 21003
-
 /* Only names: they stand in queries without quotes. */
 static bool is_name(const char *text, size_t n) {
     return n > 0 && n < 64 &&
@@ -53,91 +49,6 @@ static bool read_url(struct clickhouse *c, const char *url) {
     return true;
 }
 
-/* What is made of reports, by ClickHouse itself: their ids, the groups, and sums by hour. `week` is that of
- * the arrival: whole weeks are removed. */
-static const char *const views[] = {
-    "CREATE MATERIALIZED VIEW IF NOT EXISTS #ids ENGINE = ReplacingMergeTree PARTITION BY week ORDER BY id AS"
-    " SELECT id, fingerprint, session, version, week FROM #report",
-    "CREATE MATERIALIZED VIEW IF NOT EXISTS #grouped ENGINE = ReplacingMergeTree PARTITION BY week"
-    " ORDER BY fingerprint AS SELECT week, fingerprint, rule, app, function, place, cause, by_owner, path, group_kind"
-    " FROM #report WHERE fingerprint <> ''",
-    "CREATE MATERIALIZED VIEW IF NOT EXISTS #hour ENGINE = AggregatingMergeTree PARTITION BY week"
-    " ORDER BY (app, fingerprint, hour, version, system, kind, step) AS SELECT week, app, fingerprint,"
-    " toUInt32(intDiv(started_ms, 3600000)) AS hour, version, system, kind, step, countState() AS n,"
-    " sumState(counted_ms) AS total, maxState(counted_ms) AS most, uniqState(who) AS users,"
-    " minState(started_ms) AS first, maxState(started_ms) AS last, sumState(hang_free) AS free FROM #report"
-    " GROUP BY week, app, fingerprint, hour, version, system, kind, step"};
-
-static const char *const all_tables[] = {"report", "ids", "grouped", "hour"};
-
-static bool make_one(struct clickhouse *c, struct clickhouse_line *line, size_t host, const char *format,
-                     ...) {
-    struct clickhouse_bytes sql = {0}, answer = {0};
-    va_list values;
-    bool is_down;
-    va_start(values, format);
-    clickhouse_sql_list(c, &sql, format, values);
-    va_end(values);
-    bool made = !sql.no_memory && clickhouse_ask_host(c, line, host, sql.data, NULL, &answer, &is_down);
-    free(sql.data);
-    free(answer.data);
-    return made;
-}
-
-static bool make_report_table(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
-    char sql[2048];
-    const char *word = c->version >= LOW_CARDINALITY_SINCE ? "LowCardinality(String)" : "String";
-    snprintf(
-        sql, sizeof sql,
-        "CREATE TABLE IF NOT EXISTS #report(id String, fingerprint String, app %s, version %s, system %s,"
-        " kind %s, cause %s, session String, who String, brief UInt8, started_ms Int64, duration_ms Int64,"
-        " counted_ms Int64, received_ms Int64, week Date, step UInt8, hang_free UInt8, rule UInt8,"
-        " function String, place String, by_owner UInt8, path String, group_kind %s, body String%s)"
-        " ENGINE = ReplacingMergeTree(received_ms) PARTITION BY week ORDER BY (app, fingerprint, started_ms, id)"
-        "%s",
-        word, word, word, word, word, word, c->version >= CODEC_SINCE ? " CODEC(NONE)" : "",
-        c->version >= FSYNC_SINCE ? " SETTINGS fsync_after_insert = 1, fsync_part_directory = 1" : "");
-    return make_one(c, line, host, sql);
-}
-
-static bool make_tables_on(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
-    char sql[256];
-    snprintf(sql, sizeof sql, "CREATE DATABASE IF NOT EXISTS %s", c->database);
-    bool made = make_one(c, line, host, sql) && make_report_table(c, line, host);
-    for (size_t i = 0; made && i < sizeof views / sizeof views[0]; i++) {
-        made = make_one(c, line, host, views[i]);
-    }
-    for (size_t i = 0; made && c->cluster[0] != '\0' && i < sizeof all_tables / sizeof all_tables[0]; i++) {
-        snprintf(
-            sql, sizeof sql,
-            "CREATE TABLE IF NOT EXISTS @%s AS #%s ENGINE = Distributed(%s, %s, %s_local, sipHash64(%s))",
-            all_tables[i], all_tables[i], c->cluster, c->database, all_tables[i],
-            i < 2 ? "id" : "fingerprint");
-        made = make_one(c, line, host, sql);
-    }
-    return made;
-}
-
-bool clickhouse_make_tables(struct clickhouse *c, struct clickhouse_line *line) {
-    for (size_t i = 0; i < c->hosts; i++) {
-        struct clickhouse_bytes answer = {0};
-        bool is_down = false;
-        if (c->host[i].has_tables) {
-            continue;
-        }
-        bool answers = clickhouse_ask_host(c, line, i, "SELECT 1", NULL, &answer, &is_down);
-        free(answer.data);
-        if (!answers && is_down) {
-            continue; /* it gets them when it is back */
-        }
-        c->host[i].has_tables = answers && make_tables_on(c, line, i);
-        if (!c->host[i].has_tables) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool find_version(struct clickhouse *c) {
     struct clickhouse_bytes answer = {0};
     char *end = NULL;
@@ -148,6 +59,14 @@ static bool find_version(struct clickhouse *c) {
     }
     free(answer.data);
     return found;
+}
+
+/* Of the ways; the collectors of a cluster share them. */
+static bool find_epoch(struct clickhouse *c) {
+    json_t *row = clickhouse_first(clickhouse_rows(c, &c->writes, "SELECT max(epoch) AS epoch FROM @way"));
+    c->epoch = json_integer_value(json_object_get(row, "epoch"));
+    json_decref(row);
+    return row != NULL;
 }
 
 static void clickhouse_close(void *at) {
@@ -170,7 +89,7 @@ void *clickhouse_open(const char *url, struct problem *why) {
     /* Collectors of one cluster begin at different hosts. */
     size_t host = (size_t)getpid() % c->hosts;
     if (!clickhouse_line_open(&c->writes, host) || !clickhouse_line_open(&c->reads, host) ||
-        !find_version(c) || !clickhouse_make_tables(c, &c->writes)) {
+        !find_version(c) || !clickhouse_make_tables(c, &c->writes) || !find_epoch(c)) {
         error_set(why, "cannot open the store %s: %s", url, c->writes.error);
         clickhouse_close(c);
         return NULL;

@@ -41,6 +41,39 @@ static void add_quoted(struct clickhouse_bytes *to, const char *text) {
     clickhouse_bytes_add(to, "'", 1);
 }
 
+static void add_list(struct clickhouse_bytes *to, const json_t *texts) {
+    const json_t *text;
+    size_t i;
+    clickhouse_bytes_add(to, "(''", 3);
+    json_array_foreach(texts, i, text) {
+        clickhouse_bytes_add(to, ", ", 2);
+        add_quoted(to, json_string_value(text));
+    }
+    clickhouse_bytes_add(to, ")", 1);
+}
+
+static void add_pairs(struct clickhouse_bytes *to, const json_t *groups) {
+    const json_t *group;
+    size_t i;
+    /* A list of one pair would be a list of two texts. */
+    clickhouse_bytes_add(to, "(('', ''), ('', '')", 19);
+    json_array_foreach(groups, i, group) {
+        clickhouse_bytes_add(to, ", (", 3);
+        add_quoted(to, json_string_value(json_object_get(group, "app")));
+        clickhouse_bytes_add(to, ", ", 2);
+        add_quoted(to, json_string_value(json_object_get(group, "fingerprint")));
+        clickhouse_bytes_add(to, ")", 1);
+    }
+    clickhouse_bytes_add(to, ")", 1);
+}
+
+static void add_app(struct clickhouse_bytes *to, const char *app) {
+    if (app[0] != '\0') {
+        clickhouse_bytes_add(to, " AND app = ", 11);
+        add_quoted(to, app);
+    }
+}
+
 /* The suffix comes behind the table's name: where there is no cluster, the local tables have all rows. */
 static const char *add_table(const struct clickhouse *c, struct clickhouse_bytes *to, const char *at) {
     bool local = *at++ == '#' || c->cluster[0] == '\0';
@@ -52,16 +85,42 @@ static const char *add_table(const struct clickhouse *c, struct clickhouse_bytes
     return at + n;
 }
 
+/* A list of values is given on by its address where a function takes from it. */
+struct values {
+    va_list list;
+};
+
+static void add_value(const struct clickhouse *c, struct clickhouse_bytes *to, char type,
+                      struct values *values) {
+    char number[24];
+    if (type == 'i') {
+        int n = snprintf(number, sizeof number, "%" PRId64, va_arg(values->list, int64_t));
+        clickhouse_bytes_add(to, number, (size_t)n);
+    } else if (type == 'l') {
+        add_list(to, va_arg(values->list, const json_t *));
+    } else if (type == 'p') {
+        add_pairs(to, va_arg(values->list, const json_t *));
+    } else if (type == 'a') {
+        add_app(to, va_arg(values->list, const char *));
+    } else if (type == 'n') {
+        const char *part = va_arg(values->list, const char *);
+        if (part[0] == '@') {
+            add_table(c, to, part);
+        } else {
+            clickhouse_bytes_add(to, part, strlen(part));
+        }
+    } else {
+        add_quoted(to, va_arg(values->list, const char *));
+    }
+}
+
 void clickhouse_sql_list(const struct clickhouse *c, struct clickhouse_bytes *to, const char *format,
                          va_list values) {
-    char number[24];
+    struct values rest;
+    va_copy(rest.list, values);
     for (const char *at = format; *at != '\0';) {
-        if (at[0] == '?' && at[1] == 's') {
-            add_quoted(to, va_arg(values, const char *));
-            at += 2;
-        } else if (at[0] == '?' && at[1] == 'i') {
-            int n = snprintf(number, sizeof number, "%" PRId64, va_arg(values, int64_t));
-            clickhouse_bytes_add(to, number, (size_t)n);
+        if (at[0] == '?' && at[1] != '\0' && strchr("silpan", at[1]) != NULL) {
+            add_value(c, to, at[1], &rest);
             at += 2;
         } else if (at[0] == '@' || at[0] == '#') {
             at = add_table(c, to, at);
@@ -69,6 +128,7 @@ void clickhouse_sql_list(const struct clickhouse *c, struct clickhouse_bytes *to
             clickhouse_bytes_add(to, at++, 1);
         }
     }
+    va_end(rest.list);
 }
 
 void clickhouse_sql(const struct clickhouse *c, struct clickhouse_bytes *to, const char *format, ...) {
@@ -179,7 +239,16 @@ json_t *clickhouse_rows(struct clickhouse *c, struct clickhouse_line *line, cons
         rows = json_incref(json_object_get(whole, "data"));
         json_decref(whole);
     }
+    if (rows == NULL) {
+        print_error("cannot read from ClickHouse: %s", line->error);
+    }
     free(sql.data);
     free(answer.data);
     return rows;
+}
+
+json_t *clickhouse_first(json_t *rows) {
+    json_t *row = json_incref(json_array_get(rows, 0));
+    json_decref(rows);
+    return row;
 }

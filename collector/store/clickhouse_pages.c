@@ -1,99 +1,175 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pages' queries, with the members of those of sqlite_pages.c. Any thread; one at a time.
+ * The pages' queries, with the members of those of sqlite_pages.c. What a page shows of each group comes from
+ * two queries: sums first, then the shown group of the few that are left. So no table is joined over shards.
+ * Any thread; one at a time.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "collector/report/why.h"
 #include "collector/store/clickhouse_private.h"
 
-#define HANG_KINDS "kind IN ('hang', 'launch', 'background-hang', 'fatal-hang')"
-#define NEW_MS (INT64_C(7) * 86400000)
-#define GROUPS                                                                                                   \
-    "(SELECT fingerprint, any(app) AS app, any(function) AS function, any(place) AS place, any(cause) AS cause," \
-    " any(by_owner) AS by_owner, any(path) AS path, any(rule) AS rule, any(group_kind) AS kind FROM @grouped"
-#define TOTALS "countMerge(n) AS count, sumMerge(total) AS total_ms"
-#define LIFE                                                                                                       \
-    "uniqMerge(users) AS users, maxMerge(most) AS max_ms, minMerge(first) AS first_ms, maxMerge(last) AS last_ms," \
-    " uniqExact(version) AS versions"
-
-static int64_t first_hour(int days) {
-    return ((int64_t)time(NULL) / 86400 - days) * 24;
-}
-
-static void set_flags(json_t *rows, const char *member) {
-    json_t *row;
-    size_t i;
-    json_array_foreach(rows, i, row) {
-        json_object_set_new(row, member, json_boolean(json_integer_value(json_object_get(row, member)) != 0));
-    }
-}
-
 #define ROWS(...) clickhouse_rows(c, &c->reads, __VA_ARGS__)
+#define DAY_MS INT64_C(86400000)
+#define NEW_DAYS 7
+/* A group's trend has no more. */
+#define TREND_DAYS 30
+/* Versions that have a series of their own; an app's others are added up as the version "". */
+#define SERIES_VERSIONS 12
+#define TOTALS "sumMerge(n) AS count, sumMerge(total) AS total_ms"
+#define SEEN "minMerge(first) AS first_ms, maxMerge(last) AS last_ms"
 
-static json_t *first_of(json_t *rows) {
-    json_t *row = json_incref(json_array_get(rows, 0));
-    json_decref(rows);
-    return row;
+static int64_t first_day(int days) {
+    return (int64_t)time(NULL) / 86400 - days;
 }
 
-static json_t *top_groups(struct clickhouse *c, const char *app, int64_t hour) {
-    json_t *groups = ROWS(
-        "SELECT fingerprint, app, function, place, cause, by_owner, users, max_ms, first_ms, last_ms, versions, count,"
-        " total_ms, first_ms >= ?i AS is_new FROM (SELECT fingerprint, " LIFE
-        ", countMergeIf(n, hour >= ?i) AS count,"
-        " sumMergeIf(total, hour >= ?i) AS total_ms FROM @hour WHERE fingerprint <> '' AND (?s = '' OR app = ?s)"
-        " AND " HANG_KINDS
-        " GROUP BY fingerprint HAVING count > 0 ORDER BY total_ms DESC LIMIT 200) ANY INNER JOIN " GROUPS
-        " GROUP BY fingerprint) USING fingerprint ORDER BY total_ms DESC",
-        (int64_t)time(NULL) * 1000 - NEW_MS, hour, hour, app, app);
-    set_flags(groups, "is_new");
+static const char *text_of(const json_t *object, const char *member) {
+    const char *text = json_string_value(json_object_get(object, member));
+    return text != NULL ? text : "";
+}
+
+static int64_t number_of(const json_t *object, const char *member) {
+    return json_integer_value(json_object_get(object, member));
+}
+
+/* The groups, each with what it is shown by. One that is not there goes. */
+static json_t *with_shown(struct clickhouse *c, json_t *groups) {
+    json_t *shown = ROWS("SELECT app, fingerprint, " CLICKHOUSE_SHOWN
+                         " FROM @grouped WHERE (app, fingerprint) IN ?p GROUP BY app, fingerprint",
+                         groups),
+           *by_name = json_object(), *row;
+    size_t i;
+    json_array_foreach(shown, i, row) {
+        json_object_set(by_name, text_of(row, "fingerprint"), row);
+    }
+    for (i = json_array_size(groups); i-- > 0;) {
+        json_t *group = json_array_get(groups, i);
+        json_t *all = json_object_get(by_name, text_of(group, "fingerprint"));
+        if (all == NULL) {
+            json_array_remove(groups, i);
+        } else {
+            json_object_update_missing(group, all);
+        }
+    }
+    json_decref(shown);
+    json_decref(by_name);
     return groups;
+}
+
+static json_t *top_groups(struct clickhouse *c, const char *app, int64_t day) {
+    json_t *groups = ROWS(
+        "SELECT app, fingerprint, " TOTALS ", max(hang) AS is_hang FROM @group_day WHERE day >= ?i?a"
+        " GROUP BY app, fingerprint HAVING count > 0 ORDER BY is_hang DESC, total_ms DESC, count DESC LIMIT 200",
+        day, app);
+    const int64_t new_ms = (int64_t)time(NULL) * 1000 - NEW_DAYS * DAY_MS;
+    json_t *group;
+    size_t i;
+    if (json_array_size(groups) > 0) {
+        groups = with_shown(c, groups);
+    }
+    json_array_foreach(groups, i, group) {
+        json_object_set_new(group, "is_new", json_boolean(number_of(group, "first_ms") >= new_ms));
+        json_object_del(group, "is_hang");
+    }
+    return groups;
+}
+
+static int by_app_and_time(const void *a, const void *b) {
+    const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+    int apps = strcmp(text_of(x, "app"), text_of(y, "app"));
+    int64_t one = number_of(x, "total_ms"), other = number_of(y, "total_ms");
+    return apps != 0 ? apps : (one < other) - (one > other);
+}
+
+static json_t *sorted(json_t *rows) {
+    size_t count = json_array_size(rows);
+    json_t **all = calloc(count + 1, sizeof(json_t *)), *out = json_array();
+    for (size_t i = 0; all != NULL && i < count; i++) {
+        all[i] = json_array_get(rows, i);
+    }
+    if (all != NULL) {
+        qsort(all, count, sizeof(json_t *), by_app_and_time);
+    }
+    for (size_t i = 0; all != NULL && i < count; i++) {
+        json_array_append(out, all[i]);
+    }
+    free(all);
+    json_decref(rows);
+    return out;
+}
+
+/* `top` gets those that have a series, as pairs of clickhouse_sql. */
+static json_t *versions_of(struct clickhouse *c, const char *app, int64_t day, json_t *top) {
+    json_t *versions =
+        ROWS("SELECT app, version, sumMergeIf(n, " CLICKHOUSE_HANGS
+             ") AS count, sumMergeIf(total, " CLICKHOUSE_HANGS
+             ") AS total_ms, sumMergeIf(total, kind = 'session') AS used_ms FROM @app_day WHERE day >= ?i?a"
+             " GROUP BY app, version HAVING sumMerge(n) > 0 ORDER BY total_ms DESC LIMIT 50",
+             day, app);
+    json_t *
+        firsts = ROWS(
+           "SELECT app, version, minMerge(first) AS first_ms FROM @app_version WHERE 1?a GROUP BY app, version",
+           app),
+       *version, *first;
+    size_t i, j;
+    json_array_foreach(versions, i, version) {
+        json_array_foreach(firsts, j, first) {
+            if (json_equal(json_object_get(first, "version"), json_object_get(version, "version")) &&
+                json_equal(json_object_get(first, "app"), json_object_get(version, "app"))) {
+                json_object_set(version, "first_ms", json_object_get(first, "first_ms"));
+            }
+        }
+        if (i < SERIES_VERSIONS && number_of(version, "count") > 0) {
+            json_array_append_new(top, json_pack("{s:O, s:O}", "app", json_object_get(version, "app"),
+                                                 "fingerprint", json_object_get(version, "version")));
+        }
+    }
+    json_decref(firsts);
+    return versions != NULL ? sorted(versions) : NULL;
+}
+
+static void add_usage(struct clickhouse *c, json_t *all, const char *app, int64_t day) {
+    json_t *top = json_array();
+    json_object_set_new(all, "versions", versions_of(c, app, day, top));
+    json_object_set_new(
+        all, "series",
+        ROWS(
+            "SELECT day, app, one AS version, count, total_ms, used_ms FROM (SELECT day, app, if((app, version) IN"
+            " ?p, version, '') AS one, sumMergeIf(n, " CLICKHOUSE_HANGS
+            ") AS count, sumMergeIf(total, " CLICKHOUSE_HANGS
+            ") AS total_ms, sumMergeIf(total, kind = 'session') AS used_ms FROM @app_day WHERE day >= ?i?a"
+            " GROUP BY day, app, one) WHERE count > 0 OR used_ms > 0 ORDER BY day, app, version",
+            top, day, app));
+    json_t *used = ROWS("SELECT sumMerge(total) AS used_ms, sumMerge(n) AS runs, sumMerge(free) AS hang_free"
+                        " FROM @app_day WHERE kind = 'session' AND day >= ?i?a",
+                        day, app);
+    const json_t *row = json_array_get(used, 0);
+    json_object_set_new(all, "sessions",
+                        json_pack("{s:O?, s:O?}", "runs", json_object_get(row, "runs"), "hang_free",
+                                  json_object_get(row, "hang_free")));
+    json_object_set_new(all, "used", used);
+    json_decref(top);
 }
 
 json_t *clickhouse_overview(void *at, const char *app, int days) {
     struct clickhouse *c = at;
-    int64_t hour = first_hour(days);
+    int64_t day = first_day(days);
     pthread_mutex_lock(&c->reads.lock);
-    json_t *all = json_object(), *groups = top_groups(c, app, hour);
-    if (groups == NULL) {
-        pthread_mutex_unlock(&c->reads.lock);
-        json_decref(all);
-        return NULL;
+    json_t *all = NULL, *groups = top_groups(c, app, day);
+    if (groups != NULL) {
+        all = json_object();
+        json_object_set_new(all, "days",
+                            ROWS("SELECT day, fingerprint, sumMerge(total) AS total_ms FROM @group_day WHERE"
+                                 " day >= ?i AND (app, fingerprint) IN ?p GROUP BY day, fingerprint"
+                                 " HAVING sumMerge(n) > 0 ORDER BY fingerprint, day",
+                                 first_day(days < TREND_DAYS ? days : TREND_DAYS), groups));
+        json_object_set_new(all, "groups", groups);
+        add_usage(c, all, app, day);
+        json_object_set_new(all, "apps",
+                            ROWS("SELECT DISTINCT app FROM @app_version ORDER BY app LIMIT 500"));
     }
-    json_object_set_new(all, "groups", groups);
-    json_object_set_new(
-        all, "days",
-        ROWS("SELECT intDiv(hour, 24) AS day, fingerprint, sumMerge(total) AS total_ms FROM @hour WHERE"
-             " hour >= ?i AND fingerprint <> '' AND (?s = '' OR app = ?s) AND " HANG_KINDS
-             " GROUP BY day, fingerprint ORDER BY day",
-             hour, app, app));
-    json_object_set_new(
-        all, "versions",
-        ROWS(
-            "SELECT app, version, countMergeIf(n, " HANG_KINDS ") AS count, sumMergeIf(total, " HANG_KINDS
-            ") AS total_ms, sumMergeIf(total, kind = 'session') AS used_ms, minMerge(first) AS first_ms FROM @hour"
-            " WHERE hour >= ?i AND (?s = '' OR app = ?s) GROUP BY app, version ORDER BY app, total_ms DESC LIMIT 50",
-            hour, app, app));
-    json_object_set_new(
-        all, "series",
-        ROWS(
-            "SELECT intDiv(hour, 24) AS day, app, version, countMergeIf(n, " HANG_KINDS
-            ") AS count, sumMergeIf(total, " HANG_KINDS
-            ") AS total_ms, sumMergeIf(total, kind = 'session') AS used_ms"
-            " FROM @hour WHERE hour >= ?i AND (?s = '' OR app = ?s) GROUP BY day, app, version ORDER BY day, app, version",
-            hour, app, app));
-    json_t *sessions = ROWS(
-        "SELECT sumMerge(total) AS used_ms, countMerge(n) AS runs, sumMerge(free) AS hang_free FROM @hour"
-        " WHERE kind = 'session' AND hour >= ?i AND (?s = '' OR app = ?s)",
-        hour, app, app);
-    const json_t *row = json_array_get(sessions, 0);
-    json_object_set_new(all, "sessions",
-                        json_pack("{s:O?, s:O?}", "runs", json_object_get(row, "runs"), "hang_free",
-                                  json_object_get(row, "hang_free")));
-    json_object_set_new(all, "used", sessions);
-    json_object_set_new(all, "apps", ROWS("SELECT DISTINCT app FROM @hour ORDER BY app LIMIT 500"));
     pthread_mutex_unlock(&c->reads.lock);
     return all;
 }
@@ -101,84 +177,93 @@ json_t *clickhouse_overview(void *at, const char *app, int days) {
 json_t *clickhouse_kinds(void *at, const char *app, int days) {
     struct clickhouse *c = at;
     pthread_mutex_lock(&c->reads.lock);
-    json_t *kinds = ROWS("SELECT kind, " TOTALS " FROM @hour WHERE hour >= ?i AND (?s = '' OR app = ?s)"
-                         " GROUP BY kind ORDER BY kind",
-                         first_hour(days), app, app);
+    json_t *kinds = ROWS("SELECT kind, " TOTALS " FROM @app_day WHERE day >= ?i?a GROUP BY kind"
+                         " HAVING count > 0 ORDER BY kind",
+                         first_day(days), app);
     pthread_mutex_unlock(&c->reads.lock);
     return kinds;
 }
 
-static void add_parts(struct clickhouse *c, json_t *group, const char *fingerprint) {
+static void add_parts(struct clickhouse *c, json_t *group) {
+    const char *app = text_of(group, "app"), *fingerprint = text_of(group, "fingerprint");
+#define PART(part) \
+    " FROM @part WHERE part = '" part "' AND app = ?s AND fingerprint = ?s GROUP BY value HAVING count > 0"
     static const struct {
         const char *member, *sql;
     } parts[] = {
         {"versions",
-         "SELECT version, " TOTALS ", minMerge(first) AS first_ms, maxMerge(last) AS last_ms,"
-         " intDiv(first_ms, 3600000) AS first_hour, intDiv(last_ms, 3600000) AS last_hour FROM @hour"
-         " WHERE fingerprint = ?s GROUP BY version ORDER BY total_ms DESC LIMIT 50"},
-        {"systems", "SELECT system, " TOTALS " FROM @hour WHERE fingerprint = ?s GROUP BY system"
-                    " ORDER BY total_ms DESC LIMIT 50"},
-        {"days", "SELECT intDiv(hour, 24) AS day, " TOTALS " FROM @hour WHERE fingerprint = ?s GROUP BY day"
-                 " ORDER BY day DESC LIMIT 90"},
-        {"durations",
-         "SELECT step, countMerge(n) AS count FROM @hour WHERE fingerprint = ?s GROUP BY step ORDER BY step"},
-        {"kinds", "SELECT kind, " TOTALS " FROM @hour WHERE fingerprint = ?s GROUP BY kind ORDER BY kind"},
-        {"reports",
-         "SELECT id, any(kind) AS kind, any(version) AS version, any(system) AS system,"
-         " any(started_ms) AS started_ms, any(duration_ms) AS duration_ms, any(brief) AS brief FROM @report"
-         " WHERE fingerprint = ?s GROUP BY id ORDER BY started_ms DESC LIMIT 50"},
+         "SELECT value AS version, " TOTALS ", " SEEN ", intDiv(first_ms, 3600000) AS first_hour,"
+         " intDiv(last_ms, 3600000) AS last_hour" PART("version") " ORDER BY total_ms DESC LIMIT 50"},
+        {"systems", "SELECT value AS system, " TOTALS PART("system") " ORDER BY total_ms DESC LIMIT 50"},
+        {"durations", "SELECT toUInt8(value) AS step, sumMerge(n) AS count" PART("step") " ORDER BY step"},
+        {"kinds", "SELECT value AS kind, " TOTALS PART("kind") " ORDER BY kind"},
+        {"days", "SELECT day, " TOTALS " FROM @group_day WHERE app = ?s AND fingerprint = ?s GROUP BY day"
+                 " HAVING count > 0 ORDER BY day DESC LIMIT 90"},
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        json_object_set_new(group, parts[i].member, ROWS(parts[i].sql, fingerprint));
+        json_object_set_new(group, parts[i].member, ROWS(parts[i].sql, app, fingerprint));
     }
+    json_object_set_new(group, "reports", clickhouse_newest_of_group(c, app, fingerprint));
+}
+
+static json_t *group_of(struct clickhouse *c, const char *fingerprint) {
+    return clickhouse_first(
+        ROWS("SELECT app, fingerprint, " CLICKHOUSE_SHOWN ", " TOTALS
+             ", argMaxMerge(shown_path) AS path, argMinMerge(first_rule) AS rule FROM @grouped"
+             " WHERE fingerprint = ?s GROUP BY app, fingerprint HAVING count > 0",
+             fingerprint));
 }
 
 json_t *clickhouse_group(void *at, const char *fingerprint) {
     struct clickhouse *c = at;
     pthread_mutex_lock(&c->reads.lock);
-    json_t *group = first_of(ROWS("SELECT * FROM (SELECT fingerprint, " TOTALS ", " LIFE
-                                  " FROM @hour WHERE fingerprint = ?s GROUP BY fingerprint)"
-                                  " ANY INNER JOIN " GROUPS
-                                  " WHERE fingerprint = ?s GROUP BY fingerprint) USING fingerprint",
-                                  fingerprint, fingerprint));
+    json_t *group = group_of(c, fingerprint);
     if (group != NULL) {
-        json_object_set(group, "why", json_object_get(group, "path"));
-        json_t *newest = first_of(
-            ROWS("SELECT version, minMerge(first) AS first_ms FROM @hour WHERE app = ?s GROUP BY version"
-                 " ORDER BY first_ms DESC LIMIT 1",
-                 json_string_value(json_object_get(group, "app"))));
-        json_object_set(group, "newest_version", json_object_get(newest, "version"));
+        char why[WHY_BYTES];
+        json_object_set_new(group, "why", json_string(why_grouped(text_of(group, "path"), why)));
+        json_t *newest =
+            clickhouse_first(ROWS("SELECT version, minMerge(first) AS first_ms FROM @app_version WHERE"
+                                  " app = ?s GROUP BY version ORDER BY first_ms DESC LIMIT 1",
+                                  text_of(group, "app")));
+        json_object_set_new(group, "newest_version", json_string(text_of(newest, "version")));
         json_decref(newest);
-        add_parts(c, group, fingerprint);
+        add_parts(c, group);
     }
     pthread_mutex_unlock(&c->reads.lock);
     return group;
 }
 
 static json_t *version_of(struct clickhouse *c, const char *app, const char *version) {
-    return first_of(ROWS(
-        "SELECT version, countMergeIf(n, " HANG_KINDS ") AS count, sumMergeIf(total, " HANG_KINDS
-        ") AS total_ms, countMergeIf(n, kind = 'session') AS runs, sumMergeIf(total, kind = 'session') AS"
-        " used_ms, minMerge(first) AS first_ms, maxMerge(last) AS last_ms FROM @hour WHERE app = ?s AND"
-        " version = ?s GROUP BY version",
-        app, version));
+    return clickhouse_first(ROWS("SELECT version, " TOTALS
+                                 ", sumMerge(runs) AS runs, sumMerge(used) AS used_ms, " SEEN
+                                 " FROM @app_version WHERE app = ?s AND version = ?s GROUP BY version",
+                                 app, version));
 }
 
 json_t *clickhouse_compare(void *at, const char *app, const char *from, const char *to) {
+    static const char *const unshown[] = {"app",    "by_owner", "kind",    "users",
+                                          "max_ms", "first_ms", "last_ms", "versions"};
     struct clickhouse *c = at;
+    json_t *group;
+    size_t i;
     pthread_mutex_lock(&c->reads.lock);
     json_t *one = version_of(c, app, from), *other = one != NULL ? version_of(c, app, to) : NULL, *all = NULL;
     json_t *groups =
         other == NULL
             ? NULL
             : ROWS(
-                  "SELECT fingerprint, function, place, cause, from_ms, to_ms, from_count, to_count FROM (SELECT fingerprint,"
-                  " sumMergeIf(total, version = ?s) AS from_ms, sumMergeIf(total, version = ?s) AS to_ms,"
-                  " countMergeIf(n, version = ?s) AS from_count, countMergeIf(n, version = ?s) AS to_count FROM @hour WHERE"
-                  " app = ?s AND version IN (?s, ?s) AND fingerprint <> '' AND " HANG_KINDS
-                  " GROUP BY fingerprint ORDER BY greatest(from_ms, to_ms) DESC LIMIT 200) ANY INNER JOIN " GROUPS
-                  " GROUP BY fingerprint) USING fingerprint ORDER BY greatest(from_ms, to_ms) DESC",
+                  "SELECT app, fingerprint, sumMergeIf(total, value = ?s) AS from_ms, sumMergeIf(total, value = ?s)"
+                  " AS to_ms, sumMergeIf(n, value = ?s) AS from_count, sumMergeIf(n, value = ?s) AS to_count"
+                  " FROM @part WHERE part = 'version' AND app = ?s AND value IN (?s, ?s) AND hang = 1"
+                  " GROUP BY app, fingerprint HAVING from_count + to_count > 0"
+                  " ORDER BY greatest(from_ms, to_ms) DESC LIMIT 200",
                   from, to, from, to, app, from, to);
+    groups = groups != NULL ? with_shown(c, groups) : NULL;
+    json_array_foreach(groups, i, group) {
+        for (size_t j = 0; j < sizeof unshown / sizeof unshown[0]; j++) {
+            json_object_del(group, unshown[j]);
+        }
+    }
     if (groups != NULL) {
         all = json_pack("{s:O, s:O, s:o}", "from", one, "to", other, "groups", groups);
     }
@@ -191,35 +276,44 @@ json_t *clickhouse_compare(void *at, const char *app, const char *from, const ch
 json_t *clickhouse_counts(void *at) {
     struct clickhouse *c = at;
     pthread_mutex_lock(&c->reads.lock);
-    json_t *counts = first_of(ROWS(
-        "SELECT uniqExact(fingerprint) AS groups, countMerge(n) AS hangs FROM @hour WHERE fingerprint <> ''"));
+    json_t *counts = clickhouse_first(ROWS(
+        "SELECT count() AS groups, sum(count) AS hangs FROM (SELECT fingerprint, sumMerge(n) AS count FROM"
+        " @grouped GROUP BY fingerprint HAVING count > 0)"));
     pthread_mutex_unlock(&c->reads.lock);
     return counts;
 }
 
 bool clickhouse_is_in_later(void *at, const char *fingerprint, const struct store_issue *issue) {
     struct clickhouse *c = at;
+    bool is = false;
+    json_t *version;
+    size_t i;
     pthread_mutex_lock(&c->reads.lock);
-    json_t *group = first_of(ROWS(
-        "SELECT any(app) AS app, countMerge(n) AS count FROM @hour WHERE fingerprint = ?s", fingerprint));
-    const char *app = json_string_value(json_object_get(group, "app"));
-    json_t *first =
-        app != NULL
-            ? first_of(ROWS("SELECT minMerge(first) AS first_ms FROM @hour WHERE app = ?s AND version = ?s"
-                            " GROUP BY version",
-                            app, issue->resolved_in))
-            : NULL;
-    json_t *later = first_of(ROWS(
-        "SELECT count() AS versions FROM (SELECT version, maxMerge(last) AS last_ms FROM @hour WHERE fingerprint = ?s"
-        " GROUP BY version HAVING last_ms >= ?i) ANY INNER JOIN (SELECT version, minMerge(first) AS first_ms FROM @hour"
-        " WHERE app = ?s GROUP BY version HAVING first_ms >= ?i) USING version",
-        fingerprint, issue->resolved_ms / 1000 * 1000, app != NULL ? app : "",
-        (int64_t)json_integer_value(json_object_get(first, "first_ms"))));
-    bool is = json_integer_value(json_object_get(group, "count")) > issue->resolved_count &&
-              json_integer_value(json_object_get(later, "versions")) > 0;
+    json_t *group = clickhouse_first(
+        ROWS("SELECT app, " TOTALS " FROM @grouped WHERE fingerprint = ?s GROUP BY app", fingerprint));
+    const char *app = text_of(group, "app");
+    if (number_of(group, "count") > issue->resolved_count) {
+        json_t *firsts = ROWS(
+            "SELECT version, minMerge(first) AS first_ms FROM @app_version WHERE app = ?s GROUP BY version",
+            app);
+        /* Reports know their start to the second; one of the same second counts if it came since. */
+        json_t *later = ROWS(
+                   "SELECT value, " TOTALS ", maxMerge(last) AS last_ms FROM @part WHERE part = 'version'"
+                   " AND app = ?s AND fingerprint = ?s GROUP BY value HAVING count > 0 AND last_ms >= ?i",
+                   app, fingerprint, issue->resolved_ms / 1000 * 1000),
+               *first_of = json_object();
+        json_array_foreach(firsts, i, version) {
+            json_object_set(first_of, text_of(version, "version"), json_object_get(version, "first_ms"));
+        }
+        int64_t least = number_of(first_of, issue->resolved_in);
+        json_array_foreach(later, i, version) {
+            is = is || number_of(first_of, text_of(version, "value")) >= least;
+        }
+        json_decref(firsts);
+        json_decref(later);
+        json_decref(first_of);
+    }
     json_decref(group);
-    json_decref(first);
-    json_decref(later);
     pthread_mutex_unlock(&c->reads.lock);
     return is;
 }

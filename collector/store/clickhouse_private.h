@@ -13,6 +13,18 @@
 
 #define CLICKHOUSE_HOSTS_MAX 64
 
+/* Those whose time counts as hung. */
+#define CLICKHOUSE_HANGS "kind IN ('hang', 'launch', 'background-hang', 'fatal-hang')"
+
+/* What a page shows of each group, of the table `grouped`. */
+#define CLICKHOUSE_SHOWN                                                                                             \
+    "argMaxMerge(shown_function) AS function, argMaxMerge(shown_place) AS place, argMinMerge(first_cause) AS cause," \
+    " argMinMerge(first_owner) AS by_owner, argMinMerge(first_kind) AS kind, uniqMerge(users) AS users,"             \
+    " maxMerge(most) AS max_ms, minMerge(first) AS first_ms, maxMerge(last) AS last_ms, uniqMerge(versions) AS versions"
+
+/* A report that takes another's place is newer by `changed`; a later epoch of ways is more than any time. */
+#define CLICKHOUSE_EPOCH "4503599627370496"
+
 struct clickhouse_host {
     char address[128]; /* "127.0.0.1:8123" */
     bool has_tables;
@@ -32,6 +44,18 @@ struct clickhouse {
     char database[64], cluster[64]; /* "": one server */
     long version;                   /* 18016 of 18.16 */
     struct clickhouse_line writes, reads;
+    int64_t last_changed;       /* the writer's */
+    int64_t epoch, least_epoch; /* of the ways: the newest, and that of the regrouping that runs */
+};
+
+/* A report on its way into the table. */
+struct clickhouse_new {
+    struct row *row;
+    int64_t changed; /* microseconds: a number that no other row of this collector has */
+    int64_t stand;   /* the group is shown by its report with the most */
+    int64_t received_ms, week;
+    int sign; /* -1: it leaves its group */
+    bool looks_for_group;
 };
 
 /* The bytes of an answer, or of something that grows; `data` ends with a zero. */
@@ -42,7 +66,9 @@ struct clickhouse_bytes {
 };
 void clickhouse_bytes_add(struct clickhouse_bytes *b, const void *data, size_t bytes);
 
-/* A query's text: ?s is a text (const char *) in quotes, ?i a number (int64_t), @name the table that has all
+/* A query's text: ?s is a text (const char *) in quotes, ?i a number (int64_t), ?l a list of texts (json_t
+ * *), ?p the app and the fingerprint of each group of a list (json_t *), ?n a part of the query (const char
+ * *), ?a the condition of an app (const char *) or of all where it is empty, @name the table that has all
  * shards' rows, #name the table of the host alone. */
 void clickhouse_sql(const struct clickhouse *c, struct clickhouse_bytes *to, const char *format, ...);
 void clickhouse_sql_list(const struct clickhouse *c, struct clickhouse_bytes *to, const char *format,
@@ -65,8 +91,33 @@ bool clickhouse_make_tables(struct clickhouse *c, struct clickhouse_line *line);
 /* The rows of a query, as objects; NULL: it failed. The caller has the line's lock. */
 json_t *clickhouse_rows(struct clickhouse *c, struct clickhouse_line *line, const char *format, ...);
 
+/* The same of the first row, NULL: there is none. */
+json_t *clickhouse_first(json_t *rows);
+
+/* The i-th table whose rows go by weeks; NULL: that were all. */
+const char *clickhouse_table_of_weeks(size_t i);
+
+/* ---- of the writing line; the caller has its lock ---- */
+/* The time in microseconds, or a little more: each call has a larger one. */
+int64_t clickhouse_changed(struct clickhouse *c);
+/* Sends rows to the table in one block. */
+bool clickhouse_insert(struct clickhouse *c, const struct clickhouse_new *all, size_t count);
+/* Inserts what is in RowBinary. */
+bool clickhouse_insert_into(struct clickhouse *c, const char *table_and_columns,
+                            const struct clickhouse_bytes *data);
+void clickhouse_add_text(struct clickhouse_bytes *to, const char *text, size_t bytes);
+void clickhouse_add_number(struct clickhouse_bytes *to, int64_t number, size_t bytes);
+/* Sets the fingerprint of each row that looks for its group: it has the same bug's reports of other builds,
+ * else its own. */
+bool clickhouse_find_groups(struct clickhouse *c, struct clickhouse_new *all, size_t count);
+
 enum store_result clickhouse_add(void *at, struct row *const *rows, size_t count);
 long clickhouse_remove_old(void *at, int64_t before_ms, long max);
+
+/* ---- of the reading line; the caller has its lock ---- */
+json_t *clickhouse_newest_of_group(struct clickhouse *c, const char *app, const char *fingerprint);
+/* The JSON text of a row's `body`; the caller frees it. */
+char *clickhouse_text_of(const json_t *row, size_t *bytes);
 
 json_t *clickhouse_overview(void *at, const char *app, int days);
 json_t *clickhouse_group(void *at, const char *fingerprint);

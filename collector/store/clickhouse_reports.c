@@ -1,35 +1,109 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queries of reports: lists, search, and their texts. Any thread; one at a time.
+ * Queries of reports: lists, search, and their texts. A report that moved has rows in its old group, too,
+ * until ClickHouse merges them: the newest row of each group says whether it is there. Any thread; one at a
+ * time.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/store/clickhouse_private.h"
 
 #define ROWS(...) clickhouse_rows(c, &c->reads, __VA_ARGS__)
-#define REPORT_MEMBERS                                                                                             \
-    "id, any(kind) AS kind, any(cause) AS cause, any(app) AS app, any(version) AS version, any(system) AS system," \
-    " any(started_ms) AS started_ms, any(duration_ms) AS duration_ms, any(brief) AS brief, any(fingerprint) AS"    \
-    " fingerprint"
+#define FIXED "id, kind, cause, app, version, system, started_ms, duration_ms, brief"
 #define FOUND_MAX 50
 #define ID_PREFIX_MIN 4
+/* Rows that are looked at for each report that is wanted, at first. */
+#define ROWS_OF_A_REPORT 2
 
 static const char *text_or_none(const char *text) {
     return text != NULL ? text : "";
 }
 
+static const char *text_of(const json_t *object, const char *member) {
+    return text_or_none(json_string_value(json_object_get(object, member)));
+}
+
+/* `which` of a table, the newest first. Only rows that began late enough are looked at, since a group may
+ * have millions: `from` finds the start of the rows that are enough, unless many of these have moved. */
+static json_t *newest(struct clickhouse *c, const char *table, const char *which, int64_t offset,
+                      int64_t limit) {
+    json_t *reports = NULL;
+    bool enough = false;
+    for (int64_t rows = (offset + limit) * ROWS_OF_A_REPORT + 20; !enough; rows *= 8) {
+        json_t *from = ROWS("SELECT started_ms FROM ?n WHERE ?n ORDER BY started_ms DESC LIMIT ?i, 1", table,
+                            which, rows);
+        const json_t *row = json_array_get(from, 0);
+        bool moves = strcmp(table, "@report") == 0;
+        json_decref(reports);
+        reports =
+            ROWS("SELECT " FIXED ", ?n FROM ?n WHERE ?n AND started_ms >= ?i GROUP BY " FIXED
+                 "?n ORDER BY started_ms DESC, id LIMIT ?i, ?i",
+                 moves ? "fingerprint" : "argMax(fingerprint, changed) AS fingerprint", table, which,
+                 row != NULL ? (int64_t)json_integer_value(json_object_get(row, "started_ms")) : INT64_MIN,
+                 moves ? ", fingerprint HAVING argMax(sign, changed) > 0" : "", offset, limit);
+        enough = row == NULL || reports == NULL || (int64_t)json_array_size(reports) == limit;
+        json_decref(from);
+    }
+    return reports;
+}
+
+/* The condition of a group's reports; the caller frees it. */
+static char *of_group(struct clickhouse *c, const char *app, const char *fingerprint, const char *version,
+                      const char *more) {
+    struct clickhouse_bytes sql = {0};
+    clickhouse_sql(c, &sql, "app = ?s AND fingerprint = ?s", app, fingerprint);
+    if (version[0] != '\0') {
+        clickhouse_sql(c, &sql, " AND version = ?s", version);
+    }
+    clickhouse_sql(c, &sql, more);
+    return sql.data;
+}
+
+static json_t *newest_of(struct clickhouse *c, const char *app, const char *fingerprint, const char *version,
+                         const char *more, int64_t offset, int64_t limit) {
+    char *which = of_group(c, app, fingerprint, version, more);
+    json_t *reports = which != NULL ? newest(c, "@report", which, offset, limit) : NULL;
+    free(which);
+    return reports;
+}
+
+json_t *clickhouse_newest_of_group(struct clickhouse *c, const char *app, const char *fingerprint) {
+    json_t *reports = newest_of(c, app, fingerprint, "", "", 0, FOUND_MAX), *report;
+    size_t i;
+    json_array_foreach(reports, i, report) {
+        json_object_del(report, "fingerprint");
+        json_object_del(report, "cause");
+        json_object_del(report, "app");
+    }
+    return reports;
+}
+
+/* The app of a group; NULL: there is none. */
+static json_t *app_of(struct clickhouse *c, const char *fingerprint) {
+    return clickhouse_first(
+        ROWS("SELECT app FROM @grouped WHERE fingerprint = ?s GROUP BY app HAVING sumMerge(n) > 0 LIMIT 1",
+             fingerprint));
+}
+
 json_t *clickhouse_reports(void *at, const struct store_filter *f) {
     struct clickhouse *c = at;
-    const char *group = text_or_none(f->fingerprint), *version = text_or_none(f->version),
-               *kind = text_or_none(f->kind), *app = text_or_none(f->app);
+    struct clickhouse_bytes which = {0};
+    json_t *reports = NULL, *group = NULL;
     pthread_mutex_lock(&c->reads.lock);
-    json_t *reports = ROWS(
-        "SELECT * FROM (SELECT " REPORT_MEMBERS " FROM (SELECT * FROM @report WHERE"
-        " if(?s <> '', fingerprint = ?s AND (?s = '' OR version = ?s), kind = ?s AND (?s = '' OR app = ?s)))"
-        " GROUP BY id) ORDER BY started_ms DESC LIMIT ?i, ?i",
-        group, group, version, version, kind, app, app, (int64_t)f->offset, (int64_t)f->limit);
+    if (text_or_none(f->fingerprint)[0] != '\0') {
+        group = app_of(c, f->fingerprint);
+        reports = group != NULL ? newest_of(c, text_of(group, "app"), f->fingerprint,
+                                            text_or_none(f->version), "", f->offset, f->limit)
+                                : json_array();
+    } else {
+        clickhouse_sql(c, &which, "kind = ?s?a", text_or_none(f->kind), text_or_none(f->app));
+        reports = which.data != NULL ? newest(c, "@others", which.data, f->offset, f->limit) : NULL;
+    }
     pthread_mutex_unlock(&c->reads.lock);
+    json_decref(group);
+    free(which.data);
     return reports != NULL ? json_pack("{s:o}", "reports", reports) : NULL;
 }
 
@@ -37,21 +111,25 @@ json_t *clickhouse_search(void *at, const char *words, const char *app, long off
     struct clickhouse *c = at;
     bool is_id = strlen(words) >= ID_PREFIX_MIN && strspn(words, "0123456789abcdef-") == strlen(words);
     pthread_mutex_lock(&c->reads.lock);
-    json_t *groups = ROWS(
-        "SELECT fingerprint, app, function, place, cause, by_owner, users, max_ms, first_ms, last_ms, count, total_ms,"
-        " kind, versions FROM (SELECT fingerprint, any(app) AS app, any(function) AS function, any(place) AS place,"
-        " any(cause) AS cause, any(by_owner) AS by_owner, any(group_kind) AS kind FROM (SELECT * FROM @grouped WHERE (?s = '' OR app = ?s) AND"
-        " (positionCaseInsensitiveUTF8(function, ?s) > 0 OR positionCaseInsensitiveUTF8(place, ?s) > 0 OR"
-        " positionCaseInsensitiveUTF8(path, ?s) > 0 OR fingerprint = ?s)) GROUP BY fingerprint) ANY INNER JOIN"
-        " (SELECT fingerprint, uniqMerge(users) AS users, maxMerge(most) AS max_ms, minMerge(first) AS first_ms,"
-        " maxMerge(last) AS last_ms, countMerge(n) AS count, sumMerge(total) AS total_ms, uniqExact(version) AS versions"
-        " FROM @hour GROUP BY fingerprint) USING fingerprint ORDER BY total_ms DESC LIMIT ?i, ?i",
-        app, app, words, words, words, words, (int64_t)offset, (int64_t)FOUND_MAX);
+    json_t *
+        groups = ROWS(
+           "SELECT app, fingerprint, " CLICKHOUSE_SHOWN
+           ", sumMerge(n) AS count, sumMerge(total) AS total_ms, argMaxMerge(shown_path) AS path FROM @grouped"
+           " WHERE 1?a GROUP BY app, fingerprint HAVING count > 0 AND (positionCaseInsensitive(function, ?s) > 0"
+           " OR positionCaseInsensitive(place, ?s) > 0 OR positionCaseInsensitive(path, ?s) > 0 OR fingerprint = ?s"
+           " OR fingerprint GLOBAL IN (SELECT fingerprint FROM @part WHERE part = 'version' AND value = ?s?a"
+           " GROUP BY fingerprint HAVING sumMerge(n) > 0)) ORDER BY total_ms DESC LIMIT ?i, ?i",
+           app, words, words, words, words, words, app, (int64_t)offset, (int64_t)FOUND_MAX),
+       *group;
     json_t *reports =
-        is_id ? ROWS("SELECT * FROM (SELECT " REPORT_MEMBERS " FROM (SELECT * FROM @report WHERE"
-                     " startsWith(id, ?s) AND (?s = '' OR app = ?s)) GROUP BY id) ORDER BY id LIMIT ?i",
-                     words, app, app, (int64_t)FOUND_MAX)
+        is_id ? ROWS("SELECT " FIXED ", argMax(fingerprint, changed) AS fingerprint FROM @ids WHERE"
+                     " id >= ?s AND id < concat(?s, 'g')?a GROUP BY " FIXED " ORDER BY id LIMIT ?i",
+                     words, words, app, (int64_t)FOUND_MAX)
               : json_array();
+    size_t i;
+    json_array_foreach(groups, i, group) {
+        json_object_del(group, "path");
+    }
     pthread_mutex_unlock(&c->reads.lock);
     return groups != NULL && reports != NULL ? json_pack("{s:o, s:o}", "groups", groups, "reports", reports)
                                              : NULL;
@@ -62,7 +140,7 @@ static unsigned digit(char c) {
 }
 
 /* A body comes as digits: it is no text. The caller frees what it gets; NULL: it is no report. */
-static char *text_of(const json_t *row, size_t *bytes) {
+char *clickhouse_text_of(const json_t *row, size_t *bytes) {
     const char *hex = json_string_value(json_object_get(row, "body"));
     size_t n = hex != NULL ? strlen(hex) / 2 : 0;
     unsigned char *body = n > 0 ? malloc(n) : NULL;
@@ -76,29 +154,63 @@ static char *text_of(const json_t *row, size_t *bytes) {
 
 char *clickhouse_report(void *at, const char *id, size_t *bytes) {
     struct clickhouse *c = at;
+    char *text = NULL;
     pthread_mutex_lock(&c->reads.lock);
-    json_t *rows = ROWS("SELECT hex(body) AS body FROM @report WHERE id = ?s LIMIT 1", id);
+    json_t *key = clickhouse_first(
+               ROWS("SELECT app, started_ms, argMax(fingerprint, changed) AS fingerprint FROM @ids"
+                    " WHERE id = ?s GROUP BY app, started_ms",
+                    id)),
+           *row = NULL;
+    if (key != NULL) {
+        row =
+            clickhouse_first(ROWS("SELECT hex(argMax(body, changed)) AS body FROM @report WHERE app = ?s AND"
+                                  " fingerprint = ?s AND started_ms = ?i AND id = ?s",
+                                  text_of(key, "app"), text_of(key, "fingerprint"),
+                                  (int64_t)json_integer_value(json_object_get(key, "started_ms")), id));
+        text = clickhouse_text_of(row, bytes);
+    }
     pthread_mutex_unlock(&c->reads.lock);
-    char *text = text_of(json_array_get(rows, 0), bytes);
-    json_decref(rows);
+    json_decref(key);
+    json_decref(row);
     return text;
+}
+
+static json_t *bodies_of(struct clickhouse *c, const struct store_filter *f) {
+    json_t *group = app_of(c, text_or_none(f->fingerprint)), *bodies = NULL, *ids = json_array(), *report;
+    json_t *reports = group != NULL ? newest_of(c, text_of(group, "app"), f->fingerprint,
+                                                text_or_none(f->version), " AND brief = 0", 0, f->limit)
+                                    : NULL;
+    int64_t from = INT64_MAX;
+    size_t i;
+    json_array_foreach(reports, i, report) {
+        int64_t started = json_integer_value(json_object_get(report, "started_ms"));
+        from = started < from ? started : from;
+        json_array_append(ids, json_object_get(report, "id"));
+    }
+    if (json_array_size(ids) > 0) {
+        bodies =
+            ROWS("SELECT started_ms, id, hex(argMax(body, changed)) AS body FROM @report WHERE app = ?s AND"
+                 " fingerprint = ?s AND started_ms >= ?i AND id IN ?l GROUP BY started_ms, id"
+                 " HAVING argMax(sign, changed) > 0 ORDER BY started_ms DESC, id",
+                 text_of(group, "app"), f->fingerprint, from, ids);
+    }
+    json_decref(group);
+    json_decref(reports);
+    json_decref(ids);
+    return bodies;
 }
 
 void clickhouse_each_report(void *at, const struct store_filter *f,
                             void (*take)(void *to, const char *text, size_t bytes), void *to) {
     struct clickhouse *c = at;
-    const char *version = text_or_none(f->version);
     size_t i;
     json_t *row;
     pthread_mutex_lock(&c->reads.lock);
-    json_t *rows = ROWS(
-        "SELECT id, hex(any(body)) AS body, any(started_ms) AS started FROM @report WHERE fingerprint = ?s AND"
-        " (?s = '' OR version = ?s) AND brief = 0 GROUP BY id ORDER BY started DESC LIMIT ?i",
-        text_or_none(f->fingerprint), version, version, (int64_t)f->limit);
+    json_t *rows = bodies_of(c, f);
     pthread_mutex_unlock(&c->reads.lock);
     json_array_foreach(rows, i, row) {
         size_t bytes = 0;
-        char *text = text_of(row, &bytes);
+        char *text = clickhouse_text_of(row, &bytes);
         if (text != NULL) {
             take(to, text, bytes);
         }

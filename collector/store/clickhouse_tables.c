@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables. What is made of reports, ClickHouse makes itself, by views: what the collector looks up, and
+ * the sums that pages read. A report that moves to another group comes as two rows: one with the sign -1
+ * takes it out of its old group's sums, one with the sign 1 adds it to the new one's. `changed` says which
+ * row of a report is the newest.
+ *
+ * `week` is that of the arrival: whole weeks are removed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/store/clickhouse_private.h"
+
+#define LOW_CARDINALITY_SINCE 20000
+#define CODEC_SINCE 20000
+#define FSYNC_SINCE 21003
+
+#define HEAD "id, fingerprint, session, app, version, system, kind, cause, started_ms, duration_ms, brief"
+#define AGGREGATES(key) " ENGINE = AggregatingMergeTree PARTITION BY week ORDER BY (" key ") AS SELECT week, "
+#define SUMS "sumState(toInt64(sign)) AS n, sumState(counted_ms * sign) AS total"
+#define SEEN "minState(started_ms) AS first, maxState(started_ms) AS last"
+#define GROUPED " FROM #report WHERE fingerprint <> '' GROUP BY week, app, fingerprint"
+
+static const struct {
+    const char *name, *definition;
+    const char *shard; /* by which rows of this table are spread; only the collector's own inserts need it */
+} tables[] = {
+    {"report", NULL, "id"},
+    /* The group of each fingerprint, and the paths that new ones are compared with. Each regrouping begins an
+     * epoch. */
+    {"way",
+     "CREATE TABLE IF NOT EXISTS #way(family String, way String, fingerprint String, app String, frames String,"
+     " stand Int64, epoch Int64, changed Int64) ENGINE = ReplacingMergeTree(changed)"
+     " ORDER BY (family, way, epoch, fingerprint)",
+     "family"},
+    {"ids",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #ids ENGINE = ReplacingMergeTree(changed) PARTITION BY week ORDER BY id"
+     " AS SELECT week, changed, " HEAD " FROM #report WHERE sign > 0",
+     "id"},
+    {"runs",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #runs ENGINE = ReplacingMergeTree(changed) PARTITION BY week ORDER BY"
+     " (session, own_fingerprint) AS SELECT week, changed, session, own_fingerprint, version, fingerprint"
+     " FROM #report WHERE sign > 0 AND brief = 0 AND session <> '' AND kind <> 'session'",
+     "session"},
+    {"others",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #others ENGINE = ReplacingMergeTree(changed) PARTITION BY week"
+     " ORDER BY (kind, app, started_ms, id) AS SELECT week, changed, " HEAD
+     " FROM #report WHERE sign > 0 AND kind NOT IN ('hang', 'session')",
+     "id"},
+    {"grouped",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #grouped" AGGREGATES(
+         "app, fingerprint") "app, fingerprint, argMaxState(function, stand) AS shown_function, argMaxState(place,"
+                             " stand) AS shown_place, argMaxState(path, stand) AS shown_path, argMinState(cause,"
+                             " changed) AS first_cause, argMinState(by_owner, changed) AS first_owner,"
+                             " argMinState(rule, changed) AS first_rule, argMinState(group_kind, changed) AS"
+                             " first_kind, " SUMS
+                             ", uniqState(who) AS users, uniqState(version) AS versions, maxState(duration_ms) AS"
+                             " most, " SEEN GROUPED,
+     "fingerprint"},
+    {"group_day",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #group_day" AGGREGATES(
+         "app, fingerprint, day") "app, fingerprint, toInt32(intDiv(started_ms, 86400000)) AS day,"
+                                  " max(group_kind = 'hang') AS hang, " SUMS GROUPED ", day",
+     "fingerprint"},
+    {"part",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #part" AGGREGATES(
+         "part, app, fingerprint, value") "app, fingerprint, arrayJoin(['version', 'system', 'kind', 'step']) AS part,"
+                                          " multiIf(part = 'version', version, part = 'system', system, part = 'kind',"
+                                          " kind, toString(step)) AS value, max(group_kind = 'hang') AS hang, " SUMS
+                                          ", " SEEN GROUPED ", part, value",
+     "fingerprint"},
+    {"app_day",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #app_day" AGGREGATES(
+         "app, day, version, kind") "app, toInt32(intDiv(started_ms, 86400000)) AS day, version, kind, " SUMS
+                                    ", sumState(toInt64(hang_free) * sign) AS free FROM #report GROUP BY week, app,"
+                                    " day, version, kind",
+     "app"},
+    {"app_version",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #app_version" AGGREGATES(
+         "app, version") "app, version, sumState(toInt64(" CLICKHOUSE_HANGS ") * sign) AS n,"
+                         " sumState((" CLICKHOUSE_HANGS ") * counted_ms * sign) AS total,"
+                         " sumState(toInt64(kind = 'session') * sign) AS runs,"
+                         " sumState((kind = 'session') * counted_ms * sign) AS used, " SEEN
+                         " FROM #report GROUP BY week, app, version",
+     "app"}};
+#define TABLES (sizeof tables / sizeof tables[0])
+
+const char *clickhouse_table_of_weeks(size_t i) {
+    /* Ways stay: the groups of the reports to come follow from them. */
+    return i == 0 ? tables[0].name : i + 1 < TABLES ? tables[i + 1].name : NULL;
+}
+
+static bool make_one(struct clickhouse *c, struct clickhouse_line *line, size_t host, const char *format,
+                     ...) {
+    struct clickhouse_bytes sql = {0}, answer = {0};
+    va_list values;
+    bool is_down;
+    va_start(values, format);
+    clickhouse_sql_list(c, &sql, format, values);
+    va_end(values);
+    bool made = !sql.no_memory && clickhouse_ask_host(c, line, host, sql.data, NULL, &answer, &is_down);
+    free(sql.data);
+    free(answer.data);
+    return made;
+}
+
+static bool make_report_table(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
+    char sql[2048];
+    const char *word = c->version >= LOW_CARDINALITY_SINCE ? "LowCardinality(String)" : "String";
+    snprintf(
+        sql, sizeof sql,
+        "CREATE TABLE IF NOT EXISTS #report(id String, fingerprint String, app %s, version %s, system %s,"
+        " kind %s, cause %s, session String, who String, own_fingerprint String, brief UInt8, started_ms Int64,"
+        " duration_ms Int64, counted_ms Int64, received_ms Int64, changed Int64, stand Int64, week Date, step UInt8,"
+        " hang_free UInt8, rule UInt8, sign Int8, function String, place String, by_owner UInt8, path String,"
+        " group_kind %s, body String%s) ENGINE = ReplacingMergeTree(changed) PARTITION BY week"
+        " ORDER BY (app, fingerprint, started_ms, id) SETTINGS index_granularity = 1024%s",
+        word, word, word, word, word, word, c->version >= CODEC_SINCE ? " CODEC(NONE)" : "",
+        c->version >= FSYNC_SINCE ? ", fsync_after_insert = 1, fsync_part_directory = 1" : "");
+    return make_one(c, line, host, sql);
+}
+
+/* A database of an earlier form lacks a column: its sums have no signs. */
+static bool is_of_this_form(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
+    if (make_one(c, line, host, "SELECT sign FROM #report LIMIT 1")) {
+        return true;
+    }
+    snprintf(
+        line->error, sizeof line->error,
+        "the database %s has tables of an earlier hangdog, which cannot be changed; name another database,"
+        " or drop it",
+        c->database);
+    return false;
+}
+
+static bool make_tables_on(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
+    char sql[256];
+    snprintf(sql, sizeof sql, "CREATE DATABASE IF NOT EXISTS %s", c->database);
+    bool made =
+        make_one(c, line, host, sql) && make_report_table(c, line, host) && is_of_this_form(c, line, host);
+    for (size_t i = 1; made && i < TABLES; i++) {
+        made = make_one(c, line, host, tables[i].definition);
+    }
+    for (size_t i = 0; made && c->cluster[0] != '\0' && i < TABLES; i++) {
+        snprintf(
+            sql, sizeof sql,
+            "CREATE TABLE IF NOT EXISTS @%s AS #%s ENGINE = Distributed(%s, %s, %s_local, sipHash64(%s))",
+            tables[i].name, tables[i].name, c->cluster, c->database, tables[i].name, tables[i].shard);
+        made = make_one(c, line, host, sql);
+    }
+    return made;
+}
+
+bool clickhouse_make_tables(struct clickhouse *c, struct clickhouse_line *line) {
+    for (size_t i = 0; i < c->hosts; i++) {
+        struct clickhouse_bytes answer = {0};
+        bool is_down = false;
+        if (c->host[i].has_tables) {
+            continue;
+        }
+        bool answers = clickhouse_ask_host(c, line, i, "SELECT 1", NULL, &answer, &is_down);
+        free(answer.data);
+        if (!answers && is_down) {
+            continue; /* it gets them when it is back */
+        }
+        c->host[i].has_tables = answers && make_tables_on(c, line, i);
+        if (!c->host[i].has_tables) {
+            return false;
+        }
+    }
+    return true;
+}
