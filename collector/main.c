@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "collector/upkeep/regroup.h"
 #include "collector/upkeep/retention.h"
 
+#define KEPT_BYTES (16 << 20)
 #define CONNECTIONS 2000
 #define PATIENCE_S 30
 #define END_SECONDS 10
@@ -239,6 +241,13 @@ static bool prepare(const struct serve_options *o, sigset_t *signals, struct pro
     return o->tls_cert == NULL || tls_load(o->tls_cert, o->tls_key, why);
 }
 
+/* Rows and SQLite's pages come and go many thousand times a second: memory that goes back to the kernel each
+ * time costs a tenth of the collector's CPU time. */
+static void keep_freed_memory(void) {
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+}
+
 int main(int argc, char **argv) {
     struct serve_options o = {.listen = FLEET_LISTEN,
                               .retention = -1,
@@ -248,6 +257,7 @@ int main(int argc, char **argv) {
     struct place at;
     int status = 0;
     sigset_t signals;
+    keep_freed_memory();
     if (options_parse(&command_serve, &o, argc, argv, &status) < 0) {
         return status;
     }
