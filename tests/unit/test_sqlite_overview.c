@@ -269,6 +269,12 @@ static void remove_old(const struct store_in_folder *p, int days) {
     while (store_remove_old(p->store, before_ms, 300) == 300) {
     }
     assert_in_range(store_number(p, "SELECT count(*) FROM report"), 100, REPORTS - 100);
+    const char *const tables[] = {"group_day", "app_day", "version_day"};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        char sql[96];
+        snprintf(sql, sizeof sql, "SELECT min(day) * 86400000 FROM %s", tables[i]);
+        assert_int_equal(store_number(p, sql), before_ms);
+    }
 }
 
 static void an_overview_is_what_its_reports_add_up_to(void **state) {
