@@ -29,17 +29,11 @@ static void report(const char *line) {
                  ok != NULL && strncmp(ok, "true", 4) == 0, NULL, NAN);
 }
 
+static char script_path[] = BENCH_FOLDER "/grouping.py";
+
 int bench_grouping(void) {
     char build[BENCH_PATH], line[4096];
-    char *argv[] = {"/usr/bin/python3",
-                    BENCH_FOLDER "/grouping.py",
-                    "--build",
-                    build,
-                    "--set",
-                    "small",
-                    "--ways",
-                    "6",
-                    NULL};
+    char *argv[] = {"/usr/bin/python3", script_path, "--build", build, "--set", "small", "--ways", "6", NULL};
     struct bench_program script;
     size_t figures = 0;
     if (!bench_options.fast) {

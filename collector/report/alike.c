@@ -16,7 +16,7 @@ struct path {
     char name[FRAMES_MAX][FRAME_NAME_BYTES];
     char weight[FRAMES_MAX];
     size_t count;
-    size_t certain; /* the first function that each hang of the bug has */
+    size_t certain; /* the first function that each hang of the bug has: at least the outermost */
     bool partial, calls;
 };
 
@@ -30,7 +30,7 @@ static void read_path(const char *text, struct path *out) {
         out->weight[out->count] = text[1];
         snprintf(out->name[out->count++], FRAME_NAME_BYTES, "%.*s", n, text + 2);
     }
-    for (out->certain = 0; out->certain < out->count && out->weight[out->certain] != '!';) {
+    for (out->certain = 0; out->certain + 1 < out->count && out->weight[out->certain] != '!';) {
         out->certain++;
     }
 }

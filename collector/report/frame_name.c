@@ -73,6 +73,7 @@ static void copy_plain(const char *name, char out[FRAME_NAME_BYTES]) {
             p = matching_end(p, '{', '}');
         } else if (*p == '(' && strncmp(p, "(anonymous", 10) != 0 && n > 0 && out[n - 1] != ' ') {
             const char *after = matching_end(p, '(', ')');
+            after += strncmp(after, " const::", 8) == 0 ? 6 : 0;
             if (strncmp(after, "::", 2) != 0) { /* f(int)::{lambda()#1} goes on */
                 break;
             }
@@ -117,6 +118,31 @@ bool frame_name_is_glue(const char *name) {
     return false;
 }
 
+bool frame_name_is_anonymous(const char *name) {
+    static const char *const names[] = {"(anonymous)", "<anonymous>", "<lambda>", "operator"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the qualified name begins that ends before `end`: "A<B, f(int)" ends with f(int). */
+static const char *name_before(const char *text, const char *end) {
+    int depth = 0;
+    while (end > text) {
+        char c = end[-1];
+        bool opens = c == '(' || c == '<';
+        if (depth == 0 && (opens || c == ',' || c == ' ')) {
+            break;
+        }
+        depth += c == ')' || c == '>' ? 1 : opens ? -1 : 0;
+        end--;
+    }
+    return end;
+}
+
 bool frame_name_equal(const char *a, const char *b) {
     size_t m = strlen(a), n = strlen(b);
     if (m < n) {
@@ -149,6 +175,28 @@ void frame_name_mend(char *text) {
         }
         text += n;
     }
+}
+
+bool frame_name_of_lambda(const json_t *frame, char out[FRAME_NAME_BYTES]) {
+    static const char *const marks[] = {"::{lambda", "::<lambda", "::$_"};
+    static const char called[] = "::{lambda}::operator";
+    const char *text = json_string_value(json_object_get(frame, "function")), *mark = NULL;
+    char name[4 * FRAME_NAME_BYTES];
+    for (size_t i = 0; text != NULL && mark == NULL && i < sizeof marks / sizeof marks[0]; i++) {
+        mark = strstr(text, marks[i]);
+    }
+    if (mark == NULL) {
+        return false;
+    }
+    const char *end = mark - text > 6 && strncmp(mark - 6, " const", 6) == 0 ? mark - 6 : mark;
+    const char *start = name_before(text, end);
+    if (end == start || end - start + sizeof called > sizeof name) {
+        return false;
+    }
+    snprintf(name, sizeof name, "%.*s%s", (int)(end - start), start, called);
+    copy_plain(name, out);
+    frame_name_mend(out);
+    return !frame_name_is_glue(out);
 }
 
 const char *frame_name(const json_t *report, const json_t *frame, char out[FRAME_NAME_BYTES]) {

@@ -19,6 +19,11 @@ const char *frame_name(const json_t *report, const json_t *frame, char out[FRAME
 
 /* Of the standard library by its name, as frame_name gives it: it calls what the app gave it. */
 bool frame_name_is_glue(const char *name);
+/* What functions without a name are called, as frame_name gives it: "(anonymous)", "<lambda>", "operator". */
+bool frame_name_is_anonymous(const char *name);
+/* "f::{lambda}::operator" of a function of the standard library that calls f's lambda, as its template
+ * arguments say; a compiler inlines the lambda into it. False: they say none. */
+bool frame_name_of_lambda(const json_t *frame, char out[FRAME_NAME_BYTES]);
 /* "get" and "Cache::get" may be one function: debug information may lack what a function is in. */
 bool frame_name_equal(const char *a, const char *b);
 

@@ -30,7 +30,7 @@ struct own_frame {
 struct own_path {
     struct own_frame own[FRAMES_MAX];
     size_t count;
-    bool calls;   /* a library's function is within the innermost one */
+    bool calls;   /* a library's function, or one without a name, is within the innermost one */
     bool partial; /* there may be functions without a frame: inlined, and no debug information */
 };
 
@@ -87,36 +87,62 @@ static bool counts(const json_t *report, const json_t *frame) {
            !report_frame_is_start(frame);
 }
 
-/* A function that calls itself counts once: how deep it went is of this hang, not of the bug. */
+/* Whether it is a function of the app, or has a lambda of one where no other function is within it. */
+static bool name_own(const json_t *report, const json_t *frame, bool innermost, char out[FRAME_NAME_BYTES]) {
+    if (counts(report, frame) && !frame_name_is_glue(out)) {
+        return true;
+    }
+    return innermost && json_object_get(frame, "language") == NULL && !report_frame_is_ours(report, frame) &&
+           report_frame_origin(report, frame) != OF_SYSTEM && frame_name_of_lambda(frame, out);
+}
+
+static void add_frame(struct own_path *path, const json_t *frame, const char *name, char weight) {
+    struct own_frame *own = &path->own[path->count++];
+    snprintf(own->name, sizeof own->name, "%s", name);
+    own->weight = weight;
+    own->frame = frame;
+    path->partial |= json_object_get(frame, "file") == NULL && json_object_get(frame, "language") == NULL;
+}
+
+/* A function that calls itself counts once: how deep it went is of this hang, not of the bug. One without a
+ * name counts only where there is no other: many have its name. */
 static void own_path_of(const json_t *report, const json_t *frames, struct own_path *path) {
     double known = report_coverage(report).known;
     size_t i;
-    const json_t *frame;
+    const json_t *frame, *unnamed = NULL;
+    char name[FRAME_NAME_BYTES], unnamed_name[FRAME_NAME_BYTES] = "", unnamed_weight = '\0';
     path->count = 0;
     path->partial = false;
     path->calls = false;
     json_array_foreach(frames, i, frame) {
-        char name[FRAME_NAME_BYTES];
         if (path->count == FRAMES_MAX ||
             (is_loop_function(frame_name(report, frame, name)) && path->count > 0)) {
             break;
         }
         char weight = weight_of(frame, known);
-        if (weight == '\0' || !counts(report, frame) || frame_name_is_glue(name) || is_on(path, name)) {
+        if (weight == '\0' || !name_own(report, frame, path->count == 0, name) || is_on(path, name)) {
             path->calls |= path->count == 0 && weight != '\0';
-            continue;
+        } else if (!frame_name_is_anonymous(name)) {
+            add_frame(path, frame, name, weight);
+        } else {
+            path->calls |= path->count == 0;
+            if (unnamed == NULL) {
+                unnamed = frame;
+                unnamed_weight = weight;
+                memcpy(unnamed_name, name, sizeof unnamed_name);
+            }
         }
-        struct own_frame *own = &path->own[path->count++];
-        memcpy(own->name, name, sizeof own->name);
-        own->weight = weight;
-        own->frame = frame;
-        path->partial |= json_object_get(frame, "file") == NULL && json_object_get(frame, "language") == NULL;
+    }
+    if (path->count == 0 && unnamed != NULL) {
+        add_frame(path, unnamed, unnamed_name, unnamed_weight);
     }
 }
 
-/* main calls all of the app: it counts where there is nothing else. */
+/* main calls all of the app, as a module's own lines do: they count where there is nothing else. */
 static bool is_hashed(const struct own_path *path, size_t i) {
-    return path->own[i].weight != '?' && (i == 0 || strcmp(path->own[i].name, "main") != 0);
+    const char *name = path->own[i].name;
+    return path->own[i].weight != '?' &&
+           (i == 0 || (strcmp(name, "main") != 0 && strcmp(name, "<module>") != 0));
 }
 
 /* The innermost function with half of the time; NULL: none. */
@@ -257,9 +283,9 @@ static void add_other(struct grouping *g, const json_t *report) {
 }
 
 /* Work of the function itself. Which of them has the most time differs from machine to machine: how many
- * other programs want its CPU, and what is in its memory already. */
+ * other programs want its CPU, what is in its memory already, and when a collector runs. */
 static const char *class_of(const char *cause) {
-    static const char *const own_work[] = {"cpu", "starved", "page-fault", "disk"};
+    static const char *const own_work[] = {"cpu", "starved", "page-fault", "disk", "gc"};
     for (size_t i = 0; i < sizeof own_work / sizeof own_work[0]; i++) {
         if (strcmp(cause, own_work[i]) == 0) {
             return "own work";

@@ -56,6 +56,7 @@ static void assert_two(const char *a, const char *b) {
 #define CPU "'cause':{'kind':'cpu'},'hot_stack':{'frames':["
 #define OWN(name) "{'pc':'0x1','module':0,'function':'" name "'}"
 #define GLIB(name) "{'pc':'0x1','module':2,'function':'" name "'}"
+#define SCRIPT(name) "{'pc':'0x1','function':'" name "','language':'javascript','file':'/opt/shop/a.js'}"
 #define END "]}"
 
 static void names(void **state) {
@@ -97,6 +98,46 @@ static void a_cut_name_is_still_text(void **state) {
     assert_non_null(read);
     json_decref(read);
     json_decref(frame);
+}
+
+static void a_librarys_frame_names_the_lambda_that_it_calls(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *expected; /* NULL: none */
+    } cases[] = {
+        {"void std::__invoke_impl<void, ns::f(int)::{lambda()#1}>(std::__invoke_other)",
+         "ns::f::{lambda}::operator"},
+        {"__invoke_impl<void, (anonymous namespace)::f(std::vector<A>&, int)::<lambda(A&)> >",
+         "f::{lambda}::operator"},
+        {"std::thread::_State_impl<std::tuple<ns::f()::$_2> >::_M_run()", "ns::f::{lambda}::operator"},
+        {"std::_Function_handler<void (int), A::f(int) const::{lambda(int)#1}>::_M_invoke()",
+         "A::f::{lambda}::operator"},
+        {"std::call<std::once(int)::{lambda()#1}>::run()", NULL},
+        {"std::sort<int*>", NULL},
+        {"::{lambda", NULL},
+        {"<,::$_", NULL},
+        {"))>>::<lambda", "))>>::{lambda}::operator"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char name[FRAME_NAME_BYTES];
+        json_t *frame = json_pack("{s:s}", "function", cases[i].name);
+        assert_int_equal(frame_name_of_lambda(frame, name), cases[i].expected != NULL);
+        if (cases[i].expected != NULL) {
+            assert_string_equal(name, cases[i].expected);
+        }
+        json_decref(frame);
+    }
+    assert_one(CPU OWN("on_tag()::{lambda()#1}::operator()() const") END,
+               CPU OWN("void std::__invoke_impl<void, on_tag()::{lambda()#1}>(std::__invoke_other)") END);
+}
+
+static void a_function_without_a_name_is_none_of_a_bugs(void **state) {
+    (void)state;
+    assert_one(CPU OWN("operator()(int) const") "," OWN("rank") END, CPU OWN("rank") END);
+    assert_one(CPU SCRIPT("(anonymous)") "," SCRIPT("rank") "," SCRIPT("(anonymous)") END,
+               CPU SCRIPT("rank") END);
+    assert_string_equal(group(CPU SCRIPT("(anonymous)") END).function, "(anonymous)"); /* there is no other */
+    assert_one(CPU SCRIPT("rank") "," SCRIPT("<module>") END, CPU SCRIPT("rank") END);
 }
 
 static void other_builds_are_one_group(void **state) {
@@ -161,6 +202,7 @@ static void a_busy_machine_is_no_other_bug(void **state) {
     (void)state;
     assert_one(CPU OWN("f") END, "'cause':{'kind':'starved'},'hot_stack':{'frames':[" OWN("f") END);
     assert_one(CPU OWN("f") END, "'cause':{'kind':'disk'},'hot_stack':{'frames':[" OWN("f") END);
+    assert_one(CPU OWN("f") END, "'cause':{'kind':'gc'},'hot_stack':{'frames':[" OWN("f") END);
 }
 
 static void the_standard_library_does_not_count(void **state) {
@@ -195,6 +237,7 @@ static void a_leaf_has_more_or_less_than_half(void **state) {
                            "whole\n?find_all\n!search\n!on_search\n!main\n"),
                      ALIKE_SAME);
     assert_int_equal(alike("whole\n!find_all\n!search\n!on_search\n!main\n", WHOLE), ALIKE_WHOLE);
+    assert_int_equal(alike("whole\n+pack\n+on_archive\n", "whole\n?pack\n!on_archive\n"), ALIKE_SAME);
     assert_int_equal(alike("whole\n!verify\n!on_open\n!main\n", "whole\n!load\n!on_open\n!main\n"),
                      ALIKE_NOT);
     assert_int_equal(
@@ -240,6 +283,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
         cmocka_unit_test(a_cut_name_is_still_text),
+        cmocka_unit_test(a_librarys_frame_names_the_lambda_that_it_calls),
+        cmocka_unit_test(a_function_without_a_name_is_none_of_a_bugs),
         cmocka_unit_test(other_builds_are_one_group),
         cmocka_unit_test(other_functions_causes_and_apps_are_others),
         cmocka_unit_test(what_the_loop_is_called_by_does_not_count),
