@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * SHA-256 (FIPS 180-4), for keys and fingerprints. Pure.
+ * SHA-256 (FIPS 180-4) by GnuTLS, for keys and fingerprints. Any thread.
  */
 #ifndef COLLECTOR_REPORT_SHA256_H
 #define COLLECTOR_REPORT_SHA256_H
