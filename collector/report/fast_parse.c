@@ -25,17 +25,24 @@ struct parse {
 
 static bool parse_value(struct parse *p, const struct schema_rule *rule, json_t **out);
 
-static void skip_blanks(struct parse *p) {
-    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\r' || *p->at == '\t')) {
+static inline void skip_blanks(struct parse *p) {
+    /* Most texts have none. */
+    while (p->at < p->end && (unsigned char)*p->at <= ' ' &&
+           (*p->at == ' ' || *p->at == '\n' || *p->at == '\r' || *p->at == '\t')) {
         p->at++;
     }
 }
 
-static bool take(struct parse *p, char c) {
+static inline bool take(struct parse *p, char c) {
     skip_blanks(p);
     bool is = p->at < p->end && *p->at == c;
     p->at += is;
     return is;
+}
+
+/* ASCII that stands for itself in a text: from a blank on, but for the quote and the backslash. */
+static inline bool is_plain(unsigned char c) {
+    return c - 0x20U < 0x60U && c != '"' && c != '\\';
 }
 
 static bool scan_text(struct parse *p, const char **text, size_t *bytes) {
@@ -43,7 +50,7 @@ static bool scan_text(struct parse *p, const char **text, size_t *bytes) {
         return false;
     }
     const char *at = p->at;
-    while (at < p->end && *at != '"' && *at != '\\' && *at >= ' ' && (unsigned char)*at < 0x80) {
+    while (at < p->end && is_plain((unsigned char)*at)) {
         at++;
     }
     if (at == p->end || *at != '"') {
