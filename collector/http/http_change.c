@@ -77,11 +77,18 @@ static enum MHD_Result set_settings(struct request *r, const json_t *change) {
     return http_answer_json(r->connection, MHD_HTTP_OK, key_settings_json(r->http->store));
 }
 
+/* A member of another type is no change, and is not taken for one that is not there. */
+static bool is_text_or_none(const json_t *change, const char *name) {
+    const json_t *value = json_object_get(change, name);
+    return value == NULL || json_is_string(value);
+}
+
 static enum MHD_Result set_issue(struct request *r, const char *fingerprint, const json_t *change) {
     const char *state = json_string_value(json_object_get(change, "state"));
     const char *note = json_string_value(json_object_get(change, "note"));
-    bool known = state == NULL || strcmp(state, "open") == 0 || strcmp(state, "resolved") == 0 ||
-                 strcmp(state, "ignored") == 0;
+    bool known = is_text_or_none(change, "state") && is_text_or_none(change, "note");
+    known = known && (state == NULL || strcmp(state, "open") == 0 || strcmp(state, "resolved") == 0 ||
+                      strcmp(state, "ignored") == 0);
     if (!known || (state == NULL && note == NULL) || (note != NULL && strlen(note) > STORE_NOTE_MAX)) {
         return http_refuse(r->connection, MHD_HTTP_BAD_REQUEST, 0,
                            "want a state (open, resolved, ignored) or a note, which is not too long");

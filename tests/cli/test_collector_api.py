@@ -204,5 +204,84 @@ class Api(unittest.TestCase):
         self.assertGreater(len(self.get("overview")["groups"]), 0)
 
 
+class Issues(unittest.TestCase):
+    """POST groups/FINGERPRINT: what people say of a group."""
+
+    def setUp(self):
+        self.collector = Collector()
+        self.addCleanup(self.collector.close)
+        self.send("1.0", 0.1)
+
+    def send(self, version, days_ago=0.0):
+        self.assertEqual(200, self.collector.send(report("again_and_again", version, days_ago))[0])
+
+    def group(self):
+        (group,) = self.collector.get("overview?days=30")["groups"]
+        return group
+
+    def post(self, change, key=None, fingerprint=None, **headers):
+        body = change if isinstance(change, bytes) else json.dumps(change).encode()
+        status, _, answer = self.collector.request("POST", "/api/v1/groups/" + (fingerprint or self.group()["fingerprint"]), body,
+                                                   {"Content-Type": "application/json", **headers}, key or self.collector.admin_key)
+        return status, json.loads(answer)
+
+    def issue(self):
+        group = self.collector.get("groups/" + self.group()["fingerprint"])
+        return group["state"], group["note"]
+
+    def test_other_keys_change_nothing(self):
+        for key in (self.collector.read_key, self.collector.send_key, "hda_" + "0" * 32, "hda_", self.collector.admin_key[:-1],
+                    self.collector.admin_key + "0", self.collector.admin_key.upper(), self.collector.admin_key + ", x", "x" * 5000):
+            status, answer = self.post({"state": "resolved", "note": "x"}, key)
+            self.assertIn(status, (401, 431), key)
+            self.assertTrue(status == 431 or "a key for administering is needed" == answer["error"], answer)
+        for headers in ({}, {"Authorization": "Basic " + self.collector.admin_key}, {"Authorization": self.collector.admin_key},
+                        {"Cookie": "key=" + self.collector.admin_key}):
+            path = "/api/v1/groups/%s?key=%s" % (self.group()["fingerprint"], self.collector.admin_key)
+            self.assertEqual(401, self.collector.request("POST", path, b'{"state":"resolved"}',
+                                                         {"Content-Type": "application/json", **headers})[0], headers)
+        self.assertEqual(("open", ""), self.issue())
+        self.assertNotIn(self.collector.admin_key, self.collector.text().split("collecting at", 1)[1].split("\n", 6)[-1])
+
+    def test_states(self):
+        for state in ("resolved", "ignored", "open"):
+            self.assertEqual((200, {"changed": True}), self.post({"state": state}))
+            self.assertEqual((state, ""), self.issue())
+        for state in ("Resolved", "", "closed", "resolved ", "open' OR 1", "resolved\n", 1, None, True, [], ["resolved"], {"resolved": 1}):
+            self.assertEqual(400, self.post({"state": state})[0], state)
+            self.assertEqual(400, self.post({"state": state, "note": "with a note"})[0], state)
+        self.assertEqual(("open", ""), self.issue())
+
+    def test_notes(self):
+        for note in ("see ticket 7", "<script>alert(1)</script>", "'; DROP TABLE issue; --", "\u00e4\U0001f600" * 100, "two\nlines", "x" * 4000, ""):
+            self.assertEqual(200, self.post({"note": note})[0], note[:40])
+            self.assertEqual(("open", note), self.issue())
+        self.post({"note": "this one stays"})
+        for note in ("x" * 4001, "\u00e4" * 2001, "x" * 60000, 7, None, ["x"], {}, "a\0b"):
+            self.assertEqual(400, self.post({"note": note})[0], str(note)[:40])
+            self.assertEqual(400, self.post({"note": note, "state": "resolved"})[0], str(note)[:40])
+        self.assertEqual(("open", "this one stays"), self.issue())
+
+    def test_bodies_and_addresses(self):
+        for body in (b"", b"{", b"[]", b"null", b'"resolved"', b"{}", b'{"other":"x"}', b'{"state":"open","state":"resolved"}', b'{"note":"\xff"}',
+                     b"[" * 3000):
+            self.assertEqual(400, self.post(body)[0], body[:30])
+        self.assertEqual(413, self.post(b'{"note":"' + b"x" * 70000 + b'"}')[0])
+        for fingerprint in ("0" * 16, "g" * 16, "x", "..", self.group()["fingerprint"] + "0", self.group()["fingerprint"][:15], "%00", "' OR 1=1"):
+            self.assertEqual(404, self.post({"state": "resolved"}, fingerprint=quote(fingerprint, safe="%"))[0], fingerprint)
+        self.assertEqual(("open", ""), self.issue())
+
+    def test_a_resolved_group_comes_again(self):
+        self.send("0.9", 3)
+        self.assertEqual(200, self.post({"state": "resolved", "note": "fixed in 1.1"})[0])
+        self.send("0.9", -0.001)  # an older version has no fix
+        self.assertEqual(("resolved", False), (self.group()["state"], self.group().get("regressed", False)))
+        self.send("2.0", -0.001)  # after it was resolved
+        self.assertEqual(("resolved", True), (self.group()["state"], self.group()["regressed"]))
+        self.assertEqual(("resolved", "fixed in 1.1"), self.issue())
+        self.assertEqual(200, self.post({"state": "open"})[0])
+        self.assertFalse(self.group().get("regressed", False))
+
+
 if __name__ == "__main__":
     main()

@@ -10,8 +10,8 @@ import subprocess
 import unittest
 
 from support_browser import CHROMIUM
-from support_dashboard import reports
-from support_fleet import Collector
+from support_dashboard import at, reports
+from support_fleet import Collector, small_report
 from support_run import SOURCE, main
 
 WEB = os.path.join(SOURCE, "web")
@@ -37,9 +37,22 @@ class Dashboard(unittest.TestCase):
         cls.collector, cls.empty = Collector(), Collector()
         for collector in (cls.collector, cls.empty):
             cls.addClassCleanup(collector.close)
+        cls.send_relapse()
         sent = reports()
         status, answer = cls.collector.send(sent)
         assert (status, answer["accepted"]) == (200, len(sent)), answer
+
+    @classmethod
+    def send_relapse(cls):
+        """Two groups of the app `relapse` are resolved in version 1; one comes again in version 2."""
+        sent = [small_report(function, started_at=at(2), app={"name": "relapse", "version": "1", "pid": 7}) for function in ("relapsing", "cured")]
+        assert cls.collector.send(sent)[0] == 200
+        for group in cls.collector.get("overview?days=30&app=relapse")["groups"]:
+            status = cls.collector.request("POST", "/api/v1/groups/" + group["fingerprint"], b'{"state":"resolved"}',
+                                           {"Content-Type": "application/json"}, admin_key(cls.collector))[0]
+            assert status == 200, status
+        again = small_report("relapsing", started_at=at(-1), app={"name": "relapse", "version": "2", "pid": 7})
+        assert cls.collector.send(again)[0] == 200
 
     def test_pages(self):
         environment = {**os.environ, "HANGDOG_URL": self.collector.url, "HANGDOG_KEY": self.collector.read_key,

@@ -89,6 +89,21 @@ test('group: with a key for administering its state and note change', async () =
   return close(page);
 });
 
+// HANGDOG_REGRESSED: a group of the app `relapse`, which was resolved in version 1 and came again in version 2.
+test('a group that came again after it was resolved is marked, and is among the open ones', async () => {
+  const id = await groupOf('relapsing', 'relapse'), page = await open('#/?app=relapse');
+  const [row] = await firstRows(page);
+  assert.match(row, /^relapsing\s*regressed\s*new/);
+  assert.equal(await page.locator('.flag.regressed').first().getAttribute('title'), 'It came back after it was resolved');
+  await page.locator('#state').selectOption('resolved');
+  await page.waitForURL(/state=resolved/);
+  await page.waitForFunction(() => document.querySelectorAll('table.wide tbody tr').length === 2); // the other one stays resolved
+  assert.deepEqual((await firstRows(page)).map((one) => /regressed/.test(one)), [true, false]);
+  await goTo(page, '#/group/' + id);
+  assert.match(await text(page), /regressed/);
+  await close(page);
+});
+
 test('report: timeline, stacks, threads, text, and each download', async () => {
   const page = await open((await everyPage()).report);
   for (const words of ['What the thread did over time', "The lock's owner: thread compactor", 'All threads (3)', 'Debian 12, x86_64']) {
