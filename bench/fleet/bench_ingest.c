@@ -146,6 +146,7 @@ static int store_only(const char *folder, const struct way *w, size_t reports, d
         size_t n = reports - i < w->transaction ? reports - i : w->transaction;
         failed = store_add(store, list + i, n) != STORE_DONE;
     }
+    store_close(store); /* it puts the last ones into their place */
     *rate = (double)reports / ((double)(bench_now_ns() - began) / 1e9);
     for (size_t i = 0; rows != NULL && i < reports; i++) {
         row_free(&rows[i]);
@@ -153,7 +154,6 @@ static int store_only(const char *folder, const struct way *w, size_t reports, d
     free(rows);
     free(list);
     json_decref(schema);
-    store_close(store);
     return failed ? -1 : 0;
 }
 

@@ -61,6 +61,7 @@ static bool set_up(struct sqlite *s, long limit_mib, struct problem *why, const 
         error_set(why, "cannot use the store %s: %s", path, sqlite3_errmsg(s->writes));
         return false;
     }
+    sqlite_load_arrived(s);
     return true;
 }
 
@@ -91,10 +92,12 @@ void sqlite_close(void *file) {
     if (s == NULL) {
         return;
     }
+    sqlite_settle(s);
     for (size_t i = 0; i < STATEMENTS; i++) {
         sqlite3_finalize(s->statement[i]);
     }
     sums_free(&s->sums);
+    sums_free(&s->arrived);
     sqlite3_close(s->reads);
     sqlite3_close(s->writes);
     free(s);
@@ -108,6 +111,7 @@ const struct store_backend sqlite_backend = {
     .close = sqlite_close,
     .add = sqlite_add,
     .remove_old = sqlite_remove_old,
+    .settle = sqlite_settle,
     .regroup = sqlite_regroup,
     .replace = sqlite_replace,
     .unnamed = sqlite_unnamed,

@@ -16,10 +16,14 @@
 
 static const char *const sql_of[STATEMENTS] = {
     [ADD_REPORT] = "INSERT OR IGNORE INTO report VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+    [FIND_REPORT] = "SELECT 1 FROM report WHERE id = ?1",
+    [ADD_ARRIVED] = "INSERT INTO arrived VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,"
+                    "?18,?19,?20,?21,?22)",
+    [ALL_ARRIVED] = "SELECT * FROM arrived ORDER BY rowid",
     /* A brief repeat has no threads: its group is that of the whole report before it. */
     [FIND_REPEATED] = "SELECT grouped FROM report WHERE id = ?1 AND grouped IS NOT NULL AND session = ?2",
     [FIND_ALIKE] =
-        "SELECT grouped FROM report WHERE session = ?1 AND own_fingerprint = ?2 AND brief = 0 LIMIT 1",
+        "SELECT grouped FROM report WHERE session = ?1 AND own_fingerprint = ?2 AND brief = 0 AND grouped IS NOT NULL LIMIT 1",
     /* A session of an app without a version: its hangs have the build's. */
     [FIND_VERSION] = "SELECT version FROM report WHERE session = ?1 AND version <> '' LIMIT 1",
     [ADD_GROUP] =
@@ -195,7 +199,7 @@ bool sqlite_count_row(struct sqlite *s, const struct row *row) {
     return sqlite_add_group(s, row) && sqlite_count_user(s, row) && sqlite_count_report(s, row);
 }
 
-static bool add_row(struct sqlite *s, struct row *row) {
+bool sqlite_add_row(struct sqlite *s, struct row *row) {
     if (row->grouped &&
         !(row->repeat_of[0] != '\0' ? sqlite_group_as_repeated(s, row) : sqlite_group_find(s, row))) {
         return false;
@@ -214,12 +218,23 @@ static bool add_row(struct sqlite *s, struct row *row) {
            sqlite_add_sums(s, row);
 }
 
+/* All of it is on disk when COMMIT returns. */
 static bool add_all(struct sqlite *s, struct row *const *rows, size_t count) {
-    bool added = sqlite_run(s->writes, "BEGIN IMMEDIATE");
+    const bool is_busy = sqlite_is_busy(s, count);
+    bool added = ((is_busy && !sqlite_is_settling_due(s)) || sqlite_settle_arrived(s)) &&
+                 sqlite_run(s->writes, "BEGIN IMMEDIATE");
     for (size_t i = 0; added && i < count; i++) {
-        added = add_row(s, rows[i]);
+        added = is_busy ? sqlite_append(s, rows[i]) : sqlite_add_row(s, rows[i]);
     }
     return added && sqlite_write_sums(s) && sqlite_run(s->writes, "COMMIT");
+}
+
+enum store_result sqlite_note_error(struct sqlite *s) {
+    int error = sqlite3_errcode(s->writes), system = sqlite3_system_errno(s->writes);
+    snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
+    sqlite_run(s->writes, "ROLLBACK");
+    sqlite_forget_sums(s);
+    return error == SQLITE_FULL || system == ENOSPC || system == EDQUOT ? STORE_FULL : STORE_FAILED;
 }
 
 enum store_result sqlite_add(void *file, struct row *const *rows, size_t count) {
@@ -227,11 +242,8 @@ enum store_result sqlite_add(void *file, struct row *const *rows, size_t count) 
     enum store_result result = STORE_DONE;
     pthread_mutex_lock(&s->writing);
     if (!add_all(s, rows, count)) {
-        int error = sqlite3_errcode(s->writes), system = sqlite3_system_errno(s->writes);
-        result = error == SQLITE_FULL || system == ENOSPC || system == EDQUOT ? STORE_FULL : STORE_FAILED;
-        snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->writes));
-        sqlite_run(s->writes, "ROLLBACK");
-        sqlite_forget_sums(s);
+        result = sqlite_note_error(s);
+        sqlite_forget_arrived(s, rows, count);
         for (size_t i = 0; i < count; i++) {
             rows[i]->outcome = ROW_PENDING;
         }

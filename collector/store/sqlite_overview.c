@@ -298,7 +298,7 @@ json_t *sqlite_overview(void *file, const char *app, int days) {
     struct sqlite *s = file;
     const int64_t day = sqlite_first_day(days);
     json_t *all = json_object();
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     sqlite_run(s->reads, "BEGIN");
     json_t *groups = top_groups(s, app, day), *versions = top_versions(s, app, day);
     json_t *apps = sqlite_select(s, "SELECT DISTINCT app FROM app_version ORDER BY 1 LIMIT 500", "");

@@ -8,7 +8,7 @@
 
 json_t *sqlite_kinds(void *file, const char *app, int days) {
     struct sqlite *s = file;
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     json_t *kinds = sqlite_select(
         s, "SELECT kind, sum(count) AS count, sum(total_ms) AS total_ms" OF_APP_DAY " GROUP BY 1 ORDER BY 1",
         "si", app, sqlite_first_day(days));
@@ -42,7 +42,7 @@ static void add_parts(struct sqlite *s, json_t *group, const char *fingerprint) 
 
 json_t *sqlite_group(void *file, const char *fingerprint) {
     struct sqlite *s = file;
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     json_t *rows = sqlite_select(
         s,
         "SELECT *, coalesce((SELECT version FROM app_version v WHERE v.app = grouped.app"
@@ -74,7 +74,7 @@ static json_t *version_of(struct sqlite *s, const char *app, const char *version
 
 json_t *sqlite_compare(void *file, const char *app, const char *from, const char *to) {
     struct sqlite *s = file;
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     json_t *one = version_of(s, app, from), *other = one != NULL ? version_of(s, app, to) : NULL, *all = NULL;
     if (other != NULL) {
         json_t *groups = sqlite_select(
@@ -96,7 +96,7 @@ json_t *sqlite_compare(void *file, const char *app, const char *from, const char
 
 json_t *sqlite_counts(void *file) {
     struct sqlite *s = file;
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     json_t *rows = sqlite_select(s,
                                  "SELECT (SELECT count(*) FROM grouped) AS groups,"
                                  " (SELECT coalesce(sum(count), 0) FROM grouped) AS hangs",
@@ -109,7 +109,7 @@ json_t *sqlite_counts(void *file) {
 
 bool sqlite_is_in_later(void *file, const char *fingerprint, const struct store_issue *issue) {
     struct sqlite *s = file;
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     /* Reports know their start to the second; one of the same second counts if it came since. */
     json_t *rows = sqlite_select(
         s,

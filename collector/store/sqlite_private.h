@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #include "collector/store/sqlite.h"
 #include "collector/store/state_backend.h"
@@ -28,6 +29,9 @@
 
 enum statement {
     ADD_REPORT,
+    FIND_REPORT,
+    ADD_ARRIVED,
+    ALL_ARRIVED,
     FIND_REPEATED,
     FIND_ALIKE,
     FIND_VERSION,
@@ -57,9 +61,13 @@ struct sqlite {
     sqlite3 *writes, *reads;
     sqlite3_stmt *statement[STATEMENTS];
     pthread_mutex_t writing, reading;
-    struct sums sums;        /* of the writing connection's transaction, not yet in its tables */
-    bool has_old_sums;       /* reports were removed since the sums were */
-    struct unnamed_at swept; /* up to here no row is of a removed report */
+    struct sums arrived;         /* ids of the reports in `arrived` */
+    atomic_size_t arrived_count; /* how many: a reader looks without the lock */
+    int64_t arrived_second, second;
+    size_t rows_now, rows_before; /* that came in this second, and in the one before */
+    struct sums sums;             /* of the writing connection's transaction, not yet in its tables */
+    bool has_old_sums;            /* reports were removed since the sums were */
+    struct unnamed_at swept;      /* up to here no row is of a removed report */
     char error[256];
 };
 
@@ -70,6 +78,21 @@ int64_t sqlite_number(sqlite3 *db, const char *sql);
 /* Applies the steps that the file lacks. False: *why says it. */
 bool sqlite_tables_renew(sqlite3 *db, const char *path, struct problem *why);
 enum store_result sqlite_add(void *file, struct row *const *rows, size_t count);
+/* Puts the report into its tables, indexes and sums, and sets its outcome. */
+bool sqlite_add_row(struct sqlite *s, struct row *row);
+/* ROLLBACK, with the reason kept for sqlite_error. */
+enum store_result sqlite_note_error(struct sqlite *s);
+/* Reports of a busy store, sqlite_arrived.c. Busy: many came of late; `count` more come now. */
+bool sqlite_is_busy(struct sqlite *s, size_t count);
+bool sqlite_append(struct sqlite *s, struct row *row);
+/* Those of a transaction that failed, before their outcomes change. */
+void sqlite_forget_arrived(struct sqlite *s, struct row *const *rows, size_t count);
+bool sqlite_is_settling_due(const struct sqlite *s);
+/* False: it failed, and the transaction waits for ROLLBACK. */
+bool sqlite_settle_arrived(struct sqlite *s);
+/* Where it fails, as on a full disk, they wait for the next time. */
+void sqlite_try_to_settle(struct sqlite *s);
+void sqlite_load_arrived(struct sqlite *s);
 /* Counts it in its group. */
 bool sqlite_count_row(struct sqlite *s, const struct row *row);
 bool sqlite_add_unnamed(struct sqlite *s, const struct row *row);
@@ -100,6 +123,9 @@ bool sqlite_done(sqlite3_stmt *q);
 bool sqlite_add_sum(struct sqlite *s, enum statement which, const char *types, ...);
 
 /* ---- of the reading connection; the caller has the lock `reading` ---- */
+/* Takes the lock `reading`, with all that arrived in its tables. The caller has no lock. */
+void sqlite_start_reading(struct sqlite *s);
+void sqlite_settle(void *file);
 /* Prepares a query; NULL: it failed. */
 sqlite3_stmt *sqlite_query(struct sqlite *s, const char *sql);
 

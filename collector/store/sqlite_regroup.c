@@ -158,6 +158,7 @@ long sqlite_regroup(void *file, const json_t *schema, long max) {
     struct sqlite *s = file;
     long count = -1;
     pthread_mutex_lock(&s->writing);
+    sqlite_try_to_settle(s);
     if (sqlite_run(s->writes, "BEGIN IMMEDIATE")) {
         count = regroup(s, schema, max);
         count = count >= 0 && sqlite_run(s->writes, "COMMIT") ? count : -1;

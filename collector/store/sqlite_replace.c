@@ -102,6 +102,7 @@ static bool replace(struct sqlite *s, struct row *row) {
 enum store_result sqlite_replace(void *file, struct row *row) {
     struct sqlite *s = file;
     pthread_mutex_lock(&s->writing);
+    sqlite_try_to_settle(s);
     bool done = sqlite_run(s->writes, "BEGIN IMMEDIATE") && replace(s, row) && sqlite_write_sums(s) &&
                 sqlite_run(s->writes, "COMMIT");
     if (!done) {
@@ -127,7 +128,7 @@ bool sqlite_add_unnamed(struct sqlite *s, const struct row *row) {
 int sqlite_unnamed(void *file, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max) {
     struct sqlite *s = file;
     int count = 0;
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     sqlite3_stmt *q =
         sqlite_query(s, "SELECT report FROM unnamed WHERE build_id = ?1 ORDER BY report LIMIT ?2");
     if (q != NULL) {

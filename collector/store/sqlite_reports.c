@@ -37,7 +37,7 @@ json_t *sqlite_reports(void *file, const struct store_filter *f) {
         second = f->app != NULL ? f->app : "";
     }
     snprintf(sql, sizeof sql, "SELECT " REPORT_MEMBERS " FROM report WHERE %s%s", which, newest);
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     json_t *reports = sqlite_select(s, sql, "ssii", first, second, (int64_t)f->limit, (int64_t)f->offset);
     pthread_mutex_unlock(&s->reading);
     return json_pack("{s:o}", "reports", reports);
@@ -49,7 +49,7 @@ static bool is_start_of_id(const char *words) {
 
 json_t *sqlite_search(void *file, const char *words, const char *app, long offset) {
     struct sqlite *s = file;
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     json_t *groups = sqlite_select(
         s,
         "SELECT g.fingerprint, g.app, g.function, g.place, g.cause, g.by_owner, g.users, g.max_ms, g.first_ms,"
@@ -74,7 +74,7 @@ json_t *sqlite_search(void *file, const char *words, const char *app, long offse
 char *sqlite_report(void *file, const char *id, size_t *bytes) {
     struct sqlite *s = file;
     char *text = NULL;
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     sqlite3_stmt *q = sqlite_query(s, "SELECT body FROM report WHERE id = ?1");
     if (q != NULL) {
         sqlite_bind(q, "s", id);
@@ -122,7 +122,7 @@ void sqlite_each_report(void *file, const struct store_filter *f,
     snprintf(sql, sizeof sql,
              "SELECT body, brief FROM report WHERE grouped = ?1 AND %s ORDER BY started_ms DESC LIMIT ?3",
              given(f->version) ? "version = ?2" : "?2 = ''");
-    pthread_mutex_lock(&s->reading);
+    sqlite_start_reading(s);
     sqlite3_stmt *q = sqlite_query(s, sql);
     if (q != NULL) {
         sqlite_bind(q, "ssi", f->fingerprint, given(f->version) ? f->version : "", (int64_t)LOOKED_AT_MAX);

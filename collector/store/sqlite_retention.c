@@ -114,6 +114,7 @@ long sqlite_remove_old(void *file, int64_t before_ms, long max) {
     struct sqlite *s = file;
     long removed = -1;
     pthread_mutex_lock(&s->writing);
+    sqlite_try_to_settle(s);
     if (sqlite_run(s->writes, "BEGIN IMMEDIATE")) {
         removed = remove_reports(s, before_ms, max);
         removed = removed >= 0 && remove_waiting(s) && sqlite_run(s->writes, "COMMIT") ? removed : -1;

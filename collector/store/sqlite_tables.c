@@ -94,7 +94,15 @@ static const char *const steps[] = {
     " total_ms INTEGER NOT NULL, hang_free INTEGER NOT NULL, PRIMARY KEY(app, day, kind)) STRICT, WITHOUT ROWID;"
     "INSERT INTO app_day SELECT app, day, kind, sum(count), sum(total_ms), sum(hang_free) FROM old_day GROUP BY 1, 2, 3;"
     "DROP TABLE old_day; DROP INDEX grouped_by_time; DROP INDEX grouped_of_app;"
-    "CREATE INDEX grouped_by_time ON grouped(kind = 'hang', total_ms, app);"};
+    "CREATE INDEX grouped_by_time ON grouped(kind = 'hang', total_ms, app);",
+
+    /* Reports of a busy store, for a moment: sqlite_arrived.c. */
+    "CREATE TABLE arrived(id TEXT NOT NULL, repeat_of TEXT NOT NULL, app TEXT NOT NULL, version TEXT NOT NULL,"
+    " system TEXT NOT NULL, kind TEXT NOT NULL, cause TEXT NOT NULL, who TEXT NOT NULL, session TEXT NOT NULL,"
+    " own_fingerprint TEXT NOT NULL, fingerprint TEXT NOT NULL, function TEXT NOT NULL, place TEXT NOT NULL,"
+    " path TEXT NOT NULL, family TEXT NOT NULL, frames TEXT NOT NULL, unnamed TEXT NOT NULL,"
+    " started_ms INTEGER NOT NULL, duration_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL, flags INTEGER NOT NULL,"
+    " body BLOB NOT NULL) STRICT;"};
 
 #define STEPS ((int)(sizeof steps / sizeof steps[0]))
 

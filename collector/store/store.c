@@ -94,6 +94,12 @@ long store_remove_old(struct store *s, int64_t before_ms, long max) {
     return s->backend->remove_old(s->reports, before_ms, max);
 }
 
+void store_settle(struct store *s) {
+    if (s->backend->settle != NULL) {
+        s->backend->settle(s->reports);
+    }
+}
+
 long store_regroup(struct store *s, const json_t *schema, long max) {
     return s->backend->regroup != NULL ? s->backend->regroup(s->reports, schema, max) : -1;
 }

@@ -48,6 +48,9 @@ const char *store_error(const struct store *s);
  * reports it removed: with less than `max` there is none left. -1: it failed. */
 long store_remove_old(struct store *s, int64_t before_ms, long max);
 
+/* Puts what store_add took into its place; the writer calls it when no reports come. */
+void store_settle(struct store *s);
+
 /* Groups the next `max` reports again by the present rule, in a transaction of their own; also those of a run
  * that did not come to its end. How many, 0: all are grouped. -1: it failed, or this store cannot. */
 long store_regroup(struct store *s, const json_t *schema, long max);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/upkeep/writer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #define ROWS_OF_A_TRANSACTION 4000
 #define ROWS_WAITING_MAX 40000
+#define SETTLE_SECONDS 1     /* without reports */
 #define RETENTION_SECONDS 60 /* between two looks for old reports */
 
 struct writer {
@@ -22,6 +24,7 @@ struct writer {
     struct writer_job *first, **end; /* waiting */
     size_t waiting;                  /* rows of them */
     bool stopping;
+    bool unsettled;          /* reports were stored since the last call of store_settle */
     struct timespec look_at; /* for old reports; the writer's thread alone has it */
     atomic_bool well;
 };
@@ -81,7 +84,14 @@ static bool is_due(const struct timespec *t) {
 static struct writer_job *await_jobs(struct writer *w, size_t *count, bool *stopped) {
     pthread_mutex_lock(&w->lock);
     while (w->first == NULL && !w->stopping && !is_due(&w->look_at)) {
-        pthread_cond_timedwait(&w->work, &w->lock, &w->look_at);
+        struct timespec until = w->look_at;
+        if (w->unsettled) {
+            clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_sec += SETTLE_SECONDS;
+        }
+        if (pthread_cond_timedwait(&w->work, &w->lock, &until) == ETIMEDOUT) {
+            break;
+        }
     }
     struct writer_job *jobs = take_jobs(w, count);
     *stopped = jobs == NULL && w->stopping;
@@ -110,7 +120,10 @@ static void *write_all(void *writer) {
             enum store_result result = write_jobs(w, jobs, count);
             say_result(w, result);
             answer_jobs(jobs, result);
+        } else if (w->unsettled) {
+            store_settle(w->store);
         }
+        w->unsettled = jobs != NULL;
         /* A few old reports between two transactions: none waits for the removal of many. */
         if (is_due(&w->look_at) && !retention_step(w->store)) {
             clock_gettime(CLOCK_MONOTONIC, &w->look_at);

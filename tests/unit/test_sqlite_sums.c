@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The sums of the SQLite store: reports of one transaction add up to what they add up to one by one, each
- * counts once, and a transaction that fails leaves nothing.
+ * counts once, and a transaction that fails leaves nothing. So they do in a busy store, which settles them
+ * later: also after a kill.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/store/store.h"
@@ -23,11 +25,15 @@
 #define DAY INT64_C(86400000)
 #define NOW_MS (20000 * DAY)
 #define ROWS 300
+#define MANY 1600
+#define BUSY 1000 /* the first ones: a store that gets so many at once is busy */
 #define DUMP_BYTES ((size_t)1 << 20)
 
-static const char *const tables[] = {
-    "grouped",        "user",    "group_day",   "group_version", "group_system",
-    "group_duration", "app_day", "app_version", "version_day",   "way"};
+static const char *const tables[] = {"grouped",        "group_day", "group_version", "group_system",
+                                     "group_duration", "app_day",   "app_version",   "version_day",
+                                     "user",           "way",       "unnamed"};
+/* In `tables`, from here on: a table has two columns. */
+#define TWO_COLUMNS 8
 
 struct place {
     char folder[64], file[96];
@@ -81,7 +87,7 @@ static char *dump(const struct place *p) {
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         sqlite3_stmt *q;
         snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY 1, 2%s", tables[i],
-                 strcmp(tables[i], "way") != 0 && strcmp(tables[i], "user") != 0 ? ", 3, 4" : "");
+                 i < TWO_COLUMNS ? ", 3, 4" : "");
         assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
         while (sqlite3_step(q) == SQLITE_ROW) {
             used += (size_t)snprintf(text + used, DUMP_BYTES - used, "%s:", tables[i]);
@@ -107,11 +113,11 @@ static void assert_same_sums(const struct place *one, const struct place *other)
 }
 
 /* Hangs, sessions and errors of two apps; some ids come twice, some are brief repeats. */
-static void make_rows(struct row *rows) {
+static void make_rows(struct row *rows, unsigned count) {
     static unsigned char body[] = "text";
     static const char *const kinds[] = {"hang", "launch", "session", "error"};
-    memset(rows, 0, ROWS * sizeof *rows);
-    for (unsigned i = 0; i < ROWS; i++) {
+    memset(rows, 0, count * sizeof *rows);
+    for (unsigned i = 0; i < count; i++) {
         struct row *row = &rows[i];
         unsigned n = i % 9 == 8 ? i - 5 : i; /* the same again */
         snprintf(row->id, sizeof row->id, "id-%u", n);
@@ -134,16 +140,20 @@ static void make_rows(struct row *rows) {
         snprintf(row->group.fingerprint, sizeof row->group.fingerprint, "f%u", n % 12);
         snprintf(row->group.family, sizeof row->group.family, "%s", n % 12 < 8 ? "family" : "");
         snprintf(row->group.frames, sizeof row->group.frames, "whole\n%u\nmain\n", n % 12);
+        if (row->grouped && n % 4 == 0) {
+            snprintf(row->unnamed[row->unnamed_count++], UNNAMED_ID_BYTES, "%08x", n);
+            snprintf(row->unnamed[row->unnamed_count++], UNNAMED_ID_BYTES, "ffff");
+        }
         row->body = body;
         row->body_bytes = sizeof body;
     }
 }
 
-static void add_by(struct store *s, struct row *rows, size_t each) {
-    struct row *list[ROWS];
-    for (size_t i = 0; i < ROWS; i += each) {
+static void add_by(struct store *s, struct row *rows, size_t count, size_t each) {
+    struct row *list[MANY];
+    for (size_t i = 0; i < count; i += each) {
         size_t n = 0;
-        while (n < each && i + n < ROWS) {
+        while (n < each && i + n < count) {
             list[n] = &rows[i + n];
             n++;
         }
@@ -155,10 +165,10 @@ static void a_batch_adds_up_as_single_reports_do(void **state) {
     const struct place *p = *state;
     struct row *rows = calloc(ROWS, sizeof *rows);
     struct store *one = open_store(&p[0]), *all = open_store(&p[1]);
-    make_rows(rows);
-    add_by(one, rows, 1);
-    make_rows(rows);
-    add_by(all, rows, 250);
+    make_rows(rows, ROWS);
+    add_by(one, rows, ROWS, 1);
+    make_rows(rows, ROWS);
+    add_by(all, rows, ROWS, 250);
     assert_same_sums(&p[0], &p[1]);
     store_close(one);
     store_close(all);
@@ -169,7 +179,7 @@ static void a_report_counts_once_in_its_batch(void **state) {
     const struct place *p = *state;
     struct row *rows = calloc(ROWS, sizeof *rows);
     struct store *s = open_store(&p[0]);
-    make_rows(rows);
+    make_rows(rows, ROWS);
     struct row twin = rows[1], *list[] = {&rows[1], &twin, &rows[0]};
     assert_int_equal(store_add(s, list, 3), STORE_DONE);
     assert_int_equal(rows[1].outcome, ROW_STORED);
@@ -191,7 +201,7 @@ static void a_transaction_that_fails_adds_nothing(void **state) {
     const struct place *p = *state;
     struct row *rows = calloc(ROWS, sizeof *rows), *list[ROWS];
     struct store *s = open_store(&p[0]), *other = open_store(&p[1]);
-    make_rows(rows);
+    make_rows(rows, ROWS);
     for (int i = 0; i < ROWS; i++) {
         list[i] = &rows[i];
     }
@@ -204,10 +214,10 @@ static void a_transaction_that_fails_adds_nothing(void **state) {
     char *after = dump(&p[0]);
     assert_string_equal(before, after);
     change(&p[0], "DROP TRIGGER no");
-    make_rows(rows);
+    make_rows(rows, ROWS);
     assert_int_equal(store_add(s, list + 100, ROWS - 100), STORE_DONE);
-    make_rows(rows);
-    add_by(other, rows, ROWS);
+    make_rows(rows, ROWS);
+    add_by(other, rows, ROWS, ROWS);
     assert_same_sums(&p[0], &p[1]);
     store_close(s);
     store_close(other);
@@ -216,11 +226,105 @@ static void a_transaction_that_fails_adds_nothing(void **state) {
     free(rows);
 }
 
+static int64_t ask(const struct place *p, const char *sql) {
+    sqlite3 *db;
+    sqlite3_stmt *q;
+    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    int64_t number = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return number;
+}
+
+/* Adds the rows to a store that is busy after the first ones; the others only arrive. */
+static struct store *add_many(const struct place *p, struct row *rows) {
+    struct store *s = open_store(p);
+    make_rows(rows, MANY);
+    add_by(s, rows, BUSY, BUSY);
+    add_by(s, rows + BUSY, MANY - BUSY, 100);
+    return s;
+}
+
+static void assert_all_are_in_place(const struct place *p, const struct place *other, struct row *rows) {
+    struct store *s = open_store(other);
+    make_rows(rows, MANY);
+    add_by(s, rows, BUSY, BUSY / 2);
+    store_close(s);
+    for (size_t i = BUSY; i < MANY; i += 300) { /* one store a transaction: it is never busy */
+        s = open_store(other);
+        add_by(s, rows + i, 300, 300);
+        store_close(s);
+    }
+    assert_int_equal(ask(p, "SELECT count(*) FROM arrived"), 0);
+    assert_int_equal(ask(p, "SELECT count(*) FROM report"), ask(other, "SELECT count(*) FROM report"));
+    assert_same_sums(p, other);
+}
+
+static void a_busy_store_settles_what_arrived(void **state) {
+    const struct place *p = *state;
+    struct row *rows = calloc(MANY, sizeof *rows);
+    struct store *s = add_many(&p[0], rows);
+    assert_true(ask(&p[0], "SELECT count(*) FROM arrived") > 0);
+    assert_true(ask(&p[0], "SELECT count(*) FROM arrived") < MANY - BUSY); /* some came twice */
+    json_decref(store_counts(s));                                          /* a reader settles */
+    assert_all_are_in_place(&p[0], &p[1], rows);
+    store_close(s);
+    free(rows);
+}
+
+static void what_arrived_before_a_kill_is_there_once(void **state) {
+    const struct place *p = *state;
+    struct row *rows = calloc(MANY, sizeof *rows);
+    pid_t child = fork();
+    if (child == 0) {
+        add_many(&p[0], rows);
+        _exit(0); /* as a kill leaves the file */
+    }
+    waitpid(child, NULL, 0);
+    assert_true(ask(&p[0], "SELECT count(*) FROM arrived") > 0);
+    struct store *s = open_store(&p[0]);
+    assert_all_are_in_place(&p[0], &p[1], rows);
+    struct row *again[] = {&rows[BUSY]};
+    assert_int_equal(store_add(s, again, 1), STORE_DONE);
+    assert_int_equal(rows[BUSY].outcome, ROW_REPEATED);
+    store_close(s);
+    free(rows);
+}
+
+static void a_busy_store_says_what_it_has(void **state) {
+    const struct place *p = *state;
+    struct row *rows = calloc(MANY, sizeof *rows);
+    struct store *s = add_many(&p[0], rows);
+    struct row *list[] = {&rows[MANY - 1], &rows[0]};
+    assert_int_equal(store_add(s, list, 2), STORE_DONE);
+    assert_int_equal(rows[MANY - 1].outcome, ROW_REPEATED); /* it arrived */
+    assert_int_equal(rows[0].outcome, ROW_REPEATED);        /* it is in its place */
+    snprintf(rows[0].id, sizeof rows[0].id, "new");
+    snprintf(rows[1].id, sizeof rows[1].id, "bad");
+    list[0] = &rows[0];
+    list[1] = &rows[1];
+    change(&p[0], "CREATE TRIGGER no BEFORE INSERT ON arrived WHEN NEW.id = 'bad' BEGIN"
+                  " SELECT RAISE(ABORT, 'no'); END");
+    assert_int_equal(store_add(s, list, 2), STORE_FAILED);
+    assert_int_equal(rows[0].outcome, ROW_PENDING);
+    change(&p[0], "DROP TRIGGER no");
+    assert_int_equal(store_add(s, list, 2), STORE_DONE);
+    assert_int_equal(rows[0].outcome, ROW_STORED);
+    store_close(s);
+    assert_int_equal(ask(&p[0], "SELECT count(*) FROM report WHERE id IN ('new', 'bad')"), 2);
+    free(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_batch_adds_up_as_single_reports_do, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_report_counts_once_in_its_batch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_transaction_that_fails_adds_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_busy_store_settles_what_arrived, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_arrived_before_a_kill_is_there_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_busy_store_says_what_it_has, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
