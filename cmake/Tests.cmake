@@ -71,7 +71,7 @@ set(slow_tests
 # Left out by scripts/run-tests under both sanitizers: they look at texts, at what is installed, or at objects that they compile
 # themselves with the release's flags. No line of the library runs in them that another test does not run. real-loops_made
 # asserts that hangs of 310 ms are known soon after a program's start, real-python_versions that each of eleven has its whole
-# stack: an instrumented worker is too slow for that. unit-script reads hostile interpreters under both.
+# stack: an instrumented worker is too slow for that. unit-script_hostile reads hostile interpreters under both.
 set(no_sanitizer_tests cli-bench_query cli-dashboard cli-export_page cli-installed cli-link_check cli-pages cli-readme cli-trace real-grouping real-loops_made real-python_versions)
 # Left out under the thread sanitizer: here the command reads a spool in one thread, and nothing can race. The address
 # sanitizer runs them. In cli-show_screen it would also show the sanitizer's own thread and its frame of each lock function.
