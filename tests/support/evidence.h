@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -86,6 +87,19 @@ static inline pid_t begin_child(void) {
 static inline void end_child(pid_t pid) {
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static inline uint64_t address_of(const void *what) {
+    return (uint64_t)(uintptr_t)what;
+}
+
+static inline long no_pread(int fd, void *buf, size_t n, uint64_t offset) {
+    (void)fd, (void)buf, (void)n, (void)offset;
+    return -EIO;
+}
+
+static inline const char *cause_in_poll(const struct pollfd *set, uint64_t n) {
+    return cause_blocked(SYS_ppoll, (uint64_t)(uintptr_t)set, n, 0);
 }
 
 #endif
