@@ -89,11 +89,11 @@ static bool parse_text(struct parse *p, const struct schema_rule *rule, json_t *
     return !p->make || *out != NULL;
 }
 
-/* Up to DIGITS_MAX digits, added to `number`; their count. */
-static int scan_digits(struct parse *p, int64_t *number) {
+/* Up to one digit more than DIGITS_MAX, added to `number`; their count. Unsigned: too many may not overflow. */
+static int scan_digits(struct parse *p, uint64_t *number) {
     int digits = 0;
     while (p->at < p->end && *p->at >= '0' && *p->at <= '9' && digits <= DIGITS_MAX) {
-        *number = *number * 10 + (*p->at++ - '0');
+        *number = *number * 10 + (uint64_t)(*p->at++ - '0');
         digits++;
     }
     return digits;
@@ -102,28 +102,29 @@ static int scan_digits(struct parse *p, int64_t *number) {
 static bool parse_number(struct parse *p, const struct schema_rule *rule, json_t **out) {
     static const double power[REAL_DIGITS_MAX + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    int64_t number = 0;
+    uint64_t scanned = 0;
     int decimals = 0;
     bool negative = *p->at == '-';
     p->at += negative;
     bool leading_zero = p->at < p->end && *p->at == '0';
-    int digits = scan_digits(p, &number);
+    int digits = scan_digits(p, &scanned);
     bool real = p->at < p->end && *p->at == '.';
     if (real) {
         p->at++;
-        decimals = scan_digits(p, &number);
+        decimals = scan_digits(p, &scanned);
     }
     if (digits == 0 || (leading_zero && digits > 1) || (real && decimals == 0) ||
         digits + decimals > (real ? REAL_DIGITS_MAX : DIGITS_MAX) ||
-        (p->at < p->end && (*p->at == 'e' || *p->at == 'E' || *p->at == '.')) || (negative && number == 0)) {
+        (p->at < p->end && (*p->at == 'e' || *p->at == 'E' || *p->at == '.')) || (negative && scanned == 0)) {
         return false;
     }
-    double value = (double)(negative ? -number : number) / power[decimals];
+    json_int_t number = negative ? -(json_int_t)scanned : (json_int_t)scanned;
+    double value = (double)number / power[decimals];
     if ((rule->types & 1U << (real ? JSON_REAL : JSON_INTEGER)) == 0 || value < rule->min ||
         value > rule->max) {
         return false;
     }
-    *out = !p->make ? NULL : real ? json_real(value) : json_integer(negative ? -number : number);
+    *out = !p->make ? NULL : real ? json_real(value) : json_integer(number);
     return !p->make || *out != NULL;
 }
 

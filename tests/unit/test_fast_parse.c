@@ -86,6 +86,8 @@ static void leaves_what_it_does_not_know(void **state) {
                                             {"syscall", "7"},
                                             {"share", "1e-1"},
                                             {"lock_owner_tid", "12345678901234567890"},
+                                            {"lock_owner_tid", "99999999999999999999"},
+                                            {"share", "9999999999999999999.9999999999999999999"},
                                             {"lock_owner_tid", "01"},
                                             {"lock_owner_tid", "72,"},
                                             {"lock_owner_tid", "72}"},
