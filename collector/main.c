@@ -120,10 +120,13 @@ static int print_keys(struct store *store) {
 }
 
 static int revoke_key(struct store *store, long id) {
-    if (!store_remove_key(store, id)) {
-        return print_error_try("hangdog serve --keys", "cannot revoke key %ld: there is none", id);
+    enum store_found found = store_remove_key(store, id);
+    if (found == STORE_UNREAD) {
+        return print_error("cannot revoke key %ld: the store failed", id);
     }
-    return EXIT_SUCCESS;
+    return found == STORE_FOUND
+               ? EXIT_SUCCESS
+               : print_error_try("hangdog serve --keys", "cannot revoke key %ld: there is none", id);
 }
 
 /* Those of the first start; empty at later ones. */

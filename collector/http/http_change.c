@@ -47,7 +47,7 @@ static enum MHD_Result add_key(struct request *r, const json_t *change) {
     }
     int64_t id = keys_make(r->http->store, which, app, text);
     if (id < 0) {
-        return http_refuse(r->connection, MHD_HTTP_INTERNAL_SERVER_ERROR, 0, "the key cannot be stored");
+        return http_answer_json(r->connection, MHD_HTTP_OK, NULL);
     }
     keys_renew(r->http->keys);
     log_event("key", "key %lld makes key %lld for %s", (long long)keys_id(r->http->keys, r->key),
@@ -59,8 +59,13 @@ static enum MHD_Result add_key(struct request *r, const json_t *change) {
 static enum MHD_Result remove_key(struct request *r, const char *number) {
     char *end;
     long long id = strtoll(number, &end, 10);
-    if (end == number || *end != '\0' || !store_remove_key(r->http->store, id)) {
+    bool is_number = end != number && *end == '\0';
+    enum store_found found = is_number ? store_remove_key(r->http->store, id) : STORE_NONE;
+    if (found == STORE_NONE) {
         return http_refuse(r->connection, MHD_HTTP_NOT_FOUND, 0, "there is no such key");
+    }
+    if (found == STORE_UNREAD) { /* the key still lives */
+        return http_answer_json(r->connection, MHD_HTTP_OK, NULL);
     }
     log_event("key", "key %lld removes key %lld", (long long)keys_id(r->http->keys, r->key), id);
     keys_renew(r->http->keys);
@@ -68,9 +73,12 @@ static enum MHD_Result remove_key(struct request *r, const char *number) {
 }
 
 static enum MHD_Result set_settings(struct request *r, const json_t *change) {
-    const char *fault = key_settings_change(r->http->store, change);
+    const char *fault = key_settings_fault(change);
     if (fault != NULL) {
         return http_refuse(r->connection, MHD_HTTP_BAD_REQUEST, 0, fault);
+    }
+    if (!key_settings_change(r->http->store, change)) {
+        return http_answer_json(r->connection, MHD_HTTP_OK, NULL);
     }
     keys_renew(r->http->keys);
     log_event("settings", "key %lld changes settings", (long long)keys_id(r->http->keys, r->key));

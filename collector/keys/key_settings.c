@@ -23,19 +23,28 @@ static const struct {
 };
 #define LIMITS (sizeof limits / sizeof limits[0])
 
+/* -1: the store failed. */
 static long read_one(struct store *store, size_t i) {
     char value[STORE_SETTING_BYTES], *end;
-    if (store_setting_get(store, limits[i].name, value) != STORE_FOUND) {
-        return limits[i].value;
+    enum store_found found = store_setting_get(store, limits[i].name, value);
+    if (found != STORE_FOUND) {
+        return found == STORE_NONE ? limits[i].value : -1;
     }
     long number = strtol(value, &end, 10);
     return end != value && *end == '\0' && number >= 0 && number <= LARGEST ? number : limits[i].value;
 }
 
-void key_settings_read(struct store *store, struct key_limits *out) {
+bool key_settings_read(struct store *store, struct key_limits *out) {
+    long value[LIMITS];
     for (size_t i = 0; i < LIMITS; i++) {
-        *(long *)(void *)((char *)out + limits[i].to) = read_one(store, i);
+        if ((value[i] = read_one(store, i)) < 0) {
+            return false;
+        }
     }
+    for (size_t i = 0; i < LIMITS; i++) {
+        *(long *)(void *)((char *)out + limits[i].to) = value[i];
+    }
+    return true;
 }
 
 json_t *key_settings_json(struct store *store) {
@@ -45,7 +54,12 @@ json_t *key_settings_json(struct store *store) {
     }
     json_t *all = json_object();
     for (size_t i = 0; i < LIMITS; i++) {
-        json_object_set_new(all, limits[i].name, json_integer(read_one(store, i)));
+        long value = read_one(store, i);
+        if (value < 0) {
+            json_decref(all);
+            return NULL;
+        }
+        json_object_set_new(all, limits[i].name, json_integer(value));
     }
     return json_pack("{s:I, s:o, s:i}", "retention_days", (json_int_t)days, "limits", all, "grouping_version",
                      GROUPING_VERSION);
@@ -64,7 +78,7 @@ static bool is_limit(const char *name) {
     return false;
 }
 
-static const char *find_fault(const json_t *change) {
+const char *key_settings_fault(const json_t *change) {
     const char *name;
     json_t *value;
     if (!json_is_object(change)) {
@@ -90,14 +104,11 @@ static const char *find_fault(const json_t *change) {
     return NULL;
 }
 
-const char *key_settings_change(struct store *store, const json_t *change) {
-    const char *fault = find_fault(change), *name;
+bool key_settings_change(struct store *store, const json_t *change) {
+    const char *name;
     const json_t *days = json_object_get(change, "retention_days");
     json_t *value;
     bool done = true;
-    if (fault != NULL) {
-        return fault;
-    }
     if (days != NULL) {
         done = retention_set_days(store, (long)json_integer_value(days));
     }
@@ -106,5 +117,5 @@ const char *key_settings_change(struct store *store, const json_t *change) {
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
         done = done && store_setting_set(store, name, text);
     }
-    return done ? NULL : "the store failed";
+    return done;
 }

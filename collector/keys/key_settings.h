@@ -6,14 +6,18 @@
 #define COLLECTOR_KEY_SETTINGS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "collector/keys/keys.h"
 
-void key_settings_read(struct store *store, struct key_limits *out);
+/* False: the store failed, and `out` is as before. */
+bool key_settings_read(struct store *store, struct key_limits *out);
 
 /* {"retention_days":90,"limits":{...},"grouping_version":1} */
 json_t *key_settings_json(struct store *store);
-/* Sets what `change` has of it. NULL, or what is wrong with it; then nothing is set. */
-const char *key_settings_change(struct store *store, const json_t *change);
+/* What is wrong with a change of it; NULL: nothing. */
+const char *key_settings_fault(const json_t *change);
+/* Sets what `change` has of it, which has no fault. False: the store failed. */
+bool key_settings_change(struct store *store, const json_t *change);
 
 #endif

@@ -78,8 +78,8 @@ bool keys_renew(struct keys *k) {
     struct key_limits limits;
     pthread_mutex_lock(&k->renewing);
     int count = store_keys(k->store, k->read, STORE_KEYS_MAX);
-    key_settings_read(k->store, &limits);
-    if (count >= 0) {
+    bool read = count >= 0 && key_settings_read(k->store, &limits);
+    if (read) {
         pthread_mutex_lock(&k->lock);
         k->limits = limits;
         if (k->rate > 0) {
@@ -89,7 +89,7 @@ bool keys_renew(struct keys *k) {
         pthread_mutex_unlock(&k->lock);
     }
     pthread_mutex_unlock(&k->renewing);
-    return count >= 0;
+    return read;
 }
 
 static int64_t now_ms(void) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/store/postgres_state.h"
 
+#include <errno.h>
 #include <libpq-fe.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +11,16 @@
 #include <time.h>
 
 #define TRY_AGAIN_S 2 /* a lost server is not asked by each request of a page */
+/* One second more than the server's own limit: a server that is stopped keeps no limit. */
+#define STATEMENT_LIMIT "-c statement_timeout=5000"
+#define ANSWER_S 6
 #define VALUES_MAX 6
 #define NUMBER_BYTES 24
 
 struct postgres {
     pthread_mutex_t lock; /* of all below */
     PGconn *connection;
-    time_t lost_at; /* monotonic; 0: it is not lost */
+    time_t lost_at; /* monotonic; 0: it is not lost. libpq does not know all of it. */
 };
 
 /* As in sqlite_tables.c: an older step is never edited. One collector at a time applies them. */
@@ -42,7 +47,7 @@ static bool is_done(PGresult *result) {
 
 /* Connects again where the connection was lost. The caller has the lock. */
 static bool is_connected(struct postgres *p) {
-    if (PQstatus(p->connection) == CONNECTION_OK) {
+    if (p->lost_at == 0 && PQstatus(p->connection) == CONNECTION_OK) {
         return true;
     }
     if (p->lost_at != 0 && now_s() - p->lost_at < TRY_AGAIN_S) {
@@ -53,6 +58,41 @@ static bool is_connected(struct postgres *p) {
     return p->lost_at == 0;
 }
 
+/* Until the connection has a whole answer, or is broken. False: the time is over. */
+static bool await_answer(PGconn *connection, time_t end) {
+    while (PQisBusy(connection) && PQsocket(connection) >= 0) {
+        struct pollfd socket = {.fd = PQsocket(connection), .events = POLLIN};
+        time_t left = end - now_s();
+        if (left <= 0 || (poll(&socket, 1, (int)left * 1000) < 0 && errno != EINTR)) {
+            return false;
+        }
+        if (socket.revents != 0 && !PQconsumeInput(connection)) {
+            return true; /* PQgetResult says what it is */
+        }
+    }
+    return true;
+}
+
+/* As PQexecParams, which would wait for good: the writer and all pages would wait for it. */
+static PGresult *run_with(struct postgres *p, const char *sql, int count, const char *const *values) {
+    const time_t end = now_s() + ANSWER_S;
+    PGresult *result = NULL, *next = NULL;
+    if (!PQsendQueryParams(p->connection, sql, count, NULL, values, NULL, NULL, 0)) {
+        return NULL;
+    }
+    do {
+        PQclear(result);
+        result = next;
+        if (!await_answer(p->connection, end)) {
+            PQclear(result);
+            p->lost_at = now_s();
+            return NULL;
+        }
+        next = PQgetResult(p->connection);
+    } while (next != NULL);
+    return result;
+}
+
 /* Runs a statement with its values; the caller calls PQclear. A server that was started again is seen by the
  * statement that fails: it is sent a second time. */
 static PGresult *ask(struct postgres *p, const char *sql, int count, const char *const *values) {
@@ -60,7 +100,7 @@ static PGresult *ask(struct postgres *p, const char *sql, int count, const char 
     pthread_mutex_lock(&p->lock);
     for (int i = 0; i < 2 && is_connected(p); i++) {
         PQclear(result);
-        result = PQexecParams(p->connection, sql, count, NULL, values, NULL, NULL, 0);
+        result = run_with(p, sql, count, values);
         if (is_done(result) || PQstatus(p->connection) == CONNECTION_OK) {
             break;
         }
@@ -116,7 +156,8 @@ static bool set_version(PGconn *connection) {
 }
 
 static bool renew_tables(PGconn *connection, struct problem *why) {
-    bool done = run(connection, "BEGIN") && run(connection, ONE_AT_A_TIME) && run(connection, SETTING_TABLE);
+    bool done = run(connection, "BEGIN ISOLATION LEVEL READ COMMITTED") && run(connection, ONE_AT_A_TIME) &&
+                run(connection, SETTING_TABLE);
     int version = done ? version_of(connection) : -1;
     if (version > STEPS) {
         error_set(why, "cannot use the keys in PostgreSQL: they have version %d, and this hangdog knows %d",
@@ -130,9 +171,27 @@ static bool renew_tables(PGconn *connection, struct problem *why) {
     return done && (version == STEPS || set_version(connection)) && run(connection, "COMMIT");
 }
 
+/* libpq's text has parts of a URL that it read wrongly. Such a part may be one of the password. */
+static bool is_read_well(const char *url) {
+    char *error = NULL;
+    PQconninfoOption *options = PQconninfoParse(url, &error);
+    const char *user = strstr(url, "://"), *host = strrchr(url, '@');
+    size_t bytes = user != NULL && host != NULL ? strcspn(user + 3, "/@") : 0;
+    bool well = options != NULL && (host == NULL || (user != NULL && user + 3 + bytes == host));
+    PQconninfoFree(options);
+    PQfreemem(error);
+    return well;
+}
+
 /* libpq ends its texts with a line feed. */
-static void set_error(struct problem *why, const PGconn *connection) {
+static void set_error(struct problem *why, const char *url, const PGconn *connection) {
     const char *text = PQerrorMessage(connection);
+    if (!is_read_well(url)) {
+        error_set(why,
+                  "cannot use PostgreSQL for the keys: the URL is wrong; in a name or a password write / as"
+                  " %%2F, @ as %%40 and %% as %%25");
+        return;
+    }
     error_set(why, "cannot use PostgreSQL for the keys: %.*s", (int)strcspn(text, "\n"), text);
     error_try(why, "psql with the same URL");
 }
@@ -148,7 +207,8 @@ void *postgres_state_open(const char *url, struct problem *why) {
     /* What the URL says comes last, and counts. */
     static const char *const names[] = {"connect_timeout", "tcp_user_timeout", "application_name",
                                         "options",         "dbname",           NULL};
-    const char *const values[] = {"5", "5000", "hangdog-serve", "-c statement_timeout=5000", url, NULL};
+    const char *const values[] = {
+        "5", "5000", "hangdog-serve", STATEMENT_LIMIT " -c client_min_messages=warning", url, NULL};
     struct postgres *p = calloc(1, sizeof *p);
     if (p == NULL) {
         error_set(why, "cannot use PostgreSQL for the keys: out of memory");
@@ -159,7 +219,7 @@ void *postgres_state_open(const char *url, struct problem *why) {
     why->text[0] = '\0';
     if (PQstatus(p->connection) != CONNECTION_OK || !renew_tables(p->connection, why)) {
         if (why->text[0] == '\0') {
-            set_error(why, p->connection);
+            set_error(why, url, p->connection);
         }
         postgres_close(p);
         return NULL;
@@ -214,17 +274,19 @@ static int64_t add_key(void *at, enum key_use use, const char *app, const uint8_
                                   number_text(made, (int64_t)time(NULL) * 1000)};
     PGresult *result = ask(at,
                            "INSERT INTO hangdog_key(use, hash, app, made_ms, last_used_ms, day, day_reports)"
-                           " VALUES($1, decode($2, 'hex'), $3, $4, 0, 0, 0) RETURNING id",
+                           " VALUES($1, decode($2, 'hex'), $3, $4, 0, 0, 0)"
+                           " ON CONFLICT(hash) DO UPDATE SET app = excluded.app RETURNING id",
                            4, values);
     int64_t id = is_done(result) && PQntuples(result) == 1 ? number_at(result, 0, 0) : -1;
     PQclear(result);
     return id;
 }
 
-static bool remove_key(void *at, int64_t id) {
+static enum store_found remove_key(void *at, int64_t id) {
     char text[NUMBER_BYTES];
     const char *const values[] = {number_text(text, id)};
-    return change(at, "DELETE FROM hangdog_key WHERE id = $1", 1, values) == 1;
+    long removed = change(at, "DELETE FROM hangdog_key WHERE id = $1", 1, values);
+    return removed < 0 ? STORE_UNREAD : removed == 1 ? STORE_FOUND : STORE_NONE;
 }
 
 static bool count_key(void *at, int64_t id, int64_t used_ms, int64_t day, int64_t reports) {

@@ -76,16 +76,16 @@ int64_t sqlite_add_key(void *file, enum key_use use, const char *app, const uint
     return id;
 }
 
-bool sqlite_remove_key(void *file, int64_t id) {
+enum store_found sqlite_remove_key(void *file, int64_t id) {
     struct sqlite *s = file;
     pthread_mutex_lock(&s->writing);
     sqlite3_stmt *q = prepare(s, "DELETE FROM key WHERE id = ?");
     if (q != NULL) {
         sqlite3_bind_int64(q, 1, id);
     }
-    bool removed = change(s, q) == 1;
+    int removed = change(s, q);
     pthread_mutex_unlock(&s->writing);
-    return removed;
+    return removed < 0 ? STORE_UNREAD : removed == 1 ? STORE_FOUND : STORE_NONE;
 }
 
 bool sqlite_count_key(void *file, int64_t id, int64_t used_ms, int64_t day, int64_t reports) {

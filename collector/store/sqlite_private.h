@@ -156,7 +156,7 @@ bool sqlite_is_in_later(void *file, const char *fingerprint, const struct store_
 /* ---- keys, settings and issues: as the members of state_backend.h ---- */
 int sqlite_keys(void *file, struct store_key *keys, int max);
 int64_t sqlite_add_key(void *file, enum key_use use, const char *app, const uint8_t hash[SHA256_BYTES]);
-bool sqlite_remove_key(void *file, int64_t id);
+enum store_found sqlite_remove_key(void *file, int64_t id);
 bool sqlite_count_key(void *file, int64_t id, int64_t used_ms, int64_t day, int64_t reports);
 
 #endif

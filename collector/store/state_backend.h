@@ -13,7 +13,7 @@ struct state_backend {
     void (*close)(void *at);
     int (*keys)(void *at, struct store_key *keys, int max);
     int64_t (*add_key)(void *at, enum key_use use, const char *app, const uint8_t hash[SHA256_BYTES]);
-    bool (*remove_key)(void *at, int64_t id);
+    enum store_found (*remove_key)(void *at, int64_t id);
     bool (*count_key)(void *at, int64_t id, int64_t used_ms, int64_t day, int64_t reports);
     enum store_found (*setting_get)(void *at, const char *name, char value[STORE_SETTING_BYTES]);
     bool (*setting_set)(void *at, const char *name, const char *value);

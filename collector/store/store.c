@@ -126,7 +126,7 @@ int64_t store_add_key(struct store *s, enum key_use use, const char *app, const 
     return s->state_backend->add_key(s->state, use, app, hash);
 }
 
-bool store_remove_key(struct store *s, int64_t id) {
+enum store_found store_remove_key(struct store *s, int64_t id) {
     return s->state_backend->remove_key(s->state, id);
 }
 

@@ -75,18 +75,18 @@ struct store_key {
     int64_t day, day_reports;      /* days since 1970, and what it has sent on that day */
 };
 #define STORE_KEYS_MAX 1000
+enum store_found { STORE_UNREAD = -1 /* the store failed */, STORE_NONE, STORE_FOUND };
 /* The count, at most `max`; -1: they cannot be read. */
 int store_keys(struct store *s, struct store_key *keys, int max);
 /* Its number; -1: it failed. */
 int64_t store_add_key(struct store *s, enum key_use use, const char *app, const uint8_t hash[SHA256_BYTES]);
-/* False: there is none. */
-bool store_remove_key(struct store *s, int64_t id);
+/* STORE_NONE: there is none. */
+enum store_found store_remove_key(struct store *s, int64_t id);
 /* Adds what the key has sent since the last call. */
 bool store_count_key(struct store *s, int64_t id, int64_t used_ms, int64_t day, int64_t reports);
 
 /* ---- settings, by name ("retention_days") ---- */
 #define STORE_SETTING_BYTES 256
-enum store_found { STORE_UNREAD = -1 /* the store failed */, STORE_NONE, STORE_FOUND };
 enum store_found store_setting_get(struct store *s, const char *name, char value[STORE_SETTING_BYTES]);
 bool store_setting_set(struct store *s, const char *name, const char *value);
 

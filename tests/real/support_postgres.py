@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A PostgreSQL server on loopback, from Debian's package, in a folder of the test."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -54,6 +55,20 @@ class Postgres:
 
     def ask(self, sql):
         return self.run("psql", "-X", "-A", "-t", "-d", self.url, "-c", sql).strip()
+
+    @contextlib.contextmanager
+    def stopped(self):
+        """Neither an answer nor an end of a connection comes from it."""
+        pids = [self.process.pid, *map(int, self.ask("SELECT pid FROM pg_stat_activity").split())]
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
 
     def kill(self):
         self.process.send_signal(signal.SIGQUIT)

@@ -68,7 +68,11 @@ class SharedState(unittest.TestCase):
         self.postgres.kill()
         self.assertEqual(self.one.send(small_report())[1]["accepted"], 1)
         self.assertEqual(self.change(self.one, "groups/" + fingerprint, {"state": "open"})[0], 503)
+        self.assertEqual(self.change(self.one, "settings", {"retention_days": 5})[0], 503)
+        self.assertEqual(self.change(self.one, "keys", {"use": "read"})[0], 503)
         self.assertEqual(self.one.request("GET", "/api/v1/settings", key=self.one.read_key)[0], 503)
+        status, _, body = self.one.request("DELETE", "/api/v1/keys/1", key=self.one.admin_key)
+        self.assertEqual(status, 503, body)  # not: there is none
         refused = subprocess.run([HANGDOG, "serve", *self.options, "--keys"], capture_output=True, text=True, check=False,
                                  timeout=PATIENCE, env=environment())
         self.assertNotEqual(refused.returncode, 0)
@@ -76,9 +80,25 @@ class SharedState(unittest.TestCase):
         self.assertIn("refused", refused.stderr)
         self.postgres.start()
         wait_until(lambda: self.change(self.one, "groups/" + fingerprint, {"state": "open"})[0] == 200, "PostgreSQL")
+        wait_until(lambda: self.two.request("GET", "/api/v1/settings", key=self.one.read_key)[0] == 200, "its connection")
         group = self.two.get("groups/" + fingerprint)
         self.assertEqual((group["note"], group["state"]), ("Ask the döner shop's team", "open"))
         self.assertEqual(self.two.get("settings")["retention_days"], 0)
+
+    def test_4_the_server_is_stopped(self):
+        with self.postgres.stopped():
+            self.assertEqual(self.two.request("GET", "/api/v1/settings", key=self.one.read_key)[0], 503)
+            self.assertEqual(self.two.send(small_report())[1]["accepted"], 1)
+        wait_until(lambda: self.two.request("GET", "/api/v1/settings", key=self.one.read_key)[0] == 200, "PostgreSQL")
+
+    def test_5_a_wrong_url_shows_no_password(self):
+        for password in ("pass/word", "pass@word", "pass%word"):
+            url = self.postgres.url.replace("hangdog@", "hangdog:%s@" % password)
+            refused = subprocess.run([HANGDOG, "serve", *self.options[:3], url, "--keys"], capture_output=True, text=True,
+                                     check=False, timeout=PATIENCE, env=environment())
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("%2F", refused.stderr)
+            self.assertNotRegex(refused.stderr, "pass(?!word write)|word(?! write)")
 
 
 if __name__ == "__main__":
