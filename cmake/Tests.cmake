@@ -178,7 +178,7 @@ list(APPEND not_emulated walk_scan) # arm64's system call is in a leaf, whose re
 hd_sources(unit_sources tests/unit/*.c)
 foreach(source ${unit_sources})
   hd_name(name source)
-  file(STRINGS ${source} of_fleet REGEX "^#include \"(collector|uploader|namer)/")
+  file(STRINGS ${source} of_fleet REGEX "^#include \"((collector|uploader|namer)/|store_in_folder)")
   if((CMAKE_CROSSCOMPILING AND name IN_LIST not_emulated) OR (of_fleet AND NOT TARGET hd_collector))
     continue()
   endif()

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #undef print_error
 
+#include "collector/store/store.h"
 #include "store_in_folder.h"
 
 #define RESIZE STORE_NAMED("resize")

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #undef print_error
 
+#include "collector/store/store.h"
 #include "store_in_folder.h"
 
 #define FAR_MS INT64_C(9000000000000)
