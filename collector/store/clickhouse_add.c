@@ -125,6 +125,18 @@ static bool group_as_repeated(struct row *row, const struct known *known) {
            take_group(row, json_object_get(known->runs, key));
 }
 
+bool clickhouse_group_as_repeated(struct clickhouse *c, struct row *row) {
+    struct row *const rows[] = {row};
+    if (row->repeat_of[0] == '\0') {
+        return false;
+    }
+    const struct known known = {find_ids(c, rows, 1), find_runs(c, rows, 1)};
+    bool found = group_as_repeated(row, &known);
+    json_decref(known.ids);
+    json_decref(known.runs);
+    return found;
+}
+
 /* The rows of the block may be repeated by others of it. */
 static void learn(const struct row *row, const struct known *known) {
     char key[160];
@@ -142,14 +154,23 @@ static void learn(const struct row *row, const struct known *known) {
     json_decref(run);
 }
 
+int64_t clickhouse_week(int64_t seconds) {
+    int64_t day = seconds / 86400;
+    return day - (day + 3) % 7; /* from a Monday */
+}
+
+int64_t clickhouse_stand_first(const struct row *row, int64_t changed) {
+    return (row->repeat_of[0] != '\0' ? STAND_BRIEF : STAND_FIRST) - changed;
+}
+
 static void mark_new(struct clickhouse *c, struct row *row, struct clickhouse_new *new) {
-    int64_t now_s = (int64_t)time(NULL), day = now_s / 86400;
+    int64_t now_s = (int64_t)time(NULL);
     int64_t changed = clickhouse_changed(c);
     *new = (struct clickhouse_new){.row = row,
                                    .changed = changed,
-                                   .stand = (row->repeat_of[0] != '\0' ? STAND_BRIEF : STAND_FIRST) - changed,
+                                   .stand = clickhouse_stand_first(row, changed),
                                    .received_ms = now_s * 1000,
-                                   .week = day - (day + 3) % 7, /* from a Monday */
+                                   .week = clickhouse_week(now_s),
                                    .sign = 1};
 }
 

@@ -23,6 +23,11 @@ struct search {
     struct choices choices;
 };
 
+static const char *text_of(const json_t *object, const char *member) {
+    const char *text = json_string_value(json_object_get(object, member));
+    return text != NULL ? text : "";
+}
+
 static bool is_looking(const struct clickhouse_new *new) {
     return new->looks_for_group &&new->row->group.family[0] != '\0';
 }
@@ -85,6 +90,22 @@ static bool count_groups(struct clickhouse *c, struct search *s) {
     return well;
 }
 
+/* A group whose last report leaves it is compared with none. */
+static void leave_groups(const struct clickhouse_new *all, size_t count, struct search *s) {
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = json_array_size(s->groups); all[i].leaves != NULL && j-- > 0;) {
+            json_t *group = json_array_get(s->groups, j);
+            int64_t n = json_integer_value(json_object_get(group, "count"));
+            if (strcmp(text_of(group, "fingerprint"), all[i].leaves) == 0) {
+                json_object_set_new(group, "count", json_integer(n - 1));
+                if (n <= 1) {
+                    json_array_remove(s->groups, j);
+                }
+            }
+        }
+    }
+}
+
 static bool find_compared(struct clickhouse *c, const struct clickhouse_new *all, size_t count,
                           struct search *s) {
     json_t *families = json_array();
@@ -103,14 +124,10 @@ static bool find_compared(struct clickhouse *c, const struct clickhouse_new *all
                             " min(changed) DESC LIMIT " COMPARED_WITH_MAX " BY family",
                             families, c->epoch);
         well = s->groups != NULL && (json_array_size(s->groups) == 0 || count_groups(c, s));
+        leave_groups(all, count, s);
     }
     json_decref(families);
     return well;
-}
-
-static const char *text_of(const json_t *object, const char *member) {
-    const char *text = json_string_value(json_object_get(object, member));
-    return text != NULL ? text : "";
 }
 
 /* A report more for this group, whose path stands for it if that is better. */

@@ -47,6 +47,10 @@ static void add_row(struct clickhouse_bytes *to, const struct clickhouse_new *ne
         clickhouse_add_text(to, texts[i], strlen(texts[i]));
     }
     clickhouse_add_text(to, row->body != NULL ? (const char *)row->body : "", row->body_bytes);
+    clickhouse_add_number(to, (int64_t)(new->sign > 0 ? row->unnamed_count : 0), 1);
+    for (size_t i = 0; new->sign > 0 && i < row->unnamed_count; i++) {
+        clickhouse_add_text(to, row->unnamed[i], strlen(row->unnamed[i]));
+    }
     int64_t ms = row->is_session ? row->used_ms : row->duration_ms;
     const int64_t numbers[] = {row->started_ms,  row->duration_ms, ms,
                                new->received_ms, new->changed,     new->stand};
@@ -82,7 +86,7 @@ bool clickhouse_insert(struct clickhouse *c, const struct clickhouse_new *all, s
     bool done = clickhouse_insert_into(
         c,
         "@report(id, fingerprint, app, version, system, kind, cause, session, who, own_fingerprint, function, place,"
-        " path, group_kind, body, started_ms, duration_ms, counted_ms, received_ms, changed, stand, week, brief, step,"
+        " path, group_kind, body, unnamed, started_ms, duration_ms, counted_ms, received_ms, changed, stand, week, brief, step,"
         " hang_free, rule, by_owner, sign)",
         &data);
     free(data.data);

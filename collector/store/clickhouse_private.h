@@ -38,12 +38,36 @@ struct clickhouse_line {
     char error[256];
 };
 
+/* How far a regrouping has come, and which groups its last batch moved reports between. */
+#define CLICKHOUSE_MOVES_MAX 256
+struct clickhouse_move {
+    char from[GROUPING_HEX + 1], to[GROUPING_HEX + 1];
+};
+struct clickhouse_place {
+    bool runs, in_group;
+    int pass;
+    char app[128], fingerprint[GROUPING_HEX + 1];
+    int64_t after_ms; /* the reports of the group that began later are still to come */
+    struct clickhouse_move move[CLICKHOUSE_MOVES_MAX];
+    size_t moves;
+};
+
+/* Of the thread that names reports. */
+#define CLICKHOUSE_ENDS_MAX 64
+struct clickhouse_waits {
+    char build_id[UNNAMED_ID_BYTES], after[ROW_ID_CHARS + 1];
+    char end[CLICKHOUSE_ENDS_MAX][ROW_ID_CHARS + 1]; /* wait no more; ClickHouse does not know it yet */
+    size_t ends;
+};
+
 struct clickhouse {
     struct clickhouse_host host[CLICKHOUSE_HOSTS_MAX];
     size_t hosts;
     char database[64], cluster[64]; /* "": one server */
     long version;                   /* 18016 of 18.16 */
     struct clickhouse_line writes, reads;
+    struct clickhouse_place place;
+    struct clickhouse_waits waits;
     int64_t last_changed;       /* the writer's */
     int64_t epoch, least_epoch; /* of the ways: the newest, and that of the regrouping that runs */
 };
@@ -56,7 +80,20 @@ struct clickhouse_new {
     int64_t received_ms, week;
     int sign; /* -1: it leaves its group */
     bool looks_for_group;
+    const char *leaves; /* the group that has one report less, or NULL */
 };
+
+/* A report that leaves its group and comes to another. */
+struct clickhouse_moving {
+    struct row old;
+    struct clickhouse_new out, in;
+    bool is_left; /* it had left by a move that did not come to its end */
+};
+
+/* The members of a row that clickhouse_moving_make takes, of the table `report`. */
+#define CLICKHOUSE_COUNTED                                                                                  \
+    "id, fingerprint, app, version, system, kind, cause, session, who, own_fingerprint, brief, started_ms," \
+    " duration_ms, counted_ms, received_ms, hang_free, sign AS newest_sign, toUInt16(week) AS week_number"
 
 /* The bytes of an answer, or of something that grows; `data` ends with a zero. */
 struct clickhouse_bytes {
@@ -100,6 +137,18 @@ const char *clickhouse_table_of_weeks(size_t i);
 /* ---- of the writing line; the caller has its lock ---- */
 /* The time in microseconds, or a little more: each call has a larger one. */
 int64_t clickhouse_changed(struct clickhouse *c);
+/* The day on which the week began that a moment is in. */
+int64_t clickhouse_week(int64_t seconds);
+/* How much a report has to show its group by, that came when there was none. */
+int64_t clickhouse_stand_first(const struct row *row, int64_t changed);
+/* Sets the group of a brief repeat to that of the report before it; false: it is none, or there is none. */
+bool clickhouse_group_as_repeated(struct clickhouse *c, struct row *row);
+/* The move of a stored report (CLICKHOUSE_COUNTED) that becomes `row`, which gets what it was counted under.
+ */
+void clickhouse_moving_make(struct clickhouse *c, struct clickhouse_moving *m, const json_t *from,
+                            struct row *row);
+/* Sends the moves in one block. */
+bool clickhouse_move(struct clickhouse *c, const struct clickhouse_moving *all, size_t count);
 /* Sends rows to the table in one block. */
 bool clickhouse_insert(struct clickhouse *c, const struct clickhouse_new *all, size_t count);
 /* Inserts what is in RowBinary. */
@@ -112,6 +161,11 @@ void clickhouse_add_number(struct clickhouse_bytes *to, int64_t number, size_t b
 bool clickhouse_find_groups(struct clickhouse *c, struct clickhouse_new *all, size_t count);
 
 enum store_result clickhouse_add(void *at, struct row *const *rows, size_t count);
+enum store_result clickhouse_replace(void *at, struct row *row);
+long clickhouse_regroup(void *at, const json_t *schema, long max);
+bool clickhouse_next_move(void *at, char from[GROUPING_HEX + 1], char to[GROUPING_HEX + 1]);
+int clickhouse_unnamed(void *at, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);
+bool clickhouse_end_unnamed(void *at, const char *build_id, const char *id);
 long clickhouse_remove_old(void *at, int64_t before_ms, long max);
 
 /* ---- of the reading line; the caller has its lock ---- */

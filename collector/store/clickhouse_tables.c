@@ -44,6 +44,11 @@ static const struct {
      " (session, own_fingerprint) AS SELECT week, changed, session, own_fingerprint, version, fingerprint"
      " FROM #report WHERE sign > 0 AND brief = 0 AND session <> '' AND kind <> 'session'",
      "session"},
+    {"unnamed",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #unnamed ENGINE = ReplacingMergeTree(changed) PARTITION BY week ORDER BY"
+     " (build_id, id) AS SELECT week, changed, arrayJoin(unnamed) AS build_id, id, toUInt8(1) AS waits FROM #report"
+     " WHERE sign > 0",
+     "id"},
     {"others",
      "CREATE MATERIALIZED VIEW IF NOT EXISTS #others ENGINE = ReplacingMergeTree(changed) PARTITION BY week"
      " ORDER BY (kind, app, started_ms, id) AS SELECT week, changed, " HEAD
@@ -115,16 +120,16 @@ static bool make_report_table(struct clickhouse *c, struct clickhouse_line *line
         " kind %s, cause %s, session String, who String, own_fingerprint String, brief UInt8, started_ms Int64,"
         " duration_ms Int64, counted_ms Int64, received_ms Int64, changed Int64, stand Int64, week Date, step UInt8,"
         " hang_free UInt8, rule UInt8, sign Int8, function String, place String, by_owner UInt8, path String,"
-        " group_kind %s, body String%s) ENGINE = ReplacingMergeTree(changed) PARTITION BY week"
+        " group_kind %s, body String%s, unnamed Array(String)) ENGINE = ReplacingMergeTree(changed) PARTITION BY week"
         " ORDER BY (app, fingerprint, started_ms, id) SETTINGS index_granularity = 1024%s",
         word, word, word, word, word, word, c->version >= CODEC_SINCE ? " CODEC(NONE)" : "",
         c->version >= FSYNC_SINCE ? ", fsync_after_insert = 1, fsync_part_directory = 1" : "");
     return make_one(c, line, host, sql);
 }
 
-/* A database of an earlier form lacks a column: its sums have no signs. */
+/* A database of an earlier form lacks a column: what is made of it is not what it is here. */
 static bool is_of_this_form(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
-    if (make_one(c, line, host, "SELECT sign FROM #report LIMIT 1")) {
+    if (make_one(c, line, host, "SELECT unnamed FROM #report LIMIT 1")) {
         return true;
     }
     snprintf(

@@ -101,7 +101,18 @@ void store_settle(struct store *s) {
 }
 
 long store_regroup(struct store *s, const json_t *schema, long max) {
-    return s->backend->regroup != NULL ? s->backend->regroup(s->reports, schema, max) : -1;
+    char from[GROUPING_HEX + 1], to[GROUPING_HEX + 1];
+    struct store_issue issue;
+    long count = s->backend->regroup != NULL ? s->backend->regroup(s->reports, schema, max) : -1;
+    /* What a person said of the old group goes on, unless it was said of the new one. */
+    while (count > 0 && s->backend->next_move != NULL && s->backend->next_move(s->reports, from, to)) {
+        if (s->state_backend->issue_get(s->state, to, &issue) == STORE_NONE &&
+            s->state_backend->issue_get(s->state, from, &issue) == STORE_FOUND &&
+            !s->state_backend->issue_set(s->state, to, &issue)) {
+            return -1;
+        }
+    }
+    return count;
 }
 
 enum store_result store_replace(struct store *s, struct row *row) {

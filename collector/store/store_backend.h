@@ -21,6 +21,9 @@ struct store_backend {
     enum store_result (*replace)(void *at, struct row *row);
     int (*unnamed)(void *at, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);
     bool (*end_unnamed)(void *at, const char *build_id, const char *id);
+    /* Two groups that the last call of `regroup` moved a report between; false: no more. NULL: it moves what
+     * people say of a group itself. */
+    bool (*next_move)(void *at, char from[GROUPING_HEX + 1], char to[GROUPING_HEX + 1]);
     const char *(*error)(const void *at);
 
     json_t *(*overview)(void *at, const char *app, int days);

@@ -75,7 +75,11 @@ class Cluster:
             self.shards.append(Shard(os.path.join(folder, str(i)), ports[i], ports[2 + i], ports[2:]))
         for shard in self.shards:
             shard.wait()
-        self.url = "clickhouse://127.0.0.1:%d,127.0.0.1:%d/hangs?cluster=pair" % tuple(ports[:2])
+        self.url = self.url_of("hangs")
+
+    def url_of(self, database):
+        hosts = ",".join("127.0.0.1:%d" % shard.http for shard in self.shards)
+        return "clickhouse://%s/%s?cluster=pair" % (hosts, database)
 
     def stop(self):
         for shard in self.shards:

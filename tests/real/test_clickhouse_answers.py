@@ -5,7 +5,9 @@ has the same JSON. Rows that no order is promised for are compared as a set."""
 import json
 import os
 import random
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,7 +18,8 @@ from urllib.parse import quote
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../cli"))
 from support_clickhouse import Cluster
 from support_fleet import Collector, small_report
-from support_run import main
+from support_run import HANGDOG, PATIENCE, environment, main, wait_until
+from test_symbols import Program
 
 REPORTS, RUNS = 200, 30
 DAY = 86400
@@ -25,6 +28,7 @@ BUGS = [("match", "find_all", "search", "on_search", "main"), ("decode", "load",
         ("verify", "on_open", "main"), ("flush", "on_save", "main")]
 PARTIAL = [("on_search", "main"), ("load", "on_open", "main"), ("on_open", "main")]
 KINDS = ["launch", "background-hang", "fatal-hang", "crash", "cpu", "frame-drop"]
+FOLDER, CLUSTER = [], []
 NO_ORDER = {"days", "series", "groups", "reports", "nodes"}
 
 
@@ -84,28 +88,58 @@ def differences(one, other, at=""):
     return [] if one == other else ["%s: SQLite %.300s, ClickHouse %.300s" % (at, json.dumps(one), json.dumps(other))]
 
 
-class Answers(unittest.TestCase):
+def setUpModule():
+    FOLDER.append(tempfile.mkdtemp(prefix="hangdog-test-"))
+    unittest.addModuleCleanup(shutil.rmtree, FOLDER[0], ignore_errors=True)
+    CLUSTER.append(Cluster(FOLDER[0]))
+    unittest.addModuleCleanup(CLUSTER[0].stop)
+
+
+class Both(unittest.TestCase):
+    """A collector on SQLite, and one on a database of its own in the cluster."""
+    database = None
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="hangdog-test-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.cluster = Cluster(cls.folder)
-        cls.addClassCleanup(cls.cluster.stop)
-        cls.collectors = [Collector(), Collector("--store", cls.cluster.url, "--state", os.path.join(cls.folder, "state.db"))]
+        cls.options = ["--store", CLUSTER[0].url_of(cls.database), "--state", os.path.join(FOLDER[0], cls.database + ".db")]
+        cls.collectors = [Collector(), Collector(*cls.options)]
         for collector in cls.collectors:
             cls.addClassCleanup(collector.close)
         cls.sqlite, cls.clickhouse = cls.collectors
+
+    def same(self, path, but=r"\Z."):
+        one, other = (collector.get(path) for collector in self.collectors)
+        lines = [line for line in differences(plain(one), plain(other)) if not re.search(but, line)]
+        self.assertEqual("", "\n".join(lines[:20]), path)
+        return one
+
+    def send(self, reports):
+        for collector in self.collectors:
+            status, answer = collector.send(reports)
+            self.assertEqual((200, len(reports)), (status, answer["accepted"]))
+
+    def same_groups(self, but=r"\Z."):
+        """{function: the group}, the same in both but for the members that `but` finds."""
+        groups = self.same("overview?days=400", but)["groups"]
+        for group in groups:
+            self.same("groups/" + group["fingerprint"], but)
+            self.same("groups/%s/reports" % group["fingerprint"])
+            self.same("groups/%s/stack" % group["fingerprint"])
+        self.same("kinds?days=400")
+        return {group["function"]: group for group in groups}
+
+
+class Answers(Both):
+    database = "hangs"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
         cls.reports = make_reports(1)
         for begin in range(0, REPORTS, 40):
             for collector in cls.collectors:
                 answer = collector.send(cls.reports[begin:begin + 40])
                 assert answer == (200, {"accepted": 40, "repeated": 0, "refused": []}), answer
-
-    def same(self, path):
-        one, other = (collector.get(path) for collector in self.collectors)
-        self.assertEqual("", "\n".join(differences(plain(one), plain(other))[:20]), path)
-        return one
 
     def test_pages(self):
         for app in "", "&app=shop", "&app=mail", "&app=none":
@@ -149,6 +183,85 @@ class Answers(unittest.TestCase):
         for report in self.reports[::20]:
             self.assertEqual(report, self.same("reports/" + report["id"]))
         self.assertIsNone(self.same("reports/00000000-0000-4000-8000-000000000000"))
+
+
+class Moves(Both):
+    """Reports that get names, or another group."""
+    database = "moves"
+
+    def metric(self, collector, name):
+        return int(re.search(r"(?m)^hangdog_collector_%s (\d+)" % name, collector.request("GET", "/metrics")[2].decode())[1])
+
+    def test_names_of_debug_files(self):
+        program = Program()
+        reports = [program.again() for _ in range(3)]
+        self.send(reports)
+        (before,) = (name for name in self.same_groups() if name.startswith("shop+0x"))
+        for collector in self.collectors:
+            status, _, _ = collector.request("POST", "/api/v1/symbols/%s?offset=0&size=%d" % (program.build_id, len(program.debug)),
+                                             program.debug, {"Content-Type": "application/octet-stream"}, collector.admin_key)
+            self.assertEqual(200, status)
+            wait_until(lambda collector=collector: self.metric(collector, "reports_named_total") == 3, "names")
+        groups = self.same_groups()
+        self.assertNotIn(before, groups)
+        self.assertEqual((3, 3), (groups["resize_image"]["count"], groups["resize_image"]["users"]))
+        self.same("reports/" + reports[0]["id"])
+        self.same("search?q=resize_image")
+        self.send([program.again()])
+        for collector in self.collectors:
+            wait_until(lambda collector=collector: self.metric(collector, "reports_named_total") == 4, "names on arrival")
+        self.assertEqual(4, self.same_groups()["resize_image"]["count"])
+
+    def test_regroup(self):
+        """Reports that lack functions came before their bug was known."""
+        chance, reports = random.Random(2), []
+        for n, (path, whole) in enumerate([(PARTIAL[0], False)] * 3 + [(PARTIAL[2], False)] * 2 + [(path, True) for path in BUGS] * 4):
+            reports.append(small_report(hot_stack=stack(path, whole), started_at=at(900 + n * 70), duration_ns=chance.randrange(1, 99) * 10 ** 8))
+        reports.append(small_report(repeat_of=reports[0]["id"], started_at=at(800), app=reports[0]["app"]))
+        for report in reports:
+            self.send([report])
+        before = self.same_groups()
+        for collector in self.collectors:
+            status, _, _ = collector.request("POST", "/api/v1/groups/" + before["match"]["fingerprint"], b'{"state": "ignored", "note": "known"}',
+                                             {"Content-Type": "application/json"}, collector.admin_key)
+            self.assertEqual(200, status)
+            self.assertEqual(0, collector.stop())
+        for collector, place in zip(self.collectors, (["--store", self.sqlite.store], self.options)):
+            subprocess.run([HANGDOG, "serve", "--regroup", *place], env=environment(), check=True, capture_output=True, timeout=PATIENCE)
+            collector.start(*place)
+        # a group that lost some of its reports keeps what it had of their users and extremes
+        after = self.same_groups(r"\.(users|max_ms|first_ms|last_ms): ")
+        self.same("groups/" + after["match"]["fingerprint"])
+        self.assertNotEqual(before["match"]["fingerprint"], after["match"]["fingerprint"])
+        self.assertEqual(("ignored", 8), (after["match"]["state"], after["match"]["count"]))
+        self.send([small_report(hot_stack=stack(PARTIAL[0], False), started_at=at(700))])
+        self.assertEqual(9, self.same_groups(r"\.(users|max_ms|first_ms|last_ms): ")["match"]["count"])
+
+
+class Retention(Both):
+    database = "old"
+
+    def test_old_weeks_go(self):
+        young = [small_report("resize", started_at=at(60 + n)) for n in range(10)]
+        self.send(young)
+        old = 0
+        for shard in CLUSTER[0].shards:  # the same reports once more, as if they had come ten weeks ago
+            columns = shard.ask("SELECT name FROM system.columns WHERE database = 'old' AND table = 'report_local'").split()
+            change = {"id": "concat('0', substring(id, 2))", "week": "week - 70", "fingerprint": "'00000000000000aa'", "function": "'blur'"}
+            shard.ask("INSERT INTO old.report_local(%s) SELECT %s FROM old.report_local" % (
+                ", ".join(columns), ", ".join(change.get(column, column) for column in columns)))
+            old += int(shard.ask("SELECT count() FROM old.report_local WHERE function = 'blur'"))
+        self.assertEqual(10, old)
+        counts = {group["function"]: group["count"] for group in self.clickhouse.get("overview?days=30")["groups"]}
+        self.assertEqual({"resize": 10, "blur": 10}, counts)
+        self.assertEqual(0, self.clickhouse.stop())
+        self.clickhouse.start("--retention", "30", *self.options)
+        wait_until(lambda: len(self.clickhouse.get("overview?days=30")["groups"]) == 1, "the end of the old reports")
+        self.same_groups()
+        self.same("compare?app=shop&from=1.2&to=1.2")
+        for shard in CLUSTER[0].shards:
+            weeks = shard.ask("SELECT table, uniq(partition) FROM system.parts WHERE active AND database = 'old' GROUP BY table")
+            self.assertEqual({"1"}, {line.split("\t")[1] for line in weeks.splitlines()}, weeks)
 
 
 if __name__ == "__main__":
