@@ -30,7 +30,7 @@ struct own_frame {
 struct own_path {
     struct own_frame own[FRAMES_MAX];
     size_t count;
-    bool calls;   /* a library's function, or one without a name, is within the innermost one */
+    bool calls; /* within the innermost one is a library's function, one without a name, or an inlined one */
     bool partial; /* there may be functions without a frame: inlined, and no debug information */
 };
 
@@ -96,7 +96,13 @@ static bool name_own(const json_t *report, const json_t *frame, bool innermost, 
            report_frame_origin(report, frame) != OF_SYSTEM && frame_name_of_lambda(frame, out);
 }
 
+/* Node compiles a function that it calls often, with what that one calls in it. */
+static bool may_lack_a_call(const json_t *frame) {
+    return strcmp(text_of(frame, "language"), "javascript") == 0;
+}
+
 static void add_frame(struct own_path *path, const json_t *frame, const char *name, char weight) {
+    path->calls |= path->count == 0 && may_lack_a_call(frame);
     struct own_frame *own = &path->own[path->count++];
     snprintf(own->name, sizeof own->name, "%s", name);
     own->weight = weight;

@@ -140,6 +140,16 @@ static void a_function_without_a_name_is_none_of_a_bugs(void **state) {
     assert_one(CPU SCRIPT("rank") "," SCRIPT("<module>") END, CPU SCRIPT("rank") END);
 }
 
+static void node_inlines_a_function_that_it_calls_often(void **state) {
+    (void)state;
+    struct grouping whole = group(CPU SCRIPT("score") "," SCRIPT("rank") "," SCRIPT("on_refresh") END);
+    struct grouping compiled = group(CPU SCRIPT("rank") "," SCRIPT("on_refresh") END);
+    assert_string_equal(compiled.family, whole.family);
+    assert_int_equal(alike(compiled.frames, whole.frames), ALIKE_WHOLE);
+    compiled = group(CPU SCRIPT("on_refresh") END);
+    assert_int_equal(alike(compiled.frames, whole.frames), ALIKE_NOT);
+}
+
 static void other_builds_are_one_group(void **state) {
     (void)state;
     assert_one(CPU OWN("resize.part.0") "," OWN("main") END, CPU OWN("resize") "," OWN("main") END);
@@ -285,6 +295,7 @@ int main(void) {
         cmocka_unit_test(a_cut_name_is_still_text),
         cmocka_unit_test(a_librarys_frame_names_the_lambda_that_it_calls),
         cmocka_unit_test(a_function_without_a_name_is_none_of_a_bugs),
+        cmocka_unit_test(node_inlines_a_function_that_it_calls_often),
         cmocka_unit_test(other_builds_are_one_group),
         cmocka_unit_test(other_functions_causes_and_apps_are_others),
         cmocka_unit_test(what_the_loop_is_called_by_does_not_count),
