@@ -66,7 +66,7 @@ set(slow_tests
   real-life real-lookup real-loops_made real-mixes real-no_loop real-node real-postgres real-python_versions real-redis
   real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-waits_by
   scenario-eintr_alternating scenario-library_disk scenario-library_excluded scenario-library_loops
-  scenario-library_meant scenario-library_states)
+  scenario-library_meant scenario-library_states scenario-library_write)
 
 # Left out by scripts/run-tests under both sanitizers: they look at texts, at what is installed, or at objects that they compile
 # themselves with the release's flags. No line of the library runs in them that another test does not run. real-loops_made
