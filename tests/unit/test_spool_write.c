@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The spool folder: reports whole or not at all, whatever fails; leftovers.
+ * The spool folder: reports whole or not at all, whatever fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,166 +9,8 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "folder.h"
-#include "os/os.h"
-#include "record/uuid.h"
 #include "report/spool.h"
-#include "report/spool_files.h"
-
-static char folder[64];
-static struct hd_spool spool;
-static struct hd_report_scratch *scratch;
-static struct hd_os_calls real;
-
-/* ---- a call that fails -------------------------------------------------------------------- */
-
-static int fail_at, fail_with; /* the nth call from now on; 0: none */
-static int calls;
-
-static bool fails(void) {
-    calls++;
-    return fail_at != 0 && calls == fail_at;
-}
-
-static int open_at(int dir, const char *path, int flags, int mode) {
-    return fails() ? fail_with : real.open_at(dir, path, flags, mode);
-}
-static long write_some(int fd, const void *buf, size_t n) {
-    return fails() ? fail_with : real.write(fd, buf, n > 100 ? 100 : n); /* and never all at once */
-}
-static int fsync_file(int fd) {
-    return fails() ? fail_with : real.fsync(fd);
-}
-static int rename_at(int dir, const char *from, const char *to) {
-    return fails() ? fail_with : real.rename_at(dir, from, to);
-}
-static int unlink_at(int dir, const char *path) {
-    return fails() ? fail_with : real.unlink_at(dir, path);
-}
-static int mkdir_at(int dir, const char *path, int mode) {
-    return fails() ? fail_with : real.mkdir_at(dir, path, mode);
-}
-static int truncate_file(int fd, uint64_t size) {
-    return fails() ? fail_with : real.ftruncate(fd, size);
-}
-static int lock_file(int fd, int operation) {
-    return fails() ? fail_with : real.flock(fd, operation);
-}
-static long list(int fd, void *buf, size_t n) {
-    return fails() ? fail_with : real.getdents(fd, buf, n);
-}
-static int stat_file(int dir, const char *path, void *st, int flags) {
-    return fails() ? fail_with : real.stat_at(dir, path, st, flags);
-}
-
-static void let_calls_fail(void) {
-    hd_os.open_at = open_at;
-    hd_os.write = write_some;
-    hd_os.fsync = fsync_file;
-    hd_os.rename_at = rename_at;
-    hd_os.unlink_at = unlink_at;
-    hd_os.mkdir_at = mkdir_at;
-    hd_os.ftruncate = truncate_file;
-    hd_os.flock = lock_file;
-    hd_os.getdents = list;
-    hd_os.stat_at = stat_file;
-}
-
-/* ---- the folder, seen from outside -------------------------------------------------------- */
-
-static int open_descriptors(void) {
-    int n = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    while (readdir(dir) != NULL)
-        n++;
-    closedir(dir);
-    return n;
-}
-
-/* Names in the folder whose end is `end`; with NULL all. */
-static int files(const char *end) {
-    int n = 0;
-    DIR *dir = opendir(folder);
-    const struct dirent *e;
-    while ((e = readdir(dir)) != NULL) {
-        size_t length = strlen(e->d_name);
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        n += end == NULL || (length >= strlen(end) && strcmp(e->d_name + length - strlen(end), end) == 0);
-    }
-    closedir(dir);
-    return n;
-}
-
-static void path_of(char path[160], const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what) {
-    char name[HD_SPOOL_NAME_BYTES];
-    hd_spool_name(name, id, what);
-    snprintf(path, 160, "%s/%s", folder, name);
-}
-
-static bool exists(const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what) {
-    char path[160];
-    path_of(path, id, what);
-    return access(path, F_OK) == 0;
-}
-
-static int64_t duration_in(const uint8_t id[HD_UUID_BYTES]) {
-    char path[160];
-    path_of(path, id, HD_SPOOL_REPORT);
-    json_t *report = json_load_file(path, 0, NULL);
-    int64_t duration = report == NULL ? -1 : json_integer_value(json_object_get(report, "duration_ns"));
-    json_decref(report);
-    return duration;
-}
-
-static int fresh(void **state) {
-    (void)state;
-    hd_os = real;
-    fail_at = 0;
-    fail_with = -EIO;
-    strcpy(folder, "/tmp/hangdog-spool-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    memset(&spool, 0, sizeof spool);
-    assert_int_equal(hd_spool_open(&spool, folder), 0);
-    return 0;
-}
-
-static int clean(void **state) {
-    (void)state;
-    hd_os = real;
-    hd_spool_close(&spool);
-    if (access(folder, F_OK) == 0)
-        assert_int_equal(folder_remove(folder), 0);
-    return 0;
-}
-
-static struct hd_report report_of(uint64_t wall_ns, uint64_t duration_ns) {
-    struct hd_report r = {.started_wall_ns = wall_ns, .duration_ns = duration_ns, .cpu_percent = -1};
-    hd_uuid_make(r.id, wall_ns);
-    return r;
-}
-
-static struct hd_report write_one(uint64_t duration_ns) {
-    uint64_t wall_ns;
-    hd_os.wall_clock(&wall_ns);
-    struct hd_report r = report_of(wall_ns, duration_ns);
-    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), 0);
-    return r;
-}
-
-/* ---- tests -------------------------------------------------------------------------------- */
+#include "spool_folder.h"
 
 static void makes_folders_as_deep_as_requested(void **state) {
     (void)state;
@@ -377,145 +219,16 @@ static void files_of_others_are_never_touched(void **state) {
     assert_int_equal(files(NULL), 7);
 }
 
-static int make_temp(const uint8_t id[HD_UUID_BYTES]) {
-    char path[160];
-    path_of(path, id, HD_SPOOL_TEMP);
-    return open(path, O_CREAT | O_RDWR, 0600);
-}
-
-static void a_dead_writers_leftovers_are_swept_and_a_living_ones_stay(void **state) {
-    (void)state;
-    struct hd_spool other = {0};
-    const uint8_t dead[HD_UUID_BYTES] = {1}, alive[HD_UUID_BYTES] = {2};
-    close(make_temp(dead));
-    int fd = make_temp(alive);
-    assert_int_equal(flock(fd, LOCK_EX), 0);
-    assert_int_equal(hd_spool_open(&other, folder), 0);
-    assert_false(exists(dead, HD_SPOOL_TEMP));
-    assert_true(exists(alive, HD_SPOOL_TEMP));
-    close(fd);
-    hd_spool_close(&other);
-}
-
-static void another_writer_of_the_same_report_is_not_disturbed(void **state) {
-    (void)state;
-    struct hd_report r = report_of(1, 1);
-    int fd = make_temp(r.id);
-    assert_int_equal(flock(fd, LOCK_EX), 0);
-    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), -EBUSY);
-    assert_true(exists(r.id, HD_SPOOL_TEMP));
-    close(fd);
-    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), 0);
-    assert_int_equal(files(NULL), 1);
-}
-
-/* Who may write to the folder puts it there, before a runner with more rights comes. */
-static void a_link_to_another_file_is_removed(void **state) {
-    (void)state;
-    char other[160], temp[160];
-    struct stat st;
-    struct hd_report r = report_of(1, 1);
-    snprintf(other, sizeof other, "%s/other", folder);
-    path_of(temp, r.id, HD_SPOOL_TEMP);
-    int fd = open(other, O_CREAT | O_RDWR, 0400);
-    assert_int_equal(write(fd, "text", 4), 4);
-    assert_int_equal(link(other, temp), 0);
-    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), 0);
-    assert_int_equal(fstat(fd, &st), 0);
-    assert_int_equal(st.st_size, 4);
-    assert_int_equal(st.st_mode & 0777, 0400);
-    assert_int_equal(st.st_nlink, 1);
-    close(fd);
-    unlink(other);
-    assert_int_equal(files(".json"), 1);
-}
-
-static void age_file(const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what, time_t seconds) {
-    char path[160];
-    struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
-    path_of(path, id, what);
-    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-}
-
-/* They may be of a program that is dead and not settled yet. */
-static void keeps_deferred_reports_when_a_spool_is_opened(void **state) {
-    (void)state;
-    struct hd_report old = report_of(2, 1);
-    hd_spool_write(&spool, &old, scratch, true);
-    age_file(old.id, HD_SPOOL_DEFERRED, 365 * 86400);
-    hd_spool_sweep(spool.dir_fd);
-    assert_true(exists(old.id, HD_SPOOL_DEFERRED));
-}
-
-static int no_locks(int fd, int operation) {
-    (void)fd, (void)operation;
-    return -EOPNOTSUPP;
-}
-
-static void knows_leftovers_by_age_without_locks(void **state) {
-    (void)state;
-    const uint8_t old[HD_UUID_BYTES] = {1}, recent[HD_UUID_BYTES] = {2};
-    close(make_temp(old));
-    close(make_temp(recent));
-    age_file(old, HD_SPOOL_TEMP, 120);
-    hd_os.flock = no_locks;
-    hd_spool_sweep(spool.dir_fd);
-    assert_false(exists(old, HD_SPOOL_TEMP));
-    assert_true(exists(recent, HD_SPOOL_TEMP));
-    write_one(1);
-    assert_int_equal(files(".json"), 1);
-}
-
-/* By its name in the folder above, wherever the program is by now; not when that is gone too. */
-static void a_folder_that_was_removed_is_made_again(void **state) {
-    (void)state;
-    char above[128], path[160];
-    hd_spool_close(&spool);
-    int descriptors = open_descriptors(), here = open(".", O_PATH);
-    snprintf(above, sizeof above, "%s/above", folder);
-    snprintf(path, sizeof path, "%s/spool", above);
-    assert_int_equal(hd_spool_open(&spool, path), 0);
-    for (unsigned i = 0; i < 2; i++) {
-        write_one(1);
-        assert_int_equal(folder_remove(path), 0);
-        assert_int_equal(chdir("/usr"), 0);
-        write_one(2);
-        assert_int_equal(fchdir(here), 0);
-        assert_int_equal(access(path, F_OK), 0);
-    }
-    assert_int_equal(folder_remove(above), 0);
-    struct hd_report r = report_of(1, 1);
-    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), -ENOENT);
-    assert_int_equal(access(above, F_OK), -1);
-    assert_int_equal(spool.failed, 1);
-    assert_int_equal(spool.error, ENOENT);
-    hd_spool_close(&spool);
-    assert_int_equal(hd_spool_write(&spool, &r, scratch, false), -EBADF);
-    close(here);
-    assert_int_equal(open_descriptors(), descriptors);
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, clean)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(makes_folders_as_deep_as_requested),
-        TEST(what_is_made_is_its_owners_whatever_umask_says),
-        TEST(so_it_is_in_a_root_that_has_no_proc),
-        TEST(follows_no_link_that_replaces_the_folder),
-        TEST(fails_where_a_file_is_in_the_way),
-        TEST(a_report_appears_under_its_id_and_nothing_else),
-        TEST(whatever_call_fails_nothing_torn_is_left),
-        TEST(whatever_call_fails_opening_leaks_nothing),
-        TEST(lists_a_deferred_report_once_released),
-        TEST(withdraws_released_and_deferred_reports),
+        TEST(makes_folders_as_deep_as_requested),       TEST(what_is_made_is_its_owners_whatever_umask_says),
+        TEST(so_it_is_in_a_root_that_has_no_proc),      TEST(follows_no_link_that_replaces_the_folder),
+        TEST(fails_where_a_file_is_in_the_way),         TEST(a_report_appears_under_its_id_and_nothing_else),
+        TEST(whatever_call_fails_nothing_torn_is_left), TEST(whatever_call_fails_opening_leaks_nothing),
+        TEST(lists_a_deferred_report_once_released),    TEST(withdraws_released_and_deferred_reports),
         TEST(files_of_others_are_never_touched),
-        TEST(a_dead_writers_leftovers_are_swept_and_a_living_ones_stay),
-        TEST(another_writer_of_the_same_report_is_not_disturbed),
-        TEST(a_link_to_another_file_is_removed),
-        TEST(keeps_deferred_reports_when_a_spool_is_opened),
-        TEST(knows_leftovers_by_age_without_locks),
-        TEST(a_folder_that_was_removed_is_made_again),
     };
     hd_os_clock_init();
     real = hd_os;
