@@ -64,11 +64,15 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static struct store *open_store(const struct place *p) {
+static struct store *open_limited(const struct place *p, long mib) {
     struct problem why;
-    struct store *s = store_open(&(struct store_place){.url = p->file}, &why);
+    struct store *s = store_open(&(struct store_place){.url = p->file, .limit_mib = mib}, &why);
     assert_non_null(s);
     return s;
+}
+
+static struct store *open_store(const struct place *p) {
+    return open_limited(p, 0);
 }
 
 static void change(const struct place *p, const char *sql) {
@@ -317,6 +321,39 @@ static void a_busy_store_says_what_it_has(void **state) {
     free(rows);
 }
 
+/* Reports that are too large to be settled where the file may not grow. */
+static void a_full_busy_store_keeps_what_it_acknowledged(void **state) {
+    static unsigned char large[8000];
+    const struct place *p = *state;
+    struct row *rows = calloc(MANY, sizeof *rows);
+    struct store *s = open_limited(&p[0], 4);
+    enum store_result result = STORE_DONE;
+    int64_t acknowledged = 0;
+    make_rows(rows, MANY);
+    add_by(s, rows, BUSY, BUSY);
+    for (size_t i = BUSY; i < MANY && result == STORE_DONE; i += 10) {
+        struct row *list[10];
+        for (size_t k = 0; k < 10; k++) {
+            list[k] = &rows[i + k];
+            list[k]->body = large;
+            list[k]->body_bytes = sizeof large;
+        }
+        result = store_add(s, list, 10);
+        for (size_t k = 0; k < 10; k++) {
+            acknowledged += list[k]->outcome == ROW_STORED;
+        }
+    }
+    assert_int_equal(result, STORE_FULL);
+    assert_true(acknowledged > 0);
+    const int64_t before = ask(&p[0], "SELECT count(*) FROM report");
+    store_close(s);
+    assert_true(ask(&p[0], "SELECT count(*) FROM arrived") > 0);
+    store_close(open_store(&p[0]));
+    assert_int_equal(ask(&p[0], "SELECT count(*) FROM arrived"), 0);
+    assert_int_equal(ask(&p[0], "SELECT count(*) FROM report"), before + acknowledged);
+    free(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_batch_adds_up_as_single_reports_do, set_up, tear_down),
@@ -325,6 +362,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_busy_store_settles_what_arrived, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_arrived_before_a_kill_is_there_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_busy_store_says_what_it_has, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_busy_store_keeps_what_it_acknowledged, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
