@@ -84,20 +84,21 @@ static bool make_space(struct sums *s, const struct sum_key *key) {
     return s->count < s->size || grow(s);
 }
 
+static struct sum *find(const struct sums *s, const struct sum_key *key, uint64_t hash) {
+    size_t at = s->count > 0 ? slot_of(s, key, hash) : 0;
+    return s->count > 0 && s->slots[at] != 0 ? &s->all[s->slots[at] - 1] : NULL;
+}
+
 struct sum *sums_find(const struct sums *s, const struct sum_key *key) {
-    if (s->count == 0) {
-        return NULL;
-    }
-    size_t at = slot_of(s, key, hash_of(key));
-    return s->slots[at] != 0 ? &s->all[s->slots[at] - 1] : NULL;
+    return s->count > 0 ? find(s, key, hash_of(key)) : NULL;
 }
 
 struct sum *sums_at(struct sums *s, const struct sum_key *key) {
-    struct sum *sum = sums_find(s, key);
+    const uint64_t hash = hash_of(key);
+    struct sum *sum = find(s, key, hash);
     if (sum != NULL || !make_space(s, key)) {
         return sum;
     }
-    const uint64_t hash = hash_of(key);
     size_t at = slot_of(s, key, hash);
     sum = &s->all[s->count++];
     *sum = (struct sum){.table = key->table,
