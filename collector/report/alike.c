@@ -35,7 +35,8 @@ static void read_path(const char *text, struct path *out) {
     }
 }
 
-/* The certain functions of `x` are in `y`, in their order; *first: where the innermost of them is. */
+/* The certain functions of `x` are in `y`, in their order; *first: where the innermost of them is, or what
+ * both call from there. */
 static bool is_within(const struct path *x, const struct path *y, size_t *first) {
     size_t at = 0;
     for (size_t i = x->certain; i < x->count; i++) {
@@ -49,6 +50,10 @@ static bool is_within(const struct path *x, const struct path *y, size_t *first)
             *first = at;
         }
         at++;
+    }
+    for (size_t i = x->certain; i > 0 && *first > 0 && frame_name_equal(x->name[i - 1], y->name[*first - 1]);
+         i--) {
+        (*first)--;
     }
     return x->certain < x->count;
 }

@@ -247,6 +247,8 @@ static void a_leaf_has_more_or_less_than_half(void **state) {
                            "whole\n?find_all\n!search\n!on_search\n!main\n"),
                      ALIKE_SAME);
     assert_int_equal(alike("whole\n!find_all\n!search\n!on_search\n!main\n", WHOLE), ALIKE_WHOLE);
+    assert_int_equal(alike("whole\n+match\n!find_all\n!search\n!main\n", WHOLE), ALIKE_WHOLE);
+    assert_int_equal(alike("whole\n+lex\n!find_all\n!search\n!main\n", WHOLE), ALIKE_NOT);
     assert_int_equal(alike("whole\n+pack\n+on_archive\n", "whole\n?pack\n!on_archive\n"), ALIKE_SAME);
     assert_int_equal(alike("whole\n!verify\n!on_open\n!main\n", "whole\n!load\n!on_open\n!main\n"),
                      ALIKE_NOT);
