@@ -38,7 +38,7 @@ static void read_path(const char *text, struct path *out) {
 /* The certain functions of `x` are in `y`, in their order; *first: where the innermost of them is, or what
  * both call from there. */
 static bool is_within(const struct path *x, const struct path *y, size_t *first) {
-    size_t at = 0;
+    size_t at = *first = 0;
     for (size_t i = x->certain; i < x->count; i++) {
         while (at < y->count && !frame_name_equal(x->name[i], y->name[at])) {
             at++;
