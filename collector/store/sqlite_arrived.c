@@ -195,6 +195,7 @@ static bool add_arrived(struct sqlite *s) {
 
 bool sqlite_settle_arrived(struct sqlite *s) {
     if (s->arrived_count == 0) {
+        sums_clear(&s->arrived); /* the ids of transactions that failed: on a full disk they are many */
         return true;
     }
     bool done = sqlite_run(s->writes, "BEGIN IMMEDIATE") && add_arrived(s) && sqlite_write_sums(s) &&

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/store/sqlite_private.h"
 #include "collector/store/store.h"
 
 #define DAY INT64_C(86400000)
@@ -354,6 +355,32 @@ static void a_full_busy_store_keeps_what_it_acknowledged(void **state) {
     free(rows);
 }
 
+/* As on a full disk, with a new report for each that was refused. */
+static void transactions_that_fail_keep_no_memory(void **state) {
+    const struct place *p = *state;
+    struct row *rows = calloc(MANY, sizeof *rows), *list[BUSY];
+    struct problem why;
+    struct sqlite *s = sqlite_open(p[0].file, 0, &why);
+    assert_non_null(s);
+    make_rows(rows, MANY);
+    for (int i = 0; i < BUSY; i++) {
+        list[i] = &rows[i];
+    }
+    sqlite_add(s, list, BUSY);
+    change(&p[0], "CREATE TRIGGER no BEFORE INSERT ON arrived WHEN NEW.id = 'bad' BEGIN"
+                  " SELECT RAISE(ABORT, 'no'); END");
+    for (int batch = 0; batch < 9; batch++) {
+        for (int i = 0; i < BUSY; i++) {
+            snprintf(rows[i].id, sizeof rows[i].id, "%d-%d", batch, i);
+        }
+        snprintf(rows[BUSY - 1].id, sizeof rows[0].id, "bad");
+        sqlite_add(s, list, BUSY);
+        assert_in_range(s->arrived.count, 0, 5 * BUSY);
+    }
+    sqlite_close(s);
+    free(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_batch_adds_up_as_single_reports_do, set_up, tear_down),
@@ -363,6 +390,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_arrived_before_a_kill_is_there_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_busy_store_says_what_it_has, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_busy_store_keeps_what_it_acknowledged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(transactions_that_fail_keep_no_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
