@@ -67,6 +67,10 @@ static bool choose_place(const struct serve_options *o, struct place *at, struct
     const char *file = in_file                           ? (o->store != NULL ? store_file_of(o->store) : NULL)
                        : store_state_is_shared(o->state) ? NULL
                                                          : o->state;
+    if (in_file && o->state != NULL) { /* collectors that seem to share keys would not */
+        error_set(why, "cannot use --state: it is for a store in ClickHouse; this store's file has its keys");
+        return false;
+    }
     if (file != NULL) {
         snprintf(at->file, sizeof at->file, "%s", file);
     } else if (!default_store(at->file, why)) {
