@@ -27,8 +27,9 @@ static void exec_serve(const char *store, int out) {
              (int)(slash != NULL ? slash - self : 0), self);
     dup2(out, STDOUT_FILENO);
     /* A store that was filled some time ago keeps all of its 90 days. */
-    execl(path, "hangdog-serve", "--listen", "127.0.0.1:0", "--store", store, "--retention", "0",
-          (char *)NULL);
+    const char *const given = getenv("HANGDOG_BENCH_STORE");
+    execl(path, "hangdog-serve", "--listen", "127.0.0.1:0", "--retention", "0", "--store",
+          given != NULL ? given : store, given != NULL ? "--state" : NULL, store, (char *)NULL);
     fprintf(stderr, "hangdog-bench: %s: %s\n", path, strerror(errno));
     _exit(127);
 }
@@ -41,7 +42,9 @@ static int new_key(const char *store, char key[64]) {
     char *slash = strrchr(self, '/');
     snprintf(path, sizeof path, "%.*s/../libexec/hangdog/hangdog-serve",
              (int)(slash != NULL ? slash - self : 0), self);
-    snprintf(command, sizeof command, "'%s' --store '%s' --new-key read", path, store);
+    const char *const given = getenv("HANGDOG_BENCH_STORE");
+    snprintf(command, sizeof command, "'%s' --store '%s' %s '%s' --new-key read", path,
+             given != NULL ? given : store, given != NULL ? "--state" : "--store", store);
     FILE *out = popen(command, "re"); // NOLINT(cert-env33-c): the bench's own program and folder
     size_t got = out != NULL ? fread(key, 1, 63, out) : 0;
     key[got] = '\0';
