@@ -51,8 +51,9 @@ static bool set_up(struct sqlite *s, long limit_mib, struct problem *why, const 
     /* Only a file without tables can learn to shrink. FULL: each commit waits for the disk, so that an
      * acknowledged report survives a loss of power. */
     bool done = sqlite_run(s->writes, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
-                                      " PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000;"
+                                      " PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 33554432;"
                                       " PRAGMA cache_size = -65536;");
+    sqlite3_wal_autocheckpoint(s->writes, WAL_PAGES);
     if (done && !sqlite_tables_renew(s->writes, path, why)) {
         return false;
     }

@@ -221,6 +221,7 @@ bool sqlite_add_row(struct sqlite *s, struct row *row) {
 /* All of it is on disk when COMMIT returns. */
 static bool add_all(struct sqlite *s, struct row *const *rows, size_t count) {
     const bool is_busy = sqlite_is_busy(s, count);
+    sqlite3_wal_autocheckpoint(s->writes, is_busy ? WAL_PAGES_BUSY : WAL_PAGES);
     bool added = ((is_busy && !sqlite_is_settling_due(s)) || sqlite_settle_arrived(s)) &&
                  sqlite_run(s->writes, "BEGIN IMMEDIATE");
     for (size_t i = 0; added && i < count; i++) {

@@ -27,6 +27,11 @@
     " FROM app_day WHERE app IN (SELECT DISTINCT app FROM app_version WHERE ?1 = '' OR app = ?1)" \
     " AND day >= ?2"
 
+/* The log's size before its pages go into the file: 31 MiB. A busy store writes the same pages of its indexes
+ * again and again, and less often where the log is larger. */
+#define WAL_PAGES 8000
+#define WAL_PAGES_BUSY 32000
+
 enum statement {
     ADD_REPORT,
     FIND_REPORT,
