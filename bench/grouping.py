@@ -58,7 +58,7 @@ SETS = {
             "site": "wait",
         }),
     # Of both, for a test: pairs of bugs that share most of their path. None of a script: on a busy machine its start is a hang.
-    "small": Set({"editor": "save verify theme scroll", "player": "lyrics titles", "panel": "menu battery"}, {}),
+    "small": Set({"editor": "save verify theme scroll", "player": "lyrics titles seek", "panel": "battery"}, {}),
 }
 LTO, FP, NO_INLINE, SECTIONS = "-flto", "-fno-omit-frame-pointer", "-fno-inline", "-ffunction-sections"
 # compiler, optimisation, names, one more option, version of the source
