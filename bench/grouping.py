@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Groups of known bugs: programs with 78 bugs, each built in 24 ways, hang under `hangdog run`; their reports go to a collector.
 Each false split and merge, then one line a figure: the share of reports in their bug's largest group, and groups that mix two bugs.
-Two sets: of bugs that the rule was made on, and of bugs that it has not seen.
+Two sets: of bugs that the rule was made on, and of bugs that only its last version has seen. A third, small one is for a test.
 usage: bench/grouping.py [--build DIR] [--set right|held_out|small]... [--ways N] [--lanes N] [--keep DIR] [--score-only]"""
 
 import argparse
@@ -184,6 +184,9 @@ def collect(build, truth, folder):
     return store
 
 
+LEAST = {"small": 95}  # of 48 reports a busy machine may spoil two
+
+
 def score(figure, store, truth, ways, missing):
     """The set's figures. True where they meet their targets."""
     with sqlite3.connect(store) as db:
@@ -208,16 +211,16 @@ def score(figure, store, truth, ways, missing):
         print("merge: %s: %s" % (dict(bugs), path.get(group, "?").strip().replace("\n", " | ")))
     for run in missing:
         print("without a report: " + run)
-    share = right / max(1, len(truth))
+    share, least = 100 * right / max(1, len(truth)), LEAST.get(figure, 98)
     part = "" if figure == "right" else figure + "_"
     for name, value, unit, target, ok in (
-            (figure, round(100 * share, 2), "%", 98, share >= 0.98),
+            (figure, round(share, 2), "%", least, share >= least),
             (part + "merged", len(merged), "groups", 0, not merged),
             (part + "whole", lone, "bugs", None, True), (part + "bugs", len(of_bug), "bugs", None, True),
             (part + "reports", len(truth), "reports", None, True)):
         print(json.dumps({"name": "grouping." + name, "value": value, "unit": unit, "target": target, "ok": ok, "peer": None,
                           "peer_value": None}), flush=True)
-    return share >= 0.98 and not merged
+    return share >= least and not merged
 
 
 def measure(figure, o, folder):
