@@ -89,7 +89,8 @@ static bool parse_text(struct parse *p, const struct schema_rule *rule, json_t *
     return !p->make || *out != NULL;
 }
 
-/* Up to one digit more than DIGITS_MAX, added to `number`; their count. Unsigned: too many may not overflow. */
+/* Up to one digit more than DIGITS_MAX, added to `number`; their count. Unsigned: too many may not overflow.
+ */
 static int scan_digits(struct parse *p, uint64_t *number) {
     int digits = 0;
     while (p->at < p->end && *p->at >= '0' && *p->at <= '9' && digits <= DIGITS_MAX) {
