@@ -137,8 +137,8 @@ struct texts {
     int count;
 };
 
-static void take_text(void *to, const char *report, size_t bytes) {
-    struct texts *t = to;
+static void take_text(void *to, size_t group, const char *report, size_t bytes) {
+    struct texts *t = (struct texts *)to + group;
     char *copy = t->count < COMPARED_REPORTS ? malloc(bytes) : NULL;
     if (copy != NULL) {
         memcpy(copy, report, bytes);
@@ -147,30 +147,40 @@ static void take_text(void *to, const char *report, size_t bytes) {
     }
 }
 
+/* The groups with time in a version, the first COMPARED_GROUPS of them: `ms` gets that time. */
+static json_t *groups_of_version(const json_t *groups, const char *member, json_int_t ms[COMPARED_GROUPS]) {
+    json_t *fingerprints = json_array();
+    const json_t *group;
+    size_t i, count = 0;
+    json_array_foreach(groups, i, group) {
+        json_int_t time = json_integer_value(json_object_get(group, member));
+        if (time > 0 && count < COMPARED_GROUPS &&
+            json_array_append(fingerprints, json_object_get(group, "fingerprint")) == 0) {
+            ms[count++] = time;
+        }
+    }
+    return fingerprints;
+}
+
 /* The stacks of a version: of each group with much time there, its newest reports with that group's time. */
-static json_t *stack_of_version(struct http *h, const json_t *groups, const char *version,
+static json_t *stack_of_version(struct http *h, const json_t *groups, const char *app, const char *version,
                                 const char *member) {
     struct merge_stack *merge = merge_stack_new();
-    const json_t *group;
-    size_t i;
-    int merged = 0;
-    json_array_foreach(groups, i, group) {
-        json_int_t ms = json_integer_value(json_object_get(group, member));
-        if (merge == NULL || ms == 0 || merged == COMPARED_GROUPS) {
-            continue;
-        }
-        struct texts t = {.count = 0};
-        const struct store_filter filter = {.fingerprint =
-                                                json_string_value(json_object_get(group, "fingerprint")),
-                                            .version = version,
-                                            .limit = COMPARED_REPORTS};
-        store_each_report(h->store, &filter, take_text, &t);
-        for (int n = 0; n < t.count; n++) {
-            merge_stack_add_as(merge, t.text[n], t.bytes[n], ms / t.count);
-            free(t.text[n]);
-        }
-        merged++;
+    struct texts all[COMPARED_GROUPS] = {{.count = 0}};
+    json_int_t ms[COMPARED_GROUPS];
+    json_t *fingerprints = groups_of_version(groups, member, ms);
+    const struct store_groups of = {
+        .app = app, .version = version, .fingerprints = fingerprints, .each = COMPARED_REPORTS};
+    if (merge != NULL) {
+        store_each_of_groups(h->store, &of, take_text, all);
     }
+    for (size_t i = 0; i < json_array_size(fingerprints); i++) {
+        for (int n = 0; n < all[i].count; n++) {
+            merge_stack_add_as(merge, all[i].text[n], all[i].bytes[n], ms[i] / all[i].count);
+            free(all[i].text[n]);
+        }
+    }
+    json_decref(fingerprints);
     return merge != NULL ? merge_stack_end(merge) : NULL;
 }
 
@@ -185,8 +195,8 @@ static enum MHD_Result answer_compare(struct page *p) {
     json_t *compared = store_compare(p->http->store, app, from, to);
     const json_t *groups = json_object_get(compared, "groups");
     if (compared != NULL) {
-        json_object_set_new(compared, "from_stack", stack_of_version(p->http, groups, from, "from_ms"));
-        json_object_set_new(compared, "to_stack", stack_of_version(p->http, groups, to, "to_ms"));
+        json_object_set_new(compared, "from_stack", stack_of_version(p->http, groups, app, from, "from_ms"));
+        json_object_set_new(compared, "to_stack", stack_of_version(p->http, groups, app, to, "to_ms"));
     }
     return answer(p, compared);
 }

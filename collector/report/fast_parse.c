@@ -89,8 +89,7 @@ static bool parse_text(struct parse *p, const struct schema_rule *rule, json_t *
     return !p->make || *out != NULL;
 }
 
-/* Up to one digit more than DIGITS_MAX, added to `number`; their count. Unsigned: too many may not overflow.
- */
+/* Adds up to DIGITS_MAX + 1 digits to `number`; how many. Unsigned, so that too many do not overflow. */
 static int scan_digits(struct parse *p, uint64_t *number) {
     int digits = 0;
     while (p->at < p->end && *p->at >= '0' && *p->at <= '9' && digits <= DIGITS_MAX) {

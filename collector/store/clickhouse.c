@@ -120,5 +120,6 @@ const struct store_backend clickhouse_backend = {
     .reports = clickhouse_reports,
     .report = clickhouse_report,
     .each_report = clickhouse_each_report,
+    .each_of_groups = clickhouse_each_of_groups,
     .is_in_later = clickhouse_is_in_later,
 };

@@ -183,6 +183,9 @@ json_t *clickhouse_reports(void *at, const struct store_filter *filter);
 char *clickhouse_report(void *at, const char *id, size_t *bytes);
 void clickhouse_each_report(void *at, const struct store_filter *filter,
                             void (*take)(void *to, const char *text, size_t bytes), void *to);
+void clickhouse_each_of_groups(void *at, const struct store_groups *of,
+                               void (*take)(void *to, size_t group, const char *text, size_t bytes),
+                               void *to);
 bool clickhouse_is_in_later(void *at, const char *fingerprint, const struct store_issue *issue);
 
 #endif

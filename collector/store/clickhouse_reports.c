@@ -213,3 +213,66 @@ void clickhouse_each_report(void *at, const struct store_filter *f,
     }
     json_decref(rows);
 }
+
+static json_t *column_of(const json_t *rows, const char *member) {
+    json_t *column = json_array();
+    const json_t *row;
+    size_t i;
+    json_array_foreach(rows, i, row) {
+        json_array_append(column, json_object_get(row, member));
+    }
+    return column;
+}
+
+/* The ids first: a query that sorts whole texts would read those of all reports. */
+static json_t *bodies_of_groups(struct clickhouse *c, const struct store_groups *of) {
+    json_t *newest =
+        ROWS("SELECT fingerprint, started_ms, id FROM @report WHERE app = ?s AND fingerprint IN ?l"
+             " AND version = ?s AND brief = 0 GROUP BY fingerprint, started_ms, id HAVING"
+             " argMax(sign, changed) > 0 ORDER BY started_ms DESC, id LIMIT ?i BY fingerprint",
+             of->app, of->fingerprints, of->version, (int64_t)of->each);
+    const size_t count = json_array_size(newest);
+    const json_t *oldest = json_object_get(json_array_get(newest, count > 0 ? count - 1 : 0), "started_ms");
+    json_t *ids = column_of(newest, "id"), *bodies = NULL;
+    if (count > 0) {
+        bodies =
+            ROWS("SELECT fingerprint, hex(argMax(body, changed)) AS body FROM @report WHERE app = ?s AND"
+                 " fingerprint IN ?l AND started_ms >= ?i AND id IN ?l GROUP BY fingerprint, started_ms, id"
+                 " HAVING argMax(sign, changed) > 0 ORDER BY started_ms DESC, id",
+                 of->app, of->fingerprints, (int64_t)json_integer_value(oldest), ids);
+    }
+    json_decref(ids);
+    json_decref(newest);
+    return bodies;
+}
+
+static size_t place_in(const json_t *texts, const char *text) {
+    size_t i = 0;
+    while (i < json_array_size(texts) && strcmp(json_string_value(json_array_get(texts, i)), text) != 0) {
+        i++;
+    }
+    return i;
+}
+
+void clickhouse_each_of_groups(void *at, const struct store_groups *of,
+                               void (*take)(void *to, size_t group, const char *text, size_t bytes),
+                               void *to) {
+    struct clickhouse *c = at;
+    size_t i;
+    json_t *row;
+    if (json_array_size(of->fingerprints) == 0) {
+        return;
+    }
+    pthread_mutex_lock(&c->reads.lock);
+    json_t *rows = bodies_of_groups(c, of);
+    pthread_mutex_unlock(&c->reads.lock);
+    json_array_foreach(rows, i, row) {
+        size_t bytes = 0, group = place_in(of->fingerprints, text_of(row, "fingerprint"));
+        char *text = clickhouse_text_of(row, &bytes);
+        if (text != NULL && group < json_array_size(of->fingerprints)) {
+            take(to, group, text, bytes);
+        }
+        free(text);
+    }
+    json_decref(rows);
+}

@@ -221,6 +221,32 @@ void store_each_report(struct store *s, const struct store_filter *filter,
     s->backend->each_report(s->reports, filter, take, to);
 }
 
+struct group_taker {
+    void (*take)(void *to, size_t group, const char *text, size_t bytes);
+    void *to;
+    size_t group;
+};
+
+static void take_of_group(void *to, const char *text, size_t bytes) {
+    const struct group_taker *t = to;
+    t->take(t->to, t->group, text, bytes);
+}
+
+void store_each_of_groups(struct store *s, const struct store_groups *of,
+                          void (*take)(void *to, size_t group, const char *text, size_t bytes), void *to) {
+    if (s->backend->each_of_groups != NULL) {
+        s->backend->each_of_groups(s->reports, of, take, to);
+        return;
+    }
+    struct group_taker t = {.take = take, .to = to};
+    for (; t.group < json_array_size(of->fingerprints); t.group++) {
+        const char *fingerprint = json_string_value(json_array_get(of->fingerprints, t.group));
+        store_each_report(
+            s, &(struct store_filter){.fingerprint = fingerprint, .version = of->version, .limit = of->each},
+            take_of_group, &t);
+    }
+}
+
 enum store_found store_set_issue(struct store *s, const char *fingerprint, const char *state,
                                  const char *note) {
     struct store_issue issue;

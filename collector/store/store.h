@@ -113,6 +113,16 @@ char *store_report(struct store *s, const char *id, size_t *bytes);
 void store_each_report(struct store *s, const struct store_filter *filter,
                        void (*take)(void *to, const char *text, size_t bytes), void *to);
 
+/* The same for many groups of an app, and one version of it: at most `each` of a group. `group` is its place
+ * in the list. */
+struct store_groups {
+    const char *app, *version;
+    const json_t *fingerprints; /* texts */
+    int each;
+};
+void store_each_of_groups(struct store *s, const struct store_groups *of,
+                          void (*take)(void *to, size_t group, const char *text, size_t bytes), void *to);
+
 /* ---- what people say of a group ---- */
 #define STORE_NOTE_MAX 4000
 struct store_issue {

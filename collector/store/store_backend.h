@@ -36,6 +36,9 @@ struct store_backend {
     char *(*report)(void *at, const char *id, size_t *bytes);
     void (*each_report)(void *at, const struct store_filter *filter,
                         void (*take)(void *to, const char *text, size_t bytes), void *to);
+    /* NULL: a query for each group takes no longer. */
+    void (*each_of_groups)(void *at, const struct store_groups *of,
+                           void (*take)(void *to, size_t group, const char *text, size_t bytes), void *to);
     /* A version that is `resolved_in` or came later has a report of this group that began after it was
      * resolved. */
     bool (*is_in_later)(void *at, const char *fingerprint, const struct store_issue *issue);
