@@ -29,10 +29,8 @@ static void report(const char *line) {
                  ok != NULL && strncmp(ok, "true", 4) == 0, NULL, NAN);
 }
 
-static char script_path[] = BENCH_FOLDER "/grouping.py";
-
 int bench_grouping(void) {
-    char build[BENCH_PATH], line[4096];
+    char build[BENCH_PATH], script_path[BENCH_PATH], line[4096];
     char *argv[] = {"/usr/bin/python3", script_path, "--build", build, "--set", "small", "--ways", "6", NULL};
     struct bench_program script;
     size_t figures = 0;
@@ -40,6 +38,7 @@ int bench_grouping(void) {
         argv[4] = NULL; /* both sets, in all ways */
     }
     bench_path_next_to_self(build, "..");
+    bench_path_next_to_self(script_path, BENCH_FOLDER "/grouping.py");
     if (bench_program_start(&script, argv, false, true, -1) != 0) {
         return -1;
     }

@@ -167,7 +167,7 @@ static json_t *stack_of_version(struct http *h, const json_t *groups, const char
                                 const char *member) {
     struct merge_stack *merge = merge_stack_new();
     struct texts all[COMPARED_GROUPS] = {{.count = 0}};
-    json_int_t ms[COMPARED_GROUPS];
+    json_int_t ms[COMPARED_GROUPS] = {0};
     json_t *fingerprints = groups_of_version(groups, member, ms);
     const struct store_groups of = {
         .app = app, .version = version, .fingerprints = fingerprints, .each = COMPARED_REPORTS};

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "chance.h"
+#include "cli/base/error.h"
 #include "collector/base/built_in.h"
 #include "collector/receive/envelope.h"
 #include "collector/sentry/sentry_report.h"

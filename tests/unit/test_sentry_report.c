@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "cli/base/error.h"
 #include "collector/base/built_in.h"
 #include "collector/report/row.h"
 #include "collector/sentry/sentry_report.h"

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "cli/base/error.h"
 #include "collector/symbols/worker_run.h"
 #include "debug_files.h"
 
