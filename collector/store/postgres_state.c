@@ -12,7 +12,9 @@
 
 #define TRY_AGAIN_S 2 /* a lost server is not asked by each request of a page */
 /* One second more than the server's own limit: a server that is stopped keeps no limit. */
-#define STATEMENT_LIMIT "-c statement_timeout=5000"
+#define OPTIONS                 \
+    "-c statement_timeout=5000" \
+    " -c client_min_messages=warning"
 #define ANSWER_S 6
 #define VALUES_MAX 6
 #define NUMBER_BYTES 24
@@ -207,8 +209,7 @@ void *postgres_state_open(const char *url, struct problem *why) {
     /* What the URL says comes last, and counts. */
     static const char *const names[] = {"connect_timeout", "tcp_user_timeout", "application_name",
                                         "options",         "dbname",           NULL};
-    const char *const values[] = {
-        "5", "5000", "hangdog-serve", STATEMENT_LIMIT " -c client_min_messages=warning", url, NULL};
+    const char *const values[] = {"5", "5000", "hangdog-serve", OPTIONS, url, NULL};
     struct postgres *p = calloc(1, sizeof *p);
     if (p == NULL) {
         error_set(why, "cannot use PostgreSQL for the keys: out of memory");
