@@ -12,9 +12,7 @@
 
 #define TRY_AGAIN_S 2 /* a lost server is not asked by each request of a page */
 /* One second more than the server's own limit: a server that is stopped keeps no limit. */
-#define OPTIONS                 \
-    "-c statement_timeout=5000" \
-    " -c client_min_messages=warning"
+#define OPTIONS "-c statement_timeout=5000 -c client_min_messages=warning"
 #define ANSWER_S 6
 #define VALUES_MAX 6
 #define NUMBER_BYTES 24
