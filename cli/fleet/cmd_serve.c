@@ -36,7 +36,7 @@ static const struct command_option serve_options[] = {
      .kind = OPTION_TEXT,
      TO(state),
      .value = "URL",
-     .help = "keep keys, settings and notes in this file, or in PostgreSQL",
+     .help = "keep keys, settings and notes in a file or PostgreSQL",
      .more =
          "For a store in ClickHouse. Several collectors share postgresql://USER@HOST/DATABASE; its password stands "
          "in ~/.pgpass. Without it: the file that --store has when it is not given.",
