@@ -257,14 +257,17 @@ void hangdog_resume(void) {
 
 void hangdog_set_state(hangdog_state state) {
     struct hd_run *r = hd_run_current();
-    if (r != NULL && (unsigned)state < HANGDOG_STATES) {
-        atomic_store(&r->channel.state, state);
-        do { /* another thread, or a handler here, may have told another one meanwhile */
-            state = (hangdog_state)atomic_load(&r->channel.state);
-            uint64_t now_ns = hd_os_now_ns();
-            hd_record_foreground(r->record,
-                                 state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH, now_ns);
-            hd_background_set(&r->channel.background, state == HANGDOG_STATE_BACKGROUND, now_ns);
-        } while ((hangdog_state)atomic_load(&r->channel.state) != state);
+    /* Entered: a stop and a start by other threads would take the record away meanwhile. */
+    if (r == NULL || (unsigned)state >= HANGDOG_STATES || !hd_watch_enter(r)) {
+        return;
     }
+    atomic_store(&r->channel.state, state);
+    do { /* another thread, or a handler here, may have told another one meanwhile */
+        state = (hangdog_state)atomic_load(&r->channel.state);
+        uint64_t now_ns = hd_os_now_ns();
+        hd_record_foreground(r->record, state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH,
+                             now_ns);
+        hd_background_set(&r->channel.background, state == HANGDOG_STATE_BACKGROUND, now_ns);
+    } while ((hangdog_state)atomic_load(&r->channel.state) != state);
+    hd_watch_leave(r);
 }

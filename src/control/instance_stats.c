@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Totals of the run and of a loop, read while all others go on. Any thread, and a signal handler: atomic
- * loads alone, no lock, no allocation, no system call but those for the clock and the process's number.
+ * variables alone, no lock, no allocation, no system call but those for the clock and the process's number.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,11 +37,12 @@ static void fill_turns(const struct hd_run *r, hangdog_totals *t) {
 }
 
 int hangdog_stats(hangdog_totals *totals) {
-    const struct hd_run *r = hd_run_current();
+    struct hd_run *r = hd_run_current();
     if (totals == NULL) {
         return -EINVAL;
     }
-    if (r == NULL) {
+    /* Entered: a stop and a start by other threads would take the record away meanwhile. */
+    if (r == NULL || !hd_watch_enter(r)) {
         return -ESRCH;
     }
     const struct hd_record *c = r->record;
@@ -67,6 +68,7 @@ int hangdog_stats(hangdog_totals *totals) {
         .degraded = atomic_load_explicit(&c->degraded, memory_order_relaxed) != 0,
     };
     fill_turns(r, &t);
+    hd_watch_leave(r);
     return give(totals, &t, sizeof t);
 }
 

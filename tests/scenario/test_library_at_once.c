@@ -57,10 +57,13 @@ static void four_threads_start_and_stop_as_they_like(void **state) {
 }
 
 static void *watch_and_unwatch(void *arg) {
-    (void)arg;
+    unsigned *wrong = arg;
     while (!atomic_load(&enough)) {
+        hangdog_totals totals = {.size = sizeof totals};
         hangdog_loop *loop = hangdog_loop_watch("short", 0);
         hangdog_set_state(HANGDOG_STATE_FOREGROUND);
+        int rc = hangdog_stats(&totals);
+        *wrong += rc != 0 && rc != -ESRCH;
         hangdog_pause();
         hangdog_mark(loop, HANGDOG_ENTRY);
         hangdog_before_wait(loop);
