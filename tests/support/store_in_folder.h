@@ -44,10 +44,10 @@ static inline int store_tear_down(void **state) {
 }
 
 /* The first column of the first row. */
-static inline int64_t store_number(const struct store_in_folder *p, const char *sql) {
+static inline int64_t store_file_number(const char *file, const char *sql) {
     sqlite3 *db;
     sqlite3_stmt *q;
-    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(q), SQLITE_ROW);
     int64_t number = sqlite3_column_int64(q, 0);
@@ -56,11 +56,19 @@ static inline int64_t store_number(const struct store_in_folder *p, const char *
     return number;
 }
 
-static inline void store_change(const struct store_in_folder *p, const char *sql) {
+static inline int64_t store_number(const struct store_in_folder *p, const char *sql) {
+    return store_file_number(p->file, sql);
+}
+
+static inline void store_file_change(const char *file, const char *sql) {
     sqlite3 *db;
-    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
+}
+
+static inline void store_change(const struct store_in_folder *p, const char *sql) {
+    store_file_change(p->file, sql);
 }
 
 /* A hang of `ms` in the frame {FRAME}, in the run of this user. row_free frees it. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "collector/store/store.h"
+#include "store_in_folder.h"
 
 #define NOW_MS INT64_C(1790000000000)
 #define FAR_MS INT64_C(9000000000000)
@@ -83,22 +84,11 @@ static struct store *open_store(const struct place *p) {
 }
 
 static int64_t ask(const struct place *p, const char *sql) {
-    sqlite3 *db;
-    sqlite3_stmt *q;
-    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-    int64_t number = sqlite3_column_int64(q, 0);
-    sqlite3_finalize(q);
-    sqlite3_close(db);
-    return number;
+    return store_file_number(p->file, sql);
 }
 
 static void change(const struct place *p, const char *sql) {
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    store_file_change(p->file, sql);
 }
 
 static struct row make_row(int number, const char *group, int64_t started_ms) {

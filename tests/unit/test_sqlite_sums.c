@@ -22,6 +22,7 @@
 
 #include "collector/store/sqlite_private.h"
 #include "collector/store/store.h"
+#include "store_in_folder.h"
 
 #define DAY INT64_C(86400000)
 #define NOW_MS (20000 * DAY)
@@ -77,10 +78,7 @@ static struct store *open_store(const struct place *p) {
 }
 
 static void change(const struct place *p, const char *sql) {
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    store_file_change(p->file, sql);
 }
 
 /* All rows of the sums as text; the caller frees it. */
@@ -232,15 +230,7 @@ static void a_transaction_that_fails_adds_nothing(void **state) {
 }
 
 static int64_t ask(const struct place *p, const char *sql) {
-    sqlite3 *db;
-    sqlite3_stmt *q;
-    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-    int64_t number = sqlite3_column_int64(q, 0);
-    sqlite3_finalize(q);
-    sqlite3_close(db);
-    return number;
+    return store_file_number(p->file, sql);
 }
 
 /* Adds the rows to a store that is busy after the first ones; the others only arrive. */
