@@ -139,7 +139,7 @@ static int fill_and_measure(const char *folder, uint64_t reports) {
     return result;
 }
 
-/* Of a store elsewhere, whose database is new. The store's own way of adding fills it. */
+/* Fills the given store, whose database is new, by the store's own functions, and measures its pages. */
 static int fill_and_measure_given(const char *url, const char *folder, uint64_t reports) {
     char state[BENCH_PATH + 48];
     struct problem why;

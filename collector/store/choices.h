@@ -25,7 +25,8 @@ struct choices {
     size_t count;
 };
 
-/* Looks at one more group, whose path is `frames`; `of`: the report's path. */
+/* Compares the report's path `of` with a group's path `frames`, and keeps the group where none so far is more
+ * alike. */
 void choices_add(struct choices *c, const char *of, const char *fingerprint, const char *frames,
                  int64_t count);
 

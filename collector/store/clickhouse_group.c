@@ -90,7 +90,7 @@ static bool count_groups(struct clickhouse *c, struct search *s) {
     return well;
 }
 
-/* A group whose last report leaves it is compared with none. */
+/* Takes out the groups whose last report leaves: no report is compared with an empty group. */
 static void leave_groups(const struct clickhouse_new *all, size_t count, struct search *s) {
     for (size_t i = 0; i < count; i++) {
         for (size_t j = json_array_size(s->groups); all[i].leaves != NULL && j-- > 0;) {
@@ -130,7 +130,7 @@ static bool find_compared(struct clickhouse *c, const struct clickhouse_new *all
     return well;
 }
 
-/* A report more for this group, whose path stands for it if that is better. */
+/* Adds a report to its group; the report's path replaces the group's where it is the better one. */
 static void join(struct search *s, const struct grouping *g, const char *group, bool better) {
     json_t *one;
     size_t i;

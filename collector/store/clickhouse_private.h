@@ -13,7 +13,7 @@
 
 #define CLICKHOUSE_HOSTS_MAX 64
 
-/* Those whose time counts as hung. */
+/* The kinds of reports whose duration counts as time hung. */
 #define CLICKHOUSE_HANGS "kind IN ('hang', 'launch', 'background-hang', 'fatal-hang')"
 
 /* What a page shows of each group, of the table `grouped`. */
@@ -131,7 +131,7 @@ json_t *clickhouse_rows(struct clickhouse *c, struct clickhouse_line *line, cons
 /* The same of the first row, NULL: there is none. */
 json_t *clickhouse_first(json_t *rows);
 
-/* The i-th table whose rows go by weeks; NULL: that were all. */
+/* The i-th table from which retention drops weeks; NULL: there are no more. */
 const char *clickhouse_table_of_weeks(size_t i);
 
 /* ---- of the writing line; the caller has its lock ---- */

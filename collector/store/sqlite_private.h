@@ -14,7 +14,7 @@
 #include "collector/store/store_backend.h"
 #include "collector/store/sums.h"
 
-/* Those whose time counts as hung. */
+/* The kinds of reports whose duration counts as time hung. */
 #define HANG_KINDS "IN ('hang', 'launch', 'background-hang', 'fatal-hang')"
 #define DAY_MS INT64_C(86400000)
 /* 2^52 ms: a page can add up two thousand such sums. A larger number would be no integer, and its row
