@@ -11,6 +11,7 @@ import tempfile
 import unittest
 import uuid
 
+import support_unit_filter
 from support_fleet import Collector, need_fleet
 from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, environment, main_side_by_side, wait_until
 
@@ -239,6 +240,21 @@ class Worker(unittest.TestCase):
         for line in jailed.splitlines():
             if re.search(r"\b(open|openat|socket|connect|clone3?|fork|execve|unlink|rename)\w*\(", line):
                 self.assertIn("EPERM", line)
+
+    def test_the_service_allows_each_of_its_calls(self):
+        may = support_unit_filter.allowed(os.path.join(BUILD, "hangdog-serve.service"))
+        if may is None or not os.path.exists("/usr/bin/strace") or SANITIZER:
+            self.skipTest("needs systemd-analyze, strace, and no sanitizer")
+        self.name(self.program.debug)
+        trace = os.path.join(self.folder.name, "trace")
+        done = subprocess.run(["/usr/bin/strace", "-f", "-o", trace, NAMER, self.folder.name, self.program.build_id],
+                              input=json.dumps(self.program.report).encode(), capture_output=True, timeout=PATIENCE, check=False)
+        if done.returncode != 0:
+            self.skipTest("strace does not run here")
+        with open(trace, encoding="utf-8", errors="replace") as file:
+            calls = set(re.findall(r"(?m)^\d+ +(\w+)\(", file.read()))
+        self.assertIn("seccomp", calls)
+        self.assertEqual(set(), calls - may)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import unittest
 
 from support_fleet import Collector, small_report
 from support_run import BUILD, HANGDOG, PATIENCE, environment, main, wait_until
+from support_unit_filter import exposure
 
 # Sets a property for each line "NAME VALUE" of its input.
 MANAGER = """
@@ -173,7 +174,7 @@ class Units(unittest.TestCase):
             path = os.path.join(BUILD, "systemd", kind, "hangdog-upload.service")
             with open(path, encoding="utf-8") as file:
                 text = file.read()
-            self.assertNotIn("@", text)
+            self.assertNotRegex(text, "@[A-Z]")
             self.assertIn("hangdog upload --watch\n", text)
             if not os.access("/usr/bin/systemd-analyze", os.X_OK):
                 continue
@@ -184,6 +185,8 @@ class Units(unittest.TestCase):
                 done = subprocess.run(["/usr/bin/systemd-analyze", "verify", "--man=no", "--" + kind, unit], capture_output=True, text=True,
                                       check=False, timeout=PATIENCE)
                 self.assertNotIn("hangdog-upload.service:", done.stderr)
+                if kind == "system":
+                    self.assertLess(exposure(unit), 3)
 
 
 if __name__ == "__main__":
