@@ -21,6 +21,7 @@
 #include "cli/reporter/pending_text.h"
 #include "cli/reporter/report_lines.h"
 #include "cli/reporter/summary.h"
+#include "cli/settle/record_mirror.h"
 #include "os/os.h"
 #include "record/uuid.h"
 
@@ -289,6 +290,7 @@ static void follow(struct reporter *r, int signal_fd) {
     spool_view_read(&r->view); /* what came before the watch, or before the first reporter died */
     while (!atomic_load(&r->shared->finish)) {
         spool_view_handle(&r->view);
+        record_mirror_wake(r->mirror);
         uint64_t now = hd_os_now_ns(), next = spool_view_tick(&r->view, now);
         next = earlier(next, handle_due(r, now));
         next = earlier(next, pending_text_flush(r, now));
@@ -335,6 +337,7 @@ static void finish(struct reporter *r, int signal_fd) {
 
 void reporter_run(struct reporter *r) {
     static struct take_reports taker; /* its thread has it */
+    static struct record_mirror mirror;
     int signal_fd = child_signals();
     r->records = r->options->records;
     r->colour = render_wants_colour(stderr);
@@ -343,6 +346,8 @@ void reporter_run(struct reporter *r) {
     if (!atomic_load(&r->shared->finish)) {
         take_reports_init(&taker, r->options->records, r->options->decided, &r->shared->taken);
         take_reports_start(&taker);
+        record_mirror_start(&mirror, r->options->records, r->options->decided);
+        r->mirror = &mirror;
     }
     if (atomic_load(&r->shared->hurry)) {
         on_hang_stop(&r->commands); /* it counts what comes */

@@ -30,6 +30,7 @@ struct reporter_options {
     struct hd_record *records;               /* shared with the program, which can write all of it */
 };
 
+struct record_mirror;
 struct symbolizer;
 struct reporter {
     const struct reporter_options *options;
@@ -41,6 +42,7 @@ struct reporter {
     /* the reporter's own */
     struct hd_record *records; /* the program's, then the copy */
     struct spool_view view;
+    struct record_mirror *mirror;
     struct on_hang commands;
     struct symbolizer *symbolizer; /* made when it is first needed */
     bool colour, on_terminal;      /* of stderr */

@@ -25,6 +25,7 @@
 #include "cli/run/seccomp_trial.h"
 #include "cli/settle/orphans.h"
 #include "cli/settle/previous_run.h"
+#include "cli/settle/record_mirror.h"
 #include "cli/settle/settle.h"
 #include "cli/settle/survivors.h"
 #include "cli/settle/take_reports.h"
@@ -168,6 +169,7 @@ static void settle(struct watched *w) {
     runner_stop_sharing(r);
     take_reports_count(&shared->taken, r->run.record);
     settle_run(&r->run, w->previous.end, &shared->dropped);
+    record_mirror_remove(&r->decided);
     previous_note(&w->previous, &r->run, r->reporter.killed);
     shared->survivor =
         atomic_load(&r->run.record->attached) != 0 ? survivors_find(&r->run, r->reporter.pid) : 0;
@@ -189,6 +191,7 @@ static int run_watched(const struct run_options *o, const char *spool, bool spar
     }
     settle(&w);
     runner_finish_reporter(r, &w.reporter);
+    record_mirror_remove(&r->decided); /* a thread of the reporter may have been late */
     if (spare) {
         run_spool_remove_spare(spool);
     }

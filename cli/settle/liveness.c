@@ -47,6 +47,12 @@ static bool is_another(pid_t here, const struct hd_record *c) {
            began_ns > last_ns + (boot_ns - now_ns) + SLACK_NS;
 }
 
+/* Its parent has not waited for it, as an init of a container may never do. A main thread that ended before
+ * the others is no such process. */
+static bool is_dead(pid_t pid) {
+    return proc_stat(pid).state == 'Z' && proc_number(pid, "Threads:", 10) <= 1;
+}
+
 static pid_t find(const struct hd_record *c) {
     pid_t found = 0;
     DIR *dir = opendir("/proc");
@@ -70,5 +76,5 @@ pid_t liveness_pid(const struct hd_record *c) {
     } else {
         found = find(c);
     }
-    return found != 0 && is_another(found, c) ? 0 : found;
+    return found != 0 && (is_dead(found) || is_another(found, c)) ? 0 : found;
 }

@@ -15,6 +15,7 @@
 #include "cli/base/error.h"
 #include "cli/base/temp_file.h"
 #include "cli/settle/liveness.h"
+#include "cli/settle/previous_run.h"
 #include "cli/settle/settle.h"
 #include "os/os.h"
 #include "record/uuid.h"
@@ -51,13 +52,13 @@ static bool is_ours(const struct hd_record *table) {
     return table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table;
 }
 
-/* A program that lives becomes another one: nobody has the lock until that one takes the record. (A process
- * that became us is no such program.) */
-static bool is_between(const struct hd_record *table) {
+/* A living program that becomes another one: no process has the lock until that one takes the record. Or one
+ * that outlived its runner, which made this copy. (A process that became us is no such program.) */
+static bool is_alive_unlocked(const struct hd_record *table) {
     for (unsigned i = 0; is_ours(table) && i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
         if (atomic_load(&c->owner) != 0 && atomic_load(&c->superseded_ns) == 0 &&
-            atomic_load(&c->unwatched) == HD_UNWATCHED_EXEC) {
+            (atomic_load(&c->unwatched) == HD_UNWATCHED_EXEC || atomic_load(&c->mirrored_ns) != 0)) {
             pid_t owner = liveness_pid(c);
             if (owner != 0 && owner != getpid()) {
                 return true;
@@ -67,11 +68,23 @@ static bool is_between(const struct hd_record *table) {
     return false;
 }
 
+/* The runner died with its program, and its line says that the run lasts. */
+static void note_ends(const struct hd_record *table, const char *spool) {
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        const struct hd_record *c = &table[i];
+        if (atomic_load(&c->mirrored_ns) != 0 && !c->options.of_child &&
+            atomic_load(&c->hang_open) == HD_RECORD_HANG_FATAL) {
+            previous_note_fatal_hang(spool, c->options.app_name);
+        }
+    }
+}
+
 /* Its program is dead: the lock is ours. */
 static int settle_locked(int fd, struct hd_record *table, const char *path, const char *spool, bool quiet) {
     int rc = 0;
     if (is_ours(table)) {
         rc = settle_orphan(table, spool);
+        note_ends(table, spool);
         if (rc != 0 && pwrite(fd, table, ORPHAN_TABLE_BYTES, 0) < 0) { /* what is done is not done again */
             rc = -errno;
         }
@@ -118,8 +131,8 @@ static int settle_one(const char *path, const char *spool, bool quiet) {
     if (fits && table == NULL) {
         rc = -ENOMEM;
     } else if (read_table(fd, table) &&
-               !is_between(table) /* else it could not get the lock that we have */ &&
-               flock(fd, LOCK_EX | LOCK_NB) == 0 && read_table(fd, table) && !is_between(table)) {
+               !is_alive_unlocked(table) /* else it could not get the lock that we have */ &&
+               flock(fd, LOCK_EX | LOCK_NB) == 0 && read_table(fd, table) && !is_alive_unlocked(table)) {
         rc = settle_locked(fd, table, path, spool, quiet);
     }
     free(table);

@@ -160,6 +160,19 @@ void previous_forget(const char *spool, const char *name) {
     }
 }
 
+void previous_note_fatal_hang(const char *spool, const char *name) {
+    struct previous p = {0};
+    char line[LINE_BYTES];
+    set_path(&p, spool, name);
+    take(&p, true);
+    if (p.fd >= 0) {
+        make_line(line, &p, "fatal-hang");
+        if (write_line(&p, line)) {
+            let_go(&p);
+        }
+    }
+}
+
 /* The program's own record: that of its last image. NULL: it had none. */
 static const struct hd_record *last_of(const struct run_result *r, bool *loop_seen) {
     const struct hd_record *last = NULL;

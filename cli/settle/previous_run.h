@@ -32,6 +32,9 @@ void previous_begin(struct previous *p);
 /* When it has ended, and its books are closed: notes how for the run after. */
 void previous_note(struct previous *p, const struct run_result *r, unsigned reporters_killed);
 
+/* A run's record was settled after its runner died: the program died in a hang. */
+void previous_note_fatal_hang(const char *spool, const char *name);
+
 /* Of a run that nobody sees the end of: the line would be that of an older one. */
 void previous_forget(const char *spool, const char *name);
 

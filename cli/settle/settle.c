@@ -338,8 +338,8 @@ int settle_orphan(struct hd_record *table, const char *spool) {
         if (atomic_load(&c->owner) != 0 && atomic_load(&c->session_written) == 0) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
             c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
-            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? DEATH_UNKNOWN : BY_ITSELF, 0,
-                            recorded_ns(c), NULL, NULL);
+            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? DEATH_UNKNOWN : BY_ITSELF,
+                            atomic_load(&c->mirrored_ns), recorded_ns(c), NULL, NULL);
             atomic_store(&c->session_written, rc == 0);
             failed = rc != 0 ? rc : failed;
         }

@@ -118,8 +118,9 @@ struct hd_record {
     _Atomic uint32_t degraded;   /* the budget was exceeded, and samples were fewer */
     _Atomic int32_t spool_error; /* errno value of the first failure */
     /* written by the runner */
-    _Atomic uint64_t stopped_ns; /* summed time that the program was stopped by signals */
-    _Atomic uint32_t quits;      /* SIGTERM was passed on: the program ends */
+    _Atomic uint64_t stopped_ns;  /* summed time that the program was stopped by signals */
+    _Atomic uint32_t quits;       /* SIGTERM was passed on: the program ends */
+    _Atomic uint64_t mirrored_ns; /* when this copy in the spool was made; 0: it is no copy */
     /* kept when another image has the record */
     _Atomic uint32_t threads_seen; /* a bit for each of the names: such a thread waited */
     /* in the first record, by all that are followed */

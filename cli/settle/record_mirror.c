@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ordinary code, in a thread of the reporter: a lookup of symbols may take the reporter's own thread seconds.
+ * The program and its monitor write only memory, so a stopped disk stops neither.
+ */
+#include "cli/settle/record_mirror.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cli/base/deep_stack.h"
+#include "cli/base/spool_folder.h"
+#include "cli/base/temp_file.h"
+#include "cli/settle/orphans.h"
+#include "cli/settle/record_copy.h"
+#include "os/os.h"
+#include "record/uuid.h"
+
+#define STACK_BYTES (256u * 1024)
+#define LEAST_NS (50 * HD_NS_PER_MS) /* of the shortest hang, 500 ms, a tenth */
+#define MOST_NS HD_NS_PER_S
+#define PARTS 20 /* a copy lacks at most this part of the hang */
+
+static void path_of(const struct hd_record_options *decided, const char *suffix,
+                    char path[5 * HD_RECORD_STRING]) {
+    char id[37];
+    hd_uuid_text(decided->session, id);
+    snprintf(path, 5 * HD_RECORD_STRING, "%s/.%s%s", spool_folder(decided->spool), id, suffix);
+}
+
+/* In one step: no run sees a file that is not locked yet. */
+static void make(struct record_mirror *m) {
+    char made[5 * HD_RECORD_STRING], path[5 * HD_RECORD_STRING];
+    path_of(m->decided, ".tmp", made);
+    path_of(m->decided, ORPHAN_SUFFIX, path);
+    m->fd = temp_file_open(made);
+    if (m->fd < 0) {
+        return;
+    }
+    memset(m->copied, 0, sizeof m->copied);
+    /* without a lock no run knows when the program is dead */
+    if (flock(m->fd, LOCK_EX | LOCK_NB) != 0 || ftruncate(m->fd, (off_t)ORPHAN_TABLE_BYTES) != 0 ||
+        rename(made, path) != 0) {
+        unlink(made);
+        close(m->fd);
+        m->fd = -1;
+    }
+}
+
+static void drop(struct record_mirror *m) {
+    if (m->fd >= 0) {
+        record_mirror_remove(m->decided);
+        close(m->fd);
+        m->fd = -1;
+    }
+}
+
+static bool has_open_hang(const struct hd_record *c) {
+    uint32_t open = atomic_load(&c->hang_open);
+    return atomic_load(&c->owner) != 0 && (open == HD_RECORD_HANG_LASTS || open == HD_RECORD_HANG_ENDED);
+}
+
+/* The first one is always there: it says of what form the file is. */
+static void copy_one(struct record_mirror *m, unsigned i, bool open, uint64_t now) {
+    record_copy(&m->copy, &m->records[i], m->decided, i == 0);
+    m->copy.options.exec_mode = 1; /* it is settled as one of --exec */
+    atomic_store(&m->copy.mirrored_ns, now);
+    if (!open) {
+        atomic_store(&m->copy.owner, 0);
+    }
+    m->copied[i] =
+        pwrite(m->fd, &m->copy, sizeof m->copy, (off_t)(i * sizeof m->copy)) == sizeof m->copy && open;
+}
+
+/* When the next copy is due; UINT64_MAX: no hang is open. */
+static uint64_t update(struct record_mirror *m) {
+    uint64_t now = hd_os_now_ns(), apart_ns = MOST_NS;
+    bool any = false;
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        bool open = has_open_hang(&m->records[i]);
+        if (open && !any && m->fd < 0) {
+            make(m);
+        }
+        any |= open;
+        if (m->fd >= 0 && (open || m->copied[i] || i == 0)) {
+            copy_one(m, i, open, now);
+            uint64_t part_ns = atomic_load(&m->copy.open_duration_ns) / PARTS;
+            apart_ns = open && part_ns < apart_ns ? part_ns : apart_ns;
+        }
+    }
+    if (!any) {
+        drop(m);
+        return UINT64_MAX;
+    }
+    return now + (apart_ns > LEAST_NS ? apart_ns : LEAST_NS);
+}
+
+static void mirror(void *of) {
+    struct record_mirror *m = of;
+    for (;;) {
+        uint32_t wakes = atomic_load(&m->wakes);
+        uint64_t due_ns = update(m);
+        hd_os.futex_wait((uint32_t *)&m->wakes, wakes, due_ns, false);
+    }
+}
+
+void record_mirror_start(struct record_mirror *m, const struct hd_record *records,
+                         const struct hd_record_options *decided) {
+    pthread_t thread;
+    m->records = records;
+    m->decided = decided;
+    m->fd = -1;
+    if (deep_stack_start(&thread, STACK_BYTES, mirror, m)) {
+        pthread_detach(thread);
+    }
+}
+
+void record_mirror_wake(struct record_mirror *m) {
+    atomic_fetch_add(&m->wakes, 1);
+    hd_os.futex_wake((uint32_t *)&m->wakes, 1, false);
+}
+
+void record_mirror_remove(const struct hd_record_options *decided) {
+    char path[5 * HD_RECORD_STRING];
+    path_of(decided, ORPHAN_SUFFIX, path);
+    unlink(path);
+}
