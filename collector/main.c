@@ -141,9 +141,10 @@ struct first_keys {
 static bool make_first_keys(struct store *store, struct first_keys *first) {
     struct store_key any;
     int count = store_keys(store, &any, 1);
-    return count == 1 || (count == 0 && keys_make(store, KEY_SEND, "", first->send) > 0 &&
-                          keys_make(store, KEY_READ, "", first->read) > 0 &&
-                          keys_make(store, KEY_ADMIN, "", first->admin) > 0);
+    return count == 1 ||
+           (count == 0 && retention_start(store) && keys_make(store, KEY_SEND, "", first->send) > 0 &&
+            keys_make(store, KEY_READ, "", first->read) > 0 &&
+            keys_make(store, KEY_ADMIN, "", first->admin) > 0);
 }
 
 /* The keys, in the commands that take them. */

@@ -47,7 +47,9 @@ static const struct command_option serve_options[] = {
      .value = "DAYS",
      .max = 36500,
      .help = "remove reports after so many days (90; 0: never)",
-     .more = "The store keeps the number: later starts need not say it again."},
+     .more =
+         "The store keeps the number: later starts need not say it again. A clock that jumps by more than a day "
+         "removes nothing until it has stayed for a day. A minute removes a sixtieth of the store at most."},
     {.name = "limit",
      .kind = OPTION_COUNT,
      TO(limit),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Old reports go by whole weeks of arrival, as partitions: each table of each host loses them. Runs on the
- * writer's thread.
+ * Old reports go by whole weeks of arrival, as partitions: each table of each host loses its oldest one, so
+ * that no look empties a store. Runs on the writer's thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 #include "collector/store/clickhouse_private.h"
 
-static bool drop_weeks(struct clickhouse *c, size_t host, const char *table, int64_t before_ms) {
+static bool drop_oldest_week(struct clickhouse *c, size_t host, const char *table, int64_t before_ms) {
     char sql[512], empty[1] = "";
     struct clickhouse_bytes answer = {0};
     bool is_down;
     snprintf(
         sql, sizeof sql,
         "SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%s' AND table = '%s_local'"
-        " AND toDate(replaceAll(partition, '\\'', '')) < toDate(%lld) - 6 FORMAT TabSeparatedRaw",
+        " AND toDate(replaceAll(partition, '\\'', '')) < toDate(%lld) - 6 ORDER BY partition LIMIT 1 FORMAT TabSeparatedRaw",
         c->database, table, (long long)(before_ms / 1000));
     bool done = clickhouse_ask_host(c, &c->writes, host, sql, NULL, &answer, &is_down);
     char *rest = NULL;
@@ -42,7 +42,7 @@ long clickhouse_remove_old(void *at, int64_t before_ms, long max) {
     for (size_t host = 0; done && host < c->hosts; host++) {
         for (size_t i = 0; done && (name = clickhouse_table_of_weeks(i)) != NULL; i++) {
             snprintf(table, sizeof table, "%s%s", i == 0 ? "" : ".inner.", name);
-            done = drop_weeks(c, host, table, before_ms);
+            done = drop_oldest_week(c, host, table, before_ms);
         }
     }
     pthread_mutex_unlock(&c->writes.lock);

@@ -112,6 +112,7 @@ const struct store_backend sqlite_backend = {
     .close = sqlite_close,
     .add = sqlite_add,
     .remove_old = sqlite_remove_old,
+    .about_reports = sqlite_about_reports,
     .settle = sqlite_settle,
     .regroup = sqlite_regroup,
     .replace = sqlite_replace,

@@ -104,6 +104,7 @@ bool sqlite_add_unnamed(struct sqlite *s, const struct row *row);
 enum store_result sqlite_replace(void *file, struct row *row);
 bool sqlite_end_unnamed(void *file, const char *build_id, const char *id);
 long sqlite_remove_old(void *file, int64_t before_ms, long max);
+int64_t sqlite_about_reports(void *file);
 const char *sqlite_error(const void *file);
 
 /* The parts of adding a report; false: the store failed. */

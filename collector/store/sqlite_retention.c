@@ -4,10 +4,15 @@
  * takes no longer than a commit between two.
  */
 #include <stdio.h>
+#include <time.h>
 
 #include "collector/store/sqlite_private.h"
 
 #define FREED_PAGES "2000"
+#define A_DAY "86400000"
+#define NEXT_ROWS                                                                             \
+    "2000" /* among them is the first row behind those of a wrong clock, or they count as new \
+            */
 #define WAITING_OF_A_STEP "2000" /* more than the reports of a step can have had */
 
 /* One statement with the moment as ?1 and the limit as ?2; the rows that it changed, -1: it failed. */
@@ -95,19 +100,45 @@ static bool remove_waiting(struct sqlite *s) {
     return done;
 }
 
-/* Rows have their numbers in the order in which they came. */
+/* Of the first ?2 rows those whose time is to come: another clock gave it. They get that of the next row,
+ * which came after them, else ?1, the present. To keep it would keep all rows behind them, too. */
+static bool mend_future(struct sqlite *s, long max) {
+    const int64_t now_ms = (int64_t)time(NULL) * 1000;
+    return remove_by(
+               s,
+               "UPDATE report SET received_ms = coalesce((SELECT n.received_ms FROM (SELECT received_ms,"
+               " rowid FROM report ORDER BY rowid LIMIT " NEXT_ROWS ") n WHERE n.received_ms <= ?1 + " A_DAY
+               " AND n.rowid > report.rowid ORDER BY n.rowid LIMIT 1), ?1) WHERE rowid IN"
+               " (SELECT rowid FROM report ORDER BY rowid LIMIT ?2) AND received_ms > ?1 + " A_DAY,
+               now_ms, max) >= 0;
+}
+
+/* Rows have their numbers in the order in which they came: none is older than one before it, also where its
+ * time says so. */
 static long remove_reports(struct sqlite *s, int64_t before_ms, long max) {
     long removed =
-        remove_by(s,
-                  "DELETE FROM report WHERE rowid IN (SELECT rowid FROM report ORDER BY rowid LIMIT ?2)"
-                  " AND received_ms < ?1",
-                  before_ms, max);
+        !mend_future(s, max)
+            ? -1
+            : remove_by(s,
+                        "WITH first AS (SELECT rowid AS n, received_ms FROM report ORDER BY rowid"
+                        " LIMIT ?2) DELETE FROM report WHERE rowid IN (SELECT n FROM first WHERE n <"
+                        " coalesce((SELECT min(n) FROM first WHERE received_ms >= ?1), 1 << 62))",
+                        before_ms, max);
     s->has_old_sums = s->has_old_sums || removed > 0;
     if (removed >= 0 && removed < max && s->has_old_sums) {
         s->has_old_sums = !remove_sums(s, before_ms);
         removed = s->has_old_sums ? -1 : removed;
     }
     return removed;
+}
+
+int64_t sqlite_about_reports(void *file) {
+    struct sqlite *s = file;
+    pthread_mutex_lock(&s->writing);
+    int64_t count = sqlite_number(s->writes, "SELECT coalesce((SELECT max(rowid) FROM report) -"
+                                             " (SELECT min(rowid) FROM report) + 1, 0)");
+    pthread_mutex_unlock(&s->writing);
+    return count;
 }
 
 long sqlite_remove_old(void *file, int64_t before_ms, long max) {

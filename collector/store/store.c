@@ -94,6 +94,10 @@ long store_remove_old(struct store *s, int64_t before_ms, long max) {
     return s->backend->remove_old(s->reports, before_ms, max);
 }
 
+int64_t store_about_reports(struct store *s) {
+    return s->backend->about_reports != NULL ? s->backend->about_reports(s->reports) : 0;
+}
+
 void store_settle(struct store *s) {
     if (s->backend->settle != NULL) {
         s->backend->settle(s->reports);

@@ -45,8 +45,12 @@ enum store_result store_add(struct store *s, struct row *const *rows, size_t cou
 const char *store_error(const struct store *s);
 
 /* Removes at most `max` reports that came before `before_ms`, and the sums of hours before it. How many
- * reports it removed: with less than `max` there is none left. -1: it failed. */
+ * reports it removed: with less than `max` there is none left. -1: it failed. ClickHouse removes the oldest
+ * week, where all of it came before, and returns 0. A report that came while the clock was ahead gets the
+ * time of the next one, so that it does not keep later ones. */
 long store_remove_old(struct store *s, int64_t before_ms, long max);
+/* About how many reports there are, at least that many where some were removed in between; 0: unknown. */
+int64_t store_about_reports(struct store *s);
 
 /* Puts what store_add took into its place; the writer calls it when no reports come. */
 void store_settle(struct store *s);

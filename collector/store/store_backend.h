@@ -13,6 +13,8 @@ struct store_backend {
     void (*close)(void *at);
     enum store_result (*add)(void *at, struct row *const *rows, size_t count);
     long (*remove_old)(void *at, int64_t before_ms, long max);
+    /* NULL: unknown. */
+    int64_t (*about_reports)(void *at);
     /* NULL: what add took is in its place. */
     void (*settle)(void *at);
     /* NULL: it has only the groups of the rule that they came under. */

@@ -25,7 +25,8 @@ struct writer {
     size_t waiting;                  /* rows of them */
     bool stopping;
     bool unsettled;          /* reports were stored since the last call of store_settle */
-    struct timespec look_at; /* for old reports; the writer's thread alone has it */
+    struct timespec look_at; /* for old reports; the writer's thread alone has it, and `retention` */
+    struct retention retention;
     atomic_bool well;
 };
 
@@ -125,7 +126,7 @@ static void *write_all(void *writer) {
         }
         w->unsettled = jobs != NULL;
         /* A few old reports between two transactions: none waits for the removal of many. */
-        if (is_due(&w->look_at) && !retention_step(w->store)) {
+        if (is_due(&w->look_at) && !retention_step(&w->retention, w->store)) {
             clock_gettime(CLOCK_MONOTONIC, &w->look_at);
             w->look_at.tv_sec += RETENTION_SECONDS;
         }

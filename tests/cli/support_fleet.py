@@ -59,6 +59,7 @@ class Collector:
         self.url = "http://127.0.0.1:%d" % self.port
         self.send_key = self.read_key = self.admin_key = None
         self.starts = 0
+        self.more = {}  # environment of the next start
         self.start(*options)
 
     def start(self, *options):
@@ -68,7 +69,7 @@ class Collector:
             # pylint: disable=consider-using-with
             self.process = subprocess.Popen(
                 [HANGDOG, "serve", "--listen", "127.0.0.1:%d" % self.port, "--store", self.store, *options],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment())
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment(self.more))
         wait_until(lambda: "collecting at " in self.text() or self.process.poll() is not None, "the collector's start")
         if self.process.poll() is not None:
             raise AssertionError("the collector ended with %d: %s" % (self.process.returncode, self.text()))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Retention: what waits for a debug file goes with its report, in pieces, and what is still there waits on.
+ * Retention: what waits for a debug file goes with its report, in pieces, and what is still there waits on. A
+ * time that another clock gave keeps no other report, and removes none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,12 +73,55 @@ static void a_step_has_a_limit_and_the_next_one_continues(void **state) {
     assert_int_equal(waiting(p), 1);
 }
 
+static int64_t reports(const struct store_in_folder *p) {
+    return store_number(p, "SELECT count(*) FROM report");
+}
+
+#define MANY_REPORTS(from, to, when)                                                                            \
+    "WITH RECURSIVE n(x) AS (SELECT " from " UNION ALL SELECT x + 1 FROM n WHERE x < " to ")"                   \
+    " INSERT INTO report SELECT printf('r%d', x), NULL, 'shop', '1', '', 'hang', 'cpu', '', '', 0, 1, 1, " when \
+    ", x'' FROM n"
+
+/* A whole step of them, and one more, at the head. */
+static void reports_of_the_future_keep_no_later_ones(void **state) {
+    const struct store_in_folder *p = *state;
+    store_change(p, MANY_REPORTS("1", "300", "8000000000000"));
+    store_change(p, MANY_REPORTS("301", "400", "1000 + x"));
+    long removed = 0, step;
+    do {
+        step = store_remove_old(p->store, 1500, A_STEP);
+        removed += step;
+    } while (step == A_STEP);
+    assert_int_equal(removed, 400);
+    assert_int_equal(reports(p), 0);
+    /* With no later one they came now. */
+    store_change(p, MANY_REPORTS("1", "10", "8000000000000"));
+    assert_int_equal(store_remove_old(p->store, 1500, A_STEP), 0);
+    assert_int_equal(reports(p), 10);
+    assert_int_equal(store_number(p, "SELECT count(*) FROM report WHERE received_ms > 5000000000000"), 0);
+}
+
+/* While the clock was behind, reports came behind one of today. */
+static void reports_with_an_old_time_stay_as_long_as_those_before_them(void **state) {
+    const struct store_in_folder *p = *state;
+    store_change(p, MANY_REPORTS("1", "5", "1000"));
+    store_add_one(p, 1, "ann", 700, STORE_NO_NAME);
+    store_change(p, MANY_REPORTS("6", "9", "1000"));
+    assert_int_equal(store_remove_old(p->store, 1500, A_STEP), 5);
+    assert_int_equal(reports(p), 5);
+    assert_int_equal(store_about_reports(p->store), 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_waits_goes_with_its_report, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(a_report_of_many_files_goes_from_all, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(a_step_has_a_limit_and_the_next_one_continues, store_set_up,
                                         store_tear_down),
+        cmocka_unit_test_setup_teardown(reports_of_the_future_keep_no_later_ones, store_set_up,
+                                        store_tear_down),
+        cmocka_unit_test_setup_teardown(reports_with_an_old_time_stay_as_long_as_those_before_them,
+                                        store_set_up, store_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
