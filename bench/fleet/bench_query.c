@@ -38,6 +38,11 @@ static const struct page pages[] = {
     {"overview", "overview?days=30", 0},
     {"overview.90_days", "overview?days=90", 0},
     {"overview.app", "overview?days=30&app=app-03", 0},
+    {"groups.hangs", "groups?days=90&kind=hang&sort=hangs", 0},
+    {"groups.users", "groups?days=90&kind=hang&sort=users", 0},
+    {"groups.new", "groups?days=90&seen=new&sort=first", 0},
+    {"groups.offset", "groups?days=90&kind=hang&offset=1000", 0},
+    {"versions", "versions?app=app-03", 0},
     {"group.largest", "groups/%s", 0},
     {"group", "groups/%s", 10},
     {"stack.largest", "groups/%s/stack", 0},
@@ -52,6 +57,7 @@ static const struct page pages[] = {
     {"search.id", "search?q=0000", 0},
     {"kinds", "kinds?days=30", 0},
     {"kind", "reports?kind=cpu", 0},
+    {"kind.days", "reports?kind=cpu&days=30", 0},
     {"kind.app", "reports?kind=crash&app=app-03&offset=1000", 0},
 };
 #define PAGES (sizeof pages / sizeof pages[0])

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/http/http_group_params.h"
 #include "collector/http/http_params.h"
 #include "collector/http/http_private.h"
 #include "collector/http/merge_stack.h"
+#include "collector/report/kind.h"
 
 #define DAYS_USUAL 30
 #define DAYS_MAX 400
-#define OFFSET_MAX 100000
 #define MERGED_REPORTS 50
 /* Of each version that is compared: its groups with the most time, and reports of each. */
 #define COMPARED_GROUPS 25
@@ -47,7 +48,7 @@ static int days(struct page *p) {
 }
 
 static long offset(struct page *p) {
-    return http_param_number(&p->params, "offset", 0, 0, OFFSET_MAX);
+    return http_param_number(&p->params, "offset", 0, 0, PARAMS_OFFSET_MAX);
 }
 
 static bool is_wrong(const struct page *p) {
@@ -58,10 +59,24 @@ static enum MHD_Result refuse_params(const struct page *p) {
     return refuse(p, MHD_HTTP_BAD_REQUEST, p->params.why);
 }
 
+static enum MHD_Result answer_groups(struct page *p,
+                                     json_t *(*query)(struct store *s, const struct store_group_filter *f)) {
+    struct store_group_filter filter = {.days = days(p)};
+    http_group_params(&p->params, &filter);
+    return is_wrong(p) ? refuse_params(p) : answer(p, query(p->http->store, &filter));
+}
+
 static enum MHD_Result answer_overview(struct page *p) {
+    return answer_groups(p, store_overview);
+}
+
+static enum MHD_Result answer_all_groups(struct page *p) {
+    return answer_groups(p, store_groups);
+}
+
+static enum MHD_Result answer_versions(struct page *p) {
     const char *app = text(p, "app");
-    int since = days(p);
-    return is_wrong(p) ? refuse_params(p) : answer(p, store_overview(p->http->store, app, since));
+    return is_wrong(p) ? refuse_params(p) : answer(p, store_versions(p->http->store, app));
 }
 
 static enum MHD_Result answer_kinds(struct page *p) {
@@ -79,29 +94,24 @@ static enum MHD_Result answer_search(struct page *p) {
     return is_wrong(p) ? refuse_params(p) : answer(p, store_search(p->http->store, words, app, from));
 }
 
-static bool is_kind(const char *kind) {
-    static const char *const kinds[] = {
-        "launch", "background-hang", "too-many-threads", "cpu", "frame-drop", "fatal-hang", "crash", "live"};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (strcmp(kinds[i], kind) == 0) {
-            return true;
-        }
-    }
-    return false;
+static enum MHD_Result refuse_kind(const struct page *p) {
+    char kinds[160], why[320];
+    kind_write_listed(kinds, sizeof kinds);
+    snprintf(why, sizeof why,
+             "kind: want %s; hangs are listed by group, and sessions are counted in GET kinds", kinds);
+    return refuse(p, MHD_HTTP_BAD_REQUEST, why);
 }
 
 static enum MHD_Result answer_kind(struct page *p) {
-    const struct store_filter filter = {
-        .kind = text(p, "kind"), .app = text(p, "app"), .offset = offset(p), .limit = STORE_ROWS_MAX};
+    const struct store_filter filter = {.kind = text(p, "kind"),
+                                        .app = text(p, "app"),
+                                        .days = (int)http_param_number(&p->params, "days", 0, 1, DAYS_MAX),
+                                        .offset = offset(p),
+                                        .limit = STORE_ROWS_MAX};
     if (is_wrong(p)) {
         return refuse_params(p);
     }
-    if (!is_kind(filter.kind)) {
-        return refuse(p, MHD_HTTP_BAD_REQUEST,
-                      "kind: want cpu, frame-drop, crash, error, fatal-hang, launch, background-hang, "
-                      "too-many-threads or live; hangs are listed by group");
-    }
-    return answer(p, store_reports(p->http->store, &filter));
+    return kind_is_listed(filter.kind) ? answer(p, store_reports(p->http->store, &filter)) : refuse_kind(p);
 }
 
 static enum MHD_Result answer_group_reports(struct page *p) {
@@ -250,10 +260,8 @@ enum MHD_Result http_page(struct http *h, struct MHD_Connection *c, const char *
     static const struct {
         const char *name;
         enum MHD_Result (*answer)(struct page *p);
-    } pages[] = {{"overview", answer_overview},
-                 {"kinds", answer_kinds},
-                 {"search", answer_search},
-                 {"reports", answer_kind},
+    } pages[] = {{"overview", answer_overview}, {"groups", answer_all_groups}, {"versions", answer_versions},
+                 {"kinds", answer_kinds},       {"search", answer_search},     {"reports", answer_kind},
                  {"compare", answer_compare}};
     struct page p = {.http = h, .params = {.connection = c}};
     if (!split_path(&p, path)) {

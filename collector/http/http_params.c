@@ -42,6 +42,27 @@ const char *http_param_text(struct http_params *p, const char *name) {
     return "";
 }
 
+int http_param_word(struct http_params *p, const char *name, int usual, const char *const words[]) {
+    char why[120] = "want ";
+    const char *text = http_param_text(p, name);
+    if (text[0] == '\0') {
+        return usual;
+    }
+    size_t used = strlen(why);
+    for (int i = 0; words[i] != NULL && used < sizeof why; i++) {
+        if (strcmp(words[i], text) == 0) {
+            return i;
+        }
+        used += (size_t)snprintf(why + used, sizeof why - used, "%s%s",
+                                 i == 0                 ? ""
+                                 : words[i + 1] == NULL ? " or "
+                                                        : ", ",
+                                 words[i]);
+    }
+    fault(p, name, why);
+    return usual;
+}
+
 long http_param_number(struct http_params *p, const char *name, long usual, long min, long max) {
     char why[80];
     const char *text = http_param_text(p, name);

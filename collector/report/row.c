@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "collector/report/fast_parse.h"
+#include "collector/report/kind.h"
 #include "collector/report/schema_rule.h"
 
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
@@ -107,16 +108,6 @@ static void set_texts(const json_t *report, struct row *out) {
     snprintf(out->system, sizeof out->system, "%s, %s", system, arch);
 }
 
-static bool is_hang(const char *kind) {
-    static const char *const hangs[] = {"hang", "launch", "background-hang", "fatal-hang"};
-    for (size_t i = 0; i < sizeof hangs / sizeof hangs[0]; i++) {
-        if (strcmp(kind, hangs[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A compressor's tables take longer to make than to use for one report: each thread keeps its own. */
 static pthread_key_t compressors;
 
@@ -196,7 +187,7 @@ bool row_make(const char *text, size_t bytes, const json_t *schema, struct row *
     if (fits) {
         set_texts(report, out);
         out->is_session = strcmp(out->kind, "session") == 0;
-        out->is_hang = is_hang(out->kind);
+        out->is_hang = kind_is_hang(out->kind);
         out->grouped = !out->is_session && strcmp(out->kind, "live") != 0;
         if (out->grouped) {
             grouping_of(report, &out->group);

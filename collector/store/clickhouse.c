@@ -112,6 +112,8 @@ const struct store_backend clickhouse_backend = {
     .end_unnamed = clickhouse_end_unnamed,
     .error = error_of,
     .overview = clickhouse_overview,
+    .groups = clickhouse_groups,
+    .versions = clickhouse_versions,
     .group = clickhouse_group,
     .kinds = clickhouse_kinds,
     .compare = clickhouse_compare,
@@ -121,5 +123,5 @@ const struct store_backend clickhouse_backend = {
     .report = clickhouse_report,
     .each_report = clickhouse_each_report,
     .each_of_groups = clickhouse_each_of_groups,
-    .is_in_later = clickhouse_is_in_later,
+    .find_regressed = clickhouse_find_regressed,
 };

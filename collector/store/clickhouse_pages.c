@@ -13,9 +13,6 @@
 
 #define ROWS(...) clickhouse_rows(c, &c->reads, __VA_ARGS__)
 #define DAY_MS INT64_C(86400000)
-#define NEW_DAYS 7
-/* A group's trend has no more. */
-#define TREND_DAYS 30
 /* Versions that have a series of their own; an app's others are added up as the version "". */
 #define SERIES_VERSIONS 12
 #define TOTALS "sumMerge(n) AS count, sumMerge(total) AS total_ms"
@@ -34,8 +31,7 @@ static int64_t number_of(const json_t *object, const char *member) {
     return json_integer_value(json_object_get(object, member));
 }
 
-/* The groups, each with what it is shown by. One that is not there goes. */
-static json_t *with_shown(struct clickhouse *c, json_t *groups) {
+json_t *clickhouse_with_shown(struct clickhouse *c, json_t *groups) {
     json_t *shown = ROWS("SELECT app, fingerprint, " CLICKHOUSE_SHOWN
                          " FROM @grouped WHERE (app, fingerprint) IN ?p GROUP BY app, fingerprint",
                          groups),
@@ -55,24 +51,6 @@ static json_t *with_shown(struct clickhouse *c, json_t *groups) {
     }
     json_decref(shown);
     json_decref(by_name);
-    return groups;
-}
-
-static json_t *top_groups(struct clickhouse *c, const char *app, int64_t day) {
-    json_t *groups = ROWS(
-        "SELECT app, fingerprint, " TOTALS ", max(hang) AS is_hang FROM @group_day WHERE day >= ?i?a"
-        " GROUP BY app, fingerprint HAVING count > 0 ORDER BY is_hang DESC, total_ms DESC, count DESC LIMIT 200",
-        day, app);
-    const int64_t new_ms = (int64_t)time(NULL) * 1000 - NEW_DAYS * DAY_MS;
-    json_t *group;
-    size_t i;
-    if (json_array_size(groups) > 0) {
-        groups = with_shown(c, groups);
-    }
-    json_array_foreach(groups, i, group) {
-        json_object_set_new(group, "is_new", json_boolean(number_of(group, "first_ms") >= new_ms));
-        json_object_del(group, "is_hang");
-    }
     return groups;
 }
 
@@ -153,25 +131,35 @@ static void add_usage(struct clickhouse *c, json_t *all, const char *app, int64_
     json_decref(top);
 }
 
-json_t *clickhouse_overview(void *at, const char *app, int days) {
+static json_t *apps_of(struct clickhouse *c) {
+    return ROWS("SELECT DISTINCT app FROM @app_version ORDER BY app LIMIT 500");
+}
+
+json_t *clickhouse_overview(void *at, const struct store_group_filter *filter) {
     struct clickhouse *c = at;
-    int64_t day = first_day(days);
+    json_t *all = json_object();
     pthread_mutex_lock(&c->reads.lock);
-    json_t *all = NULL, *groups = top_groups(c, app, day);
-    if (groups != NULL) {
-        all = json_object();
-        json_object_set_new(all, "days",
-                            ROWS("SELECT day, fingerprint, sumMerge(total) AS total_ms FROM @group_day WHERE"
-                                 " day >= ?i AND (app, fingerprint) IN ?p GROUP BY day, fingerprint"
-                                 " HAVING sumMerge(n) > 0 ORDER BY fingerprint, day",
-                                 first_day(days < TREND_DAYS ? days : TREND_DAYS), groups));
-        json_object_set_new(all, "groups", groups);
-        add_usage(c, all, app, day);
-        json_object_set_new(all, "apps",
-                            ROWS("SELECT DISTINCT app FROM @app_version ORDER BY app LIMIT 500"));
+    if (clickhouse_add_groups(c, filter, all)) {
+        add_usage(c, all, filter->app, first_day(filter->days));
+        json_object_set_new(all, "apps", apps_of(c));
+    } else {
+        json_decref(all);
+        all = NULL;
     }
     pthread_mutex_unlock(&c->reads.lock);
     return all;
+}
+
+json_t *clickhouse_versions(void *at, const char *app) {
+    struct clickhouse *c = at;
+    pthread_mutex_lock(&c->reads.lock);
+    json_t *versions = ROWS("SELECT app, version, " TOTALS ", sumMerge(used) AS used_ms, " SEEN
+                            " FROM @app_version WHERE 1?a GROUP BY app, version ORDER BY first_ms DESC, app,"
+                            " version LIMIT 200",
+                            app);
+    json_t *apps = versions != NULL ? apps_of(c) : NULL;
+    pthread_mutex_unlock(&c->reads.lock);
+    return versions != NULL ? json_pack("{s:o*, s:o}", "apps", apps, "versions", versions) : NULL;
 }
 
 json_t *clickhouse_kinds(void *at, const char *app, int days) {
@@ -258,7 +246,7 @@ json_t *clickhouse_compare(void *at, const char *app, const char *from, const ch
                   " GROUP BY app, fingerprint HAVING from_count + to_count > 0"
                   " ORDER BY greatest(from_ms, to_ms) DESC LIMIT 200",
                   from, to, from, to, app, from, to);
-    groups = groups != NULL ? with_shown(c, groups) : NULL;
+    groups = groups != NULL ? clickhouse_with_shown(c, groups) : NULL;
     json_array_foreach(groups, i, group) {
         for (size_t j = 0; j < sizeof unshown / sizeof unshown[0]; j++) {
             json_object_del(group, unshown[j]);
@@ -283,37 +271,84 @@ json_t *clickhouse_counts(void *at) {
     return counts;
 }
 
-bool clickhouse_is_in_later(void *at, const char *fingerprint, const struct store_issue *issue) {
-    struct clickhouse *c = at;
-    bool is = false;
-    json_t *version;
+/* fingerprint -> {app, count}, of the groups that are resolved. */
+static json_t *resolved_groups(struct clickhouse *c, const struct store_mark *marks, size_t count) {
+    json_t *names = json_array(), *by_name = json_object(), *row;
     size_t i;
-    pthread_mutex_lock(&c->reads.lock);
-    json_t *group = clickhouse_first(
-        ROWS("SELECT app, " TOTALS " FROM @grouped WHERE fingerprint = ?s GROUP BY app", fingerprint));
-    const char *app = text_of(group, "app");
-    if (number_of(group, "count") > issue->resolved_count) {
-        json_t *firsts = ROWS(
-            "SELECT version, minMerge(first) AS first_ms FROM @app_version WHERE app = ?s GROUP BY version",
-            app);
-        /* Reports know their start to the second; one of the same second counts if it came since. */
-        json_t *later = ROWS(
-                   "SELECT value, " TOTALS ", maxMerge(last) AS last_ms FROM @part WHERE part = 'version'"
-                   " AND app = ?s AND fingerprint = ?s GROUP BY value HAVING count > 0 AND last_ms >= ?i",
-                   app, fingerprint, issue->resolved_ms / 1000 * 1000),
-               *first_of = json_object();
-        json_array_foreach(firsts, i, version) {
-            json_object_set(first_of, text_of(version, "version"), json_object_get(version, "first_ms"));
+    for (i = 0; i < count; i++) {
+        if (strcmp(marks[i].state, "resolved") == 0) {
+            json_array_append_new(names, json_string(marks[i].fingerprint));
         }
-        int64_t least = number_of(first_of, issue->resolved_in);
-        json_array_foreach(later, i, version) {
-            is = is || number_of(first_of, text_of(version, "value")) >= least;
-        }
-        json_decref(firsts);
-        json_decref(later);
-        json_decref(first_of);
     }
-    json_decref(group);
+    json_t *rows = json_array_size(names) == 0
+                       ? NULL
+                       : ROWS("SELECT app, fingerprint, " TOTALS " FROM @grouped WHERE fingerprint IN ?l"
+                              " GROUP BY app, fingerprint",
+                              names);
+    json_array_foreach(rows, i, row) {
+        json_object_set(by_name, text_of(row, "fingerprint"), row);
+    }
+    json_decref(rows);
+    json_decref(names);
+    return by_name;
+}
+
+/* When the app's version was first seen; 0: it was not. */
+static int64_t first_of(const json_t *firsts, const char *app, const char *version) {
+    const json_t *row;
+    size_t i;
+    json_array_foreach(firsts, i, row) {
+        if (strcmp(text_of(row, "app"), app) == 0 && strcmp(text_of(row, "version"), version) == 0) {
+            return number_of(row, "first_ms");
+        }
+    }
+    return 0;
+}
+
+/* `later`: each version of each group, with its last report. */
+static bool is_in_later(const struct store_mark *mark, const char *app, const json_t *firsts,
+                        const json_t *later) {
+    const int64_t least = first_of(firsts, app, mark->resolved_in);
+    const json_t *row;
+    size_t i;
+    json_array_foreach(later, i, row) {
+        /* Reports know their start to the second; one of the same second counts if it came since. */
+        if (strcmp(text_of(row, "fingerprint"), mark->fingerprint) == 0 &&
+            number_of(row, "last_ms") >= mark->resolved_ms / 1000 * 1000 &&
+            first_of(firsts, app, text_of(row, "value")) >= least) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void clickhouse_find_regressed(void *at, struct store_mark *marks, size_t count) {
+    struct clickhouse *c = at;
+    json_t *groups, *more = json_array(), *firsts = NULL, *later = NULL;
+    pthread_mutex_lock(&c->reads.lock);
+    groups = resolved_groups(c, marks, count);
+    for (size_t i = 0; i < count; i++) {
+        json_t *group = json_object_get(groups, marks[i].fingerprint);
+        if (group != NULL && number_of(group, "count") > marks[i].resolved_count) {
+            json_array_append(more, group);
+        }
+    }
+    if (json_array_size(more) > 0) {
+        firsts =
+            ROWS("SELECT app, version, minMerge(first) AS first_ms FROM @app_version GROUP BY app, version");
+        later = ROWS("SELECT fingerprint, value, " TOTALS ", maxMerge(last) AS last_ms FROM @part WHERE"
+                     " part = 'version' AND (app, fingerprint) IN ?p GROUP BY fingerprint, value"
+                     " HAVING count > 0",
+                     more);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *group = json_object_get(groups, marks[i].fingerprint);
+        marks[i].is_regressed = group != NULL && number_of(group, "count") > marks[i].resolved_count &&
+                                is_in_later(&marks[i], text_of(group, "app"), firsts, later);
+    }
     pthread_mutex_unlock(&c->reads.lock);
-    return is;
+    json_decref(groups);
+    json_decref(more);
+    json_decref(firsts);
+    json_decref(later);
 }

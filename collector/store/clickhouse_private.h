@@ -173,7 +173,13 @@ json_t *clickhouse_newest_of_group(struct clickhouse *c, const char *app, const 
 /* The JSON text of a row's `body`; the caller frees it. */
 char *clickhouse_text_of(const json_t *row, size_t *bytes);
 
-json_t *clickhouse_overview(void *at, const char *app, int days);
+/* The groups, each with what it is shown by. One that is not there goes. */
+json_t *clickhouse_with_shown(struct clickhouse *c, json_t *groups);
+/* The members `groups`, `days` and `totals`; false: it failed. */
+bool clickhouse_add_groups(struct clickhouse *c, const struct store_group_filter *filter, json_t *to);
+json_t *clickhouse_overview(void *at, const struct store_group_filter *filter);
+json_t *clickhouse_groups(void *at, const struct store_group_filter *filter);
+json_t *clickhouse_versions(void *at, const char *app);
 json_t *clickhouse_group(void *at, const char *fingerprint);
 json_t *clickhouse_kinds(void *at, const char *app, int days);
 json_t *clickhouse_compare(void *at, const char *app, const char *from, const char *to);
@@ -186,6 +192,6 @@ void clickhouse_each_report(void *at, const struct store_filter *filter,
 void clickhouse_each_of_groups(void *at, const struct store_groups *of,
                                void (*take)(void *to, size_t group, const char *text, size_t bytes),
                                void *to);
-bool clickhouse_is_in_later(void *at, const char *fingerprint, const struct store_issue *issue);
+void clickhouse_find_regressed(void *at, struct store_mark *marks, size_t count);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collector/store/clickhouse_private.h"
 
@@ -69,6 +70,36 @@ static json_t *newest_of(struct clickhouse *c, const char *app, const char *fing
     return reports;
 }
 
+/* Each report is named by its group. */
+static json_t *with_names(struct clickhouse *c, json_t *reports) {
+    json_t *pairs = json_array(), *by_name = json_object(), *report, *row;
+    size_t i;
+    json_array_foreach(reports, i, report) {
+        if (text_of(report, "fingerprint")[0] != '\0') {
+            json_array_append(pairs, report);
+        }
+    }
+    json_t *rows =
+        json_array_size(pairs) == 0
+            ? NULL
+            : ROWS("SELECT fingerprint, argMaxMerge(shown_function) AS function,"
+                   " argMaxMerge(shown_place) AS place FROM @grouped WHERE (app, fingerprint) IN ?p"
+                   " GROUP BY fingerprint",
+                   pairs);
+    json_array_foreach(rows, i, row) {
+        json_object_set(by_name, text_of(row, "fingerprint"), row);
+    }
+    json_array_foreach(reports, i, report) {
+        const json_t *named = json_object_get(by_name, text_of(report, "fingerprint"));
+        json_object_set_new(report, "function", json_string(text_of(named, "function")));
+        json_object_set_new(report, "place", json_string(text_of(named, "place")));
+    }
+    json_decref(pairs);
+    json_decref(by_name);
+    json_decref(rows);
+    return reports;
+}
+
 json_t *clickhouse_newest_of_group(struct clickhouse *c, const char *app, const char *fingerprint) {
     json_t *reports = newest_of(c, app, fingerprint, "", "", 0, FOUND_MAX), *report;
     size_t i;
@@ -99,8 +130,13 @@ json_t *clickhouse_reports(void *at, const struct store_filter *f) {
                                 : json_array();
     } else {
         clickhouse_sql(c, &which, "kind = ?s?a", text_or_none(f->kind), text_or_none(f->app));
+        if (f->days > 0) {
+            clickhouse_sql(c, &which, " AND started_ms >= ?i",
+                           ((int64_t)time(NULL) / 86400 - f->days) * INT64_C(86400000));
+        }
         reports = which.data != NULL ? newest(c, "@others", which.data, f->offset, f->limit) : NULL;
     }
+    reports = with_names(c, reports);
     pthread_mutex_unlock(&c->reads.lock);
     json_decref(group);
     free(which.data);
@@ -126,6 +162,7 @@ json_t *clickhouse_search(void *at, const char *words, const char *app, long off
                      " id >= ?s AND id < concat(?s, 'g')?a GROUP BY " FIXED " ORDER BY id LIMIT ?i",
                      words, words, app, (int64_t)FOUND_MAX)
               : json_array();
+    reports = with_names(c, reports);
     size_t i;
     json_array_foreach(groups, i, group) {
         json_object_del(group, "path");

@@ -355,6 +355,24 @@ static bool issue_set(void *at, const char *fingerprint, const struct store_issu
                   VALUES_MAX, values) == 1;
 }
 
+static bool marks(void *at, void (*take)(void *to, const struct store_mark *mark), void *to) {
+    PGresult *result = ask(at,
+                           "SELECT fingerprint, state, resolved_in, resolved_ms, resolved_count FROM"
+                           " hangdog_issue WHERE state <> 'open'",
+                           0, NULL);
+    bool done = is_done(result);
+    for (int i = 0; done && i < PQntuples(result); i++) {
+        struct store_mark mark = {.resolved_ms = number_at(result, i, 3),
+                                  .resolved_count = number_at(result, i, 4)};
+        snprintf(mark.fingerprint, sizeof mark.fingerprint, "%s", PQgetvalue(result, i, 0));
+        snprintf(mark.state, sizeof mark.state, "%s", PQgetvalue(result, i, 1));
+        snprintf(mark.resolved_in, sizeof mark.resolved_in, "%s", PQgetvalue(result, i, 2));
+        take(to, &mark);
+    }
+    PQclear(result);
+    return done;
+}
+
 const struct state_backend postgres_state = {
     .close = postgres_close,
     .keys = get_keys,
@@ -365,4 +383,5 @@ const struct state_backend postgres_state = {
     .setting_set = setting_set,
     .issue_get = issue_get,
     .issue_set = issue_set,
+    .marks = marks,
 };

@@ -120,6 +120,8 @@ const struct store_backend sqlite_backend = {
     .end_unnamed = sqlite_end_unnamed,
     .error = sqlite_error,
     .overview = sqlite_overview,
+    .groups = sqlite_groups,
+    .versions = sqlite_versions,
     .group = sqlite_group,
     .kinds = sqlite_kinds,
     .compare = sqlite_compare,
@@ -128,5 +130,5 @@ const struct store_backend sqlite_backend = {
     .reports = sqlite_reports,
     .report = sqlite_report,
     .each_report = sqlite_each_report,
-    .is_in_later = sqlite_is_in_later,
+    .find_regressed = sqlite_find_regressed,
 };

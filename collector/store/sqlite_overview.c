@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The overview: the groups with the most time, versions and days. Any thread; one at a time. All of an answer
- * is of one moment.
- *
- * The groups with the most time of these days are found without the days of all groups: a group's time of
- * some days is at most that of its whole life, and the groups are looked at by the latter. The search ends
- * where no further group can be among those that were found.
+ * The overview: groups, versions and days. Any thread; one at a time. All of an answer is of one moment.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,144 +8,11 @@
 
 #include "collector/store/sqlite_private.h"
 
-#define NEW_DAYS 7
-#define TOP_GROUPS 200
-/* The page draws no more of a group's days, and a group's own page has them. */
-#define TREND_DAYS 30
 /* Versions that have a series of their own; an app's others are added up as the version "". */
 #define SERIES_VERSIONS 12
 
-struct top_group {
-    int64_t row, count, total_ms;
-    bool hang;
-};
-
-struct top {
-    struct top_group group[TOP_GROUPS];
-    size_t count;
-    sqlite3_stmt *days; /* one group's sums */
-    int64_t day;
-};
-
 int64_t sqlite_first_day(int days) {
     return (int64_t)time(NULL) / 86400 - days;
-}
-
-/* ---- groups --------------------------------------------------------------------------------- */
-
-/* Hangs stand before errors, crashes and the use of CPUs, whose time is not hung time. */
-static bool is_before(const struct top_group *a, const struct top_group *b) {
-    return a->hang != b->hang           ? a->hang
-           : a->total_ms != b->total_ms ? a->total_ms > b->total_ms
-           : a->count != b->count       ? a->count > b->count
-                                        : a->row < b->row;
-}
-
-/* Puts it where it belongs, if it belongs to the first TOP_GROUPS. */
-static void put(struct top *t, const struct top_group *one) {
-    size_t at = t->count;
-    while (at > 0 && is_before(one, &t->group[at - 1])) {
-        at--;
-    }
-    if (at == TOP_GROUPS) {
-        return;
-    }
-    t->count += t->count < TOP_GROUPS;
-    memmove(&t->group[at + 1], &t->group[at], (t->count - 1 - at) * sizeof *one);
-    t->group[at] = *one;
-}
-
-/* `life_ms`: of all days; none of the groups after it has more. */
-static bool is_complete(const struct top *t, bool hang, int64_t life_ms) {
-    const struct top_group *last = &t->group[TOP_GROUPS - 1];
-    return t->count == TOP_GROUPS &&
-           (last->hang != hang || (life_ms < last->total_ms && life_ms < SUM_LIMIT));
-}
-
-static void find_top(struct sqlite *s, const char *app, struct top *t) {
-    sqlite3_stmt *q = sqlite_query(
-        s, "SELECT rowid, fingerprint, total_ms, kind = 'hang' FROM grouped INDEXED BY grouped_by_time"
-           " WHERE ?1 = '' OR app = ?1 ORDER BY kind = 'hang' DESC, total_ms DESC");
-    if (q != NULL) {
-        sqlite_bind(q, "s", app);
-    }
-    while (q != NULL && t->days != NULL && sqlite3_step(q) == SQLITE_ROW) {
-        struct top_group one = {.row = sqlite3_column_int64(q, 0), .hang = sqlite3_column_int(q, 3) != 0};
-        if (is_complete(t, one.hang, sqlite3_column_int64(q, 2))) {
-            break;
-        }
-        sqlite_bind(t->days, "si", (const char *)sqlite3_column_text(q, 1), t->day);
-        if (sqlite3_step(t->days) == SQLITE_ROW && sqlite3_column_int64(t->days, 0) > 0) {
-            one.count = sqlite3_column_int64(t->days, 0);
-            one.total_ms = sqlite3_column_int64(t->days, 1);
-            put(t, &one);
-        }
-        sqlite3_reset(t->days);
-    }
-    sqlite3_finalize(q);
-}
-
-/* What the page says of each. */
-static json_t *show_top(struct sqlite *s, const struct top *t) {
-    json_t *groups = json_array();
-    sqlite3_stmt *q = sqlite_query(
-        s,
-        "SELECT fingerprint, app, function, place, cause, by_owner, users, max_ms, first_ms, last_ms, kind,"
-        " (SELECT count(*) FROM group_version v WHERE v.fingerprint = g.fingerprint) AS versions"
-        " FROM grouped g WHERE rowid = ?1");
-    const int64_t new_ms = ((int64_t)time(NULL) - NEW_DAYS * INT64_C(86400)) * 1000;
-    for (size_t i = 0; q != NULL && i < t->count; i++) {
-        sqlite_bind(q, "i", t->group[i].row);
-        json_t *group = sqlite3_step(q) == SQLITE_ROW ? sqlite_row(q) : json_object();
-        bool is_new = json_integer_value(json_object_get(group, "first_ms")) >= new_ms;
-        json_object_set_new(group, "count", json_integer(t->group[i].count));
-        json_object_set_new(group, "total_ms", json_integer(t->group[i].total_ms));
-        json_object_set_new(group, "is_new", json_boolean(is_new));
-        json_array_append_new(groups, group);
-        sqlite3_reset(q);
-    }
-    sqlite3_finalize(q);
-    return groups;
-}
-
-static json_t *top_groups(struct sqlite *s, const char *app, int64_t day) {
-    struct top *t = calloc(1, sizeof *t);
-    if (t == NULL) {
-        return json_array();
-    }
-    t->day = day;
-    t->days = sqlite_query(
-        s, "SELECT sum(count), sum(total_ms) FROM group_day WHERE fingerprint = ?1 AND day >= ?2");
-    find_top(s, app, t);
-    json_t *groups = show_top(s, t);
-    sqlite3_finalize(t->days);
-    free(t);
-    return groups;
-}
-
-/* The days of groups that the page shows. */
-static json_t *days_of(struct sqlite *s, const json_t *groups, int64_t day) {
-    json_t *all = json_array();
-    const json_t *group;
-    size_t i;
-    sqlite3_stmt *q = sqlite_query(
-        s, "SELECT day, total_ms FROM group_day WHERE fingerprint = ?1 AND day >= ?2 ORDER BY day");
-    json_array_foreach(groups, i, group) {
-        json_t *fingerprint = json_object_get(group, "fingerprint");
-        if (q != NULL) {
-            sqlite_bind(q, "si", json_string_value(fingerprint), day);
-        }
-        while (q != NULL && sqlite3_step(q) == SQLITE_ROW) {
-            json_t *one = json_object();
-            json_object_set_new_nocheck(one, "day", json_integer(sqlite3_column_int64(q, 0)));
-            json_object_set_nocheck(one, "fingerprint", fingerprint);
-            json_object_set_new_nocheck(one, "total_ms", json_integer(sqlite3_column_int64(q, 1)));
-            json_array_append_new(all, one);
-        }
-        sqlite3_reset(q);
-    }
-    sqlite3_finalize(q);
-    return all;
 }
 
 /* ---- versions and days ---------------------------------------------------------------------- */
@@ -294,17 +156,20 @@ static void add_sessions(struct sqlite *s, json_t *all, const char *app, int64_t
     json_object_set_new(all, "used", sessions);
 }
 
-json_t *sqlite_overview(void *file, const char *app, int days) {
+json_t *sqlite_apps(struct sqlite *s) {
+    return sqlite_select(s, "SELECT DISTINCT app FROM app_version ORDER BY 1 LIMIT 500", "");
+}
+
+json_t *sqlite_overview(void *file, const struct store_group_filter *filter) {
     struct sqlite *s = file;
-    const int64_t day = sqlite_first_day(days);
+    const char *app = filter->app;
+    const int64_t day = sqlite_first_day(filter->days);
     json_t *all = json_object();
     sqlite_start_reading(s);
     sqlite_run(s->reads, "BEGIN");
-    json_t *groups = top_groups(s, app, day), *versions = top_versions(s, app, day);
-    json_t *apps = sqlite_select(s, "SELECT DISTINCT app FROM app_version ORDER BY 1 LIMIT 500", "");
-    json_object_set_new(all, "days",
-                        days_of(s, groups, sqlite_first_day(days < TREND_DAYS ? days : TREND_DAYS)));
-    json_object_set_new(all, "groups", groups);
+    sqlite_add_groups(s, filter, all);
+    json_t *versions = top_versions(s, app, day);
+    json_t *apps = sqlite_apps(s);
     json_object_set_new(all, "series", make_series(s, app, day, versions));
     json_object_set_new(all, "versions", by_app(versions));
     json_object_set_new(all, "apps", apps);

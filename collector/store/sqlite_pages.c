@@ -3,6 +3,8 @@
  * Queries of the pages of groups, apps and versions, but for the overview. They read sums, whose number grows
  * with groups, versions and days, not with reports. Any thread; one at a time.
  */
+#include <string.h>
+
 #include "collector/report/why.h"
 #include "collector/store/sqlite_private.h"
 
@@ -72,6 +74,19 @@ static json_t *version_of(struct sqlite *s, const char *app, const char *version
     return row;
 }
 
+json_t *sqlite_versions(void *file, const char *app) {
+    struct sqlite *s = file;
+    sqlite_start_reading(s);
+    json_t *versions =
+        sqlite_select(s,
+                      "SELECT app, version, count, total_ms, used_ms, first_ms, last_ms FROM app_version"
+                      " WHERE ?1 = '' OR app = ?1 ORDER BY first_ms DESC, app, version LIMIT 200",
+                      "s", app);
+    json_t *apps = sqlite_apps(s);
+    pthread_mutex_unlock(&s->reading);
+    return json_pack("{s:o, s:o}", "apps", apps, "versions", versions);
+}
+
 json_t *sqlite_compare(void *file, const char *app, const char *from, const char *to) {
     struct sqlite *s = file;
     sqlite_start_reading(s);
@@ -107,19 +122,25 @@ json_t *sqlite_counts(void *file) {
     return counts;
 }
 
-bool sqlite_is_in_later(void *file, const char *fingerprint, const struct store_issue *issue) {
+void sqlite_find_regressed(void *file, struct store_mark *marks, size_t count) {
     struct sqlite *s = file;
     sqlite_start_reading(s);
     /* Reports know their start to the second; one of the same second counts if it came since. */
-    json_t *rows = sqlite_select(
+    sqlite3_stmt *q = sqlite_query(
         s,
         "SELECT 1 FROM grouped g JOIN group_version v ON v.fingerprint = g.fingerprint AND v.app = g.app"
         " JOIN app_version a ON a.app = v.app AND a.version = v.version WHERE g.fingerprint = ?1"
         " AND g.count > ?2 AND v.last_ms >= ?3 AND a.first_ms >= coalesce((SELECT first_ms FROM app_version r"
-        " WHERE r.app = g.app AND r.version = ?4), 0) LIMIT 1",
-        "siis", fingerprint, issue->resolved_count, issue->resolved_ms / 1000 * 1000, issue->resolved_in);
-    bool is = json_array_size(rows) > 0;
-    json_decref(rows);
+        " WHERE r.app = g.app AND r.version = ?4), 0) LIMIT 1");
+    for (size_t i = 0; q != NULL && i < count; i++) {
+        struct store_mark *mark = &marks[i];
+        if (strcmp(mark->state, "resolved") == 0) {
+            sqlite_bind(q, "siis", mark->fingerprint, mark->resolved_count, mark->resolved_ms / 1000 * 1000,
+                        mark->resolved_in);
+            mark->is_regressed = sqlite3_step(q) == SQLITE_ROW;
+            sqlite3_reset(q);
+        }
+    }
+    sqlite3_finalize(q);
     pthread_mutex_unlock(&s->reading);
-    return is;
 }

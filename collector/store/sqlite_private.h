@@ -147,7 +147,14 @@ json_t *sqlite_select(struct sqlite *s, const char *sql, const char *types, ...)
 int sqlite_unnamed(void *file, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);
 /* The first of the days that a page shows. */
 int64_t sqlite_first_day(int days);
-json_t *sqlite_overview(void *file, const char *app, int days);
+/* Since then a group is new. */
+int64_t sqlite_new_ms(void);
+json_t *sqlite_apps(struct sqlite *s);
+/* The members `groups`, `days` and `totals`. The caller has the lock `reading`. */
+void sqlite_add_groups(struct sqlite *s, const struct store_group_filter *filter, json_t *page);
+json_t *sqlite_overview(void *file, const struct store_group_filter *filter);
+json_t *sqlite_groups(void *file, const struct store_group_filter *filter);
+json_t *sqlite_versions(void *file, const char *app);
 json_t *sqlite_group(void *file, const char *fingerprint);
 json_t *sqlite_kinds(void *file, const char *app, int days);
 json_t *sqlite_compare(void *file, const char *app, const char *from, const char *to);
@@ -157,7 +164,7 @@ json_t *sqlite_reports(void *file, const struct store_filter *filter);
 char *sqlite_report(void *file, const char *id, size_t *bytes);
 void sqlite_each_report(void *file, const struct store_filter *filter,
                         void (*take)(void *to, const char *text, size_t bytes), void *to);
-bool sqlite_is_in_later(void *file, const char *fingerprint, const struct store_issue *issue);
+void sqlite_find_regressed(void *file, struct store_mark *marks, size_t count);
 
 /* ---- keys, settings and issues: as the members of state_backend.h ---- */
 int sqlite_keys(void *file, struct store_key *keys, int max);

@@ -8,9 +8,11 @@
 
 #include "collector/store/sqlite_private.h"
 
-#define REPORT_MEMBERS                                                                                \
-    "id, kind, cause, app, version, system, started_ms, duration_ms, brief, coalesce(grouped, '') AS" \
-    " fingerprint"
+#define REPORT_MEMBERS                                                                                      \
+    "id, r.kind, r.cause, r.app, version, system, started_ms, duration_ms, brief, coalesce(grouped, '') AS" \
+    " fingerprint, coalesce(function, '') AS function, coalesce(place, '') AS place"
+/* A report is named by its group, which is of more reports: it lacks fewer functions. */
+#define REPORTS " FROM report r LEFT JOIN grouped g ON g.fingerprint = r.grouped"
 #define FOUND_MAX 50
 /* A group whose newest reports are brief repeats has no more of its stacks looked for. */
 #define LOOKED_AT_MAX 2000
@@ -21,24 +23,25 @@ static bool given(const char *text) {
 }
 
 json_t *sqlite_reports(void *file, const struct store_filter *f) {
-    static const char newest[] = " ORDER BY started_ms DESC LIMIT ?3 OFFSET ?4";
+    static const char newest[] = " AND started_ms >= ?5 ORDER BY started_ms DESC LIMIT ?3 OFFSET ?4";
     struct sqlite *s = file;
     const char *which, *first, *second;
-    char sql[512];
+    char sql[768];
     if (given(f->fingerprint)) {
         which = given(f->version) ? "grouped = ?1 AND version = ?2" : "grouped = ?1 AND ?2 = ''";
         first = f->fingerprint;
         second = f->version != NULL ? f->version : "";
     } else {
         /* As the partial index says it: else SQLite does not use it. */
-        which = given(f->app) ? "kind = ?1 AND app = ?2 AND kind NOT IN ('hang', 'session')"
-                              : "kind = ?1 AND ?2 = '' AND kind NOT IN ('hang', 'session')";
+        which = given(f->app) ? "r.kind = ?1 AND r.app = ?2 AND r.kind NOT IN ('hang', 'session')"
+                              : "r.kind = ?1 AND ?2 = '' AND r.kind NOT IN ('hang', 'session')";
         first = f->kind != NULL ? f->kind : "";
         second = f->app != NULL ? f->app : "";
     }
-    snprintf(sql, sizeof sql, "SELECT " REPORT_MEMBERS " FROM report WHERE %s%s", which, newest);
+    snprintf(sql, sizeof sql, "SELECT " REPORT_MEMBERS REPORTS " WHERE %s%s", which, newest);
     sqlite_start_reading(s);
-    json_t *reports = sqlite_select(s, sql, "ssii", first, second, (int64_t)f->limit, (int64_t)f->offset);
+    json_t *reports = sqlite_select(s, sql, "ssiii", first, second, (int64_t)f->limit, (int64_t)f->offset,
+                                    f->days > 0 ? sqlite_first_day(f->days) * DAY_MS : INT64_MIN);
     pthread_mutex_unlock(&s->reading);
     return json_pack("{s:o}", "reports", reports);
 }
@@ -61,12 +64,13 @@ json_t *sqlite_search(void *file, const char *words, const char *app, long offse
         " (SELECT app, version FROM app_version WHERE version = ?1)))"
         " ORDER BY total_ms DESC LIMIT ?3 OFFSET ?4",
         "ssii", words, app, (int64_t)FOUND_MAX, (int64_t)offset);
-    json_t *reports = is_start_of_id(words) ? sqlite_select(s,
-                                                            "SELECT " REPORT_MEMBERS
-                                                            " FROM report WHERE id >= ?1 AND id < ?1 || 'g'"
-                                                            " AND (?2 = '' OR app = ?2) ORDER BY id LIMIT ?3",
-                                                            "ssi", words, app, (int64_t)FOUND_MAX)
-                                            : json_array();
+    json_t *reports =
+        is_start_of_id(words)
+            ? sqlite_select(s,
+                            "SELECT " REPORT_MEMBERS REPORTS " WHERE id >= ?1 AND id < ?1 || 'g'"
+                            " AND (?2 = '' OR r.app = ?2) ORDER BY id LIMIT ?3",
+                            "ssi", words, app, (int64_t)FOUND_MAX)
+            : json_array();
     pthread_mutex_unlock(&s->reading);
     return json_pack("{s:o, s:o}", "groups", groups, "reports", reports);
 }

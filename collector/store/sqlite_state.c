@@ -77,6 +77,30 @@ static bool issue_set(void *file, const char *fingerprint, const struct store_is
     return done;
 }
 
+static void copy_column(char *to, size_t size, sqlite3_stmt *q, int column) {
+    snprintf(to, size, "%s", (const char *)sqlite3_column_text(q, column));
+}
+
+static bool marks(void *file, void (*take)(void *to, const struct store_mark *mark), void *to) {
+    struct sqlite *s = file;
+    int step = SQLITE_ERROR;
+    pthread_mutex_lock(&s->reading);
+    sqlite3_stmt *q =
+        sqlite_query(s, "SELECT fingerprint, state, resolved_in, resolved_ms, resolved_count FROM issue"
+                        " WHERE state <> 'open'");
+    while (q != NULL && (step = sqlite3_step(q)) == SQLITE_ROW) {
+        struct store_mark mark = {.resolved_ms = sqlite3_column_int64(q, 3),
+                                  .resolved_count = sqlite3_column_int64(q, 4)};
+        copy_column(mark.fingerprint, sizeof mark.fingerprint, q, 0);
+        copy_column(mark.state, sizeof mark.state, q, 1);
+        copy_column(mark.resolved_in, sizeof mark.resolved_in, q, 2);
+        take(to, &mark);
+    }
+    sqlite3_finalize(q);
+    pthread_mutex_unlock(&s->reading);
+    return step == SQLITE_DONE;
+}
+
 const struct state_backend sqlite_state = {
     .close = sqlite_close,
     .keys = sqlite_keys,
@@ -87,4 +111,5 @@ const struct state_backend sqlite_state = {
     .setting_set = setting_set,
     .issue_get = issue_get,
     .issue_set = issue_set,
+    .marks = marks,
 };

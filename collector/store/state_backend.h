@@ -19,6 +19,8 @@ struct state_backend {
     bool (*setting_set)(void *at, const char *name, const char *value);
     enum store_found (*issue_get)(void *at, const char *fingerprint, struct store_issue *issue);
     bool (*issue_set)(void *at, const char *fingerprint, const struct store_issue *issue);
+    /* Calls `take` for each group that is not open. False: they cannot be read. */
+    bool (*marks)(void *at, void (*take)(void *to, const struct store_mark *mark), void *to);
 };
 
 extern const struct state_backend sqlite_state;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "collector/store/clickhouse.h"
+#include "collector/store/marks.h"
 #include "collector/store/postgres_state.h"
 #include "collector/store/sqlite.h"
 #include "collector/store/state_backend.h"
@@ -159,39 +160,86 @@ bool store_setting_set(struct store *s, const char *name, const char *value) {
 
 /* ---- pages ---- */
 
-/* What people said of a group, in the group's object. */
-static void add_issue(struct store *s, json_t *group, bool whole) {
-    const char *fingerprint = json_string_value(json_object_get(group, "fingerprint"));
-    struct store_issue issue;
-    bool known =
-        fingerprint != NULL && s->state_backend->issue_get(s->state, fingerprint, &issue) == STORE_FOUND;
-    bool resolved = known && strcmp(issue.state, "resolved") == 0;
-    json_object_set_new(group, "state", json_string(known ? issue.state : "open"));
-    json_object_set_new(group, "regressed",
-                        json_boolean(resolved && s->backend->is_in_later(s->reports, fingerprint, &issue)));
-    if (whole) {
-        json_object_set_new(group, "resolved_in", json_string(resolved ? issue.resolved_in : ""));
-        json_object_set_new(group, "note", json_string(known ? issue.note : ""));
+/* The states of groups, as they are now. NULL: they cannot be read. */
+static struct marks *read_marks(struct store *s) {
+    struct marks *m = marks_new();
+    if (m == NULL || !s->state_backend->marks(s->state, marks_add, m) || m->no_memory) {
+        marks_free(m);
+        return NULL;
     }
+    s->backend->find_regressed(s->reports, m->all, m->count);
+    marks_sort(m);
+    return m;
 }
 
-static json_t *with_issues(struct store *s, json_t *page) {
+/* Sets the states of the page's groups. NULL marks: the page is freed, since it would show wrong ones. */
+static json_t *with_marks(json_t *page, struct marks *m) {
     json_t *group;
     size_t i;
-    json_array_foreach(json_object_get(page, "groups"), i, group) {
-        add_issue(s, group, false);
+    if (m == NULL) {
+        json_decref(page);
+        return NULL;
     }
+    json_array_foreach(json_object_get(page, "groups"), i, group) {
+        marks_show(m, group);
+    }
+    marks_free(m);
     return page;
 }
 
-json_t *store_overview(struct store *s, const char *app, int days) {
-    return with_issues(s, s->backend->overview(s->reports, app, days));
+typedef json_t *(*groups_query)(void *at, const struct store_group_filter *filter);
+
+static json_t *query_groups(struct store *s, const struct store_group_filter *filter, groups_query query) {
+    struct store_group_filter of = *filter;
+    struct marks *m = read_marks(s);
+    json_t *only = NULL, *without = NULL, *page = NULL;
+    if (m != NULL) {
+        marks_choose(m, filter, &only, &without);
+        of.only = only;
+        of.without = without;
+        page = query(s->reports, &of);
+    }
+    json_decref(only);
+    json_decref(without);
+    return with_marks(page, m);
+}
+
+json_t *store_overview(struct store *s, const struct store_group_filter *filter) {
+    return query_groups(s, filter, s->backend->overview);
+}
+
+json_t *store_groups(struct store *s, const struct store_group_filter *filter) {
+    return query_groups(s, filter, s->backend->groups);
+}
+
+json_t *store_versions(struct store *s, const char *app) {
+    return s->backend->versions(s->reports, app);
+}
+
+/* What people said of a group, in the group's object. */
+static void add_issue(struct store *s, json_t *group, const char *fingerprint) {
+    struct store_issue issue;
+    struct store_mark mark = {.state = "open"};
+    bool known = s->state_backend->issue_get(s->state, fingerprint, &issue) == STORE_FOUND;
+    if (known) {
+        mark.resolved_ms = issue.resolved_ms;
+        mark.resolved_count = issue.resolved_count;
+        memcpy(mark.state, issue.state, sizeof mark.state);
+        memcpy(mark.resolved_in, issue.resolved_in, sizeof mark.resolved_in);
+        snprintf(mark.fingerprint, sizeof mark.fingerprint, "%s", fingerprint);
+        s->backend->find_regressed(s->reports, &mark, 1);
+    }
+    bool resolved = strcmp(mark.state, "resolved") == 0;
+    json_object_set_new(group, "state", json_string(mark.state));
+    json_object_set_new(group, "regressed", json_boolean(mark.is_regressed));
+    json_object_set_new(group, "resolved_in", json_string(resolved ? mark.resolved_in : ""));
+    json_object_set_new(group, "note", json_string(known ? issue.note : ""));
 }
 
 json_t *store_group(struct store *s, const char *fingerprint) {
     json_t *group = s->backend->group(s->reports, fingerprint);
     if (group != NULL) {
-        add_issue(s, group, true);
+        add_issue(s, group, fingerprint);
     }
     return group;
 }
@@ -205,7 +253,8 @@ json_t *store_compare(struct store *s, const char *app, const char *from, const 
 }
 
 json_t *store_search(struct store *s, const char *words, const char *app, long offset) {
-    return with_issues(s, s->backend->search(s->reports, words, app, offset));
+    json_t *page = s->backend->search(s->reports, words, app, offset);
+    return page != NULL ? with_marks(page, read_marks(s)) : NULL;
 }
 
 json_t *store_counts(struct store *s) {

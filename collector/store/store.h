@@ -100,11 +100,34 @@ bool store_setting_set(struct store *s, const char *name, const char *value);
 /* Which reports; "" or NULL: any. Newest first. */
 struct store_filter {
     const char *fingerprint, *version; /* of one group, and of one version in it */
-    const char *kind, *app;            /* else of a kind other than hang and session, and of one app */
+    const char *kind, *app;            /* else of a kind that kind_is_listed, of one app, */
+    int days;                          /* and of the last days; 0: of all */
     long offset;
     int limit;
 };
-json_t *store_overview(struct store *s, const char *app, int days);
+
+/* Which groups of the last `days`, and in which order: the largest, or the newest, first. "" or NULL: any. */
+enum store_order { STORE_BY_TIME, STORE_BY_COUNT, STORE_BY_USERS, STORE_BY_LAST, STORE_BY_FIRST };
+enum store_group_kinds { STORE_ALL_KINDS /* hangs first */, STORE_HANGS, STORE_OTHERS };
+struct store_group_filter {
+    const char *app, *state; /* open (also what came again), resolved, ignored */
+    bool only_new, only_regressed;
+    enum store_group_kinds kinds;
+    enum store_order order;
+    int days;
+    long offset;
+    /* For the backends, which do not know states: objects whose names are the fingerprints of the groups that
+     * are wanted, and of those that are not. NULL: any, none. */
+    const json_t *only, *without;
+};
+#define STORE_NEW_DAYS 7 /* a group is new for so long */
+
+/* The groups, their totals (of STORE_ALL_KINDS: those of hangs), and what the page has around them. */
+json_t *store_overview(struct store *s, const struct store_group_filter *filter);
+/* Only the groups and their totals. */
+json_t *store_groups(struct store *s, const struct store_group_filter *filter);
+/* The versions of an app, or of all, with the sums of their whole life, the newest first; and all apps. */
+json_t *store_versions(struct store *s, const char *app);
 json_t *store_group(struct store *s, const char *fingerprint);
 json_t *store_kinds(struct store *s, const char *app, int days);
 json_t *store_compare(struct store *s, const char *app, const char *from, const char *to);
@@ -134,6 +157,12 @@ struct store_issue {
     char note[STORE_NOTE_MAX + 1];
     char resolved_in[128]; /* the app's newest version when it was resolved */
     int64_t resolved_ms, resolved_count;
+};
+/* The same of one group, without its note. */
+struct store_mark {
+    char fingerprint[GROUPING_HEX + 1], state[16], resolved_in[128];
+    int64_t resolved_ms, resolved_count;
+    bool is_regressed; /* it is resolved, and came again */
 };
 /* Changes what is not NULL. STORE_NONE: there is no such group. */
 enum store_found store_set_issue(struct store *s, const char *fingerprint, const char *state,

@@ -28,7 +28,9 @@ struct store_backend {
     bool (*next_move)(void *at, char from[GROUPING_HEX + 1], char to[GROUPING_HEX + 1]);
     const char *(*error)(const void *at);
 
-    json_t *(*overview)(void *at, const char *app, int days);
+    json_t *(*overview)(void *at, const struct store_group_filter *filter);
+    json_t *(*groups)(void *at, const struct store_group_filter *filter);
+    json_t *(*versions)(void *at, const char *app);
     json_t *(*group)(void *at, const char *fingerprint);
     json_t *(*kinds)(void *at, const char *app, int days);
     json_t *(*compare)(void *at, const char *app, const char *from, const char *to);
@@ -41,9 +43,9 @@ struct store_backend {
     /* NULL: a query for each group takes no longer. */
     void (*each_of_groups)(void *at, const struct store_groups *of,
                            void (*take)(void *to, size_t group, const char *text, size_t bytes), void *to);
-    /* A version that is `resolved_in` or came later has a report of this group that began after it was
-     * resolved. */
-    bool (*is_in_later)(void *at, const char *fingerprint, const struct store_issue *issue);
+    /* Sets `is_regressed` of each mark that is resolved: a version that is `resolved_in` or came later has a
+     * report of this group that began after it was resolved. */
+    void (*find_regressed)(void *at, struct store_mark *marks, size_t count);
 };
 
 extern const struct store_backend sqlite_backend;

@@ -17,8 +17,8 @@ from support_run import BUILD, environment, main
 
 BENCH = os.path.join(BUILD, "bin/hangdog-bench")
 REPORTS = 10000
-PAGES = {"overview", "overview.90_days", "overview.app", "group.largest", "group", "stack.largest", "stack.version", "stack.inverted",
-         "reports", "reports.version", "reports.offset", "compare", "search", "search.version", "search.id", "kinds", "kind", "kind.app"}
+PAGES = {"overview", "overview.90_days", "overview.app", "groups.hangs", "groups.users", "groups.new", "groups.offset", "versions", "group.largest", "group", "stack.largest", "stack.version", "stack.inverted",
+         "reports", "reports.version", "reports.offset", "compare", "search", "search.version", "search.id", "kinds", "kind", "kind.days", "kind.app"}
 PATIENCE_MS = 10000
 HANGS = "('hang', 'fatal-hang')"
 

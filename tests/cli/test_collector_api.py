@@ -4,13 +4,14 @@ hostile parameters is refused with its reason."""
 
 import gzip
 import json
+import os
 import time
 import unittest
 import uuid
 from urllib.parse import quote
 
 from support_fleet import Collector, sample_report, small_report
-from support_run import main
+from support_run import SOURCE, main
 
 NOW = time.time()
 DAY = 86400
@@ -20,9 +21,9 @@ def at(days_ago=0.0):
     return time.strftime("%Y-%m-%dT%H:%M:%S.000000000Z", time.gmtime(NOW - days_ago * DAY))
 
 
-def report(function, version="1.0", days_ago=0.1, ms=1000, app="shop", **more):
+def report(function, version="1.0", days_ago=0.1, ms=1000, app="shop", app_more=None, **more):
     return small_report(function, started_at=at(days_ago), duration_ns=ms * 1000000,
-                        app={"name": app, "version": version, "pid": 7, "session": str(uuid.uuid4())}, **more)
+                        app={"name": app, "version": version, "pid": 7, "session": str(uuid.uuid4()), **(app_more or {})}, **more)
 
 
 def session(hangs, used_s, version="1.0", app="shop"):
@@ -167,7 +168,64 @@ class Api(unittest.TestCase):
         self.assertEqual("burner", self.get("groups/" + cpu["fingerprint"])["function"])
         self.assertEqual([], self.get("reports?kind=cpu&app=mail")["reports"])
         self.assertEqual(1, len(self.get("reports?kind=crash")["reports"]))
-        self.assertIn("listed by group", self.refused("reports?kind=hang"))
+
+    def test_reports_of_each_kind(self):
+        with open(os.path.join(SOURCE, "docs/report.schema.json"), encoding="utf-8") as file:
+            kinds = json.load(file)["properties"]["kind"]["enum"] + ["error"]
+        for kind in kinds:
+            if kind in ("hang", "session"):
+                why = self.refused("reports?kind=" + kind)
+                self.assertIn("listed by group, and sessions are counted", why)
+                self.assertEqual([], [other for other in kinds if other not in why and other not in ("hang", "session")])
+            else:
+                self.assertIn("reports", self.get("reports?kind=" + kind) or {}, kind)
+
+    def test_reports_of_a_time_have_their_function(self):
+        self.collector.send([report("paint", days_ago=day, app="painter", kind="frame-drop") for day in (0.1, 3, 9)])
+        for days, count in (("", 3), ("&days=7", 2), ("&days=1", 1)):
+            rows = self.get("reports?app=painter&kind=frame-drop" + days)["reports"]
+            self.assertEqual([("paint", "shop.c:7")] * count, [(row["function"], row["place"]) for row in rows])
+        self.assertEqual(["paint"] * 3, [row["function"] for row in self.get("groups/%s/reports" % rows[0]["fingerprint"])["reports"]])
+        self.assertIn("days: want", self.refused("reports?kind=cpu&days=0"))
+
+    def test_totals_are_of_all_groups(self):
+        """More groups than a page has; the totals and the pages follow the filter."""
+        self.collector.send([report("wide_%03d" % n, ms=1000 + n, days_ago=n % 20 + 0.5, app="wide", app_more={"install": "user-%d" % n})
+                             for n in range(230) for _ in range(1 + n % 2)])
+        page = self.get("overview?app=wide&days=40")
+        self.assertEqual((230, 345), (page["totals"]["groups"], page["totals"]["count"]))
+        self.assertEqual(sum(s["total_ms"] for s in page["series"]), page["totals"]["total_ms"])
+        rest = self.get("groups?app=wide&days=40&offset=200")
+        self.assertEqual((200, 30, page["totals"]), (len(page["groups"]), len(rest["groups"]), rest["totals"]))
+        self.assertEqual(230, len({g["fingerprint"] for g in page["groups"] + rest["groups"]}))
+        for sort, key in (("time", "total_ms"), ("hangs", "count"), ("users", "users"), ("last", "last_ms"), ("first", "first_ms")):
+            values = [g[key] for g in self.get("groups?app=wide&days=40&sort=" + sort)["groups"]]
+            self.assertEqual(sorted(values, reverse=True), values, sort)
+        new = self.get("overview?app=wide&days=40&seen=new")
+        self.assertEqual({True}, {g["is_new"] for g in new["groups"]})
+        self.assertEqual((len(new["groups"]), sum(g["total_ms"] for g in new["groups"])), (new["totals"]["groups"], new["totals"]["total_ms"]))
+        gone = rest["groups"][0]
+        self.collector.request("POST", "/api/v1/groups/" + gone["fingerprint"], b'{"state": "ignored"}', {"Content-Type": "application/json"},
+                               self.collector.admin_key)
+        some = self.get("groups?app=wide&days=40&state=open")["totals"]
+        self.assertEqual((229, page["totals"]["total_ms"] - gone["total_ms"]), (some["groups"], some["total_ms"]))
+        (only,) = self.get("groups?app=wide&days=40&state=ignored")["groups"]
+        self.assertEqual((gone["fingerprint"], "ignored"), (only["fingerprint"], only["state"]))
+        self.assertEqual(0, self.get("groups?app=wide&days=40&seen=regressed")["totals"]["groups"])
+        for wrong in ("state=shut", "seen=old", "sort=name", "kind=cpu", "offset=-1"):
+            self.assertIn(wrong.split("=")[0] + ": want", self.refused("overview?" + wrong))
+
+    def test_others_are_not_behind_hangs(self):
+        page = self.get("groups?app=shop&days=30&kind=other")
+        self.assertEqual(({"cpu", "crash"}, 2), ({g["kind"] for g in page["groups"]}, page["totals"]["groups"]))
+        self.assertEqual({"hang"}, {g["kind"] for g in self.get("groups?app=shop&kind=hang")["groups"]})
+
+    def test_versions(self):
+        page = self.get("versions?app=shop")
+        self.assertEqual([("1.0", 2, 1400), ("1.1", 3, 4300)],
+                         sorted((v["version"], v["count"], v["total_ms"]) for v in page["versions"]))
+        self.assertLessEqual({"mail", "shop"}, {app["app"] for app in page["apps"]})
+        self.assertEqual(["9"], [v["version"] for v in self.get("versions?app=mail")["versions"]])
 
     def test_a_report_as_a_download(self):
         whole = sample_report()
@@ -199,7 +257,7 @@ class Api(unittest.TestCase):
         self.assertIn("q: want two", self.refused("search?q=a"))
         self.assertIn("kind: want", self.refused("reports?kind=" + quote("cpu' OR '1'='1")))
         self.assertEqual([], self.get("overview?app=" + quote("shop' OR '1'='1"))["groups"])
-        for path in ("groups/" + "0" * 15, "groups/" + "g" * 16, "groups//", "groups", "reports/1/2/3/4/5", "x" * 5000, "reports/" + "%2e%2e%2f" * 9):
+        for path in ("groups/" + "0" * 15, "groups/" + "g" * 16, "groups//", "reports/1/2/3/4/5", "x" * 5000, "reports/" + "%2e%2e%2f" * 9):
             self.assertIsNone(self.get(path), path[:40])
         self.assertGreater(len(self.get("overview")["groups"]), 0)
 

@@ -151,6 +151,22 @@ class Answers(Both):
         for collector in self.collectors:  # hangs come first, and of each the longest time
             order = [(group["kind"] == "hang", group["total_ms"]) for group in collector.get("overview?days=90")["groups"]]
             self.assertEqual(sorted(order, reverse=True), order)
+        self.same("versions?app=shop")
+
+    def test_lists_of_groups(self):
+        for parameters in ("kind=hang", "kind=other", "seen=new&kind=hang", "app=mail&offset=2", "days=3", *("sort=%s&offset=1" % sort
+                           for sort in ("hangs", "users", "last", "first"))):
+            self.same("groups?days=60&" + parameters)
+        for collector in self.collectors:
+            for n, group in enumerate(collector.get("groups?days=60&kind=hang&sort=first")["groups"][:6]):
+                status, _, _ = collector.request("POST", "/api/v1/groups/" + group["fingerprint"], b'{"state": "%s"}' % (b"ignored", b"resolved")[n % 2],
+                                                 {"Content-Type": "application/json"}, collector.admin_key)
+                self.assertEqual(200, status)
+        resolved = collector.get("groups?days=60&state=resolved")["groups"]
+        self.send([small_report(hot_stack=stack(BUGS[n], True), started_at=at(-2), app={"name": "shop", "version": "9", "pid": 7}) for n in range(4)])
+        for parameters in ("state=open", "state=resolved", "state=ignored", "seen=regressed", "seen=regressed&state=open&sort=users"):
+            page = self.same("groups?days=60&kind=hang&" + parameters)
+        self.assertEqual((3, {True}), (len(resolved), {group["regressed"] for group in page["groups"]}))
 
     def test_groups(self):
         groups = self.same("overview?days=90")["groups"]
@@ -182,6 +198,7 @@ class Answers(Both):
         for kind in "crash", "frame-drop":
             self.same("reports?kind=%s" % kind)
             self.same("reports?kind=%s&app=mail&offset=1" % kind)
+            self.same("reports?kind=%s&days=20" % kind)
         for report in self.reports[::20]:
             self.assertEqual(report, self.same("reports/" + report["id"]))
         self.assertIsNone(self.same("reports/00000000-0000-4000-8000-000000000000"))

@@ -172,8 +172,76 @@ static void same(char *answer, char *truth, const char *what, const char *app, i
     "SELECT r.grouped, count(*), sum(r.duration_ms) FROM report r JOIN grouped g ON r.grouped = " \
     "g.fingerprint" OF_DAYS " GROUP BY 1 ORDER BY g.kind = 'hang' DESC, 3 DESC, 2 DESC, g.rowid LIMIT 200"
 
+#define STATE "coalesce((SELECT state FROM issue i WHERE i.fingerprint = g.fingerprint), 'open')"
+#define REGRESSED                                                        \
+    "(" STATE " = 'resolved' AND (SELECT resolved_ms FROM issue i WHERE" \
+    " i.fingerprint = g.fingerprint) = 0)"
+
+/* A page of groups, and their totals, held to what the reports say of those of which `wanted` is true. */
+static void check_list(const struct store_in_folder *p, sqlite3 *truth, const struct store_group_filter *f,
+                       const char *wanted) {
+    static const char *const orders[] = {"3 DESC, 2 DESC, g.rowid", "2 DESC, 3 DESC, g.rowid",
+                                         "g.users DESC, g.fingerprint", "g.last_ms DESC, g.fingerprint",
+                                         "g.first_ms DESC, g.fingerprint"};
+    const int64_t day = time(NULL) / DAY_S - f->days;
+    json_t *page = store_groups(p->store, f), *totals = json_array();
+    json_array_append(totals, json_object_get(page, "totals"));
+    char *all = sqlite3_mprintf(
+        "SELECT r.grouped, count(*) AS n, sum(r.duration_ms) AS ms FROM report r JOIN grouped g"
+        " ON r.grouped = g.fingerprint" OF_DAYS " AND (g.kind = 'hang') = %d AND (%s) GROUP BY 1 ORDER BY %s",
+        f->kinds != STORE_OTHERS, wanted, orders[f->order]);
+    char *rows = sqlite3_mprintf("%s LIMIT 200 OFFSET %ld", all, f->offset);
+    char *sums = sqlite3_mprintf("SELECT count(*), coalesce(sum(n), 0), coalesce(sum(ms), 0) FROM (%s)", all);
+    char what[256];
+    snprintf(what, sizeof what, "the groups (order %d, from %ld, '%s') with %s", (int)f->order, f->offset,
+             f->state != NULL ? f->state : "", wanted);
+    same(text_of(json_object_get(page, "groups"), "fingerprint count total_ms"),
+         ask(truth, rows, f->app, day), what, f->app, f->days);
+    same(text_of(totals, "groups count total_ms"), ask(truth, sums, f->app, day), "totals", f->app, f->days);
+    sqlite3_free(all);
+    sqlite3_free(rows);
+    sqlite3_free(sums);
+    json_decref(totals);
+    json_decref(page);
+}
+
+static void check_lists(const struct store_in_folder *p, sqlite3 *truth, const char *app, int days) {
+    struct store_group_filter f = {.app = app, .days = days, .kinds = STORE_HANGS};
+    for (f.order = STORE_BY_TIME; f.order <= STORE_BY_FIRST; f.order++) {
+        f.offset = f.order % 2 == 0 ? 0 : 100;
+        check_list(p, truth, &f, "true");
+    }
+    f = (struct store_group_filter){.app = app, .days = days, .kinds = STORE_OTHERS};
+    check_list(p, truth, &f, "true");
+    f.kinds = STORE_HANGS;
+    f.only_new = true;
+    check_list(p, truth, &f, "g.first_ms >= (unixepoch() - 7 * 86400) * 1000");
+}
+
+static void check_states(const struct store_in_folder *p, sqlite3 *truth) {
+    static const struct {
+        const char *state, *wanted;
+    } states[] = {{"", "true"},
+                  {"open", STATE " = 'open' OR " REGRESSED},
+                  {"resolved", STATE " = 'resolved'"},
+                  {"ignored", STATE " = 'ignored'"}};
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        char wanted[1024];
+        struct store_group_filter f = {.app = "", .days = 30, .kinds = STORE_HANGS, .state = states[i].state};
+        check_list(p, truth, &f, states[i].wanted);
+        f.only_regressed = true;
+        snprintf(wanted, sizeof wanted, "(%s) AND " REGRESSED, states[i].wanted);
+        check_list(p, truth, &f, wanted);
+        f.app = "app-1";
+        f.only_regressed = false;
+        f.order = STORE_BY_LAST;
+        check_list(p, truth, &f, states[i].wanted);
+    }
+}
+
 static void check_page(const struct store_in_folder *p, sqlite3 *truth, const char *app, int days) {
-    json_t *page = store_overview(p->store, app, days), *kinds = store_kinds(p->store, app, days);
+    const struct store_group_filter of = {.app = app, .days = days};
+    json_t *page = store_overview(p->store, &of), *kinds = store_kinds(p->store, app, days);
     const int64_t day = time(NULL) / DAY_S - days;
     const struct {
         const char *member, *parts, *sql;
@@ -220,6 +288,7 @@ static void check(const struct store_in_folder *p, sqlite3 *truth, int days_max)
     for (size_t a = 0; a < sizeof apps / sizeof apps[0]; a++) {
         for (size_t d = 0; d < sizeof days / sizeof days[0] && days[d] <= days_max; d++) {
             check_page(p, truth, apps[a], days[d]);
+            check_lists(p, truth, apps[a], days[d]);
         }
     }
 }
@@ -286,8 +355,12 @@ static void an_overview_is_what_its_reports_add_up_to(void **state) {
                      NULL, NULL, NULL),
         SQLITE_OK);
     add_reports(p, truth);
+    store_change(p, "INSERT INTO issue SELECT fingerprint, CASE rowid % 3 WHEN 0 THEN 'open' WHEN 1 THEN"
+                    " 'ignored' ELSE 'resolved' END, '', '', iif(rowid % 4 = 0, 0, unixepoch() * 2000),"
+                    " iif(rowid % 4 = 0, 0, 1000000) FROM grouped WHERE rowid % 2 = 0");
     assert_true(store_number(p, "SELECT count(*) FROM grouped WHERE kind = 'hang'") > 200);
     check(p, truth, 90);
+    check_states(p, truth);
     replace_some(p);
     check(p, truth, 90);
     group_again(p);

@@ -69,7 +69,7 @@ static void add(const char *version, int seconds_ago) {
 
 /* The only group of the overview. */
 static json_t *group(void) {
-    json_t *page = store_overview(store, "", 30);
+    json_t *page = store_overview(store, &(struct store_group_filter){.app = "", .days = 30});
     json_t *only = json_incref(json_array_get(json_object_get(page, "groups"), 0));
     json_decref(page);
     assert_non_null(only);

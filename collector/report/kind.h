@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kinds of reports, in one table. Pure.
+ */
+#ifndef COLLECTOR_REPORT_KIND_H
+#define COLLECTOR_REPORT_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Its duration is time hung. */
+bool kind_is_hang(const char *kind);
+
+/* Pages list its reports by kind. Those of the kind `hang` are listed by group, and sessions are counted. */
+bool kind_is_listed(const char *kind);
+
+/* "launch, cpu or live": the listed kinds, for a person. Cut where it is longer. */
+void kind_write_listed(char *text, size_t size);
+
+#endif
