@@ -78,6 +78,7 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv) {
     hd_jump_resolve();
     hd_interpose_resolve_ids();
     hd_interpose_resolve_shell();
+    hd_interpose_resolve_events();
     struct hd_record *r = take_link();
     clean_preload();
     if (r != NULL) {

@@ -3,17 +3,13 @@
  * Libraries that wait by other means than poll and its kin: Tcl by a condition variable, SDL by looks with
  * zero timeout and sleeps. Their own functions are the waits; what these wait for inside is not looked at.
  * The same is true of the functions that present a frame, which wait for the display: a game may wait for
- * nothing else. Watched thread: as in interpose.c. Programs without these libraries find the names by dlsym
- * all the same (docs/known-limits.md).
+ * nothing else. Watched thread: as in waits.c. Programs without these libraries have none of our names in
+ * front of them (event_targets.c).
  */
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <link.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "preload/attach/named_threads.h"
+#include "preload/interpose/event_targets.h"
 #include "preload/interpose/real.h"
 #include "recognise/wait_table.h"
 
@@ -25,22 +21,6 @@ enum { TCL = HD_WAIT_LIBRARY, GAME };
 /* The first frames are no evidence of a loop: a toolkit may present one before its loop begins. */
 #define FRAMES_BEFORE_A_LOOP 8
 static _Thread_local uint8_t frames_seen;
-
-/* The caller's own library, or the one that it is linked with: a plug-in's is in no global scope. Takes the
- * loader's lock, as the program's first call of any function does. */
-static __attribute__((noinline, cold)) void *look_up(const char *name, const void *caller) {
-    int saved = errno;
-    Dl_info info;
-    struct link_map *map = NULL;
-    void *handle = NULL, *found = dlsym(RTLD_NEXT, name);
-    if (found == NULL && dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL &&
-        map->l_name[0] != '\0') { /* the program itself would find this function */
-        handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-        found = handle != NULL ? dlsym(handle, name) : NULL;
-    }
-    errno = saved;
-    return found;
-}
 
 static void begin(struct hd_waiting *w, int library, bool blocks, const void *caller, const void *frame) {
     struct hd_wait_set set = {.hash = (uint64_t)library << 32, .epoll = library};
@@ -92,32 +72,27 @@ typedef long function(const void *, long);
     FRAME(vkQueuePresentKHR, (void *first, long what), what)
 
 #define NUMBER(name, PARAMETERS, second) NUMBER_##name,
-#define NAME(name, PARAMETERS, second) #name "\0"
 enum { FUNCTIONS(NUMBER, NUMBER) COUNT };
 #define FIRST_FRAME NUMBER_SDL_RenderPresent
 
-static const char *name_of(unsigned which) {
-    static const char names[] = FUNCTIONS(NAME, NAME);
-    const char *name = names;
-    for (; which > 0; which--) {
-        name += strlen(name) + 1;
-    }
-    return name;
-}
+#define NAME(name, PARAMETERS, second) #name "\0"
+
+static const char names[] = FUNCTIONS(NAME, NAME);
+
+static _Atomic bool resolved;
 
 static __attribute__((noinline)) long call(unsigned which, const void *first, long second, const void *caller,
                                            const void *frame) {
-    static function *_Atomic next[COUNT];
-    const long *time = first; /* of Tcl */
-    function *real = atomic_load_explicit(&next[which], memory_order_relaxed);
-    struct hd_waiting w;
-    if (real == NULL) {
-        real = (function *)look_up(name_of(which), caller);
-        atomic_store_explicit(&next[which], real, memory_order_relaxed);
+    const long *time = first;                                     /* of Tcl */
+    if (!atomic_load_explicit(&resolved, memory_order_acquire)) { /* a library's constructor was first */
+        hd_interpose_resolve_events();
     }
+    function *real = (function *)hd_event_target(which, names, caller);
+    struct hd_waiting w;
     if (real == NULL) { /* found by dlsym, in a program without the library */
         return 0;
     }
+    CALLS_WHEN_UNWOUND;
     w.waits = NULL;
     if (!is_early(which >= FIRST_FRAME)) {
         bool tcl = which == NUMBER_Tcl_WaitForEvent;
@@ -132,5 +107,18 @@ static __attribute__((noinline)) long call(unsigned which, const void *first, lo
     EXPORT long name PARAMETERS;                                                                       \
     EXPORT long name PARAMETERS {                                                                      \
         return call(NUMBER_##name, first, second, __builtin_return_address(0), __builtin_dwarf_cfa()); \
-    }
+    }                                                                                                  \
+    extern __typeof__(name) own_##name __attribute__((alias(#name), visibility("hidden")));
 FUNCTIONS(INTERPOSE, INTERPOSE)
+
+#define RESOLVE(name, PARAMETERS, second) \
+    hd_event_target_resolve(NUMBER_##name, names, (const void *)own_##name, may_come);
+
+void hd_interpose_resolve_events(void) {
+    _Static_assert(COUNT <= HD_EVENT_FUNCTIONS_MAX, "a place for each");
+    if (!atomic_load_explicit(&resolved, memory_order_acquire)) {
+        bool may_come = hd_event_targets_may_come();
+        FUNCTIONS(RESOLVE, RESOLVE)
+        atomic_store_explicit(&resolved, true, memory_order_release);
+    }
+}

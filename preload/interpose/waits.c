@@ -177,9 +177,6 @@ static inline bool watched(void) {
     return hd_wait_table_self != NULL || (hd_named != NULL && hd_named_look());
 }
 
-/* A cancelled thread, or an exception, unwinds through an interposer: what comes then is running. As the
- * interposer's personality routine it costs a wait nothing, and needs no unwinder to be loaded. */
-int hd_wait_unwound(int version, int actions, uint64_t kind, void *exception, void *context);
 __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int actions, uint64_t kind,
                                                                 void *exception, void *context) {
     (void)version, (void)kind, (void)exception, (void)context;
@@ -188,8 +185,6 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
     }
     return 8; /* _URC_CONTINUE_UNWIND */
 }
-
-#define CALLS_WHEN_UNWOUND __asm__ volatile(".cfi_personality 0x1b, hd_wait_unwound")
 
 /* ---- the functions ----------------------------------------------------------------------------- */
 

@@ -27,7 +27,7 @@ struct hd_wait_objects {
     int32_t fd[HD_WAIT_FDS];
 };
 
-/* In place of an epoll instance's number: the wait is a library's own function (interpose_library.c). */
+/* In place of an epoll instance's number: the wait is a library's own function (event_libraries.c). */
 #define HD_WAIT_LIBRARY 0x7fffff00
 static inline bool hd_wait_is_library(int epoll) {
     return epoll >= HD_WAIT_LIBRARY;
