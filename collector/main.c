@@ -27,6 +27,7 @@
 
 #define KEPT_BYTES (16 << 20)
 #define CONNECTIONS 2000
+#define PER_ADDRESS 100
 #define PATIENCE_S 30
 #define END_SECONDS 10
 
@@ -260,6 +261,7 @@ int main(int argc, char **argv) {
     struct serve_options o = {.listen = FLEET_LISTEN,
                               .retention = -1,
                               .connections = CONNECTIONS,
+                              .per_address = PER_ADDRESS,
                               .patience = PATIENCE_S * MONOTONIC_S};
     struct problem why;
     struct place at;

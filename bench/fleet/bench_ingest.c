@@ -50,8 +50,8 @@ static void exec_serve(const char *folder, int out) {
     snprintf(store, sizeof store, "%s/store.db", folder);
     const char *const given = getenv("HANGDOG_BENCH_STORE");
     dup2(out, STDOUT_FILENO);
-    execl(path, "hangdog-serve", "--listen", "127.0.0.1:0", "--rate", "1000000", "--store",
-          given != NULL ? given : store, given != NULL ? "--state" : NULL, store, (char *)NULL);
+    execl(path, "hangdog-serve", "--listen", "127.0.0.1:0", "--rate", "1000000", "--per-address", "0",
+          "--store", given != NULL ? given : store, given != NULL ? "--state" : NULL, store, (char *)NULL);
     fprintf(stderr, "hangdog-bench: %s: %s\n", path, strerror(errno));
     _exit(127);
 }

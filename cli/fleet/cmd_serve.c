@@ -100,14 +100,18 @@ static const struct command_option serve_options[] = {
      .min = 4,
      .max = 100000,
      .help = "have N connections at once (2000)",
-     .more = "Others wait until one ends."},
+     .more =
+         "With seven eighths of them the one that has waited longest without a whole head is cut for a new one. Where all "
+         "are at work, others wait until one ends."},
     {.name = "per-address",
      .kind = OPTION_COUNT,
      TO(per_address),
      .value = "N",
      .max = 100000,
-     .help = "have N connections from one address (0: any number)",
-     .more = "Behind a proxy all come from its address."},
+     .help = "have N connections from one address (100; 0: any number)",
+     .more =
+         "With one more the address loses the one that has waited longest without a whole head. Behind a proxy all come "
+         "from its address: use 0 there, and let the proxy limit them. Of IPv6 a network of 64 bits is one address."},
     {.name = "patience",
      .kind = OPTION_DURATION,
      TO(patience),

@@ -1,41 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/http/connections.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "collector/base/monotonic.h"
+#include "collector/http/client_address.h"
 
 #define LOOK_MS 250
+/* An answer of this size is always sent: a page's figures, an error. All places together have 128 MiB of
+ * them. */
+#define SMALL_ANSWER ((size_t)64 << 10)
+#define READS_AT_LEAST_NS (5 * MONOTONIC_S)
+/* malloc keeps what is freed. It goes back to the kernel after so many bytes of large answers. */
+#define FREED_BYTES ((size_t)64 << 20)
 
 struct connection {
     struct connections *all;
-    struct connection *next, **link; /* link: what points here */
+    TAILQ_ENTRY(connection) of_all, of_address;
+    struct client_address *from;
     int fd;
     enum connection_state state;
-    int64_t due_ns;
+    bool is_cut;
+    size_t answer_bytes;
+    int64_t since_ns, due_ns; /* of the state */
 };
 
 struct connections {
     pthread_mutex_t lock;
     pthread_cond_t stop;
     pthread_t thread;
-    struct connection *first;
-    int64_t patience_ns;
+    struct connection_list waiting, working, cut_off; /* each with the longest first */
+    struct client_addresses addresses;
+    struct connection_limits limits;
+    long count; /* that were not cut */
+    size_t answer_bytes, freed_bytes;
     unsigned long long cut;
     bool stopping;
 };
 
+static struct connection_list *list_of(struct connection *c) {
+    return c->is_cut ? &c->all->cut_off : c->state == CONNECTION_WAITS ? &c->all->waiting : &c->all->working;
+}
+
+static void link_in(struct connection *c) {
+    TAILQ_INSERT_TAIL(list_of(c), c, of_all);
+    if (list_of(c) == &c->all->waiting) {
+        TAILQ_INSERT_TAIL(&c->from->waiting, c, of_address);
+    }
+}
+
+static void link_out(struct connection *c) {
+    TAILQ_REMOVE(list_of(c), c, of_all);
+    if (list_of(c) == &c->all->waiting) {
+        TAILQ_REMOVE(&c->from->waiting, c, of_address);
+    }
+}
+
 /* The server notices the end of the stream, and closes the connection itself. */
-static void cut_late(struct connections *all) {
-    int64_t now = monotonic_ns();
-    for (struct connection *c = all->first; c != NULL; c = c->next) {
+static void cut(struct connection *c) {
+    link_out(c);
+    c->is_cut = true;
+    link_in(c);
+    c->from->count--;
+    c->all->count--;
+    c->all->cut++;
+    shutdown(c->fd, SHUT_RDWR);
+}
+
+static void cut_late_of(struct connection_list *list, int64_t now) {
+    for (struct connection *c = TAILQ_FIRST(list), *next; c != NULL; c = next) {
+        next = TAILQ_NEXT(c, of_all);
         if (now > c->due_ns) {
-            shutdown(c->fd, SHUT_RDWR);
-            c->due_ns = INT64_MAX;
-            all->cut++;
+            cut(c);
         }
     }
 }
@@ -45,25 +84,39 @@ static void *look(void *connections) {
     pthread_mutex_lock(&all->lock);
     while (!all->stopping) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += LOOK_MS * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&all->stop, &all->lock, &until);
-        cut_late(all);
+        cut_late_of(&all->waiting, monotonic_ns());
+        cut_late_of(&all->working, monotonic_ns());
+        if (all->freed_bytes >= FREED_BYTES) {
+            all->freed_bytes = 0;
+            pthread_mutex_unlock(&all->lock);
+            malloc_trim(0);
+            pthread_mutex_lock(&all->lock);
+        }
     }
     pthread_mutex_unlock(&all->lock);
     return NULL;
 }
 
-struct connections *connections_start(int64_t patience_ns) {
+struct connections *connections_start(const struct connection_limits *limits) {
     struct connections *all = calloc(1, sizeof *all);
     if (all == NULL) {
         return NULL;
     }
-    all->patience_ns = patience_ns;
+    pthread_condattr_t monotonic;
+    all->limits = *limits;
+    TAILQ_INIT(&all->waiting);
+    TAILQ_INIT(&all->working);
+    TAILQ_INIT(&all->cut_off);
     pthread_mutex_init(&all->lock, NULL);
-    pthread_cond_init(&all->stop, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&all->stop, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     if (pthread_create(&all->thread, NULL, look, all) != 0) {
         free(all);
         return NULL;
@@ -85,35 +138,56 @@ void connections_stop(struct connections *all) {
     free(all);
 }
 
-static int64_t due(const struct connections *all, enum connection_state state) {
+static int64_t due(const struct connections *all, enum connection_state state, int64_t now) {
     switch (state) {
     case CONNECTION_WAITS:
-        return monotonic_ns() + all->patience_ns;
+        return now + all->limits.patience_ns;
     case CONNECTION_SENDS:
-        return monotonic_ns() + CONNECTIONS_BODY_S * MONOTONIC_S;
+        return now + CONNECTIONS_BODY_S * MONOTONIC_S;
     case CONNECTION_ANSWERED:
-        return monotonic_ns() + CONNECTIONS_ANSWER_S * MONOTONIC_S;
+        return now + CONNECTIONS_ANSWER_S * MONOTONIC_S;
     case CONNECTION_SERVED:
     default:
         return INT64_MAX;
     }
 }
 
-struct connection *connection_begin(struct connections *all, int fd) {
+/* The server takes no connection once it has all of them, and a cut one lasts until the server has noticed
+ * it: some places stay free for that. */
+static long most_at_once(const struct connections *all) {
+    long spare = all->limits.all / 8;
+    return all->limits.all - (spare > 0 ? spare : 1);
+}
+
+static void make_place(struct connection *c) {
+    struct connections *all = c->all;
+    if (all->limits.per_address > 0 && c->from->count > all->limits.per_address) {
+        cut(TAILQ_FIRST(&c->from->waiting)); /* the new one waits, too */
+    }
+    if (all->count > most_at_once(all) && TAILQ_FIRST(&all->waiting) != c) {
+        cut(TAILQ_FIRST(&all->waiting));
+    }
+}
+
+struct connection *connection_begin(struct connections *all, int fd, const struct sockaddr *from) {
     struct connection *c = calloc(1, sizeof *c);
     if (c == NULL) {
         return NULL;
     }
     c->all = all;
     c->fd = fd;
-    c->due_ns = due(all, CONNECTION_WAITS);
+    c->since_ns = monotonic_ns();
+    c->due_ns = due(all, CONNECTION_WAITS, c->since_ns);
     pthread_mutex_lock(&all->lock);
-    c->next = all->first;
-    c->link = &all->first;
-    if (c->next != NULL) {
-        c->next->link = &c->next;
+    c->from = client_address_take(&all->addresses, from);
+    if (c->from == NULL) {
+        pthread_mutex_unlock(&all->lock);
+        free(c);
+        return NULL;
     }
-    all->first = c;
+    all->count++;
+    link_in(c);
+    make_place(c);
     pthread_mutex_unlock(&all->lock);
     return c;
 }
@@ -122,29 +196,89 @@ void connection_end(struct connection *c) {
     if (c == NULL) {
         return;
     }
-    pthread_mutex_lock(&c->all->lock);
-    *c->link = c->next;
-    if (c->next != NULL) {
-        c->next->link = c->link;
+    struct connections *all = c->all;
+    pthread_mutex_lock(&all->lock);
+    link_out(c);
+    if (!c->is_cut) {
+        c->from->count--;
+        all->count--;
     }
-    pthread_mutex_unlock(&c->all->lock);
+    client_address_drop(&all->addresses, c->from);
+    pthread_mutex_unlock(&all->lock);
     free(c);
 }
 
-void connection_set(struct connection *c, enum connection_state state) {
-    if (c == NULL) {
-        return;
-    }
+static void set(struct connection *c, enum connection_state state, size_t answer_bytes) {
     pthread_mutex_lock(&c->all->lock);
+    link_out(c);
     c->state = state;
-    c->due_ns = due(c->all, state);
+    c->answer_bytes = answer_bytes;
+    c->since_ns = monotonic_ns();
+    c->due_ns = due(c->all, state, c->since_ns);
+    link_in(c);
     pthread_mutex_unlock(&c->all->lock);
+}
+
+void connection_set(struct connection *c, enum connection_state state) {
+    if (c != NULL) {
+        set(c, state, 0);
+    }
+}
+
+void connection_set_answered(struct connection *c, size_t bytes) {
+    if (c != NULL) {
+        set(c, CONNECTION_ANSWERED, bytes);
+    }
+}
+
+struct connections *connection_all(const struct connection *c) {
+    return c != NULL ? c->all : NULL;
+}
+
+/* The one that has read a large answer for the longest time, and at least for a while. */
+static void cut_slowest_reader(struct connections *all) {
+    int64_t now = monotonic_ns();
+    struct connection *c;
+    TAILQ_FOREACH(c, &all->working, of_all) {
+        if (c->answer_bytes > SMALL_ANSWER && now - c->since_ns > READS_AT_LEAST_NS) {
+            cut(c);
+            return;
+        }
+    }
+}
+
+bool connections_take_answer(struct connections *all, size_t bytes) {
+    if (all == NULL || bytes <= SMALL_ANSWER) {
+        return true;
+    }
+    pthread_mutex_lock(&all->lock);
+    bool takes = all->answer_bytes + bytes <= CONNECTIONS_ANSWERS_MAX || all->answer_bytes == 0;
+    if (takes) {
+        all->answer_bytes += bytes;
+    } else {
+        cut_slowest_reader(all);
+    }
+    pthread_mutex_unlock(&all->lock);
+    return takes;
+}
+
+void connections_end_answer(struct connections *all, size_t bytes) {
+    if (all != NULL && bytes > SMALL_ANSWER) {
+        pthread_mutex_lock(&all->lock);
+        all->answer_bytes -= bytes;
+        all->freed_bytes += bytes;
+        pthread_mutex_unlock(&all->lock);
+    }
 }
 
 unsigned connections_at_work(struct connections *all) {
     unsigned count = 0;
+    const struct connection *c;
     pthread_mutex_lock(&all->lock);
-    for (const struct connection *c = all->first; c != NULL; c = c->next) {
+    TAILQ_FOREACH(c, &all->working, of_all) {
+        count++;
+    }
+    TAILQ_FOREACH(c, &all->cut_off, of_all) {
         count += c->state != CONNECTION_WAITS;
     }
     pthread_mutex_unlock(&all->lock);
@@ -153,7 +287,7 @@ unsigned connections_at_work(struct connections *all) {
 
 unsigned long long connections_cut(struct connections *all) {
     pthread_mutex_lock(&all->lock);
-    unsigned long long cut = all->cut;
+    unsigned long long count = all->cut;
     pthread_mutex_unlock(&all->lock);
-    return cut;
+    return count;
 }

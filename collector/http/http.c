@@ -36,13 +36,14 @@ struct connection *http_deadline(struct MHD_Connection *c) {
 
 static void begin(struct http *h, struct MHD_Connection *c, void **context) {
     const union MHD_ConnectionInfo *fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *from = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     const union MHD_ConnectionInfo *tls = MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     struct socket *s = calloc(1, sizeof *s);
     *context = s;
     if (s == NULL || fd == NULL) {
         return;
     }
-    s->deadline = connection_begin(h->connections, fd->connect_fd);
+    s->deadline = connection_begin(h->connections, fd->connect_fd, from != NULL ? from->client_addr : NULL);
     if (h->tls && tls != NULL && tls->tls_session != NULL) {
         tls_watch_start(&s->tls, tls->tls_session, fd->connect_fd);
     }
@@ -85,9 +86,9 @@ static struct MHD_Daemon *start_daemon(struct http *h, const struct http_options
         0, NULL, NULL, http_handle, h, MHD_OPTION_LISTEN_SOCKET, h->listener, MHD_OPTION_NOTIFY_COMPLETED,
         http_end_request, h, MHD_OPTION_NOTIFY_CONNECTION, change, h, MHD_OPTION_THREAD_POOL_SIZE,
         (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT, (unsigned)o->connections,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)o->per_address, MHD_OPTION_CONNECTION_TIMEOUT, patience,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES, MHD_OPTION_THREAD_STACK_SIZE, STACK_BYTES,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, o->tls ? tls : plain, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, patience, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
+        MHD_OPTION_THREAD_STACK_SIZE, STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
+        o->tls ? tls : plain, MHD_OPTION_END);
 }
 
 static void free_http(struct http *h) {
@@ -120,7 +121,8 @@ struct http *http_start(const struct http_options *o, struct store *store, struc
     h->symbols = h->sentry_schema != NULL && h->debug_files != NULL
                      ? symbols_start(store, h->debug_files, h->sentry_schema)
                      : NULL;
-    h->connections = connections_start(o->patience_ns);
+    h->connections = connections_start(&(struct connection_limits){
+        .patience_ns = o->patience_ns, .all = o->connections, .per_address = o->per_address});
     h->group_limit = group_limit_new();
     h->listener = h->symbols != NULL && h->connections != NULL && h->group_limit != NULL
                       ? listener_open(o->listen, why)

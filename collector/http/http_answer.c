@@ -3,6 +3,7 @@
  * Answers, and the headers that each of them has.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/http/http_private.h"
@@ -12,10 +13,44 @@
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-#define STORE_SECONDS 5 /* until a store that failed is asked again */
+#define STORE_SECONDS 5   /* until a store that failed is asked again */
+#define READERS_SECONDS 2 /* until clients have read some of their answers, or were cut */
+
+/* An answer's text, until its client has read it. */
+struct owned {
+    struct connections *all;
+    size_t bytes;
+    char *text;
+};
+
+static void free_owned(void *owned) {
+    struct owned *o = owned;
+    connections_end_answer(o->all, o->bytes);
+    free(o->text);
+    free(o);
+}
+
+/* Takes the text, also where it returns NULL: no memory, or *full. */
+static struct MHD_Response *own(struct MHD_Connection *c, char *text, size_t bytes, bool *full) {
+    struct connections *all = connection_all(http_deadline(c));
+    struct owned *o = text != NULL ? malloc(sizeof *o) : NULL;
+    *full = o != NULL && !connections_take_answer(all, bytes);
+    if (o == NULL || *full) {
+        free(o);
+        free(text);
+        return NULL;
+    }
+    *o = (struct owned){.all = all, .bytes = bytes, .text = text};
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer_with_free_callback_cls(bytes, text, free_owned, o);
+    if (response == NULL) {
+        free_owned(o);
+    }
+    return response;
+}
 
 static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, const char *type, long retry,
-                                     struct MHD_Response *response) {
+                                     size_t bytes, struct MHD_Response *response) {
     static const char *const headers[][2] = {{"Content-Security-Policy", POLICY},
                                              {"X-Content-Type-Options", "nosniff"},
                                              {"Referrer-Policy", "no-referrer"},
@@ -43,39 +78,46 @@ static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, 
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
         MHD_add_response_header(response, "Allow", "GET, POST");
     }
-    connection_set(http_deadline(c), CONNECTION_ANSWERED);
+    connection_set_answered(http_deadline(c), bytes);
     enum MHD_Result result = MHD_queue_response(c, status, response);
     MHD_destroy_response(response);
     return result;
 }
 
-enum MHD_Result http_answer(struct MHD_Connection *c, unsigned status, const char *type, const void *data,
-                            size_t bytes) {
+enum MHD_Result http_answer_built_in(struct MHD_Connection *c, const char *type, const void *data,
+                                     size_t bytes) {
     return send_response(
-        c, status, type, 0,
-        MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data, MHD_RESPMEM_MUST_COPY));
+        c, MHD_HTTP_OK, type, 0, 0,
+        MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data, MHD_RESPMEM_PERSISTENT));
 }
 
-enum MHD_Result http_answer_file(struct MHD_Connection *c, const char *type, const char *name,
-                                 const void *data, size_t bytes) {
+static enum MHD_Result refuse_full(struct MHD_Connection *c) {
+    return http_refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, READERS_SECONDS,
+                       "too many large answers at once: other clients have not read theirs");
+}
+
+enum MHD_Result http_answer_text(struct MHD_Connection *c, const char *type, const char *name, char *text,
+                                 size_t bytes) {
     char value[160];
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data, MHD_RESPMEM_MUST_COPY);
+    bool full;
+    struct MHD_Response *response = own(c, text, bytes, &full);
+    if (full) {
+        return refuse_full(c);
+    }
     if (response != NULL && name[0] != '\0') {
         snprintf(value, sizeof value, "attachment; filename=\"%s\"", name);
         MHD_add_response_header(response, "Content-Disposition", value);
     }
-    return send_response(c, MHD_HTTP_OK, type, 0, response);
+    return send_response(c, MHD_HTTP_OK, type, 0, bytes, response);
 }
 
 static enum MHD_Result answer_json(struct MHD_Connection *c, unsigned status, long retry, json_t *json) {
     char *text = json_dumps(json, JSON_COMPACT);
+    size_t bytes = text != NULL ? strlen(text) : 0;
+    bool full;
     json_decref(json);
-    if (text == NULL) {
-        return MHD_NO;
-    }
-    return send_response(c, status, "application/json", retry,
-                         MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
+    struct MHD_Response *response = own(c, text, bytes, &full);
+    return full ? refuse_full(c) : send_response(c, status, "application/json", retry, bytes, response);
 }
 
 enum MHD_Result http_answer_json(struct MHD_Connection *c, unsigned status, json_t *json) {
@@ -90,11 +132,12 @@ enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned status, long retr
 enum MHD_Result http_refuse_last(struct MHD_Connection *c, const char *why) {
     json_t *json = json_pack("{s:s}", "error", why);
     char *text = json_dumps(json, JSON_COMPACT);
-    struct MHD_Response *response =
-        text != NULL ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
+    size_t bytes = text != NULL ? strlen(text) : 0;
+    bool full;
     json_decref(json);
+    struct MHD_Response *response = own(c, text, bytes, &full);
     if (response != NULL) {
         MHD_add_response_header(response, "Connection", "close");
     }
-    return send_response(c, MHD_HTTP_BAD_REQUEST, "application/json", 0, response);
+    return send_response(c, MHD_HTTP_BAD_REQUEST, "application/json", 0, bytes, response);
 }

@@ -54,11 +54,13 @@ struct request {
     } sentry;
 };
 
-enum MHD_Result http_answer(struct MHD_Connection *c, unsigned status, const char *type, const void *data,
-                            size_t bytes);
-/* A file to keep: `name` is what the browser calls it; empty: to show. */
-enum MHD_Result http_answer_file(struct MHD_Connection *c, const char *type, const char *name,
-                                 const void *data, size_t bytes);
+/* Data that lasts as long as the program. */
+enum MHD_Result http_answer_built_in(struct MHD_Connection *c, const char *type, const void *data,
+                                     size_t bytes);
+/* Takes `text`, which malloc made; NULL: no memory. Status 503 where clients have too many bytes to read.
+ * `name`: what the browser calls a file to keep; empty: to show. */
+enum MHD_Result http_answer_text(struct MHD_Connection *c, const char *type, const char *name, char *text,
+                                 size_t bytes);
 /* {"error":"..."}; `retry`: seconds of Retry-After, 0: none. */
 enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned status, long retry, const char *why);
 /* Status 400, and the connection ends: where its next request starts is not certain. */

@@ -13,7 +13,7 @@ static enum MHD_Result answer_file(struct MHD_Connection *c, const char *name) {
     if (file == NULL || strcmp(name, "report.schema.json") == 0) {
         return http_refuse(c, MHD_HTTP_NOT_FOUND, 0, "there is nothing here");
     }
-    return http_answer(c, MHD_HTTP_OK, file->type, file->data, file->bytes);
+    return http_answer_built_in(c, file->type, file->data, file->bytes);
 }
 
 static enum MHD_Result answer_health(struct http *h, struct MHD_Connection *c) {
@@ -50,7 +50,7 @@ static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *c) 
                               metrics[i].name, metrics[i].help, metrics[i].name, metrics[i].name,
                               metrics[i].value);
     }
-    return http_answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4", text, n);
+    return http_answer_text(c, "text/plain; version=0.0.4", "", strdup(text), n);
 }
 
 enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *url) {

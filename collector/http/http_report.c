@@ -61,9 +61,7 @@ static enum MHD_Result answer_written(struct MHD_Connection *c, const char *repo
         snprintf(file, sizeof file, "hangdog-%.8s%s", id, format->suffix);
         type = format->type;
     }
-    enum MHD_Result result = http_answer_file(c, type, file, text, written);
-    free(text);
-    return result;
+    return http_answer_text(c, type, file, text, written);
 }
 
 /* Of the formats those that are of one report; `known` false: there is no such one. */
@@ -86,8 +84,10 @@ enum MHD_Result http_report(struct http *h, struct MHD_Connection *c, const char
     if (report == NULL) {
         return http_refuse(c, MHD_HTTP_NOT_FOUND, 0, "it is not in the store");
     }
-    enum MHD_Result result = part[0] != '\0' ? answer_written(c, report, bytes, format, id)
-                                             : http_answer(c, MHD_HTTP_OK, "application/json", report, bytes);
+    if (part[0] == '\0') {
+        return http_answer_text(c, "application/json", "", report, bytes);
+    }
+    enum MHD_Result result = answer_written(c, report, bytes, format, id);
     free(report);
     return result;
 }

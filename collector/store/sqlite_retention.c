@@ -10,9 +10,8 @@
 
 #define FREED_PAGES "2000"
 #define A_DAY "86400000"
-#define NEXT_ROWS                                                                             \
-    "2000" /* among them is the first row behind those of a wrong clock, or they count as new \
-            */
+/* Among so many rows is the first one behind those of a wrong clock; else these count as new. */
+#define NEXT_ROWS "2000"
 #define WAITING_OF_A_STEP "2000" /* more than the reports of a step can have had */
 
 /* One statement with the moment as ?1 and the limit as ?2; the rows that it changed, -1: it failed. */

@@ -27,6 +27,28 @@ def peak_kib(collector):
         return int(next(line.split()[1] for line in status if line.startswith("VmHWM")))
 
 
+def resident_kib(collector):
+    with open("/proc/%d/status" % collector.process.pid, encoding="ascii") as status:
+        return int(next(line.split()[1] for line in status if line.startswith("VmRSS")))
+
+
+def allow_files(test, count):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, count), hard))
+    test.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def healthz(collector, address):
+    """Seconds until the answer to a client of this address."""
+    begun = time.monotonic()
+    with socket.create_connection(("127.0.0.1", collector.port), PATIENCE, (address, 0)) as s:
+        s.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        answer = s.recv(4096)
+    if not answer.startswith(b"HTTP/1.1 200"):
+        raise AssertionError("/healthz answers %r" % answer)
+    return time.monotonic() - begun
+
+
 def raw(collector, data, limit=2.0):
     """All that comes back for these bytes, until the connection ends or `limit` seconds are over."""
     answer = b""
@@ -143,10 +165,8 @@ class Attacks(unittest.TestCase):
             self.assertLess(status, 500)
 
     def test_a_thousand_slow_clients_keep_no_others_waiting(self):
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
-        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
-        collector = Collector("--patience", "3s", "--connections", "1500")
+        allow_files(self, 4096)
+        collector = Collector("--patience", "3s", "--connections", "1500", "--per-address", "0")
         self.addCleanup(collector.close)
         slow = [socket.create_connection(("127.0.0.1", collector.port), PATIENCE) for _ in range(SLOW_CLIENTS)]
         begun, longest, cut = time.monotonic(), 0.0, 0
@@ -189,16 +209,78 @@ class Attacks(unittest.TestCase):
                 s.close()
 
     def test_one_address_has_so_many_connections(self):
-        collector = Collector("--per-address", "5")
-        self.addCleanup(collector.close)
-        many = [socket.create_connection(("127.0.0.1", collector.port), PATIENCE) for _ in range(5)]
-        try:
-            time.sleep(0.3)
-            self.assertEqual(b"", raw(collector, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 1))
-        finally:
-            for s in many:
-                s.close()
+        for head in b"", self.head(b"Content-Length: 9", b"Expect: 100-continue"):
+            collector = Collector("--per-address", "5")
+            self.addCleanup(collector.close)
+            head = head.replace(self.collector.send_key.encode(), collector.send_key.encode())
+            many = [socket.create_connection(("127.0.0.1", collector.port), PATIENCE) for _ in range(5)]
+            try:
+                for s in many:
+                    s.sendall(head)
+                    if head:
+                        self.assertIn(b" 100 ", s.recv(100))
+                if head:  # a body is to come: none of them waits for a head
+                    wait_until(lambda collector=collector: raw(collector, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 1) == b"",
+                               "the end of the sixth")
+                else:  # the longest silent one is cut
+                    self.assertLess(healthz(collector, "127.0.0.1"), 5)
+                    self.assertEqual(b"", many[0].recv(1))
+                self.assertLess(healthz(collector, "127.0.0.2"), 5, "another address has its own five")
+            finally:
+                for s in many:
+                    s.close()
         wait_until(lambda: 200 in statuses(raw(collector, b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")), "a place")
+
+    def test_silent_connections_keep_no_others_waiting(self):
+        """As many as there are places: of one address with what is usual, and of many addresses."""
+        allow_files(self, 4096)
+        for options, count in ((), 2000), (("--per-address", "0", "--connections", "200"), 300):
+            collector = Collector(*options)
+            self.addCleanup(collector.close)
+            silent, longest = [], 0.0
+            try:
+                for number in range(count):
+                    silent.append(socket.create_connection(("127.0.0.1", collector.port), PATIENCE))
+                    if number % (count // 10) == 0 or number == count - 1:
+                        longest = max(longest, *(healthz(collector, address) for address in ("127.0.0.1", "127.0.0.2")))
+            finally:
+                for s in silent:
+                    s.close()
+            print("the longest answer beside %d silent connections: %.3f s" % (count, longest))
+            self.assertLess(longest, 3 if RELEASE else 15)
+
+    def test_slow_readers_take_little_memory(self):
+        collector = Collector()
+        self.addCleanup(collector.close)
+        large = small_report("large")
+        large["hot_stack"]["frames"] += [{"pc": "0x1010", "module": 0, "function": "f" * 16000} for _ in range(900)]
+        body = gzip.compress(json.dumps(large).encode())
+        self.assertEqual(200, collector.send(body, "gzip")[0])
+        request = ("GET /api/v1/reports/%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n" % (
+            large["id"], collector.read_key)).encode()
+        slow = []
+        try:
+            for _ in range(90):
+                s = socket.socket()
+                slow.append(s)
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                s.connect(("127.0.0.1", collector.port))
+                s.sendall(request)
+            answers = [s.recv(12) for s in slow]  # each has begun
+            most = peak_kib(collector) >> 10
+            print("%d slow readers of %d MB, sent as %d KB: %d MiB" % (len(slow), len(json.dumps(large)) // 1000000, len(body) // 1000, most))
+            self.assertLess(most, 600 if RELEASE else 2000)
+            self.assertEqual({b"HTTP/1.1 200", b"HTTP/1.1 503"}, set(answers))
+            self.assertGreater(answers.count(b"HTTP/1.1 200"), 10)
+            self.assertLess(healthz(collector, "127.0.0.1"), 3 if RELEASE else 15)
+            status, headers, _ = collector.request("GET", "/api/v1/reports/" + large["id"], key=collector.read_key)
+            self.assertTrue(status == 200 or headers["Retry-After"], status)
+        finally:
+            for s in slow:
+                s.close()
+        wait_until(lambda: collector.request("GET", "/api/v1/reports/" + large["id"], key=collector.read_key)[0] == 200, "a place")
+        if RELEASE:
+            wait_until(lambda: resident_kib(collector) < 150 << 10, "the memory to be given back, of %d KiB" % resident_kib(collector))
 
 
 class Tls(unittest.TestCase):
