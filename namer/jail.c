@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define CPU_SECONDS 20
-#define MEMORY_BYTES ((rlim_t)6 << 30) /* addresses: a debug file of 4 GiB is mapped whole */
+#define ADDRESS_BYTES ((rlim_t)2 << 30) /* the service's MemoryMax */
 
 #if defined __x86_64__
 #define THIS_ARCH AUDIT_ARCH_X86_64
@@ -31,9 +31,19 @@ static bool limit(__rlimit_resource_t what, rlim_t most) {
     return setrlimit(what, &l) == 0;
 }
 
+/* Where memory is short, the kernel ends this process first. */
+static void be_dispensable(void) {
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)(write(fd, "1000", 4) == 4);
+        close(fd);
+    }
+}
+
 bool jail_limit(void) {
+    be_dispensable();
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* these map terabytes */
-    if (!limit(RLIMIT_AS, MEMORY_BYTES)) {
+    if (!limit(RLIMIT_AS, ADDRESS_BYTES)) {
         return false;
     }
 #endif
@@ -43,6 +53,14 @@ bool jail_limit(void) {
 #define ALLOW(call) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
+/* abort() and raise() signal the own process; no other. The upper half of a number of 32 bits is not looked
+ * at. */
+#define ALLOW_FOR_SELF(call)                                                                           \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 3),                                            \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),                    \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+
 /* libc's fstat is this call with no path. The filter cannot read a path, but it refuses the usual stat(). */
 #define ALLOW_FSTAT                                                                 \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_newfstatat, 0, 3),                     \
@@ -51,6 +69,7 @@ bool jail_limit(void) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 bool jail_enter(void) {
+    const unsigned self = (unsigned)getpid();
     struct sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
                                    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0),
                                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -72,7 +91,7 @@ bool jail_enter(void) {
                                    ALLOW(futex),
                                    ALLOW(getpid),
                                    ALLOW(gettid),
-                                   ALLOW(tgkill),
+                                   ALLOW_FOR_SELF(tgkill),
                                    ALLOW(rt_sigaction),
                                    ALLOW(rt_sigprocmask),
                                    ALLOW(rt_sigreturn),

@@ -7,10 +7,11 @@
 
 #include <stdbool.h>
 
-/* CPU time, memory, no files that grow, no core file. For the whole process. */
+/* CPU time, addresses, no files that grow, no core file; the first process to end where memory is short. For
+ * the whole process. */
 bool jail_limit(void);
 
-/* From now on this process opens, connects to and starts nothing: such calls fail with EPERM. */
+/* From now on this process opens, connects to, starts and signals nothing: such calls fail with EPERM. */
 bool jail_enter(void);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * hangdog-name FOLDER BUILD-ID: a report comes on the standard input, and goes to the standard output with
- * the names that the debug files of the folder have for its frames. Status 3: the file of this build-id is
- * none of it.
+ * hangdog-name FOLDER: a report comes on the standard input, and goes to the standard output with the names
+ * that the checked debug files of the folder have for its frames.
+ * hangdog-name --check FOLDER BUILD-ID: whether the file of this name can be read, and has this build-id.
+ * Status 3: it has not, and the standard output says why. Other statuses say nothing of the file.
  */
 #include <elf.h>
 #include <errno.h>
@@ -19,19 +20,18 @@
 
 #include "cli/base/deep_stack.h"
 #include "cli/base/error.h"
+#include "cli/base/memory_limit.h"
 #include "cli/reader/symbolicate.h"
 #include "namer/jail.h"
 
 #define REPORT_MAX ((size_t)64 << 20)
 #define FIRST_BYTES ((size_t)256 << 10)
 #define FILES_MAX 512
-#define OTHER_FILE 3
+#define BAD_FILE 3
 
 struct work {
     json_t *report;
     int fd[FILES_MAX]; /* of the modules' debug files, -1: none */
-    const char *build_id;
-    bool is_cut; /* the file of the build-id */
     int status;
 };
 
@@ -59,16 +59,17 @@ static bool is_build_id(const char *text) {
     return text != NULL && text[0] != '\0' && text[strspn(text, "0123456789abcdef")] == '\0';
 }
 
-/* The heads of the sections are at the end. libelf takes a file without its end for one without names, and
- * its reports would wait for the whole one no more. */
-static bool is_cut(int fd) {
-    Elf64_Ehdr head;
+/* -1: there is none. */
+static int open_debug_file(int folder, const char *id) {
+    return is_build_id(id) ? openat(folder, id, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+}
+
+/* ---- one report ------------------------------------------------------------------------------- */
+
+/* The collector takes the owner's right to write from a file that was checked. */
+static bool is_checked(int fd) {
     struct stat st;
-    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || fstat(fd, &st) != 0) {
-        return true;
-    }
-    uint64_t size = (uint64_t)st.st_size, heads = (uint64_t)head.e_shnum * head.e_shentsize;
-    return head.e_ident[EI_CLASS] == ELFCLASS64 && (head.e_shoff > size || heads > size - head.e_shoff);
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IWUSR) == 0;
 }
 
 static void open_files(struct work *w, const char *path) {
@@ -79,101 +80,156 @@ static void open_files(struct work *w, const char *path) {
         w->fd[i] = -1;
     }
     json_array_foreach(json_object_get(w->report, "modules"), i, module) {
-        const char *id = json_string_value(json_object_get(module, "build_id"));
-        if (i < FILES_MAX && is_build_id(id)) {
-            w->fd[i] = openat(folder, id, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-            w->is_cut |= w->fd[i] >= 0 && strcmp(id, w->build_id) == 0 && is_cut(w->fd[i]);
+        int fd = i < FILES_MAX
+                     ? open_debug_file(folder, json_string_value(json_object_get(module, "build_id")))
+                     : -1;
+        if (fd >= 0 && is_checked(fd)) {
+            w->fd[i] = fd;
+        } else if (fd >= 0) {
+            close(fd);
         }
     }
 }
 
-/* The symbolizer's file for a path: the `which`-th module of it that has one. It closes what it gets. */
-static int open_debug_file(void *work, const char *path, unsigned which) {
+/* The symbolizer's file for a path of set_paths. It closes what it gets. */
+static int open_module(void *work, const char *path, unsigned which) {
     const struct work *w = work;
-    size_t i;
-    const json_t *module;
-    json_array_foreach(json_object_get(w->report, "modules"), i, module) {
-        const char *name = json_string_value(json_object_get(module, "path"));
-        if (i < FILES_MAX && w->fd[i] >= 0 && name != NULL && strcmp(name, path) == 0 && which-- == 0) {
-            return fcntl(w->fd[i], F_DUPFD_CLOEXEC, 0);
-        }
-    }
-    return -1;
+    unsigned long i = strtoul(path + 1, NULL, 10);
+    return which == 0 && i < FILES_MAX && w->fd[i] >= 0 ? fcntl(w->fd[i], F_DUPFD_CLOEXEC, 0) : -1;
 }
 
-/* A report without paths has file names; the symbolizer wants a path. `with`: adds a slash, else takes it
- * off. */
-static void set_slashes(json_t *report, json_t *added, bool with) {
+/* The sender's paths mean nothing here, and a path with an odd form would be refused: each module gets
+ * "/NUMBER". Returns the paths that were there. */
+static json_t *set_paths(json_t *report) {
+    size_t i;
+    json_t *module, *before = json_array();
+    json_array_foreach(json_object_get(report, "modules"), i, module) {
+        json_t *path = json_object_get(module, "path");
+        json_array_append(before, path != NULL ? path : json_null());
+        json_object_set_new(module, "path", json_sprintf("/%zu", i));
+    }
+    return before;
+}
+
+static void put_paths_back(json_t *report, const json_t *before) {
     size_t i;
     json_t *module;
     json_array_foreach(json_object_get(report, "modules"), i, module) {
-        const char *path = json_string_value(json_object_get(module, "path"));
-        if (with && path != NULL && strchr(path, '/') == NULL) {
-            json_object_set_new(module, "path", json_sprintf("/%s", path));
-            json_array_append(added, module);
+        json_t *path = json_array_get(before, i);
+        if (json_is_null(path)) {
+            json_object_del(module, "path");
+        } else {
+            json_object_set(module, "path", path);
         }
     }
-    json_array_foreach(with ? NULL : added, i, module) {
-        json_object_set_new(module, "path",
-                            json_string(json_string_value(json_object_get(module, "path")) + 1));
-    }
-}
-
-/* The file that the report is named for can be read, and has the build-id that it was sent under. */
-static bool is_the_file(struct work *w, struct symbolizer *s) {
-    struct symbol found[SYMBOLS_MAX];
-    const char *reason = NULL;
-    size_t i;
-    const json_t *module;
-    json_array_foreach(json_object_get(w->report, "modules"), i, module) {
-        const struct symbol_query q = {
-            .path = json_string_value(json_object_get(module, "path")),
-            .build_id = json_string_value(json_object_get(module, "build_id")),
-        };
-        if (q.path != NULL && q.build_id != NULL && strcmp(q.build_id, w->build_id) == 0 &&
-            symbolizer_resolve(s, &q, found, &reason) == 0 && reason != NULL) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static void name_frames(void *work) {
     struct work *w = work;
-    const struct symbolizer_options options = {.debug_path = "", .open = open_debug_file, .open_arg = w};
+    const struct symbolizer_options options = {.debug_path = "", .open = open_module, .open_arg = w};
     if (!jail_enter()) {
         fprintf(stderr, "hangdog-name: no seccomp: %s\n", strerror(errno));
         return;
     }
     struct symbolizer *s = symbolizer_create(&options);
-    json_t *added = json_array();
     if (s == NULL) {
         return;
     }
-    set_slashes(w->report, added, true);
-    if (w->is_cut || !is_the_file(w, s)) {
-        w->status = OTHER_FILE;
-        return;
-    }
+    json_t *paths = set_paths(w->report);
     report_symbolicate(w->report, s, 0, REPORT_ALL, NULL);
-    set_slashes(w->report, added, false);
+    put_paths_back(w->report, paths);
     if (json_dumpf(w->report, stdout, JSON_COMPACT) == 0 && fflush(stdout) == 0) {
         w->status = 0;
     }
 }
 
+/* ---- one file --------------------------------------------------------------------------------- */
+
+struct check {
+    int fd;
+    const char *build_id;
+    int status;
+};
+
+/* The heads of the sections are at the end. libelf takes a file without its end for one without names, and
+ * its reports would wait for the whole one no more. */
+static bool is_cut(int fd, const Elf64_Ehdr *head) {
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        return true;
+    }
+    uint64_t size = (uint64_t)st.st_size, heads = (uint64_t)head->e_shnum * head->e_shentsize;
+    return head->e_ident[EI_CLASS] == ELFCLASS64 && (head->e_shoff > size || heads > size - head->e_shoff);
+}
+
+static int open_checked(void *check, const char *path, unsigned which) {
+    const struct check *c = check;
+    (void)path;
+    return which == 0 ? fcntl(c->fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+/* Why the file is bad; NULL: it is not. Looks one place up, so that a file that ends the parser ends it
+ * here. */
+static const char *fault_of(const struct check *c, struct symbolizer *s) {
+    struct symbol found[SYMBOLS_MAX];
+    Elf64_Ehdr head;
+    const char *reason = NULL;
+    if (pread(c->fd, &head, sizeof head, 0) != (ssize_t)sizeof head || is_cut(c->fd, &head)) {
+        return "it is no ELF file, or its end is missing";
+    }
+    const struct symbol_query q = {.path = "/file", .build_id = c->build_id, .offset = head.e_entry};
+    symbolizer_resolve(s, &q, found, &reason);
+    return reason;
+}
+
+static void check_file(void *check) {
+    struct check *c = check;
+    const struct symbolizer_options options = {.debug_path = "", .open = open_checked, .open_arg = c};
+    if (!jail_enter()) {
+        fprintf(stderr, "hangdog-name: no seccomp: %s\n", strerror(errno));
+        return;
+    }
+    struct symbolizer *s = symbolizer_create(&options);
+    const char *fault = s != NULL ? fault_of(c, s) : NULL;
+    bool is_ours = s == NULL || (fault != NULL && (strstr(fault, "out of memory") != NULL ||
+                                                   strstr(fault, strerror(ENOMEM)) != NULL));
+    if (fault != NULL && !is_ours && fputs(fault, stdout) >= 0 && fflush(stdout) == 0) {
+        c->status = BAD_FILE;
+    } else if (!is_ours) {
+        c->status = fault == NULL ? 0 : EXIT_ERROR;
+    }
+}
+
+static int check(const char *folder, const char *build_id) {
+    struct check c = {.build_id = build_id, .status = EXIT_ERROR};
+    c.fd = open_debug_file(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), build_id);
+    if (c.fd >= 0) {
+        on_a_deep_stack(check_file, &c);
+    }
+    return c.status;
+}
+
+static int name(const char *folder) {
+    static struct work w = {.status = EXIT_ERROR};
+    w.report = read_report();
+    if (w.report != NULL) {
+        open_files(&w, folder);
+        on_a_deep_stack(name_frames, &w);
+    }
+    return w.status;
+}
+
 int main(int argc, char **argv) {
-    struct work w = {.status = EXIT_ERROR};
-    if (argc != 3) {
-        fputs("usage: hangdog-name FOLDER BUILD-ID; hangdog serve starts it\n", stderr);
-        return 2;
+    bool checks = argc == 4 && strcmp(argv[1], "--check") == 0;
+    if (argc != 2 && !checks) {
+        fputs("usage: hangdog-name FOLDER | --check FOLDER BUILD-ID; hangdog serve starts it\n", stderr);
+        return EXIT_USAGE;
     }
     close_range(STDERR_FILENO + 1, UINT_MAX, 0);
-    if (!jail_limit() || (w.report = read_report()) == NULL) {
+    memory_keep_to_room();
+    if (!jail_limit()) {
         return EXIT_ERROR;
     }
-    w.build_id = argv[2];
-    open_files(&w, argv[1]);
-    on_a_deep_stack(name_frames, &w);
-    _exit(w.status); /* what the report and the files took goes with the process */
+    /* what the report and the files took goes with the process */
+    _exit(checks ? check(argv[2], argv[3]) : name(argv[1]));
 }

@@ -13,6 +13,7 @@
 
 #define PATH_BYTES 4096
 #define NONE_BYTES ((uint64_t)INT64_MAX / 2) /* version 1 has a number for no limit, too */
+#define DATA_BYTES_MAX (UINT64_C(1) << 30)   /* a few megabytes of a hostile file ask for as many gigabytes */
 
 struct version {
     const char *line; /* how its line in /proc/self/cgroup goes on behind the first number */
@@ -130,14 +131,17 @@ static uint64_t least(uint64_t (*of)(const struct version *v, const char *group)
 
 void memory_keep_to_room(void) {
     static rlim_t given;
+    static uint64_t most_ever;
     struct rlimit limit;
     uint64_t left = least(room_up_from);
     uint64_t mapped = read_number("/proc/self", "status", "VmData:", UINT64_MAX);
-    if (left == UINT64_MAX || mapped == UINT64_MAX || getrlimit(RLIMIT_DATA, &limit) != 0) {
+    if (mapped == UINT64_MAX || getrlimit(RLIMIT_DATA, &limit) != 0) {
         return;
     }
     given = given == 0 ? limit.rlim_cur : given;
-    uint64_t most = mapped * 1024 + left / 2;
+    most_ever = most_ever == 0 ? mapped * 1024 + DATA_BYTES_MAX : most_ever;
+    uint64_t most = left < NONE_BYTES ? mapped * 1024 + left / 2 : most_ever;
+    most = most < most_ever ? most : most_ever;
     limit.rlim_cur = most < given ? most : given;
     setrlimit(RLIMIT_DATA, &limit);
 }

@@ -28,7 +28,11 @@ bool http_symbols_takes(struct request *r, const char *url) {
 }
 
 static json_t *state_as_json(const struct debug_state *state) {
-    return json_pack("{s:I,s:b}", "bytes", (json_int_t)state->bytes, "complete", state->is_whole);
+    json_t *out = json_pack("{s:I,s:b}", "bytes", (json_int_t)state->bytes, "complete", state->is_whole);
+    if (state->why[0] != '\0') {
+        json_object_set_new(out, "set_aside", json_string(state->why));
+    }
+    return out;
 }
 
 enum MHD_Result http_symbols_state(struct http *h, struct MHD_Connection *c, const char *id) {

@@ -15,6 +15,9 @@
 #include "collector/report/unnamed.h"
 
 #define PART ".part"
+#define BAD ".bad"
+#define WHY ".why"
+#define NAME_BYTES (DEBUG_ID_BYTES + sizeof PART)
 
 struct debug_folder {
     pthread_mutex_t lock;
@@ -53,12 +56,36 @@ static int64_t size_of(int folder, const char *name) {
     return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) ? st.st_size : -1;
 }
 
+static void name_file(char name[NAME_BYTES], const char *id, const char *end) {
+    snprintf(name, NAME_BYTES, "%s%s", id, end);
+}
+
+static void read_why(int folder, const char *id, char why[DEBUG_WHY_BYTES]) {
+    char name[NAME_BYTES];
+    name_file(name, id, WHY);
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, why, DEBUG_WHY_BYTES - 1) : 0;
+    why[n > 0 ? n : 0] = '\0';
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 static struct debug_state state_of(int folder, const char *id) {
-    char part[DEBUG_ID_BYTES + sizeof PART];
-    snprintf(part, sizeof part, "%s" PART, id);
-    int64_t whole = size_of(folder, id), begun = size_of(folder, part);
-    return whole >= 0 ? (struct debug_state){whole, true}
-                      : (struct debug_state){begun > 0 ? begun : 0, false};
+    char part[NAME_BYTES];
+    struct debug_state state = {0};
+    struct stat st;
+    name_file(part, id, PART);
+    if (fstatat(folder, id, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)) {
+        state.bytes = st.st_size;
+        state.is_whole = true;
+        state.is_checked = (st.st_mode & S_IWUSR) == 0;
+    } else {
+        state.bytes = size_of(folder, part);
+        state.bytes = state.bytes > 0 ? state.bytes : 0;
+        read_why(folder, id, state.why);
+    }
+    return state;
 }
 
 struct debug_state debug_folder_state(struct debug_folder *f, const char *id) {
@@ -108,8 +135,8 @@ static bool write_all(int fd, const char *data, size_t bytes) {
 /* The file is whole once its name says so, and then it is on disk. */
 static enum debug_added append(int folder, const char *id, int64_t offset, bool is_last, const void *piece,
                                size_t bytes) {
-    char part[DEBUG_ID_BYTES + sizeof PART];
-    snprintf(part, sizeof part, "%s" PART, id);
+    char part[NAME_BYTES];
+    name_file(part, id, PART);
     int fd = openat(folder, part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         return DEBUG_FAILED;
@@ -131,11 +158,9 @@ static enum debug_added add_piece(const struct debug_folder *f, int folder, cons
     if (state.is_whole || offset != state.bytes) {
         return DEBUG_OTHER_OFFSET;
     }
-    if (offset == 0) { /* the others' sizes are the same meanwhile, or are checked in turn */
-        each_name(folder, add_size, &sum);
-        if (sum + size > f->limit_bytes) {
-            return DEBUG_FULL;
-        }
+    each_name(folder, add_size, &sum); /* at each piece: the others grow, too, and it may say another size */
+    if (sum - state.bytes + size > f->limit_bytes) {
+        return DEBUG_FULL;
     }
     return append(folder, id, offset, offset + (int64_t)bytes == size, piece, bytes);
 }
@@ -182,11 +207,40 @@ int debug_folder_list(struct debug_folder *f, char (*ids)[DEBUG_ID_BYTES], int m
     return list.count;
 }
 
-void debug_folder_remove(struct debug_folder *f, const char *id) {
+void debug_folder_set_checked(struct debug_folder *f, const char *id) {
+    char name[NAME_BYTES];
+    pthread_mutex_lock(&f->lock);
+    int folder = open_folder(f);
+    if (folder >= 0 && fchmodat(folder, id, S_IRUSR, 0) == 0) {
+        name_file(name, id, BAD);
+        unlinkat(folder, name, 0);
+        name_file(name, id, WHY);
+        unlinkat(folder, name, 0);
+    }
+    if (folder >= 0) {
+        close(folder);
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void write_why(int folder, const char *id, const char *why) {
+    char name[NAME_BYTES];
+    name_file(name, id, WHY);
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        write_all(fd, why, strlen(why)); /* on a full disk the log alone has it */
+        close(fd);
+    }
+}
+
+void debug_folder_set_aside(struct debug_folder *f, const char *id, const char *why) {
+    char bad[NAME_BYTES];
+    name_file(bad, id, BAD);
     pthread_mutex_lock(&f->lock);
     int folder = open_folder(f);
     if (folder >= 0) {
-        unlinkat(folder, id, 0);
+        renameat(folder, id, folder, bad);
+        write_why(folder, id, why);
         close(folder);
     }
     pthread_mutex_unlock(&f->lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The folder of debug files, each under its build-id. A file that is still being sent ends with ".part". Any
- * thread.
+ * The folder of debug files, each under its build-id. A file that is still being sent ends with ".part", and
+ * a file that is set aside with ".bad", its reason with ".why". A checked file has lost its owner's right to
+ * write: the workers read no other. Any thread.
  */
 #ifndef COLLECTOR_DEBUG_FOLDER_H
 #define COLLECTOR_DEBUG_FOLDER_H
@@ -13,6 +14,7 @@
 #define DEBUG_FILE_MAX (INT64_C(4) << 30)
 #define DEBUG_FILES_MAX 4096
 #define DEBUG_ID_BYTES 65
+#define DEBUG_WHY_BYTES 128
 
 struct debug_folder;
 
@@ -23,7 +25,8 @@ const char *debug_folder_path(const struct debug_folder *f);
 
 struct debug_state {
     int64_t bytes; /* that are here */
-    bool is_whole;
+    bool is_whole, is_checked;
+    char why[DEBUG_WHY_BYTES]; /* the file before was set aside; empty: it was not */
 };
 struct debug_state debug_folder_state(struct debug_folder *f, const char *id);
 
@@ -35,7 +38,9 @@ enum debug_added debug_folder_add(struct debug_folder *f, const char *id, int64_
 
 /* The build-ids of the whole files, at most `max`. */
 int debug_folder_list(struct debug_folder *f, char (*ids)[DEBUG_ID_BYTES], int max);
-/* A worker failed with it: it is used no more, and may be sent again. */
-void debug_folder_remove(struct debug_folder *f, const char *id);
+/* A worker has found the file to be what its name says. */
+void debug_folder_set_checked(struct debug_folder *f, const char *id);
+/* It is not: it is used no more, stays for the administrator, and may be sent again. */
+void debug_folder_set_aside(struct debug_folder *f, const char *id, const char *why);
 
 #endif

@@ -9,9 +9,12 @@
 #include <time.h>
 
 #include "cli/base/error.h"
+#include "collector/symbols/retries.h"
 #include "collector/symbols/worker_run.h"
 
 #define REPORTS_AT_ONCE 64
+#define ROUND_MS 60000 /* the longest that a call of symbols_wake before the store had the report costs */
+#define START_PAUSE_MS 3000
 
 struct symbols {
     struct store *store;
@@ -22,10 +25,20 @@ struct symbols {
     pthread_cond_t work;
     bool is_woken;
     atomic_bool stopping;
-    atomic_ullong named, unnamed, failed;
+    atomic_ullong named, unnamed, set_aside, failed;
+    bool is_starved, said_starved; /* the last worker could not be started */
+    struct retries retries;
     char build[DEBUG_FILES_MAX][DEBUG_ID_BYTES];
     char report[REPORTS_AT_ONCE][ROW_ID_CHARS + 1];
 };
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- one job ---------------------------------------------------------------------------------- */
 
 /* The report with the names that the worker found goes into the store. False: the store failed. */
 static bool put_back(struct symbols *s, const char *id, const char *text, size_t bytes) {
@@ -41,55 +54,114 @@ static bool put_back(struct symbols *s, const char *id, const char *text, size_t
     return stored;
 }
 
-/* False: the worker failed. */
+/* A worker that cannot be started, or that ends without a verdict, says nothing of the file or the report:
+ * the job is tried again. False: not any more. `report`: "" is the check of the file. */
+static bool try_again(struct symbols *s, const char *build, const char *report,
+                      const struct worker_result *r) {
+    bool again = true;
+    if (r->end == WORKER_NOT_STARTED) {
+        if (!s->said_starved) {
+            print_error("debug files wait: %s", r->why);
+        }
+        s->is_starved = s->said_starved = true;
+        return true;
+    }
+    atomic_fetch_add(&s->failed, 1);
+    again = r->end == WORKER_STOPPED && retries_add(&s->retries, build, report, now_ms());
+    if (report[0] == '\0') {
+        print_error("the debug file %s is not checked%s: %s", build,
+                    again ? " yet" : ", and is not used until the collector starts again", r->why);
+    } else if (!again) {
+        print_error("report %s gets no names of the debug file %s: %s", report, build, r->why);
+    }
+    return again;
+}
+
+/* Whether the file was checked, or passes now. No report has a say in it. */
+static bool is_usable(struct symbols *s, const char *build) {
+    struct worker_result r;
+    if (debug_folder_state(s->folder, build).is_checked) {
+        return true;
+    }
+    if (s->is_starved || retries_waits(&s->retries, build, "", now_ms())) {
+        return false;
+    }
+    worker_check(debug_folder_path(s->folder), build, &r);
+    s->said_starved &= r.end == WORKER_NOT_STARTED;
+    if (r.end == WORKER_DONE) {
+        retries_end(&s->retries, build, "");
+        debug_folder_set_checked(s->folder, build);
+    } else if (r.end == WORKER_BAD_FILE) {
+        retries_end(&s->retries, build, "");
+        debug_folder_set_aside(s->folder, build, r.why);
+        atomic_fetch_add(&s->set_aside, 1);
+        print_error("the debug file %s is set aside, as %s/%s.bad: %s", build, debug_folder_path(s->folder),
+                    build, r.why);
+    } else {
+        try_again(s, build, "", &r);
+    }
+    return r.end == WORKER_DONE;
+}
+
+/* False: the report waits for another try. */
 static bool name_report(struct symbols *s, const char *build, const char *id) {
-    size_t bytes = 0, named_bytes = 0;
-    char why[128] = "", *text = store_report(s->store, id, &bytes);
-    char *named =
-        text != NULL ? worker_run(debug_folder_path(s->folder), build, text, bytes, &named_bytes, why) : NULL;
-    bool worked = text == NULL || named != NULL;
-    if (!worked) {
-        atomic_fetch_add(&s->failed, 1);
-        print_error("the debug file %s is removed, report %s has no names of it: %s", build, id, why);
-    } else if (named != NULL && (named_bytes != bytes || memcmp(named, text, bytes) != 0)) {
-        put_back(s, id, named, named_bytes);
+    size_t bytes = 0;
+    char *text = store_report(s->store, id, &bytes);
+    struct worker_result r = {.end = WORKER_DONE};
+    bool done = true;
+    if (text != NULL) {
+        worker_name(debug_folder_path(s->folder), text, bytes, &r);
+        s->said_starved &= r.end == WORKER_NOT_STARTED;
+    }
+    if (r.end != WORKER_DONE) {
+        done = !try_again(s, build, id, &r);
+    } else if (r.named != NULL && (r.bytes != bytes || memcmp(r.named, text, bytes) != 0)) {
+        put_back(s, id, r.named, r.bytes);
     } else {
         atomic_fetch_add(&s->unnamed, 1);
     }
-    free(named);
+    free(r.named);
     free(text);
-    return worked;
+    return done;
 }
 
-/* All reports that wait for one file. A file that ends the worker costs this one job: it is removed, and the
- * other reports go on waiting for a better one. */
+/* ---- all jobs --------------------------------------------------------------------------------- */
+
+/* All reports that wait for one file. A report that ends the worker costs that report its names, no other. */
 static void name_all_of(struct symbols *s, const char *build) {
     int count;
-    while (!atomic_load(&s->stopping) &&
-           (count = store_unnamed(s->store, build, s->report, REPORTS_AT_ONCE)) > 0) {
-        for (int i = 0; i < count && !atomic_load(&s->stopping); i++) {
-            if (!name_report(s, build, s->report[i])) {
-                debug_folder_remove(s->folder, build);
+    for (bool more = true;
+         more && (count = store_unnamed(s->store, build, s->report, REPORTS_AT_ONCE)) > 0;) {
+        more = false;
+        for (int i = 0; i < count; i++) {
+            if (atomic_load(&s->stopping) || s->is_starved) {
                 return;
+            }
+            if (retries_waits(&s->retries, build, s->report[i], now_ms()) ||
+                !name_report(s, build, s->report[i])) {
+                continue;
             }
             if (!store_end_unnamed(s->store, build, s->report[i])) {
                 return; /* a full disk: the next round tries again */
             }
+            retries_end(&s->retries, build, s->report[i]);
+            more = true;
         }
     }
 }
 
-/* A minute is the longest that a call of symbols_wake before the store had the report costs. */
+/* Until there is work, or a job may be tried again. */
 static bool wait_for_work(struct symbols *s) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 60;
+    int64_t start = now_ms(), at = retries_next_ms(&s->retries, start + ROUND_MS);
+    at = s->is_starved ? start + START_PAUSE_MS : at;
+    const struct timespec until = {.tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000};
     pthread_mutex_lock(&s->lock);
-    while (!s->is_woken && !atomic_load(&s->stopping) &&
+    while ((s->is_starved || !s->is_woken) && !atomic_load(&s->stopping) &&
            pthread_cond_timedwait(&s->work, &s->lock, &until) == 0) {
     }
     s->is_woken = false;
     pthread_mutex_unlock(&s->lock);
+    s->is_starved = false;
     return !atomic_load(&s->stopping);
 }
 
@@ -97,8 +169,10 @@ static void *name_until_stop(void *symbols) {
     struct symbols *s = symbols;
     do {
         int count = debug_folder_list(s->folder, s->build, DEBUG_FILES_MAX);
-        for (int i = 0; i < count; i++) {
-            name_all_of(s, s->build[i]);
+        for (int i = 0; i < count && !atomic_load(&s->stopping); i++) {
+            if (is_usable(s, s->build[i])) {
+                name_all_of(s, s->build[i]);
+            }
         }
     } while (wait_for_work(s));
     return NULL;
@@ -106,6 +180,7 @@ static void *name_until_stop(void *symbols) {
 
 struct symbols *symbols_start(struct store *store, struct debug_folder *folder, const json_t *schema) {
     struct symbols *s = calloc(1, sizeof *s);
+    pthread_condattr_t clock;
     if (s == NULL) {
         return NULL;
     }
@@ -113,7 +188,10 @@ struct symbols *symbols_start(struct store *store, struct debug_folder *folder, 
     s->folder = folder;
     s->schema = schema;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->work, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* the wall clock may be set back */
+    pthread_cond_init(&s->work, &clock);
+    pthread_condattr_destroy(&clock);
     if (pthread_create(&s->thread, NULL, name_until_stop, s) != 0) {
         free(s);
         return NULL;
@@ -143,5 +221,6 @@ void symbols_wake(struct symbols *s) {
 }
 
 struct symbols_counts symbols_counted(const struct symbols *s) {
-    return (struct symbols_counts){atomic_load(&s->named), atomic_load(&s->unnamed), atomic_load(&s->failed)};
+    return (struct symbols_counts){atomic_load(&s->named), atomic_load(&s->unnamed),
+                                   atomic_load(&s->set_aside), atomic_load(&s->failed)};
 }

@@ -14,7 +14,9 @@
 struct symbols;
 
 struct symbols_counts {
-    unsigned long long named, unnamed, failed; /* reports; files that ended a worker */
+    unsigned long long named, unnamed; /* reports */
+    unsigned long long set_aside;      /* files */
+    unsigned long long failed;         /* workers that ended without a result */
 };
 
 /* NULL: no memory, or no thread. `schema` stays the caller's. */

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OTHER_FILE 3
+#define BAD_FILE 3
 #define OUT_MAX ((size_t)64 << 20)
 #define OUT_FIRST ((size_t)256 << 10)
 
@@ -25,8 +25,9 @@ struct job {
     int in, out; /* -1: closed */
     const char *report;
     size_t left;
-    char *named;
+    char *text; /* of the worker */
     size_t bytes, size;
+    bool is_late;
 };
 
 static int64_t now_ms(void) {
@@ -52,11 +53,8 @@ static void close_end(int *fd) {
 }
 
 /* With no variable of the environment, no blocked signal, and no descriptor but the two pipes and stderr. */
-static int spawn(struct job *job, const char *folder, const char *build, int in, int out) {
-    char path[PATH_MAX];
-    char *const words[] = {(char *)(uintptr_t) "hangdog-name", (char *)(uintptr_t)folder,
-                           (char *)(uintptr_t)build, NULL},
-                *none[] = {NULL};
+static int spawn(struct job *job, char *const *words, int in, int out) {
+    char path[PATH_MAX], *none[] = {NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t signals;
@@ -78,7 +76,7 @@ static int spawn(struct job *job, const char *folder, const char *build, int in,
     return error;
 }
 
-static bool start(struct job *job, const char *folder, const char *build) {
+static bool start(struct job *job, char *const *words) {
     int in[2], out[2];
     if (pipe2(in, O_CLOEXEC) != 0) {
         return false;
@@ -88,7 +86,7 @@ static bool start(struct job *job, const char *folder, const char *build) {
         close(in[1]);
         return false;
     }
-    int error = spawn(job, folder, build, in[0], out[1]);
+    int error = spawn(job, words, in[0], out[1]);
     close(in[0]);
     close(out[1]);
     job->in = in[1];
@@ -114,14 +112,14 @@ static void give(struct job *job) {
 static bool take(struct job *job) {
     if (job->bytes == job->size) {
         size_t size = job->size == 0 ? OUT_FIRST : 2 * job->size;
-        char *named = size <= OUT_MAX ? realloc(job->named, size) : NULL;
-        if (named == NULL) {
+        char *text = size <= OUT_MAX ? realloc(job->text, size) : NULL;
+        if (text == NULL) {
             return false;
         }
-        job->named = named;
+        job->text = text;
         job->size = size;
     }
-    ssize_t n = read(job->out, job->named + job->bytes, job->size - job->bytes);
+    ssize_t n = read(job->out, job->text + job->bytes, job->size - job->bytes);
     job->bytes += n > 0 ? (size_t)n : 0;
     return n > 0 || (n < 0 && errno == EAGAIN);
 }
@@ -131,6 +129,7 @@ static void exchange(struct job *job) {
     for (bool more = true; more;) {
         struct pollfd fds[] = {{.fd = job->out, .events = POLLIN}, {.fd = job->in, .events = POLLOUT}};
         int64_t wait = deadline - now_ms();
+        job->is_late = wait <= 0;
         if (wait <= 0 || (poll(fds, 2, (int)wait) < 0 && errno != EINTR)) {
             return;
         }
@@ -141,33 +140,71 @@ static void exchange(struct job *job) {
     }
 }
 
-char *worker_run(const char *folder, const char *build, const char *report, size_t bytes, size_t *named_bytes,
-                 char why[128]) {
-    struct job job = {.in = -1, .out = -1, .report = report, .left = bytes};
-    int status = 0;
-    if (!start(&job, folder, build)) {
-        snprintf(why, 128, "the worker cannot start: %s", strerror(errno));
-        close_end(&job.in);
-        close_end(&job.out);
-        return NULL;
-    }
-    exchange(&job);
-    close_end(&job.in);
-    close_end(&job.out);
-    kill(job.pid, SIGKILL); /* one that has ended is not reached by it: it is still ours to wait for */
-    while (waitpid(job.pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && job.bytes > 0) {
-        *named_bytes = job.bytes;
-        return job.named;
-    }
-    if (WIFSIGNALED(status)) {
-        snprintf(why, 128, "signal %d ended the worker", WTERMSIG(status));
-    } else if (WEXITSTATUS(status) == OTHER_FILE) {
-        snprintf(why, 128, "it is no file of this build-id, or damaged");
+/* Signals that the parser causes itself; others come from outside, or from a limit. */
+static bool is_crash(int signal) {
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT || signal == SIGFPE || signal == SIGILL;
+}
+
+static void judge(const struct job *job, int status, struct worker_result *r) {
+    if (job->is_late) {
+        r->end = WORKER_STOPPED;
+        snprintf(r->why, sizeof r->why, "the worker took longer than %d s", WORKER_SECONDS);
+    } else if (WIFSIGNALED(status)) {
+        r->end = is_crash(WTERMSIG(status)) ? WORKER_CRASHED : WORKER_STOPPED;
+        snprintf(r->why, sizeof r->why, "signal %d ended the worker", WTERMSIG(status));
+    } else if (WEXITSTATUS(status) == BAD_FILE) {
+        r->end = WORKER_BAD_FILE;
+        snprintf(r->why, sizeof r->why, "%.*s",
+                 (int)(job->bytes < sizeof r->why ? job->bytes : sizeof r->why - 1),
+                 job->text != NULL ? job->text : "");
+    } else if (WEXITSTATUS(status) != 0) {
+        r->end = WORKER_STOPPED;
+        snprintf(r->why, sizeof r->why, "the worker ended with status %d", WEXITSTATUS(status));
     } else {
-        snprintf(why, 128, "the worker ended with status %d", WEXITSTATUS(status));
+        r->end = WORKER_DONE;
     }
-    free(job.named);
-    return NULL;
+}
+
+/* Fills all of the result but `named`. The worker's text stays in the job. */
+static void run(struct job *job, char *const *words, struct worker_result *r) {
+    int status = 0;
+    *r = (struct worker_result){.end = WORKER_NOT_STARTED};
+    if (!start(job, words)) {
+        snprintf(r->why, sizeof r->why, "the worker cannot start: %s", strerror(errno));
+        close_end(&job->in);
+        close_end(&job->out);
+        return;
+    }
+    exchange(job);
+    close_end(&job->in);
+    close_end(&job->out);
+    kill(job->pid, SIGKILL); /* a worker that has ended still waits for its parent: the number is its own */
+    while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    judge(job, status, r);
+}
+
+void worker_check(const char *folder, const char *build, struct worker_result *result) {
+    struct job job = {.in = -1, .out = -1, .report = ""};
+    char *words[] = {(char *)(uintptr_t) "hangdog-name", (char *)(uintptr_t) "--check",
+                     (char *)(uintptr_t)folder, (char *)(uintptr_t)build, NULL};
+    run(&job, words, result);
+    result->end = result->end == WORKER_CRASHED ? WORKER_BAD_FILE : result->end;
+    free(job.text);
+}
+
+void worker_name(const char *folder, const char *report, size_t bytes, struct worker_result *result) {
+    struct job job = {.in = -1, .out = -1, .report = report, .left = bytes};
+    char *words[] = {(char *)(uintptr_t) "hangdog-name", (char *)(uintptr_t)folder, NULL};
+    run(&job, words, result);
+    if (result->end == WORKER_DONE && job.bytes > 0) {
+        result->named = job.text;
+        result->bytes = job.bytes;
+        return;
+    }
+    if (result->end == WORKER_DONE || result->end == WORKER_BAD_FILE) { /* no report came back */
+        result->end = WORKER_STOPPED;
+        snprintf(result->why, sizeof result->why, "the worker wrote no report");
+    }
+    free(job.text);
 }

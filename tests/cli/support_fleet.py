@@ -51,6 +51,8 @@ def need_fleet():
 class Collector:
     """`hangdog serve` on a port of its own. It keeps port, store and keys when it starts again."""
 
+    command = [HANGDOG]
+
     def __init__(self, *options):
         need_fleet()
         self.folder = tempfile.mkdtemp(prefix="hangdog-test-")
@@ -68,7 +70,7 @@ class Collector:
         with open(self.log, "wb") as log:
             # pylint: disable=consider-using-with
             self.process = subprocess.Popen(
-                [HANGDOG, "serve", "--listen", "127.0.0.1:%d" % self.port, "--store", self.store, *options],
+                [*self.command, "serve", "--listen", "127.0.0.1:%d" % self.port, "--store", self.store, *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment(self.more))
         wait_until(lambda: "collecting at " in self.text() or self.process.poll() is not None, "the collector's start")
         if self.process.poll() is not None:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Debug files at the collector: reports get names when they come, and when their debug files come later."""
 
+import contextlib
 import json
 import os
 import random
 import re
+import resource
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -184,16 +187,105 @@ class Symbols(unittest.TestCase):
         elf_head = bytearray(self.program.debug)
         struct.pack_into("<H", elf_head, 60, 0xffff)  # the count of sections
         struct.pack_into("<Q", elf_head, 40, 1 << 62)  # and where they are
-        for number, data in enumerate((b"no ELF", self.program.debug[:1000], bytes(elf_head), os.urandom(5000)), 1):
-            self.send(self.program.again())
+        other = self.program.debug.replace(bytes.fromhex(self.program.build_id), bytes(20))
+        kinds = (b"no ELF", self.program.debug[:1000], bytes(elf_head), os.urandom(5000), other)
+        self.send(self.program.again())
+        for number, data in enumerate(kinds, 1):
             self.assertEqual(200, self.post(data)[0])
-            wait_until(lambda number=number: self.metric("symbols_failed_total") == number, "the worker's end")
-            wait_until(lambda: not self.collector.get("symbols/" + self.program.build_id)["complete"], "its removal")
-        self.assertEqual(4, self.collector.text().count("the debug file %s is removed" % self.program.build_id))
-        self.assertEqual(0, self.metric("reports_named_total"))
+            wait_until(lambda number=number: self.metric("symbols_set_aside_total") == number, "the file's check")
+            state = self.collector.get("symbols/" + self.program.build_id)
+            self.assertEqual((0, False), (state["bytes"], state["complete"]))
+            self.assertRegex(state["set_aside"], r"no ELF file|not a valid ELF file|build-id differs")
+        aside = "%s.symbols/%s.bad" % (self.collector.store, self.program.build_id)
+        self.assertEqual(len(kinds), self.collector.text().count("is set aside, as " + aside))
+        with open(aside, "rb") as file:
+            self.assertEqual(other, file.read())
         self.post(self.program.debug)
-        wait_until(lambda: self.metric("reports_named_total") == 4, "names of the right file")
-        self.assertEqual(4, self.groups()["resize_image"]["count"])
+        wait_until(lambda: self.metric("reports_named_total") == 1, "names of the right file")
+        self.assertFalse(os.path.exists(aside))
+        self.assertEqual({"bytes": len(self.program.debug), "complete": True}, self.collector.get("symbols/" + self.program.build_id))
+
+    def test_no_report_removes_a_debug_file(self):
+        """The paths of a report are its sender's."""
+        self.post(self.program.debug)
+        self.send(self.program.again())
+        wait_until(lambda: self.metric("reports_named_total") == 1, "names")
+        paths = ("a/b", "base.apk!/lib/x86_64/libshop.so", "@rpath/Shop.framework/Shop", "linux-vdso.so.1", "[vdso]", "/", "../x", " ")
+        for number, path in enumerate(paths, 2):
+            report = self.program.again()
+            for module in report["modules"]:
+                module["path"] = path
+            self.send(report)
+            wait_until(lambda number=number: self.metric("reports_named_total") + self.metric("symbols_failed_total") == number, path)
+            self.assertEqual(number, self.metric("reports_named_total"), self.collector.text())
+            stored = self.collector.get("reports/" + report["id"])
+            self.assertEqual({path}, {module["path"] for module in stored["modules"]})
+            self.assertIn("resize_image", [one.get("function") for one in stored["hot_stack"]["frames"]])
+        self.assertEqual({"bytes": len(self.program.debug), "complete": True}, self.collector.get("symbols/" + self.program.build_id))
+        self.assertNotIn("removed", self.collector.text())
+
+    def wait_for_names(self):
+        wait_until(lambda: self.metric("reports_named_total") == 1, "names")
+        self.assertEqual({"bytes": len(self.program.debug), "complete": True}, self.collector.get("symbols/" + self.program.build_id))
+        self.assertEqual(0, self.metric("symbols_set_aside_total"))
+
+    def test_a_moment_without_processes(self):
+        """As TasksMax, or no memory: it says nothing of a debug file."""
+        self.collector = OtherUser()
+        self.addCleanup(self.collector.close)
+        self.admin = re.search(r"hda_[0-9a-f]{32}", self.collector.text())[0]
+        self.send(self.program.again())
+        self.collector.let_start(False)
+        self.post(self.program.debug)
+        wait_until(lambda: "cannot start: Resource temporarily unavailable" in self.collector.text(), "no process")
+        self.collector.let_start(True)
+        self.wait_for_names()
+
+    def test_a_killed_worker_is_started_again(self):
+        """The first check and the first report's worker are killed, as the kernel does where memory is short."""
+        self.collector = KilledWorkers()
+        self.addCleanup(self.collector.close)
+        self.admin = re.search(r"hda_[0-9a-f]{32}", self.collector.text())[0]
+        self.send(self.program.again())
+        self.post(self.program.debug)
+        self.wait_for_names()
+        self.assertEqual(2, self.metric("symbols_failed_total"))
+        self.assertIn("the debug file %s is not checked yet: signal 9" % self.program.build_id, self.collector.text())
+
+
+class OtherUser(Collector):
+    """Root's processes are not counted."""
+    user = ["/usr/bin/setpriv", "--reuid=61997", "--regid=61997", "--clear-groups"] if os.geteuid() == 0 else []
+    command = [*user, HANGDOG]
+
+    def let_start(self, may):
+        """Whether it may start processes."""
+        hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]  # it inherits ours
+        soft = "0" if not may else "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
+        subprocess.run([*self.user, "/usr/bin/prlimit", "--pid", str(self.process.pid), "--nproc=%s:" % soft], check=True, timeout=PATIENCE)
+
+    def start(self, *options):
+        if os.geteuid() == 0:
+            os.chown(self.folder, 61997, 61997)
+        super().start(*options)
+
+
+class KilledWorkers(Collector):
+    """The installed command, with a worker that is killed at its first and third start."""
+
+    def start(self, *options):
+        prefix = os.path.join(self.folder, "prefix")
+        fleet = os.path.join(prefix, os.path.relpath(os.path.dirname(NAMER), BUILD))
+        os.makedirs(fleet)
+        os.mkdir(os.path.join(prefix, "bin"))
+        self.command = [shutil.copy(HANGDOG, os.path.join(prefix, "bin"))]
+        shutil.copy(os.path.join(os.path.dirname(NAMER), "hangdog-serve"), fleet)
+        name = os.path.join(fleet, "hangdog-name")
+        with open(name, "w", encoding="ascii") as script:
+            script.write('#!/bin/sh\necho >>"$0.starts"\ncase $(/usr/bin/wc -l <"$0.starts") in 1 | 3) kill -KILL $$ ;; esac\n'
+                         'exec "%s" "$@"\n' % NAMER)
+        os.chmod(name, 0o755)
+        super().start(*options)
 
 
 class Worker(unittest.TestCase):
@@ -203,9 +295,13 @@ class Worker(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def name(self, data, report=None):
-        with open(os.path.join(self.folder.name, self.program.build_id), "wb") as file:
+        path = os.path.join(self.folder.name, self.program.build_id)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        with open(path, "wb") as file:
             file.write(data)
-        return subprocess.run([NAMER, self.folder.name, self.program.build_id], input=json.dumps(report or self.program.report).encode(),
+        os.chmod(path, 0o400)  # it was checked
+        return subprocess.run([NAMER, self.folder.name], input=json.dumps(report or self.program.report).encode(),
                               capture_output=True, timeout=PATIENCE, check=False)
 
     def test_mutations_end_the_worker_at_most(self):
@@ -217,6 +313,17 @@ class Worker(unittest.TestCase):
                 self.assertEqual(self.program.report["id"], json.loads(done.stdout)["id"])
         print("worker's ends of %d mutations: %s" % (MUTATIONS, ends))
         self.assertGreater(ends.get(0, 0), MUTATIONS // 20)
+
+    def test_mutations_have_a_verdict(self):
+        dice, ends = random.Random(8), {}
+        for _ in range(MUTATIONS // 4):
+            self.name(self.program.mutated(dice))
+            done = subprocess.run([NAMER, "--check", self.folder.name, self.program.build_id], capture_output=True, timeout=PATIENCE,
+                                  check=False)
+            self.assertEqual(done.returncode == 3, done.stdout != b"")
+            ends[done.returncode] = ends.get(done.returncode, 0) + 1
+        print("ends of %d checks: %s" % (MUTATIONS // 4, ends))
+        self.assertLess(ends.get(1, 0), MUTATIONS // 8)
 
     def test_a_report_without_paths(self):
         report = json.loads(json.dumps(self.program.report))
@@ -231,7 +338,7 @@ class Worker(unittest.TestCase):
         if not os.path.exists("/usr/bin/strace") or SANITIZER:
             self.skipTest("needs strace, and no sanitizer")
         trace = os.path.join(self.folder.name, "trace")
-        done = subprocess.run(["/usr/bin/strace", "-f", "-o", trace, NAMER, self.folder.name, self.program.build_id],
+        done = subprocess.run(["/usr/bin/strace", "-f", "-o", trace, NAMER, self.folder.name],
                               input=json.dumps(self.program.report).encode(), capture_output=True, timeout=PATIENCE, check=False)
         if done.returncode != 0:
             self.skipTest("strace does not run here")
@@ -247,7 +354,7 @@ class Worker(unittest.TestCase):
             self.skipTest("needs systemd-analyze, strace, and no sanitizer")
         self.name(self.program.debug)
         trace = os.path.join(self.folder.name, "trace")
-        done = subprocess.run(["/usr/bin/strace", "-f", "-o", trace, NAMER, self.folder.name, self.program.build_id],
+        done = subprocess.run(["/usr/bin/strace", "-f", "-o", trace, NAMER, self.folder.name],
                               input=json.dumps(self.program.report).encode(), capture_output=True, timeout=PATIENCE, check=False)
         if done.returncode != 0:
             self.skipTest("strace does not run here")

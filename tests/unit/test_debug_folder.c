@@ -120,9 +120,47 @@ static void all_files_have_one_limit(void **state) {
     has(OTHER, 0, false);
     assert_int_equal(debug_folder_add(f, OTHER, 0, MIB, piece, MIB), DEBUG_ADDED);
     assert_int_equal(debug_folder_add(f, "abcdef01", 0, 1, piece, 1), DEBUG_FULL);
-    debug_folder_remove(f, OTHER);
+    unlink(inside(OTHER));
     has(OTHER, 0, false);
     assert_int_equal(debug_folder_add(f, "abcdef01", 0, 1, piece, 1), DEBUG_ADDED);
+}
+
+/* Two files that are small at their first pieces, and say more later. */
+static void each_piece_is_below_the_limit(void **state) {
+    (void)state;
+    assert_int_equal(debug_folder_add(f, ID, 0, 10, piece, 1), DEBUG_ADDED);
+    assert_int_equal(debug_folder_add(f, OTHER, 0, 10, piece, 1), DEBUG_ADDED);
+    assert_int_equal(debug_folder_add(f, ID, 1, 3 * MIB, piece, MIB), DEBUG_FULL);
+    assert_int_equal(debug_folder_add(f, ID, 1, 2 * MIB - 2, piece, MIB), DEBUG_ADDED);
+    assert_int_equal(debug_folder_add(f, OTHER, 1, 2 * MIB - 2, piece, MIB), DEBUG_FULL);
+    has(ID, MIB + 1, false);
+    has(OTHER, 1, false);
+    assert_int_equal(debug_folder_add(f, ID, MIB + 1, 2 * MIB - 2, piece, MIB - 3), DEBUG_ADDED);
+    has(ID, 2 * MIB - 2, true);
+}
+
+/* A file that is set aside stays, with its reason, until a good one came. */
+static void a_bad_file_is_set_aside(void **state) {
+    (void)state;
+    struct stat st;
+    assert_int_equal(debug_folder_add(f, ID, 0, 3, "bad", 3), DEBUG_ADDED);
+    assert_false(debug_folder_state(f, ID).is_checked);
+    debug_folder_set_aside(f, ID, "it is no ELF file");
+    has(ID, 0, false);
+    assert_string_equal(debug_folder_state(f, ID).why, "it is no ELF file");
+    assert_int_equal(stat(inside(ID ".bad"), &st), 0);
+    assert_int_equal(st.st_size, 3);
+    char ids[4][DEBUG_ID_BYTES];
+    assert_int_equal(debug_folder_list(f, ids, 4), 0);
+    assert_int_equal(debug_folder_add(f, ID, 0, 4, "good", 4), DEBUG_ADDED);
+    debug_folder_set_checked(f, ID);
+    has(ID, 4, true);
+    assert_true(debug_folder_state(f, ID).is_checked);
+    assert_string_equal(debug_folder_state(f, ID).why, "");
+    assert_int_equal(access(inside(ID ".bad"), F_OK), -1);
+    debug_folder_set_aside(f, OTHER, "there is none");
+    debug_folder_set_checked(f, OTHER);
+    has(OTHER, 0, false);
 }
 
 /* A write that fails in its middle leaves no half piece: the sender continues where it was. */
@@ -181,9 +219,6 @@ static void the_list_has_whole_files_only(void **state) {
         assert_int_equal(debug_folder_add(f, id, 0, 1, "x", 1), DEBUG_ADDED);
     }
     assert_int_equal(debug_folder_list(f, ids, 4), 4);
-    debug_folder_remove(f, "abcdef01");
-    debug_folder_remove(f, "12345678"); /* there is none */
-    has("abcdef01", 0, false);
 }
 
 #define SENDERS 8
@@ -218,6 +253,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_restart_continues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sizes_out_of_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_files_have_one_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_piece_is_below_the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_bad_file_is_set_aside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_failed_write_leaves_no_half_piece, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_link_in_the_folder_is_not_followed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_list_has_whole_files_only, set_up, tear_down),
