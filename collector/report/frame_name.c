@@ -46,7 +46,8 @@ static const char *matching_end(const char *p, char open, char close) {
 static bool opens_arguments(const char *start, const char *p) {
     static const char word[] = "operator";
     size_t before = (size_t)(p - start);
-    while (before > 0 && p[-1] == '<') { /* operator<< */
+    for (int i = 0; i < 2 && before > 0 && p[-1] == '<';
+         i++) { /* operator<<, and no more: a name may be hostile */
         p--;
         before--;
     }

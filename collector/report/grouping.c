@@ -18,7 +18,20 @@
 #define HALF 0.5
 #define MOST 0.75 /* another hang of this bug may have less than half of the time here, but hardly less */
 #define SOME 0.25
-#define RING_MAX 8
+#define RING_MAX 8 /* threads of a deadlock */
+/* A report may come from anywhere, and its grouping costs a bounded time: frames of one stack and of all
+ * stacks, and threads, at which it looks. The library writes 384 frames a stack before names are looked up,
+ * and 256 threads. */
+#define STACK_LOOKED_AT 512
+#define FRAMES_LOOKED_AT 1024
+#define THREADS_LOOKED_AT 1000
+
+/* What is computed once for a report, and how many frames it may still cost. */
+struct look {
+    const json_t *report;
+    double known; /* of the hang's time */
+    size_t frames_left;
+};
 
 /* The app's functions on a stack, the innermost first. */
 struct own_frame {
@@ -112,20 +125,20 @@ static void add_frame(struct own_path *path, const json_t *frame, const char *na
 
 /* A function that calls itself counts once: how deep it went is of this hang, not of the bug. One without a
  * name counts only where there is no other: many have its name. */
-static void own_path_of(const json_t *report, const json_t *frames, struct own_path *path) {
-    double known = report_coverage(report).known;
+static void own_path_of(struct look *look, const json_t *frames, struct own_path *path) {
+    const json_t *report = look->report, *frame, *unnamed = NULL;
     size_t i;
-    const json_t *frame, *unnamed = NULL;
     char name[FRAME_NAME_BYTES], unnamed_name[FRAME_NAME_BYTES] = "", unnamed_weight = '\0';
     path->count = 0;
     path->partial = false;
     path->calls = false;
     json_array_foreach(frames, i, frame) {
-        if (path->count == FRAMES_MAX ||
+        if (path->count == FRAMES_MAX || i == STACK_LOOKED_AT || look->frames_left == 0 ||
             (is_loop_function(frame_name(report, frame, name)) && path->count > 0)) {
             break;
         }
-        char weight = weight_of(frame, known);
+        look->frames_left--;
+        char weight = weight_of(frame, look->known);
         if (weight == '\0' || !name_own(report, frame, path->count == 0, name) || is_on(path, name)) {
             path->calls |= path->count == 0 && weight != '\0';
         } else if (!frame_name_is_anonymous(name)) {
@@ -165,6 +178,9 @@ static const json_t *frames_of_thread(const json_t *report, json_int_t tid) {
     size_t i;
     const json_t *thread;
     json_array_foreach(json_object_get(report, "threads"), i, thread) {
+        if (i == THREADS_LOOKED_AT) {
+            break;
+        }
         if (json_integer_value(json_object_get(thread, "tid")) == tid) {
             return json_object_get(json_object_get(thread, "stack"), "frames");
         }
@@ -235,19 +251,23 @@ static int compare_names(const void *a, const void *b) {
 }
 
 /* All threads of the ring, in an order that does not depend on which of them was watched. */
-static bool add_deadlock(struct grouping *g, const json_t *report) {
+static bool add_deadlock(struct grouping *g, struct look *look) {
+    const json_t *report = look->report;
     const json_t *ring = json_object_get(json_object_get(report, "cause"), "deadlock"), *tid;
     json_int_t watched = json_integer_value(json_object_get(json_object_get(report, "loop"), "tid"));
     char name[RING_MAX][FRAME_NAME_BYTES];
     size_t i, count = 0;
     json_array_foreach(ring, i, tid) {
+        if (i == RING_MAX) {
+            break;
+        }
         json_int_t id = json_integer_value(tid);
         const json_t *frames = id == watched ? json_object_get(json_object_get(report, "hot_stack"), "frames")
                                              : frames_of_thread(report, id);
         struct own_path path;
-        own_path_of(report, frames, &path);
+        own_path_of(look, frames, &path);
         const struct own_frame *first = first_of(&path);
-        if (first != NULL && count < RING_MAX) {
+        if (first != NULL) {
             memcpy(name[count++], first->name, FRAME_NAME_BYTES);
         }
     }
@@ -258,13 +278,14 @@ static bool add_deadlock(struct grouping *g, const json_t *report) {
     return count >= 2;
 }
 
-static bool add_owner(struct grouping *g, const json_t *report) {
+static bool add_owner(struct grouping *g, struct look *look) {
+    const json_t *report = look->report;
     const json_t *owner = json_object_get(json_object_get(report, "cause"), "lock_owner_tid");
     if (owner == NULL) {
         return false;
     }
     struct own_path path;
-    own_path_of(report, frames_of_thread(report, json_integer_value(owner)), &path);
+    own_path_of(look, frames_of_thread(report, json_integer_value(owner)), &path);
     g->by_owner = first_of(&path) != NULL;
     if (g->by_owner) {
         set_frames(g, &path, "owner");
@@ -313,6 +334,7 @@ void grouping_of(const json_t *report, struct grouping *out) {
     const char *kind = text_of(report, "kind"), *cause = text_of(json_object_get(report, "cause"), "kind");
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
     uint8_t hash[SHA256_BYTES];
+    struct look look = {report, report_coverage(report).known, FRAMES_LOOKED_AT};
     struct own_path path;
     memset(out, 0, sizeof *out);
     add_line(out, "rule %d", GROUPING_VERSION);
@@ -325,8 +347,8 @@ void grouping_of(const json_t *report, struct grouping *out) {
         add_line(out, "error %.100s", text_of(json_object_get(report, "error"), "type"));
     }
     add_line(out, "cause %s", class_of(cause));
-    own_path_of(report, frames, &path);
-    if (!add_deadlock(out, report) && !add_owner(out, report)) {
+    own_path_of(&look, frames, &path);
+    if (!add_deadlock(out, &look) && !add_owner(out, &look)) {
         add_own(out, report, &path);
     }
     if (out->function[0] == '\0') { /* of a deadlock: this thread's */
