@@ -200,7 +200,7 @@ static json_int_t tid_of(const json_t *value) {
     return text == NULL ? json_integer_value(value) : sscanf(text, "%18lld", &tid) == 1 ? tid : 0;
 }
 
-static json_t *threads_as_ours(const json_t *event) {
+static json_t *threads_as_ours(const json_t *event, const struct sentry_images *images) {
     json_t *threads = json_array();
     const json_t *from;
     size_t i;
@@ -213,9 +213,9 @@ static json_t *threads_as_ours(const json_t *event) {
         set_text(thread, "name", text_of(from, "name"));
         set_text(thread, "state", text_of(from, "state"));
         if (json_object_get(from, "stacktrace") != NULL) {
+            const json_t *stack = json_object_get(from, "stacktrace");
             json_object_set_new(thread, "stack",
-                                json_pack("{s:o}", "frames",
-                                          sentry_stack_frames(event, json_object_get(from, "stacktrace"))));
+                                json_pack("{s:o}", "frames", sentry_stack_frames(event, images, stack)));
         }
         json_array_append_new(threads, thread);
     }
@@ -247,14 +247,14 @@ static void set_error(json_t *report, const json_t *exception) {
     json_object_set_new(report, "kind", json_string(signal[0] != '\0' ? "crash" : "error"));
 }
 
-static void set_hang(json_t *report, const json_t *event, const json_t *exception,
-                     const struct sentry_hang *hang) {
+static void set_hang(json_t *report, const json_t *event, const struct sentry_images *images,
+                     const json_t *exception, const struct sentry_hang *hang) {
     json_t *loop =
         json_pack("{s:s,s:I}", "name", "main", "tid", tid_of(json_object_get(exception, "thread_id")));
     json_object_set_new(report, "kind", json_string(hang->is_fatal ? "fatal-hang" : "hang"));
     json_object_set_new(report, "loop", loop);
     json_object_set_new(report, "cause", json_pack("{s:s}", "kind", "unknown"));
-    json_object_set_new(report, "threads", threads_as_ours(event));
+    json_object_set_new(report, "threads", threads_as_ours(event, images));
 }
 
 /* The members that every report has. */
@@ -280,17 +280,20 @@ json_t *sentry_report_of_event(const json_t *event, const char *project) {
     if (!hang.is_hang && text_of(exception, "type")[0] == '\0') {
         return NULL; /* a message */
     }
+    struct sentry_images images;
+    sentry_stack_images(event, &images);
     json_t *report = start_report(event, text_of(event, "event_id"), text_of(event, "release"), project);
     double at = moment_of(json_object_get(event, "timestamp"));
     json_object_set_new(report, "started_at", moment_text(at - (double)hang.duration_ns / NS_PER_S));
     json_object_set_new(report, "duration_ns", json_integer(hang.duration_ns));
     if (hang.is_hang) {
-        set_hang(report, event, exception, &hang);
+        set_hang(report, event, &images, exception, &hang);
     } else {
         set_error(report, exception);
     }
-    json_object_set_new(report, "hot_stack",
-                        json_pack("{s:o}", "frames", sentry_stack_frames(event, stack_of(event, exception))));
+    json_object_set_new(
+        report, "hot_stack",
+        json_pack("{s:o}", "frames", sentry_stack_frames(event, &images, stack_of(event, exception))));
     json_object_set_new(report, "modules", sentry_stack_modules(event));
     json_object_set_new(report, "sdk",
                         json_sprintf("%.60s %.20s", text_of(sdk, "name"), text_of(sdk, "version")));

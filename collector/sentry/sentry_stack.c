@@ -10,20 +10,25 @@
 #include <string.h>
 
 #define FRAMES_MAX 256
-#define IMAGES_MAX 1024
 #define NAME_BYTES 512
 #define BUILD_ID_CHARS 64
+#define ADDRESS_CHARS 20  /* of 2^64 as a decimal number */
+#define LANGUAGE_CHARS 32 /* each frame gets a copy of the event's */
 
 static const char *text_of(const json_t *object, const char *name) {
     const char *text = json_string_value(json_object_get(object, name));
     return text != NULL ? text : "";
 }
 
-/* Sentry writes addresses as "0x1F" or as a number. */
+/* Sentry writes addresses as "0x1F" or as a number. Another text is none: a long one of blanks takes long. */
 static uint64_t address_of(const json_t *object, const char *name) {
     const json_t *value = json_object_get(object, name);
     const char *text = json_string_value(value);
-    return text != NULL ? strtoull(text, NULL, 0) : (uint64_t)json_integer_value(value);
+    if (text == NULL) {
+        return (uint64_t)json_integer_value(value);
+    }
+    bool is_one = isdigit((unsigned char)text[0]) && json_string_length(value) <= ADDRESS_CHARS;
+    return is_one ? strtoull(text, NULL, 0) : 0;
 }
 
 static json_t *address(uint64_t value) {
@@ -34,20 +39,50 @@ static const json_t *images_of(const json_t *event) {
     return json_object_get(json_object_get(event, "debug_meta"), "images");
 }
 
-/* The index of the image that has this address; -1: none. */
-static int find_image(const json_t *event, uint64_t pc) {
-    const json_t *images = images_of(event);
-    for (size_t i = 0; i < json_array_size(images) && i < IMAGES_MAX; i++) {
-        const json_t *image = json_array_get(images, i);
-        uint64_t base = address_of(image, "image_addr");
-        if (base != 0 && pc >= base && pc - base < address_of(image, "image_size")) {
-            return (int)i;
-        }
-    }
-    return -1;
+static int compare_images(const void *a, const void *b) {
+    const struct sentry_image *x = a, *y = b;
+    return x->base != y->base ? (x->base < y->base ? -1 : 1) : y->index - x->index; /* the first one wins */
 }
 
-/* NULL: the platform's code is native. */
+void sentry_stack_images(const json_t *event, struct sentry_images *images) {
+    const json_t *list = images_of(event), *image;
+    size_t i;
+    images->count = 0;
+    json_array_foreach(list, i, image) {
+        if (i == SENTRY_IMAGES_MAX) {
+            break;
+        }
+        uint64_t base = address_of(image, "image_addr"), size = address_of(image, "image_size");
+        if (base != 0 && size != 0) {
+            uint64_t room = UINT64_MAX - base;
+            images->image[images->count++] =
+                (struct sentry_image){base, base + (size - 1 < room ? size - 1 : room), (int)i};
+        }
+    }
+    qsort(images->image, images->count, sizeof images->image[0], compare_images);
+}
+
+/* The last image that starts at `pc` or before it; NULL: none. */
+static const struct sentry_image *image_before(const struct sentry_images *images, uint64_t pc) {
+    size_t low = 0, high = images->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (images->image[middle].base <= pc) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? &images->image[low - 1] : NULL;
+}
+
+/* The image that has this address; NULL: none. */
+static const struct sentry_image *find_image(const struct sentry_images *images, uint64_t pc) {
+    const struct sentry_image *image = image_before(images, pc);
+    return image != NULL && pc <= image->last ? image : NULL;
+}
+
+/* NULL: the platform's code is native, or it is none. */
 static const char *language_of(const char *platform) {
     static const char *const other[][2] = {{"node", "javascript"}, {"native", NULL}, {"c", NULL},
                                            {"cocoa", NULL},        {"objc", NULL},   {"swift", NULL},
@@ -57,7 +92,7 @@ static const char *language_of(const char *platform) {
             return other[i][1];
         }
     }
-    return platform;
+    return strlen(platform) <= LANGUAGE_CHARS ? platform : NULL;
 }
 
 /* Java and .NET have the class apart: "com.example.Shop" and "checkout". */
@@ -87,28 +122,27 @@ static void set_place(json_t *to, const json_t *frame) {
     }
 }
 
-static void set_address(json_t *to, const json_t *event, const json_t *frame, bool innermost) {
+static void set_address(json_t *to, const struct sentry_images *images, const json_t *frame, bool innermost) {
     uint64_t pc = address_of(frame, "instruction_addr");
-    int image = pc != 0 ? find_image(event, pc) : -1;
+    const struct sentry_image *image = pc != 0 ? find_image(images, pc) : NULL;
     json_object_set_new(to, "pc", address(pc));
-    if (image < 0) {
+    if (image == NULL) {
         return;
     }
-    json_object_set_new(to, "module", json_integer(image));
-    json_object_set_new(
-        to, "offset",
-        address(pc - address_of(json_array_get(images_of(event), (size_t)image), "image_addr")));
+    json_object_set_new(to, "module", json_integer(image->index));
+    json_object_set_new(to, "offset", address(pc - image->base));
     if (innermost) {
         json_object_set_new(to, "trust", json_string("context"));
     }
 }
 
-static json_t *frame_of(const json_t *event, const json_t *frame, bool innermost) {
+static json_t *frame_of(const json_t *event, const struct sentry_images *images, const json_t *frame,
+                        bool innermost) {
     json_t *to = json_object();
     const char *platform = text_of(frame, "platform");
     const json_t *in_app = json_object_get(frame, "in_app");
     platform = platform[0] != '\0' ? platform : text_of(event, "platform");
-    set_address(to, event, frame, innermost);
+    set_address(to, images, frame, innermost);
     set_function(to, frame, platform);
     set_place(to, frame);
     if (language_of(platform) != NULL) {
@@ -120,12 +154,13 @@ static json_t *frame_of(const json_t *event, const json_t *frame, bool innermost
     return to;
 }
 
-json_t *sentry_stack_frames(const json_t *event, const json_t *stacktrace) {
+json_t *sentry_stack_frames(const json_t *event, const struct sentry_images *images,
+                            const json_t *stacktrace) {
     const json_t *frames = json_object_get(stacktrace, "frames");
     json_t *to = json_array();
     size_t count = json_array_size(frames);
     for (size_t i = 0; i < count && i < FRAMES_MAX; i++) { /* Sentry's are outermost first */
-        json_array_append_new(to, frame_of(event, json_array_get(frames, count - 1 - i), i == 0));
+        json_array_append_new(to, frame_of(event, images, json_array_get(frames, count - 1 - i), i == 0));
     }
     return to;
 }
@@ -150,7 +185,7 @@ static void set_build_id(json_t *module, const json_t *image) {
 json_t *sentry_stack_modules(const json_t *event) {
     const json_t *images = images_of(event);
     json_t *modules = json_array();
-    for (size_t i = 0; i < json_array_size(images) && i < IMAGES_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(images) && i < SENTRY_IMAGES_MAX; i++) {
         const json_t *image = json_array_get(images, i);
         const char *path = text_of(image, "code_file");
         json_t *module = json_object();

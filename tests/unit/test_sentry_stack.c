@@ -15,6 +15,12 @@
 #include "collector/sentry/sentry_stack.h"
 #include "sentry_events.h"
 
+static json_t *frames_of(const json_t *event, const json_t *stack) {
+    struct sentry_images images;
+    sentry_stack_images(event, &images);
+    return sentry_stack_frames(event, &images, stack);
+}
+
 /* The frames of {'platform':PLATFORM,...} with one frame. */
 static json_t *one_frame(const char *platform, const char *members) {
     char text[1024];
@@ -23,8 +29,7 @@ static json_t *one_frame(const char *platform, const char *members) {
              "{'image_addr':'0xfffffffffffff000','image_size':8192}]},"
              "'stacktrace':{'frames':[{%s}]}}",
              platform, members);
-    json_t *event = sentry_json(text),
-           *frames = sentry_stack_frames(event, json_object_get(event, "stacktrace"));
+    json_t *event = sentry_json(text), *frames = frames_of(event, json_object_get(event, "stacktrace"));
     json_t *frame = json_incref(json_array_get(frames, 0));
     assert_int_equal(json_array_size(frames), 1);
     json_decref(frames);
@@ -59,6 +64,7 @@ static void languages_and_files(void **state) {
     check("python", "", "language", "python");
     check("native", "", "language", "(none)");
     check("", "", "language", "(none)");
+    check("a_platform_that_each_frame_would_copy", "", "language", "(none)");
     check("node", "'platform':'native'", "language", "(none)"); /* an addon's frame */
     check("node", "'filename':'a.js','abs_path':'/srv/a.js'", "file", "/srv/a.js");
     check("node", "'filename':'a.js'", "file", "a.js");
@@ -77,7 +83,9 @@ static void addresses(void **state) {
     check("native", "'instruction_addr':'0x4fff'", "offset", "(none)");
     check("native", "'instruction_addr':'0xfffffffffffff010'", "offset", "0x10"); /* its end is no address */
     check("native", "'instruction_addr':-1", "pc", "0xffffffffffffffff");
-    check("native", "'instruction_addr':'0x99999999999999999999'", "pc", "0xffffffffffffffff");
+    check("native", "'instruction_addr':'0x99999999999999999999'", "pc", "0x0"); /* no address is so long */
+    check("native", "'instruction_addr':' 0x5010'", "pc", "0x0");
+    check("native", "'instruction_addr':'18446744073709551615'", "pc", "0xffffffffffffffff");
     check("native", "'instruction_addr':'somewhere'", "pc", "0x0");
     check("native", "'instruction_addr':'0x5010'", "trust", "context");
     check("native", "'instruction_addr':'0x7010'", "trust", "(none)");
@@ -88,7 +96,7 @@ static void frames_are_innermost_first(void **state) {
     json_t *event = sentry_json(sentry_node_error);
     const json_t *exception =
         json_array_get(json_object_get(json_object_get(event, "exception"), "values"), 0);
-    json_t *frames = sentry_stack_frames(event, json_object_get(exception, "stacktrace"));
+    json_t *frames = frames_of(event, json_object_get(exception, "stacktrace"));
     static const char *const names[] = {"chargeCard", "Timeout.checkout [as _onTimeout]", "listOnTimeout"};
     assert_int_equal(json_array_size(frames), 3);
     for (size_t i = 0; i < 3; i++) {
@@ -106,7 +114,7 @@ static void of_too_many_frames_the_innermost_stay(void **state) {
     for (int i = 0; i < 1000; i++) {
         json_array_append_new(from, json_pack("{s:o}", "function", json_sprintf("f%d", i)));
     }
-    json_t *frames = sentry_stack_frames(stack, stack);
+    json_t *frames = frames_of(stack, stack);
     assert_int_equal(json_array_size(frames), 256);
     assert_string_equal(sentry_text(json_array_get(frames, 0), "function"), "f999");
     assert_string_equal(sentry_text(json_array_get(frames, 255), "function"), "f744");
@@ -157,7 +165,7 @@ static void a_build_id_is_hex_of_64_digits_at_most(void **state) {
 /* An index of a frame's module is one of the modules. */
 static void look(void *to, const char *at) {
     const json_t *event = to, *stack = json_object_get(event, "stacktrace"), *frame;
-    json_t *frames = sentry_stack_frames(event, stack), *all = sentry_stack_modules(event);
+    json_t *frames = frames_of(event, stack), *all = sentry_stack_modules(event);
     size_t i;
     assert_true(json_is_array(frames) && json_is_array(all));
     json_array_foreach(frames, i, frame) {
