@@ -47,10 +47,22 @@ void sanitize_text(char *text) {
     *to = '\0';
 }
 
+/* The bytes up to what may be a control character: most of a text at once. */
+static size_t plain_run(const char *text, size_t left) {
+    size_t n = 0;
+    while (n < left && (unsigned char)text[n] - 0x20U < 0x5fU)
+        n++;
+    return n;
+}
+
 void sanitize_print(FILE *out, const char *text) {
-    bool control;
+    bool control = false;
     for (size_t n, left = text != NULL ? strlen(text) : 0; left > 0; text += n, left -= n) {
-        n = next(text, left, &control);
+        n = plain_run(text, left);
+        if (n == 0)
+            n = next(text, left, &control);
+        else
+            control = false;
         if (control)
             fputc('?', out);
         else
@@ -64,9 +76,13 @@ const char *cli_plural(int64_t count, const char *one, const char *other) {
 
 /* The library escapes ASCII's, and ends no piece within a character; new lines are its own. */
 static int put_json(const char *text, size_t left, void *out) {
-    bool control;
+    bool control = false;
     for (size_t n; left > 0; text += n, left -= n) {
-        n = next(text, left, &control);
+        n = plain_run(text, left);
+        if (n == 0)
+            n = next(text, left, &control);
+        else
+            control = false;
         if (control && *text != '\n')
             fprintf(out, "\\u%04x", (unsigned char)text[n - 1]);
         else

@@ -57,11 +57,17 @@ static bool is_named_librarys(const json_t *report, const json_t *frame) {
            !is_of_c_library(report, frame) && !report_frame_is_of_header(frame);
 }
 
+/* Half of the known time, as shares have it. Only the hot stack has shares: of another stack they say
+ * nothing, and to read a report's samples for each of its stacks would take very long. */
+static double half_of(const json_t *report, const json_t *frames) {
+    bool hot = frames == json_object_get(json_object_get(report, "hot_stack"), "frames");
+    return hot ? report_coverage(report).known / 2 : 0;
+}
+
 /* The first of the best among the first `count` frames. */
-static size_t best_of(const json_t *report, const json_t *frames, size_t count, bool librarys) {
+static size_t best_of(const json_t *report, const json_t *frames, size_t count, double half, bool librarys) {
     size_t best = SIZE_MAX;
     int best_rank = -1;
-    double half = report_coverage(report).known / 2;
     for (size_t i = 0; i < count; i++) {
         const json_t *frame = json_array_get(frames, i);
         int rank = rank_of(report, frame, half);
@@ -92,13 +98,12 @@ bool report_frame_is_plugin(const json_t *report, const json_t *frame, bool syst
 /* The innermost plug-in's frame that the program's frame `own` calls, with half of the known time. One of the
  * system's only where the program is of the system, too (nginx), or it is called by main's loop (a module of
  * GTK): else the program asked for what it does. SIZE_MAX: none. */
-static size_t plugin_of(const json_t *report, const json_t *frames, size_t own) {
+static size_t plugin_of(const json_t *report, const json_t *frames, double half, size_t own) {
     static const char *const programs[] = {"/usr/bin/", "/usr/sbin/", "/usr/libexec/", "/usr/lib/", "/bin/",
                                            "/sbin/",    NULL};
     const json_t *frame = json_array_get(frames, own);
     const char *name = json_string_value(json_object_get(frame, "function"));
     const char *path = json_string_value(json_object_get(report_frame_module(report, frame), "path"));
-    double half = report_coverage(report).known / 2;
     if (name == NULL || path == NULL || report_frame_origin(report, frame) != OF_PROGRAM)
         return SIZE_MAX;
     bool systems = names_begin_with_any(path, programs) || strcmp(name, "main") == 0;
@@ -112,10 +117,11 @@ static size_t plugin_of(const json_t *report, const json_t *frames, size_t own) 
 }
 
 json_t *report_own_frame_of(const json_t *report, const json_t *frames) {
-    size_t best = best_of(report, frames, json_array_size(frames), false), library = SIZE_MAX;
+    double half = half_of(report, frames);
+    size_t best = best_of(report, frames, json_array_size(frames), half, false), library = SIZE_MAX;
     if (best != SIZE_MAX && is_bare_main(report, frames, best))
-        library = best_of(report, frames, best, true);
-    size_t plugin = best != SIZE_MAX ? plugin_of(report, frames, best) : SIZE_MAX;
+        library = best_of(report, frames, best, half, true);
+    size_t plugin = best != SIZE_MAX ? plugin_of(report, frames, half, best) : SIZE_MAX;
     return json_array_get(frames, plugin != SIZE_MAX ? plugin : library != SIZE_MAX ? library : best);
 }
 

@@ -8,25 +8,30 @@
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NODES_MAX = 8192 /* four times what is written */, DEPTH_MAX = 512, SHOWN_MAX = 3, NAME_WIDTH = 32 };
 #define SHARE_MIN 0.1
 
-struct branches {
-    const json_t *frames, *nodes; /* of the tree */
-    size_t count;
-    double all_ns; /* of the hang, as the hot stack's shares have it */
-    size_t *node;  /* of each frame of the hot stack; SIZE_MAX: inlined, or not found */
+/* A node of the tree, read once: a hot stack has many functions, and each is looked for. */
+struct node {
+    json_int_t frame, ns;
+    size_t parent;         /* SIZE_MAX: outermost, or damaged */
+    size_t child, sibling; /* the first of each; SIZE_MAX: none */
 };
 
-static json_int_t node_int(const struct branches *f, size_t i, const char *name) {
-    return value_int(json_array_get(f->nodes, i), name);
-}
+struct branches {
+    const json_t *frames; /* of the tree */
+    size_t count, root;   /* nodes; the first outermost one */
+    double all_ns;        /* of the hang, as the hot stack's shares have it */
+    struct node *tree;
+    size_t *node; /* of each frame of the hot stack; SIZE_MAX: inlined, or not found */
+};
 
 static const json_t *node_frame(const struct branches *f, size_t i) {
-    json_int_t frame = node_int(f, i, "frame");
+    json_int_t frame = f->tree[i].frame;
     return frame < 0 ? NULL : json_array_get(f->frames, (size_t)frame);
 }
 
@@ -41,32 +46,56 @@ static bool is_same_function(const json_t *a, const json_t *b) {
     return is_equal(a, b, "pc") || (is_equal(a, b, "function") && is_equal(a, b, "file"));
 }
 
-static bool is_child(const struct branches *f, size_t i, size_t parent) {
-    return node_int(f, i, "parent") == (parent == SIZE_MAX ? -1 : (json_int_t)parent);
+static size_t first_below(const struct branches *f, size_t parent) {
+    return parent == SIZE_MAX ? f->root : f->tree[parent].child;
 }
 
-/* The heaviest of this function below `parent` (SIZE_MAX: an outermost one), which comes before it. */
+/* A parent comes before it; a node without one that does is in no list, and is not found. */
+static void read_nodes(struct branches *f, const json_t *nodes) {
+    f->root = SIZE_MAX;
+    for (size_t i = 0; i < f->count; i++) {
+        const json_t *node = json_array_get(nodes, i);
+        json_int_t parent = value_int(node, "parent");
+        f->tree[i] = (struct node){.frame = value_int(node, "frame"),
+                                   .ns = value_int(node, "time_ns"),
+                                   .parent = parent >= 0 ? (size_t)parent : SIZE_MAX,
+                                   .child = SIZE_MAX,
+                                   .sibling = SIZE_MAX};
+    }
+    for (size_t i = f->count; i-- > 0;) {
+        size_t parent = f->tree[i].parent;
+        if (parent != SIZE_MAX && parent >= i)
+            continue;
+        size_t *first = parent == SIZE_MAX ? &f->root : &f->tree[parent].child;
+        f->tree[i].sibling = *first;
+        *first = i;
+    }
+}
+
+/* The heaviest of this function below `parent` (SIZE_MAX: an outermost one). */
 static size_t find_node(const struct branches *f, const json_t *frame, size_t parent) {
     size_t best = SIZE_MAX;
-    for (size_t i = parent + 1; i < f->count; i++)
-        if (is_child(f, i, parent) && is_same_function(node_frame(f, i), frame) &&
-            (best == SIZE_MAX || node_int(f, i, "time_ns") > node_int(f, best, "time_ns")))
+    for (size_t i = first_below(f, parent); i != SIZE_MAX; i = f->tree[i].sibling)
+        if ((best == SIZE_MAX || f->tree[i].ns > f->tree[best].ns) &&
+            is_same_function(node_frame(f, i), frame))
             best = i;
     return best;
 }
 
 struct branches *render_branches(const json_t *report, const json_t *hot) {
-    const json_t *tree = json_object_get(json_object_get(report, "samples"), "tree");
-    size_t depth = json_array_size(hot), at = SIZE_MAX;
-    struct branches *f = calloc(1, sizeof *f + depth * sizeof *f->node);
+    const json_t *tree = json_object_get(json_object_get(report, "samples"), "tree"),
+                 *nodes = json_object_get(tree, "nodes");
+    size_t depth = json_array_size(hot), count = json_array_size(nodes), at = SIZE_MAX;
+    if (count > NODES_MAX || depth > DEPTH_MAX)
+        count = 0;
+    struct branches *f = calloc(1, sizeof *f + count * sizeof *f->tree + (depth + 1) * sizeof *f->node);
     if (f == NULL)
         return NULL;
     *f = (struct branches){.frames = json_object_get(tree, "frames"),
-                           .nodes = json_object_get(tree, "nodes"),
-                           .node = (size_t *)(f + 1)};
-    f->count = json_array_size(f->nodes);
-    if (f->count > NODES_MAX || depth > DEPTH_MAX)
-        f->count = 0;
+                           .count = count,
+                           .tree = (struct node *)(f + 1),
+                           .node = (size_t *)((struct node *)(f + 1) + count)};
+    read_nodes(f, nodes);
     bool lost = false;
     for (size_t i = depth; i-- > 0;) {
         const json_t *frame = json_array_get(hot, i);
@@ -75,7 +104,7 @@ struct branches *render_branches(const json_t *report, const json_t *hot) {
         f->node[i] = lost || inlined ? SIZE_MAX : find_node(f, frame, at);
         double share = json_number_value(json_object_get(frame, "share"));
         if (at == SIZE_MAX && f->node[i] != SIZE_MAX && share > 0)
-            f->all_ns = (double)node_int(f, f->node[i], "time_ns") / share;
+            f->all_ns = (double)f->tree[f->node[i]].ns / share;
         at = inlined ? at : f->node[i];
         lost |= at == SIZE_MAX;
     }
@@ -84,16 +113,14 @@ struct branches *render_branches(const json_t *report, const json_t *hot) {
 
 /* The heaviest node other `from` that comes after `last` in this order, of those worth a line. */
 static size_t next_sibling(const struct branches *f, size_t from, size_t last) {
-    json_int_t parent = node_int(f, from, "parent");
     size_t best = SIZE_MAX;
-    for (size_t i = 0; i < f->count; i++) {
-        json_int_t ns = node_int(f, i, "time_ns"),
-                   last_ns = last == SIZE_MAX ? 0 : node_int(f, last, "time_ns");
-        if (i == from || node_int(f, i, "parent") != parent || (double)ns < SHARE_MIN * f->all_ns)
+    for (size_t i = first_below(f, f->tree[from].parent); i != SIZE_MAX; i = f->tree[i].sibling) {
+        json_int_t ns = f->tree[i].ns, last_ns = last == SIZE_MAX ? 0 : f->tree[last].ns;
+        if (i == from || (double)ns < SHARE_MIN * f->all_ns)
             continue;
         if (last != SIZE_MAX && (ns > last_ns || (ns == last_ns && i <= last)))
             continue;
-        if (best == SIZE_MAX || ns > node_int(f, best, "time_ns"))
+        if (best == SIZE_MAX || ns > f->tree[best].ns)
             best = i;
     }
     return best;
@@ -123,7 +150,7 @@ void render_branch(const struct page *p, const struct branches *f, size_t frame,
         }
         fputs(shown != 0 ? ", " : "", p->out);
         put_name(p, node_frame(f, other));
-        fprintf(p->out, " %.0f%%", 100 * (double)node_int(f, other, "time_ns") / f->all_ns);
+        fprintf(p->out, " %.0f%%", 100 * (double)f->tree[other].ns / f->all_ns);
     }
     if (shown != 0)
         fprintf(p->out, "%s\n", p->style.end);

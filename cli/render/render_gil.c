@@ -12,6 +12,9 @@
 
 /* CALLERS_MAX: scripts' functions stand between, too */
 enum { CALLERS_MAX = 64, UNNAMED_MAX = 4, THREADS_SHOWN = 3 };
+/* Callers that all nodes may have: a hostile tree has as many as it may for each. The library's has 1,792
+ * nodes, and few of them wait for a condition. */
+enum { CALLERS_OF_ALL_MAX = 16384 };
 #define MOST 0.9 /* of the time in locks: then no other lock is what was waited for */
 #define RAN_PERCENT 10.0
 
@@ -82,7 +85,8 @@ static double share_in_tree(const json_t *report, const json_t *nodes, const jso
     const json_t *hot = json_object_get(report, "hot_stack"), *callers[CALLERS_MAX];
     double ns = 0,
            all_ns = (double)value_int(hot, "duration_ns") / json_number_value(json_object_get(hot, "share"));
-    for (size_t i = 0; i < json_array_size(nodes); i++) {
+    size_t all = 0;
+    for (size_t i = 0; i < json_array_size(nodes) && all < CALLERS_OF_ALL_MAX; i++) {
         const json_t *node = json_array_get(nodes, i);
         size_t count = 0;
         if (!is_timed_condition(json_array_get(frames, (size_t)value_int(node, "frame"))))
@@ -92,6 +96,7 @@ static double share_in_tree(const json_t *report, const json_t *nodes, const jso
             node = json_array_get(nodes, (size_t)at); /* a caller comes before what it calls */
             callers[count++] = json_array_get(frames, (size_t)value_int(node, "frame"));
         }
+        all += count;
         if (take_the_gil(report, callers, count))
             ns += (double)value_int(json_array_get(nodes, i), "time_ns");
     }

@@ -16,16 +16,13 @@
 
 /* The bytes of the first `columns` characters. */
 static size_t bytes_of(const char *text, int columns) {
-    const char *at = text;
-    while (*at != 0 && columns > 0) {
-        at++;
-        at += strspn(at, "\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x90\x91\x92\x93"
-                         "\x94\x95\x96\x97\x98\x99\x9a\x9b\x9c\x9d\x9e\x9f\xa0\xa1\xa2\xa3\xa4\xa5\xa6\xa7"
-                         "\xa8\xa9\xaa\xab\xac\xad\xae\xaf\xb0\xb1\xb2\xb3\xb4\xb5\xb6\xb7\xb8\xb9\xba\xbb"
-                         "\xbc\xbd\xbe\xbf");
-        columns--;
+    size_t n = 0;
+    for (; text[n] != 0; n++) {
+        columns -= ((unsigned char)text[n] & 0xc0) != 0x80;
+        if (columns < 0)
+            break;
     }
-    return (size_t)(at - text);
+    return n;
 }
 
 /* An ellipsis in place of the middle. */

@@ -6,6 +6,7 @@
 #include "cli/render/render_parts.h"
 
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,50 +64,88 @@ static void put_stack(const struct page *p, const json_t *thread) {
 #define GROUP_MIN 4 /* fewer have a line each */
 #define TIDS_SHOWN 3
 
-static bool same_member(const json_t *a, const json_t *b, const char *name) {
-    const json_t *x = json_object_get(a, name), *y = json_object_get(b, name);
-    return x == y || json_equal(x, y);
+/* Threads that are alike, as a list by index. */
+struct alike {
+    size_t first; /* of its group */
+    size_t next;  /* of the same group; SIZE_MAX: none */
+    size_t last;  /* of the first one: the group's last one, and how many it has */
+    size_t count;
+};
+
+static void put_value(FILE *out, const json_t *object, const char *name) {
+    const json_t *value = json_object_get(object, name);
+    const char *text = json_string_value(value);
+    if (text != NULL)
+        fprintf(out, "%zu:%s", strlen(text), text);
+    else
+        fprintf(out, "%d %" PRId64 " ", value != NULL ? (int)json_typeof(value) : -1,
+                (int64_t)json_integer_value(value));
 }
 
-static bool same_stack(const json_t *a, const json_t *b) {
-    const json_t *x = json_object_get(json_object_get(a, "stack"), "frames"),
-                 *y = json_object_get(json_object_get(b, "stack"), "frames");
-    if (json_array_size(x) != json_array_size(y))
-        return false;
-    for (size_t i = 0; i < json_array_size(x); i++)
-        if (!same_member(json_array_get(x, i), json_array_get(y, i), "pc"))
-            return false;
-    return true;
+/* Equal for threads that are alike, and for no others. The caller frees it. NULL: no memory. */
+static char *key_of(const json_t *thread) {
+    static const char *const members[] = {"state", "syscall", "waits_for_tid", "watched", "error"};
+    const json_t *frames = json_object_get(json_object_get(thread, "stack"), "frames"), *frame;
+    char *text = NULL;
+    size_t bytes, i;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return NULL;
+    for (i = 0; i < sizeof members / sizeof members[0]; i++)
+        put_value(out, thread, members[i]);
+    json_array_foreach(frames, i, frame) put_value(out, frame, "pc");
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
-static bool is_alike(const json_t *a, const json_t *b) {
-    return same_member(a, b, "state") && same_member(a, b, "syscall") && same_member(a, b, "waits_for_tid") &&
-           same_member(a, b, "watched") && same_member(a, b, "error") && same_stack(a, b);
+/* A report may have many threads: each is looked up once, not compared with each other one. NULL: no memory.
+ */
+static struct alike *group_threads(const json_t *threads, const json_t *owner) {
+    size_t count = json_array_size(threads);
+    struct alike *group = calloc(count + 1, sizeof *group);
+    json_t *known = json_object();
+    for (size_t i = 0; group != NULL && i < count; i++) {
+        const json_t *thread = json_array_get(threads, i);
+        char *key = thread != owner ? key_of(thread) : NULL;
+        const json_t *same = key != NULL ? json_object_get(known, key) : NULL;
+        size_t first = same != NULL ? (size_t)json_integer_value(same) : i;
+        group[i] = (struct alike){.first = first, .next = SIZE_MAX, .last = i};
+        if (first != i)
+            group[group[first].last].next = i;
+        else if (key != NULL)
+            json_object_set_new(known, key, json_integer((json_int_t)i));
+        group[first].last = i;
+        group[first].count++;
+        free(key);
+    }
+    json_decref(known);
+    return group;
 }
 
 /* What the names of all begin with: "worker-" of worker-1 and worker-2; as long as there is anything. */
-static size_t common_name(const json_t *threads, size_t first, const size_t *group, const char *name) {
+static size_t common_name(const json_t *threads, size_t first, const struct alike *group, const char *name) {
     size_t n = strlen(name);
-    for (size_t i = first; i < json_array_size(threads); i++) {
+    for (size_t i = first; i != SIZE_MAX && n > 0; i = group[i].next) {
         const char *other = value_text(json_array_get(threads, i), "name");
         size_t same = 0;
-        while (group[i] == first && same < n && other != NULL && other[same] == name[same])
+        while (same < n && other != NULL && other[same] == name[same])
             same++;
-        n = group[i] == first ? same : n;
+        n = same;
     }
     return n;
 }
 
 /* 80 threads "worker"  wait in futex: 4711, 4712, 4713 ... */
-static void put_group(const struct page *p, const json_t *threads, size_t first, const size_t *group,
-                      size_t count) {
+static void put_group(const struct page *p, const json_t *threads, size_t first, const struct alike *group) {
     const json_t *thread = json_array_get(threads, first);
     const char *name = value_text(thread, "name"), *state = value_text(thread, "state"),
                *syscall = value_text(thread, "syscall");
     size_t shown = 0, same = name != NULL ? common_name(threads, first, group, name) : 0;
     int64_t waits_for = value_int(thread, "waits_for_tid");
     bool waits = state != NULL && (strcmp(state, "blocked") == 0 || strcmp(state, "uninterruptible") == 0);
-    fprintf(p->out, "  %zu threads", count);
+    fprintf(p->out, "  %zu threads", group[first].count);
     if (same != 0) {
         char text[64];
         snprintf(text, sizeof text, " \"%.*s%s\"", (int)(same < 48 ? same : 48), name,
@@ -124,33 +163,11 @@ static void put_group(const struct page *p, const json_t *threads, size_t first,
     }
     if (waits_for != 0)
         fprintf(p->out, ", for thread %" PRId64, waits_for);
-    for (size_t i = first; i < json_array_size(threads) && shown < TIDS_SHOWN; i++)
-        if (group[i] == first)
-            fprintf(p->out, "%s%" PRId64, shown++ == 0 ? ": " : ", ",
-                    value_int(json_array_get(threads, i), "tid"));
+    for (size_t i = first; i != SIZE_MAX && shown < TIDS_SHOWN; i = group[i].next)
+        fprintf(p->out, "%s%" PRId64, shown++ == 0 ? ": " : ", ",
+                value_int(json_array_get(threads, i), "tid"));
     fputs(" ...\n", p->out);
     put_stack(p, thread);
-}
-
-/* The first thread of each one's group, by index. NULL: no memory. */
-static size_t *group_threads(const json_t *threads, const json_t *owner) {
-    size_t count = json_array_size(threads), *group = calloc(count + 1, sizeof *group);
-    for (size_t i = 0; group != NULL && i < count; i++) {
-        const json_t *thread = json_array_get(threads, i);
-        group[i] = i;
-        for (size_t j = 0; j < i && group[i] == i && thread != owner; j++)
-            if (group[j] == j && json_array_get(threads, j) != owner &&
-                is_alike(json_array_get(threads, j), thread))
-                group[i] = j;
-    }
-    return group;
-}
-
-static size_t count_group(const size_t *group, size_t count, size_t first) {
-    size_t n = 0;
-    for (size_t i = first; i < count; i++)
-        n += group[i] == first;
-    return n;
 }
 
 void render_threads(const struct page *p) {
@@ -165,15 +182,15 @@ void render_threads(const struct page *p) {
         put_summary(p, owner, true);
         put_stack(p, owner);
     }
-    size_t total = json_array_size(threads), *group = group_threads(threads, owner);
+    size_t total = json_array_size(threads);
+    struct alike *group = group_threads(threads, owner);
     for (size_t i = 0; i < total; i++) {
         const json_t *thread = json_array_get(threads, i);
-        size_t count = group != NULL ? count_group(group, total, group[i]) : 0;
         if (thread == owner)
             continue;
-        if (count >= GROUP_MIN) {
-            if (group[i] == i)
-                put_group(p, threads, i, group, count);
+        if (group != NULL && group[group[i].first].count >= GROUP_MIN) {
+            if (group[i].first == i)
+                put_group(p, threads, i, group);
             continue;
         }
         put_summary(p, thread, false);

@@ -9,11 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAMED_MAX 16 /* threads: a deadlock has 8. Each is looked for among all of the report */
+
 /* The report's sentence, with the names of the threads that it mentions. */
 static void put_detail(FILE *out, const json_t *report, const char *detail) {
     static const char word[] = "thread ";
     const size_t n = sizeof word - 1;
-    for (const char *at; (at = strstr(detail, word)) != NULL;) {
+    int named = 0;
+    for (const char *at; (at = strstr(detail, word)) != NULL && named < NAMED_MAX; named++) {
         char *end;
         long long tid = strtoll(at + n, &end, 10);
         const json_t *thread = tid > 0 ? render_thread(report, tid) : NULL;
