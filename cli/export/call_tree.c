@@ -1,59 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/export/call_tree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/export/intern.h"
 #include "cli/reader/groups.h"
 
 struct node {
     const json_t *frame;
-    char *name;
     int64_t ns;
-    size_t child, sibling; /* 0: none; the root is none's */
+    size_t child, last, sibling; /* the first and the last child; 0: none; the root is none's */
 };
 
 struct tree {
     const json_t *report;
     struct node *node;
+    struct export_intern index; /* by parent and name: a node's number less one */
     size_t count, capacity;
 };
 
-/* 0: no memory. */
-static size_t add_node(struct tree *t, size_t parent, const json_t *frame, char *name) {
+/* False: no memory. */
+static bool add_node(struct tree *t, size_t parent, const json_t *frame) {
     if (t->count == t->capacity) {
         struct node *more = realloc(t->node, (2 * t->capacity + 64) * sizeof *more);
         if (more == NULL) {
-            free(name);
-            return 0;
+            return false;
         }
         t->node = more;
         t->capacity = 2 * t->capacity + 64;
     }
     size_t made = t->count++;
-    t->node[made] = (struct node){.frame = frame, .name = name};
+    t->node[made] = (struct node){.frame = frame};
     if (made != 0) { /* behind its siblings: the order is that of the time */
-        size_t *last = &t->node[parent].child;
-        while (*last != 0) {
-            last = &t->node[*last].sibling;
-        }
-        *last = made;
+        struct node *above = &t->node[parent];
+        *(above->last != 0 ? &t->node[above->last].sibling : &above->child) = made;
+        above->last = made;
     }
-    return made;
+    return true;
 }
 
+/* 0: no memory. */
 static size_t step(struct tree *t, size_t at, const json_t *frame) {
-    char *name = frame != NULL ? export_frame_name(t->report, frame) : strdup("");
-    if (name == NULL) {
+    char *name = frame != NULL ? export_frame_name(t->report, frame) : strdup(""), *key = NULL;
+    bool added;
+    if (name == NULL || asprintf(&key, "%zu%c%s", at, frame != NULL ? ' ' : '-', name) < 0) {
+        free(name);
         return 0;
     }
-    for (size_t child = t->node[at].child; child != 0; child = t->node[child].sibling) {
-        if ((t->node[child].frame == NULL) == (frame == NULL) && strcmp(t->node[child].name, name) == 0) {
-            free(name);
-            return child;
-        }
-    }
-    return add_node(t, at, frame, name);
+    size_t child = 1 + export_intern(&t->index, key, &added);
+    free(name);
+    free(key);
+    return !added || (child == t->count && add_node(t, at, frame)) ? child : 0;
 }
 
 static bool add_stack(struct tree *t, const struct export_stack *s) {
@@ -101,16 +100,12 @@ static bool walk(const struct tree *t, void visit(void *context, const struct ex
 bool export_call_tree(const json_t *report, const struct export_thread *thread,
                       void visit(void *context, const struct export_node *node), void *context) {
     struct tree t = {.report = report};
-    bool well = true;
-    add_node(&t, 0, NULL, NULL);
-    well = t.count == 1;
+    bool well = export_intern_init(&t.index) && add_node(&t, 0, NULL);
     for (size_t i = 0; well && i < thread->count; i++) {
         well = add_stack(&t, &thread->stack[i]);
     }
     well = well && walk(&t, visit, context);
-    for (size_t i = 0; i < t.count; i++) {
-        free(t.node[i].name);
-    }
+    export_intern_free(&t.index);
     free(t.node);
     return well;
 }

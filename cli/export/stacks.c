@@ -18,7 +18,7 @@ struct builder {
     const json_t *report;
     struct export_thread *thread;
     size_t capacity;    /* of the thread's stacks */
-    size_t frames_left; /* of EXPORT_FRAMES_MAX */
+    size_t frames_left; /* of EXPORT_FRAMES_MAX, as cost_of counts them */
 };
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -103,11 +103,17 @@ static struct export_stack *next_stack(struct builder *b) {
     return &t->stack[t->count];
 }
 
+/* As how many frames it counts: each format writes names, and files, for each stack or looks them up. */
+static size_t cost_of(const json_t *frame) {
+    return 1 + (json_string_length(json_object_get(frame, "function")) +
+                json_string_length(json_object_get(frame, "file"))) /
+                   EXPORT_NAME_CHARS;
+}
+
 /* The innermost frames of an array, without ours. False: no memory. */
 static bool add_array(struct builder *b, const json_t *frames, int64_t at_ns, int64_t ns) {
     size_t n = json_array_size(frames);
     n = n < EXPORT_DEPTH_MAX ? n : EXPORT_DEPTH_MAX;
-    n = n < b->frames_left ? n : b->frames_left;
     struct export_stack *s = next_stack(b);
     const json_t **list = calloc(n + 1, sizeof(const json_t *));
     if (s == NULL || list == NULL) {
@@ -116,13 +122,14 @@ static bool add_array(struct builder *b, const json_t *frames, int64_t at_ns, in
     }
     *s = (struct export_stack){.frame = list, .at_ns = at_ns, .ns = ns};
     b->thread->count++;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && b->frames_left > 0; i++) {
         const json_t *frame = json_array_get(frames, i);
         if (json_is_object(frame) && !report_frame_is_ours(b->report, frame)) {
+            size_t cost = cost_of(frame);
             list[s->count++] = frame;
+            b->frames_left -= cost < b->frames_left ? cost : b->frames_left;
         }
     }
-    b->frames_left -= s->count;
     return true;
 }
 
@@ -266,7 +273,8 @@ static bool add_others(struct export_threads *t, struct builder *b, int64_t watc
     json_array_foreach(json_object_get(t->report, "threads"), i, thread) {
         const json_t *frames = json_object_get(json_object_get(thread, "stack"), "frames");
         int64_t tid = export_number(thread, "tid");
-        if (json_array_size(frames) == 0 || tid == watched || b->frames_left == 0) {
+        if (json_array_size(frames) == 0 || tid == watched || b->frames_left == 0 ||
+            t->count == EXPORT_THREADS_MAX) {
             continue;
         }
         if (!take_thread(t, b, tid, report_text(thread, "name")) ||

@@ -11,9 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A hostile report repeats a deep stack often. A thread of a real one has less. */
+/* A hostile report repeats a deep stack often, and has threads without number. A real one has less: what
+ * is beyond these is left out. A frame counts more than once where its name is long. */
 #define EXPORT_DEPTH_MAX 1000
-#define EXPORT_FRAMES_MAX ((size_t)1 << 20)
+#define EXPORT_FRAMES_MAX ((size_t)1 << 17)
+#define EXPORT_NAME_CHARS 64 /* that count as one frame */
+#define EXPORT_THREADS_MAX 4096
 
 struct export_stack {
     const json_t **frame; /* innermost first, borrowed of the report */

@@ -11,6 +11,7 @@
 #include "collector/http/http_private.h"
 #include "collector/http/merge_stack.h"
 #include "collector/report/kind.h"
+#include "collector/report/schema_rule.h"
 
 #define DAYS_USUAL 30
 #define DAYS_MAX 400
@@ -129,7 +130,7 @@ static enum MHD_Result answer_stack(struct page *p) {
     if (is_wrong(p)) {
         return refuse_params(p);
     }
-    struct merge_stack *merge = merge_stack_new();
+    struct merge_stack *merge = merge_stack_new(schema_rule_of(p->http->schema));
     if (merge == NULL) {
         return MHD_NO;
     }
@@ -175,7 +176,7 @@ static json_t *groups_of_version(const json_t *groups, const char *member, json_
 /* The stacks of a version: of each group with much time there, its newest reports with that group's time. */
 static json_t *stack_of_version(struct http *h, const json_t *groups, const char *app, const char *version,
                                 const char *member) {
-    struct merge_stack *merge = merge_stack_new();
+    struct merge_stack *merge = merge_stack_new(schema_rule_of(h->schema));
     struct texts all[COMPARED_GROUPS] = {{.count = 0}};
     json_int_t ms[COMPARED_GROUPS] = {0};
     json_t *fingerprints = groups_of_version(groups, member, ms);

@@ -11,8 +11,10 @@
 #include <stdint.h>
 
 struct merge_stack;
+struct schema_rule;
 
-struct merge_stack *merge_stack_new(void); /* NULL: no memory */
+/* `rule`: of the reports' schema; NULL: they are read the slow way. NULL: no memory. */
+struct merge_stack *merge_stack_new(const struct schema_rule *rule);
 /* Adds the tree of a report's JSON text, or its hot stack where it has no tree. */
 void merge_stack_add(void *merge, const char *text, size_t bytes);
 /* The same, and the report counts as if it had this duration. */
