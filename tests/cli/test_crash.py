@@ -64,6 +64,14 @@ class Crash(RealCase):
         done, reports, _ = self.run_it("fork", "--crash")
         self.assertEqual((0, []), (done.returncode, reports))
 
+    def test_a_vforked_childs_crash_is_not_its_parents(self):
+        done, reports, _ = self.run_it("vfork", "--crash")
+        self.assertEqual((0, []), (done.returncode, reports), done.stderr)
+
+    def test_a_crash_after_a_vforked_childs_has_its_report(self):
+        done, reports, _ = self.run_it("vfork-both", "--crash")
+        self.assertEqual((-signal.SIGSEGV, ["0x18"]), (done.returncode, [r["crash"]["address"] for r in reports]), done.stderr)
+
     def test_no_crash_no_report(self):
         done, reports, _ = self.run_it("end", "--crash")
         self.assertEqual((0, []), (done.returncode, reports))

@@ -79,7 +79,9 @@ static void let_it_happen(int signal, const siginfo_t *info) {
 
 void hd_crash_on_signal(int signal, void *info, void *context) {
     uint32_t none = HD_CRASH_NONE;
-    bool child = hd_capture_alive != NULL && *hd_capture_alive == 0; /* forked: it has no worker */
+    /* A forked child, whose memory of ours is wiped, has no worker. A vforked one shares memory with its
+     * parent, which is still to have the report of its own crash. */
+    bool child = hd_capture_alive != NULL && *hd_capture_alive != (uint32_t)hd_syscall0(SYS_getpid);
     bool first = !child && atomic_compare_exchange_strong(&hd_crash.phase, &none, HD_CRASH_STORING);
     if (first) {
         store(signal, info, context);

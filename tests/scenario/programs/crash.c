@@ -77,6 +77,14 @@ __attribute__((noinline)) static void handle(const char *how) {
         if (fork() == 0) {
             abort();
         }
+    } else if (strncmp(how, "vfork", 5) == 0) {
+        if (vfork() == 0) { // NOLINT(clang-analyzer-security.insecureAPI.vfork): meant
+            read_nothing(NULL);
+            _exit(1);
+        }
+        if (strcmp(how, "vfork-both") == 0) {
+            read_nothing((volatile int *)24);
+        }
     } else if (strcmp(how, "end") == 0) {
         exit(0);
     }
