@@ -50,7 +50,7 @@ endmacro()
 # A test runs alone: most assert times within milliseconds, or need every processor. These assert none, or seconds, and run
 # beside each other and beside the unit tests, of which only one needs the processors.
 set(beside_others
-  cli-changed_file cli-cli cli-collector_api cli-doctor cli-event_libraries cli-exec cli-export cli-export_page cli-export_send cli-full_disk cli-harmless cli-installed cli-library cli-link_check cli-list_screen cli-memory cli-on_hang cli-own_frame cli-page cli-pages cli-previous cli-retention cli-run_odd cli-schema cli-screen cli-serve cli-serve_keys cli-serve_attacks cli-spools cli-terminal cli-upload cli-printed_report
+  cli-changed_file cli-cli cli-collector_api cli-crowded_exec cli-doctor cli-event_libraries cli-exec cli-export cli-export_page cli-export_send cli-full_disk cli-harmless cli-installed cli-library cli-link_check cli-list_screen cli-memory cli-on_hang cli-own_frame cli-page cli-pages cli-previous cli-retention cli-run_odd cli-schema cli-screen cli-serve cli-serve_keys cli-serve_attacks cli-spools cli-terminal cli-upload cli-printed_report
   cli-unwatched cli-words real-identity real-libc real-own_threads real-servers real-silent real-unwind_rows
   real-unwind_steps real-waits_by
   scenario-eintr_matrix scenario-library_owners scenario-library_tables scenario-library_watch)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The interposed exec functions. In the watched process itself the new program gets what the runner gave the
- * first one: LD_PRELOAD and the memory file. All is built on the stack, and fits into an alternate one of 8
- * KiB (the least that programs have) beside a signal's frame; a failed exec leaves nothing behind. In
- * children nothing is changed.
+ * first one: LD_PRELOAD and the memory file. What is built on the stack fits into an alternate one of 8 KiB
+ * (the least that programs have) beside a signal's frame; a large environment has a room of its own. A failed
+ * exec leaves nothing behind. In children nothing is changed.
  */
 #include "preload/interpose/exec.h"
 
@@ -21,10 +21,12 @@
 #include "preload/attach/attach.h"
 #include "preload/attach/exec_target.h"
 #include "preload/attach/record_file.h"
+#include "preload/interpose/exec_environment.h"
 #include "preload/interpose/real.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define VARIABLES_MAX 2048 /* of an environment that is copied */
+#define STACK_BYTES 2048   /* for what is copied: some 200 variables */
 
 extern char **environ;
 
@@ -154,12 +156,21 @@ static bool is_of_another_runner(const struct call *c) {
     return hd_exec_variable(c->env, HD_LINK_VARIABLE) != NULL;
 }
 
-/* By itself: no other way needs that much stack, which may be a small one of a handler. libc takes as much.
- */
+static size_t longest_of(const char *places) {
+    size_t longest = 0;
+    for (const char *p = places; *p != '\0'; p += p[0] == ':') {
+        size_t n = strcspn(p, ":");
+        longest = n > longest ? n : longest;
+        p += n;
+    }
+    return longest;
+}
+
+/* By itself: no other way needs that much stack, which may be a small one of a handler. libc takes more. */
 __attribute__((noinline)) static bool named_loads_us(const struct call *c, char first[HD_EXEC_NAME_BYTES]) {
     const char *listed = hd_exec_variable(environ, "PATH="),
                *places = listed != NULL ? listed : "/bin:/usr/bin";
-    size_t bytes = strlen(places) + strlen(c->path) + sizeof "/";
+    size_t bytes = longest_of(places) + strlen(c->path) + sizeof "/";
     char path[bytes < PATH_MAX ? bytes : PATH_MAX];
     return find(places, c->path, path, sizeof path) && loads_us(AT_FDCWD, path, c->argv, first);
 }
@@ -192,38 +203,35 @@ static size_t count_variables(char *const *env) {
     return n;
 }
 
+/* By itself: where there is another room this stack is not used. */
+static __attribute__((noinline)) int pass_on_by_stack(const struct call *c,
+                                                      const struct hd_exec_addition *a) {
+    char *room[hd_exec_environment_bytes(a) / sizeof(char *) + 1];
+    return pass_on(c, hd_exec_environment_fill(room, c->env, a));
+}
+
 /* With our two variables: the program removes them before it runs, and then has what it would have had. */
-static int pass_on_with(const struct call *c, const char *first, const char *link) {
-    size_t variables = count_variables(c->env), n = 0;
+static int pass_on_with(const struct call *c, const char *first, const char *link, bool in_child) {
     const char *users = hd_exec_variable(c->env, HD_PRELOAD_VARIABLE);
-    const char *before =
-        users != NULL && hd_exec_needs_asan_first(users) ? users + strspn(users, ": ") : first;
-    size_t bytes = sizeof HD_PRELOAD_VARIABLE "::" + strlen(before) + strlen(own_preload) +
-                   (users != NULL ? strlen(users) : 0);
-    char *env[variables + 3], link_variable[sizeof HD_LINK_VARIABLE + strlen(link)], preload_variable[bytes];
-    struct hd_text t;
-    hd_text_init(&t, preload_variable, bytes);
-    hd_text_str(&t, HD_PRELOAD_VARIABLE);
-    hd_text_mem(&t, before, strcspn(before, ": "));
-    hd_text_str(&t, ":"); /* an empty name is none */
-    hd_text_str(&t, own_preload);
-    if (users != NULL) {
-        hd_text_str(&t, ":");
-        hd_text_str(&t, users);
+    struct hd_exec_addition a = {
+        .before = users != NULL && hd_exec_needs_asan_first(users) ? users + strspn(users, ": ") : first,
+        .preload = own_preload,
+        .users = users,
+        .link = link,
+        .variables = count_variables(c->env),
+    };
+    size_t bytes = hd_exec_environment_bytes(&a);
+    if (bytes <= STACK_BYTES) {
+        return pass_on_by_stack(c, &a);
     }
-    for (; n < variables; n++) {
-        bool preload = users != NULL && c->env[n] + sizeof HD_PRELOAD_VARIABLE - 1 == users;
-        env[n] = preload ? preload_variable : c->env[n];
+    void *room = hd_exec_room_take(bytes, in_child);
+    if (room == NULL) {
+        return E2BIG;
     }
-    if (users == NULL) {
-        env[n++] = preload_variable;
-    }
-    hd_text_init(&t, link_variable, sizeof link_variable);
-    hd_text_str(&t, HD_LINK_VARIABLE);
-    hd_text_str(&t, link);
-    env[n++] = link_variable;
-    env[n] = NULL;
-    return pass_on(c, env);
+    int result = pass_on(c, hd_exec_environment_fill(room, c->env, &a)), saved = errno;
+    hd_exec_room_give(room, bytes, in_child);
+    errno = saved;
+    return result;
 }
 
 /* In the process itself, by a descriptor of the file for its record's successor, which is open no sooner than
@@ -243,7 +251,8 @@ static int pass_on_with_us(const struct call *c, const struct hd_record *record)
     hd_text_i64(&t, link);
     hd_text_str(&t, ":");
     hd_text_i64(&t, record != NULL ? hd_record_file_number(record) : 0);
-    int result = pass_on_with(c, first, record != NULL ? number : hd_record_file_path());
+    int result = pass_on_with(c, first, record != NULL ? number : hd_record_file_path(),
+                              record == NULL && c->way < SPAWN);
     saved = errno;
     hd_os_close(link);
     errno = saved;
