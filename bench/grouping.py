@@ -178,6 +178,9 @@ def collect(build, truth, folder):
         while server.poll() is None and not key:
             time.sleep(0.1)
             with open(log, encoding="utf-8") as text:
+                if "collecting at" not in text.read():
+                    continue
+            with open(store + ".first-keys", encoding="utf-8") as text:
                 key = text.read().partition("HANGDOG_KEY=")[2].partition(" ")[0]
         subprocess.run([hangdog, "upload", "--to", "http://" + address, "--spool", spool], env={**os.environ, "HANGDOG_KEY": key}, check=True)
         server.terminate()

@@ -16,11 +16,14 @@
 
 #include "cli/base/error.h"
 #include "cli/base/options.h"
+#include "cli/base/shell_quote.h"
 #include "cli/commands.h"
 #include "cli/fleet/fleet.h"
 #include "collector/base/log.h"
 #include "collector/base/monotonic.h"
+#include "collector/first_keys.h"
 #include "collector/http/http.h"
+#include "collector/http/listener.h"
 #include "collector/http/tls.h"
 #include "collector/upkeep/regroup.h"
 #include "collector/upkeep/retention.h"
@@ -61,7 +64,30 @@ static bool default_store(char path[PATH_MAX], struct problem *why) {
 struct place {
     const char *reports, *state; /* the URLs; the same where both are in one file */
     char file[PATH_MAX]; /* debug files are in a folder next to it; the store itself where that is a file */
+    char first_keys[PATH_MAX + 16];
+    char options[8 * PATH_MAX]; /* that name it to `hangdog serve`; empty: it is the user's usual one */
 };
+
+/* A service has $STATE_DIRECTORY; the user that types a hint of ours has not. */
+static void name_place(const struct serve_options *o, struct place *at) {
+    const char *state = getenv("STATE_DIRECTORY");
+    bool is_service = state != NULL && state[0] == '/';
+    size_t n = 0;
+    if (o->store != NULL || is_service) {
+        n = (size_t)snprintf(at->options, sizeof at->options, " --store ");
+        quote_word(at->options + n, sizeof at->options / 2 - n, at->reports);
+        n = strlen(at->options);
+    }
+    if (o->state != NULL) {
+        n += (size_t)snprintf(at->options + n, sizeof at->options - n, " --state ");
+        quote_word(at->options + n, sizeof at->options - n, o->state);
+    }
+    if (is_service) {
+        snprintf(at->first_keys, sizeof at->first_keys, "%.*s/first-keys", (int)strcspn(state, ":"), state);
+    } else {
+        snprintf(at->first_keys, sizeof at->first_keys, "%s.first-keys", at->file);
+    }
+}
 
 static bool choose_place(const struct serve_options *o, struct place *at, struct problem *why) {
     bool in_file = o->store == NULL || store_file_of(o->store) != NULL;
@@ -79,6 +105,7 @@ static bool choose_place(const struct serve_options *o, struct place *at, struct
     }
     at->reports = o->store != NULL ? o->store : at->file;
     at->state = store_state_is_shared(o->state) ? o->state : at->file;
+    name_place(o, at);
     return true;
 }
 
@@ -124,53 +151,36 @@ static int print_keys(struct store *store) {
     return error_check_stdout("the keys");
 }
 
-static int revoke_key(struct store *store, long id) {
+static int revoke_key(struct store *store, long id, const char *options) {
     enum store_found found = store_remove_key(store, id);
     if (found == STORE_UNREAD) {
         return print_error("cannot revoke key %ld: the store failed", id);
     }
-    return found == STORE_FOUND
-               ? EXIT_SUCCESS
-               : print_error_try("hangdog serve --keys", "cannot revoke key %ld: there is none", id);
-}
-
-/* Those of the first start; empty at later ones. */
-struct first_keys {
-    char send[KEY_TEXT_BYTES], read[KEY_TEXT_BYTES], admin[KEY_TEXT_BYTES];
-};
-
-static bool make_first_keys(struct store *store, struct first_keys *first) {
-    struct store_key any;
-    int count = store_keys(store, &any, 1);
-    return count == 1 ||
-           (count == 0 && retention_start(store) && keys_make(store, KEY_SEND, "", first->send) > 0 &&
-            keys_make(store, KEY_READ, "", first->read) > 0 &&
-            keys_make(store, KEY_ADMIN, "", first->admin) > 0);
-}
-
-/* The keys, in the commands that take them. */
-static void print_first_keys(const struct first_keys *first, const char *address) {
-    printf("the page, with its key:   %s/#key=%s\n", address, first->read);
-    printf("to send reports:          HANGDOG_KEY=%s hangdog upload --to %s\n", first->send, address);
-    printf("to administer:            %s/#key=%s\n", address, first->admin);
-    printf(
-        "The keys are printed this once; the store has their hashes. One more: hangdog serve --new-key read\n");
+    if (found == STORE_FOUND) {
+        return EXIT_SUCCESS;
+    }
+    struct problem why;
+    error_set(&why, "cannot revoke key %ld: there is none", id);
+    error_try(&why, "hangdog serve%s --keys", options);
+    return error_print(&why);
 }
 
 static void print_start(const struct serve_options *o, const char *address, const char *path) {
     printf("collecting at %s into %s\n", address, path);
     fflush(stdout);
-    if (o->tls_cert == NULL && strncmp(o->listen, "127.", 4) != 0 && strncmp(o->listen, "[::1]:", 6) != 0) {
+    if (o->tls_cert == NULL && strncmp(o->listen, "127.", 4) != 0 && strncmp(o->listen, "[::1]:", 6) != 0 &&
+        strncmp(o->listen, "localhost:", 10) != 0) {
         fputs("hangdog: traffic is not encrypted here; use --tls-cert, or put a proxy with TLS in front\n",
               stderr);
     }
 }
 
-/* "https://127.0.0.1:8437" */
+/* "https://127.0.0.1:8437"; of all addresses one that is right on this machine. */
 static void address_text(const struct serve_options *o, uint16_t port, char *text, size_t size) {
     const char *colon = strrchr(o->listen, ':');
     int host = colon != NULL ? (int)(colon - o->listen) : 0;
-    snprintf(text, size, "http%s://%.*s:%u", o->tls_cert != NULL ? "s" : "", host, o->listen, (unsigned)port);
+    snprintf(text, size, "http%s://%.*s:%u", o->tls_cert != NULL ? "s" : "", host > 0 ? host : 9,
+             host > 0 ? o->listen : "localhost", (unsigned)port);
 }
 
 /* Until a signal ends it; SIGHUP reads the certificate again. */
@@ -186,33 +196,34 @@ static void wait_for_end(const struct serve_options *o, const sigset_t *signals)
     }
 }
 
-/* From the start of the server to a signal. */
-static int serve(const struct serve_options *o, struct store *store, const struct place *at,
+/* From the start of the server to a signal. It closes the listener. */
+static int serve(const struct serve_options *o, int listener, struct store *store, const struct place *at,
                  const sigset_t *signals) {
     struct problem why;
     char address[160], symbols[PATH_MAX + 16];
-    uint16_t port = 0;
     int status = EXIT_ERROR;
-    struct first_keys first = {.send = ""};
-    const struct http_options options = {.listen = o->listen,
+    const struct http_options options = {.listener = listener,
                                          .symbols = symbols,
                                          .tls = o->tls_cert != NULL,
                                          .connections = o->connections,
                                          .per_address = o->per_address,
                                          .patience_ns = o->patience};
     snprintf(symbols, sizeof symbols, "%s.symbols", at->file);
-    struct keys *keys = make_first_keys(store, &first) ? keys_start(store, o->rate) : NULL;
+    address_text(o, listener_port(listener), address, sizeof address);
+    const struct first_keys_place first = {address, at->options, at->first_keys};
+    if (!first_keys_make(store, &first, &why)) {
+        close(listener);
+        return error_print(&why);
+    }
+    struct keys *keys = keys_start(store, o->rate);
     bool is_set = keys != NULL && (o->retention < 0 || retention_set_days(store, o->retention));
     struct writer *writer = is_set ? writer_start(store) : NULL;
     if (writer == NULL) {
         keys_stop(keys);
+        close(listener);
         return print_error("cannot start: the store %s cannot be read", at->reports);
     }
-    struct http *http = http_start(&options, store, writer, keys, &port, &why);
-    address_text(o, port, address, sizeof address);
-    if (first.send[0] != '\0') {
-        print_first_keys(&first, address); /* also where the server does not start: the store has them */
-    }
+    struct http *http = http_start(&options, store, writer, keys, &why);
     if (http == NULL) {
         error_print(&why);
     } else {
@@ -230,6 +241,11 @@ static int serve(const struct serve_options *o, struct store *store, const struc
     writer_free(writer); /* until here requests came to it */
     keys_stop(keys);
     return status;
+}
+
+/* It serves, and does not end after one command. */
+static bool is_server(const struct serve_options *o) {
+    return o->new_key == NULL && !o->regroup && !o->keys && o->revoke == 0;
 }
 
 /* What the options ask for before the store is opened. */
@@ -264,7 +280,7 @@ int main(int argc, char **argv) {
                               .per_address = PER_ADDRESS,
                               .patience = PATIENCE_S * MONOTONIC_S};
     struct problem why;
-    struct place at;
+    struct place at = {.options = ""};
     int status = 0;
     sigset_t signals;
     keep_freed_memory();
@@ -275,6 +291,11 @@ int main(int argc, char **argv) {
         return error_print(&why);
     }
     if (!prepare(&o, &signals, &why)) {
+        return error_print(&why);
+    }
+    /* Before the store: a wrong address makes neither a store nor keys. */
+    int listener = is_server(&o) ? listener_open(o.listen, &why) : -1;
+    if (is_server(&o) && listener < 0) {
         return error_print(&why);
     }
     const struct store_place place = {.url = at.reports, .state = at.state, .limit_mib = o.limit};
@@ -289,9 +310,9 @@ int main(int argc, char **argv) {
     } else if (o.keys) {
         status = print_keys(store);
     } else if (o.revoke > 0) {
-        status = revoke_key(store, o.revoke);
+        status = revoke_key(store, o.revoke, at.options);
     } else {
-        status = serve(&o, store, &at, &signals);
+        status = serve(&o, listener, store, &at, &signals);
     }
     store_close(store);
     tls_unload();

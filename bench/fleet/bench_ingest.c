@@ -56,6 +56,27 @@ static void exec_serve(const char *folder, int out) {
     _exit(127);
 }
 
+/* The collector writes its first keys into a file next to the store, and says where. */
+static int read_key(const char *said, char key[64]) {
+    static const char before[] = " are in ", after[] = ", for its owner";
+    char path[BENCH_PATH], text[1024] = "";
+    const char *start = strstr(said, before), *end = strstr(said, after);
+    if (start == NULL || end == NULL || end < start) {
+        return -1;
+    }
+    start += sizeof before - 1;
+    snprintf(path, sizeof path, "%.*s", (int)(end - start), start);
+    FILE *file = fopen(path, "re");
+    size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    text[n] = '\0';
+    const char *found = strstr(text, "hds_");
+    snprintf(key, 64, "%.36s", found != NULL ? found : "");
+    return found != NULL ? 0 : -1;
+}
+
 static int start_collector(const char *folder, struct collector *c) {
     int ends[2];
     char text[4096];
@@ -76,11 +97,10 @@ static int start_collector(const char *folder, struct collector *c) {
         used += (size_t)n;
         text[used] = '\0';
     }
-    const char *key = strstr(text, "hds_"), *at = strstr(text, "collecting at http://127.0.0.1:");
-    if (key == NULL || at == NULL) {
+    const char *at = strstr(text, "collecting at http://127.0.0.1:");
+    if (at == NULL || read_key(text, c->key) != 0) {
         return -1;
     }
-    snprintf(c->key, sizeof c->key, "%.36s", key);
     c->port = (uint16_t)strtoul(at + strlen("collecting at http://127.0.0.1:"), NULL, 10);
     return 0;
 }

@@ -20,8 +20,8 @@ static const struct command_option serve_options[] = {
      .value = "ADDR:PORT",
      .help = "where to listen (127.0.0.1:8437)",
      .more =
-         "An IPv6 address stands in brackets: [::1]:8437. Beyond this machine, use TLS: --tls-cert, or a proxy in "
-         "front."},
+         "An IPv6 address stands in brackets: [::1]:8437. :8437 is each address of this machine, localhost:8437 its own "
+         "only. Beyond this machine, use TLS: --tls-cert, or a proxy in front."},
     {.name = "store",
      .kind = OPTION_TEXT,
      TO(store),
@@ -108,7 +108,7 @@ static const struct command_option serve_options[] = {
      TO(per_address),
      .value = "N",
      .max = 100000,
-     .help = "have N connections from one address (100; 0: any number)",
+     .help = "have N connections from one address (100; 0: all)",
      .more =
          "With one more the address loses the one that has waited longest without a whole head. Behind a proxy all come "
          "from its address: use 0 there, and let the proxy limit them. Of IPv6 a network of 64 bits is one address."},
@@ -151,8 +151,9 @@ const struct command command_serve = {
     .description =
         "The collector takes reports from hangdog upload, stores them in one file, groups those of one bug, and serves a "
         "page of them. A report is acknowledged once it is on disk. The same report sent twice is stored once.\n\n"
-        "The first start makes three keys and prints them: one sends, one reads, one administers and reads. The store has only their hashes, so no "
-        "later start can print them again.\n\n"
+        "The first start makes three keys and prints them: one sends, one reads, one administers and reads. Where stdout is no terminal, as "
+        "in a service, it writes them into $STATE_DIRECTORY/first-keys, else into STORE.first-keys, for the owner only. The store has "
+        "their hashes only, so no later start can print them again.\n\n"
         "SIGTERM and SIGINT end it: it takes no more, and answers what has begun to come, for ten seconds at most.\n\n"
         "GET /healthz says whether it works, GET /metrics has figures for Prometheus.\n\n",
     .options = serve_options,

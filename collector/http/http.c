@@ -11,7 +11,6 @@
 #include "collector/base/built_in.h"
 #include "collector/base/monotonic.h"
 #include "collector/http/http_private.h"
-#include "collector/http/listener.h"
 #include "collector/http/tls.h"
 #include "collector/sentry/sentry_report.h"
 
@@ -92,9 +91,7 @@ static struct MHD_Daemon *start_daemon(struct http *h, const struct http_options
 }
 
 static void free_http(struct http *h) {
-    if (h->listener >= 0) {
-        close(h->listener);
-    }
+    close(h->listener);
     connections_stop(h->connections);
     group_limit_free(h->group_limit);
     symbols_stop(h->symbols);
@@ -105,15 +102,17 @@ static void free_http(struct http *h) {
 }
 
 struct http *http_start(const struct http_options *o, struct store *store, struct writer *writer,
-                        struct keys *keys, uint16_t *port, struct problem *why) {
+                        struct keys *keys, struct problem *why) {
     struct http *h = calloc(1, sizeof *h);
     if (h == NULL) {
+        close(o->listener);
         error_set(why, "cannot start: out of memory");
         return NULL;
     }
     h->store = store;
     h->writer = writer;
     h->keys = keys;
+    h->listener = o->listener;
     h->tls = o->tls;
     h->schema = built_in_schema();
     h->sentry_schema = h->schema != NULL ? sentry_report_schema(h->schema) : NULL;
@@ -124,17 +123,11 @@ struct http *http_start(const struct http_options *o, struct store *store, struc
     h->connections = connections_start(&(struct connection_limits){
         .patience_ns = o->patience_ns, .all = o->connections, .per_address = o->per_address});
     h->group_limit = group_limit_new();
-    h->listener = h->symbols != NULL && h->connections != NULL && h->group_limit != NULL
-                      ? listener_open(o->listen, why)
-                      : -1;
     if (h->symbols == NULL || h->connections == NULL || h->group_limit == NULL) {
         error_set(why, "cannot start: out of memory");
-    }
-    if (h->listener < 0) {
         free_http(h);
         return NULL;
     }
-    *port = listener_port(h->listener);
     raise_file_limit(o->connections);
     h->daemon = start_daemon(h, o);
     if (h->daemon == NULL) {

@@ -17,7 +17,7 @@
 struct http;
 
 struct http_options {
-    const char *listen;  /* "ADDR:PORT" */
+    int listener;        /* of listener_open; http_start closes it, also where it fails */
     const char *symbols; /* the folder of debug files */
     bool tls;            /* with what tls_load has loaded */
     long connections;    /* at once */
@@ -25,9 +25,9 @@ struct http_options {
     int64_t patience_ns; /* for the head of a request */
 };
 
-/* NULL, and why. The port that it got, where PORT is 0, in *port. */
+/* NULL, and why. */
 struct http *http_start(const struct http_options *o, struct store *store, struct writer *writer,
-                        struct keys *keys, uint16_t *port, struct problem *why);
+                        struct keys *keys, struct problem *why);
 /* Takes no more connections and reports, and waits for requests that have come: `seconds` at most. */
 void http_stop_listening(struct http *h, int seconds);
 /* Ends the connections, too: after the writer has answered. */

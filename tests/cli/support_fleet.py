@@ -75,9 +75,10 @@ class Collector:
         wait_until(lambda: "collecting at " in self.text() or self.process.poll() is not None, "the collector's start")
         if self.process.poll() is not None:
             raise AssertionError("the collector ended with %d: %s" % (self.process.returncode, self.text()))
-        found = re.findall(r"hd[sra]_[0-9a-f]{32}", self.text())
+        found = re.search(r"first keys, .* are in (.*), for its owner only", self.text())
         if found:
-            self.read_key, self.send_key, self.admin_key = found
+            with open(found.group(1), encoding="ascii") as file:
+                self.read_key, self.send_key, self.admin_key = re.findall(r"hd[sra]_[0-9a-f]{32}", file.read())
 
     def text(self):
         with open(self.log, encoding="utf-8", errors="replace") as log:

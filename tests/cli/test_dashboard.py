@@ -20,12 +20,6 @@ COMPRESSED_MAX = 100_000
 SECONDS = 400
 
 
-def admin_key(collector):
-    """The key for administering that the collector printed at its first start."""
-    found = re.search(r"to administer: +\S+#key=(\w+)", collector.text())
-    return found.group(1) if found else ""
-
-
 class Dashboard(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -49,14 +43,14 @@ class Dashboard(unittest.TestCase):
         assert cls.collector.send(sent)[0] == 200
         for group in cls.collector.get("overview?days=30&app=relapse")["groups"]:
             status = cls.collector.request("POST", "/api/v1/groups/" + group["fingerprint"], b'{"state":"resolved"}',
-                                           {"Content-Type": "application/json"}, admin_key(cls.collector))[0]
+                                           {"Content-Type": "application/json"}, cls.collector.admin_key)[0]
             assert status == 200, status
         again = small_report("relapsing", started_at=at(-1), app={"name": "relapse", "version": "2", "pid": 7})
         assert cls.collector.send(again)[0] == 200
 
     def test_pages(self):
         environment = {**os.environ, "HANGDOG_URL": self.collector.url, "HANGDOG_KEY": self.collector.read_key,
-                       "HANGDOG_ADMIN_KEY": admin_key(self.collector),
+                       "HANGDOG_ADMIN_KEY": self.collector.admin_key,
                        "HANGDOG_EMPTY_URL": self.empty.url, "HANGDOG_EMPTY_KEY": self.empty.read_key}
         run = subprocess.run([NODE, "--test", "--test-reporter=spec", *sorted(glob.glob(os.path.join(WEB, "tests/browser/*.check.mjs")))], cwd=WEB, env=environment, timeout=SECONDS,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)

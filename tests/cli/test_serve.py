@@ -218,11 +218,12 @@ class Limits(unittest.TestCase):
         need_fleet()
         folder = tempfile.mkdtemp(prefix="hangdog-test-")
         self.addCleanup(shutil.rmtree, folder)
-        for options, words in ((["--listen", "8437"], "want ADDR:PORT"), (["--store", "/proc/none/x"], "cannot open the store"),
-                               (["--store", "/dev/null"], "no regular file"),
+        free = ["--listen", "127.0.0.1:0", "--store"]
+        for options, words in ((["--listen", "8437"], "want ADDR:PORT"), ([*free, "/proc/none/x"], "cannot open the store"),
+                               ([*free, "/dev/null"], "no regular file"),
                                (["--state", "postgresql://hangdog@127.0.0.1:1/x"], "cannot use --state")):
             done = subprocess.run([HANGDOG, "serve", *options], capture_output=True, text=True, timeout=PATIENCE, check=False,
-                                  env=environment({"HOME": "/nowhere"} if "--listen" not in options else {"XDG_DATA_HOME": folder}))
+                                  env=environment({"HOME": "/nowhere"} if "8437" not in options else {"XDG_DATA_HOME": folder}))
             self.assertEqual(1, done.returncode)
             self.assertIn(words, done.stderr)
 

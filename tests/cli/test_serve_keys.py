@@ -1,18 +1,52 @@
 # SPDX-License-Identifier: MIT
 """The collector's keys: what each may do, how they are made and revoked, their limits, and that no log has them."""
 
+import contextlib
 import json
 import os
 import re
 import socket
+import stat
 import subprocess
+import tempfile
 import time
 import unittest
 
-from support_fleet import Collector, small_report
+from support_fleet import Collector, need_fleet, small_report
 from support_run import HANGDOG, PATIENCE, environment, main_side_by_side, wait_until
 
 JSON = {"Content-Type": "application/json"}
+
+
+class Program:
+    """A process and all that it prints, to a pipe or to a terminal of its own."""
+
+    def __init__(self, command, env, ends=os.pipe):
+        self.read_end, write_end = ends()
+        os.set_blocking(self.read_end, False)
+        self.said = b""
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=write_end, stderr=write_end)
+        os.close(write_end)
+
+    def text(self):
+        with contextlib.suppress(OSError):
+            while piece := os.read(self.read_end, 65536):
+                self.said += piece
+        return self.said.decode()
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.read_end)
+
+
+class ProgramOnTerminal(Program):
+    def __init__(self, command, env):
+        super().__init__(command, env, os.openpty)
 
 
 class Keys(unittest.TestCase):
@@ -134,9 +168,7 @@ class Keys(unittest.TestCase):
             self.assertEqual(0, collector.stop())
             with open(collector.log, encoding="ascii") as log:
                 lines = log.read().splitlines()
-            # The first start prints the keys for who started it, to stdout; the log is the rest.
-            first = next(number for number, line in enumerate(lines) if line.startswith("collecting at"))
-            log = [line for line in lines[first + 1:] if "printed this once" not in line]
+            log = [line for line in lines if not line.startswith("collecting at")]
             self.assertGreater(len(log), 8, lines)
             for key in keys:
                 self.assertNotIn(key, "\n".join(log))
@@ -158,6 +190,52 @@ class Keys(unittest.TestCase):
                 self.assertEqual(["start", "stop"], [event["event"] for event in events if event["event"] in ("start", "stop")])
             else:
                 self.assertTrue(any(re.search(r"event=request .*path=\"/api/v1/reports\" status=200 ", line) for line in log), log)
+
+    def first_start(self, *options, env=None, terminal=False):
+        """What it prints until it listens."""
+        command = [HANGDOG, "serve", *options]
+        process = (ProgramOnTerminal if terminal else Program)(command, environment(env))
+        try:
+            wait_until(lambda: "collecting at" in process.text() or process.ended(), "its start")
+            return process.text()
+        finally:
+            process.close()
+
+    def test_first_keys_go_to_a_terminal_or_into_a_file(self):
+        need_fleet()
+        key = r"hd[sra]_[0-9a-f]{32}"
+        with tempfile.TemporaryDirectory(prefix="hangdog-test-") as folder:
+            store, state = os.path.join(folder, "my store.db"), os.path.join(folder, "state")
+            for options, env, file, option in (
+                    (["--store", store], None, store + ".first-keys", "--store '%s'" % store),
+                    ([], {"STATE_DIRECTORY": state}, state + "/first-keys", "--store %s/collector.db" % state)):
+                text = self.first_start("--listen", "localhost:0", *options, env=env)
+                self.assertNotRegex(text, key)
+                self.assertIn("are in %s, for its owner only" % file, text)
+                self.assertIn("hangdog serve %s --new-key read" % option, text)
+                self.assertEqual(0o600, stat.S_IMODE(os.stat(file).st_mode))
+                with open(file, encoding="ascii") as keys:
+                    self.assertEqual(["hdr", "hds", "hda"], [found[:3] for found in re.findall(key, keys.read())])
+                self.assertNotIn("first keys", self.first_start("--listen", "localhost:0", *options, env=env), "a second start")
+            text = self.first_start("--listen", ":0", "--store", os.path.join(folder, "b.db"), terminal=True)
+            self.assertEqual(3, len(re.findall(key, text)), text)
+            self.assertIn("hangdog serve --store %s --new-key read" % os.path.join(folder, "b.db"), text)
+            self.assertFalse(os.path.exists(os.path.join(folder, "b.db.first-keys")))
+            missing = os.path.join(folder, "c.db")
+            os.mkdir(missing + ".first-keys")
+            text = self.first_start("--listen", ":0", "--store", missing)
+            self.assertIn("cannot write the first keys", text)
+            os.rmdir(missing + ".first-keys")
+            self.assertIn("first keys, to send", self.first_start("--listen", ":0", "--store", missing), "the next start makes them")
+
+    def test_a_wrong_address_makes_no_store(self):
+        need_fleet()
+        with tempfile.TemporaryDirectory(prefix="hangdog-test-") as folder:
+            store = os.path.join(folder, "a.db")
+            for address in ("1", "127.0.0.1:99999", "nosuch.invalid:0", "::1:0", "192.0.2.1:0"):
+                self.assertIn("cannot listen at", self.first_start("--listen", address, "--store", store))
+                self.assertEqual([], os.listdir(folder), address)
+            self.assertIn("first keys", self.first_start("--listen", "127.0.0.1:0", "--store", store))
 
     def test_a_signal_lets_come_what_has_begun(self):
         collector = self.start()
