@@ -93,6 +93,9 @@ static void make_the_calls(void) {
     hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&word, byte, sizeof word);
     make_the_handlers();
     hd_os.close(hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
+    fd = hd_os.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    hd_os.connect(fd, byte, 0);
+    hd_os.close(fd);
     getresuid(&id[0], &id[1], &id[2]);
     getresgid(&id[0], &id[1], &id[2]);
     syscall(SYS_capget, &header, data);

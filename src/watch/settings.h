@@ -48,6 +48,7 @@ struct hd_settings {
     char runtime[HD_RECORD_STRING]; /* for note: a folder in memory; empty: none */
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
+    bool journal;                         /* a failure of the spool has a line there: no runner prints it */
     bool exec_mode;                       /* and nobody else settles them when the process ends */
     char kept_file[5 * HD_RECORD_STRING]; /* that the worker keeps open for the program's exec; empty: none */
 };

@@ -17,6 +17,7 @@
 #include "worker/deferred.h"
 #include "worker/open_record.h"
 #include "worker/repeat.h"
+#include "worker/spool_failure.h"
 
 #define THREADS_MANY 64
 #define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* a share of less time says nothing */
@@ -152,8 +153,7 @@ int hd_publish_write(struct hd_worker *k, const struct hd_report *r, bool deferr
     atomic_fetch_add_explicit(&k->run->record->reports_whole, rc == 0 && r->complete, memory_order_relaxed);
     if (rc != 0) {
         atomic_fetch_add_explicit(&k->run->record->spool_failed, r->complete, memory_order_relaxed);
-        int32_t none = 0; /* the first failure says more than those that follow from it */
-        atomic_compare_exchange_strong(&k->run->record->spool_error, &none, -rc);
+        hd_spool_failure_note(k, rc);
     }
     hd_deferred_count_dropped(k);
     return rc;
@@ -376,7 +376,7 @@ void hd_publish_session(struct hd_worker *k) {
     memcpy(r.id, c->session_id, sizeof r.id);
     int rc = hd_spool_write(&k->spool, &r, k->scratch, false);
     if (rc != 0) {
-        atomic_store_explicit(&c->spool_error, -rc, memory_order_relaxed);
+        hd_spool_failure_note(k, rc);
     }
     atomic_store(&c->session_written,
                  rc == 0); /* not before: else the next start would not write it either */

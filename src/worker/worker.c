@@ -10,6 +10,7 @@
 #include "worker/host.h"
 #include "worker/publish.h"
 #include "worker/sample.h"
+#include "worker/spool_failure.h"
 #include "worker/turn.h"
 
 #include <fcntl.h>
@@ -48,7 +49,7 @@ static void init(struct hd_worker *k) {
     int rc = hd_spool_open(&k->spool, k->run->settings.spool);
     k->spool.max_reports = k->run->settings.spool_reports == UINT32_MAX ? 0 : k->run->settings.spool_reports;
     if (rc != 0) { /* noted once; the program goes on */
-        atomic_store_explicit(&k->run->record->spool_error, -rc, memory_order_relaxed);
+        hd_spool_failure_note(k, rc);
     }
 }
 
