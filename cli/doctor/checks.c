@@ -47,30 +47,30 @@ void checks_add(struct checks *c, const char *name, enum check_status status, co
 }
 
 /* Words at the indentation, in lines that fit the terminal; `columns` 0: in one line. */
-static void print_wrapped(const char *text, int columns) {
+static void print_wrapped(FILE *to, const char *text, int columns) {
     int used = INDENT;
     bool first = true;
     while (*text != '\0') {
         size_t n = strcspn(text, " ");
         if (!first && columns > 0 && used + 1 + (int)n > columns) {
-            printf("\n%*s", INDENT, "");
+            fprintf(to, "\n%*s", INDENT, "");
             used = INDENT;
         } else if (!first) {
-            fputc(' ', stdout);
+            fputc(' ', to);
             used++;
         }
-        printf("%.*s", (int)n, text);
+        fprintf(to, "%.*s", (int)n, text);
         used += (int)n;
         text += n;
         text += *text == ' ';
         first = false;
     }
-    fputc('\n', stdout);
+    fputc('\n', to);
 }
 
-void checks_print(const struct checks *c, bool quiet) {
-    bool colour = terminal_wants_colour(STDOUT_FILENO);
-    int columns = isatty(STDOUT_FILENO) != 0 ? terminal_columns(STDOUT_FILENO) : 0;
+void checks_print(FILE *to, const struct checks *c, bool quiet) {
+    bool colour = terminal_wants_colour(fileno(to));
+    int columns = isatty(fileno(to)) != 0 ? terminal_columns(fileno(to)) : 0;
     json_t *one;
     size_t i;
     json_array_foreach(c->all, i, one) {
@@ -80,10 +80,11 @@ void checks_print(const struct checks *c, bool quiet) {
             continue;
         }
         const char *end = colour && s != CHECK_OK ? "\033[0m" : "";
-        printf("%s%-4s%s  %-8s  ", colour ? status_colours[s] : "", status, end, report_text(one, "check"));
-        print_wrapped(report_text(one, "detail"), columns);
+        fprintf(to, "%s%-4s%s  %-8s  ", colour ? status_colours[s] : "", status, end,
+                report_text(one, "check"));
+        print_wrapped(to, report_text(one, "detail"), columns);
         if (fix[0] != '\0') {
-            printf("%s      %s%s\n", colour ? "\033[1m" : "", fix, colour ? "\033[0m" : "");
+            fprintf(to, "%s      %s%s\n", colour ? "\033[1m" : "", fix, colour ? "\033[0m" : "");
         }
     }
 }

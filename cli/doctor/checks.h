@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 enum check_status { CHECK_OK, CHECK_WARN, CHECK_FAIL };
 
@@ -22,7 +23,7 @@ void checks_end(struct checks *c);
 void checks_add(struct checks *c, const char *name, enum check_status status, const char *fix,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* On stdout. `quiet`: what fails, only. */
-void checks_print(const struct checks *c, bool quiet);
+/* `quiet`: what fails, only. */
+void checks_print(FILE *to, const struct checks *c, bool quiet);
 
 #endif

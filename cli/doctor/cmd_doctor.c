@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/doctor/system_checks.h"
 #include "cli/doctor/target_checks.h"
+#include "cli/doctor/unit_checks.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 #define PID_DIGITS 9
 
 struct options {
-    const char *spool;
-    bool json;
+    const char *spool, *unit;
+    bool json, drop_in;
 };
 
 static int cmd_doctor(int argc, char **argv);
@@ -27,6 +28,20 @@ static const struct command_option doctor_options[] = {
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, json),
      .help = "a JSON array of {check, status, detail, fix}"},
+    {.name = "unit",
+     .kind = OPTION_TEXT,
+     .to = offsetof(struct options, unit),
+     .value = "NAME",
+     .help = "check whether this systemd service can be watched",
+     .more =
+         "Its unit file and drop-ins are read: as systemd names them where it runs, else from its folders."},
+    {.name = "drop-in",
+     .kind = OPTION_FLAG,
+     .to = offsetof(struct options, drop_in),
+     .help = "print a drop-in that starts the service of --unit under watch",
+     .more =
+         "It belongs into /etc/systemd/system/NAME.service.d/hangdog.conf. What fails is printed on standard error, and "
+         "no drop-in then."},
     {.name = "spool",
      .kind = OPTION_TEXT,
      .to = offsetof(struct options, spool),
@@ -43,7 +58,8 @@ const struct command command_doctor = {
     .usage = "[OPTIONS] [PID | -- PROGRAM [ARGUMENT...]]",
     .example = {{"doctor", "this installation and system"},
                 {"doctor -- ./server", "can this program be watched?"},
-                {"doctor 4711", "what of this process can be read?"}},
+                {"doctor 4711", "what of this process can be read?"},
+                {"doctor --unit nginx", "can this service be watched?"}},
     .description =
         "A line of ok, warn or fail for each check. Below a warn or fail is a command that fixes it, where there is "
         "one. Nothing is changed, and no program is started.\n\n"
@@ -62,12 +78,37 @@ static bool is_pid(const char *word) {
     return n > 0 && n <= PID_DIGITS && strspn(word, "0123456789") == n && atoi(word) > 0;
 }
 
+/* With --drop-in the checks that fail are errors: stdout is the drop-in's. */
+static int check_service(const struct options *o) {
+    struct checks checks;
+    checks_start(&checks);
+    unit_checks_run(&checks, o->unit, o->drop_in);
+    if (o->drop_in) {
+        checks_print(stderr, &checks, true);
+    } else if (o->json) {
+        sanitize_print_json(stdout, checks.all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    } else {
+        checks_print(stdout, &checks, options_quiet());
+    }
+    int status = error_check_stdout(o->drop_in ? "the drop-in" : "the checks");
+    status = checks.failed ? EXIT_ERROR : status;
+    checks_end(&checks);
+    return status;
+}
+
 static int cmd_doctor(int argc, char **argv) {
     struct options o = {0};
     struct checks checks;
     int status, first = options_parse(&command_doctor, &o, argc, argv, &status);
     if (first < 0) {
         return status;
+    }
+    if (o.drop_in && o.unit == NULL) {
+        return options_wrong_use(&command_doctor, "--drop-in of which service? Name it with --unit");
+    }
+    if (o.unit != NULL) {
+        return first < argc ? options_wrong_use(&command_doctor, "unexpected '%s'", argv[first])
+                            : check_service(&o);
     }
     bool program = strcmp(argv[first - 1], "--") == 0;
     if (program && first == argc) {
@@ -90,7 +131,7 @@ static int cmd_doctor(int argc, char **argv) {
     if (o.json) {
         sanitize_print_json(stdout, checks.all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     } else {
-        checks_print(&checks, options_quiet());
+        checks_print(stdout, &checks, options_quiet());
     }
     status = error_check_stdout("the checks");
     status = checks.failed ? EXIT_ERROR : status;
