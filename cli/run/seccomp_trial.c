@@ -47,6 +47,14 @@ static void make_the_handlers(void) {
     syscall(SYS_process_vm_writev, getpid(), NULL, 0, NULL, 0, 0);
 }
 
+/* Of peers, and of the journal. */
+static void make_the_sockets(void) {
+    hd_os.close(hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
+    int fd = hd_os.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    hd_os.connect(fd, "", 0);
+    hd_os.close(fd);
+}
+
 /* Each is made for the attempt: what it answers is all the same. */
 static void make_the_calls(void) {
     static uint32_t word;
@@ -92,10 +100,7 @@ static void make_the_calls(void) {
     hd_os.thread_cpu_clock(hd_os.get_tid(), &ns);
     hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&word, byte, sizeof word);
     make_the_handlers();
-    hd_os.close(hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
-    fd = hd_os.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    hd_os.connect(fd, byte, 0);
-    hd_os.close(fd);
+    make_the_sockets();
     getresuid(&id[0], &id[1], &id[2]);
     getresgid(&id[0], &id[1], &id[2]);
     syscall(SYS_capget, &header, data);
