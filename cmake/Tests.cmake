@@ -50,7 +50,7 @@ endmacro()
 # A test runs alone: most assert times within milliseconds, or need every processor. These assert none, or seconds, and run
 # beside each other and beside the unit tests, of which only one needs the processors.
 set(beside_others
-  cli-changed_file cli-cli cli-collector_api cli-crowded_exec cli-doctor cli-event_libraries cli-exec cli-export cli-export_page cli-export_send cli-full_disk cli-harmless cli-installed cli-library cli-link_check cli-list_screen cli-memory cli-on_hang cli-own_frame cli-page cli-pages cli-previous cli-retention cli-run_odd cli-schema cli-screen cli-serve cli-serve_keys cli-serve_attacks cli-spools cli-terminal cli-upload cli-printed_report
+  cli-changed_file cli-cli cli-collector_api cli-crowded_exec cli-doctor cli-event_libraries cli-exec cli-export cli-export_page cli-export_send cli-full_disk cli-harmless cli-installed cli-library cli-link_check cli-list_screen cli-memory cli-on_hang cli-own_frame cli-page cli-pages cli-previous cli-retention cli-run_odd cli-schema cli-screen cli-serve cli-serve_keys cli-serve_attacks cli-spools cli-terminal cli-upload cli-printed_report cli-units
   cli-unwatched cli-words real-identity real-libc real-own_threads real-servers real-silent real-unwind_rows
   real-unwind_steps real-waits_by
   scenario-eintr_matrix scenario-library_owners scenario-library_tables scenario-library_watch)
@@ -61,7 +61,7 @@ set(alone_of_unit unit-capture_mend)
 set(slow_tests
   cli-bad_states cli-changed_file cli-crash cli-dashboard cli-dropped_rights cli-dump cli-exec cli-export cli-export_page cli-harmless cli-hostile_record cli-html
   cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-previous cli-printed_report
-  cli-readme cli-run_odd cli-show_screen cli-spool_folder cli-starved cli-symbols cli-terminal cli-thread cli-unwatched
+  cli-readme cli-run_odd cli-show_screen cli-spool_folder cli-starved cli-symbols cli-systemd cli-terminal cli-thread cli-unwatched
   real-asyncio real-clickhouse real-clickhouse_answers real-collector real-desktop real-dump_compared real-dump_peers real-freezes real-grouping real-identity real-javascript real-libc
   real-life real-lookup real-loops_made real-mixes real-no_loop real-node real-postgres real-python_versions real-redis
   real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-waits_by
@@ -72,7 +72,7 @@ set(slow_tests
 # themselves with the release's flags. No line of the library runs in them that another test does not run. real-loops_made
 # asserts that hangs of 310 ms are known soon after a program's start, real-python_versions that each of eleven has its whole
 # stack: an instrumented worker is too slow for that. unit-script_hostile reads hostile interpreters under both.
-set(no_sanitizer_tests cli-bench_query cli-dashboard cli-export_page cli-installed cli-link_check cli-pages cli-readme cli-trace real-grouping real-loops_made real-python_versions)
+set(no_sanitizer_tests cli-bench_query cli-dashboard cli-export_page cli-installed cli-link_check cli-pages cli-readme cli-systemd cli-trace real-grouping real-loops_made real-python_versions)
 # Left out under the thread sanitizer: here the command reads a spool in one thread, and nothing can race. The address
 # sanitizer runs them. In cli-show_screen it would also show the sanitizer's own thread and its frame of each lock function.
 set(no_tsan_tests

@@ -25,7 +25,7 @@ static void check_unit(struct checks *c, const struct unit *u) {
 static void check_program(struct checks *c, const struct unit_plan *p) {
     struct problem why;
     if (p->program[0] == '\0') {
-        checks_add(c, "program", CHECK_WARN, NULL, "which program it starts, systemd alone knows: %.200s",
+        checks_add(c, "program", CHECK_WARN, NULL, "only systemd knows which program it starts: %.200s",
                    p->words);
     } else if (program_lacks(p->program, &why) || !program_can_be_watched(p->program, &why)) {
         checks_add(c, "program", CHECK_FAIL, why.command, "%s", why.text);

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What the README tells users to paste works: its library example and its recipes, as they are written there."""
+"""What the README tells users to paste works: its library example and its recipes, as they are written there.
+
+That of a systemd service is in test_systemd.py."""
 
 import json
 import os
 import pathlib
 import re
-import shlex
 import shutil
-import socket
 import subprocess
 import tempfile
 import textwrap
@@ -113,32 +113,6 @@ class Readme(unittest.TestCase):
         self.assertEqual(0, said.returncode, said.stderr)
         names = [frame.get("function") for hang in self.hangs() for frame in hang["hot_stack"]["frames"]]
         self.assertIn("blocks", names, said.stderr)
-
-    @unittest.skipUnless(shutil.which("redis-server") and shutil.which("redis-cli"), "redis-server is not installed")
-    def test_the_services_line_keeps_its_process(self):
-        (unit,) = blocks("ini")
-        state = re.search(r"^StateDirectory=(.*)$", unit, re.MULTILINE).group(1)
-        command = shlex.split(re.findall(r"^ExecStart=(.+)$", unit, re.MULTILINE)[0])
-        self.assertEqual("/usr/local/bin/hangdog", command[0])
-        spool = command[command.index("--spool") + 1]
-        self.assertTrue(spool.startswith(f"/var/lib/{state}/"), spool)
-        self.assertIn(spool, recipe("sudo hangdog list"))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        (self.folder / "redis.conf").write_text(f"port {port}\nbind 127.0.0.1\nsave \"\"\nenable-debug-command yes\n")
-        own = {spool: str(self.folder / "spool"), "/usr/local/bin/hangdog": HANGDOG,
-               "/etc/redis/redis.conf": str(self.folder / "redis.conf")}
-        redis = ["redis-cli", "-p", port]
-        with subprocess.Popen([own.get(word, word) for word in command], env=self.env, stdout=subprocess.DEVNULL,
-                              cwd=self.folder) as service:
-            wait_until(lambda: subprocess.run([*redis, "PING"], capture_output=True, check=False).stdout == b"PONG\n", "redis")
-            program = os.path.basename(os.readlink(f"/proc/{service.pid}/exe"))
-            subprocess.run([*redis, "DEBUG", "SLEEP", "1"], check=False, timeout=20, stdout=subprocess.DEVNULL)
-            subprocess.run([*redis, "SHUTDOWN", "NOSAVE"], check=False, timeout=20, stdout=subprocess.DEVNULL)
-            service.wait(20)
-        self.assertIn(program, ("redis-server", "redis-check-rdb"))  # Debian's are one file
-        self.assertTrue(any(hang["duration_ns"] >= 1e9 for hang in self.hangs()))
 
     @unittest.skipUnless(shutil.which("dpkg-query"), "no dpkg here")
     def test_the_container_has_the_commands_libraries(self):
