@@ -15,6 +15,8 @@
 #include "collector/sentry/sentry_report.h"
 
 #define THREADS 4
+#define TAKERS_MAX 8
+#define READERS 2
 #define CONNECTION_BYTES ((size_t)32 << 10)
 #define STACK_BYTES ((size_t)8 << 20)
 #define DEBUG_FILES_MIB (32L << 10)
@@ -90,7 +92,16 @@ static struct MHD_Daemon *start_daemon(struct http *h, const struct http_options
         o->tls ? tls : plain, MHD_OPTION_END);
 }
 
+static bool start_work(struct http *h) {
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    h->takers = work_pool_start(cpus < 2 ? 2 : cpus < TAKERS_MAX ? (unsigned)cpus : TAKERS_MAX);
+    h->readers = work_pool_start(READERS);
+    return h->takers != NULL && h->readers != NULL;
+}
+
 static void free_http(struct http *h) {
+    work_pool_free(h->takers);
+    work_pool_free(h->readers);
     close(h->listener);
     connections_stop(h->connections);
     group_limit_free(h->group_limit);
@@ -123,7 +134,7 @@ struct http *http_start(const struct http_options *o, struct store *store, struc
     h->connections = connections_start(&(struct connection_limits){
         .patience_ns = o->patience_ns, .all = o->connections, .per_address = o->per_address});
     h->group_limit = group_limit_new();
-    if (h->symbols == NULL || h->connections == NULL || h->group_limit == NULL) {
+    if (h->symbols == NULL || h->connections == NULL || h->group_limit == NULL || !start_work(h)) {
         error_set(why, "cannot start: out of memory");
         free_http(h);
         return NULL;
@@ -146,6 +157,8 @@ void http_stop_listening(struct http *h, int seconds) {
     while (connections_at_work(h->connections) > 0 && monotonic_ns() < end) {
         nanosleep(&step, NULL);
     }
+    work_pool_stop(h->takers); /* before the writer ends, to which they give rows */
+    work_pool_stop(h->readers);
 }
 
 void http_stop(struct http *h) {

@@ -11,6 +11,7 @@
 
 #include "collector/http/connections.h"
 #include "collector/http/http.h"
+#include "collector/http/work_pool.h"
 #include "collector/keys/group_limit.h"
 #include "collector/receive/envelope.h"
 #include "collector/receive/ingest.h"
@@ -26,6 +27,7 @@ struct http {
     struct debug_folder *debug_files;
     struct symbols *symbols;
     json_t *schema, *sentry_schema;
+    struct work_pool *takers, *readers; /* of what is sent; of what takes long to show */
     int listener;
     bool tls;
     atomic_bool stopping;
@@ -43,7 +45,15 @@ struct request {
     size_t bytes, size, received, accepted;
     int64_t started_ns;
     int key;
-    bool is_ingest, is_sentry, is_symbols, is_change, parsed;
+    bool is_ingest, is_sentry, is_symbols, is_change;
+    bool parsed;  /* the body, by a taker */
+    bool is_read; /* by a reader, which has queued the answer where it could */
+    struct work_job work;
+    struct {
+        unsigned status; /* 0: none */
+        long retry;
+        const char *why;
+    } refusal;
     char build_id[DEBUG_ID_BYTES];
     struct ingest ingest;
     struct writer_job job;
@@ -112,7 +122,8 @@ bool http_symbols_takes(struct request *r, const char *url);
 enum MHD_Result http_symbols_add(struct request *r);
 enum MHD_Result http_symbols_state(struct http *h, struct MHD_Connection *c, const char *id);
 
-/* GET. */
+/* GET. Whether an address takes long, so that a reader answers it. */
+bool http_read_takes_long(const char *url);
 enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *url);
 /* Below /api/v1/. */
 enum MHD_Result http_page(struct http *h, struct MHD_Connection *c, const char *path);

@@ -56,6 +56,17 @@ static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *c) 
     return http_answer_text(c, "text/plain; version=0.0.4", "", strdup(text), n);
 }
 
+/* One report in another form, and the stacks of many as one. */
+bool http_read_takes_long(const char *url) {
+    static const char reports[] = "/api/v1/reports/", groups[] = "/api/v1/groups/";
+    const char *end = strrchr(url, '/');
+    if (strncmp(url, reports, sizeof reports - 1) == 0) {
+        return strchr(url + sizeof reports - 1, '/') != NULL;
+    }
+    return strcmp(url, "/api/v1/compare") == 0 ||
+           (strncmp(url, groups, sizeof groups - 1) == 0 && strcmp(end, "/stack") == 0);
+}
+
 enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *url) {
     static const char api[] = "/api/v1/", symbols[] = "/api/v1/symbols/";
     if (strcmp(url, "/healthz") == 0) {

@@ -2,6 +2,7 @@
  *
  * POST /api/v1/reports.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,35 +117,69 @@ static enum MHD_Result answer(struct request *r) {
     return http_answer_json(r->connection, r->ingest.count == 0 ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_OK, json);
 }
 
-static enum MHD_Result parse(struct request *r) {
-    struct http *h = r->http;
-    connection_set(r->deadline, CONNECTION_SERVED);
-    const char *type = header(r, "Content-Type"), *why = "";
+static void refuse_later(struct request *r, unsigned status, long retry, const char *why) {
+    r->refusal.status = status;
+    r->refusal.retry = retry;
+    r->refusal.why = why;
+}
+
+static unsigned read_body(struct request *r, const char **why) {
+    const char *type = header(r, "Content-Type"), *encoding = header(r, "Content-Encoding");
+    const char *body = r->body != NULL ? r->body : "";
     bool lines = type != NULL && strstr(type, "ndjson") != NULL;
-    const char *encoding = header(r, "Content-Encoding"), *body = r->body != NULL ? r->body : "";
-    unsigned status = r->is_sentry
-                          ? http_sentry_read(r, encoding, &why)
-                          : ingest_read(encoding, body, r->bytes, lines, h->schema, &r->ingest, &why);
+    return r->is_sentry ? http_sentry_read(r, encoding, why)
+                        : ingest_read(encoding, body, r->bytes, lines, r->http->schema, &r->ingest, why);
+}
+
+/* The body as rows, and what the key may send of them. True: the writer has them. */
+static bool parse(struct request *r) {
+    struct http *h = r->http;
+    const char *why = "";
+    int64_t since_ns = work_pool_cpu_ns();
+    unsigned status = read_body(r, &why);
     r->parsed = true;
     drop_body(r);
+    size_t sent = status != 0 ? 1 : r->ingest.count + json_array_size(r->ingest.refused);
+    keys_spend(h->keys, r->key, sent, work_pool_cpu_ns() - since_ns);
     if (status != 0) {
-        keys_spend(h->keys, r->key, 1);
-        return http_refuse(r->connection, status, status == 503 ? BUSY_SECONDS : 0, why);
+        refuse_later(r, status, status == 503 ? BUSY_SECONDS : 0, why);
+        return false;
     }
-    keys_spend(h->keys, r->key, r->ingest.count + json_array_size(r->ingest.refused));
     long wait = http_limit_rows(r);
     if (r->ingest.count == 0 && wait > 0) {
         atomic_fetch_add(&h->limited, 1);
-        return http_refuse(r->connection, MHD_HTTP_TOO_MANY_REQUESTS, wait,
-                           "this key sends too many reports of one bug");
+        refuse_later(r, MHD_HTTP_TOO_MANY_REQUESTS, wait, "this key sends too many reports of one bug");
     }
     if (r->ingest.count == 0) {
-        return answer(r);
+        return false;
     }
     r->job = (struct writer_job){.rows = r->ingest.rows, .count = r->ingest.count, .done = stored};
-    MHD_suspend_connection(r->connection); /* before the writer can resume it */
     if (!writer_add(h->writer, &r->job)) {
         r->job.result = STORE_FAILED;
+        return false;
+    }
+    return true;
+}
+
+/* On a taker, while the connection is suspended: it goes on once the reports are stored, or refused. */
+static void take(struct work_job *job) {
+    struct request *r = (struct request *)((char *)job - offsetof(struct request, work));
+    if (job->is_late) {
+        r->ingest.refused = json_array();
+        r->parsed = true;
+        refuse_later(r, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS, "too many requests at once");
+    }
+    if (job->is_late || !parse(r)) {
+        MHD_resume_connection(r->connection);
+    }
+}
+
+static enum MHD_Result start_taking(struct request *r) {
+    connection_set(r->deadline, CONNECTION_SERVED);
+    r->work.run = take;
+    MHD_suspend_connection(r->connection); /* before anyone can resume it */
+    if (!work_pool_add(r->http->takers, &r->work)) {
+        refuse_later(r, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS, "the collector ends");
         MHD_resume_connection(r->connection);
     }
     return MHD_YES;
@@ -161,7 +196,10 @@ enum MHD_Result http_receive(struct request *r, const char *piece, size_t *bytes
     if (r->is_symbols) {
         return http_symbols_add(r);
     }
-    return r->parsed ? answer(r) : parse(r);
+    if (r->refusal.status != 0) {
+        return http_refuse(r->connection, r->refusal.status, r->refusal.retry, r->refusal.why);
+    }
+    return r->parsed ? answer(r) : start_taking(r);
 }
 
 void http_receive_end(struct request *r) {

@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,6 +13,8 @@
 #include "collector/base/log.h"
 #include "collector/base/monotonic.h"
 #include "collector/http/http_private.h"
+
+#define LATE_SECONDS 5
 
 /* A page elsewhere has no key, and no cookie stands for one. This refuses its requests before a key is even
  * looked at: a browser says from where a request comes. */
@@ -103,6 +106,31 @@ static enum MHD_Result start_request(struct http *h, struct MHD_Connection *c, c
     return MHD_YES;
 }
 
+/* On a reader, while the connection is suspended. */
+static void read_slowly(struct work_job *job) {
+    struct request *r = (struct request *)((char *)job - offsetof(struct request, work));
+    if (job->is_late) {
+        http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, LATE_SECONDS, "too many requests at once");
+    } else {
+        http_read(r->http, r->connection, r->path);
+    }
+    MHD_resume_connection(r->connection);
+}
+
+static enum MHD_Result start_read(struct request *r) {
+    if (r->is_read || r->path == NULL) { /* no answer could be made */
+        return MHD_NO;
+    }
+    r->is_read = true;
+    r->work.run = read_slowly;
+    connection_set(r->deadline, CONNECTION_SERVED);
+    MHD_suspend_connection(r->connection); /* before the reader can resume it */
+    if (!work_pool_add(r->http->readers, &r->work)) {
+        MHD_resume_connection(r->connection);
+    }
+    return MHD_YES;
+}
+
 enum MHD_Result http_handle(void *http, struct MHD_Connection *c, const char *url, const char *method,
                             const char *version, const char *piece, size_t *bytes, void **state) {
     struct http *h = http;
@@ -120,7 +148,7 @@ enum MHD_Result http_handle(void *http, struct MHD_Connection *c, const char *ur
     if (*bytes > 0) { /* the body of a GET */
         return MHD_NO;
     }
-    return http_read(h, c, url);
+    return http_read_takes_long(url) ? start_read(r) : http_read(h, c, url);
 }
 
 static void log_end(const struct request *r) {

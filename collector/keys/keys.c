@@ -14,6 +14,9 @@
 #define STORE_NS (10 * MONOTONIC_S)
 #define DAY_S 86400
 #define BURST_S 2 /* a bucket has so many seconds of its rate */
+/* A usual report takes a tenth of it. A key that sends costly ones gets half of a CPU. */
+#define CPU_OF_A_REPORT_NS 1e6
+#define CPU_SHARE 0.5
 
 struct slot {
     bool lives;
@@ -255,9 +258,16 @@ long keys_wait(struct keys *k, int key) {
     return day > rate ? day : rate;
 }
 
-void keys_spend(struct keys *k, int key, size_t reports) {
+/* CPU time beyond what so many reports may take, as reports that could have come in that time. */
+static double extra_reports(const struct keys *k, size_t reports, int64_t cpu_ns) {
+    double extra_ns = (double)cpu_ns - (double)reports * CPU_OF_A_REPORT_NS;
+    double rate = (double)k->limits.reports_per_minute / 60;
+    return extra_ns > 0 ? extra_ns * 1e-9 * rate / CPU_SHARE : 0;
+}
+
+void keys_spend(struct keys *k, int key, size_t reports, int64_t cpu_ns) {
     pthread_mutex_lock(&k->lock);
-    k->slot[key].reports -= (double)reports;
+    k->slot[key].reports -= (double)reports + extra_reports(k, reports, cpu_ns);
     k->slot[key].unstored += (int64_t)reports;
     pthread_mutex_unlock(&k->lock);
 }

@@ -49,9 +49,10 @@ enum key_use keys_use(struct keys *k, int key);
 void keys_app(struct keys *k, int key, char app[STORE_APP_BYTES]);
 void keys_limits(struct keys *k, struct key_limits *out);
 
-/* 0: this key may send; else the seconds until it may. Then keys_spend counts what it has sent. */
+/* 0: this key may send; else the seconds until it may. Then keys_spend counts what it has sent, and the CPU
+ * time that these reports took: costly ones count as many. */
 long keys_wait(struct keys *k, int key);
-void keys_spend(struct keys *k, int key, size_t reports);
+void keys_spend(struct keys *k, int key, size_t reports, int64_t cpu_ns);
 
 /* Equal in all bytes. It reads each, whatever the first ones are. */
 bool keys_are_equal(const uint8_t *a, const uint8_t *b, size_t bytes);

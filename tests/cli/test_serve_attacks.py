@@ -9,6 +9,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import threading
 import time
 import unittest
 import zlib
@@ -195,6 +196,26 @@ class Attacks(unittest.TestCase):
         print("the longest answer beside %d slow clients: %.3f s; %d of them were cut" % (SLOW_CLIENTS, longest, cut))
         self.assertLess(longest, 3 if RELEASE else 15)
         self.assertEqual(SLOW_CLIENTS, cut, "clients that sent a byte now and then kept their places")
+
+    def test_large_batches_keep_no_others_waiting(self):
+        collector = Collector()
+        self.addCleanup(collector.close)
+        frames = [{"pc": hex(4096 + i), "function": "f%d" % i, "file": "/home/builder/shop/%d.c" % i, "line": i} for i in range(500)]
+        lines = "\n".join(json.dumps(small_report("f", hot_stack={"frames": frames})) for _ in range(250))
+        body = gzip.compress(lines.encode(), 1)  # 100 times as much as it is sent
+        answers = []
+        senders = [threading.Thread(target=lambda: answers.append(collector.send(body, "gzip", lines=True)[0])) for _ in range(10)]
+        for sender in senders:
+            sender.start()
+        longest = 0.0
+        while any(sender.is_alive() for sender in senders):
+            longest = max(longest, healthz(collector, "127.0.0.1"))
+            time.sleep(0.01)
+        for sender in senders:
+            sender.join()
+        print("the longest answer beside %d batches of %d bytes: %.3f s" % (len(senders), len(body), longest))
+        self.assertEqual({200}, set(answers))
+        self.assertLess(longest, 1 if RELEASE else 5)
 
     def test_too_many_connections_wait_for_a_place(self):
         collector = Collector("--connections", "40", "--patience", "2s")

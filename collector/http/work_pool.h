@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads for what takes long: to read what was sent, to render a report. libmicrohttpd's threads wait for no
+ * job, so that they answer /healthz and pages while many come. Any thread.
+ */
+#ifndef COLLECTOR_WORK_POOL_H
+#define COLLECTOR_WORK_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct work_pool;
+
+struct work_job {
+    void (*run)(struct work_job *job); /* on a thread of the pool; it may free the job */
+    bool is_late; /* it has waited for WORK_POOL_LATE_S: who sent it hardly waits still */
+    int64_t added_ns;
+    struct work_job *next;
+};
+
+#define WORK_POOL_LATE_S 20
+
+/* NULL: no memory, or no thread. */
+struct work_pool *work_pool_start(unsigned threads);
+/* Jobs run in the order in which they came. False: the pool takes none any more. */
+bool work_pool_add(struct work_pool *pool, struct work_job *job);
+/* Runs what waits, and ends the threads. NULL is fine. */
+void work_pool_stop(struct work_pool *pool);
+/* After the last work_pool_add; it stops the pool. NULL is fine. */
+void work_pool_free(struct work_pool *pool);
+
+/* CPU time that this thread has used. */
+int64_t work_pool_cpu_ns(void);
+
+#endif
