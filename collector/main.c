@@ -19,6 +19,7 @@
 #include "cli/base/shell_quote.h"
 #include "cli/commands.h"
 #include "cli/fleet/fleet.h"
+#include "collector/base/build_date.h"
 #include "collector/base/log.h"
 #include "collector/base/monotonic.h"
 #include "collector/first_keys.h"
@@ -168,6 +169,9 @@ static int revoke_key(struct store *store, long id, const char *options) {
 static void print_start(const struct serve_options *o, const char *address, const char *path) {
     printf("collecting at %s into %s\n", address, path);
     fflush(stdout);
+    if (build_date_is_to_come()) {
+        print_error("cannot take reports yet: the clock is before %s, the day of this build", build_date());
+    }
     if (o->tls_cert == NULL && strncmp(o->listen, "127.", 4) != 0 && strncmp(o->listen, "[::1]:", 6) != 0 &&
         strncmp(o->listen, "localhost:", 10) != 0) {
         fputs("hangdog: traffic is not encrypted here; use --tls-cert, or put a proxy with TLS in front\n",

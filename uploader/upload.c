@@ -13,28 +13,6 @@
 #include "cli/reader/symbolicate.h"
 #include "uploader/batch.h"
 
-static void pass_over(struct upload *u, const char *id) {
-    char **ids = realloc(u->passed_over, (u->passed_over_count + 1) * sizeof *ids);
-    char *copy = strdup(id);
-    if (ids != NULL) {
-        u->passed_over = ids;
-    }
-    if (ids == NULL || copy == NULL) {
-        free(copy);
-        return;
-    }
-    ids[u->passed_over_count++] = copy;
-}
-
-static bool is_passed_over(const struct upload *u, const char *id) {
-    for (size_t i = 0; i < u->passed_over_count; i++) {
-        if (strcmp(u->passed_over[i], id) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool say_failed(const struct send_result *result) {
     json_t *answer = json_loads(result->answer, 0, NULL);
     const char *why = json_string_value(json_object_get(answer, "error"));
@@ -53,6 +31,27 @@ static bool say_failed(const struct send_result *result) {
     return false;
 }
 
+/* Seconds for which the collector would refuse the same report again. */
+static int64_t refused_for_s(const json_t *refused) {
+    json_int_t s = json_integer_value(json_object_get(refused, "retry_after"));
+    return s > 0 && s < PASSED_OVER_DAY_S ? s : PASSED_OVER_DAY_S;
+}
+
+static void pass_over(struct upload *u, const char *path, const char *at, const char *reason,
+                      int64_t seconds) {
+    char why[600];
+    snprintf(why, sizeof why, "%.200s%s%.200s", at, at[0] != '\0' ? " " : "", reason);
+    u->refused++;
+    if (passed_over_add(&u->passed_over, path, why, seconds)) {
+        print_error("the collector refuses %s: %s", path, why);
+    }
+}
+
+static const char *text_of(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
 /* Removes what the collector has, and says what it refused. */
 static void settle(struct upload *u, const struct batch *b, size_t first, size_t count,
                    const json_t *answer) {
@@ -64,15 +63,10 @@ static void settle(struct upload *u, const struct batch *b, size_t first, size_t
     }
     json_array_foreach(json_object_get(answer, "refused"), i, item) {
         json_int_t index = json_integer_value(json_object_get(item, "index"));
-        const char *at = json_string_value(json_object_get(item, "at"));
-        const char *reason = json_string_value(json_object_get(item, "reason"));
         if (index >= 0 && (size_t)index < count && !refused[index]) {
             refused[index] = true;
-            u->refused++;
-            pass_over(u, b->item[first + (size_t)index].path);
-            print_error("the collector refuses %s: %.200s%s%.200s", b->item[first + (size_t)index].path,
-                        at != NULL ? at : "", at != NULL && at[0] != '\0' ? " " : "",
-                        reason != NULL ? reason : "");
+            pass_over(u, b->item[first + (size_t)index].path, text_of(item, "at"), text_of(item, "reason"),
+                      refused_for_s(item));
         }
     }
     for (i = 0; i < count; i++) {
@@ -103,6 +97,10 @@ static bool send_items(struct upload *u, const struct batch *b, size_t first, si
         u->over_budget = true;
         return false;
     }
+    if (result.status == 413 && count == 1) { /* the others shall not wait for it */
+        pass_over(u, b->item[first].path, "", "it is too large (status 413)", PASSED_OVER_HOUR_S);
+        return true;
+    }
     /* a proxy may have a smaller limit, and half of them may fit into the day */
     if ((result.status == 413 || result.status == SEND_OVER_BUDGET) && count > 1) {
         return send_items(u, b, first, count / 2) && send_items(u, b, first + count / 2, count - count / 2);
@@ -129,15 +127,16 @@ static bool lasts(const json_t *report) {
 static bool add_file(struct upload *u, struct batch *b, const char *path, struct symbolizer *symbolizer) {
     struct problem why;
     struct stat file;
-    if (is_passed_over(u, path) || lstat(path, &file) != 0) {
+    if (passed_over_is(&u->passed_over, path) || lstat(path, &file) != 0) {
         return true;
     }
     json_t *report = report_load(path, &why);
     if (report == NULL) {
         if (!report_is_gone(path)) {
             u->unread++;
-            pass_over(u, path);
-            error_print(&why);
+            if (passed_over_add(&u->passed_over, path, why.text, PASSED_OVER_DAY_S)) {
+                error_print(&why);
+            }
         }
         return true;
     }
@@ -204,8 +203,5 @@ bool upload_spool(struct upload *u) {
 
 void upload_end(struct upload *u) {
     send_close(u->sender);
-    for (size_t i = 0; i < u->passed_over_count; i++) {
-        free(u->passed_over[i]);
-    }
-    free(u->passed_over);
+    passed_over_free(&u->passed_over);
 }

@@ -11,6 +11,7 @@
 
 #include "cli/base/error.h"
 #include "cli/fleet/fleet.h"
+#include "uploader/passed_over.h"
 #include "uploader/send.h"
 
 struct upload {
@@ -19,9 +20,7 @@ struct upload {
     struct sender *sender;
     bool over_budget;
     size_t sent, known, refused, lasting, unread; /* reports */
-    char **passed_over; /* ids that the collector has refused, or that are no reports: `--watch` names them
-                           once */
-    size_t passed_over_count;
+    struct passed_over passed_over; /* files that the collector has refused, or that are no reports */
 };
 
 /* One look at the spools. False: it was given up, and an error is printed. */

@@ -65,8 +65,8 @@ const struct command command_upload = {
     .description =
         "The reports go out in compressed batches. A report leaves the spool only after the collector has acknowledged "
         "it. Names of functions are looked up before, for the debug information is here.\n\n"
-        "A report that the collector refuses stays in the spool, and an error says why. A hang that lasts is sent once it "
-        "has ended.\n\n",
+        "A report that the collector refuses stays in the spool, and an error says why. --watch sends it again when the "
+        "collector says, else after a day. A hang that lasts is sent once it has ended.\n\n",
     .deep = true,
     .options = upload_options,
     .run = cmd_upload,

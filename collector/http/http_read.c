@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/base/build_date.h"
 #include "collector/base/built_in.h"
 #include "collector/http/http_private.h"
 
@@ -17,9 +18,11 @@ static enum MHD_Result answer_file(struct MHD_Connection *c, const char *name) {
 }
 
 static enum MHD_Result answer_health(struct http *h, struct MHD_Connection *c) {
-    bool well = writer_is_well(h->writer);
-    return http_answer_json(c, well ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
-                            json_pack("{s:s}", "status", well ? "ok" : "the last reports were not stored"));
+    const char *why = build_date_is_to_come()      ? "the clock is before the day of this build"
+                      : !writer_is_well(h->writer) ? "the last reports were not stored"
+                                                   : NULL;
+    return http_answer_json(c, why == NULL ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
+                            json_pack("{s:s}", "status", why == NULL ? "ok" : why));
 }
 
 static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *c) {

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/build_date.h"
 #include "collector/http/http_private.h"
 
 #define ALL_BODIES_MAX ((size_t)256 << 20)
 #define BUSY_SECONDS 5
 #define FULL_SECONDS 60
+#define CLOCK_SECONDS 60
 #define FIRST_BYTES ((size_t)16 << 10)
 
 static const char *header(const struct request *r, const char *name) {
@@ -43,6 +45,11 @@ enum MHD_Result http_receive_start(struct request *r) {
     }
     if (atomic_load(&h->stopping)) {
         return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS, "the collector ends");
+    }
+    if (build_date_is_to_come() &&
+        !r->is_symbols) { /* it would refuse reports, and date the others wrongly */
+        return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, CLOCK_SECONDS,
+                           "the collector's clock is wrong: it is before the day of its build");
     }
     long wait = keys_wait(h->keys, r->key);
     if (wait > 0) {

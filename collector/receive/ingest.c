@@ -13,21 +13,25 @@ static bool is_blank(const char *text, size_t bytes) {
     return bytes == 0;
 }
 
-static void refuse(struct ingest *in, size_t index, const char *id, const char *at, const char *reason) {
+static void refuse(struct ingest *in, size_t index, const char *id, const char *at, const char *reason,
+                   long retry_s) {
     json_t *refused = json_object();
     json_object_set_new(refused, "index", json_integer((json_int_t)index));
     json_object_set_new(refused, "id", json_string(id));
     json_object_set_new(refused, "at", json_string(at));
     json_object_set_new(refused, "reason", json_string(reason));
+    if (retry_s > 0) {
+        json_object_set_new(refused, "retry_after", json_integer(retry_s));
+    }
     json_array_append_new(in->refused, refused);
 }
 
 void ingest_refuse(struct ingest *in, size_t index, const char *id, const char *reason) {
-    refuse(in, index, id, "", reason);
+    refuse(in, index, id, "", reason, 0);
 }
 
-void ingest_refuse_row(struct ingest *in, size_t row, const char *at, const char *reason) {
-    refuse(in, in->rows[row].index, in->rows[row].id, at, reason);
+void ingest_refuse_row(struct ingest *in, size_t row, const char *at, const char *reason, long retry_s) {
+    refuse(in, in->rows[row].index, in->rows[row].id, at, reason, retry_s);
     row_free(&in->rows[row]);
     in->count--;
     memmove(&in->rows[row], &in->rows[row + 1], (in->count - row) * sizeof in->rows[0]);
@@ -68,7 +72,7 @@ bool ingest_add(struct ingest *in, const char *text, size_t bytes, size_t index,
         id = row->id;
         row_free(row);
     }
-    refuse(in, index, id, fault.at, fault.reason);
+    refuse(in, index, id, fault.at, fault.reason, fault.retry_s);
     return true;
 }
 

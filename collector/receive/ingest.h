@@ -20,15 +20,16 @@
 struct ingest {
     struct row *rows;
     size_t count, room; /* of rows */
-    json_t *refused;    /* of {index, id, at, reason} */
+    json_t *refused;    /* of {index, id, at, reason}, and retry_after where it may pass */
 };
 
 /* `lines`: the body has a report a line, else it is one. 0, or the HTTP status of what is wrong with the body
  * as a whole, with a text in *why. The caller calls ingest_free in both cases. */
 unsigned ingest_read(const char *encoding, const void *body, size_t bytes, bool lines, const json_t *schema,
                      struct ingest *out, const char **why);
-/* Moves a row to the refused ones. */
-void ingest_refuse_row(struct ingest *in, size_t row, const char *at, const char *reason);
+/* Moves a row to the refused ones. `retry_s`: the seconds after which the same report may pass, 0: it never
+ * does. */
+void ingest_refuse_row(struct ingest *in, size_t row, const char *at, const char *reason, long retry_s);
 void ingest_free(struct ingest *in);
 
 /* The steps of it, for bodies of another form: empties *in and decompresses the body, adds a report (false:

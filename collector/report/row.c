@@ -15,6 +15,7 @@
 
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 #define LEVEL 3
+#define WRONG_CLOCK_S 600
 #define DAY_MS (24 * INT64_C(3600000))
 /* Sums of many must fit: what says that it hung for longer is no report. */
 #define DURATION_MS_MAX (3660 * DAY_MS)
@@ -74,7 +75,8 @@ static bool set_times(const json_t *report, struct row *out, struct schema_fault
     if (out->started_ms < 0) {
         return wrong(fault, "/started_at", "is no day since 1970");
     }
-    if (out->started_ms > now + DAY_MS) {
+    if (out->started_ms > now + DAY_MS) { /* one of two clocks is wrong, and will be put right */
+        fault->retry_s = WRONG_CLOCK_S;
         return wrong(fault, "/started_at", "is more than a day in the future");
     }
     if (out->duration_ms > DURATION_MS_MAX) {

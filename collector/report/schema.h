@@ -14,6 +14,8 @@
 struct schema_fault {
     char at[256];
     char reason[256];
+    long retry_s; /* where it may pass: seconds until then. Only row_make sets it; a caller that reads it
+                     starts with 0 */
 };
 
 /* Limits beyond the schema. */

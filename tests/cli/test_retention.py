@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reports older than the retention go, with their group; the days are a setting of the store. A clock that jumps removes none."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -78,15 +79,34 @@ class Retention(unittest.TestCase):
         with open(self.clock, "w", encoding="ascii") as clock:
             clock.write("%d" % seconds)
 
-    def test_a_clock_that_jumps_removes_nothing(self):
+    def make_clock(self):
+        """The next start has it."""
         if os.environ.get("HANGDOG_SANITIZER"):
             self.skipTest("the sanitizer's library comes first in LD_PRELOAD")
         library, self.clock = (os.path.join(self.collector.folder, name) for name in ("clock.so", "clock"))
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, "-xc", "-"], input=CLOCK, text=True, check=True)
+        self.collector.more = {"LD_PRELOAD": library, "HANGDOG_TEST_CLOCK": self.clock}
+
+    def test_a_clock_before_the_build_takes_no_reports(self):
+        """They would be dated wrongly, or refused as those of the future."""
+        self.make_clock()
+        self.assertEqual(0, self.collector.stop())
+        self.set_clock(-10 * YEAR)
+        self.collector.start()
+        status, headers, body = self.collector.request("POST", "/api/v1/reports", json.dumps(small_report()),
+                                                       {"Content-Type": "application/json"}, self.collector.send_key)
+        self.assertEqual((503, "60"), (status, headers["Retry-After"]), body)
+        self.assertIn(b"clock is wrong", body)
+        self.assertEqual(503, self.collector.request("GET", "/healthz")[0])
+        self.set_clock(0)  # while it runs
+        self.assertEqual(200, self.collector.send(small_report())[0])
+        self.assertEqual(200, self.collector.request("GET", "/healthz")[0])
+
+    def test_a_clock_that_jumps_removes_nothing(self):
+        self.make_clock()
         for function in "blur", "resize":
             self.assertEqual(200, self.collector.send([small_report(function) for _ in range(100)])[0])
         self.assertEqual(0, self.collector.stop())
-        self.collector.more = {"LD_PRELOAD": library, "HANGDOG_TEST_CLOCK": self.clock}
         for jump, functions in ((YEAR, ["blur", "resize"]), (-YEAR, ["blur", "resize", "scale"])):
             self.set_clock(jump)
             self.collector.start()

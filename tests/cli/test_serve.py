@@ -39,6 +39,7 @@ class Serve(unittest.TestCase):
         self.assertEqual((0, 0), (answer["accepted"], answer["repeated"]))
         self.assertEqual(at, refused["at"], refused)
         self.assertIn(reason, refused["reason"])
+        self.assertEqual("future" in reason, "retry_after" in refused, "what a clock refused may pass later")
 
     def test_a_report_is_stored_and_read_as_it_was_sent(self):
         report = sample_report()

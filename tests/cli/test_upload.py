@@ -191,6 +191,27 @@ class Upload(unittest.TestCase):
             upload(self.collector, self.spool, "--retries", "0", url=url, status=1)
             self.assertEqual(before, names(self.spool), answer)
 
+    def test_what_a_clock_or_a_limit_refused_is_sent_again(self):
+        refused = b'{"accepted":0,"repeated":0,"refused":[{"index":0,"at":"/started_at","reason":"is in the future","retry_after":1}]}'
+        url, times = self.answering((400, {}, refused), (400, {}, refused), (200, {}, b'{"accepted":1,"repeated":0,"refused":[]}'))
+        write(self.spool, small_report())
+        with subprocess.Popen([HANGDOG, "upload", "--to", url, "--spool", self.spool, "--watch", "--every", "1s"], stderr=subprocess.PIPE,
+                              text=True, env=environment({"HANGDOG_KEY": self.collector.send_key})) as watch:
+            try:
+                wait_until(lambda: not names(self.spool) or len(times) == 1 and time.monotonic() - times[0] > 5, "the report to be sent")
+                self.assertEqual([], names(self.spool), "it was not sent again within 5 s")
+            finally:
+                watch.terminate()
+                said = watch.stderr.read()
+        self.assertEqual(1, said.count("refuses"), said)
+
+    def test_one_that_is_too_large_keeps_no_others(self):
+        url, _ = self.answering((413, {}, b"{}"), (413, {}, b"{}"), (200, {}, b'{"accepted":1,"repeated":0,"refused":[]}'))
+        write(self.spool, small_report(), small_report())
+        said = upload(self.collector, self.spool, "--retries", "0", url=url, status=1)
+        self.assertIn("too large", said)
+        self.assertEqual(1, len(names(self.spool)), said)
+
     def test_a_certificate_that_no_authority_signed_is_refused(self):
         openssl, pem = "/usr/bin/openssl", os.path.join(self.folder, "pem")
         if not os.path.exists(openssl):
