@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import time
 import unittest
 
 from support_fleet import Collector, need_fleet, small_report
+from support_load import Load
 from support_run import PATIENCE, main, wait_until
 
 INSIDE = "HANGDOG_TEST_DISK"
@@ -88,6 +90,30 @@ class FullDisk(unittest.TestCase):
         self.assert_kept()
         self.assertEqual(200, self.send())
         self.assert_kept()
+
+    def test_a_kill_at_full_load(self):
+        """Reports come faster than they get into their tables."""
+        with Load(self.collector) as load:
+            wait_until(lambda: 507 in load.statuses(), "the end of the room")
+            for _ in range(3):
+                self.collector.kill()
+                self.collector.start()
+                load.statuses()
+                wait_until(lambda: 507 in load.statuses(), "an answer after the kill")
+            self.collector.kill()
+            set_room(3 * MIB)
+            self.collector.start()
+            before = load.count()
+            wait_until(lambda: load.count() > before + 1000, "reports to be stored again")
+        self.assertEqual(0, self.collector.stop())
+        with sqlite3.connect(self.collector.store) as store:
+            stored = [one for (one,) in store.execute("SELECT id FROM report")]
+            (integrity,) = store.execute("PRAGMA integrity_check").fetchone()
+        store.close()
+        print("%d acknowledged, %d stored" % (load.count(), len(stored)))
+        self.assertEqual("ok", integrity)
+        self.assertEqual(set(), load.acknowledged() - set(stored), "acknowledged and lost")
+        self.assertEqual(len(stored), len(set(stored)))
 
     def test_a_start_on_the_full_disk(self):
         """There is not always room for SQLite's own files: then it says so, and starts when there is."""

@@ -2,24 +2,25 @@
 """The collector: what it stores, what it refuses and why, and that no acknowledged report is lost, or there twice."""
 
 import gzip
-import itertools
 import json
 import os
 import shutil
 import socket
 import sqlite3
 import stat
+import statistics
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
-from http.client import HTTPException
+from random import Random
 
+from support_clock import YEAR, Clock
 from support_fleet import Collector, need_fleet, sample_report, shared_collector, small_report
+from support_load import BATCH, Load
 from support_run import HANGDOG, PATIENCE, RELEASE, environment, main_side_by_side, wait_until
 
-KILLS = int(os.environ.get("HANGDOG_KILLS") or (30 if RELEASE else 6))  # 500 by hand
+KILLS = int(os.environ.get("HANGDOG_KILLS") or (20 if RELEASE else 4))  # 500 by hand
 SLOW_CLIENTS = 300
 
 
@@ -230,43 +231,53 @@ class Limits(unittest.TestCase):
 
 
 class Killed(unittest.TestCase):
-    def test_what_was_acknowledged_is_there_once(self):
-        collector = Collector()
-        self.addCleanup(collector.close)
-        acknowledged, going_on = [], threading.Event()
-        going_on.set()
+    """The collector is killed at full load, while its clock is a year ahead at every third start."""
 
-        def send():
-            for number in itertools.count():
-                if not going_on.is_set():
-                    return
-                reports = [small_report("killed") for _ in range(3)]
-                for _ in range(1 + number % 2):  # the second time as after a lost answer; a loss must not be mended by it
-                    try:
-                        status, _ = collector.send(reports)
-                    except (OSError, ValueError, HTTPException):
-                        time.sleep(0.01)
-                        continue
-                    if status == 200:
-                        acknowledged.extend(report["id"] for report in reports)
-        senders = [threading.Thread(target=send) for _ in range(3)]
-        for sender in senders:
-            sender.start()
-        try:
-            for _ in range(KILLS):
-                before = len(acknowledged)
-                wait_until(lambda before=before: len(acknowledged) > before + 6, "reports to be stored")
-                collector.kill()
-                collector.start()
-        finally:
-            going_on.clear()
-            for sender in senders:
-                sender.join()
+    def one_life(self, collector, random):
+        """Reports that it acknowledged a second, until it is killed; then those that were not in their tables yet."""
+        first = self.load.count()
+        wait_until(lambda: self.load.count() > first, "reports to be stored")
+        begun, before = time.monotonic(), self.load.count()
+        time.sleep(random.uniform(0, 0.3))
+        wait_until(lambda: self.load.count() > before + 5 * BATCH, "reports to be stored")
+        rate = (self.load.count() - before) / (time.monotonic() - begun)
+        collector.kill()
+        store = sqlite3.connect("file:%s?mode=ro" % collector.store, uri=True)
+        (arrived,) = store.execute("SELECT count(*) FROM arrived").fetchone()
+        store.close()
+        return rate, arrived
+
+    def test_what_was_acknowledged_is_there_once(self):
+        collector = Collector("--retention", "7", "--rate", "1000000")
+        self.addCleanup(collector.close)
+        clock = None if os.environ.get("HANGDOG_SANITIZER") else Clock(collector.folder)
+        random, lives = Random(KILLS), []
+        self.load = Load(collector)
+        with self.load:
+            for kill in range(KILLS):
+                lives.append(self.one_life(collector, random))
+                if clock is not None:
+                    clock.set(YEAR if kill % 3 == 2 else 0)
+                    collector.more = clock.environment if kill % 3 == 2 else {}
+                collector.start("--rate", "1000000")
+        self.assertEqual(0, collector.stop())  # it settles what arrived
+        acknowledged = self.load.acknowledged()
         stored = stored_ids(collector)
-        self.assertEqual(set(), set(acknowledged) - set(stored), "acknowledged and lost")
-        self.assertEqual(len(stored), len(set(stored)))
-        (group,) = collector.get("overview?days=400")["groups"]
-        self.assertEqual(len(stored), group["count"], "the group's count is not that of its reports")
+        lost, twice = len(acknowledged - set(stored)), len(stored) - len(set(stored))
+        with sqlite3.connect(collector.store) as store:
+            (integrity,) = store.execute("PRAGMA integrity_check").fetchone()
+            sums = {table: store.execute("SELECT sum(count), sum(total_ms) FROM " + table).fetchone()
+                    for table in ("grouped", "group_day", "group_version", "group_system", "group_duration", "version_day", "app_version")}
+        store.close()
+        rates = sorted(rate for rate, _ in lives)
+        print("%d kills: median %d reports a second (most %d), in at most %d of 'arrived' (%d kills met some); %d acknowledged, %d lost, "
+              "%d twice, integrity %s" % (KILLS, statistics.median(rates), rates[-1], max(arrived for _, arrived in lives),
+                                          sum(arrived > 0 for _, arrived in lives), len(acknowledged), lost, twice, integrity))
+        self.assertEqual((0, 0, "ok"), (lost, twice, integrity))
+        self.assertEqual({table: (len(stored), len(stored) * 1500) for table in sums}, sums)
+        if RELEASE:
+            self.assertGreater(statistics.median(rates), 1000, "the senders were too slow for the way of 'arrived'")
+            self.assertGreater(sum(arrived > 0 for _, arrived in lives), 0)
 
 
 if __name__ == "__main__":
