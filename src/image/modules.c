@@ -147,6 +147,33 @@ bool hd_module_path_is_system(const char *path) {
            (n >= sizeof ours && strcmp(path + n + 1 - sizeof ours, ours) == 0);
 }
 
+/* python3.11, perl: what lies in the folder of that name is a library of the language. */
+static bool is_interpreter(const char *name) {
+    static const char begins[][8] = {"python", "perl", "ruby", "node", "php", "lua", "java", "tcl", "guile"};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+/* "gimp" of the program gimp-2.10 too. */
+static bool is_named_like(const char *folder, size_t bytes, const char *program) {
+    return bytes > 2 && strncmp(folder, program, bytes) == 0 &&
+           (program[bytes] == '\0' || program[bytes] == '-' || program[bytes] == '.' ||
+            program[bytes] == '_' || (program[bytes] >= '0' && program[bytes] <= '9'));
+}
+
+bool hd_module_path_is_of_program(const char *path, const char *program) {
+    bool found = false;
+    size_t start = 0;
+    for (size_t i = 0; path[i] != '\0'; i++)
+        if (path[i] == '/') {
+            found |= is_named_like(path + start, i - start, program);
+            start = i + 1;
+        }
+    return found && program[0] != '\0' && !is_interpreter(program);
+}
+
 bool hd_module_is_system(const struct hd_modules *m, uint32_t index) {
     return !m->module[index].main_program && hd_module_path_is_system(hd_module_path(m, index));
 }

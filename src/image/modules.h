@@ -74,6 +74,10 @@ void hd_image_program_path(char *path, size_t bytes);
 bool hd_module_path_is_system(const char *path);
 bool hd_module_is_system(const struct hd_modules *m, uint32_t index);
 
+/* Whether a library of the system's folders is the program's own: a folder of it has the program's name
+ * (/usr/lib/x86_64-linux-gnu/gedit/libgedit-44.so). `program`: a file's name. No interpreter has any. */
+bool hd_module_path_is_of_program(const char *path, const char *program);
+
 /* Address in memory of an exported (dynamic) function or variable of module `index`, through its hash table,
  * 0: none. Of several versions the one that new programs get. */
 uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name);

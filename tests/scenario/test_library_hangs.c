@@ -252,6 +252,39 @@ static void the_same_hang_again_is_reported_in_brief(void **state) {
     looper_stop(&looper);
 }
 
+static bool by_another_way;
+
+/* The same functions of the program's, and another one of the C library's. */
+static __attribute__((noinline)) void block_by_one_of_two(uint64_t ms) {
+    struct timespec time = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000 * MS)};
+    if (by_another_way) {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+    } else {
+        nanosleep(&time, NULL);
+    }
+    __asm__ volatile("");
+}
+
+static void a_report_that_has_not_all_of_a_hang_is_not_repeated(void **state) {
+    (void)state;
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_by_one_of_two, 2 * T);
+    by_another_way = true; /* another stack */
+    looper_call(&looper, block_by_one_of_two, 2 * T);
+    looper_call(&looper, block_by_one_of_two, 4 * T); /* more of it */
+    looper_call(&looper, block_by_one_of_two, 3 * T);
+    json_t *hangs = spool_wait(&spool, NULL, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const json_t *hang = json_array_get(hangs, i);
+        assert_string_equal(report_text(hang, "fingerprint"),
+                            report_text(json_array_get(hangs, 0), "fingerprint"));
+        assert_string_equal(report_text(hang, "repeat_of"),
+                            i == 3 ? report_text(json_array_get(hangs, 2), "id") : "");
+    }
+    json_decref(hangs);
+    looper_stop(&looper);
+}
+
 /* Swept by somebody, dropped for a newer one, or never written: the disk was full. */
 static void a_report_that_is_gone_is_not_repeated(void **state) {
     (void)state;
@@ -481,6 +514,7 @@ int main(void) {
         CASE(a_loop_that_turns_without_sleeping_does_not_hang),
         CASE(the_function_with_most_of_the_time_is_blamed_not_the_last),
         CASE(the_same_hang_again_is_reported_in_brief),
+        CASE(a_report_that_has_not_all_of_a_hang_is_not_repeated),
         CASE(writes_how_the_hot_stack_was_taken),
         CASE(counts_what_a_cap_suppresses),
         CASE(what_the_spool_has_no_room_for_is_counted),
