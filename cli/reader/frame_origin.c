@@ -78,6 +78,12 @@ bool report_frame_is_of_header(const json_t *frame) {
     return name != NULL && is_of_standard_library(name);
 }
 
+static bool is_of_programs_folder(const json_t *report, const json_t *module) {
+    const char *path = json_string_value(json_object_get(module, "path"));
+    const char *program = json_string_value(json_object_get(json_object_get(report, "app"), "executable"));
+    return path != NULL && program != NULL && hd_module_path_is_of_program(path, base_name(program));
+}
+
 enum frame_origin report_frame_origin(const json_t *report, const json_t *frame) {
     const json_t *module = report_frame_module(report, frame);
     const json_t *in_app = json_object_get(frame, "in_app");
@@ -89,8 +95,11 @@ enum frame_origin report_frame_origin(const json_t *report, const json_t *frame)
         json_object_get(frame, "function") != NULL) /* a map's, which has pieces of V8, too */
         return OF_SYSTEM_SCRIPT;
     bool program = module != NULL && frame_is_program(report, module);
-    if (!program && frame_path_is_system(json_string_value(json_object_get(module, "path"))))
-        return OF_SYSTEM;
+    if (!program && frame_path_is_system(json_string_value(json_object_get(module, "path")))) {
+        if (!is_of_programs_folder(report, module))
+            return OF_SYSTEM;
+        program = true;
+    }
     return report_frame_is_of_header(frame) ? OF_HEADER : program ? OF_PROGRAM : OF_LIBRARY;
 }
 

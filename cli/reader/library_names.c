@@ -77,3 +77,44 @@ bool is_library_header(const char *file) {
     return names_begin_with_any(file, folders) || strstr(file, "/include/c++/") != NULL ||
            strstr(file, "/lib/rustlib/src/rust/") != NULL;
 }
+
+/* Of demangled C++ without what stands between parentheses. */
+bool is_library_loop(const char *name) {
+    static const char *const loops[] = {"g_main_context_dispatch",
+                                        "g_main_context_iteration",
+                                        "g_main_loop_run",
+                                        "g_application_run",
+                                        "gtk_main",
+                                        "gtk_dialog_run",
+                                        "uv_run",
+                                        "uv__io_poll",
+                                        "event_base_loop",
+                                        "ev_run",
+                                        "aeMain",
+                                        "aeProcessEvents",
+                                        "QEventLoop::exec",
+                                        "QEventLoop::processEvents",
+                                        "QCoreApplication::exec",
+                                        "wxAppConsoleBase::MainLoop",
+                                        "Fl::run",
+                                        "Fl::wait",
+                                        "XtAppMainLoop",
+                                        "XtAppProcessEvent",
+                                        "Tcl_DoOneEvent",
+                                        "Tk_MainLoop",
+                                        "glutMainLoop",
+                                        "sd_event_run",
+                                        "sd_event_loop",
+                                        "wl_display_dispatch",
+                                        "wl_display_run",
+                                        "wl_event_loop_dispatch",
+                                        "BaseEventLoop._run_once",
+                                        "BaseEventLoop.run_forever",
+                                        "Handle._run"};
+    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
+        size_t n = strlen(loops[i]);
+        if (strncmp(name, loops[i], n) == 0 && (name[n] == '\0' || name[n] == '('))
+            return true;
+    }
+    return false;
+}

@@ -12,6 +12,10 @@ bool is_of_standard_library(const char *name);
 /* A header or a source of the system's, or of a language's library. */
 bool is_library_header(const char *file);
 
+/* A function that turns a library's loop and calls the program back; the demangled name may have parameters.
+ */
+bool is_library_loop(const char *name);
+
 bool names_begin_with(const char *text, const char *beginning);
 bool names_begin_with_any(const char *text, const char *const *beginnings); /* the last one is NULL */
 

@@ -8,6 +8,7 @@
 #include "cli/reader/coverage.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/library_names.h"
+#include "cli/reader/script_frames.h"
 
 /* A comprehension is a function of its own in Python, and a part of the one that has it to its author. */
 static bool is_comprehension(const char *name) {
@@ -19,6 +20,12 @@ static bool is_comprehension(const char *name) {
     return false;
 }
 
+/* A main of which no line is known: it calls all of the program, so its name says nothing. */
+static bool is_main(const json_t *frame) {
+    const char *name = json_string_value(json_object_get(frame, "function"));
+    return name == NULL || (strcmp(name, "main") == 0 && json_object_get(frame, "file") == NULL);
+}
+
 /* How well a frame stands for the hang: whose code it is, then whether it has a name, then whether it is in
  * at least half of the time that is known; the leaf of a path that fans out has little of it. */
 static int rank_of(const json_t *report, const json_t *frame, double half) {
@@ -27,7 +34,7 @@ static int rank_of(const json_t *report, const json_t *frame, double half) {
         return 0;
     const char *name = json_string_value(json_object_get(frame, "function"));
     bool most = (share == NULL || json_number_value(share) >= half) && !is_comprehension(name);
-    return 4 * (int)report_frame_origin(report, frame) + 2 * (name != NULL) + most;
+    return 4 * (int)report_frame_origin(report, frame) + 2 * !is_main(frame) + most;
 }
 
 static bool is_of_c_library(const json_t *report, const json_t *frame) {
@@ -38,10 +45,10 @@ static bool is_of_c_library(const json_t *report, const json_t *frame) {
     return name != NULL && names_begin_with_any(name, names);
 }
 
-/* True for the program's main, of which only its place is known, where nothing of the program is called by
- * it: what it calls into tells more. */
+/* True for the program's main where nothing of the program is called by it, and not the C library alone: what
+ * it calls into tells more. */
 static bool is_bare_main(const json_t *report, const json_t *frames, size_t at) {
-    if (json_object_get(json_array_get(frames, at), "function") != NULL)
+    if (!is_main(json_array_get(frames, at)))
         return false;
     for (size_t i = 0; i <= at; i++)
         if ((report_frame_origin(report, json_array_get(frames, i)) == OF_PROGRAM) != (i == at))
@@ -52,9 +59,14 @@ static bool is_bare_main(const json_t *report, const json_t *frames, size_t at) 
     return false;
 }
 
-static bool is_named_librarys(const json_t *report, const json_t *frame) {
-    return json_object_get(frame, "function") != NULL && !report_frame_is_ours(report, frame) &&
-           !is_of_c_library(report, frame) && !report_frame_is_of_header(frame);
+bool report_frame_is_librarys(const json_t *report, const json_t *frame) {
+    static const char *const glue[] = {"libgobject-", "libffi.", NULL};
+    const char *name = json_string_value(json_object_get(frame, "function"));
+    const char *path = json_string_value(json_object_get(report_frame_module(report, frame), "path"));
+    return name != NULL && path != NULL && !report_frame_is_ours(report, frame) &&
+           !is_of_c_library(report, frame) && !report_frame_is_of_header(frame) &&
+           !report_frame_is_of_interpreter(report, frame) && script_frame_language(frame) == NULL &&
+           !names_begin_with_any(base_name(path), glue);
 }
 
 /* Half of the known time, as shares have it. Only the hot stack has shares: of another stack they say
@@ -71,12 +83,22 @@ static size_t best_of(const json_t *report, const json_t *frames, size_t count, 
     for (size_t i = 0; i < count; i++) {
         const json_t *frame = json_array_get(frames, i);
         int rank = rank_of(report, frame, half);
-        if (rank > best_rank && (!librarys || is_named_librarys(report, frame))) {
+        if (rank > best_rank && (!librarys || (report_frame_is_librarys(report, frame) && rank % 2 != 0))) {
             best = i;
             best_rank = rank;
         }
     }
     return best;
+}
+
+size_t report_loop_of(const json_t *frames) {
+    size_t count = json_array_size(frames);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(frames, i), "function"));
+        if (name != NULL && is_library_loop(name))
+            return i;
+    }
+    return count;
 }
 
 /* A module that the program loads by its own choice: of its own folders any, of the system's one in a folder
@@ -116,11 +138,28 @@ static size_t plugin_of(const json_t *report, const json_t *frames, double half,
     return SIZE_MAX;
 }
 
+/* The program's function at `own` only calls a loop, which calls the library's within; or it is main. */
+static size_t library_of(const json_t *report, const json_t *frames, double half, size_t own) {
+    size_t loop = report_loop_of(frames);
+    if (!report_frame_is_own(report, json_array_get(frames, own)))
+        return SIZE_MAX;
+    return loop < own                          ? best_of(report, frames, loop, half, true)
+           : is_bare_main(report, frames, own) ? best_of(report, frames, own, half, true)
+                                               : SIZE_MAX;
+}
+
+/* What the loop calls comes before what calls the loop. */
+static size_t own_of(const json_t *report, const json_t *frames, double half) {
+    size_t inner = best_of(report, frames, report_loop_of(frames), half, false);
+    if (inner != SIZE_MAX && report_frame_is_own(report, json_array_get(frames, inner)))
+        return inner;
+    return best_of(report, frames, json_array_size(frames), half, false);
+}
+
 json_t *report_own_frame_of(const json_t *report, const json_t *frames) {
     double half = half_of(report, frames);
-    size_t best = best_of(report, frames, json_array_size(frames), half, false), library = SIZE_MAX;
-    if (best != SIZE_MAX && is_bare_main(report, frames, best))
-        library = best_of(report, frames, best, half, true);
+    size_t best = own_of(report, frames, half);
+    size_t library = best != SIZE_MAX ? library_of(report, frames, half, best) : SIZE_MAX;
     size_t plugin = best != SIZE_MAX ? plugin_of(report, frames, half, best) : SIZE_MAX;
     return json_array_get(frames, plugin != SIZE_MAX ? plugin : library != SIZE_MAX ? library : best);
 }

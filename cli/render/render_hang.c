@@ -28,11 +28,46 @@ bool render_is_open(const json_t *report) {
            !render_is_kind(report, "fatal-hang");
 }
 
+/* " (libpango-1.0)", or of a function of GLib, which all libraries call, " (from libgtksourceview-4)". The
+ * caller frees; NULL: it is the user's function, or no library's. */
+static char *library_text(const json_t *report, const json_t *frames, const json_t *own) {
+    char *library = NULL, *caller = NULL, *text = NULL;
+    if (!report_frame_is_librarys(report, own) || report_frame_origin(report, own) != OF_SYSTEM ||
+        report_frame_is_plugin(report, own, true))
+        return NULL;
+    size_t at = 0, end = report_loop_of(frames);
+    while (at < end && json_array_get(frames, at) != own)
+        at++;
+    library = caller = render_library(report, own);
+    while (caller != NULL && strncmp(caller, "libglib-", strlen("libglib-")) == 0 && ++at < end) {
+        if (caller != library)
+            free(caller);
+        caller = render_library(report, json_array_get(frames, at));
+    }
+    bool called = at < end && caller != library;
+    if (library == NULL || asprintf(&text, " (%s%s)", called ? "from " : "", called ? caller : library) < 0)
+        text = NULL;
+    if (caller != library)
+        free(caller);
+    free(library);
+    return text;
+}
+
 char *render_own_function(const json_t *report, int width) {
     const struct render_options none = {0};
     const json_t *own = report_own_frame(report);
-    return own != NULL ? render_function(&(struct page){.report = report, .options = &none}, own, width)
-                       : NULL;
+    if (own == NULL)
+        return NULL;
+    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+    char *library = library_text(report, frames, own), *text = NULL;
+    int less = library != NULL ? name_width(library) : 0;
+    char *function = render_function(&(struct page){.report = report, .options = &none}, own,
+                                     width > less ? width - less : width);
+    if (function != NULL && asprintf(&text, "%s%s", function, library != NULL ? library : "") < 0)
+        text = NULL;
+    free(function);
+    free(library);
+    return text;
 }
 
 /* ---- the headline -------------------------------------------------------------------------- */

@@ -84,6 +84,12 @@ char *render_function(const struct page *p, const json_t *frame, int width) {
     return text;
 }
 
+char *render_library(const json_t *report, const json_t *frame) {
+    const char *name = base_name(value_text(report_frame_module(report, frame), "path"));
+    const char *end = name != NULL ? strstr(name, ".so") : NULL;
+    return name != NULL ? strndup(name, end != NULL ? (size_t)(end - name) : strlen(name)) : strdup("");
+}
+
 /* glibc's inner functions, which end the public ones by a tail call that leaves no trace of them. */
 static const char *public_name(const char *name) {
     static const char *const inner[][2] = {{"__pthread_clockjoin_ex", "pthread_join"},

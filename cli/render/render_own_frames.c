@@ -25,8 +25,9 @@ struct line {
 struct lines {
     struct line line[SHOWN_MAX];
     size_t count, hidden;
-    size_t first; /* index of the first one in the stack */
-    bool own;     /* the first one is the user's */
+    size_t first;  /* index of the first one in the stack */
+    bool own;      /* the first one is the user's, or a library's that stands for the hang */
+    bool librarys; /* the latter */
 };
 
 static double share_of(const json_t *frame) {
@@ -68,17 +69,39 @@ static bool is_same_function(const json_t *a, const json_t *b) {
            json_equal(json_object_get(a, "line"), json_object_get(b, "line"));
 }
 
+static bool is_of_module(const json_t *a, const json_t *b) {
+    return a != NULL && json_equal(json_object_get(a, "module"), json_object_get(b, "module"));
+}
+
+/* Where a library's function stands for the hang: those with a name, and the first of each library, up to the
+ * loop; then the user's that called it. */
+static bool is_part_of_library(const struct page *p, const json_t *frames, const struct lines *l, size_t at) {
+    const json_t *frame = json_array_get(frames, at);
+    const json_t *last = l->count > 0 ? l->line[l->count - 1].frame : NULL;
+    if (at >= report_loop_of(frames) || json_object_get(frame, "module") == NULL)
+        return report_frame_is_own(p->report, frame);
+    return report_frame_is_librarys(p->report, frame) || (!is_named(frame) && !is_of_module(last, frame));
+}
+
+static bool is_wanted(const struct page *p, const json_t *frames, const struct lines *l, size_t at) {
+    return at == l->first ||
+           (l->librarys ? is_part_of_library(p, frames, l, at)
+                        : !l->own || report_frame_is_own(p->report, json_array_get(frames, at)));
+}
+
 static void choose(const struct page *p, const json_t *frames, struct lines *l) {
     const json_t *own = report_own_frame_of(p->report, frames);
-    l->own =
+    bool users =
         own != NULL && (report_frame_is_own(p->report, own) || report_frame_is_plugin(p->report, own, true));
+    l->librarys = own != NULL && !users && report_frame_is_librarys(p->report, own);
+    l->own = users || l->librarys;
     l->first = l->own ? index_of(frames, own) : 0;
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i),
                      *last = l->count > 0 ? l->line[l->count - 1].frame : NULL;
         if (report_frame_is_ours(p->report, frame))
             continue;
-        bool wanted = i >= l->first && (!l->own || frame == own || report_frame_is_own(p->report, frame));
+        bool wanted = i >= l->first && is_wanted(p, frames, l, i);
         if (wanted && l->count < SHOWN_MAX && !(last != NULL && is_same_function(last, frame)))
             l->line[l->count++].frame = frame;
         else
@@ -124,6 +147,16 @@ static char *tail_of(const struct page *p, const json_t *frames, const struct li
     return text;
 }
 
+/* "lock.c:13", or of a library's function the library. */
+static char *place_of(const struct page *p, const json_t *frame) {
+    char *place = is_named(frame) ? render_place(frame) : NULL;
+    if (place == NULL || place[0] != 0 || !report_frame_is_librarys(p->report, frame) ||
+        report_frame_is_own(p->report, frame))
+        return place;
+    free(place);
+    return render_library(p->report, frame);
+}
+
 static int width_or_0(const char *text) {
     return text != NULL ? name_width(text) : 0;
 }
@@ -154,7 +187,7 @@ void render_own_frames(const struct page *p, const json_t *frames, size_t *hidde
     choose(p, frames, &l);
     for (size_t i = 0; i < l.count; i++) {
         l.line[i].name = render_name(p, l.line[i].frame, width > 0 ? NAME_MAX : 0);
-        l.line[i].place = is_named(l.line[i].frame) ? render_place(l.line[i].frame) : NULL;
+        l.line[i].place = place_of(p, l.line[i].frame);
         int w = width_or_0(l.line[i].name);
         name = w > name && w <= NAME_MAX ? w : name;
         w = width_or_0(l.line[i].place);

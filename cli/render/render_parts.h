@@ -35,6 +35,8 @@ char *render_function(const struct page *p, const json_t *frame, int width);
 char *render_call(const struct page *p, const json_t *frame, int width);
 /* "file.c:12", empty when it is not known. */
 char *render_place(const json_t *frame);
+/* "libgtk-3" of libgtk-3.so.0; empty when it is not known. */
+char *render_library(const json_t *report, const json_t *frame);
 /* The cause as a sentence without a stop: "waited for a mutex held by thread 9131". NULL: none, too. */
 char *render_why(const struct page *p);
 /* The same for a thread that has the mutex, if that is the cause and the thread is in the report. NULL: not.

@@ -169,10 +169,11 @@ class ProgramsInLibraries(unittest.TestCase):
             self.assertEqual("work", top(POLL, work, main, *self.START[1:2], {"module": PROGRAM}))
             self.assertEqual("work", top(POLL, {**work, "function": "std::function<void ()>::operator()() const"},
                                          work, main, *self.START))
+            self.assertEqual("work", top(POLL, work, {**main, "function": "main"}, *self.START))  # all is called by main
+            self.assertEqual("main", top(POLL, {**main, "function": "main"}, *self.START))
             # The program's own functions are blamed as ever, with a name or without one.
-            self.assertEqual("work" if library.startswith("/opt") else "main",
-                             top(POLL, work, {**main, "function": "main"}, *self.START))
             self.assertEqual("tick", top(POLL, {"module": PROGRAM, "function": "tick"}, work, main, *self.START))
+            self.assertIsNone(top(POLL, work, main, {**main, "function": "main"}, *self.START))
             self.assertIsNone(top(POLL, work, main, main, *self.START))
             self.assertIsNone(top(POLL, main, work, main, *self.START))
             self.assertIsNone(top(POLL, {**main, "share": 0.3}, work, main, *self.START))
@@ -180,6 +181,59 @@ class ProgramsInLibraries(unittest.TestCase):
             self.assertIsNone(top(POLL, main, *self.START))
             self.assertIsNone(top(POLL, work, main))  # which need not be its main
             self.assertIsNone(top(POLL, work, main, {"module": LIBC, "function": "start_thread"}))
+
+
+class Toolkits(unittest.TestCase):
+    """A program whose loop is a library's: what the loop calls is in the way, not what calls the loop."""
+    PANGO, GTK, GLIB = ("/usr/lib/x86_64-linux-gnu/" + name for name in ("libpango-1.0.so.0", "libgtk-3.so.0", "libglib-2.0.so.0"))
+    MAIN = {"module": PROGRAM, "function": "main"}
+
+    @staticmethod
+    def library(function=None, **more):
+        return {"module": LIBRARY, **({"function": function} if function else {}), **more}
+
+    def own(self, *frames, library=GTK, **app):
+        return own(POLL, *frames, *ProgramsInLibraries.START, library=library, **app)
+
+    def test_the_innermost_function_that_the_loop_calls_is_blamed(self):
+        run = self.library("g_application_run")
+        layout, draw = self.library("pango_default_break", share=0.6), self.library("gtk_widget_draw")
+        for caller in (self.MAIN, {**self.MAIN, "file": "/srv/app.c", "line": 9}, {"module": PROGRAM, "function": "run_app"}, {"module": PROGRAM}):
+            self.assertEqual("pango_default_break", self.own(self.library(), layout, self.library(), draw, run, caller))
+        self.assertEqual("gtk_widget_draw", self.own({**layout, "share": 0.4}, draw, run, self.MAIN))
+        self.assertEqual("g_idle", self.own(self.library("g_idle"), self.library("QEventLoop::exec(QFlags<QEventLoop::Flag>)"), self.MAIN))
+
+    def test_what_passes_calls_on_and_the_c_library_are_not(self):
+        glib = "/usr/lib/x86_64-linux-gnu/libgobject-2.0.so.0"
+        self.assertEqual("main", self.own(self.library("g_signal_emit"), self.library("gtk_main"), self.MAIN, library=glib))
+        self.assertEqual("main", self.own({"module": LIBC, "function": "memmove"}, self.library("gtk_main"), self.MAIN))
+        self.assertEqual("main", self.own(self.library(), self.library("gtk_main"), self.MAIN))
+
+    def test_a_function_of_the_program_that_the_loop_calls_is(self):
+        run, on_click = self.library("gtk_main"), {"module": PROGRAM, "function": "on_click"}
+        self.assertEqual("on_click", self.own(self.library("g_sort"), on_click, run, self.MAIN))
+        self.assertIsNone(self.own(self.library("g_sort"), {"module": PROGRAM}, run, self.MAIN))  # it has no name
+        self.assertEqual("g_sort", self.own(self.library("g_sort"), self.library("gtk_dialog_run"), on_click, run, self.MAIN))
+        self.assertEqual("on_click", self.own(python("on_click", "/srv/a.py"), run, python("<module>", "/srv/a.py"), self.MAIN))
+        self.assertEqual("g_sort", self.own(self.library("g_sort"), run, python("<module>", "/srv/a.py"), self.MAIN))
+
+    def test_a_library_in_a_folder_of_the_programs_name_is_the_programs(self):
+        for program, library, mine in (("/usr/bin/gedit", "/usr/lib/x86_64-linux-gnu/gedit/libgedit-44.so", True),
+                                       ("/usr/bin/gimp-2.10", "/usr/lib/gimp/2.0/plug-ins/x.so", True),
+                                       ("/usr/lib/firefox-esr/firefox-esr", "/usr/lib/firefox-esr/libxul.so", True),
+                                       ("/usr/bin/gedit", "/usr/lib/x86_64-linux-gnu/libgedit-44.so", False),
+                                       ("/usr/bin/ged", "/usr/lib/x86_64-linux-gnu/gedit/libgedit-44.so", False),
+                                       ("/usr/bin/perl", "/usr/lib/x86_64-linux-gnu/perl/5.36/auto/IO/IO.so", False),
+                                       ("/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/15/lib/plpgsql.so", False)):
+            blamed = self.own(self.library(), self.library("gtk_main"), self.MAIN, library=library, executable=program)
+            self.assertEqual(None if mine else "main", blamed, library)  # it has no name, and stands before main
+
+    def test_the_screen_names_the_libraries(self):
+        frames = [POLL, self.library("g_utf8_pointer_to_offset"), self.library(), self.library("g_main_loop_run"), self.MAIN]
+        self.assertRegex(told(frames, "show", "latest", library=self.GLIB),
+                         r"(?s)\A\S+ .* in g_utf8_pointer_to_offset \(libglib-2\.0\), app\[.*\n"
+                         r"  > g_utf8_pointer_to_offset  libglib-2\.0  in poll\n    main\n")
+        self.assertRegex(told(frames, "show", "latest", library=self.PANGO), r"in g_utf8_pointer_to_offset \(libpango-1\.0\), app\[")
 
 
 class Begins(unittest.TestCase):
