@@ -9,6 +9,7 @@
 #include "cli/base/path.h"
 #include "cli/reader/coverage.h"
 #include "cli/reader/frame_origin.h"
+#include "cli/reader/library_names.h"
 #include "cli/reader/own_frame.h"
 #include "collector/report/frame_name.h"
 #include "collector/report/sha256.h"
@@ -50,34 +51,6 @@ struct own_path {
 static const char *text_of(const json_t *object, const char *name) {
     const char *text = json_string_value(json_object_get(object, name));
     return text != NULL ? text : "";
-}
-
-/* Turns a loop. Its callers are the same for all callbacks, so they say nothing of a bug. */
-static bool is_loop_function(const char *name) {
-    static const char *const loops[] = {"g_main_context_dispatch",
-                                        "g_main_context_iteration",
-                                        "g_main_loop_run",
-                                        "g_application_run",
-                                        "gtk_main",
-                                        "uv_run",
-                                        "uv__io_poll",
-                                        "event_base_loop",
-                                        "ev_run",
-                                        "aeMain",
-                                        "aeProcessEvents",
-                                        "QEventLoop::exec",
-                                        "sd_event_run",
-                                        "sd_event_loop",
-                                        "wl_display_dispatch",
-                                        "BaseEventLoop._run_once",
-                                        "BaseEventLoop.run_forever",
-                                        "Handle._run"};
-    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
-        if (strcmp(name, loops[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static bool is_on(const struct own_path *path, const char *name) {
@@ -134,7 +107,7 @@ static void own_path_of(struct look *look, const json_t *frames, struct own_path
     path->calls = false;
     json_array_foreach(frames, i, frame) {
         if (path->count == FRAMES_MAX || i == STACK_LOOKED_AT || look->frames_left == 0 ||
-            (is_loop_function(frame_name(report, frame, name)) && path->count > 0)) {
+            (is_library_loop(frame_name(report, frame, name)) && path->count > 0)) {
             break;
         }
         look->frames_left--;
@@ -246,6 +219,44 @@ static void set_frames(struct grouping *g, const struct own_path *path, const ch
     }
 }
 
+/* The app's innermost function is called by the loop, and is not main: cheaper than to look for another. */
+static bool is_called_by_loop(const struct own_frame *first, const json_t *frames, size_t loop) {
+    const char *name = first != NULL ? json_string_value(json_object_get(first->frame, "function")) : NULL;
+    size_t i = 0;
+    while (i < loop && first != NULL && json_array_get(frames, i) != first->frame) {
+        i++;
+    }
+    return i < loop && name != NULL && strcmp(name, "main") != 0;
+}
+
+/* The libraries' functions that the loop calls, or main: the app's own ones are the same in each hang. */
+static bool library_path_of(const struct look *look, const json_t *frames, const struct own_frame *first,
+                            struct own_path *path) {
+    const json_t *report = look->report, *frame, *own = NULL;
+    size_t i, loop = report_loop_of(frames);
+    char name[FRAME_NAME_BYTES];
+    path->count = 0;
+    if (!is_called_by_loop(first, frames, loop)) {
+        own = report_own_frame_of(report, frames);
+    }
+    if (own == NULL || report_frame_is_own(report, own) || !report_frame_is_librarys(report, own)) {
+        return false;
+    }
+    json_array_foreach(frames, i, frame) {
+        char weight = weight_of(frame, look->known);
+        if (i == loop || i == STACK_LOOKED_AT) {
+            break;
+        }
+        if (path->count < FRAMES_MAX && weight != '\0' && report_frame_is_librarys(report, frame) &&
+            !is_on(path, frame_name(report, frame, name))) {
+            add_frame(path, frame, name, weight);
+        }
+    }
+    path->partial = false;
+    path->calls = true; /* one without a name, or the C library's */
+    return first_of(path) != NULL;
+}
+
 static int compare_names(const void *a, const void *b) {
     return strcmp(a, b);
 }
@@ -321,13 +332,19 @@ static const char *class_of(const char *cause) {
     return cause[0] != '\0' ? cause : "unknown";
 }
 
-static void add_own(struct grouping *g, const json_t *report, const struct own_path *path) {
-    if (first_of(path) == NULL) {
+static void add_own(struct grouping *g, const struct look *look, const json_t *frames,
+                    const struct own_path *path) {
+    const json_t *report = look->report;
+    struct own_path library;
+    if (library_path_of(look, frames, first_of(path), &library)) {
+        set_frames(g, &library, "library");
+        add_own_path(g, report, &library, "library");
+    } else if (first_of(path) == NULL) {
         add_other(g, report);
-        return;
+    } else {
+        set_frames(g, path, "own");
+        add_own_path(g, report, path, "own");
     }
-    set_frames(g, path, "own");
-    add_own_path(g, report, path, "own");
 }
 
 void grouping_of(const json_t *report, struct grouping *out) {
@@ -349,7 +366,7 @@ void grouping_of(const json_t *report, struct grouping *out) {
     add_line(out, "cause %s", class_of(cause));
     own_path_of(&look, frames, &path);
     if (!add_deadlock(out, &look) && !add_owner(out, &look)) {
-        add_own(out, report, &path);
+        add_own(out, &look, frames, &path);
     }
     if (out->function[0] == '\0') { /* of a deadlock: this thread's */
         const struct own_frame *first = first_of(&path);

@@ -5,10 +5,11 @@
  *
  * The fingerprint: the app, the class of the cause, and at most five of the app's own functions, the
  * innermost first, that have at least half of the hang's time and are called by the loop. A hang for a lock
- * is grouped by what the lock's owner did, a deadlock by what all of its threads did. Without a function of
- * the app: the best other one, and the system call. Equal fingerprints are one group. Functions without a
- * name are left out where there are others. A lambda has the name of the function that it is in, also where a
- * compiler inlined it into the standard library's.
+ * is grouped by what the lock's owner did, a deadlock by what all of its threads did. Where the app's
+ * functions only call the loop, or are main: the functions of libraries in their place. Without any: the best
+ * other one, and the system call. Equal fingerprints are one group. Functions without a name are left out
+ * where there are others. A lambda has the name of the function that it is in, also where a compiler inlined
+ * it into the standard library's.
  *
  * Builds of one bug may differ: a function that was inlined has no frame without debug information, and a
  * tail call takes its caller's frame. So `frames` has the whole path, and alike.h says which paths are of one
@@ -20,7 +21,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#define GROUPING_VERSION 3
+#define GROUPING_VERSION 4
 #define GROUPING_HEX 16
 #define GROUPING_PATH_BYTES 2048
 #define GROUPING_FRAMES_BYTES 4096

@@ -72,7 +72,7 @@ const char *why_grouped(const char *path, char out[WHY_BYTES]) {
         if (cause != NULL && m == 4 && strncmp(cause, "lock", 4) == 0) {
             add(out, " The lock's owner has no stack: it ran, or is not known. So who waited counts.");
         }
-    } else if (add_functions(out, path, "library ", ", and no function of the app: ")) {
+    } else if (add_functions(out, path, "library ", ", and no function of the app in its loop: ")) {
         add(out, ".");
     } else {
         add(out, ", and no stack.");

@@ -170,6 +170,29 @@ static void what_the_loop_is_called_by_does_not_count(void **state) {
                CPU OWN("f") "," GLIB("g_main_context_dispatch") "," OWN("run_dialog") "," OWN("main") END);
 }
 
+#define LOOP GLIB("g_main_context_dispatch") "," GLIB("g_main_loop_run")
+
+static void where_the_app_only_calls_the_loop_the_librarys_functions_count(void **state) {
+    (void)state;
+    assert_two(CPU GLIB("g_utf8_pointer_to_offset") "," LOOP "," OWN("main") END,
+               CPU GLIB("g_markup_parse") "," LOOP "," OWN("main") END);
+    assert_two(CPU GLIB("g_utf8_pointer_to_offset") "," LOOP "," OWN("run") "," OWN("main") END,
+               CPU GLIB("g_markup_parse") "," LOOP "," OWN("run") "," OWN("main") END);
+    assert_one(CPU GLIB("g_markup_parse") "," LOOP "," OWN("run") END,
+               CPU GLIB("g_markup_parse") "," LOOP "," OWN("main") END);
+    assert_string_equal(group(CPU GLIB("g_markup_parse") "," LOOP "," OWN("main") END).function,
+                        "g_markup_parse");
+    struct grouping inner =
+        group(CPU GLIB("g_a") "," GLIB("g_b") "," GLIB("g_c") "," LOOP "," OWN("main") END);
+    struct grouping outer = group(CPU GLIB("g_b") "," GLIB("g_c") "," LOOP "," OWN("main") END);
+    struct grouping other = group(CPU GLIB("g_c") "," LOOP "," OWN("main") END);
+    assert_string_equal(inner.family, outer.family);
+    assert_int_equal(alike(outer.frames, inner.frames), ALIKE_WHOLE);
+    assert_int_equal(alike(other.frames, inner.frames), ALIKE_NOT);
+    char why[WHY_BYTES];
+    assert_non_null(strstr(why_grouped(inner.path, why), "in its loop: g_a, which g_b called"));
+}
+
 static void a_leaf_with_little_time_does_not_count(void **state) {
     (void)state;
     assert_one(CPU "{'pc':'0x1','module':0,'function':'one_of_many','share':0.2}," OWN("f") END,
@@ -301,6 +324,7 @@ int main(void) {
         cmocka_unit_test(other_builds_are_one_group),
         cmocka_unit_test(other_functions_causes_and_apps_are_others),
         cmocka_unit_test(what_the_loop_is_called_by_does_not_count),
+        cmocka_unit_test(where_the_app_only_calls_the_loop_the_librarys_functions_count),
         cmocka_unit_test(a_leaf_with_little_time_does_not_count),
         cmocka_unit_test(a_lock_is_grouped_by_its_owner),
         cmocka_unit_test(a_deadlock_is_one_whichever_thread_is_watched),
