@@ -72,6 +72,17 @@ static enum MHD_Result remove_key(struct request *r, const char *number) {
     return http_answer_json(r->connection, MHD_HTTP_OK, json_pack("{s:I}", "removed", (json_int_t)id));
 }
 
+/* With the options of `hangdog serve` that bound what this collector takes. */
+static json_t *settings_json(struct http *h) {
+    json_t *all = key_settings_json(h->store);
+    if (all != NULL) {
+        json_object_set_new(all, "options",
+                            json_pack("{s:I, s:I}", "limit_mib", (json_int_t)store_limit_mib(h->store),
+                                      "rate", (json_int_t)keys_rate(h->keys)));
+    }
+    return all;
+}
+
 static enum MHD_Result set_settings(struct request *r, const json_t *change) {
     const char *fault = key_settings_fault(change);
     if (fault != NULL) {
@@ -82,7 +93,7 @@ static enum MHD_Result set_settings(struct request *r, const json_t *change) {
     }
     keys_renew(r->http->keys);
     log_event("settings", "key %lld changes settings", (long long)keys_id(r->http->keys, r->key));
-    return http_answer_json(r->connection, MHD_HTTP_OK, key_settings_json(r->http->store));
+    return http_answer_json(r->connection, MHD_HTTP_OK, settings_json(r->http));
 }
 
 /* A member of another type is no change, and is not taken for one that is not there. */
@@ -137,15 +148,17 @@ enum MHD_Result http_change(struct request *r, const char *piece, size_t *bytes)
     return result;
 }
 
-static json_t *keys_json(struct store *store) {
+static json_t *keys_json(struct http *h) {
     struct store_key *keys = calloc(STORE_KEYS_MAX, sizeof *keys);
-    int count = keys != NULL ? store_keys(store, keys, STORE_KEYS_MAX) : -1;
+    int count = keys != NULL ? store_keys(h->store, keys, STORE_KEYS_MAX) : -1;
     json_t *all = count >= 0 ? json_array() : NULL;
     for (int i = 0; i < count; i++) {
+        /* The store learns it some time later: the key that asks is in use now. */
+        const int64_t used_ms = keys_used_ms(h->keys, keys[i].id), stored_ms = keys[i].last_used_ms;
         json_array_append_new(all, json_pack("{s:I, s:s, s:s, s:I, s:I}", "id", (json_int_t)keys[i].id, "app",
                                              keys[i].app, "use", keys_use_word(keys[i].use), "made_ms",
                                              (json_int_t)keys[i].made_ms, "last_used_ms",
-                                             (json_int_t)keys[i].last_used_ms));
+                                             (json_int_t)(used_ms > stored_ms ? used_ms : stored_ms)));
     }
     free(keys);
     return all;
@@ -157,12 +170,12 @@ bool http_admin_read(struct http *h, struct MHD_Connection *c, const char *path,
     if (strcmp(path, "me") == 0) {
         *result = http_answer_json(c, MHD_HTTP_OK, json_pack("{s:s}", "use", keys_use_word(use)));
     } else if (strcmp(path, "settings") == 0) {
-        *result = http_answer_json(c, MHD_HTTP_OK, key_settings_json(h->store));
+        *result = http_answer_json(c, MHD_HTTP_OK, settings_json(h));
     } else if (strcmp(path, "keys") == 0 && use != KEY_ADMIN) {
         atomic_fetch_add(&h->denied, 1);
         *result = http_refuse(c, MHD_HTTP_UNAUTHORIZED, 0, "a key for administering is needed");
     } else if (strcmp(path, "keys") == 0) {
-        *result = http_answer_json(c, MHD_HTTP_OK, keys_json(h->store));
+        *result = http_answer_json(c, MHD_HTTP_OK, keys_json(h));
     } else {
         return false;
     }

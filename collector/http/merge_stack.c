@@ -126,6 +126,7 @@ static int add_node(struct merge_stack *m, int parent, const json_t *report, con
     }
     m->nodes_left--;
     frame_name(report, frame, like.name);
+    frame_name_show(like.name);
     like.hash = hash_of(like.name);
     int at = step_down(m, parent, &like, (int64_t)((double)ns * m->factor));
     if (m->count > before) {

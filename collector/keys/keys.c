@@ -225,6 +225,20 @@ void keys_app(struct keys *k, int key, char app[STORE_APP_BYTES]) {
     pthread_mutex_unlock(&k->lock);
 }
 
+int64_t keys_used_ms(struct keys *k, int64_t id) {
+    int64_t used_ms = 0;
+    pthread_mutex_lock(&k->lock);
+    for (int i = 0; i < k->count; i++) {
+        used_ms = k->slot[i].key.id == id ? k->slot[i].used_ms : used_ms;
+    }
+    pthread_mutex_unlock(&k->lock);
+    return used_ms;
+}
+
+long keys_rate(const struct keys *k) {
+    return k->rate;
+}
+
 void keys_limits(struct keys *k, struct key_limits *out) {
     pthread_mutex_lock(&k->lock);
     *out = k->limits;

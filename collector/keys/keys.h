@@ -47,6 +47,11 @@ bool keys_renew(struct keys *k);
 int64_t keys_id(struct keys *k, int key); /* its number in the store */
 enum key_use keys_use(struct keys *k, int key);
 void keys_app(struct keys *k, int key, char app[STORE_APP_BYTES]);
+/* When the key of this number was last used by this collector and the store does not have it yet; 0: it was
+ * not. */
+int64_t keys_used_ms(struct keys *k, int64_t id);
+/* Reports a second from one key that stand in place of the setting; 0: none do. */
+long keys_rate(const struct keys *k);
 void keys_limits(struct keys *k, struct key_limits *out);
 
 /* 0: this key may send; else the seconds until it may. Then keys_spend counts what it has sent, and the CPU

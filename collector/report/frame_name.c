@@ -108,6 +108,15 @@ static const char *behind_result(const char *name) {
     return word;
 }
 
+void frame_name_show(char name[FRAME_NAME_BYTES]) {
+    static const char word[] = "operator";
+    const size_t n = strlen(name), length = sizeof word - 1;
+    if (n >= length && n + 3 <= FRAME_NAME_BYTES && strcmp(name + n - length, word) == 0 &&
+        (n == length || name[n - length - 1] == ':')) {
+        memcpy(name + n, "()", 3);
+    }
+}
+
 bool frame_name_is_glue(const char *name) {
     static const char *const starts[] = {"std::", "__gnu_cxx::", "__gthread_"};
     const char *word = behind_result(name);

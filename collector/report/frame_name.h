@@ -17,6 +17,9 @@
  * which is returned. */
 const char *frame_name(const json_t *report, const json_t *frame, char out[FRAME_NAME_BYTES]);
 
+/* The name as a page shows it, in place: "A::operator()", where the compared name ends with "operator". */
+void frame_name_show(char name[FRAME_NAME_BYTES]);
+
 /* Of the standard library by its name, as frame_name gives it: it calls what the app gave it. */
 bool frame_name_is_glue(const char *name);
 /* What functions without a name are called, as frame_name gives it: "(anonymous)", "<lambda>", "operator". */

@@ -375,6 +375,7 @@ void grouping_of(const json_t *report, struct grouping *out) {
             set_place(out, report, first->frame);
         }
     }
+    frame_name_show(out->function);
     sha256(out->path, strlen(out->path), hash);
     sha256_hex(hash, GROUPING_HEX / 2, out->fingerprint);
 }

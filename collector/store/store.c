@@ -17,6 +17,7 @@ struct store {
     const struct store_backend *backend;
     const struct state_backend *state_backend;
     void *reports, *state; /* the backends'; the same where both are in one SQLite file */
+    long limit_mib;
 };
 
 const char *store_file_of(const char *url) {
@@ -62,6 +63,7 @@ struct store *store_open(const struct store_place *place, struct problem *why) {
         return NULL;
     }
     bool in_file = store_file_of(place->url) != NULL;
+    s->limit_mib = in_file ? place->limit_mib : 0;
     s->backend = in_file ? &sqlite_backend : &clickhouse_backend;
     s->reports = in_file ? s->state : clickhouse_open(place->url, why);
     if (s->reports == NULL) {
@@ -81,6 +83,10 @@ void store_close(struct store *s) {
         s->state_backend->close(s->state);
     }
     free(s);
+}
+
+long store_limit_mib(const struct store *s) {
+    return s->limit_mib;
 }
 
 const char *store_error(const struct store *s) {

@@ -34,6 +34,8 @@ bool store_state_is_shared(const char *state);
 /* Opens the store, or makes it. A SQLite file is for its owner alone. NULL, and why. */
 struct store *store_open(const struct store_place *place, struct problem *why);
 void store_close(struct store *s);
+/* That of struct store_place, in MiB; 0: there is none. */
+long store_limit_mib(const struct store *s);
 
 enum store_result { STORE_DONE, STORE_FULL, STORE_FAILED };
 

@@ -123,6 +123,9 @@ class Keys(unittest.TestCase):
         collector = self.start()
         status, settings = self.change(collector, "GET", "settings", key=collector.read_key)
         self.assertEqual((200, 90), (status, settings["retention_days"]))
+        self.assertEqual({"limit_mib": 0, "rate": 0}, settings["options"])
+        used = {key["use"]: key["last_used_ms"] for key in self.change(collector, "GET", "keys")[1]}
+        self.assertLess(time.time() * 1000 - 60000, used["admin"], "the key that asks was never used")
         self.assertEqual(401, self.change(collector, "POST", "settings", {"retention_days": 1}, collector.read_key)[0])
         for wrong in ({"retention_days": -1}, {"limits": {"reports_per_day": "many"}}, {"limits": {"speed": 1}}, {"colour": 1}):
             self.assertEqual(400, self.change(collector, "POST", "settings", wrong)[0], wrong)

@@ -87,6 +87,29 @@ static void names(void **state) {
     }
 }
 
+static void a_group_shows_the_call_operator(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *shown;
+    } cases[] = {
+        {"shop::render::Renderer<int>::operator()(float) const", "shop::render::Renderer::operator()"},
+        {"on_tag()::{lambda(int)#1}::operator()(int) const", "on_tag::{lambda}::operator()"},
+        {"A::operator bool() const", "A::operator bool"},
+        {"my_operator(int)", "my_operator"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char name[FRAME_NAME_BYTES];
+        json_t *frame = json_pack("{s:s}", "function", cases[i].name);
+        frame_name(frame, frame, name);
+        frame_name_show(name);
+        assert_string_equal(name, cases[i].shown);
+        json_decref(frame);
+    }
+    const struct grouping g = group(CPU OWN("R::operator()(int) const") END);
+    assert_string_equal(g.function, "R::operator()");
+    assert_non_null(strstr(g.path, "own R::operator\n")); /* as in the groups that stores have */
+}
+
 static void a_cut_name_is_still_text(void **state) {
     (void)state;
     char text[2 * FRAME_NAME_BYTES], name[FRAME_NAME_BYTES];
@@ -317,6 +340,7 @@ static void hostile_reports_have_a_group_too(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
+        cmocka_unit_test(a_group_shows_the_call_operator),
         cmocka_unit_test(a_cut_name_is_still_text),
         cmocka_unit_test(a_librarys_frame_names_the_lambda_that_it_calls),
         cmocka_unit_test(a_function_without_a_name_is_none_of_a_bugs),
