@@ -84,7 +84,7 @@ static json_t *versions_of(struct clickhouse *c, const char *app, int64_t day, j
         ROWS("SELECT app, version, sumMergeIf(n, " CLICKHOUSE_HANGS
              ") AS count, sumMergeIf(total, " CLICKHOUSE_HANGS
              ") AS total_ms, sumMergeIf(total, kind = 'session') AS used_ms FROM @app_day WHERE day >= ?i?a"
-             " GROUP BY app, version HAVING sumMerge(n) > 0 ORDER BY total_ms DESC LIMIT 50",
+             " GROUP BY app, version HAVING sumMerge(n) > 0 ORDER BY total_ms DESC, app, version LIMIT 50",
              day, app);
     json_t *
         firsts = ROWS(
@@ -99,7 +99,7 @@ static json_t *versions_of(struct clickhouse *c, const char *app, int64_t day, j
                 json_object_set(version, "first_ms", json_object_get(first, "first_ms"));
             }
         }
-        if (i < SERIES_VERSIONS && number_of(version, "count") > 0) {
+        if (i < SERIES_VERSIONS) {
             json_array_append_new(top, json_pack("{s:O, s:O}", "app", json_object_get(version, "app"),
                                                  "fingerprint", json_object_get(version, "version")));
         }

@@ -113,8 +113,7 @@ static json_t *make_series(struct sqlite *s, const char *app, int64_t day, const
     if (take_rests(rows, &all)) {
         json_array_foreach(versions, i, one) {
             const char *version = json_string_value(json_object_get(one, "version"));
-            if (i < SERIES_VERSIONS && version[0] != '\0' &&
-                json_integer_value(json_object_get(one, "count")) > 0) {
+            if (i < SERIES_VERSIONS && version[0] != '\0') {
                 add_version(s, series, &all, json_string_value(json_object_get(one, "app")), version, day);
             }
         }

@@ -92,6 +92,11 @@ class Api(unittest.TestCase):
         self.assertEqual(["v%d" % i for i in range(8, 20)], sorted((s["version"] for s in series if s["version"]), key=lambda v: int(v[1:])))
         self.assertEqual(sum(100 + i for i in range(8)), sum(s["total_ms"] for s in series if not s["version"]))
 
+    def test_a_version_without_hangs_has_a_series(self):
+        self.collector.send([report("once", "1", ms=100, app="mended"), session(1, 3600, "1", "mended"), session(0, 3600, "2", "mended")])
+        series = self.get("overview?app=mended")["series"]
+        self.assertEqual([("1", 100, 3600000), ("2", 0, 3600000)], sorted((s["version"], s["total_ms"], s["used_ms"]) for s in series))
+
     def test_group(self):
         group = self.get("groups/" + self.group("old_bug")["fingerprint"])
         self.assertEqual(("open", "", "", False), (group["state"], group["note"], group["resolved_in"], group["regressed"]))

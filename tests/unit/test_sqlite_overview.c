@@ -257,7 +257,7 @@ static void check_page(const struct store_in_folder *p, sqlite3 *truth, const ch
          "SELECT * FROM (" OF_VERSIONS " LIMIT 50) ORDER BY app, total_ms DESC, version", false},
         {"series", "app version day count total_ms used_ms",
          "WITH t AS (" OF_VERSIONS " LIMIT 12) SELECT r.app, iif((r.app, r.version) IN (SELECT app, version"
-         " FROM t WHERE count > 0), r.version, '') AS v, r.started_ms / 86400000, " HANG_SUMS
+         " FROM t), r.version, '') AS v, r.started_ms / 86400000, " HANG_SUMS
          ", sum(u.used_ms) AS used FROM report r JOIN used u USING(id)" OF_DAYS
          " GROUP BY 1, 2, 3 HAVING count + used > 0",
          true},

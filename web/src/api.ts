@@ -2,16 +2,11 @@
 //
 // The collector's answers, typed. The key goes in a header: no other page can use it.
 
-import type { Compare, Found, Group, Key, KindRow, Overview, ReportRow, Settings, State } from './types';
-
-const KEY = 'hangdog-key';
+import { key } from './key';
+import type { Compare, Found, Group, GroupChoice, Groups, Key, KindRow, Overview, ReportRow, Settings, State, Versions } from './types';
 
 export class Refused extends Error {}
 export class Missing extends Error {}
-
-export const key = () => sessionStorage.getItem(KEY);
-export const setKey = (text: string) => sessionStorage.setItem(KEY, text);
-export const forgetKey = () => sessionStorage.removeItem(KEY);
 
 async function request(path: string, method = 'GET', body?: unknown): Promise<Response> {
   const headers: Record<string, string> = { Authorization: 'Bearer ' + (key() || '') };
@@ -37,7 +32,9 @@ async function get<T>(path: string, parameters: Record<string, string | number |
 
 const name = encodeURIComponent;
 
-export const overview = (app: string, days: number) => get<Overview>('overview', { app, days });
+export const overview = (choice: GroupChoice) => get<Overview>('overview', { ...choice });
+export const groups = (choice: GroupChoice) => get<Groups>('groups', { ...choice });
+export const versions = (app: string) => get<Versions>('versions', { app });
 export const group = (id: string) => get<Group>('groups/' + name(id));
 export const setGroup = (id: string, change: { state?: State; note?: string }) => request('groups/' + name(id), 'POST', change);
 export const groupReports = (id: string, offset: number, version: string) =>
@@ -48,14 +45,15 @@ export const stack = (id: string, version: string) => get<{ reports: number; tot
 export const report = (id: string) => get<{ kind?: string }>('reports/' + name(id));
 export const reportText = async (id: string) => (await request(`reports/${name(id)}/text`)).text();
 export const reportAs = async (id: string, format: string) => (await request(`reports/${name(id)}/export/${format}`)).blob();
-export const compare = (app: string, from: string, to: string, days: number) => get<Compare>('compare', { app, from, to, days });
+export const compare = (app: string, from: string, to: string) => get<Compare>('compare', { app, from, to });
 export const search = (q: string, app: string, offset: number) => get<Found>('search', { q, app, offset });
 export const kinds = (app: string, days: number) => get<KindRow[]>('kinds', { app, days });
-export const reports = (kind: string, app: string, offset: number) => get<{ reports: ReportRow[] }>('reports', { kind, app, offset });
+export const reports = (kind: string, app: string, days: number, offset: number) =>
+  get<{ reports: ReportRow[] }>('reports', { kind, app, days, offset });
 
 export const me = () => get<{ use: 'read' | 'admin' }>('me');
 export const keys = () => get<Key[]>('keys');
 export const addKey = async (app: string, use: string) => (await request('keys', 'POST', { app, use })).json() as Promise<{ key: string }>;
 export const removeKey = (id: number | string) => request('keys/' + name(String(id)), 'DELETE');
 export const settings = () => get<Settings>('settings');
-export const setSettings = (change: Partial<Settings>) => request('settings', 'POST', change);
+export const setSettings = (change: { retention_days: number; limits: Settings['limits'] }) => request('settings', 'POST', change);

@@ -7,6 +7,7 @@ import './style/app.css';
 import './style/parts.css';
 import './pictures/pictures.css';
 import * as api from './api';
+import { key, keyIsRefused, keyOfAnotherTab, setKey, shareKey } from './key';
 import { add, byId, make, type Child } from './parts/dom';
 import { drawMenu, startShell } from './parts/shell';
 import { failed, loading, say } from './parts/states';
@@ -19,6 +20,7 @@ import { reports } from './pages/reports';
 import { search } from './pages/search';
 import { settings } from './pages/settings';
 import { parse } from './router';
+import { leaveScroll, restoreScroll, startScroll } from './scroll';
 
 const PAGES: Record<string, Page> = { overview, group, report, compare, reports, search, settings };
 let turn = 0;
@@ -36,16 +38,20 @@ function show(title: string, crumbs: Child[], content: Child[]): void {
 
 function askKey(): void {
   const input = make<HTMLInputElement>('input', { type: 'password', id: 'key', autocomplete: 'off', size: 40, required: true });
-  const form = make('form', null, make('div.controls', null, make('div.field', null, make('label', { for: 'key' }, 'Key for reading'), input),
-    make('button', null, 'Open')));
+  const stay = make<HTMLInputElement>('input', { type: 'checkbox', id: 'stay' });
+  const form = make('form', null,
+    make('div.controls', null, make('div.field', null, make('label', { for: 'key' }, 'Key for reading'), input), make('button', null, 'Open')),
+    make('div.check', null, stay, make('label', { for: 'stay' }, 'Stay signed in on this computer')));
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    api.setKey(input.value.trim());
+    setKey(input.value.trim(), stay.checked);
     void route();
   });
+  keyIsRefused();
   show('Key', [], [make('section.ask', null, make('h1', null, 'A key is needed'),
-    api.key() ? make('p.bad', { role: 'alert' }, 'The collector does not know this key.') : null,
-    make('p', null, 'hangdog serve printed one at its first start; ', make('code', null, 'hangdog serve --new-key read'), ' makes another one.'), form)]);
+    key() ? make('p.bad', { role: 'alert' }, 'The collector does not know this key.') : null,
+    make('p', null, 'hangdog serve printed one at its first start; ', make('code', null, 'hangdog serve --new-key read'), ' makes another one.'), form,
+    make('p.dim', null, 'Without the tick the key ends with the last tab of this page.'))]);
   input.focus();
 }
 
@@ -53,7 +59,7 @@ function askKey(): void {
 function takeKey(): void {
   const match = /^#key=([\w-]+)$/.exec(location.hash);
   if (match) {
-    api.setKey(match[1]);
+    setKey(match[1]);
     history.replaceState(null, '', location.pathname + '#/');
   }
 }
@@ -65,6 +71,7 @@ async function route(): Promise<void> {
   const to = parse(location.hash), page = PAGES[to.page];
   const isNew = shown !== `${to.page}/${to.id}`;
   drawMenu(to);
+  leaveScroll();
   if (isNew) show('Loading', [], [loading()]);
   try {
     if (!page) throw new api.Missing('there is no such page');
@@ -72,9 +79,9 @@ async function route(): Promise<void> {
     if (mine !== turn) return;
     const focused = document.activeElement?.id;
     show(view.title, view.crumbs || [], view.content);
+    restoreScroll(isNew);
     if (isNew) {
       if (shown) byId('main').focus({ preventScroll: true });
-      window.scrollTo(0, 0);
     } else if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     shown = `${to.page}/${to.id}`;
     say(`${view.title}: loaded`);
@@ -89,4 +96,7 @@ async function route(): Promise<void> {
 window.addEventListener('hashchange', () => void route());
 window.addEventListener('refused', () => { turn++; shown = ''; askKey(); });
 startShell();
-void route();
+startScroll();
+takeKey();
+shareKey(() => { turn++; shown = ''; askKey(); });
+void keyOfAnotherTab().then(route);

@@ -32,6 +32,7 @@ export function change(route: Route, choices: Record<string, string | number>): 
   go(address(route.page, route.id, all));
 }
 
+export const offsetOf = (route: Route) => Math.max(0, Math.floor(Number(route.choices.get('offset')) || 0));
 export const appOf = (route: Route) => route.choices.get('app') || '';
 export function daysOf(route: Route): number {
   const days = Number(route.choices.get('days') || 30);

@@ -9,21 +9,25 @@ export interface GroupRow {
   kind?: string; users: number; max_ms: number; first_ms: number; last_ms: number; count: number; total_ms: number; versions: number;
   state?: State; is_new?: boolean; regressed?: boolean;
 }
+export interface GroupChoice {
+  app?: string; days?: number; state?: string; seen?: string; kind?: 'hang' | 'other'; sort?: string; offset?: number;
+}
+export interface Totals { groups: number; count: number; total_ms: number }
+export interface Groups { totals: Totals; groups: GroupRow[]; days: { day: number; fingerprint: string; total_ms: number }[] }
 export interface SeriesRow { day: number; app: string; version: string; count: number; total_ms: number; used_ms: number }
 export interface VersionRow { app: string; version: string; count: number; total_ms: number; used_ms: number; first_ms?: number }
-export interface Overview {
-  apps: (string | { app: string })[];
+export interface Versions { apps: { app: string }[]; versions: VersionRow[] }
+export interface Overview extends Groups {
+  apps: { app: string }[];
   used: { used_ms: number; runs: number }[];
   sessions?: { runs: number; hang_free: number };
-  groups: GroupRow[];
-  days: { day: number; fingerprint: string; total_ms: number }[];
   series?: SeriesRow[];
   versions: VersionRow[];
 }
 
 export interface ReportRow {
   id: string; kind: string; cause?: string; app?: string; version: string; system?: string; started_ms: number; duration_ms: number;
-  fingerprint?: string; brief?: number | boolean;
+  fingerprint?: string; function?: string; place?: string; brief?: number | boolean;
 }
 export interface Group extends Omit<GroupRow, 'versions'> {
   path?: string; why?: string; note?: string; resolved_in?: string;
@@ -45,5 +49,8 @@ export interface KindRow { kind: string; count: number; total_ms: number }
 export interface Found { groups: GroupRow[]; reports: ReportRow[] }
 export interface Key { id: number | string; app: string; use: string; made_ms: number; last_used_ms: number }
 export interface Settings {
-  retention_days: number; limits: { reports_per_minute: number; reports_per_day: number; report_bytes: number }; grouping_version: number;
+  retention_days: number;
+  limits: { reports_per_minute: number; reports_per_day: number; group_reports_per_minute: number; report_bytes: number };
+  options?: { limit_mib: number; rate: number }; // of `hangdog serve`
+  grouping_version: number;
 }

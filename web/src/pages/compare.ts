@@ -5,19 +5,27 @@
 import * as api from '../api';
 import { make, type Child } from '../parts/dom';
 import { count, duration, named, rate, rateText } from '../parts/format';
-import { cause, choice, figure, figures, groupName, TIMES } from '../parts/marks';
+import { cause, choice, figure, figures, groupName } from '../parts/marks';
 import { empty, loaded, section } from '../parts/states';
 import { table } from '../parts/table';
 import { differenceGraph } from '../pictures/difference';
 import { readTree } from '../pictures/tree';
-import { appOf, change, daysOf, type Route } from '../router';
-import type { Compare, CompareRow, CompareSide, VersionRow } from '../types';
-import { appNames, band } from './overview';
+import { appOf, change, type Route } from '../router';
+import type { Compare, CompareRow, CompareSide } from '../types';
+import { appNames } from './overview';
+import { against, factor } from './overview_rate';
 import type { View } from './page';
 
-function side(one: CompareSide): HTMLElement[] {
-  const value = rate(one.total_ms, one.used_ms);
-  return [figure(rateText(value), `Hang rate of ${named(one.version)}`, `${count(one.count)} hangs, ${duration(one.total_ms)} lost`, band(value))];
+// The colour says which of the two is better, and no more.
+function sides(all: Compare): HTMLElement {
+  const from = rate(all.from.total_ms, all.from.used_ms), to = rate(all.to.total_ms, all.to.used_ms);
+  const than = against(to, from), look = than === 'worse' ? 'bad' : than === 'better' ? 'good' : '';
+  const side = (one: CompareSide, value: number | null, kind: string) =>
+    figure(rateText(value), `Hang rate of ${named(one.version)}`, `${count(one.count)} hangs, ${duration(one.total_ms)} lost`, kind);
+  const more = from !== null && to !== null
+    ? figure(than === 'same' ? 'as before' : `${to > from ? '+' : '−'}${rateText(Math.abs(to - from))}`, 'Change', than === 'same' ? '' : factor(to, from), look)
+    : figure('not known', 'Change', 'one has no session reports');
+  return figures(side(all.from, from, ''), side(all.to, to, look), more);
 }
 
 function changed(row: CompareRow, all: Compare): HTMLElement {
@@ -48,30 +56,26 @@ function content(all: Compare): Child[] {
     { title: named(all.to.version), number: true, cell: (r) => duration(r.to_ms) },
     { title: 'Change', number: true, cell: (r) => changed(r, all) },
   ], all.groups, true);
-  return [figures(...side(all.from), ...side(all.to)), section('Difference', difference(all)),
+  return [sides(all), make('p.dim', null, 'Of the whole life of both versions.'), section('Difference', difference(all)),
     section('Groups', all.groups.length ? rows : empty(make('p', null, 'No hangs in either version.')))];
 }
 
-// The two newest versions of the app, where the user has chosen none.
-function newest(versions: VersionRow[], app: string): string[] {
-  return versions.filter((row) => row.app === app).sort((a, b) => (b.first_ms || 0) - (a.first_ms || 0) ||
-    b.version.localeCompare(a.version, undefined, { numeric: true })).map((row) => row.version);
-}
-
 export async function compare(route: Route): Promise<View> {
-  const days = daysOf(route), all = await api.overview('', days), apps = appNames(all);
-  const app = appOf(route) || apps[0] || '', versions = newest(all.versions, app);
+  let all = await api.versions(appOf(route));
+  const apps = appNames(all), app = appOf(route) || apps[0] || '';
+  if (app && !appOf(route)) all = await api.versions(app);
+  // The two newest versions, where the user has chosen none.
+  const versions = all.versions.map((row) => row.version);
   const to = route.choices.get('to') || versions[0] || '', from = route.choices.get('from') || versions[1] || '';
   const options = versions.map((version): [string, string] => [version, named(version)]);
   const controls = make('div.controls', { role: 'group', 'aria-label': 'Versions' },
     choice('app', 'App', app, apps.map((name): [string, string] => [name, name]), (value) => change(route, { app: value, from: '', to: '' })),
     choice('from', 'From version', from, options, (value) => change(route, { app, from: value, to })),
-    choice('to', 'To version', to, options, (value) => change(route, { app, from, to: value })),
-    choice('days', 'Time', String(days), TIMES, (value) => change(route, { days: value })));
+    choice('to', 'To version', to, options, (value) => change(route, { app, from, to: value })));
   return {
     title: 'Compare versions',
     content: [make('div.head', null, make('h1', null, 'Compare versions'), controls),
-      versions.length < 2 ? empty(make('p', null, app ? `${app} has fewer than two versions in this time.` : 'No reports are here yet.'))
-        : loaded('both versions', () => api.compare(app, from, to, days), content)],
+      versions.length < 2 ? empty(make('p', null, app ? `${app} has fewer than two versions.` : 'No reports are here yet.'))
+        : loaded('both versions', () => api.compare(app, from, to), content)],
   };
 }

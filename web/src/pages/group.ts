@@ -28,9 +28,13 @@ function shares(title: string, rows: { count: number; total_ms: number; name: st
   ], rows);
 }
 
+// `withApp`: of many groups. Then the function says what each is of.
 export function reportTable(rows: ReportRow[], caption: string, withApp = false): HTMLElement {
+  const link = (r: ReportRow, text: string) => make('a', { href: address('report', r.id) }, text);
   return table(caption, [
-    { title: 'When', cell: (r: ReportRow) => make('a', { href: address('report', r.id) }, moment(r.started_ms)) },
+    ...(withApp ? [{ title: 'Function', cell: (r: ReportRow) => make('div.subject', null, make('span.code', null, link(r, r.function || '(no function)')),
+      r.place ? make('div.dim', null, r.place) : null) }] : []),
+    { title: 'When', cell: (r: ReportRow) => (withApp ? moment(r.started_ms) : link(r, moment(r.started_ms))) },
     { title: 'Duration', number: true, cell: (r) => duration(r.duration_ms) },
     { title: 'Kind', cell: (r) => r.kind + (r.brief ? ', a repeat' : '') },
     ...(withApp ? [{ title: 'Cause', cell: (r: ReportRow) => cause(r.cause) }, { title: 'App', cell: (r: ReportRow) => r.app || '' }] : []),
@@ -49,7 +53,7 @@ function stackSection(id: string, one: Group, route: Route): HTMLElement {
 }
 
 function administer(id: string, one: Group, again: () => void): HTMLElement {
-  const note = make<HTMLTextAreaElement>('textarea', { id: 'note', rows: 3, maxlength: 4000 });
+  const note = make<HTMLTextAreaElement>('textarea', { id: 'note', rows: 2, maxlength: 4000 });
   note.value = one.note || '';
   const error = make('p.state.error', { role: 'alert', hidden: true });
   const save = async (change: { state?: State; note?: string }, done: string) => {
@@ -62,21 +66,22 @@ function administer(id: string, one: Group, again: () => void): HTMLElement {
       error.hidden = false;
     }
   };
-  const form = make('form', null, make('label', { for: 'note' }, 'Note'), note,
-    make('div.controls', null, make('button', null, 'Save the note')));
+  const form = make('form', null, make('label', { for: 'note' }, 'Note'), note, make('button', null, 'Save the note'));
   form.addEventListener('submit', (event) => { event.preventDefault(); void save({ note: note.value }, 'The note is saved'); });
   const now = one.state || 'open';
   const button = (state: State, text: string) => (state === now ? null
     : make('button', { type: 'button', click: () => void save({ state }, `The group is ${state}`) }, text));
   return make('div', null, make('div.controls', { role: 'group', 'aria-label': 'State' },
-    button('resolved', 'Mark as resolved'), button('ignored', 'Ignore'), button('open', 'Open again')), form, error);
+    button('resolved', 'Mark as resolved'), button('ignored', 'Ignore'), button('open', 'Open again')),
+  make('details.note-form', null, make('summary', null, one.note ? 'Change the note' : 'Write a note'), form), error);
 }
 
 function stateSection(id: string, one: Group, again: () => void): HTMLElement {
   const plain: Child[] = [
-    make('p', null, 'This group is ', make('b', null, one.state || 'open'), one.resolved_in ? `, resolved in ${one.resolved_in}` : '', '.'),
+    make('p', null, 'This group is ', make('b', null, one.state || 'open'), one.resolved_in ? `, resolved in ${one.resolved_in}` : '',
+      one.regressed ? ', and came again' : '', '.'),
     one.note ? make('p.note', null, one.note) : null];
-  return section('State', ...plain, loaded('', async () => (await api.me().catch(() => ({ use: 'read' }))).use,
+  return make('section.state-of', { 'aria-label': 'State' }, ...plain, loaded('', async () => (await api.me().catch(() => ({ use: 'read' }))).use,
     (use) => [use === 'admin' ? administer(id, one, again)
       : make('p.dim', null, 'A key for administering may change the state and the note.')]));
 }
@@ -105,6 +110,7 @@ export async function group(route: Route): Promise<View> {
       make('p', null, cause(one.cause), ': ', causeText(one.cause)), ownerLine(one),
       figures(figure(duration(one.total_ms), 'Time lost'), figure(count(one.count), one.kind && one.kind !== 'hang' ? 'Reports' : 'Hangs'), figure(count(one.users), 'Users or runs'),
         figure(duration(one.max_ms), 'Worst'), figure(moment(one.first_ms), 'First', ago(one.first_ms), 'long'), figure(moment(one.last_ms), 'Last', ago(one.last_ms), 'long')),
+      stateSection(id, one, () => window.dispatchEvent(new Event('hashchange'))),
       stackSection(id, one, route),
       make('div.columns', null, section('Durations', histogram(one.durations)), section('Time lost a day', days(one)),
         section('Versions', shares('Version', one.versions.map((row) => ({ ...row, name: row.version })))),
@@ -112,7 +118,6 @@ export async function group(route: Route): Promise<View> {
       section('Reports', one.reports.length
         ? pages(one.reports, async (offset) => (await api.groupReports(id, offset, version)).reports, (rows) => reportTable(rows, 'Newest reports'))
         : empty(make('p', null, 'Its reports are older than the collector keeps them.'))),
-      stateSection(id, one, () => window.dispatchEvent(new Event('hashchange'))),
       section('Why these are one group', make('p', null, one.why || ''),
         make('pre', { tabindex: 0 }, one.path || '')),
     ],

@@ -5,7 +5,7 @@
 import * as api from '../api';
 import { make } from '../parts/dom';
 import { count } from '../parts/format';
-import { choice, kindText, TIMES } from '../parts/marks';
+import { choice, kindText, kindWords, TIMES } from '../parts/marks';
 import { empty, loaded } from '../parts/states';
 import { pages } from '../parts/table';
 import { address, appOf, change, daysOf, type Route } from '../router';
@@ -21,7 +21,7 @@ export const KINDS = ['frame-drop', 'cpu', 'crash', 'error', 'fatal-hang', 'laun
 export async function reports(route: Route): Promise<View> {
   const wanted = route.choices.get('kind') || KINDS[0], app = appOf(route), days = daysOf(route);
   const kind = KINDS.includes(wanted) ? wanted : KINDS[0];
-  const [all, kinds] = await Promise.all([api.overview('', days), api.kinds(app, days).catch(() => [])]);
+  const [all, kinds] = await Promise.all([api.versions(''), api.kinds(app, days).catch(() => [])]);
   const counts = new Map(kinds.map((row) => [row.kind, row.count]));
   const tabs = make('nav.tabs', { 'aria-label': 'Kinds' }, ...KINDS.map((one) => make('a', {
     href: address('reports', '', { kind: one, app, days: route.choices.get('days') || '' }), 'aria-current': one === kind ? 'page' : null,
@@ -33,9 +33,9 @@ export async function reports(route: Route): Promise<View> {
         choice('app', 'App', app, [['', 'All apps'], ...appNames(all).map((name): [string, string] => [name, name])], (value) => change(route, { app: value })),
         choice('days', 'Time', String(days), TIMES, (value) => change(route, { days: value })))),
       tabs,
-      make('section', null, loaded('the reports', () => api.reports(kind, app, 0), (first) => [first.reports.length
-        ? pages(first.reports, async (offset) => (await api.reports(kind, app, offset)).reports, (rows) => reportTable(rows, kindText(kind), true), PAGE)
-        : empty(make('p', null, 'No reports of this kind.'))])),
+      make('section', null, make('p.dim', null, kindWords(kind)), loaded('the reports', () => api.reports(kind, app, days, 0), (first) => [first.reports.length
+        ? pages(first.reports, async (offset) => (await api.reports(kind, app, days, offset)).reports, (rows) => reportTable(rows, kindText(kind), true), PAGE)
+        : empty(make('p', null, 'No reports of this kind in this time.'))])),
     ],
   };
 }

@@ -9,8 +9,21 @@ export interface Line { name: string; values: (number | null)[] }
 export interface Mark { day: number; name: string }
 
 const HEIGHT = 220;
+const FONT = '12px system-ui, sans-serif';
+const LABEL_MAX = 24; // characters of a mark
 const DAY_S = 86400;
 const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+
+// As wide as the longest label of the y axis.
+function axisSize(plot: uPlot, labels: string[] | null): number {
+  if (!labels || labels.length === 0) return 40;
+  const { ctx } = plot;
+  ctx.save();
+  ctx.font = FONT;
+  const width = Math.max(...labels.map((text) => ctx.measureText(text).width));
+  ctx.restore();
+  return Math.ceil(width) + 18;
+}
 
 function drawMarks(plot: uPlot, marks: Mark[]): void {
   const { ctx, bbox } = plot;
@@ -29,7 +42,7 @@ function drawMarks(plot: uPlot, marks: Mark[]): void {
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    const text = mark.name.slice(0, 16);
+    const text = mark.name.length > LABEL_MAX ? `${mark.name.slice(0, LABEL_MAX - 1)}…` : mark.name;
     const width = ctx.measureText(text).width;
     const left = Math.min(x + 3 * ratio, bbox.left + bbox.width - width);
     if (left < free) continue;
@@ -43,13 +56,13 @@ export function chart(label: string, days: number[], lines: Line[], marks: Mark[
   const data = [days.map((day) => day * DAY_S), ...lines.map((line) => line.values)] as uPlot.AlignedData;
   return picture('div.chart', label, (host) => {
     const draw = () => {
-      const axis = { stroke: colour('dim'), grid: { stroke: colour('line'), width: 1 }, ticks: { stroke: colour('line'), width: 1 }, font: '12px system-ui, sans-serif' };
+      const axis = { stroke: colour('dim'), grid: { stroke: colour('line'), width: 1 }, ticks: { stroke: colour('line'), width: 1 }, font: FONT };
       const plot = new uPlot({
         width: host.clientWidth, height: HEIGHT, tzDate: (s) => uPlot.tzDate(new Date(s * 1000), 'UTC'),
         cursor: { points: { size: 7 } },
         scales: { y: { range: (_, __, most) => [0, Math.max(most || 0, 0.1) * 1.1] } },
         axes: [{ ...axis, values: (_, all) => all.map((s) => new Date(s * 1000).toLocaleDateString(undefined, { timeZone: 'UTC', month: 'short', day: 'numeric' })) },
-          { ...axis, size: 56, values: (_, all) => all.map((v) => `${v} ${unit}`) }],
+          { ...axis, size: axisSize, values: (_, all) => all.map((v) => `${v.toLocaleString()} ${unit}`) }],
         series: [{ value: (_, s) => (s === null ? '–' : new Date(s * 1000).toLocaleDateString(undefined, { timeZone: 'UTC' })) },
           ...lines.map((line, i) => ({
             label: line.name, stroke: colour(`line${i % 6}`), width: 2, dash: DASHES[Math.floor(i / 6) % DASHES.length], spanGaps: true, points: { size: 5, show: days.length < 45 },

@@ -10,7 +10,8 @@ export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60000) return `${fixed(ms / 1000, 1)} s`;
   const minutes = Math.floor(ms / 60000);
-  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60000) / 1000)} s`;
+  const seconds = Math.floor((ms % 60000) / 1000);
+  if (minutes < 60) return seconds > 0 ? `${minutes} min ${seconds} s` : `${minutes} min`;
   if (minutes < 60 * 48) return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`;
   return `${count(Math.floor(minutes / 1440))} days`;
 }

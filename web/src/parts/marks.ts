@@ -16,6 +16,26 @@ const KINDS: Record<string, string> = {
   'too-many-threads': 'Too many threads', cpu: 'CPU', 'frame-drop': 'Frames', crash: 'Crashes', error: 'Errors', live: 'Live', session: 'Sessions',
 };
 
+const KIND_WORDS: Record<string, string> = {
+  'frame-drop': 'A frame of the display came late.', cpu: 'The program ran on a CPU for much longer than it usually does.', crash: 'The program ended by a signal.',
+  error: 'An error that a Sentry client sent.', 'fatal-hang': 'A hang that ended with the end of the program.', launch: 'The program took long to start.',
+  'background-hang': 'A hang while the program had no window in front.', 'too-many-threads': 'The program had more threads than its limit.',
+  live: 'Reports that a person requested of a running program (hangdog dump).',
+};
+
+/** What the pages' words mean: tooltips, and the list in the help. */
+export const WORDS = {
+  'Hang rate': 'Seconds lost in hangs for each hour that the programs were in use (s/h).',
+  'Time lost': 'The durations of all hangs, added up.',
+  'Runs without a hang': 'The part of the programs’ runs in which no hang was seen.',
+  Groups: 'A group has the hangs of one bug: the same functions, for the same reason.',
+  'Users or runs': 'How many users met it. A program that names no user counts as one for each run.',
+  Worst: 'The longest one.',
+  Trend: 'Time lost on each of the last days; the last bar is today.',
+  Share: 'Its part of the largest.',
+} as const;
+
+export const kindWords = (kind: string) => KIND_WORDS[kind] || '';
 export const causeText = (kind: string) => CAUSES[kind] || 'not known';
 export const kindText = (kind: string) => KINDS[kind] || kind;
 
@@ -25,7 +45,8 @@ export function cause(kind: string | undefined): HTMLElement {
 }
 
 export function figure(value: Child, what: string, note?: Child, kind = ''): HTMLElement {
-  return make('div.figure' + (kind && '.' + kind), null, make('dt', null, what), make('dd', null, value), note ? make('dd.dim', null, note) : null);
+  const explain = (WORDS as Record<string, string>)[what];
+  return make('div.figure' + (kind && '.' + kind), { title: explain }, make('dt', null, what), make('dd', null, value), note ? make('dd.dim', null, note) : null);
 }
 
 export const figures = (...children: HTMLElement[]) => make('dl.figures', null, ...children);

@@ -4,6 +4,7 @@
 
 import { address, appOf, go, type Route } from '../router';
 import { byId, make } from './dom';
+import { WORDS } from './marks';
 
 const PAGES: [string, string, string][] = [['overview', 'Overview', 'o'], ['compare', 'Compare', 'c'], ['reports', 'Reports', 'r'], ['settings', 'Settings', 's']];
 
@@ -19,6 +20,7 @@ function showHelp(): void {
   const rows = [['/', 'Search'], ...PAGES.map(([, title, key]) => [key, title]), ['Tab', 'The next link or control'], ['?', 'This help'], ['Esc', 'Close']];
   const dialog = make<HTMLDialogElement>('dialog', { 'aria-labelledby': 'help-title' }, make('h2', { id: 'help-title' }, 'Keys'),
     make('dl.keys', null, ...rows.flatMap(([key, text]) => [make('dt', null, make('kbd', null, key)), make('dd', null, text)])),
+    make('h2', null, 'Words'), make('dl.words', null, ...Object.entries(WORDS).flatMap(([word, text]) => [make('dt', null, word), make('dd', null, text)])),
     make('form', { method: 'dialog' }, make('button', null, 'Close')));
   // The page's policy forbids that forms are sent; this one only closes.
   dialog.querySelector('form')?.addEventListener('submit', (event) => { event.preventDefault(); dialog.close(); });

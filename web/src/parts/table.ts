@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: MIT
 import { make, type Child } from './dom';
 
-export interface Column<Row> { title: string; number?: boolean; small?: boolean; hidden?: boolean; cell: (row: Row) => Child }
+export interface Column<Row> {
+  title: string; number?: boolean; small?: boolean; hidden?: boolean; cell: (row: Row) => Child;
+  explain?: string;
+  sort?: { href: string; now: boolean }; // the address of the same list in the order of this column
+}
+
+function heading<Row>(column: Column<Row>): Child {
+  if (column.hidden) return make('span.hidden', null, column.title);
+  return column.sort ? make('a.sort', { href: column.sort.href }, column.title, column.sort.now ? ' ↓' : '') : column.title;
+}
 
 // `wide`: on a phone each row becomes a card with the titles beside the cells.
 export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[], wide = false): HTMLElement {
   const classes = (column: Column<Row>) => (column.number ? '.number' : '') + (column.small ? '.small' : '');
   const head = columns.map((column) =>
-    make('th' + classes(column), { scope: 'col' }, column.hidden ? make('span.hidden', null, column.title) : column.title));
+    make('th' + classes(column), { scope: 'col', title: column.explain, 'aria-sort': column.sort?.now ? 'descending' : null }, heading(column)));
   const body = rows.map((row) => make('tr', null, ...columns.map((column, i) =>
     make('td' + classes(column), i > 0 && wide ? { 'data-label': column.hidden ? '' : column.title } : null, column.cell(row)))));
   return make('div.scroll', { tabindex: wide ? null : 0, role: wide ? null : 'group', 'aria-label': wide ? null : caption },
@@ -22,6 +31,15 @@ export function asTable(content: () => HTMLElement): HTMLElement {
     if ((details as HTMLDetailsElement).open && details.childElementCount === 1) details.append(content());
   });
   return details;
+}
+
+// Which rows of how many a list shows, and the addresses of those before and after.
+export function pager(offset: number, shown: number, total: number, step: number, to: (offset: number) => string): HTMLElement | null {
+  if (offset === 0 && shown >= total) return null;
+  return make('nav.pager', { 'aria-label': 'Pages of this list' },
+    make('span', null, shown > 0 ? `${(offset + 1).toLocaleString()}–${(offset + shown).toLocaleString()} of ${total.toLocaleString()}` : `0 of ${total.toLocaleString()}`),
+    offset > 0 ? make('a', { href: to(Math.max(0, offset - step)), rel: 'prev' }, '← Previous') : null,
+    offset + shown < total ? make('a', { href: to(offset + step), rel: 'next' }, 'Next →') : null);
 }
 
 // A button that brings the next rows below the table.

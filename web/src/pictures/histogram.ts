@@ -2,7 +2,7 @@
 //
 // How long hangs took: a bar for each doubling of the time.
 import { element, table, tableBelow } from './dom';
-import { barsOf, medianBin, powers, readBins } from './histogram_layout';
+import { barsOf, medianBin, ticks, readBins } from './histogram_layout';
 import type { Bin } from './histogram_layout';
 import { Surface } from './surface';
 import type { Pen } from './surface';
@@ -88,7 +88,7 @@ class Histogram {
       if (bar.count > 0 && room < bar.width) context.fillText(count, bar.x + (bar.width - room) / 2, ground - high - 8);
     });
     let free = -Infinity;
-    for (const { ms, x } of powers(this.bins, width)) {
+    for (const { ms, x } of ticks(this.bins, width)) {
       const text = duration(ms).replace('.0 ', ' ');
       const room = context.measureText(text).width;
       const left = Math.min(width - room, Math.max(0, x - room / 2));

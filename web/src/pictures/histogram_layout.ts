@@ -40,11 +40,14 @@ export function barsOf(bins: Bin[], pixels: number): Bar[] {
   return bins.map((bin, at) => ({ ...bin, x: at * width, width, height: bin.count > 0 ? Math.max(0.02, bin.count / most) : 0 }));
 }
 
-/** Where the axis has words: each power of ten, and its pixel. */
-export function powers(bins: Bin[], pixels: number): { ms: number; x: number }[] {
+const EDGES_MAX = 5; // bars
+
+/** Where the axis has words, and its pixel: each edge of few bars, else each power of ten. */
+export function ticks(bins: Bin[], pixels: number): { ms: number; x: number }[] {
   const first = bins[0];
   const last = bins[bins.length - 1];
   if (!first || !last) return [];
+  if (bins.length <= EDGES_MAX) return [...bins.map((bin) => bin.from), last.to].map((ms, at) => ({ ms, x: (at / bins.length) * pixels }));
   const range = Math.log2(last.to) - Math.log2(first.from);
   const found: { ms: number; x: number }[] = [];
   for (let power = Math.ceil(Math.log10(first.from) - 1e-9); 10 ** power <= last.to; power += 1) {

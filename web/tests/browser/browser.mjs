@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 export const { HANGDOG_URL: url, HANGDOG_KEY: key, HANGDOG_ADMIN_KEY: adminKey, HANGDOG_EMPTY_URL: emptyUrl, HANGDOG_EMPTY_KEY: emptyKey,
-  HANGDOG_SCREENSHOTS: screenshots } = process.env;
+  HANGDOG_WIDE_URL: wideUrl, HANGDOG_WIDE_KEY: wideKey, HANGDOG_SCREENSHOTS: screenshots } = process.env;
 const PATIENCE_MS = 20000;
 let browser;
 
@@ -18,9 +18,9 @@ export async function start() {
 export const end = () => browser?.close();
 
 // A page with the dashboard at an address behind the #, and what went wrong in it.
-export async function open(address = '#/', { dark = false, phone = false, as = key, at = url } = {}) {
+export async function open(address = '#/', { dark = false, phone = false, as = key, at = url, width = 1280 } = {}) {
   const context = await browser.newContext({
-    colorScheme: dark ? 'dark' : 'light', viewport: phone ? { width: 360, height: 740 } : { width: 1280, height: 900 },
+    colorScheme: dark ? 'dark' : 'light', viewport: phone ? { width: 360, height: 740 } : { width, height: 900 },
     reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC',
   });
   const page = await context.newPage();
@@ -45,9 +45,13 @@ export async function settled(page) {
   await page.waitForFunction(() => document.querySelector('main')?.childElementCount > 0 && !document.querySelector('.loading'));
 }
 
+// Waits until the content of the page before is gone.
 export async function goTo(page, address) {
-  await page.evaluate((to) => { location.hash = to; }, address);
-  await page.waitForTimeout(30);
+  await page.evaluate((to) => {
+    if (location.hash !== to) document.querySelector('main').append(Object.assign(document.createElement('i'), { id: 'before' }));
+    location.hash = to;
+  }, address);
+  await page.waitForFunction(() => !document.getElementById('before'));
   await settled(page);
 }
 

@@ -3,7 +3,7 @@
 // On a phone, in the dark, on paper; contrast; what a screen reader gets. HANGDOG_SCREENSHOTS: pictures for docs/dashboard.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { adminKey, close, emptyKey, emptyUrl, end, everyPage, goTo, open, screenshots, shoot, start } from './browser.mjs';
+import { adminKey, close, emptyKey, emptyUrl, end, everyPage, goTo, open, screenshots, shoot, start, wideKey, wideUrl } from './browser.mjs';
 
 before(start);
 after(end);
@@ -35,7 +35,7 @@ const nameless = () => [
   ...[...document.querySelectorAll('input, select, textarea')].filter((e) => !e.labels?.length && !e.getAttribute('aria-label')),
   ...[...document.querySelectorAll('canvas[tabindex], svg[role=img], [role=group]')].filter((e) => !e.getAttribute('aria-label')),
   ...[...document.querySelectorAll('figure.picture, .chart')].filter((e) => !e.parentElement.querySelector('details')),
-  ...[...document.querySelectorAll('button, a[href]')].filter((e) => !e.innerText.trim() && !e.getAttribute('aria-label')),
+  ...[...document.querySelectorAll('button, a[href]')].filter((e) => !e.textContent.trim() && !e.getAttribute('aria-label')),
 ].map((element) => element.outerHTML.slice(0, 100));
 
 const wide = () => [...document.querySelectorAll('body *')].filter((e) => !e.closest('pre, .scroll, .hidden, .skip, .flame-scroll') &&
@@ -69,6 +69,19 @@ test('on a phone everything fits in 360 pixels', async () => {
   }
   await close(page);
 });
+
+for (const width of [375, 768]) {
+  test(`in ${width} pixels an app's long name fits, and no column is cut`, async () => {
+    const page = await open('#/', { at: wideUrl, as: wideKey, width });
+    for (const address of ['#/', '#/compare', '#/reports?kind=cpu', '#/search?q=wide_bug']) {
+      await goTo(page, address);
+      assert.deepEqual(await page.evaluate(wide), [], address);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), address);
+      assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).length), 0, address);
+    }
+    await close(page);
+  });
+}
 
 test('on paper there is no menu and no control', async () => {
   const page = await open((await everyPage()).report);

@@ -73,6 +73,8 @@ test('group: with a key for administering its state and note change', async () =
     await page.getByText('A key for administering may change the state').waitFor();
     return close(page);
   }
+  assert.ok((await page.getByRole('button', { name: 'Mark as resolved' }).boundingBox()).y < 500, 'the state is not at the top');
+  await page.getByText('Write a note').click();
   await page.locator('#note').fill('see ticket 7 <b>');
   await page.getByRole('button', { name: 'Save the note' }).click();
   await page.locator('p.note').waitFor();
@@ -135,8 +137,11 @@ test('compare: two versions, for an hour of use', async () => {
   await page.waitForURL(/from=1.2/);
   await page.getByText('Hang rate of 1.2').waitFor();
   await page.locator('#to').selectOption('1.3');
-  await page.locator('#days').selectOption('90');
   await page.getByText('Hang rate of 1.3').waitFor();
+  assert.equal(await page.locator('#days').count(), 0, 'the sums are of the whole life of the versions');
+  await goTo(page, '#/compare?app=shop&from=1.3&to=2.0');
+  assert.deepEqual(await page.locator('.figure').evaluateAll((all) => all.map((one) => one.className)), ['figure', 'figure bad', 'figure bad'], 'a worse version is not green');
+  assert.match(await page.locator('.figure').nth(2).innerText(), /^Change\s+\+\d\.\d+ s\/h\s+\d\.\d times as much/);
   await page.locator('#app').selectOption('viewer');
   await page.getByText('viewer has fewer than two versions').waitFor();
   await close(page);
@@ -149,16 +154,20 @@ test('reports: frames, CPU and crashes by kind', async () => {
     await page.getByRole('heading', { name: kind, level: 1 }).waitFor();
     await page.waitForFunction((rows) => document.querySelectorAll('table.wide tbody tr').length === rows, count);
   }
+  assert.match((await firstRows(page))[0], /^paint_list\s+list\.c:40\s/);
   await page.locator('td a').first().click();
   await page.getByText('Program and system').waitFor();
+  await goTo(page, '#/reports?kind=error');
+  await page.getByText('No reports of this kind').waitFor();
   await goTo(page, '#/reports');
   await page.getByRole('button', { name: 'Show more' }).click();
   await page.waitForFunction(() => document.querySelectorAll('table.wide tbody tr').length === 240);
   await page.locator('#days').selectOption('7');
   await page.waitForURL(/days=7/);
+  await page.waitForFunction(() => document.querySelectorAll('table.wide tbody tr').length === 64);
   await page.locator('#app').selectOption('viewer');
   await page.waitForURL(/app=viewer/);
-  await page.getByText('No reports of this kind.').waitFor();
+  await page.getByText('No reports of this kind in this time.').waitFor();
   await close(page);
 });
 
@@ -182,7 +191,7 @@ test('settings: keys are made and removed, limits change, for who may', async ()
   const reader = await open('#/settings');
   assert.match(await text(reader), /Your key may read\./);
   assert.equal(await reader.getByRole('button', { name: 'Make a key' }).count(), 0);
-  await reader.getByRole('button', { name: 'Use another key' }).click();
+  await reader.getByRole('button', { name: 'Sign out' }).click();
   await reader.getByText('A key is needed').waitFor();
   await close(reader);
   const page = await open('#/settings', { as: adminKey });
@@ -201,10 +210,16 @@ test('settings: keys are made and removed, limits change, for who may', async ()
   await remove.click();
   await remove.click();
   await page.waitForFunction(() => ![...document.querySelectorAll('td')].some((cell) => cell.textContent === 'shop'));
+  await page.getByText('hangdog serve --limit').waitFor();
+  await page.locator('#per-bug').fill('1000');
   await page.locator('#retention').fill('45');
   await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Reports older than 45 days will be removed for good').waitFor();
+  assert.equal((await answer('settings', adminKey)).retention_days, 90, 'it did not ask before');
+  await page.getByRole('button', { name: 'Remove them and save' }).click();
   await page.getByText('Saved.').waitFor();
-  assert.equal((await answer('settings', adminKey)).retention_days, 45);
+  const now = await answer('settings', adminKey);
+  assert.deepEqual([now.retention_days, now.limits.group_reports_per_minute], [45, 1000]);
   return close(page);
 });
 
@@ -250,4 +265,39 @@ test('a key is asked for, comes by the address once, and does not stay there', a
   await other.getByRole('link', { name: 'compact_log' }).waitFor();
   assert.equal(other.url(), url + '/#/');
   await close(other);
+});
+
+const askedFor = (page) => page.waitForFunction(() => /A key is needed|Most time lost/.test(document.querySelector('main').innerText))
+  .then(() => page.getByText('A key is needed').isVisible());
+
+test('a link opens in a new tab, and the key ends with the last tab', async () => {
+  const page = await open('#key=' + key, { as: null }), context = page.context();
+  const [tab] = await Promise.all([context.waitForEvent('page'), page.getByRole('link', { name: 'compact_log' }).click({ modifiers: ['Control'] })]);
+  await tab.getByText('grouped by what its owner did').waitFor();
+  await page.close();
+  await goTo(tab, '#/settings');
+  await tab.getByRole('button', { name: 'Sign out' }).click();
+  await tab.getByText('A key is needed').waitFor();
+  const next = await context.newPage();
+  await next.goto(url + '/#/');
+  assert.ok(await askedFor(next));
+  await context.close();
+});
+
+test('a person stays signed in by choice, until the sign-out of any tab', async () => {
+  const page = await open('#/', { as: null }), context = page.context();
+  await page.getByLabel('Key for reading').fill(key);
+  await page.getByLabel('Stay signed in on this computer').check();
+  await page.getByRole('button', { name: 'Open' }).click();
+  await page.getByRole('link', { name: 'compact_log' }).waitFor();
+  await page.close();
+  const [one, two] = [await context.newPage(), await context.newPage()];
+  for (const tab of [one, two]) {
+    await tab.goto(url + '/#/');
+    assert.equal(await askedFor(tab), false);
+  }
+  await goTo(one, '#/settings');
+  await one.getByRole('button', { name: 'Sign out' }).click();
+  await two.getByText('A key is needed').waitFor();
+  await context.close();
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { barsOf, medianBin, powers, readBins } from '../../src/pictures/histogram_layout.ts';
+import { barsOf, medianBin, readBins, ticks } from '../../src/pictures/histogram_layout.ts';
 
 test('steps become bins, with the empty ones between', () => {
   const bins = readBins([{ step: 10, count: 3 }, { step: 8, count: 1 }]);
@@ -14,9 +14,11 @@ test('a small count is seen beside a large one', () => {
   assert.deepEqual(bars.map((b) => [b.x, b.width, b.height]), [[0, 100, 0.02], [100, 100, 1], [200, 100, 0], [300, 100, 0.02]]);
 });
 
-test('the axis has powers of ten', () => {
-  assert.deepEqual(powers(readBins([{ step: 8, count: 1 }, { step: 13, count: 1 }]), 600).map((p) => p.ms), [1000, 10000]);
-  assert.deepEqual(powers([], 600), []);
+test('the axis has powers of ten, or the edges of few bars', () => {
+  assert.deepEqual(ticks(readBins([{ step: 8, count: 1 }, { step: 13, count: 1 }]), 600).map((p) => p.ms), [1000, 10000]);
+  assert.deepEqual(ticks(readBins([{ step: 10, count: 4 }]), 600), [{ ms: 1024, x: 0 }, { ms: 2048, x: 600 }]);
+  assert.deepEqual(ticks(readBins([{ step: 8, count: 1 }, { step: 9, count: 1 }]), 600).map((p) => p.x), [0, 300, 600]);
+  assert.deepEqual(ticks([], 600), []);
 });
 
 test('hostile answers', () => {
