@@ -18,7 +18,7 @@ static const struct {
 } limits[] = {
     {"reports_per_minute", offsetof(struct key_limits, reports_per_minute), 300000},
     {"reports_per_day", offsetof(struct key_limits, reports_per_day), 0},
-    {"report_bytes", offsetof(struct key_limits, report_bytes), 16 << 20},
+    {"report_bytes", offsetof(struct key_limits, report_bytes), 8 << 20},
     {"group_reports_per_minute", offsetof(struct key_limits, group_reports_per_minute), 0},
 };
 #define LIMITS (sizeof limits / sizeof limits[0])

@@ -15,7 +15,7 @@
 #define INGEST_REPORTS_MAX 1000
 #define INGEST_BODY_MAX ((size_t)8 << 20)   /* as it is sent */
 #define INGEST_PLAIN_MAX ((size_t)64 << 20) /* after decompression */
-#define INGEST_REPORT_MAX ((size_t)16 << 20)
+#define INGEST_REPORT_MAX ((size_t)8 << 20)
 
 struct ingest {
     struct row *rows;

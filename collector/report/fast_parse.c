@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "collector/report/fast_text.h"
 #include "collector/report/schema.h"
 #include "collector/report/schema_rule.h"
 #include "collector/report/schema_text.h"
 
+#define OTHER_NAME_BYTES 256
 #define DIGITS_MAX 18
 #define REAL_DIGITS_MAX \
     15 /* a double has them exactly, and ten to their power: so the quotient is rounded once */
@@ -20,7 +22,8 @@ struct parse {
     int depth;
     size_t values;
     bool make;
-    const char *threads; /* where the value of that member begins, which was not made */
+    const char *threads;        /* where the value of that member begins, which was not made */
+    char text[SCHEMA_TEXT_MAX]; /* the last one with escapes, or beyond ASCII */
 };
 
 static bool parse_value(struct parse *p, const struct schema_rule *rule, json_t **out);
@@ -54,7 +57,8 @@ static bool scan_text(struct parse *p, const char **text, size_t *bytes) {
         at++;
     }
     if (at == p->end || *at != '"') {
-        return false;
+        *text = p->text;
+        return fast_text_decode(&p->at, p->end, p->text, sizeof p->text, bytes);
     }
     *text = p->at;
     *bytes = (size_t)(at - p->at);
@@ -77,7 +81,8 @@ static bool is_one_of(const json_t *words, const char *text, size_t bytes) {
 static bool parse_text(struct parse *p, const struct schema_rule *rule, json_t **out) {
     const char *text;
     size_t bytes;
-    if ((rule->types & 1U << JSON_STRING) == 0 || !scan_text(p, &text, &bytes) || bytes > SCHEMA_TEXT_MAX ||
+    if ((rule->types & 1U << JSON_STRING) == 0 || !scan_text(p, &text, &bytes) ||
+        !schema_rule_allows_text(rule, text, bytes) ||
         (rule->words != NULL && !is_one_of(rule->words, text, bytes)) ||
         (rule->only != NULL && (!json_is_string(rule->only) || json_string_length(rule->only) != bytes ||
                                 memcmp(json_string_value(rule->only), text, bytes) != 0)) ||
@@ -141,14 +146,32 @@ static bool parse_word(struct parse *p, const struct schema_rule *rule, json_t *
     return true;
 }
 
-/* The report's own list of threads is most of its text, and few causes refer to one. */
-static bool parse_threads(struct parse *p, const struct schema_rule *rule) {
+static bool is_at(const struct parse *p, int depth, const struct schema_property *property,
+                  const char *name) {
+    return p->make && p->depth == depth && property->name_bytes == strlen(name) &&
+           memcmp(property->name, name, property->name_bytes) == 0;
+}
+
+/* The lists of threads and of the timeline's stacks are most of a report's text. Few causes refer to a
+ * thread, and nothing here to a stack. */
+static bool check_only(struct parse *p, const struct schema_rule *rule) {
     json_t *none;
-    p->threads = p->at;
     p->make = false;
     bool fits = parse_value(p, rule, &none);
     p->make = true;
     return fits;
+}
+
+/* A member whose name the schema leaves open. */
+static bool parse_other(struct parse *p, const struct schema_rule *rule, json_t *object, const char *name,
+                        size_t bytes) {
+    char key[OTHER_NAME_BYTES];
+    json_t *value = NULL;
+    if (rule == NULL || !p->make || bytes > sizeof key || json_object_getn(object, name, bytes) != NULL) {
+        return false;
+    }
+    memcpy(key, name, bytes);
+    return parse_value(p, rule, &value) && json_object_setn_new_nocheck(object, key, bytes, value) == 0;
 }
 
 static bool parse_member(struct parse *p, const struct schema_rule *rule, json_t *object, size_t *next,
@@ -160,16 +183,24 @@ static bool parse_member(struct parse *p, const struct schema_rule *rule, json_t
         return false;
     }
     size_t at = schema_rule_property(rule, name, bytes, *next);
-    if (at == SIZE_MAX || (*seen & UINT64_C(1) << at) != 0 || rule->property[at].rule == NULL) {
+    if (at == SIZE_MAX) {
+        return parse_other(p, rule->others, object, name, bytes);
+    }
+    if ((*seen & UINT64_C(1) << at) != 0 || rule->property[at].rule == NULL) {
         return false;
     }
     *next = at + 1;
     *seen |= UINT64_C(1) << at;
-    if (p->depth == 1 && p->make && bytes == strlen("threads") && memcmp(name, "threads", bytes) == 0) {
-        return parse_threads(p, rule->property[at].rule);
+    const struct schema_property *property = &rule->property[at];
+    if (is_at(p, 1, property, "threads")) {
+        p->threads = p->at;
+        return check_only(p, property->rule);
     }
-    return parse_value(p, rule->property[at].rule, &value) &&
-           (object == NULL || json_object_setn_new_nocheck(object, name, bytes, value) == 0);
+    if (is_at(p, 2, property, "stacks")) {
+        return check_only(p, property->rule);
+    }
+    return parse_value(p, property->rule, &value) &&
+           (object == NULL || json_object_setn_new_nocheck(object, property->name, bytes, value) == 0);
 }
 
 static bool parse_members(struct parse *p, const struct schema_rule *rule, json_t *object) {
@@ -177,10 +208,10 @@ static bool parse_members(struct parse *p, const struct schema_rule *rule, json_
     size_t next = 0;
     if (!take(p, '}')) {
         do {
+            p->values++;
             if (!parse_member(p, rule, object, &next, &seen)) {
                 return false;
             }
-            p->values++;
         } while (take(p, ','));
         if (!take(p, '}')) {
             return false;
@@ -200,19 +231,19 @@ static bool parse_object(struct parse *p, const struct schema_rule *rule, json_t
     return false;
 }
 
-static bool parse_items(struct parse *p, const struct schema_rule *rule, json_t *array) {
+static bool parse_items(struct parse *p, const struct schema_rule *rule, size_t most, json_t *array) {
     size_t count = 0;
     if (take(p, ']')) {
         return true;
     }
     do {
         json_t *value = NULL;
-        if (count++ == SCHEMA_ITEMS_MAX || !parse_value(p, rule, &value) ||
+        p->values++;
+        if (count++ == most || !parse_value(p, rule, &value) ||
             (array != NULL && json_array_append_new(array, value) != 0)) {
             return false;
         }
     } while (take(p, ','));
-    p->values += count;
     return take(p, ']');
 }
 
@@ -220,7 +251,7 @@ static bool parse_array(struct parse *p, const struct schema_rule *rule, json_t 
     *out = p->make ? json_array() : NULL;
     p->at++;
     if ((rule->types & 1U << JSON_ARRAY) != 0 && rule->items != NULL && (!p->make || *out != NULL) &&
-        parse_items(p, rule->items, *out)) {
+        parse_items(p, rule->items, rule->items_max, *out)) {
         return true;
     }
     json_decref(*out);
@@ -231,7 +262,7 @@ static bool parse_value(struct parse *p, const struct schema_rule *rule, json_t 
     rule = rule->refers != NULL ? rule->refers : rule;
     skip_blanks(p);
     if (p->at == p->end || !rule->is_fast || p->depth == SCHEMA_DEPTH_MAX - 1 ||
-        p->values > SCHEMA_VALUES_MAX / 4) {
+        p->values > SCHEMA_VALUES_MAX / 2) { /* the slow way counts a member twice */
         return false;
     }
     if (*p->at != '"' && (rule->words != NULL || rule->only != NULL)) {
@@ -260,6 +291,16 @@ static bool parse_value(struct parse *p, const struct schema_rule *rule, json_t 
     return fits;
 }
 
+/* All but the text, which is large. */
+static void start(struct parse *p, const char *text, const char *end) {
+    p->at = text;
+    p->end = end;
+    p->depth = 0;
+    p->values = 0;
+    p->make = true;
+    p->threads = NULL;
+}
+
 /* The threads, where the cause refers to one. */
 static bool add_threads(const struct parse *checked, const struct schema_rule *rule, json_t *report) {
     const json_t *cause = json_object_get(report, "cause");
@@ -267,7 +308,9 @@ static bool add_threads(const struct parse *checked, const struct schema_rule *r
         (json_object_get(cause, "deadlock") == NULL && json_object_get(cause, "lock_owner_tid") == NULL)) {
         return true;
     }
-    struct parse p = {.at = checked->threads, .end = checked->end, .depth = 1, .make = true};
+    struct parse p;
+    start(&p, checked->threads, checked->end);
+    p.depth = 1;
     size_t at = schema_rule_property(rule, "threads", strlen("threads"), 0);
     json_t *threads = NULL;
     return parse_value(&p, rule->property[at].rule, &threads) &&
@@ -275,7 +318,8 @@ static bool add_threads(const struct parse *checked, const struct schema_rule *r
 }
 
 json_t *fast_parse(const struct schema_rule *rule, const char *text, size_t bytes) {
-    struct parse p = {.at = text, .end = text + bytes, .make = true};
+    struct parse p;
+    start(&p, text, text + bytes);
     json_t *report = NULL;
     if (!parse_value(&p, rule, &report)) {
         return NULL;

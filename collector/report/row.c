@@ -16,6 +16,8 @@
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 #define LEVEL 3
 #define WRONG_CLOCK_S 600
+#define LARGE_BYTES ((size_t)1 << 20)
+#define LEVEL_OF_LARGE 1
 #define DAY_MS (24 * INT64_C(3600000))
 /* Sums of many must fit: what says that it hung for longer is no report. */
 #define DURATION_MS_MAX (3660 * DAY_MS)
@@ -139,7 +141,8 @@ static bool compress_body(const char *text, size_t bytes, struct row *out) {
     if (body == NULL) {
         return false;
     }
-    out->body_bytes = ZSTD_compressCCtx(compressor, body, size, text, bytes, LEVEL);
+    int level = bytes > LARGE_BYTES ? LEVEL_OF_LARGE : LEVEL;
+    out->body_bytes = ZSTD_compressCCtx(compressor, body, size, text, bytes, level);
     if (ZSTD_isError(out->body_bytes)) {
         free(body);
         return false;

@@ -49,6 +49,12 @@ bool schema_is_too_much(const char *text, size_t bytes, struct schema_fault *fau
     size_t depth = 0, values = 0;
     bool quoted = false;
     fault->at[0] = '\0';
+    if (bytes > SCHEMA_SLOW_BYTES_MAX) {
+        snprintf(fault->reason, sizeof fault->reason,
+                 "has more than %zu bytes, and is no report in the form that Hangdog writes",
+                 SCHEMA_SLOW_BYTES_MAX);
+        return true;
+    }
     for (size_t i = 0; i < bytes; i++) {
         char c = text[i];
         if (quoted) {
@@ -64,8 +70,10 @@ bool schema_is_too_much(const char *text, size_t bytes, struct schema_fault *fau
             snprintf(fault->reason, sizeof fault->reason, "nests deeper than %d levels", SCHEMA_DEPTH_MAX);
             return true;
         }
-        if (values > SCHEMA_VALUES_MAX) {
-            snprintf(fault->reason, sizeof fault->reason, "has more than %d values", SCHEMA_VALUES_MAX);
+        if (values > 2 * SCHEMA_SLOW_VALUES_MAX) { /* a member has a comma and a colon */
+            snprintf(fault->reason, sizeof fault->reason,
+                     "has more than %d values, and is no report in the form that Hangdog writes",
+                     SCHEMA_SLOW_VALUES_MAX);
             return true;
         }
     }
@@ -87,6 +95,9 @@ static bool check_text(const struct check *c, const struct step *at, const struc
                        const json_t *value) {
     if (json_string_length(value) > SCHEMA_TEXT_MAX) {
         return wrong(c, at, "is longer than %d bytes", SCHEMA_TEXT_MAX);
+    }
+    if (!schema_rule_allows_text(rule, json_string_value(value), json_string_length(value))) {
+        return wrong(c, at, "is longer than %zu characters", rule->chars_max);
     }
     if (rule->is_address && !schema_text_is_address(json_string_value(value), json_string_length(value))) {
         return wrong(c, at, "is no address such as 0x1f");
@@ -141,8 +152,8 @@ static bool check_array(struct check *c, const struct step *at, const struct sch
                         const json_t *value) {
     const json_t *item;
     size_t i;
-    if (json_array_size(value) > SCHEMA_ITEMS_MAX) {
-        return wrong(c, at, "has more than %d items", SCHEMA_ITEMS_MAX);
+    if (json_array_size(value) > rule->items_max) {
+        return wrong(c, at, "has more than %zu items", rule->items_max);
     }
     if (rule->items != NULL) {
         json_array_foreach(value, i, item) {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/report/schema.h"
+
 /* A schema that has been made ready. None is ever removed, so readers need no lock. */
 struct ready {
     const json_t *schema;
@@ -74,6 +76,14 @@ static unsigned types_of(const char *type) {
     return type == NULL ? ~0U : 0;
 }
 
+bool schema_rule_allows_text(const struct schema_rule *rule, const char *text, size_t bytes) {
+    size_t chars = bytes;
+    for (size_t i = 0; bytes > rule->chars_max && i < bytes && bytes <= SCHEMA_TEXT_MAX; i++) {
+        chars -= ((unsigned char)text[i] & 0xc0) == 0x80;
+    }
+    return bytes <= SCHEMA_TEXT_MAX && chars <= rule->chars_max;
+}
+
 static double number_or(const json_t *number, double otherwise) {
     return number != NULL ? json_number_value(number) : otherwise;
 }
@@ -123,6 +133,8 @@ static void make_rule(struct maker *m, const json_t *from, struct schema_rule *o
         .required = json_object_get(from, "required"),
         .min = number_or(json_object_get(from, "minimum"), -DBL_MAX),
         .max = number_or(json_object_get(from, "maximum"), DBL_MAX),
+        .items_max = (size_t)number_or(json_object_get(from, "maxItems"), SCHEMA_ITEMS_MAX),
+        .chars_max = (size_t)number_or(json_object_get(from, "maxLength"), SCHEMA_TEXT_MAX),
         .is_address = json_object_get(from, "pattern") != NULL,
         .is_moment = json_object_get(from, "format") != NULL,
     };

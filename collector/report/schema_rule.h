@@ -26,6 +26,8 @@ struct schema_rule {
     unsigned types; /* a bit for each json_type that is allowed */
     const json_t *words, *only, *required;
     double min, max;
+    size_t items_max,
+        chars_max; /* of a list, and of a text; as schema.h has them where the schema has none */
     bool is_address, is_moment;
     size_t properties;
     struct schema_property *property;
@@ -37,6 +39,9 @@ struct schema_rule {
 /* The rule of a whole schema, made at the first call and kept until the process ends, as is the schema. Any
  * thread. NULL: no memory. */
 const struct schema_rule *schema_rule_of(const json_t *schema);
+
+/* The text is not too long: in characters for the rule, in bytes for schema.h. */
+bool schema_rule_allows_text(const struct schema_rule *rule, const char *text, size_t bytes);
 
 /* The property of that name, which is looked for from `next` on; SIZE_MAX: none. Members mostly come in the
  * order of the schema. */

@@ -81,9 +81,18 @@ static void keeps_threads_that_a_cause_refers_to(void **state) {
 
 static void leaves_what_it_does_not_know(void **state) {
     (void)state;
-    static const char *const values[][2] = {{"syscall", "\"f\\u0075tex\""},
-                                            {"syscall", "\"f\xc3\xbctex\""},
-                                            {"syscall", "7"},
+    static const char *const values[][2] = {{"syscall", "7"},
+                                            {"syscall", "\"f\\u0000tex\""},
+                                            {"syscall", "\"f\\ud800tex\""},
+                                            {"syscall", "\"f\\udc00\\ud800tex\""},
+                                            {"syscall", "\"f\\u00g0tex\""},
+                                            {"syscall", "\"f\\xtex\""},
+                                            {"syscall", "\"f\xc3tex\""},
+                                            {"syscall", "\"f\xed\xa0\x80tex\""},
+                                            {"syscall", "\"f\xc0\xaftex\""},
+                                            {"syscall", "\"f\xf4\x90\x80\x80tex\""},
+                                            {"syscall", "\"f\x1ftex\""},
+                                            {"lock_address", "\"0x1234567890123456f\""},
                                             {"share", "1e-1"},
                                             {"lock_owner_tid", "12345678901234567890"},
                                             {"lock_owner_tid", "99999999999999999999"},
@@ -99,6 +108,67 @@ static void leaves_what_it_does_not_know(void **state) {
         char text[2048];
         size_t bytes = report_with(text, sizeof text, values[i][0], values[i][1]);
         assert_null(fast_parse(rule, text, bytes));
+    }
+}
+
+static void takes_texts_of_any_characters(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "\"f\\u0075tex\"",
+        "\"f\xc3\xbctex \xe2\x82\xac \xf0\x9f\x90\xb6\"",
+        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00fC\\u20ac\\ud83D\\uDC36\"",
+        "\"\x7f\\u001f\"",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char text[2048];
+        size_t bytes = report_with(text, sizeof text, "syscall", texts[i]);
+        json_t *fast = fast_parse(rule, text, bytes), *slow = slow_parse(text, bytes);
+        assert_non_null(fast);
+        json_object_del(slow, "threads");
+        assert_true(json_equal(fast, slow));
+        json_decref(fast);
+        json_decref(slow);
+    }
+}
+
+static void takes_tags(void **state) {
+    (void)state;
+    static const char tags[] = "\"pid\":71,\"tags\":{\"a\":\"1\",\"\\u00e4\":\"2\"}";
+    char text[2048], with[2048];
+    report_with(text, sizeof text, "syscall", "\"futex\"");
+    char *pid = strstr(text, "\"pid\":71");
+    size_t bytes = (size_t)snprintf(with, sizeof with, "%.*s%s%s", (int)(pid - text), text, tags,
+                                    pid + strlen("\"pid\":71"));
+    json_t *fast = fast_parse(rule, with, bytes), *slow = slow_parse(with, bytes);
+    assert_non_null(fast);
+    json_object_del(slow, "threads");
+    assert_true(json_equal(fast, slow));
+    json_decref(fast);
+    json_decref(slow);
+}
+
+/* Both ways agree on the limits of the schema: characters of a text, items of a list. */
+static void limits_of_the_schema(void **state) {
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        char value[8192] = "[1", text[16384];
+        for (int i = 1; i < 64 + more; i++) {
+            strcat(value, ",1");
+        }
+        strcat(value, "]");
+        size_t bytes = report_with(text, sizeof text, "deadlock", value);
+        json_t *fast = fast_parse(rule, text, bytes), *slow = slow_parse(text, bytes);
+        assert_true((fast != NULL) == (more == 0));
+        assert_true((slow != NULL) == (more == 0));
+        json_decref(fast);
+        json_decref(slow);
+        snprintf(value, sizeof value, "\"0x%016x%s\"", 1, more ? "0" : "");
+        bytes = report_with(text, sizeof text, "lock_address", value);
+        fast = fast_parse(rule, text, bytes), slow = slow_parse(text, bytes);
+        assert_true((fast != NULL) == (more == 0));
+        assert_true((slow != NULL) == (more == 0));
+        json_decref(fast);
+        json_decref(slow);
     }
 }
 
@@ -167,6 +237,9 @@ static void agrees_with_the_slow_way_on_changed_texts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(takes_a_report_without_unneeded_threads),
                                        cmocka_unit_test(keeps_threads_that_a_cause_refers_to),
+                                       cmocka_unit_test(takes_texts_of_any_characters),
+                                       cmocka_unit_test(takes_tags),
+                                       cmocka_unit_test(limits_of_the_schema),
                                        cmocka_unit_test(leaves_what_it_does_not_know),
                                        cmocka_unit_test(leaves_a_report_that_lacks_a_member),
                                        cmocka_unit_test(agrees_with_the_slow_way_on_changed_texts)};
