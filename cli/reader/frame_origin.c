@@ -34,6 +34,12 @@ static const char *module_path(const json_t *report, const json_t *frame) {
     return json_string_value(json_object_get(report_frame_module(report, frame), "path"));
 }
 
+static bool paths_are_elsewhere;
+
+void frame_origin_set_elsewhere(void) {
+    paths_are_elsewhere = true;
+}
+
 /* /usr/bin/redis-server is a link to a file of another name. */
 static bool is_link_next_to(const char *path, const char *name) {
     char next_to[PATH_MAX], real[PATH_MAX];
@@ -47,7 +53,8 @@ static const char *module_name(const json_t *report, const json_t *frame) {
     const json_t *module = report_frame_module(report, frame);
     const char *path = json_string_value(json_object_get(module, "path"));
     const char *app = json_string_value(json_object_get(json_object_get(report, "app"), "name"));
-    if (path != NULL && app != NULL && frame_is_program(report, module) && is_link_next_to(path, app))
+    if (!paths_are_elsewhere && path != NULL && app != NULL && frame_is_program(report, module) &&
+        is_link_next_to(path, app))
         return app;
     return base_name(path);
 }

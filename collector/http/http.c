@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/reader/frame_origin.h"
 #include "collector/base/built_in.h"
 #include "collector/base/monotonic.h"
 #include "collector/http/http_private.h"
@@ -120,6 +121,7 @@ struct http *http_start(const struct http_options *o, struct store *store, struc
         error_set(why, "cannot start: out of memory");
         return NULL;
     }
+    frame_origin_set_elsewhere();
     h->store = store;
     h->writer = writer;
     h->keys = keys;

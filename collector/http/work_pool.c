@@ -25,12 +25,13 @@ int64_t work_pool_cpu_ns(void) {
 }
 
 /* Waits for a job; NULL: there is none any more. */
-static struct work_job *take_job(struct work_pool *pool) {
+static struct work_job *take_job(struct work_pool *pool, bool *was_stopped) {
     pthread_mutex_lock(&pool->lock);
     while (pool->first == NULL && !pool->stopping) {
         pthread_cond_wait(&pool->work, &pool->lock);
     }
     struct work_job *job = pool->first;
+    *was_stopped = pool->stopping;
     if (job != NULL) {
         pool->first = job->next;
         pool->end = pool->first == NULL ? &pool->first : pool->end;
@@ -41,8 +42,9 @@ static struct work_job *take_job(struct work_pool *pool) {
 
 static void *run_jobs(void *arg) {
     struct work_pool *pool = arg;
-    for (struct work_job *job; (job = take_job(pool)) != NULL;) {
-        job->is_late = monotonic_ns() - job->added_ns > WORK_POOL_LATE_S * MONOTONIC_S;
+    bool was_stopped;
+    for (struct work_job *job; (job = take_job(pool, &was_stopped)) != NULL;) {
+        job->is_late = was_stopped || monotonic_ns() - job->added_ns > WORK_POOL_LATE_S * MONOTONIC_S;
         job->run(job);
     }
     return NULL;

@@ -14,13 +14,16 @@ struct reader {
     const json_t *schema;
     struct envelope *out;
     size_t index;
+    int events;
+    size_t json_left; /* bytes of ENVELOPE_JSON_MAX */
 };
 
-static json_t *parse(const char *text, size_t bytes) {
+static json_t *parse(struct reader *r, const char *text, size_t bytes) {
     struct schema_fault fault;
-    if (bytes > ENVELOPE_EVENT_MAX || schema_is_too_much(text, bytes, &fault)) {
+    if (bytes > ENVELOPE_EVENT_MAX || bytes > r->json_left || schema_is_too_much(text, bytes, &fault)) {
         return NULL;
     }
+    r->json_left -= bytes;
     return json_loadb(text, bytes, 0, NULL);
 }
 
@@ -54,7 +57,11 @@ static bool add_item(struct reader *r, const char *type, const char *content, si
         out->ignored++;
         return true;
     }
-    json_t *item = parse(content, bytes);
+    if (is_event && r->events++ >= ENVELOPE_EVENTS_MAX) {
+        ingest_refuse(&out->in, r->index, "", "is one of too many events: an envelope has one");
+        return true;
+    }
+    json_t *item = parse(r, content, bytes);
     if (item == NULL) {
         ingest_refuse(&out->in, r->index, "", "is no JSON, or too much of it");
         return true;
@@ -100,7 +107,7 @@ static unsigned add_next(struct reader *r, const char **why) {
     if (bytes == 0) {
         return 0;
     }
-    json_t *head = parse(line, bytes);
+    json_t *head = parse(r, line, bytes);
     const char *type = json_string_value(json_object_get(head, "type"));
     unsigned status = 0;
     if (type == NULL || !take_content(r, head, &content, &bytes)) {
@@ -121,7 +128,7 @@ static unsigned add_next(struct reader *r, const char **why) {
 static unsigned read_items(struct reader *r, const char **why) {
     size_t bytes;
     const char *line = next_line(r, &bytes);
-    json_t *head = parse(line, bytes);
+    json_t *head = parse(r, line, bytes);
     if (!json_is_object(head)) {
         *why = "the first line of the envelope is no object of JSON";
         json_decref(head);
@@ -145,8 +152,12 @@ unsigned envelope_read(const char *encoding, const void *body, size_t bytes, boo
     if (status != 0) {
         return status;
     }
-    struct reader r = {
-        .at = text, .end = text + text_bytes, .project = project, .schema = schema, .out = out};
+    struct reader r = {.at = text,
+                       .end = text + text_bytes,
+                       .json_left = ENVELOPE_JSON_MAX,
+                       .project = project,
+                       .schema = schema,
+                       .out = out};
     if (!is_event) {
         status = read_items(&r, why);
     } else if (!add_item(&r, "event", text, text_bytes)) {

@@ -11,6 +11,9 @@
 #define ENVELOPE_ITEMS_MAX 100
 #define ENVELOPE_ID_BYTES 33
 #define ENVELOPE_EVENT_MAX ((size_t)1 << 20)
+#define ENVELOPE_EVENTS_MAX 4 /* Sentry's form allows one */
+/* Of all JSON in an envelope: it has one event, and sessions, which are small. Attachments are not parsed. */
+#define ENVELOPE_JSON_MAX ((size_t)2 << 20)
 
 struct envelope {
     struct ingest in;           /* errors, hangs and sessions, as reports */

@@ -14,6 +14,7 @@
 
 #define NS_PER_S 1000000000.0
 #define THREADS_MAX 64
+#define THREAD_FRAMES_MAX 4096 /* of all threads; the others have no stack */
 #define TEXT_MAX 1000
 #define UUID_BYTES 37
 #define WHO_BYTES 8
@@ -203,7 +204,7 @@ static json_int_t tid_of(const json_t *value) {
 static json_t *threads_as_ours(const json_t *event, const struct sentry_images *images) {
     json_t *threads = json_array();
     const json_t *from;
-    size_t i;
+    size_t i, count = 0;
     json_array_foreach(threads_of(event), i, from) {
         if (i == THREADS_MAX) {
             break;
@@ -212,10 +213,11 @@ static json_t *threads_as_ours(const json_t *event, const struct sentry_images *
         json_object_set_new(thread, "tid", json_integer(tid_of(json_object_get(from, "id"))));
         set_text(thread, "name", text_of(from, "name"));
         set_text(thread, "state", text_of(from, "state"));
-        if (json_object_get(from, "stacktrace") != NULL) {
-            const json_t *stack = json_object_get(from, "stacktrace");
-            json_object_set_new(thread, "stack",
-                                json_pack("{s:o}", "frames", sentry_stack_frames(event, images, stack)));
+        const json_t *stack = json_object_get(from, "stacktrace");
+        if (stack != NULL && count < THREAD_FRAMES_MAX) {
+            json_t *frames = sentry_stack_frames(event, images, stack);
+            count += json_array_size(frames);
+            json_object_set_new(thread, "stack", json_pack("{s:o}", "frames", frames));
         }
         json_array_append_new(threads, thread);
     }

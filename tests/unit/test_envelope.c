@@ -141,6 +141,25 @@ static void a_bad_event_costs_the_others_nothing(void **state) {
     check(text, 0, 1, 1, 2);
 }
 
+static void too_many_events(void **state) {
+    (void)state;
+    size_t size = (size_t)4 << 20, n;
+    char *text = malloc(size);
+    assert_non_null(text);
+    n = (size_t)snprintf(text, size, "{}\n");
+    for (int i = 0; i < ENVELOPE_EVENTS_MAX + 2; i++) {
+        n += (size_t)snprintf(text + n, size - n, "{\"type\":\"event\"}\n%s\n", event);
+    }
+    check(text, 0, ENVELOPE_EVENTS_MAX, 0, 2);
+    n = (size_t)snprintf(text, size, "{}\n"); /* sessions that are large together */
+    for (int i = 0; i < 3; i++) {
+        n += (size_t)snprintf(text + n, size - n,
+                              "{\"type\":\"session\"}\n{\"status\":\"ok\",\"x\":\"%0900000d\"}\n", 0);
+    }
+    check(text, 0, 0, 2, 1);
+    free(text);
+}
+
 static void too_much_of_it(void **state) {
     (void)state;
     size_t size = (size_t)3 << 20;
@@ -211,6 +230,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_envelope),
         cmocka_unit_test(what_is_no_item),
         cmocka_unit_test(a_bad_event_costs_the_others_nothing),
+        cmocka_unit_test(too_many_events),
         cmocka_unit_test(too_much_of_it),
         cmocka_unit_test(an_older_clients_event),
         cmocka_unit_test(changed_bytes_do_no_harm),
