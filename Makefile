@@ -4,7 +4,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: build demo dashboard test test-all bench lint api format install clean
+.PHONY: build demo dashboard test test-all bench lint api format install uninstall clean
 
 build:
 	scripts/install-dependencies build
@@ -48,6 +48,11 @@ format:
 
 install: build
 	cmake --install build --prefix "$(patsubst ~/%,$(HOME)/%,$(PREFIX))"
+	cp build/install_manifest.txt build/installed.txt
+
+# What the last make install put in place. Reports stay.
+uninstall:
+	scripts/uninstall
 
 clean:
 	rm -rf build web/node_modules

@@ -126,6 +126,9 @@ static int unknown_long(const struct command *c, const char *name, size_t length
     snprintf(word, sizeof word, "%.*s", (int)length, name);
     for (size_t i = 0; i < sizeof c->instead / sizeof c->instead[0]; i++) {
         if (c->instead[i].option != NULL && strcmp(c->instead[i].option, word) == 0) {
+            if (c->instead[i].lacks != NULL) {
+                return print_error_try(c->instead[i].command, "%s", c->instead[i].lacks);
+            }
             return options_wrong_use(c, "unknown option '--%s'; did you mean '%s'?", word,
                                      c->instead[i].command);
         }

@@ -67,6 +67,7 @@ struct command {
     const char *exit_status; /* of the man page: "0\tdone\n1\tfailed\n"; NULL: the same as most commands */
     struct {
         const char *option, *command; /* what a user may expect here, and where it is */
+        const char *lacks;            /* or why this build lacks the option; the command builds one with it */
     } instead[2];
     bool stops;    /* at the first operand: the rest is another program's */
     bool deep;     /* needs a deep stack: it looks symbols up */

@@ -49,6 +49,7 @@ static const struct command_option show_options[] = {
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, json),
      .help = "the whole report as JSON, with functions, files and lines"},
+#ifdef HAS_REPORT_PAGE
     {.name = "html",
      .kind = OPTION_TEXT,
      .to = offsetof(struct options, html),
@@ -56,6 +57,7 @@ static const struct command_option show_options[] = {
      .help = "write the report with pictures into FILE, for a browser",
      .more = "The file has everything in it: it needs no server, and loads nothing.",
      .completion = COMPLETE_FILE},
+#endif
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, no_symbols),
@@ -78,7 +80,9 @@ const struct command command_show = {
                 {"show latest~1", "the hang before it"},
                 {"show a7ac1f", "a hang by the id that hangdog list prints"},
                 {"show ./report.json", "a report of a file, or a trace"},
+#ifdef HAS_REPORT_PAGE
                 {"show --html hang.html", "with a flame graph, for a browser"},
+#endif
                 {"show --json", "for programs: docs/report.schema.json"}},
     .description =
         "The report is the latest one that is not of a session, one before it (latest~1), a file (a name with a "
@@ -88,6 +92,13 @@ const struct command command_show = {
         "Lines and inlined functions need debug information: that of the program's file, a file below "
         "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. JavaScript functions need node "
         "--perf-basic-prof --interpreted-frames-native-stack.\n\n",
+#ifndef HAS_REPORT_PAGE
+    .instead = {{.option = "html",
+                 .command = "make dashboard && sudo make install",
+                 .lacks =
+                     "this hangdog was built without the dashboard and has no --html; build it with that, in "
+                     "its sources"}},
+#endif
     .deep = true,
     .operand = COMPLETE_REPORT,
     .options = show_options,
@@ -105,13 +116,6 @@ static const char *parse_options(int argc, char **argv, struct options *o, int *
     }
     if (o->json && o->html != NULL) {
         *status = options_wrong_use(&command_show, "--json and --html exclude each other");
-        return NULL;
-    }
-    if (o->html != NULL && !html_page_is_built_in()) {
-        *status = print_error_try("make dashboard",
-                                  "cannot write %s: this hangdog was built without the "
-                                  "dashboard",
-                                  o->html);
         return NULL;
     }
     return first < argc ? argv[first] : "latest";

@@ -16,10 +16,6 @@ static const unsigned char *find_marker(void) {
     return memmem(html_page_template, html_page_template_bytes, marker, sizeof marker - 1);
 }
 
-bool html_page_is_built_in(void) {
-    return find_marker() != NULL;
-}
-
 static void mark_frames(const json_t *report, json_t *frames) {
     size_t i;
     json_t *frame;

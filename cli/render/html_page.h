@@ -10,9 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* False: no dashboard was there when this program was built, and it has no page. */
-bool html_page_is_built_in(void);
-
 /* The page of this report, into which it writes which frames are the user's own. `text`: as hangdog show
  * prints it. 0, or -1 with errno. */
 int html_page_write(FILE *out, json_t *report, const char *text);

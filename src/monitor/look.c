@@ -136,7 +136,7 @@ static uint64_t last_turn(const struct hd_watch *w, const struct hd_loop_view *i
 
 static void fill_look(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, struct hd_look *look) {
     struct hd_loop_view view;
-    uint64_t since;
+    uint64_t since = 0; /* gcc at -O2 does not see that it is set where it is read */
     hd_loop_view(&w->loop, &view);
     bool waits = waits_after_all(w, &since);
     uint64_t turn = view.running ? view.turn_ticks : last_turn(w, &view);

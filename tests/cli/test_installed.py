@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support_run import BUILD, SANITIZER, cached, environment, main
+from support_run import BUILD, SANITIZER, SOURCE, cached, environment, main
 
 PROGRAM = """
 #include <hangdog/hangdog.h>
@@ -46,6 +46,15 @@ endforeach()
 """
 
 
+def copy_of_the_tree(folder):
+    """The sources, without a build's results but for an empty folder."""
+    copy = os.path.join(folder, "copy of the tree")
+    shutil.copytree(SOURCE, copy, symlinks=True,
+                    ignore=lambda of, names: [name for name in names if name in (".git", "node_modules") or (name == "build" and of == SOURCE)])
+    os.mkdir(copy + "/build")
+    return copy
+
+
 @unittest.skipIf(any(os.path.isabs(cached("CMAKE_INSTALL_" + name)) for name in ("BINDIR", "LIBDIR", "DATAROOTDIR")),
                  "configured for folders that are not below a prefix")
 class Installed(unittest.TestCase):
@@ -64,8 +73,8 @@ class Installed(unittest.TestCase):
     def path(self, place, *names):
         return os.path.join(self.prefix, cached("CMAKE_INSTALL_" + place), *names)
 
-    def run_it(self, *words, **options):
-        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False, **options)
+    def run_it(self, *words, folder=None, **options):
+        done = subprocess.run(words, cwd=folder or self.folder, capture_output=True, text=True, timeout=120, check=False, **options)
         self.assertEqual(0, done.returncode, "%s\n%s" % (words, done.stdout + done.stderr))
         return done.stdout
 
@@ -83,6 +92,68 @@ class Installed(unittest.TestCase):
         if shutil.which("man"):
             env = environment({"MANPATH": self.path("DATAROOTDIR", "man"), "PATH": os.environ["PATH"]})
             self.assertIn("hangdog-list - ", self.run_it("man", "hangdog-list", env=env))
+
+    def install(self, prefix, home="/nowhere", destination=""):
+        done = subprocess.run([cached("CMAKE_COMMAND"), "--install", BUILD, "--prefix", prefix], check=True, timeout=60, capture_output=True, text=True,
+                              env={**os.environ, "HOME": home, "DESTDIR": destination})
+        return done.stdout
+
+    def exec_start(self, path):
+        with open(path, encoding="utf-8") as unit:
+            return [line for line in unit.read().splitlines() if line.startswith("ExecStart=")]
+
+    @unittest.skipUnless(cached("HANGDOG_BUILD_FLEET") == "ON", "built without the fleet")
+    def test_units_name_the_installed_command(self):
+        for prefix, destination in (("/opt/hangdog%", self.folder + "/d"), ("/usr", self.folder + "/usr"), (self.folder + "/own", "")):
+            said = self.install(prefix, destination=destination)
+            command = prefix.replace("%", "%%") + "/bin/hangdog"
+            for name, words in (("lib/systemd/system/hangdog-serve.service", "serve"), ("lib/systemd/system/hangdog-upload.service", "upload"),
+                                ("share/systemd/user/hangdog-upload.service", "upload")):
+                (line,) = self.exec_start(os.path.join(destination + prefix, name))
+                self.assertTrue(line.startswith("ExecStart=%s %s" % (command, words)), line)
+            self.assertEqual(prefix != "/usr", "systemctl link %s/lib" % prefix in said)
+        (line,) = self.exec_start(self.path("DATAROOTDIR", "systemd/user/hangdog-upload.service"))
+        self.assertTrue(line.startswith('ExecStart="%s/bin/hangdog" upload' % self.prefix), line)
+
+    @unittest.skipUnless(cached("HANGDOG_BUILD_FLEET") == "ON", "built without the fleet")
+    def test_in_a_home_the_users_unit_is_where_systemd_looks(self):
+        home = os.path.join(self.folder, "home")
+        said = self.install(home + "/.local", home)
+        self.assertIn("Left out: the units of system services", said)
+        self.assertFalse(os.path.exists(home + "/.local/lib/systemd"))
+        (line,) = self.exec_start(home + "/.local/share/systemd/user/hangdog-upload.service")
+        self.assertTrue(line.startswith("ExecStart=%s/.local/bin/hangdog upload" % home), line)
+        if shutil.which("systemd-path"):
+            folders = self.run_it("systemd-path", "systemd-search-user-unit", env={"HOME": home, "PATH": os.environ["PATH"]})
+            self.assertIn(home + "/.local/share/systemd/user", folders.strip().split(":"))
+
+    def test_the_page_is_offered_where_it_is_built_in(self):
+        command = self.path("BINDIR", "hangdog")
+        offered = "--html" in self.run_it(command, "show", "--help")
+        with open(self.path("DATAROOTDIR", "man/man1/hangdog-show.1"), encoding="utf-8") as page:
+            self.assertEqual(offered, "html" in page.read())
+        done = subprocess.run([command, "show", "--html", "page.html", "nothing"], cwd=self.folder, env=environment(), capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(not offered, "try: make dashboard && sudo make install" in done.stderr, done.stderr)
+
+    def test_make_uninstall(self):
+        copy, prefix = copy_of_the_tree(self.folder), os.path.join(self.folder, "gone")
+        os.makedirs(prefix + "/share/man/man1")
+        for other in ("share/man/man1/other.1", "bin/hangdog-other"):
+            os.makedirs(os.path.dirname(os.path.join(prefix, other)), exist_ok=True)
+            with open(os.path.join(prefix, other), "w", encoding="ascii") as file:
+                file.write("not ours")
+        env = environment({"PATH": os.environ["PATH"]})
+        done = subprocess.run(["make", "uninstall"], cwd=copy, env=env, capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn("nothing was installed from here", done.stderr)
+        self.install(prefix)
+        shutil.copy(os.path.join(BUILD, "install_manifest.txt"), copy + "/build/installed.txt")  # as make install does
+        self.assertTrue(os.path.exists(prefix + "/bin/hangdog"))
+        said = self.run_it("make", "-C", copy, "uninstall", env=env)
+        self.assertIn("Reports stay", said)
+        left = [os.path.relpath(os.path.join(folder, name), prefix) for folder, _, names in os.walk(prefix) for name in names]
+        self.assertEqual(["bin/hangdog-other", "share/man/man1/other.1"], sorted(left))
+        self.assertFalse([folder for folder, _, _ in os.walk(prefix) if folder.endswith("/hangdog")])
 
     def assert_watches(self, program, shared):
         """It links the library as it should, and reports its hang."""
