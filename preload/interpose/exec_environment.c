@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * The environment that an exec is given, and its memory. A vforked child uses its parent's memory, and
- * nothing runs there when its exec has succeeded: the room stays taken. But the child has the thread pointer
- * of the thread that made it, which goes on only then. So who finds a room of the same thread has it.
- * Async-signal-safe.
+ * nothing runs there when its exec has succeeded: the room stays taken. But the child has the
+ * variables of the thread that made it, which goes on only then. So the next child of that thread has the
+ * same room. Async-signal-safe.
  */
 #include "preload/interpose/exec_environment.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -92,7 +93,7 @@ void *hd_exec_room_take(size_t bytes, bool in_child) {
     if (!in_child) {
         return map(bytes);
     }
-    int i = bytes <= CHILDS_BYTES ? claim((uintptr_t)__builtin_thread_pointer()) : -1;
+    int i = bytes <= CHILDS_BYTES ? claim((uintptr_t)&errno) : -1;
     if (i < 0) {
         return NULL;
     }
