@@ -78,7 +78,7 @@ __attribute__((noinline)) static void handle(const char *how) {
             abort();
         }
     } else if (strncmp(how, "vfork", 5) == 0) {
-        if (vfork() == 0) { // NOLINT(clang-analyzer-security.insecureAPI.vfork): meant
+        if (vfork() == 0) {     // NOLINT(clang-analyzer-security.insecureAPI.vfork): meant
             read_nothing(NULL); // NOLINT(clang-analyzer-unix.Vfork): meant
             _exit(1);
         }
