@@ -25,7 +25,7 @@ int64_t clickhouse_changed(struct clickhouse *c) {
 
 /* A block that is known: what ClickHouse has of the ids of the rows, and of those that they repeat. */
 struct known {
-    json_t *ids;  /* id -> {session, fingerprint} */
+    json_t *ids;  /* id -> {session, app, fingerprint} */
     json_t *runs; /* session, own fingerprint -> {fingerprint, version}; session -> the same */
 };
 
@@ -51,8 +51,8 @@ static json_t *find_ids(struct clickhouse *c, struct row *const *rows, size_t co
     json_t *known = by_member(
         clickhouse_rows(
             c, &c->writes,
-            "SELECT id, session, argMax(fingerprint, changed) AS fingerprint FROM @ids WHERE id IN ?l"
-            " GROUP BY id, session",
+            "SELECT id, session, app, argMax(fingerprint, changed) AS fingerprint FROM @ids WHERE id IN ?l"
+            " GROUP BY id, session, app",
             ids),
         "id");
     json_decref(ids);
@@ -116,13 +116,18 @@ static bool take_group(struct row *row, const json_t *from) {
 static bool group_as_repeated(struct row *row, const struct known *known) {
     const json_t *before = json_object_get(known->ids, row->repeat_of);
     const char *session = json_string_value(json_object_get(before, "session"));
+    const char *app = json_string_value(json_object_get(before, "app"));
     char key[160];
-    if (session != NULL && strcmp(session, row->session) == 0 && take_group(row, before)) {
+    if (session != NULL && strcmp(session, row->session) == 0 && app != NULL && strcmp(app, row->app) == 0 &&
+        take_group(row, before)) {
         return true;
     }
     run_key(key, row->session, row->own_fingerprint);
+    const json_t *run = json_object_get(known->runs, key);
+    app =
+        json_string_value(json_object_get(run, "app")); /* the table has none, and rows of this block have */
     return row->session[0] != '\0' && row->own_fingerprint[0] != '\0' &&
-           take_group(row, json_object_get(known->runs, key));
+           (app == NULL || strcmp(app, row->app) == 0) && take_group(row, run);
 }
 
 bool clickhouse_group_as_repeated(struct clickhouse *c, struct row *row) {
@@ -140,7 +145,7 @@ bool clickhouse_group_as_repeated(struct clickhouse *c, struct row *row) {
 /* The rows of the block may be repeated by others of it. */
 static void learn(const struct row *row, const struct known *known) {
     char key[160];
-    json_t *run = json_pack("{s:s, s:s}", "session", row->session, "fingerprint",
+    json_t *run = json_pack("{s:s, s:s, s:s}", "session", row->session, "app", row->app, "fingerprint",
                             row->grouped ? row->group.fingerprint : "");
     json_object_set(known->ids, row->id, run);
     run_key(key, row->session, row->own_fingerprint);

@@ -20,12 +20,14 @@ static const char *const sql_of[STATEMENTS] = {
     [ADD_ARRIVED] = "INSERT INTO arrived VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,"
                     "?18,?19,?20,?21,?22)",
     [ALL_ARRIVED] = "SELECT * FROM arrived ORDER BY rowid",
-    /* A brief repeat has no threads: its group is that of the whole report before it. */
-    [FIND_REPEATED] = "SELECT grouped FROM report WHERE id = ?1 AND grouped IS NOT NULL AND session = ?2",
+    /* A brief repeat has no threads: its group is that of the whole report before it, of the same app. A key
+     * may send reports of one app only, and must not count in another one's groups. */
+    [FIND_REPEATED] =
+        "SELECT grouped FROM report WHERE id = ?1 AND grouped IS NOT NULL AND session = ?2 AND app = ?3",
     [FIND_ALIKE] =
-        "SELECT grouped FROM report WHERE session = ?1 AND own_fingerprint = ?2 AND brief = 0 AND grouped IS NOT NULL LIMIT 1",
+        "SELECT grouped FROM report WHERE session = ?1 AND own_fingerprint = ?2 AND app = ?3 AND brief = 0 AND grouped IS NOT NULL LIMIT 1",
     /* A session of an app without a version: its hangs have the build's. */
-    [FIND_VERSION] = "SELECT version FROM report WHERE session = ?1 AND version <> '' LIMIT 1",
+    [FIND_VERSION] = "SELECT version FROM report WHERE session = ?1 AND app = ?2 AND version <> '' LIMIT 1",
     [ADD_GROUP] =
         "INSERT INTO grouped(fingerprint, rule, app, function, place, cause, by_owner, path, count, total_ms,"
         " max_ms, users, first_ms, last_ms, kind, family, frames)"
@@ -94,12 +96,14 @@ bool sqlite_group_as_repeated(struct sqlite *s, struct row *row) {
     if (q != NULL) {
         bind_text(q, 1, row->repeat_of);
         bind_text(q, 2, row->session);
+        bind_text(q, 3, row->app);
         take_group(q, row);
     }
     if (strcmp(before, row->group.fingerprint) == 0 && row->session[0] != '\0' &&
         row->own_fingerprint[0] != '\0' && (q = sqlite_statement(s, FIND_ALIKE)) != NULL) {
         bind_text(q, 1, row->session);
         bind_text(q, 2, row->own_fingerprint);
+        bind_text(q, 3, row->app);
         take_group(q, row);
     }
     return strcmp(before, row->group.fingerprint) != 0 || sqlite_group_find(s, row);
@@ -134,6 +138,7 @@ static void find_version(struct sqlite *s, struct row *row) {
     sqlite3_stmt *q = sqlite_statement(s, FIND_VERSION);
     if (q != NULL) {
         bind_text(q, 1, row->session);
+        bind_text(q, 2, row->app);
         if (sqlite3_step(q) == SQLITE_ROW) {
             snprintf(row->version, sizeof row->version, "%s", (const char *)sqlite3_column_text(q, 0));
         }

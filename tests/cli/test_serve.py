@@ -63,6 +63,20 @@ class Serve(unittest.TestCase):
         (group,) = [group for group in self.collector.get("overview?days=400")["groups"] if group["function"] == "twice"]
         self.assertEqual((2, 3000), (group["count"], group["total_ms"]))
 
+    def test_a_repeat_counts_in_no_group_of_another_app(self):
+        """The sender of an app may know a session's and a report's id of another one, and its fingerprint."""
+        session, fingerprint = "0190b7a0-0000-7000-8000-000000000001", "feedfeedfeedfeed"
+        def report(app, **more):
+            return small_report("foreign", app={"name": app, "pid": 1, "session": session}, fingerprint=fingerprint, **more)
+        first = report("victim")
+        self.assertEqual(200, self.collector.send(first)[0])
+        for repeated in first["id"], "0190b7a0-0000-7000-8000-0000000000ff":  # by its id, and by session and fingerprint
+            self.assertEqual(200, self.collector.send(report("attacker", repeat_of=repeated))[0])
+        self.assertEqual(200, self.collector.send(report("victim", repeat_of=first["id"]))[0])
+        counts = {group["app"]: group["count"] for group in self.collector.get("overview?days=400")["groups"]
+                  if group["app"] in ("victim", "attacker")}
+        self.assertEqual({"victim": 2, "attacker": 2}, counts)
+
     def test_encodings(self):
         body = json.dumps(small_report()).encode()
         self.assertEqual(200, self.collector.send(gzip.compress(body), "gzip")[0])
