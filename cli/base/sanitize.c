@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * Control characters: ASCII's, DEL, and the second set, U+0080 to U+009F, as UTF-8 has it or as bytes by
- * themselves. Ordinary code.
+ * themselves. So are those that turn the direction of the text after them, U+202A to U+202E and U+2066 to
+ * U+2069: with them a terminal shows another order than a name has. Ordinary code.
  */
 #include "cli/base/sanitize.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+static bool turns_text(const unsigned char s[3]) {
+    return s[0] == 0xe2 &&
+           ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) || (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+}
 
 /* The bytes of the first character: more than one only where they are UTF-8. */
 static size_t next(const char *text, size_t left, bool *control) {
@@ -19,7 +26,8 @@ static size_t next(const char *text, size_t left, bool *control) {
     if (!whole)
         bytes = 1;
     unsigned char last = bytes == 2 && s[0] == 0xc2 ? s[1] : s[0];
-    *control = bytes <= 2 && (last < 0x20 || (last >= 0x7f && last <= 0x9f));
+    *control =
+        (bytes <= 2 && (last < 0x20 || (last >= 0x7f && last <= 0x9f))) || (bytes == 3 && turns_text(s));
     return bytes;
 }
 
@@ -74,6 +82,12 @@ const char *cli_plural(int64_t count, const char *one, const char *other) {
     return count == 1 ? one : other;
 }
 
+/* Of a control character. */
+static unsigned code_of(const char *text, size_t bytes) {
+    unsigned last = (unsigned char)text[bytes - 1];
+    return bytes < 3 ? last : 0x2000 | ((unsigned char)text[1] & 0x3f) << 6 | (last & 0x3f);
+}
+
 /* The library escapes ASCII's, and ends no piece within a character; new lines are its own. */
 static int put_json(const char *text, size_t left, void *out) {
     bool control = false;
@@ -84,7 +98,7 @@ static int put_json(const char *text, size_t left, void *out) {
         else
             control = false;
         if (control && *text != '\n')
-            fprintf(out, "\\u%04x", (unsigned char)text[n - 1]);
+            fprintf(out, "\\u%04x", code_of(text, n));
         else
             fwrite(text, 1, n, out);
     }
@@ -94,4 +108,17 @@ static int put_json(const char *text, size_t left, void *out) {
 int sanitize_print_json(FILE *out, const json_t *json, size_t flags) {
     flags |= JSON_REAL_PRECISION(15); /* with more 0.9871 would be 0.98709999999999998 */
     return json_dump_callback(json, put_json, out, flags) == 0 && fputc('\n', out) != EOF ? 0 : -1;
+}
+
+char *sanitize_json_text(const json_t *json, size_t flags) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    bool well = out != NULL && json_dump_callback(json, put_json, out, flags) == 0;
+    well = out != NULL && fclose(out) == 0 && well;
+    if (!well) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }

@@ -23,5 +23,7 @@ const char *cli_plural(int64_t count, const char *one, const char *other);
 /* A JSON text and a new line, in which control characters are escaped, and only they; numbers are as they
  * were read. 0, or -1 when `out` cannot be written. */
 int sanitize_print_json(FILE *out, const json_t *json, size_t flags);
+/* The same text without the new line, for the caller to free; NULL: no memory. */
+char *sanitize_json_text(const json_t *json, size_t flags);
 
 #endif

@@ -26,9 +26,11 @@ static void event_id(const json_t *report, char out[33]) {
     out[32] = '\0';
 }
 
-/* JSON_ENSURE_ASCII: no reader takes a character for the end of a line. */
+/* JSON_ENSURE_ASCII: no reader takes a character for the end of a line. It leaves DEL, which a terminal
+ * obeys. */
 static char *dump(const json_t *json) {
-    return json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17));
+    return sanitize_json_text(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII |
+                                        JSON_REAL_PRECISION(17));
 }
 
 /* The event as text, without what makes it too large. */

@@ -595,8 +595,8 @@ class Showing(Command):
             self.assertEqual(re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", out), [])
 
     def test_nor_one_of_the_second_set_nor_by_json_nor_in_an_error(self):
-        controls = "".join(map(chr, [*range(1, 0x20), *range(0x7f, 0xa0)]))
-        obeyed = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\udc80-\udc9f]")
+        controls = "".join(map(chr, [*range(1, 0x20), *range(0x7f, 0xa0), *range(0x202a, 0x202f), *range(0x2066, 0x206a)]))
+        obeyed = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\udc80-\udc9f]")
 
         def said(*arguments):
             done = subprocess.run([HANGDOG, *arguments], capture_output=True, timeout=120, check=False)

@@ -23,7 +23,8 @@ wait(8)
 lookup()
 wait(6)
 """
-NAMES = ["a;b 7", "two\nlines\r\n", "<script>alert(1)</script>", "quote\" back\\slash", "caf\u00e9 \U0001f600 \u2028", "\x1b[31mred\x7f\u009b", ""]
+NAMES = ["a;b 7", "two\nlines\r\n", "<script>alert(1)</script>", "quote\" back\\slash", "caf\u00e9 \U0001f600 \u2028", "\x1b[31mred\x7f\u009b",
+         "\u202exe.\u2066gnp", ""]
 
 
 def export(*arguments, status=0):
@@ -96,7 +97,10 @@ class Export(unittest.TestCase):
         return export("--format", form, "--spool", self.spool.real, *more)
 
     def hostile(self, form, *more):
-        return export("--format", form, "--spool", self.spool.hostile, *more)
+        text = export("--format", form, "--spool", self.spool.hostile, *more)
+        if form != "pprof":  # its texts are not for a terminal
+            self.assertEqual([], re.findall("[\x7f\u202a-\u202e\u2066-\u2069]", text.decode()))
+        return text
 
     def assert_hang(self, ns):
         """The time of `lookup` is the hang's, to two samples."""
