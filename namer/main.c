@@ -4,6 +4,7 @@
  * that the checked debug files of the folder have for its frames.
  * hangdog-name --check FOLDER BUILD-ID: whether the file of this name can be read, and has this build-id.
  * Status 3: it has not, and the standard output says why. Other statuses say nothing of the file.
+ * hangdog-name --look-up: see look_up.h.
  */
 #include <elf.h>
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include "cli/base/memory_limit.h"
 #include "cli/reader/symbolicate.h"
 #include "namer/jail.h"
+#include "namer/look_up.h"
 
 #define REPORT_MAX ((size_t)64 << 20)
 #define FIRST_BYTES ((size_t)256 << 10)
@@ -127,7 +129,7 @@ static void put_paths_back(json_t *report, const json_t *before) {
 static void name_frames(void *work) {
     struct work *w = work;
     const struct symbolizer_options options = {.debug_path = "", .open = open_module, .open_arg = w};
-    if (!jail_enter()) {
+    if (!jail_enter(JAIL_READS_OPEN)) {
         fprintf(stderr, "hangdog-name: no seccomp: %s\n", strerror(errno));
         return;
     }
@@ -185,7 +187,7 @@ static const char *fault_of(const struct check *c, struct symbolizer *s) {
 static void check_file(void *check) {
     struct check *c = check;
     const struct symbolizer_options options = {.debug_path = "", .open = open_checked, .open_arg = c};
-    if (!jail_enter()) {
+    if (!jail_enter(JAIL_READS_OPEN)) {
         fprintf(stderr, "hangdog-name: no seccomp: %s\n", strerror(errno));
         return;
     }
@@ -221,13 +223,20 @@ static int name(const char *folder) {
 
 int main(int argc, char **argv) {
     bool checks = argc == 4 && strcmp(argv[1], "--check") == 0;
-    if (argc != 2 && !checks) {
-        fputs("usage: hangdog-name FOLDER | --check FOLDER BUILD-ID; hangdog serve starts it\n", stderr);
+    bool looks_up = argc == 4 && strcmp(argv[1], "--look-up") == 0;
+    if (argc != 2 && !checks && !looks_up) {
+        fputs(
+            "usage: hangdog-name FOLDER | --check FOLDER BUILD-ID | --look-up USER given|named; hangdog starts "
+            "it\n",
+            stderr);
         return EXIT_USAGE;
     }
     close_range(STDERR_FILENO + 1, UINT_MAX, 0);
     memory_keep_to_room();
-    if (!jail_limit()) {
+    if (looks_up) {
+        _exit(look_up((uid_t)strtoul(argv[2], NULL, 10), strcmp(argv[3], "given") == 0));
+    }
+    if (!jail_limit(JAIL_READS_OPEN)) {
         return EXIT_ERROR;
     }
     /* what the report and the files took goes with the process */

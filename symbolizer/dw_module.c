@@ -6,6 +6,7 @@
 
 #include "base/types.h"
 #include "symbolizer/regular_file.h"
+#include "symbolizer/remote.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,6 +42,30 @@ static int open_vdso(void) {
     return fd;
 }
 
+/* The file, or -1 where another process reads it. */
+static int here_or_remote(struct symbolizer *s, struct module *m, int fd, const struct stat *st) {
+    if (remote_may_read_here(s, m, st))
+        return fd;
+    close(fd);
+    m->remote = remote_for(s, st);
+    m->reason = m->remote == NULL ? "out of memory" : NULL;
+    return -1;
+}
+
+static int open_given(struct symbolizer *s, struct module *m, unsigned which) {
+    struct stat st = {0};
+    int fd = s->open(s->open_arg, m->path, which);
+    if (fd < 0) {
+        m->reason = "its file cannot be opened";
+        return -1;
+    }
+    if (s->worker == NULL)
+        return fd;
+    if (fstat(fd, &st) != 0)
+        st.st_uid = (uid_t)-1;
+    return here_or_remote(s, m, fd, &st);
+}
+
 /* Opens the file when it is an ordinary one. `which`: the first, second ... that it may be. */
 static int open_file(struct symbolizer *s, struct module *m, unsigned which) {
     struct stat st;
@@ -53,12 +78,8 @@ static int open_file(struct symbolizer *s, struct module *m, unsigned which) {
         m->reason = "it is no file";
         return -1;
     }
-    if (s->open != NULL) {
-        int given = s->open(s->open_arg, m->path, which);
-        if (given < 0)
-            m->reason = "its file cannot be opened";
-        return given;
-    }
+    if (s->open != NULL)
+        return open_given(s, m, which);
     int fd = ordinary_file_open(m->path, &st);
     if (fd < 0) {
         m->reason = errno == 0 ? "it is no ordinary file"
@@ -67,7 +88,7 @@ static int open_file(struct symbolizer *s, struct module *m, unsigned which) {
     }
     /* What a package or cp -p puts there is dated as it was made: the inode tells when it came. */
     m->changed_s = st.st_mtime > st.st_ctime ? st.st_mtime : st.st_ctime;
-    return fd;
+    return here_or_remote(s, m, fd, &st);
 }
 
 static bool is_same_build(Dwfl_Module *module, const char *wanted) {
@@ -104,7 +125,8 @@ static bool open_which(struct symbolizer *s, struct module *m, unsigned which) {
         return true;
     }
     dwfl_report_begin(m->dwfl);
-    m->module = dwfl_report_elf(m->dwfl, m->path, m->path, fd, 0, false); /* takes fd on success */
+    const char *place = m->place != NULL ? m->place : m->path;        /* a link may be exchanged meanwhile */
+    m->module = dwfl_report_elf(m->dwfl, place, place, fd, 0, false); /* takes fd on success */
     if (m->module == NULL) {
         m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
         close(fd);
@@ -135,13 +157,14 @@ static void open_module(struct symbolizer *s, struct module *m) {
 
 struct module *dw_module(struct symbolizer *s, const char *path, const char *build_id) {
     for (struct module *m = s->modules; m != NULL; m = m->next)
-        if (strcmp(m->path, path) == 0 &&
+        if (m->owner == s->owner && strcmp(m->path, path) == 0 &&
             (build_id == NULL || m->build_id == NULL ? build_id == m->build_id
                                                      : strcmp(m->build_id, build_id) == 0))
             return m;
     struct module *m = calloc(1, sizeof *m);
     if (m == NULL)
         return NULL;
+    m->owner = s->owner;
     m->path = strdup(path);
     m->build_id = build_id == NULL ? NULL : strdup(build_id);
     if (m->path == NULL || (build_id != NULL && m->build_id == NULL)) {
@@ -165,6 +188,7 @@ void dw_modules_free(struct symbolizer *s) {
         answers_free(&m->answers);
         free(m->range);
         free(m->path);
+        free(m->place);
         free(m->build_id);
         free(m);
     }

@@ -11,6 +11,7 @@
 
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
+#include <sys/types.h>
 
 struct unit_range {
     Dwarf_Addr lo, hi;
@@ -24,7 +25,11 @@ struct module {
     Dwfl *dwfl;            /* NULL: cannot be read, and `reason` says why */
     Dwfl_Module *module;
     Dwarf_Addr bias; /* libdwfl's addresses less the file's own */
+    char *place;     /* without links; NULL: not looked for */
     const char *reason;
+    uid_t owner;              /* of the reports that it is looked up for */
+    struct remote *remote;    /* reads the file in this process's place; NULL: this one does */
+    unsigned sent_to;         /* the start of it that has the files */
     bool odd_debug_file;      /* a link led to what is no file; debug information is not read */
     struct unit_range *range; /* for files without .debug_aranges, as clang makes them */
     size_t ranges;
@@ -38,8 +43,14 @@ struct symbolizer {
     char *debug_path;
     int (*open)(void *arg, const char *path, unsigned which);
     void *open_arg;
+    char *worker;
+    struct remote *remotes;
+    uid_t owner;
+    int64_t until_ms; /* of CLOCK_MONOTONIC; 0: for ever */
     Dwfl_Callbacks callbacks;
 };
+
+int64_t symbolizer_now_ms(void);
 
 /* The module of that file and build-id, opened at first sight; its `reason` says when it cannot be read.
  * NULL: no memory. */

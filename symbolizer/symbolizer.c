@@ -8,11 +8,14 @@
 #include "symbolizer/dw_debug_file.h"
 #include "symbolizer/dw_scopes.h"
 #include "symbolizer/dw_tables.h"
+#include "symbolizer/remote.h"
 
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
@@ -158,8 +161,25 @@ static int resolve_in(struct symbolizer *s, struct module *m, Dwarf_Addr addr, u
     return n;
 }
 
+int64_t symbolizer_now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+const char symbolizer_late[] = "looking them up took too long";
+
+void symbolizer_begin(struct symbolizer *s, uid_t owner) {
+    s->owner = owner;
+    s->until_ms = symbolizer_now_ms() + INT64_C(1000) * SYMBOLIZER_SECONDS;
+}
+
 int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],
                        const char **reason) {
+    if (s->until_ms != 0 && symbolizer_now_ms() >= s->until_ms) {
+        *reason = symbolizer_late;
+        return 0;
+    }
     struct module *m = dw_module(s, q->path, q->build_id);
     *reason = m == NULL ? "out of memory" : m->reason;
     /* In whole seconds: a file is dated to a tick, and a program may be built and hang within the same one.
@@ -171,8 +191,10 @@ int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struc
     struct answer_place at = {.addr = q->offset - (!q->exact && q->offset != 0) + m->bias, .start = q->start};
     int n = answers_find(&m->answers, at, out);
     if (n < 0) {
-        n = resolve_in(s, m, at.addr, q->start, out);
-        answers_keep(&m->answers, at, out, n);
+        n = m->remote != NULL ? remote_resolve(s, m, q, at.addr, out, reason)
+                              : resolve_in(s, m, at.addr, q->start, out);
+        if (*reason == NULL)
+            answers_keep(&m->answers, at, out, n);
     }
     return n;
 }
@@ -190,7 +212,10 @@ struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
     struct symbolizer *s = calloc(1, sizeof *s);
     if (s == NULL)
         return NULL;
-    if (o->debug_path != NULL && (s->debug_path = strdup(o->debug_path)) == NULL) {
+    s->owner = geteuid();
+    if ((o->debug_path != NULL && (s->debug_path = strdup(o->debug_path)) == NULL) ||
+        (o->worker != NULL && (s->worker = strdup(o->worker)) == NULL)) {
+        free(s->debug_path);
         free(s);
         return NULL;
     }
@@ -209,7 +234,9 @@ void symbolizer_destroy(struct symbolizer *s) {
     if (s == NULL)
         return;
     dw_modules_free(s);
+    remotes_free(s);
     strings_free(&s->strings);
     free(s->debug_path);
+    free(s->worker);
     free(s);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct symbolizer;
 
@@ -23,6 +24,10 @@ struct symbolizer_options {
      * the build-id decides; -1: there is none left. NULL: the file of that name. */
     int (*open)(void *arg, const char *path, unsigned which);
     void *open_arg;
+    /* hangdog-name, which reads in this process's place what another user may have written: a file of the
+     * report's owner, or one that others than root and this user may exchange. NULL: this process reads
+     * all. */
+    const char *worker;
 };
 
 struct symbol_query {
@@ -47,6 +52,13 @@ struct symbol {
 /* NULL: no memory. */
 struct symbolizer *symbolizer_create(const struct symbolizer_options *o);
 void symbolizer_destroy(struct symbolizer *s);
+
+/* Before the places of one report. `owner`: the user that may have written its paths. All look-ups of the
+ * report together may take SYMBOLIZER_SECONDS; what is left then has symbolizer_late for a reason. Without
+ * this call there is no limit, and the owner is this user. */
+#define SYMBOLIZER_SECONDS 20
+extern const char symbolizer_late[];
+void symbolizer_begin(struct symbolizer *s, uid_t owner);
 
 /* Fills `out`, innermost first; the last one is the function itself, those before it were inlined. Returns
  * how many; 0: nothing is known of this place, and *reason says why when it is the whole module that cannot

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/libexec.h"
 #include "cli/base/options.h"
 #include "cli/reader/report_find.h"
 #include "cli/reader/report_load.h"
@@ -193,7 +194,8 @@ bool upload_spool(struct upload *u) {
     }
     struct symbolizer *symbolizer = NULL;
     if (!u->options->no_symbols && files.count > 0) {
-        symbolizer = symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
+        symbolizer =
+            symbolizer_create(&(struct symbolizer_options){.debuginfod = true, .worker = libexec_look_up()});
     }
     bool well = send_files(u, &files, symbolizer);
     symbolizer_destroy(symbolizer);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cli/base/error.h"
+#include "cli/base/libexec.h"
 #include "cli/base/moment.h"
 #include "cli/commands.h"
 #include "cli/reader/report_find.h"
@@ -100,7 +101,8 @@ json_t *export_select(const struct export_options *o, char **named, int count, i
         moment_write(s.since, from);
     }
     if (!o->no_symbols && !export_is_of_spool(o)) {
-        s.symbolizer = symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
+        s.symbolizer =
+            symbolizer_create(&(struct symbolizer_options){.debuginfod = true, .worker = libexec_look_up()});
     }
     for (int i = 0; i < count; i++) {
         add_named(&s, named[i]);

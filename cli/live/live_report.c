@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/libexec.h"
 #include "cli/live/module_file.h"
 #include "cli/live/waits.h"
 #include "cli/reader/symbolicate.h"
@@ -106,8 +107,10 @@ json_t *live_report(const struct live_threads *t) {
 }
 
 struct symbolizer *live_symbolizer(const struct live_threads *t, bool debuginfod) {
-    return symbolizer_create(&(struct symbolizer_options){
-        .debuginfod = debuginfod, .open = module_file_open, .open_arg = (void *)(uintptr_t)t});
+    return symbolizer_create(&(struct symbolizer_options){.debuginfod = debuginfod,
+                                                          .worker = libexec_look_up(),
+                                                          .open = module_file_open,
+                                                          .open_arg = (void *)(uintptr_t)t});
 }
 
 void live_report_symbolicate(json_t *report, const struct live_threads *t, struct symbolizer *s,

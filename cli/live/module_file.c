@@ -31,6 +31,11 @@ static const struct mapped_file *file_of(const struct live_threads *t, const cha
     return NULL;
 }
 
+/* The process's user may have put any file under the name of a mapped one; its own rights give no more. */
+static bool may_read(const struct live_process *p, const struct stat *st) {
+    return p->uid == geteuid() || st->st_uid == p->uid || (st->st_mode & S_IROTH) != 0;
+}
+
 /* No link below the process's root leads out of it: its names are not ours. */
 static int open_in_root(const struct live_process *p, const char *path) {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
@@ -38,7 +43,7 @@ static int open_in_root(const struct live_process *p, const char *path) {
     struct stat st;
     int root = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
     int place = root >= 0 ? (int)syscall(SYS_openat2, root, path, &how, sizeof how) : -1;
-    if (place >= 0 && fstat(place, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (place >= 0 && fstat(place, &st) == 0 && S_ISREG(st.st_mode) && may_read(p, &st)) {
         snprintf(again, sizeof again, "/proc/self/fd/%d", place);
         fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cli/base/error.h"
+#include "cli/base/libexec.h"
 #include "cli/base/moment.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
@@ -136,7 +137,8 @@ int summaries_read(const struct command *c, const struct summary_options *o, str
     if (reports_find(o->spool, &files, &why) != 0) {
         return error_print(&why);
     }
-    struct symbolizer *symbolizer = o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){0});
+    struct symbolizer *symbolizer =
+        o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
     out->rows = json_array();
     out->apps = json_object();
     out->where = strdup(files.where);

@@ -48,6 +48,10 @@ static const json_t *module_of(const json_t *modules, const json_t *frame) {
 /* The kernel's own module has no file, which is no news to anybody. */
 static void note_reason(struct work *w, const json_t *module, const char *reason) {
     const char *path = json_string_value(json_object_get(module, "path"));
+    if (reason == symbolizer_late) {
+        json_object_set_new(w->notes, "", json_sprintf("names are missing: %s", reason));
+        return;
+    }
     if (path == NULL || strstr(path, "vdso") != NULL || json_object_get(w->notes, path) != NULL)
         return;
     json_object_set_new(w->notes, path, json_sprintf("no symbols for %s: %s", base_name(path), reason));
@@ -175,6 +179,7 @@ static void begin(struct work *w, json_t *report, struct symbolizer *s, uid_t ow
         .script_notes = json_array(),
         .ran_s = ran_s(report),
     };
+    symbolizer_begin(s, owner);
     w->mapped = script_frames_name(report, owner, w->script_notes);
 }
 

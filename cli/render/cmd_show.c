@@ -3,6 +3,7 @@
  * hangdog show: one report, for a person or as JSON with symbols. Ordinary code.
  */
 #include "cli/base/error.h"
+#include "cli/base/libexec.h"
 #include "cli/base/memory_limit.h"
 #include "cli/base/options.h"
 #include "cli/base/pager.h"
@@ -204,8 +205,9 @@ static int print_trace(const json_t *trace, const struct render_options *render)
 static int show_trace(json_t *trace, const struct options *o) {
     struct render_options render = {.colour = render_wants_colour(stdout), .width = render_width(stdout)};
     memory_keep_to_room();
-    struct symbolizer *symbolizer =
-        o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
+    struct symbolizer *symbolizer = o->no_symbols ? NULL
+                                                  : symbolizer_create(&(struct symbolizer_options){
+                                                        .debuginfod = true, .worker = libexec_look_up()});
     if (symbolizer != NULL) {
         json_t *stack = json_pack("{s:O}", "frames", json_object_get(trace, "calls"));
         json_object_set_new(trace, "hot_stack", stack);
@@ -239,7 +241,8 @@ static int cmd_show(int argc, char **argv) {
     struct symbolizer *symbolizer = NULL;
     if (!o.no_symbols) {
         memory_keep_to_room(); /* it may stand in the program's own container */
-        symbolizer = symbolizer_create(&(struct symbolizer_options){.debuginfod = true});
+        symbolizer =
+            symbolizer_create(&(struct symbolizer_options){.debuginfod = true, .worker = libexec_look_up()});
         if (symbolizer == NULL) {
             json_decref(report);
             free(path);

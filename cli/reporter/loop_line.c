@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/base/libexec.h"
 #include "cli/base/message.h"
 #include "cli/reporter/pending_text.h"
 #include "os/os.h"
@@ -13,7 +14,7 @@
 
 static void read_place(struct reporter *r, struct hd_record *c, bool with_names) {
     if (with_names && r->names && r->symbolizer == NULL) {
-        r->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
+        r->symbolizer = symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
     }
     loop_place_read(&r->shared->loop, r->options->pid, atomic_load(&c->loop_call_pc),
                     atomic_load(&c->loop_caller_pc), with_names ? r->symbolizer : NULL);

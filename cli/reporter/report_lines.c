@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/libexec.h"
 #include "cli/base/memory_limit.h"
 #include "cli/base/message.h"
 #include "cli/base/shell_quote.h"
@@ -28,7 +29,7 @@ json_t *report_lines_name(struct reporter *r, json_t *report, const char *path) 
     }
     memory_keep_to_room(); /* the program's use of it grows */
     if (r->symbolizer == NULL) {
-        r->symbolizer = symbolizer_create(&(struct symbolizer_options){0});
+        r->symbolizer = symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
     }
     if (r->symbolizer == NULL) {
         _exit(EXIT_FAILURE);

@@ -35,7 +35,7 @@ class KeepNames(Command):
 
     def shown(self):
         """Without the line that says why other frames have no names."""
-        return re.sub("    \\(no symbols for .*\n", "", self.show())
+        return re.sub(r"(?m)^ +\(?no symbols for .*\n", "", self.show())
 
     def test_names_that_were_told_stay(self):
         file = self.hang()

@@ -31,7 +31,7 @@ static int in_jail(int (*work)(int fd), int fd) {
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        _exit(jail_limit() && jail_enter() ? work(fd) : 100);
+        _exit(jail_limit(JAIL_READS_OPEN) && jail_enter(JAIL_READS_OPEN) ? work(fd) : 100);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
@@ -160,9 +160,9 @@ static void a_file_that_is_open_does_not_grow(void **state) {
 /* In a child: the limits stay. */
 static int limits(const struct rlimit *cpu_before) {
     struct rlimit cpu, memory, core, file, set = *cpu_before;
-    if (setrlimit(RLIMIT_CPU, &set) != 0 || !jail_limit() || getrlimit(RLIMIT_CPU, &cpu) != 0 ||
-        getrlimit(RLIMIT_AS, &memory) != 0 || getrlimit(RLIMIT_CORE, &core) != 0 ||
-        getrlimit(RLIMIT_FSIZE, &file) != 0) {
+    if (setrlimit(RLIMIT_CPU, &set) != 0 || !jail_limit(JAIL_READS_OPEN) ||
+        getrlimit(RLIMIT_CPU, &cpu) != 0 || getrlimit(RLIMIT_AS, &memory) != 0 ||
+        getrlimit(RLIMIT_CORE, &core) != 0 || getrlimit(RLIMIT_FSIZE, &file) != 0) {
         return 1;
     }
     rlim_t most = cpu_before->rlim_max < 20 ? cpu_before->rlim_max : 20;
