@@ -103,12 +103,11 @@ void hd_event_target_resolve(unsigned which, const char *names, const void *ours
 /* ---- of one calling module ----------------------------------------------------------------------- */
 
 /* 0: no module. Another one at the same place differs in one of these. */
-static uint64_t module_of(const void *address, struct link_map **map) {
+static uint64_t module_of(const void *address) {
     struct dl_find_object o;
     if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)address, &o) != 0) {
         return 0;
     }
-    *map = o.dlfo_link_map;
     uint64_t parts[] = {(uintptr_t)o.dlfo_link_map, (uintptr_t)o.dlfo_map_start, (uintptr_t)o.dlfo_map_end,
                         (uintptr_t)o.dlfo_eh_frame},
              identity = 0;
@@ -125,24 +124,22 @@ static struct entry *entry_of(unsigned which, uint64_t caller) {
 
 /* NULL: of no use for this call, or the function's library is gone. */
 static void *read_entry(struct entry *e, unsigned which, uint64_t caller) {
-    struct link_map *map;
     uint32_t version = atomic_load_explicit(&e->version, memory_order_acquire);
     bool same = atomic_load_explicit(&e->which, memory_order_acquire) == which;
     same &= caller == 0 || atomic_load_explicit(&e->caller, memory_order_acquire) == caller;
     uint64_t callee = atomic_load_explicit(&e->callee, memory_order_acquire);
     void *target = atomic_load_explicit(&e->target, memory_order_acquire);
     same &= (version & 1) == 0 && atomic_load_explicit(&e->version, memory_order_relaxed) == version;
-    return same && target != NULL && module_of(target, &map) == callee ? target : NULL;
+    return same && target != NULL && module_of(target) == callee ? target : NULL;
 }
 
 /* Where another thread writes it, that one's stays. */
 static void write_entry(struct entry *e, unsigned which, uint64_t caller, void *target) {
-    struct link_map *map;
     uint32_t version = atomic_load_explicit(&e->version, memory_order_relaxed) & ~1u;
     if (atomic_compare_exchange_strong(&e->version, &version, version + 1)) {
         atomic_store_explicit(&e->which, which, memory_order_release);
         atomic_store_explicit(&e->caller, caller, memory_order_release);
-        atomic_store_explicit(&e->callee, module_of(target, &map), memory_order_release);
+        atomic_store_explicit(&e->callee, module_of(target), memory_order_release);
         atomic_store_explicit(&e->target, target, memory_order_release);
         atomic_store_explicit(&e->version, version + 2, memory_order_release);
     }
@@ -150,8 +147,11 @@ static void write_entry(struct entry *e, unsigned which, uint64_t caller, void *
 
 /* The caller's own, or that of the libraries that it is linked with: a plug-in's are in no global scope. The
  * program itself would find the function there. */
-static void *look_up_in(struct link_map *map, const char *name) {
-    void *handle = map->l_name[0] != '\0' ? dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+static void *look_up_of(const void *caller, const char *name) {
+    Dl_info info;
+    struct link_map *map = NULL;
+    bool known = dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL;
+    void *handle = known && map->l_name[0] != '\0' ? dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     void *found = handle == (void *)map && handle != NULL ? dlsym(handle, name) : NULL;
     if (handle != NULL) {
         dlclose(handle);
@@ -169,18 +169,18 @@ static void *look_up_another(unsigned which) {
 }
 
 /* Takes the loader's lock, as dlsym does. */
-static __attribute__((noinline, cold)) void *look_up(unsigned which, const char *names, uint64_t caller,
-                                                     struct link_map *map) {
+static __attribute__((noinline, cold)) void *look_up(unsigned which, const char *names, const void *caller,
+                                                     uint64_t identity) {
     int saved = errno;
     const char *name = name_of(which, names);
     void *found = dlsym(RTLD_NEXT, name); /* what the program opened for all */
-    if (found == NULL && caller != 0) {
-        found = look_up_in(map, name);
+    if (found == NULL) {
+        found = look_up_of(caller, name);
     }
     if (found == NULL) {
         found = look_up_another(which);
-    } else if (caller != 0) {
-        write_entry(entry_of(which, caller), which, caller, found);
+    } else if (identity != 0) {
+        write_entry(entry_of(which, identity), which, identity, found);
     }
     forget_error();
     errno = saved;
@@ -191,8 +191,7 @@ void *hd_event_target(unsigned which, const char *names, const void *caller) {
     if (program_target[which] != NULL) {
         return program_target[which];
     }
-    struct link_map *map = NULL;
-    uint64_t identity = module_of(caller, &map);
+    uint64_t identity = module_of(caller);
     void *found = identity != 0 ? read_entry(entry_of(which, identity), which, identity) : NULL;
-    return found != NULL ? found : look_up(which, names, identity, map);
+    return found != NULL ? found : look_up(which, names, caller, identity);
 }

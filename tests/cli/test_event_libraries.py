@@ -156,6 +156,27 @@ int main(void) {
     return 0;
 }
 """
+# A library of the program opens a plug-in before the preload's constructor has run.
+EARLY = r"""
+#include <dlfcn.h>
+static int (*f)(void);
+__attribute__((constructor)) static void open_it(void) {
+    void *plug = dlopen("./plug2.so", RTLD_NOW | RTLD_LOCAL);
+    f = plug ? (int (*)(void))dlsym(plug, "plug") : 0;
+}
+int early(void) { return f ? f() : -1; }
+"""
+USES_EARLY = r"""
+#include <dlfcn.h>
+#include <poll.h>
+#include <stdio.h>
+int early(void);
+int main(void) {
+    poll(NULL, 0, 1);
+    printf("%d %d %d\n", early(), early(), dlsym(RTLD_DEFAULT, "SDL_PollEvent") != NULL);
+    return 0;
+}
+"""
 THROWER = "#include <stdexcept>\nextern \"C\" int SDL_PollEvent(void *e) { if (!e) throw std::runtime_error(\"none\"); return 0; }\n"
 THROWS = r"""
 #include <poll.h>
@@ -206,6 +227,8 @@ class EventLibraries(unittest.TestCase):
         compile_it(HOST, cls.path("host"), "-ldl", "-pthread")
         compile_it(HOST, cls.path("python"), "-ldl", "-pthread", "-DLIKE_PYTHON", "-rdynamic")
         compile_it(LINKED, cls.path("linked"), "./copy1.so", "-ldl")
+        compile_it(EARLY, cls.path("libearly.so"), "-shared", "-fPIC", "-ldl")
+        compile_it(USES_EARLY, cls.path("uses_early"), "./libearly.so", "-ldl")
         compile_it(THROWER, cls.path("thrower.so"), "-shared", "-fPIC", "-Wl,-soname,thrower.so", language="c++")
         compile_it(THROWS, cls.path("throws"), "./thrower.so", "-Wl,-rpath,$ORIGIN", language="c++")
 
@@ -230,6 +253,9 @@ class EventLibraries(unittest.TestCase):
 
     def test_a_program_that_is_linked_to_one_has_its_names_only(self):
         self.assertEqual("101 101 1 0\n", self.assert_same("./linked"))
+
+    def test_a_plug_in_that_a_librarys_constructor_opens(self):
+        self.assertEqual("202 202 0\n", self.assert_same("./uses_early"))
 
     def test_two_plug_ins_with_their_own_copies_reach_them(self):
         for host in (["./host"], [PYTHON, "-c", SCRIPT]):
