@@ -24,8 +24,7 @@ struct metric {
 
 enum { REPORTS, SECONDS, LONGEST, LAST, WATCHED, BUSY, IDLE, METRICS };
 
-/* A label's value in double quotes. */
-static void put_label(FILE *out, const char *before, const char *name, const char *value) {
+void export_put_label(FILE *out, const char *before, const char *name, const char *value) {
     char *plain = strdup(value);
     fprintf(out, "%s%s=\"", before, name);
     if (plain != NULL) {
@@ -46,10 +45,10 @@ static char *labels_of(const json_t *report, bool kind) {
     if (out == NULL) {
         return NULL;
     }
-    put_label(out, "", "app", report_text(json_object_get(report, "app"), "name"));
+    export_put_label(out, "", "app", report_text(json_object_get(report, "app"), "name"));
     if (kind) {
-        put_label(out, ",", "kind", report_text(report, "kind"));
-        put_label(out, ",", "cause", report_text(json_object_get(report, "cause"), "kind"));
+        export_put_label(out, ",", "kind", report_text(report, "kind"));
+        export_put_label(out, ",", "cause", report_text(json_object_get(report, "cause"), "kind"));
     }
     if (fclose(out) != 0) {
         free(text);

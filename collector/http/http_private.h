@@ -125,6 +125,7 @@ enum MHD_Result http_symbols_state(struct http *h, struct MHD_Connection *c, con
 /* GET. Whether an address takes long, so that a reader answers it. */
 bool http_read_takes_long(const char *url);
 enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *url);
+enum MHD_Result http_metrics(struct http *h, struct MHD_Connection *c);
 /* Below /api/v1/. */
 enum MHD_Result http_page(struct http *h, struct MHD_Connection *c, const char *path);
 /* A report: as JSON, or the part `text` or `export`, with its format. */

@@ -25,40 +25,6 @@ static enum MHD_Result answer_health(struct http *h, struct MHD_Connection *c) {
                             json_pack("{s:s}", "status", why == NULL ? "ok" : why));
 }
 
-static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *c) {
-    const struct {
-        const char *name, *help;
-        unsigned long long value;
-    } metrics[] = {
-        {"reports_named_total", "Reports that got names from debug files.",
-         symbols_counted(h->symbols).named},
-        {"reports_unnamed_total", "Reports for which debug files had no name.",
-         symbols_counted(h->symbols).unnamed},
-        {"symbols_set_aside_total", "Debug files that are not what they were sent as.",
-         symbols_counted(h->symbols).set_aside},
-        {"symbols_failed_total", "Workers for debug files that ended without a result.",
-         symbols_counted(h->symbols).failed},
-        {"requests_total", "Requests of any kind.", atomic_load(&h->requests)},
-        {"reports_stored_total", "Reports that were stored.", atomic_load(&h->stored)},
-        {"reports_repeated_total", "Reports that the store had already.", atomic_load(&h->repeated)},
-        {"reports_refused_total", "Reports that are none.", atomic_load(&h->refused)},
-        {"items_ignored_total", "Items of Sentry's clients that are no report.", atomic_load(&h->ignored)},
-        {"requests_denied_total", "Requests without a valid key.", atomic_load(&h->denied)},
-        {"requests_limited_total", "Requests over the rate of their key.", atomic_load(&h->limited)},
-        {"requests_full_total", "Requests for which the store had no space.", atomic_load(&h->full)},
-    };
-    char text[4096];
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
-        n += (size_t)snprintf(text + n, sizeof text - n,
-                              "# HELP hangdog_collector_%s %s\n# TYPE hangdog_collector_%s counter\n"
-                              "hangdog_collector_%s %llu\n",
-                              metrics[i].name, metrics[i].help, metrics[i].name, metrics[i].name,
-                              metrics[i].value);
-    }
-    return http_answer_text(c, "text/plain; version=0.0.4", "", strdup(text), n);
-}
-
 /* One report in another form, and the stacks of many as one. */
 bool http_read_takes_long(const char *url) {
     static const char reports[] = "/api/v1/reports/", groups[] = "/api/v1/groups/";
@@ -76,7 +42,7 @@ enum MHD_Result http_read(struct http *h, struct MHD_Connection *c, const char *
         return answer_health(h, c);
     }
     if (strcmp(url, "/metrics") == 0) {
-        return answer_metrics(h, c);
+        return http_metrics(h, c);
     }
     if (strncmp(url, api, sizeof api - 1) != 0) {
         return answer_file(c, strcmp(url, "/") == 0 ? "index.html" : url + 1);

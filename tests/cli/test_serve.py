@@ -149,6 +149,13 @@ class Serve(unittest.TestCase):
         text = self.collector.request("GET", "/metrics")[2].decode()
         self.assertRegex(text, r"(?m)^hangdog_collector_reports_stored_total [1-9]")
         self.assertNotIn("hd", text.replace("hangdog", ""))
+        self.assertNotIn("app=", text, "what users run needs a key")
+        self.collector.send(small_report("metric", app={"name": 'sh"op\\', "version": "7", "pid": 1}))
+        text = self.collector.request("GET", "/metrics", key=self.collector.read_key)[2].decode()
+        self.assertIn('hangdog_hangs_total{app="sh\\"op\\\\",version="7"} 1\n', text)
+        self.assertIn('hangdog_hang_seconds_total{app="sh\\"op\\\\",version="7"} 1.5\n', text)
+        for key in self.collector.send_key, "hdr_" + "0" * 32:
+            self.assertEqual(401, self.collector.request("GET", "/metrics", key=key)[0])
 
     def test_addresses(self):
         for path in ("/report.schema.json", "/../etc/passwd", "/%2e%2e/etc/passwd", "/api/v1/reports/..%2f..", "/api/v1/groups/0"):

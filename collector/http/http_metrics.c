@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * GET /metrics, for Prometheus: the collector's own counters without a key, and hangs by app and version,
+ * which say what the users run, with a key for reading.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/export/prometheus.h"
+#include "collector/http/http_private.h"
+
+static void put_own(FILE *out, struct http *h) {
+    const struct {
+        const char *name, *help;
+        unsigned long long value;
+    } metrics[] = {
+        {"reports_named_total", "Reports that got names from debug files.",
+         symbols_counted(h->symbols).named},
+        {"reports_unnamed_total", "Reports for which debug files had no name.",
+         symbols_counted(h->symbols).unnamed},
+        {"symbols_set_aside_total", "Debug files that are not what they were sent as.",
+         symbols_counted(h->symbols).set_aside},
+        {"symbols_failed_total", "Workers for debug files that ended without a result.",
+         symbols_counted(h->symbols).failed},
+        {"requests_total", "Requests of any kind.", atomic_load(&h->requests)},
+        {"reports_stored_total", "Reports that were stored.", atomic_load(&h->stored)},
+        {"reports_repeated_total", "Reports that the store had already.", atomic_load(&h->repeated)},
+        {"reports_refused_total", "Reports that are none.", atomic_load(&h->refused)},
+        {"items_ignored_total", "Items of Sentry's clients that are no report.", atomic_load(&h->ignored)},
+        {"requests_denied_total", "Requests without a valid key.", atomic_load(&h->denied)},
+        {"requests_limited_total", "Requests over the rate of their key.", atomic_load(&h->limited)},
+        {"requests_full_total", "Requests for which the store had no space.", atomic_load(&h->full)},
+    };
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
+        fprintf(out,
+                "# HELP hangdog_collector_%s %s\n# TYPE hangdog_collector_%s counter\n"
+                "hangdog_collector_%s %llu\n",
+                metrics[i].name, metrics[i].help, metrics[i].name, metrics[i].name, metrics[i].value);
+    }
+}
+
+static const char *text_of(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
+static void put_sum(FILE *out, const json_t *versions, const char *name, const char *help, const char *member,
+                    double per_unit) {
+    const json_t *one;
+    size_t i;
+    fprintf(out, "# HELP %s %s\n# TYPE %s counter\n", name, help, name);
+    json_array_foreach(versions, i, one) {
+        fprintf(out, "%s{", name);
+        export_put_label(out, "", "app", text_of(one, "app"));
+        export_put_label(out, ",", "version", text_of(one, "version"));
+        fprintf(out, "} %.15g\n", (double)json_integer_value(json_object_get(one, member)) / per_unit);
+    }
+}
+
+/* Of the 200 newest versions; one that the retention has removed is gone. False: the store failed. */
+static bool put_hangs(FILE *out, struct http *h) {
+    json_t *all = store_versions(h->store, "");
+    const json_t *versions = json_object_get(all, "versions");
+    put_sum(out, versions, "hangdog_hangs_total", "Hangs of an app's version.", "count", 1);
+    put_sum(out, versions, "hangdog_hang_seconds_total", "Their time.", "total_ms", 1000);
+    bool well = versions != NULL;
+    json_decref(all);
+    return well;
+}
+
+enum MHD_Result http_metrics(struct http *h, struct MHD_Connection *c) {
+    const char *key = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
+    char *text = NULL;
+    size_t bytes = 0;
+    if (key != NULL && keys_check(h->keys, KEY_READ, key) < 0) {
+        atomic_fetch_add(&h->denied, 1);
+        return http_refuse(c, MHD_HTTP_UNAUTHORIZED, 0, "a key for reading is needed, or none");
+    }
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL) {
+        return MHD_NO;
+    }
+    put_own(out, h);
+    bool well = key == NULL || put_hangs(out, h);
+    fclose(out);
+    if (!well) {
+        free(text);
+        return http_answer_json(c, MHD_HTTP_OK, NULL);
+    }
+    return http_answer_text(c, "text/plain; version=0.0.4", "", text, bytes);
+}
