@@ -10,13 +10,19 @@
 
 #include "cli/base/error.h"
 #include "cli/base/libexec.h"
+#include "cli/fleet/libraries.h"
 
 int fleet_start(const char *program, int argc, char **argv) {
     char path[PATH_MAX];
+    struct problem why;
     char **words = calloc((size_t)argc + 1, sizeof *words);
     if (words == NULL || !libexec_find(program, path, sizeof path)) {
         free(words);
         return print_error("cannot start %s: its file was not found", program);
+    }
+    if (libraries_are_missing(path, &why)) {
+        free(words);
+        return error_print(&why);
     }
     memcpy(words, argv, (size_t)argc * sizeof *words);
     execv(path, words);
